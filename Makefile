@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# One non-recursive makefile.
+#   BUILD=dir   where to build (default: build, or build-asan / build-tsan by the check targets)
+#   SAN=address,undefined | thread      V=1 shows commands      CC=clang works as well
+BUILD ?= build
+SAN ?=
+V ?= 0
+Q := $(if $(filter 1,$(V)),,@)
+PREFIX ?= /usr/local
+PYTHON ?= python3
+
+CSTD := -std=gnu11
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+OPT ?= -O2 -g
+# Contraction is explicit in PTX: the host compiler must never fuse on its own.
+COMPILE = $(CC) $(CSTD) $(WARN) $(OPT) -fPIC -ffp-contract=off -D_GNU_SOURCE -I. -pthread \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS) -MMD -MP
+LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+
+pkg = $(shell pkg-config $(1) $(2))
+
+# ---- sources by floor (main.c of each program stays out of its library) ------------------------
+src = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(1))))
+objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+COMMON := $(call src,common)
+PROTO  := $(call src,proto proto/gen)
+SCHED  := $(call src,daemon/sched)
+DEVICE := $(call src,daemon/device daemon/device/soft)
+WORKER := $(call src,daemon/worker)
+BROKER := $(call src,daemon/broker)
+CTL    := $(call src,daemon/ctl)
+SHIM   := $(call src,shim)
+# Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
+ISA_ONCE  := daemon/device/soft/isa/select.c
+ISA_SRC   := $(filter-out $(ISA_ONCE),$(wildcard daemon/device/soft/isa/*.c))
+ISA_base  := -march=x86-64
+ISA_v3    := -march=x86-64-v3
+ISA_v4    := -march=x86-64-v4 -mprefer-vector-width=512
+ISA_OBJS  := $(foreach v,base v3 v4,$(patsubst %.c,$(BUILD)/%.$(v).o,$(ISA_SRC))) \
+	$(call objs,$(wildcard $(ISA_ONCE)))
+
+LIBS := $(addprefix $(BUILD)/lib,common.a proto.a sched.a device.a worker.a broker.a ctl.a)
+DEVICE_LIBS := -lzstd -llz4 -lm
+BROKER_LIBS = $(call pkg,--libs,libuv msgpack) -linih
+CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
+PROGRAMS := $(addprefix $(BUILD)/,salusd salus-gpu salusctl)
+SHIM_SO := $(BUILD)/shim/libcuda.so.1
+
+.PHONY: all
+all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so
+
+$(BUILD)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  CC      $<")
+	$(Q)$(COMPILE) -c $< -o $@
+
+define isa_rule
+$(BUILD)/%.$(1).o: %.c Makefile
+	@mkdir -p $$(@D)
+	@$(if $(Q),echo "  CC[$(1)] $$<")
+	$(Q)$$(COMPILE) -O3 $(ISA_$(1)) -DISA=$(1) -c $$< -o $$@
+endef
+$(foreach v,base v3 v4,$(eval $(call isa_rule,$(v))))
+
+$(BUILD)/libcommon.a: $(call objs,$(COMMON))
+$(BUILD)/libproto.a: $(call objs,$(PROTO))
+$(BUILD)/libsched.a: $(call objs,$(SCHED))
+$(BUILD)/libdevice.a: $(call objs,$(DEVICE)) $(ISA_OBJS)
+$(BUILD)/libworker.a: $(call objs,$(WORKER))
+$(BUILD)/libbroker.a: $(call objs,$(BROKER))
+$(BUILD)/libctl.a: $(call objs,$(CTL))
+$(BUILD)/libshim.a: $(call objs,$(SHIM))
+$(BUILD)/lib%.a:
+	@$(if $(Q),echo "  AR      $@")
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+
+$(BUILD)/salusd: $(BUILD)/daemon/broker/main.o $(addprefix $(BUILD)/lib,broker.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(BROKER_LIBS)
+$(BUILD)/salus-gpu: $(BUILD)/daemon/worker/main.o \
+		$(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
+$(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(CTL_LIBS)
+
+# The shim exports only the driver's own names, by list, and resolves nothing at run time.
+$(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a common.a) proto/gen/libcuda.map
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map \
+		-Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^)
+$(BUILD)/shim/libcuda.so: $(SHIM_SO)
+	$(Q)ln -sf libcuda.so.1 $@
+$(call objs,$(SHIM)): CFLAGS += -fvisibility=hidden
+
+# ---- tests -------------------------------------------------------------------------------------
+UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
+PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
+TEST_LIB := $(call objs,$(wildcard test/lib/*.c))
+TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+
+$(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
+	$(Q)$(TEST_LINK) -lcriterion $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+$(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
+	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+.PRECIOUS: $(BUILD)/%.o
+
+.PHONY: check-unit check-plain
+check-unit: $(UNIT)
+	@for t in $(UNIT); do timeout 900 $$t || { echo "check-unit: $$t failed"; exit 1; }; done
+check-plain: $(PLAIN)
+	@for t in $(PLAIN); do echo "  RUN     $$t"; timeout 900 $$t || exit 1; done
+
+-include $(wildcard scripts/mk/*.mk)
+
+.PHONY: clean
+clean:
+	rm -rf build build-*
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The project's own errors. Functions return 0 or a negative errno; what errno cannot say lies
+ * below ERR_BASE. One X-macro gives number, name, text and the CUresult a client is shown.
+ */
+#ifndef COMMON_ERR_H
+#define COMMON_ERR_H
+
+#define ERR_BASE (-5000)
+
+/* X(name, number, text, CUresult) */
+#define ERR_LIST(X)                                                                               \
+    X(ERR_PROTOCOL, -5001, "malformed message or ring record", 999)                               \
+    X(ERR_VERSION, -5002, "protocol version mismatch", 803)                                       \
+    X(ERR_WORKER_LOST, -5003, "the GPU worker died", 46)                                          \
+    X(ERR_BROKER_LOST, -5004, "the salusd daemon died", 46)                                       \
+    X(ERR_NO_DAEMON, -5005, "no salusd daemon is reachable", 100)                                 \
+    X(ERR_ILLEGAL_ADDRESS, -5010, "a kernel touched memory that is not its client's", 700)        \
+    X(ERR_KERNEL_TIMEOUT, -5011, "a kernel ran longer than kernel_timeout", 702)                  \
+    X(ERR_ASSERT, -5012, "a device-side assert failed", 710)                                      \
+    X(ERR_MISALIGNED, -5013, "a kernel made a misaligned access", 716)                            \
+    X(ERR_LAUNCH_FAILED, -5014, "a kernel trapped", 719)                                          \
+    X(ERR_ILLEGAL_INSTRUCTION, -5015, "a kernel reached an instruction that is unsupported", 715) \
+    X(ERR_CANCELLED, -5016, "cancelled", 4)                                                       \
+    X(ERR_INVALID_IMAGE, -5020, "the module image is damaged", 200)                               \
+    X(ERR_INVALID_PTX, -5021, "the PTX is not valid", 218)                                        \
+    X(ERR_UNSUPPORTED_PTX, -5022, "the PTX is newer than what is supported", 222)                 \
+    X(ERR_NO_BINARY, -5023, "the image has no code that this device can run", 209)                \
+    X(ERR_NOT_FOUND, -5024, "no such symbol", 500)                                                \
+    X(ERR_NO_MEMORY, -5025, "out of device memory", 2)
+
+enum err {
+#define X(name, number, text, cu) name = number,
+    ERR_LIST(X)
+#undef X
+};
+
+/* Name ("ERR_PROTOCOL", "EINVAL") and text of any error this project returns; static strings. */
+const char *err_name(int err);
+const char *err_text(int err);
+
+/* The CUresult a client is shown for `err`; 0 for 0, 999 (CUDA_ERROR_UNKNOWN) where nothing fits.
+ */
+int err_cuda(int err);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Descriptors across processes. What comes from a peer is checked before use: seals and size of a
+ * memfd, length of a message and number of its descriptors.
+ */
+#include "common/fdutil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Linux 5.1; older headers lack the name. */
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+union fd_control {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int) * FDUTIL_MAX_FDS)];
+};
+
+int fdutil_memfd(const char *name, size_t bytes, int open_seals) {
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return -errno;
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | (open_seals ? 0 : F_SEAL_SEAL);
+    if (ftruncate(fd, (off_t)bytes) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0) {
+        int err = -errno;
+        fdutil_close(&fd);
+        return err;
+    }
+    return fd;
+}
+
+int fdutil_seal_readonly(int fd) {
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ? -errno : 0;
+}
+
+int fdutil_check_sealed(int fd, size_t bytes) {
+    const int needed = F_SEAL_SHRINK | F_SEAL_GROW;
+    int seals = fcntl(fd, F_GET_SEALS); /* fails on all that is not a memfd */
+    if (seals < 0 || (seals & needed) != needed) return -EINVAL;
+    struct stat st;
+    if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes) return -EINVAL;
+    return 0;
+}
+
+int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfds) {
+    if (nfds < 0 || nfds > FDUTIL_MAX_FDS || bytes == 0) return -EINVAL;
+    union fd_control control;
+    struct iovec iov = {.iov_base = (void *)msg, .iov_len = bytes};
+    struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (nfds > 0) {
+        size_t fd_bytes = sizeof(int) * (size_t)nfds;
+        memset(&control, 0, sizeof(control));
+        hdr.msg_control = control.bytes;
+        hdr.msg_controllen = CMSG_SPACE(fd_bytes);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&hdr);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(fd_bytes);
+        memcpy(CMSG_DATA(c), fds, fd_bytes);
+    }
+    ssize_t n;
+    do
+        n = sendmsg(sock, &hdr, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return -errno;
+    return (size_t)n == bytes ? 0 : -EMSGSIZE;
+}
+
+/* Moves every descriptor of the message into `got` (room for all that the control buffer holds). */
+static int take_fds(struct msghdr *hdr, int *got) {
+    int count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(hdr); c; c = CMSG_NXTHDR(hdr, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        int n = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        for (int i = 0; i < n && count < FDUTIL_MAX_FDS; i++)
+            memcpy(&got[count++], CMSG_DATA(c) + sizeof(int) * (size_t)i, sizeof(int));
+    }
+    return count;
+}
+
+int fdutil_recv(int sock, void *msg, size_t cap, int *fds, int *nfds) {
+    union fd_control control;
+    struct iovec iov = {.iov_base = msg, .iov_len = cap};
+    struct msghdr hdr = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.bytes,
+                         .msg_controllen = sizeof(control.bytes)};
+    int room = fds && nfds ? *nfds : 0;
+    if (nfds) *nfds = 0;
+    ssize_t n;
+    do
+        n = recvmsg(sock, &hdr, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return -errno;
+    int got[FDUTIL_MAX_FDS];
+    int count = take_fds(&hdr, got);
+    if ((hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || count > room || (n == 0 && count > 0)) {
+        for (int i = 0; i < count; i++)
+            fdutil_close(&got[i]);
+        return -EPROTO;
+    }
+    for (int i = 0; i < count; i++)
+        fds[i] = got[i];
+    if (nfds) *nfds = count;
+    return (int)n;
+}
+
+void fdutil_close(int *fd) {
+    int saved = errno;
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+    errno = saved;
+}
+
+uint64_t fdutil_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

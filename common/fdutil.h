@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * File descriptors across processes: sealed memfds, SCM_RIGHTS, eventfds. No ownership is taken of
+ * descriptors that are passed in; those returned belong to the caller.
+ */
+#ifndef COMMON_FDUTIL_H
+#define COMMON_FDUTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDUTIL_MAX_FDS 8
+
+/* A zeroed memfd of fixed size (F_SEAL_SHRINK | F_SEAL_GROW; F_SEAL_SEAL too unless `open_seals`,
+ * which leaves its maker free to add F_SEAL_FUTURE_WRITE later). Close-on-exec. -errno on failure.
+ */
+int fdutil_memfd(const char *name, size_t bytes, int open_seals);
+
+/* Adds F_SEAL_FUTURE_WRITE and F_SEAL_SEAL: mappings made before stay writable, none can be added.
+ */
+int fdutil_seal_readonly(int fd);
+
+/* 0 when `fd` is a memfd that can neither shrink nor grow and holds at least `bytes`; else -EINVAL.
+ * Call on every memfd received before mapping it: touching a truncated one raises SIGBUS. */
+int fdutil_check_sealed(int fd, size_t bytes);
+
+/* One message (of at least one byte) with `nfds` descriptors over a SOCK_SEQPACKET socket, EINTR
+ * retried. Whole message or -errno. Receiving returns its length (0 at end of file); *nfds says how
+ * many descriptors `fds` has room for and becomes how many came (both NULL: none are expected). A
+ * message longer than `cap` or with more descriptors than expected gives -EPROTO, with every
+ * received descriptor closed. Received ones are close-on-exec. */
+int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfds);
+int fdutil_recv(int sock, void *msg, size_t cap, int *fds, int *nfds);
+
+/* Closes and sets to -1; ignores -1; preserves errno. */
+void fdutil_close(int *fd);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t fdutil_now_ns(void);
+
+#endif

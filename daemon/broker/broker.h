@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the broker's files share: the server's state, its clients and its worker. All of it belongs
+ * to the thread that runs the loop.
+ */
+#ifndef DAEMON_BROKER_BROKER_H
+#define DAEMON_BROKER_BROKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+#include <uv.h>
+
+#include "common/list.h"
+#include "daemon/broker/config.h"
+#include "daemon/broker/server.h"
+#include "daemon/broker/slots.h"
+#include "proto/wire.h"
+
+/* More than max_jobs may connect, so that each gets an answer; above, they wait in the backlog. */
+#define BROKER_EXTRA_CLIENTS 64
+#define BROKER_CONTROLS_MAX 64
+#define BROKER_TRIES 16 /* windows offered to a client before it is refused */
+
+struct server;
+
+/* A job as the worker knows it. Lives from ATTACH until DETACHED or the worker's end, which may be
+ * long after its client is gone; its windows are in use as long. */
+struct attachment {
+    struct list link;
+    uint32_t job_id;
+    int slot;
+    struct client *client; /* NULL: it is gone, DETACH was sent */
+    uint64_t detached_ns;  /* when */
+    pid_t pid;             /* of the client, also after its end */
+    uid_t uid;
+    char name[64];
+    struct timespec since;
+};
+
+enum client_state {
+    CLIENT_HELLO,     /* connected; nothing said yet */
+    CLIENT_WAITING,   /* for a worker that is ready */
+    CLIENT_ATTACHING, /* ATTACH sent */
+    CLIENT_OFFERED,   /* windows offered, no answer yet */
+    CLIENT_RUNNING,
+    CLIENT_CLOSED /* its handles are being closed */
+};
+
+struct client {
+    struct list link;
+    struct server *server;
+    enum client_state state;
+    int fd, pidfd; /* -1: not open */
+    uv_poll_t readable, death;
+    uv_timer_t deadline;
+    int handles; /* libuv handles whose close callback has not run */
+
+    pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */
+    uid_t uid;
+    char name[64];
+    struct timespec since; /* CLOCK_REALTIME, for people */
+
+    int tries;
+    uint32_t job_id; /* of the latest attachment; 0 before */
+    struct attachment *attachment;
+    int host_fd, submission_fd, doorbell_fd;  /* open until CLIENT_RUNNING */
+    struct wire_submission *submission;       /* mapped, or NULL */
+    const struct wire_completion *completion; /* its first page, read-only, or NULL */
+};
+
+enum supervise_state {
+    SUPERVISE_DOWN,     /* the timer starts the next worker */
+    SUPERVISE_STARTING, /* launched, not READY */
+    SUPERVISE_READY,
+    SUPERVISE_STOPPED
+};
+
+/* A message the worker's socket had no room for. */
+struct parcel {
+    struct list link;
+    struct wire_worker_msg msg;
+    int fds[3], nfds; /* ours */
+};
+
+struct supervise {
+    enum supervise_state state;
+    int fd; /* -1: no worker */
+    bool process_open;
+    uv_process_t process;
+    uv_poll_t poll;
+    uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
+    struct list attachments, outbox;
+    unsigned outbox_count;
+    int poll_events;
+    uint32_t next_job;
+    pid_t pid;
+    uint64_t started_ns, restarts, failures; /* failures: starts in a row that never got READY */
+    uint64_t recent[10];                     /* times of the latest restarts, as a ring */
+    struct wire_device device;
+    char trouble[256]; /* why there is no worker; empty when there is */
+};
+
+struct listener {
+    int fd;
+    uv_poll_t poll;
+    bool open, paused;
+    char path[108];
+};
+
+struct server {
+    uv_loop_t loop;
+    struct config config;
+    const struct config_sources *sources;
+    struct server_hooks hooks;
+    struct slots slots;
+    struct supervise supervise;
+    struct list clients, controls;
+    unsigned client_count, running_count, control_count;
+    struct listener jobs, control;
+    uv_async_t stop;
+    uv_signal_t signals[3];
+    uv_timer_t watchdog; /* systemd's */
+    uv_timer_t retry;    /* accepting, after descriptors ran out */
+    int lock_fd;
+    uint64_t start_ns;
+    struct timespec start;
+    bool stopping;
+};
+
+/* server.c: lets a listener accept again after room was made. */
+void server_resume(struct server *s);
+
+/* client.c */
+void client_accept(struct server *s, int fd);
+void client_worker_ready(struct server *s); /* those who waited go on */
+void client_worker_lost(struct client *c);
+/* The worker's answer; takes ownership of completion_fd (-1 when none came). */
+void client_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd);
+void client_expelled(struct client *c, const struct wire_worker_msg *msg);
+void client_end_all(struct server *s);
+
+/* supervise.c */
+void supervise_init(struct server *s);
+void supervise_start(struct server *s);
+void supervise_stop(struct server *s);
+/* Sends ATTACH; NULL when the worker cannot take it (then it is being ended). */
+struct attachment *supervise_attach(struct client *c, int slot);
+/* The client is gone or wants other windows. */
+void supervise_detach(struct server *s, struct attachment *a);
+
+/* spawn.c: salus-gpu as a process of ours, its end of the socket pair as descriptor 3. The handle
+ * needs closing when process_open was set, also on failure. */
+int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit);
+
+/* control.c */
+void control_accept(struct server *s, int fd);
+void control_end_all(struct server *s);
+
+#endif

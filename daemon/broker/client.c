@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client from connect to its end: hello, windows offered until both sides can use them, welcome.
+ * After that its socket carries nothing; its end, or the process's, ends the job. Every refusal
+ * says why in words, and a client that breaks the protocol ends alone.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/broker.h"
+#include "daemon/broker/hello.h"
+#include "daemon/broker/pages.h"
+#include "proto/gen/calls.h"
+
+#define NS_PER_MS 1000000u
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+
+static void on_handle_closed(uv_handle_t *h) {
+    struct client *c = h->data;
+
+    if (--c->handles == 0) free(c);
+}
+
+/* Lets go of everything; `c` is freed once libuv has let go of its handles. */
+static void client_close(struct client *c) {
+    struct server *s = c->server;
+
+    if (c->state == CLIENT_RUNNING) s->running_count--;
+    c->state = CLIENT_CLOSED;
+    list_remove(&c->link);
+    s->client_count--;
+    if (c->attachment) supervise_detach(s, c->attachment);
+    c->attachment = NULL;
+    uv_close((uv_handle_t *)&c->readable, on_handle_closed);
+    uv_close((uv_handle_t *)&c->deadline, on_handle_closed);
+    if (c->pidfd >= 0) uv_close((uv_handle_t *)&c->death, on_handle_closed);
+    fdutil_close(&c->fd); /* at once: the peer must not wait for our loop */
+    fdutil_close(&c->pidfd);
+    pages_finish(c);
+    server_resume(s);
+}
+
+/* Says why, in the message that the client waits for: a welcome once windows were offered, else an
+ * offer. Nothing can be done about a client that is already gone. */
+__attribute__((format(printf, 3, 4))) static void refuse(struct client *c, int result,
+                                                         const char *fmt, ...) {
+    struct wire_offer offer = {.magic = WIRE_MAGIC,
+                               .major = WIRE_MAJOR,
+                               .minor = WIRE_MINOR,
+                               .spec_hash = CALL_SPEC_HASH,
+                               .result = result};
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .result = result};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(offer.text, sizeof(offer.text), fmt, ap);
+    va_end(ap);
+    memcpy(welcome.text, offer.text, sizeof(welcome.text));
+    log_write("client", c->server->stopping ? LOG_INFO : LOG_WARN,
+              "event=refused pid=%d uid=%u name=\"%s\" error=%s why=\"%s\"", (int)c->pid,
+              (unsigned)c->uid, c->name, err_name(result), offer.text);
+    if (c->state == CLIENT_OFFERED)
+        fdutil_send(c->fd, &welcome, sizeof(welcome), NULL, 0);
+    else
+        fdutil_send(c->fd, &offer, sizeof(offer), NULL, 0);
+    client_close(c);
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+static void set_deadline(struct client *c, uint64_t ns);
+
+static void on_deadline(uv_timer_t *t) {
+    struct client *c = t->data;
+    struct server *s = c->server;
+    unsigned long long ms = s->config.handshake_timeout / NS_PER_MS;
+    char byte;
+
+    /* Timers run before sockets are looked at; if it was we who were late, its message is there. */
+    if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+        set_deadline(c, s->config.handshake_timeout);
+        return;
+    }
+    switch (c->state) {
+    case CLIENT_HELLO: refuse(c, -ETIMEDOUT, "no hello came within %llu ms", ms); break;
+    case CLIENT_OFFERED:
+        refuse(c, -ETIMEDOUT, "no answer to the offered windows came within %llu ms", ms);
+        break;
+    case CLIENT_WAITING:
+    case CLIENT_ATTACHING:
+        refuse(c, ERR_WORKER_LOST, "the GPU worker is not running: %.180s",
+               *s->supervise.trouble ? s->supervise.trouble : "it does not answer");
+        break;
+    case CLIENT_RUNNING:
+    case CLIENT_CLOSED: break;
+    }
+}
+
+static void set_deadline(struct client *c, uint64_t ns) {
+    uv_timer_start(&c->deadline, on_deadline, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+static void try_next_slot(struct client *c, int from) {
+    struct server *s = c->server;
+    int slot = slots_take(&s->slots, from);
+
+    if (slot < 0 || c->tries >= BROKER_TRIES) {
+        if (slot >= 0) slots_put(&s->slots, slot);
+        refuse(c, -EADDRNOTAVAIL,
+               "%d address windows were tried, and each is in use in the client "
+               "or in the worker; set window_base to where both are empty",
+               c->tries);
+        return;
+    }
+    c->tries++;
+    c->state = CLIENT_ATTACHING;
+    set_deadline(c, s->config.worker_timeout);
+    c->attachment = supervise_attach(c, slot);
+    if (!c->attachment) { /* the worker is being ended; the next one will be asked */
+        slots_put(&s->slots, slot);
+        c->state = CLIENT_WAITING;
+        return;
+    }
+    c->job_id = c->attachment->job_id;
+}
+
+static void begin(struct client *c) {
+    struct server *s = c->server;
+    int rc;
+
+    if (s->supervise.state != SUPERVISE_READY) {
+        c->state = CLIENT_WAITING;
+        set_deadline(c, s->config.worker_timeout);
+        return;
+    }
+    rc = c->submission ? 0 : pages_create(c);
+    if (rc < 0)
+        refuse(c, rc, "shared memory cannot be made: %s", err_text(rc));
+    else
+        try_next_slot(c, 0);
+}
+
+static void offer(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+    struct wire_offer o = {.magic = WIRE_MAGIC,
+                           .major = WIRE_MAJOR,
+                           .minor = WIRE_MINOR,
+                           .job_id = c->attachment->job_id,
+                           .spec_hash = CALL_SPEC_HASH,
+                           .windows = slots_windows(&c->server->slots, c->attachment->slot),
+                           .device = c->server->supervise.device};
+    int fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->submission_fd,
+                              [WIRE_FD_COMPLETION] = completion_fd,
+                              [WIRE_FD_HOST] = c->host_fd,
+                              [WIRE_FD_DOORBELL] = c->doorbell_fd};
+
+    if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
+    c->state = CLIENT_OFFERED;
+    set_deadline(c, c->server->config.handshake_timeout);
+    if (fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT) < 0) client_close(c);
+}
+
+void client_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+    struct server *s = c->server;
+    int slot = c->attachment->slot, rc = msg->result;
+
+    if (rc == -EEXIST) {
+        slots_block(&s->slots, slot);
+        supervise_detach(s, c->attachment);
+        c->attachment = NULL;
+        try_next_slot(c, slot + 1);
+    } else if (rc < 0) {
+        refuse(c, rc, "the GPU worker refused: %.200s", *msg->text ? msg->text : err_text(rc));
+    } else if ((rc = pages_see_completion(c, completion_fd)) < 0) {
+        refuse(c, ERR_PROTOCOL, "the GPU worker sent completion memory that cannot be used: %s",
+               err_text(rc));
+    } else {
+        offer(c, msg, completion_fd);
+    }
+    fdutil_close(&completion_fd);
+}
+
+static void welcome(struct client *c) {
+    struct wire_welcome w = {.magic = WIRE_MAGIC};
+
+    uv_timer_stop(&c->deadline);
+    pages_close_fds(c);
+    c->state = CLIENT_RUNNING;
+    c->server->running_count++;
+    log_info("client", "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d",
+             c->job_id, (int)c->pid, (unsigned)c->uid, c->name, c->attachment->slot, c->tries);
+    if (fdutil_send(c->fd, &w, sizeof(w), NULL, 0) < 0) client_close(c);
+}
+
+/* ---- what the client says -------------------------------------------------------------------- */
+
+static void refuse_full(struct client *c) {
+    refuse(c, -EBUSY, "%u jobs are attached, the most that max_jobs allows",
+           c->server->running_count);
+}
+
+static bool full(const struct client *c) {
+    return c->server->running_count >= c->server->config.max_jobs;
+}
+
+static void on_hello(struct client *c, const void *msg, size_t bytes) {
+    char why[HELLO_WHY_BYTES];
+    struct hello h;
+    int rc = hello_check(msg, bytes, &h, why, sizeof(why));
+
+    if (rc < 0) {
+        refuse(c, rc, "%s", why);
+        return;
+    }
+    memcpy(c->name, h.name, sizeof(c->name));
+    if (h.spec_hash != CALL_SPEC_HASH)
+        log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->pid,
+                 (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
+    if (full(c))
+        refuse_full(c);
+    else
+        begin(c);
+}
+
+static void on_answer(struct client *c, const void *msg, size_t bytes) {
+    char why[HELLO_WHY_BYTES];
+    int slot = c->attachment->slot;
+    bool accepted;
+    int rc = hello_check_answer(msg, bytes, &accepted, why, sizeof(why));
+
+    if (rc < 0) {
+        refuse(c, rc, "%s", why);
+    } else if (!accepted) {
+        supervise_detach(c->server, c->attachment);
+        c->attachment = NULL;
+        try_next_slot(c, slot + 1);
+    } else if (full(c)) {
+        refuse_full(c);
+    } else {
+        welcome(c);
+    }
+}
+
+static void ended(struct client *c, const char *how) {
+    /* One that said nothing only looked whether we are here. */
+    log_write("client", c->state == CLIENT_HELLO ? LOG_DEBUG : LOG_INFO,
+              "event=ended job=%u pid=%d name=\"%s\" how=\"%s\"", c->job_id, (int)c->pid, c->name,
+              how);
+    client_close(c);
+}
+
+static void on_readable(uv_poll_t *p, int status, int events) {
+    struct client *c = p->data;
+    unsigned char buf[sizeof(struct wire_hello) + 64];
+    int n = fdutil_recv(c->fd, buf, sizeof(buf), NULL, NULL);
+
+    if (n == -EAGAIN && status == 0) return;
+    if (n == -EPROTO) {
+        refuse(c, ERR_PROTOCOL, "a message is too long or carries descriptors");
+    } else if (n <= 0) {
+        ended(c, "socket closed");
+    } else if (c->state == CLIENT_HELLO) {
+        on_hello(c, buf, (size_t)n);
+    } else if (c->state == CLIENT_OFFERED) {
+        on_answer(c, buf, (size_t)n);
+    } else if (c->state == CLIENT_RUNNING) {
+        pages_lose(c, ERR_PROTOCOL);
+        ended(c, "protocol error: it spoke after its welcome");
+    } else {
+        refuse(c, ERR_PROTOCOL, "a message came while none is expected");
+    }
+}
+
+static void on_death(uv_poll_t *p, int status, int events) {
+    ended(p->data, "process ended");
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+/* A descriptor of the peer's process. SO_PEERPIDFD names the process that connected, whatever
+ * became of its number since; older kernels must go by the number. */
+static int open_pidfd(int fd, pid_t pid) {
+    int pidfd = -1;
+    socklen_t n = sizeof(pidfd);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) == 0) return pidfd;
+    return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+void client_accept(struct server *s, int fd) {
+    struct client *c = calloc(1, sizeof(*c));
+    struct ucred cred = {0};
+    socklen_t n = sizeof(cred);
+
+    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
+        log_error("client", "event=accept-failed why=\"%s\"", c ? "no credentials" : "no memory");
+        free(c);
+        close(fd);
+        return;
+    }
+    *c = (struct client){.server = s,
+                         .fd = fd,
+                         .pid = cred.pid,
+                         .uid = cred.uid,
+                         .name = "?",
+                         .host_fd = -1,
+                         .submission_fd = -1,
+                         .doorbell_fd = -1,
+                         .handles = 2};
+    clock_gettime(CLOCK_REALTIME, &c->since);
+    list_append(&s->clients, &c->link);
+    s->client_count++;
+    c->pidfd = open_pidfd(fd, cred.pid);
+    uv_poll_init(&s->loop, &c->readable, fd);
+    uv_timer_init(&s->loop, &c->deadline);
+    c->readable.data = c->deadline.data = c->death.data = c;
+    uv_poll_start(&c->readable, UV_READABLE, on_readable);
+    set_deadline(c, s->config.handshake_timeout);
+    if (c->pidfd >= 0) {
+        uv_poll_init(&s->loop, &c->death, c->pidfd);
+        uv_poll_start(&c->death, UV_READABLE, on_death);
+        c->handles++;
+    }
+}
+
+void client_worker_ready(struct server *s) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &s->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+
+        if (c->state == CLIENT_WAITING) begin(c);
+    }
+}
+
+void client_worker_lost(struct client *c) {
+    c->attachment = NULL; /* it went with the worker */
+    if (c->state == CLIENT_ATTACHING) {
+        c->state = CLIENT_WAITING; /* nothing was promised yet: the next worker takes it */
+        set_deadline(c, c->server->config.worker_timeout);
+        return;
+    }
+    if (c->state == CLIENT_OFFERED) {
+        refuse(c, ERR_WORKER_LOST, "%s", err_text(ERR_WORKER_LOST));
+        return;
+    }
+    pages_lose(c, ERR_WORKER_LOST);
+    ended(c, "the GPU worker died");
+}
+
+void client_expelled(struct client *c, const struct wire_worker_msg *msg) {
+    int err = msg->result < 0 ? msg->result : ERR_PROTOCOL;
+
+    log_warn("client", "event=expelled job=%u pid=%d uid=%u name=\"%s\" error=%s why=\"%.200s\"",
+             c->job_id, (int)c->pid, (unsigned)c->uid, c->name, err_name(err), msg->text);
+    if (c->state == CLIENT_OFFERED) {
+        refuse(c, err, "%.250s", msg->text);
+        return;
+    }
+    pages_lose(c, err);
+    client_close(c);
+}
+
+void client_end_all(struct server *s) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &s->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+
+        if (c->state == CLIENT_RUNNING) {
+            pages_lose(c, ERR_BROKER_LOST);
+            ended(c, "salusd stops");
+        } else {
+            refuse(c, ERR_BROKER_LOST, "salusd is being stopped");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run directory: its lock, and the SOCK_SEQPACKET sockets in it. Blocking file system calls,
+ * made before the loop runs and after it ended.
+ */
+#ifndef DAEMON_BROKER_LISTEN_H
+#define DAEMON_BROKER_LISTEN_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Creates the directory where it is missing and takes its lock for as long as the descriptor that
+ * is returned is open; -errno and the reason in `why`, which names the process that has it. */
+int listen_lock(const char *run_dir, char *why, size_t cap);
+
+/* A non-blocking listening socket at `path`, over a dead one's; -errno and the reason. */
+int listen_open(const char *path, mode_t mode, char *why, size_t cap);
+
+#endif

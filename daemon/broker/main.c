@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salusd: reads the command line, then serves.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/broker/config.h"
+#include "daemon/broker/server.h"
+#include "proto/version.h"
+#include "proto/wire.h"
+
+#define EXIT_USAGE 2
+
+struct arguments {
+    struct config_sources sources;
+    bool check, show;
+};
+
+static void print_help(FILE *out) {
+    int count;
+    const struct config_option *o = config_options(&count);
+
+    fputs("usage: salusd [--config FILE] [--check-config] [--show-config] [--OPTION VALUE]...\n"
+          "\n"
+          "Shares a GPU among programs. Runs in the foreground; see salusd(8).\n"
+          "\n"
+          "  --config FILE          read this file only, not /usr/lib/salus/salus.conf,\n"
+          "                         /etc/salus/salus.conf and /etc/salus/conf.d/*.conf\n"
+          "  --check-config         list every error of the configuration; exit 2 if any\n"
+          "  --show-config          print the configuration in effect\n"
+          "  --foreground           accepted, and always so\n"
+          "  --help, --version\n"
+          "\n"
+          "Options, also as 'name = value' in files and as SALUS_<NAME> in the environment:\n",
+          out);
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        int n = snprintf(name, sizeof(name), "--%s", o[i].name);
+
+        for (int k = 2; k < n; k++)
+            if (name[k] == '_') name[k] = '-';
+        fprintf(out, "  %-22s %s (default %s%s)\n", name, o[i].help,
+                *o[i].text ? o[i].text : "empty", o[i].reloadable ? "; SIGHUP reloads" : "");
+    }
+}
+
+static void print_config(const struct config *c) {
+    int count;
+    const struct config_option *o = config_options(&count);
+    const char *section = "";
+
+    for (int i = 0; i < count; i++) {
+        char value[CONFIG_TEXT_BYTES];
+
+        if (strcmp(section, o[i].section) != 0) printf("%s[%s]\n", i ? "\n" : "", o[i].section);
+        section = o[i].section;
+        config_show(c, &o[i], value, sizeof(value));
+        printf("%s = %s\n", o[i].name, value);
+    }
+}
+
+static int usage_error(const char *what, const char *arg) {
+    fprintf(stderr, "salusd: %s%s; see 'salusd --help'\n", what, arg);
+    return EXIT_USAGE;
+}
+
+/* Takes `--some-name value` and `--some-name=value` as option some_name. Returns how many arguments
+ * it used, 0 for none. */
+static int take_option(struct arguments *a, char **argv) {
+    char *name = argv[0] + 2, *value = strchr(name, '=');
+    struct config_sources *s = &a->sources;
+
+    if (value) *value++ = '\0';
+    for (char *p = name; *p; p++)
+        if (*p == '-') *p = '_';
+    if (!value && !argv[1]) return 0;
+    if (strcmp(name, "config") == 0) {
+        s->file = value ? value : argv[1];
+    } else {
+        if (s->flags == CONFIG_FLAGS_MAX) return 0;
+        s->flag_names[s->flags] = name;
+        s->flag_values[s->flags++] = value ? value : argv[1];
+    }
+    return value ? 1 : 2;
+}
+
+/* -1 to go on; else the exit status. */
+static int parse_arguments(struct arguments *a, char **argv) {
+    for (argv++; *argv;) {
+        int used = 1;
+
+        if (strcmp(*argv, "--help") == 0) {
+            print_help(stdout);
+            return 0;
+        } else if (strcmp(*argv, "--version") == 0) {
+            printf("salusd %s (client protocol %d.%d)\n", VERSION_TEXT, WIRE_MAJOR, WIRE_MINOR);
+            return 0;
+        } else if (strcmp(*argv, "--check-config") == 0) {
+            a->check = true;
+        } else if (strcmp(*argv, "--show-config") == 0) {
+            a->show = true;
+        } else if (strcmp(*argv, "--foreground") == 0) {
+        } else if (strncmp(*argv, "--", 2) == 0) {
+            used = take_option(a, argv);
+            if (used == 0) return usage_error("no value for --", *argv + 2);
+        } else {
+            return usage_error("unexpected argument ", *argv);
+        }
+        argv += used;
+    }
+    return -1;
+}
+
+int main(int argc, char **argv) {
+    static struct arguments a;
+    static struct config config;
+    char why[512];
+    struct server *server;
+    int rc;
+
+    rc = parse_arguments(&a, argv);
+    if (rc >= 0) return rc;
+    log_init("info");
+    rc = config_load(&config, &a.sources, stderr);
+    if (rc > 0) {
+        fprintf(stderr, "salusd: %d error%s in the configuration\n", rc, rc == 1 ? "" : "s");
+        return EXIT_USAGE;
+    }
+    if (a.show) print_config(&config);
+    if (a.check || a.show) return 0;
+    rc = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
+    if (rc < 0) {
+        fprintf(stderr, "salusd: %s\n", why);
+        return 1;
+    }
+    rc = server_run(server);
+    server_destroy(server);
+    return rc < 0 ? 1 : 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop and what hangs from it: listening sockets, signals, systemd's watchdog, orderly end.
+ * libuv cannot pass descriptors of memfds, so sockets are polled and read with fdutil.
+ */
+#include "daemon/broker/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/broker.h"
+#include "daemon/broker/listen.h"
+#include "daemon/broker/notify.h"
+
+#define RETRY_MS 200
+#define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */
+
+static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP};
+#define SIGNALS 3
+
+/* ---- accepting ------------------------------------------------------------------------------- */
+
+static bool jobs_full(const struct server *s) {
+    return s->client_count >= s->config.max_jobs + BROKER_EXTRA_CLIENTS;
+}
+
+static bool controls_full(const struct server *s) {
+    return s->control_count >= BROKER_CONTROLS_MAX;
+}
+
+static void pause_listener(struct listener *l) {
+    uv_poll_stop(&l->poll);
+    l->paused = true;
+}
+
+static void on_retry(uv_timer_t *t) {
+    server_resume(t->data);
+}
+
+/* Takes what waits until `full`; then the backlog holds the others. */
+static void accept_from(struct server *s, struct listener *l, bool (*full)(const struct server *),
+                        void (*take)(struct server *, int fd)) {
+    for (int i = 0; i < ACCEPT_BATCH; i++) {
+        int fd;
+
+        if (full(s)) {
+            log_warn("server", "event=paused socket=%s why=\"too many connections\"", l->path);
+            pause_listener(l);
+            return;
+        }
+        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            take(s, fd);
+        } else if (errno == EMFILE || errno == ENFILE) {
+            /* Polling on would spin: the connection stays readable. */
+            log_error("server", "event=paused socket=%s why=\"no descriptors left\"", l->path);
+            pause_listener(l);
+            uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+static void on_job(uv_poll_t *p, int status, int events) {
+    struct server *s = p->data;
+
+    accept_from(s, &s->jobs, jobs_full, client_accept);
+}
+
+static void on_control(uv_poll_t *p, int status, int events) {
+    struct server *s = p->data;
+
+    accept_from(s, &s->control, controls_full, control_accept);
+}
+
+static void resume(struct server *s, struct listener *l, bool (*full)(const struct server *),
+                   uv_poll_cb cb) {
+    if (!l->open || !l->paused || s->stopping || full(s)) return;
+    l->paused = false;
+    uv_poll_start(&l->poll, UV_READABLE, cb);
+}
+
+void server_resume(struct server *s) {
+    resume(s, &s->jobs, jobs_full, on_job);
+    resume(s, &s->control, controls_full, on_control);
+}
+
+static int open_listener(struct server *s, struct listener *l, const char *name, mode_t mode,
+                         uv_poll_cb cb, char *why, size_t cap) {
+    snprintf(l->path, sizeof(l->path), "%.96s/%s", s->config.run_dir, name);
+    l->fd = listen_open(l->path, mode, why, cap);
+    if (l->fd < 0) return l->fd;
+    l->open = true;
+    uv_poll_init(&s->loop, &l->poll, l->fd);
+    l->poll.data = s;
+    uv_poll_start(&l->poll, UV_READABLE, cb);
+    return 0;
+}
+
+static void close_listener(struct listener *l) {
+    if (!l->open) return;
+    l->open = false;
+    uv_close((uv_handle_t *)&l->poll, NULL);
+    unlink(l->path);
+    fdutil_close(&l->fd);
+}
+
+/* ---- signals and end ------------------------------------------------------------------------- */
+
+static void stop_all(struct server *s) {
+    if (s->stopping) return;
+    s->stopping = true;
+    notify_send("STOPPING=1");
+    log_info("server", "event=stopping clients=%u", s->client_count);
+    close_listener(&s->jobs);
+    close_listener(&s->control);
+    client_end_all(s);
+    control_end_all(s);
+    supervise_stop(s);
+    uv_close((uv_handle_t *)&s->stop, NULL);
+    uv_close((uv_handle_t *)&s->watchdog, NULL);
+    uv_close((uv_handle_t *)&s->retry, NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&s->signals[i], NULL);
+}
+
+static void on_stop(uv_async_t *a) {
+    stop_all(a->data);
+}
+
+/* Logs a text of several lines, one record each. */
+static void log_lines(enum log_level level, const char *event, char *text) {
+    char *rest = text, *line;
+
+    while ((line = strsep(&rest, "\n")))
+        if (*line) log_write("config", level, "event=%s what=\"%s\"", event, line);
+}
+
+static void reload(struct server *s) {
+    struct config fresh;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    int bad;
+
+    if (!out) return;
+    notify_send("RELOADING=1");
+    bad = config_load(&fresh, s->sources, out);
+    fflush(out);
+    if (bad > 0) {
+        log_lines(LOG_ERROR, "rejected", text);
+        log_error("config", "event=reload-failed errors=%d kept=\"what was set before\"", bad);
+    } else {
+        config_reload(&s->config, &fresh, out);
+        fflush(out);
+        log_lines(LOG_WARN, "needs-restart", text);
+        log_info("config", "event=reloaded");
+    }
+    fclose(out);
+    free(text);
+    notify_send("READY=1");
+    server_resume(s); /* max_jobs may have grown */
+}
+
+static void on_signal(uv_signal_t *h, int number) {
+    struct server *s = h->data;
+
+    if (number == SIGHUP)
+        reload(s);
+    else
+        stop_all(s);
+}
+
+static void on_watchdog(uv_timer_t *t) {
+    notify_send("WATCHDOG=1");
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void init_handles(struct server *s) {
+    uint64_t ms = s->sources ? notify_watchdog_ms() : 0;
+
+    uv_async_init(&s->loop, &s->stop, on_stop);
+    uv_timer_init(&s->loop, &s->watchdog);
+    uv_timer_init(&s->loop, &s->retry);
+    s->stop.data = s->watchdog.data = s->retry.data = s;
+    if (ms > 0) uv_timer_start(&s->watchdog, on_watchdog, 0, ms);
+    for (int i = 0; i < SIGNALS; i++) {
+        uv_signal_init(&s->loop, &s->signals[i]);
+        s->signals[i].data = s;
+        if (s->sources) uv_signal_start(&s->signals[i], on_signal, signal_numbers[i]);
+    }
+    supervise_init(s);
+}
+
+int server_create(struct server **out, const struct config *config,
+                  const struct config_sources *sources, const struct server_hooks *hooks, char *why,
+                  size_t cap) {
+    struct server *s = calloc(1, sizeof(*s));
+    int rc;
+
+    if (!s) return -ENOMEM;
+    s->config = *config;
+    s->sources = sources;
+    if (hooks) s->hooks = *hooks;
+    s->jobs.fd = s->control.fd = -1;
+    s->start_ns = fdutil_now_ns();
+    clock_gettime(CLOCK_REALTIME, &s->start);
+    list_init(&s->clients);
+    list_init(&s->controls);
+    slots_init(&s->slots, config);
+    rc = s->lock_fd = listen_lock(config->run_dir, why, cap);
+    if (rc < 0) goto free_server;
+    rc = uv_loop_init(&s->loop);
+    if (rc < 0) {
+        snprintf(why, cap, "event loop: %s", uv_strerror(rc));
+        goto unlock;
+    }
+    init_handles(s);
+    rc = open_listener(s, &s->jobs, "job.sock", 0666, on_job, why, cap);
+    if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, on_control, why, cap);
+    if (rc < 0) {
+        server_destroy(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+unlock:
+    fdutil_close(&s->lock_fd);
+free_server:
+    free(s);
+    return rc;
+}
+
+int server_run(struct server *s) {
+    log_info("server", "event=listening run_dir=%s device=%s max_jobs=%llu", s->config.run_dir,
+             s->config.device, (unsigned long long)s->config.max_jobs);
+    supervise_start(s);
+    notify_send("READY=1");
+    uv_run(&s->loop, UV_RUN_DEFAULT); /* returns when stop_all has closed every handle */
+    log_info("server", "event=stopped");
+    return 0;
+}
+
+void server_stop(struct server *s) {
+    uv_async_send(&s->stop);
+}
+
+void server_destroy(struct server *s) {
+    if (!s) return;
+    stop_all(s); /* where run never came to it */
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&s->loop);
+    fdutil_close(&s->lock_fd);
+    free(s);
+}

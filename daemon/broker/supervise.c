@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker's life: launched, READY, watched by its heartbeat, ended, launched again. The worker
+ * may die at any time and owes us nothing; its end is the end of every job it had, and each of them
+ * is told. A worker that speaks nonsense is ended like one that is silent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/broker.h"
+
+#define NS_PER_MS 1000000u
+#define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
+#define STOP_TIMEOUT_MS 2000
+#define RESTART_DELAY_MS 20     /* after a worker that had been READY */
+#define RESTART_OFTEN_MS 1000   /* after the 10th such restart within a minute */
+#define RESTART_DELAY_MAX 10000 /* doubling from 100 ms while none gets READY */
+#define OFTEN_NS (60ull * 1000000000u)
+#define OUTBOX_MAX 4096u
+#define BATCH 64 /* messages read before the loop looks at others */
+
+static void lose_worker(struct server *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void start_now(uv_timer_t *t);
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void watch(struct server *s, int events);
+
+static void drop_parcel(struct supervise *v, struct parcel *p) {
+    list_remove(&p->link);
+    v->outbox_count--;
+    for (int i = 0; i < p->nfds; i++)
+        fdutil_close(&p->fds[i]);
+    free(p);
+}
+
+static int keep_parcel(struct server *s, const struct wire_worker_msg *msg, const int *fds,
+                       int nfds) {
+    struct supervise *v = &s->supervise;
+    struct parcel *p = v->outbox_count < OUTBOX_MAX ? calloc(1, sizeof(*p)) : NULL;
+
+    if (!p) return -ENOBUFS;
+    p->msg = *msg;
+    list_append(&v->outbox, &p->link);
+    v->outbox_count++;
+    for (; p->nfds < nfds; p->nfds++) {
+        p->fds[p->nfds] = fcntl(fds[p->nfds], F_DUPFD_CLOEXEC, 0);
+        if (p->fds[p->nfds] < 0) {
+            int rc = -errno;
+
+            drop_parcel(v, p);
+            return rc;
+        }
+    }
+    watch(s, UV_READABLE | UV_WRITABLE);
+    return 0;
+}
+
+static int post(struct server *s, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+    struct supervise *v = &s->supervise;
+    int rc = -EAGAIN;
+
+    if (list_empty(&v->outbox)) rc = fdutil_send(v->fd, msg, sizeof(*msg), fds, nfds);
+    return rc == -EAGAIN ? keep_parcel(s, msg, fds, nfds) : rc;
+}
+
+static int flush_outbox(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    while (!list_empty(&v->outbox)) {
+        struct parcel *p = list_entry(v->outbox.next, struct parcel, link);
+        int rc = fdutil_send(v->fd, &p->msg, sizeof(p->msg), p->fds, p->nfds);
+
+        if (rc < 0) return rc == -EAGAIN ? 0 : rc;
+        drop_parcel(v, p);
+    }
+    watch(s, UV_READABLE);
+    return 0;
+}
+
+/* ---- attachments ----------------------------------------------------------------------------- */
+
+static struct attachment *find_attachment(struct supervise *v, uint32_t job_id) {
+    struct list *pos;
+
+    list_each(pos, &v->attachments) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job_id == job_id) return a;
+    }
+    return NULL;
+}
+
+static void free_attachment(struct server *s, struct attachment *a) {
+    list_remove(&a->link);
+    slots_put(&s->slots, a->slot);
+    free(a);
+}
+
+struct attachment *supervise_attach(struct client *c, int slot) {
+    struct server *s = c->server;
+    struct supervise *v = &s->supervise;
+    struct attachment *a = calloc(1, sizeof(*a));
+    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
+                                  .pid = c->pid,
+                                  .uid = c->uid,
+                                  .windows = slots_windows(&s->slots, slot)};
+    int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd};
+
+    if (!a) return NULL;
+    if (++v->next_job == 0) v->next_job = 1;
+    *a = (struct attachment){.job_id = v->next_job,
+                             .slot = slot,
+                             .client = c,
+                             .pid = c->pid,
+                             .uid = c->uid,
+                             .since = c->since};
+    memcpy(a->name, c->name, sizeof(a->name));
+    msg.job_id = a->job_id;
+    memcpy(msg.name, c->name, sizeof(msg.name));
+    if (post(s, &msg, fds, 3) < 0) {
+        free(a);
+        /* Its end is seen by the poll handle, never in the middle of a caller's work. */
+        if (v->pid > 0) kill(v->pid, SIGKILL);
+        shutdown(v->fd, SHUT_RDWR);
+        return NULL;
+    }
+    list_append(&v->attachments, &a->link);
+    return a;
+}
+
+void supervise_detach(struct server *s, struct attachment *a) {
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id};
+
+    a->client = NULL;
+    a->detached_ns = fdutil_now_ns();
+    if (post(s, &msg, NULL, 0) < 0) {
+        if (s->supervise.pid > 0) kill(s->supervise.pid, SIGKILL);
+        shutdown(s->supervise.fd, SHUT_RDWR);
+    }
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static void still_alive(struct server *s);
+
+/* Timers run before sockets are looked at: after we ourselves were stopped for a while, what the
+ * worker said meanwhile is still unread, and it must not die for that. */
+static bool has_spoken(const struct supervise *v) {
+    char byte;
+
+    return recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static void on_silence(uv_timer_t *t) {
+    struct server *s = t->data;
+
+    if (has_spoken(&s->supervise)) {
+        still_alive(s);
+        return;
+    }
+    lose_worker(s,
+                s->supervise.state == SUPERVISE_STARTING ? "not ready after %llu ms"
+                                                         : "silent for %llu ms",
+                s->supervise.state == SUPERVISE_STARTING
+                    ? (unsigned long long)START_TIMEOUT_MS
+                    : (unsigned long long)(s->config.worker_timeout / NS_PER_MS));
+}
+
+static void still_alive(struct server *s) {
+    uint64_t ms = s->supervise.state == SUPERVISE_STARTING ? START_TIMEOUT_MS
+                                                           : s->config.worker_timeout / NS_PER_MS;
+
+    uv_timer_start(&s->supervise.timer, on_silence, ms, 0);
+}
+
+static void on_ready(struct server *s, const struct wire_worker_msg *msg) {
+    struct supervise *v = &s->supervise;
+
+    if (msg->result < 0) {
+        lose_worker(s, "device %s cannot be opened: %.160s", s->config.device,
+                    *msg->text ? msg->text : err_text(msg->result));
+        return;
+    }
+    v->state = SUPERVISE_READY;
+    v->device = msg->device;
+    v->failures = 0;
+    v->trouble[0] = '\0';
+    slots_unblock_all(&s->slots);
+    still_alive(s);
+    log_info("worker", "event=ready pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
+             (int)v->pid, v->device.name, (unsigned long long)v->device.memory_bytes,
+             v->device.sm_count,
+             (unsigned long long)((fdutil_now_ns() - v->started_ns) / NS_PER_MS));
+    client_worker_ready(s);
+}
+
+/* Ends the text, and leaves nothing in it that would end a log record or its quotes: it may hold
+ * names from a client's program. */
+static void make_printable(char *text, size_t cap) {
+    text[cap - 1] = '\0';
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~' || *text == '"') *text = '?';
+}
+
+static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
+    struct supervise *v = &s->supervise;
+    struct attachment *a = find_attachment(v, msg->job_id);
+
+    make_printable(msg->text, sizeof(msg->text));
+    make_printable(msg->device.name, sizeof(msg->device.name));
+    if (v->state == SUPERVISE_STARTING && msg->kind != WIRE_READY && msg->kind != WIRE_BEAT)
+        return ERR_PROTOCOL;
+    switch (msg->kind) {
+    case WIRE_READY:
+        if (v->state != SUPERVISE_STARTING) return ERR_PROTOCOL;
+        on_ready(s, msg);
+        return 0;
+    case WIRE_BEAT: return 0;
+    case WIRE_ATTACHED:
+        if (!a) return ERR_PROTOCOL;
+        if (a->client) {
+            if (a->client->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
+            client_attached(a->client, msg, *fd);
+            *fd = -1;
+        }
+        return 0;
+    case WIRE_DETACHED:
+        if (!a || a->client) return ERR_PROTOCOL;
+        log_debug("worker", "event=detached job=%u after_us=%llu", a->job_id,
+                  (unsigned long long)((fdutil_now_ns() - a->detached_ns) / 1000));
+        free_attachment(s, a);
+        return 0;
+    case WIRE_EXPELLED:
+        if (!a) return ERR_PROTOCOL;
+        if (a->client) client_expelled(a->client, msg);
+        return 0;
+    default: return ERR_PROTOCOL;
+    }
+}
+
+static void on_poll(uv_poll_t *p, int status, int events) {
+    struct server *s = p->data;
+    struct supervise *v = &s->supervise;
+
+    if (status == 0 && (events & UV_WRITABLE) && flush_outbox(s) < 0) {
+        lose_worker(s, "its socket broke");
+        return;
+    }
+    for (int i = 0; i < BATCH && v->fd >= 0; i++) {
+        struct wire_worker_msg msg;
+        int fd = -1, nfds = 1;
+        int n = fdutil_recv(v->fd, &msg, sizeof(msg), &fd, &nfds);
+
+        if (n == -EAGAIN) return;
+        if (nfds == 0 || n <= 0) fd = -1;
+        if (n <= 0) {
+            lose_worker(s, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
+        } else if (n != sizeof(msg) || on_message(s, &msg, &fd) < 0) {
+            lose_worker(s, "protocol error: message kind %u of %d bytes, job %u",
+                        n >= 4 ? msg.kind : 0, n, n == sizeof(msg) ? msg.job_id : 0);
+        } else if (v->fd >= 0) {
+            still_alive(s);
+        }
+        fdutil_close(&fd);
+    }
+}
+
+static void watch(struct server *s, int events) {
+    struct supervise *v = &s->supervise;
+
+    if (v->poll_events == events) return;
+    v->poll_events = events;
+    uv_poll_start(&v->poll, events, on_poll);
+}
+
+/* ---- end and beginning ----------------------------------------------------------------------- */
+
+/* How long until the next start, and a warning when restarts come often. */
+static uint64_t restart_delay_ms(struct supervise *v, bool had_been_ready) {
+    uint64_t now = fdutil_now_ns(), *slot = &v->recent[v->restarts % 10];
+    uint64_t oldest = *slot, ms;
+
+    *slot = now;
+    v->restarts++;
+    if (!had_been_ready) {
+        ms = 100ull << (v->failures < 7 ? v->failures : 7);
+        v->failures++;
+        return ms < RESTART_DELAY_MAX ? ms : RESTART_DELAY_MAX;
+    }
+    if (oldest == 0 || now - oldest > OFTEN_NS) return RESTART_DELAY_MS;
+    log_warn("worker", "event=restarts-often count=10 within_ms=%llu delay_ms=%d",
+             (unsigned long long)((now - oldest) / NS_PER_MS), RESTART_OFTEN_MS);
+    return RESTART_OFTEN_MS;
+}
+
+static void end_attachments(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    while (!list_empty(&v->attachments)) {
+        struct attachment *a = list_entry(v->attachments.next, struct attachment, link);
+        struct client *c = a->client;
+
+        free_attachment(s, a);
+        if (c) client_worker_lost(c);
+    }
+}
+
+static void close_worker(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    uv_close((uv_handle_t *)&v->poll, NULL);
+    fdutil_close(&v->fd);
+    while (!list_empty(&v->outbox))
+        drop_parcel(v, list_entry(v->outbox.next, struct parcel, link));
+    v->poll_events = 0;
+}
+
+static void lose_worker(struct server *s, const char *fmt, ...) {
+    struct supervise *v = &s->supervise;
+    bool was_ready = v->state == SUPERVISE_READY;
+    uint64_t delay;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(v->trouble, sizeof(v->trouble), fmt, ap);
+    va_end(ap);
+    close_worker(s);
+    if (v->pid > 0) kill(v->pid, SIGKILL); /* our child, not reaped yet: the number is its own */
+    v->state = SUPERVISE_DOWN;
+    delay = restart_delay_ms(v, was_ready);
+    log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
+              (int)v->pid, v->trouble, (unsigned long long)delay, (unsigned long long)v->restarts);
+    end_attachments(s);
+    uv_timer_start(&v->timer, start_now, delay, 0);
+}
+
+static void on_process_closed(uv_handle_t *h) {
+    struct server *s = h->data;
+
+    s->supervise.process_open = false;
+    if (s->supervise.state == SUPERVISE_STOPPED) uv_close((uv_handle_t *)&s->supervise.timer, NULL);
+}
+
+/* The socket's end, which comes with it, is what ends the jobs; here is only how it ended. */
+static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
+    struct server *s = p->data;
+
+    s->supervise.pid = 0;
+    log_info("worker", "event=exited status=%d signal=%d", (int)status, signal);
+    uv_close((uv_handle_t *)p, on_process_closed);
+}
+
+static int launch(struct server *s, int fd) {
+    struct supervise *v = &s->supervise;
+    int rc;
+
+    if (s->hooks.launch) return s->hooks.launch(s->hooks.arg, fd);
+    rc = spawn_worker(s, fd, on_exit_status);
+    fdutil_close(&fd);
+    if (rc == 0)
+        v->pid = v->process.pid;
+    else if (v->process_open)
+        uv_close((uv_handle_t *)&v->process, on_process_closed);
+    return rc;
+}
+
+static void start_now(uv_timer_t *t) {
+    struct server *s = t->data;
+    struct supervise *v = &s->supervise;
+    int pair[2], rc;
+
+    if (v->process_open) { /* the one before has not been reaped yet */
+        uv_timer_start(&v->timer, start_now, 10, 0);
+        return;
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        snprintf(v->trouble, sizeof(v->trouble), "no socket pair: %s", err_text(-errno));
+        uv_timer_start(&v->timer, start_now, 1000, 0);
+        return;
+    }
+    v->started_ns = fdutil_now_ns();
+    v->fd = pair[0];
+    fcntl(v->fd, F_SETFL, O_NONBLOCK);
+    uv_poll_init(&s->loop, &v->poll, v->fd);
+    v->poll.data = s;
+    v->state = SUPERVISE_STARTING;
+    watch(s, UV_READABLE);
+    rc = launch(s, pair[1]);
+    if (rc < 0)
+        lose_worker(s, "salus-gpu cannot be started: %s%s", err_text(rc),
+                    rc == -ENOENT ? " (option worker names it)" : "");
+    else
+        still_alive(s);
+}
+
+void supervise_init(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    list_init(&v->attachments);
+    list_init(&v->outbox);
+    v->fd = -1;
+    v->state = SUPERVISE_DOWN;
+    snprintf(v->trouble, sizeof(v->trouble), "it is being started");
+    uv_timer_init(&s->loop, &v->timer);
+    v->timer.data = s;
+}
+
+void supervise_start(struct server *s) {
+    start_now(&s->supervise.timer);
+}
+
+static void on_stop_timeout(uv_timer_t *t) {
+    struct server *s = t->data;
+
+    log_warn("worker", "event=killed pid=%d why=\"did not end when told\"", (int)s->supervise.pid);
+    if (s->supervise.pid > 0) kill(s->supervise.pid, SIGKILL);
+}
+
+/* An honest worker ends when its socket does. */
+void supervise_stop(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    v->state = SUPERVISE_STOPPED;
+    uv_timer_stop(&v->timer);
+    if (v->fd >= 0) close_worker(s);
+    end_attachments(s);
+    if (v->process_open)
+        uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
+    else
+        uv_close((uv_handle_t *)&v->timer, NULL);
+}

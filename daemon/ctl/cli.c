@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line of salusctl.
+ */
+#include "daemon/ctl/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_RUN_DIR "/run/salus"
+#define DEFAULT_TIMEOUT_MS 5000
+
+static const struct cli_verb verbs[] = {
+    {"status", "", "how the daemon and its worker are", 0, 0, cli_status},
+    {"version", "", "versions of this program and of the daemon", 0, 0, cli_version},
+    {"job list", "", "all jobs", 0, 0, cli_job_list},
+    {"job show", "JOB", "one job, with all its counters", 1, 1, cli_job_show},
+    {"gpu list", "", "all GPUs", 0, 0, cli_gpu_list},
+    {"gpu show", "ID", "one GPU", 1, 1, cli_gpu_show},
+    {"run", "[--name NAME] [--private] [--] CMD [ARG]...",
+     "run a CUDA program on the shared GPU; without a daemon, on a private software GPU", 1, -1,
+     cli_run},
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+int cli_fail(struct cli *c, int status, const char *fmt, ...) {
+    va_list ap;
+
+    fputs("salusctl: ", c->err);
+    va_start(ap, fmt);
+    vfprintf(c->err, fmt, ap);
+    va_end(ap);
+    fputc('\n', c->err);
+    return status;
+}
+
+static int print_help(FILE *out) {
+    fputs("usage: salusctl [OPTION]... VERB [ARG]...\n\n", out);
+    for (size_t i = 0; i < VERBS; i++) {
+        char left[80];
+
+        snprintf(left, sizeof(left), "%s%s%s", verbs[i].name, *verbs[i].usage ? " " : "",
+                 verbs[i].usage);
+        if (strlen(left) > 20)
+            fprintf(out, "  %s\n  %-20s %s\n", left, "", verbs[i].help);
+        else
+            fprintf(out, "  %-20s %s\n", left, verbs[i].help);
+    }
+    fputs(
+        "\n"
+        "  --run-dir DIR        directory of the daemon's sockets (SALUS_RUN_DIR, else "
+        "/run/salus)\n"
+        "  --socket PATH        its control socket\n"
+        "  --json               one JSON object; with -w one a line\n"
+        "  --plain              tab-separated, numbers without units\n"
+        "  --no-header          tables without their first line\n"
+        "  -w, --watch SECONDS  repeat until interrupted\n"
+        "  --timeout SECONDS    how long to wait for the daemon (5)\n"
+        "  --help, --version\n"
+        "\n"
+        "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
+        "6 refused, 7 protocol mismatch, 124 timeout; `run` passes its command's on.\n",
+        out);
+    return CLI_OK;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int take_path(struct cli *c, const char *option, const char *value, char *out, size_t cap) {
+    if (!*value || strlen(value) >= cap)
+        return cli_fail(c, CLI_USAGE, "%s: a path of 1 to %zu bytes is needed", option, cap - 1);
+    snprintf(out, cap, "%s", value);
+    return CLI_OK;
+}
+
+static int set_run_dir(struct cli *c, const char *option, const char *dir) {
+    int rc = take_path(c, option, dir, c->run_dir, sizeof(c->run_dir) - sizeof("/job.sock") + 1);
+
+    if (rc == CLI_OK) snprintf(c->socket, sizeof(c->socket), "%.98s/ctl.sock", c->run_dir);
+    return rc;
+}
+
+/* The daemon's run directory is where its control socket is. */
+static int set_socket(struct cli *c, const char *path) {
+    const char *slash = strrchr(path, '/');
+    int rc = take_path(c, "--socket", path, c->socket, sizeof(c->socket));
+
+    if (!slash)
+        strcpy(c->run_dir, ".");
+    else
+        snprintf(c->run_dir, sizeof(c->run_dir), "%.*s", slash > path ? (int)(slash - path) : 1,
+                 path);
+    return rc;
+}
+
+static int take_seconds(struct cli *c, const char *option, const char *value, uint64_t *ms) {
+    char *end;
+    double s = strtod(value, &end);
+
+    if (end == value || *end || !isfinite(s) || s < 0.001 || s > 1e6)
+        return cli_fail(c, CLI_USAGE, "%s: '%s' is not a number of seconds from 0.001 to 1000000",
+                        option, value);
+    *ms = (uint64_t)(s * 1000);
+    return CLI_OK;
+}
+
+static int set_value(struct cli *c, const char *option, const char *value) {
+    if (strcmp(option, "--timeout") == 0) return take_seconds(c, option, value, &c->timeout_ms);
+    if (strcmp(option, "--watch") == 0 || strcmp(option, "-w") == 0)
+        return take_seconds(c, option, value, &c->watch_ms);
+    c->configured = true;
+    if (strcmp(option, "--socket") == 0) return set_socket(c, value);
+    return set_run_dir(c, option, value);
+}
+
+static bool has_value(const char *option) {
+    static const char *const names[] = {"--socket", "--run-dir", "--timeout", "--watch", "-w"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(option, names[i]) == 0) return true;
+    return false;
+}
+
+/* One option at argv[0]: how many arguments it took, or minus an exit status. */
+static int take_option(struct cli *c, char **argv) {
+    char name[32];
+    const char *equals = strncmp(argv[0], "--", 2) == 0 ? strchr(argv[0], '=') : NULL;
+    size_t n = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
+    int rc;
+
+    snprintf(name, sizeof(name), "%.*s", (int)(n < 31 ? n : 31), argv[0]);
+    if (has_value(name)) {
+        if (!equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
+        rc = set_value(c, name, equals ? equals + 1 : argv[1]);
+        return rc ? -rc : equals ? 1 : 2;
+    }
+    if (strcmp(argv[0], "--json") == 0)
+        c->format = CLI_JSON;
+    else if (strcmp(argv[0], "--plain") == 0)
+        c->format = CLI_PLAIN;
+    else if (strcmp(argv[0], "--no-header") == 0)
+        c->no_header = true;
+    else
+        return -cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", argv[0]);
+    return 1;
+}
+
+/* ---- verbs ----------------------------------------------------------------------------------- */
+
+/* How many of the words are the verb's name; 0 when it is another. */
+static int match(const struct cli_verb *v, int argc, char **argv) {
+    const char *space = strchr(v->name, ' ');
+    size_t n = space ? (size_t)(space - v->name) : strlen(v->name);
+
+    if (argc < 1 || strlen(argv[0]) != n || strncmp(argv[0], v->name, n) != 0) return 0;
+    if (!space) return 1;
+    return argc > 1 && strcmp(argv[1], space + 1) == 0 ? 2 : 0;
+}
+
+static int call(struct cli *c, int argc, char **argv) {
+    for (size_t i = 0; i < VERBS; i++) {
+        const struct cli_verb *v = &verbs[i];
+        int words = match(v, argc, argv), args = argc - words;
+
+        if (words == 0) continue;
+        if (args < v->min_args || (v->max_args >= 0 && args > v->max_args))
+            return cli_fail(c, CLI_USAGE, "usage: salusctl %s%s%s", v->name, *v->usage ? " " : "",
+                            v->usage);
+        return v->handler(c, args, argv + words);
+    }
+    if (argc == 0) return cli_fail(c, CLI_USAGE, "a verb is needed; see 'salusctl --help'");
+    return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; see 'salusctl --help'", argv[0],
+                    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+}
+
+static int prepare(struct cli *c, FILE *out, FILE *err) {
+    const char *dir = getenv("SALUS_RUN_DIR");
+
+    *c = (struct cli){.out = out, .err = err, .timeout_ms = DEFAULT_TIMEOUT_MS};
+    if (!dir || !*dir) return set_run_dir(c, "run directory", DEFAULT_RUN_DIR);
+    c->configured = true;
+    return set_run_dir(c, "SALUS_RUN_DIR", dir);
+}
+
+int cli_main(FILE *out, FILE *err, int argc, char **argv) {
+    struct cli c;
+    char **words = argv; /* the verb and its arguments, moved together over what was options */
+    int n = 0, rc = prepare(&c, out, err);
+
+    if (rc) return rc;
+    for (int i = 1; i < argc;) {
+        if (strcmp(argv[i], "--help") == 0) return print_help(out);
+        if (strcmp(argv[i], "--version") == 0) {
+            words[n++] = (char *)"version";
+            i++;
+        } else if (argv[i][0] == '-' && argv[i][1]) {
+            int used = take_option(&c, argv + i);
+
+            if (used < 0) return -used;
+            i += used;
+        } else if (n == 0 && strcmp(argv[i], "run") == 0) {
+            return call(&c, argc - i, argv + i); /* what follows belongs to it and its command */
+        } else {
+            words[n++] = argv[i++];
+        }
+    }
+    return call(&c, n, words);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salusctl as a library: options, the verb table, and what the verbs' handlers share. Data goes to
+ * `out`, diagnostics to `err`.
+ *
+ * Owner: the caller. Threads: one.
+ */
+#ifndef DAEMON_CTL_CLI_H
+#define DAEMON_CTL_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit statuses; those that answer a refusal are in proto/ctl.def. */
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_NO_DAEMON = 3,
+    CLI_NOT_FOUND = 4,
+    CLI_NOT_PERMITTED = 5,
+    CLI_REFUSED = 6,
+    CLI_PROTOCOL = 7,
+    CLI_TIMEOUT = 124,
+    CLI_NOT_EXECUTABLE = 126, /* of `run`, as a shell has it */
+    CLI_NO_COMMAND = 127
+};
+
+enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };
+
+struct cli {
+    FILE *out, *err;
+    char run_dir[108], socket[108];
+    bool configured; /* by an option or by SALUS_RUN_DIR: a missing daemon is then an error */
+    enum cli_format format;
+    bool no_header;
+    uint64_t timeout_ms;
+    uint64_t watch_ms; /* 0: once */
+};
+
+/* A verb: its words, what may follow, and its handler, which gets what follows. */
+struct cli_verb {
+    const char *name, *usage, *help;
+    int min_args, max_args; /* -1: any */
+    int (*handler)(struct cli *c, int argc, char **argv);
+};
+
+/* The whole program: returns the exit status. */
+int cli_main(FILE *out, FILE *err, int argc, char **argv);
+
+/* "salusctl: ..." on c->err; returns `status`. */
+int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* run.c */
+int cli_run(struct cli *c, int argc, char **argv);
+
+/* show.c: the verbs that ask the daemon */
+int cli_status(struct cli *c, int argc, char **argv);
+int cli_version(struct cli *c, int argc, char **argv);
+int cli_job_list(struct cli *c, int argc, char **argv);
+int cli_job_show(struct cli *c, int argc, char **argv);
+int cli_gpu_list(struct cli *c, int argc, char **argv);
+int cli_gpu_show(struct cli *c, int argc, char **argv);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the other parts of this installation are, going by where this program is: a build tree, or
+ * what `make install` made of it.
+ */
+#ifndef DAEMON_CTL_PLACE_H
+#define DAEMON_CTL_PLACE_H
+
+#include <stddef.h>
+
+/* The directory of our libcuda.so.1 (SALUS_LIB_DIR, shim/ beside us, ../lib/salus) and the path of
+ * salusd (beside us, ../sbin, ../bin). 0, or -ENOENT with the places that were tried in `out`. */
+int place_library(char *out, size_t cap);
+int place_daemon(char *out, size_t cap);
+
+#endif

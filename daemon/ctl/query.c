@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One connection a question.
+ */
+#include "daemon/ctl/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "common/fdutil.h"
+#include "proto/ctl_msg.h"
+
+int query_connect(const char *path, uint64_t timeout_ms) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct timeval limit = {.tv_sec = (time_t)(timeout_ms / 1000),
+                            .tv_usec = (suseconds_t)(timeout_ms % 1000 * 1000)};
+    int fd;
+
+    if (strlen(path) >= sizeof(addr.sun_path)) return -ENAMETOOLONG;
+    strcpy(addr.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+        connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+        int rc = -errno;
+
+        fdutil_close(&fd);
+        return rc;
+    }
+    return fd;
+}
+
+static int explain(struct cli *c, int rc, bool quiet) {
+    switch (rc) {
+    case -ENOENT:
+    case -ECONNREFUSED:
+        if (quiet) return CLI_NO_DAEMON;
+        return cli_fail(c, CLI_NO_DAEMON,
+                        "no salusd answers at %s; start it with 'systemctl start salusd', or use "
+                        "'salusctl run -- CMD', which needs none",
+                        c->socket);
+    case -EACCES:
+    case -EPERM:
+        return cli_fail(c, CLI_NOT_PERMITTED,
+                        "%s: permission denied; members of its group may use it, see 'ls -l %s'",
+                        c->socket, c->socket);
+    case -EAGAIN:
+    case -ETIMEDOUT:
+        return cli_fail(c, CLI_TIMEOUT,
+                        "salusd at %s did not answer within %.3g s; see 'journalctl -u salusd'",
+                        c->socket, (double)c->timeout_ms / 1000);
+    default:
+        return cli_fail(c, CLI_FAILED, "%s: %s; see 'journalctl -u salusd'", c->socket,
+                        strerror(-rc));
+    }
+}
+
+static void keep_record(void *arg, const void *record) {
+    struct query *q = arg;
+
+    if (q->count == q->cap) {
+        size_t cap = q->cap ? 2 * q->cap : 16;
+        char *grown = realloc(q->records, cap * q->record_bytes);
+
+        if (!grown) {
+            q->no_memory = true;
+            return;
+        }
+        q->records = grown;
+        q->cap = cap;
+    }
+    memcpy(q->records + q->count++ * q->record_bytes, record, q->record_bytes);
+}
+
+static int status_of(const char *code) {
+    for (int i = 0; i < CTL_E_COUNT; i++)
+        if (strcmp(ctl_error_info(i)->code, code) == 0) return ctl_error_info(i)->status;
+    return CLI_FAILED;
+}
+
+/* One request and its reply; `next` is set to where the list goes on. */
+static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct query *q,
+                    uint64_t *next) {
+    static unsigned char buf[CTL_MESSAGE_MAX];
+    char why[CTL_MSG_WHY_BYTES];
+    struct ctl_reply reply;
+    size_t bytes;
+    int n;
+
+    n = ctl_msg_request_encode(r, buf, sizeof(buf), &bytes);
+    if (n == 0) n = fdutil_send(fd, buf, bytes, NULL, 0);
+    if (n == 0) n = fdutil_recv(fd, buf, sizeof(buf), NULL, NULL);
+    if (n <= 0) return explain(c, n < 0 ? n : -ECONNRESET, false);
+    if (ctl_msg_reply_decode(buf, (size_t)n, q->kind, &reply, keep_record, q, why, sizeof(why)) < 0)
+        return cli_fail(c, CLI_PROTOCOL,
+                        "the reply from %s cannot be understood: %s; compare 'salusctl version' "
+                        "with 'salusd --version'",
+                        c->socket, why);
+    if (q->no_memory) return cli_fail(c, CLI_FAILED, "out of memory");
+    if (!reply.ok)
+        return cli_fail(c, status_of(reply.code), "%s%s%s", reply.text, *reply.hint ? "; " : "",
+                        reply.hint);
+    *next = reply.next;
+    return CLI_OK;
+}
+
+static size_t bytes_of(enum ctl_record kind) {
+    switch (kind) {
+    case CTL_RECORD_STATUS: return sizeof(struct ctl_status);
+    case CTL_RECORD_VERSION: return sizeof(struct ctl_version);
+    case CTL_RECORD_JOB: return sizeof(struct ctl_job);
+    case CTL_RECORD_GPU: return sizeof(struct ctl_gpu);
+    }
+    return 0;
+}
+
+int query_ask(struct cli *c, enum ctl_verb verb, uint64_t number, bool quiet, struct query *q) {
+    struct ctl_request r = {.verb = verb, .number = number};
+    int fd = query_connect(c->socket, c->timeout_ms), rc;
+
+    memset(q, 0, sizeof(*q));
+    q->kind = ctl_verb_info(verb)->record;
+    q->record_bytes = bytes_of(q->kind);
+    if (fd < 0) return explain(c, fd, quiet);
+    for (;;) {
+        uint64_t next = 0;
+
+        rc = ask_once(c, fd, &r, q, &next);
+        if (rc != CLI_OK || next <= r.number) break; /* a list only goes forward */
+        r.number = next;
+    }
+    fdutil_close(&fd);
+    if (rc != CLI_OK) query_finish(q);
+    return rc;
+}
+
+const void *query_record(const struct query *q, size_t i) {
+    return q->records + i * q->record_bytes;
+}
+
+void query_finish(struct query *q) {
+    free(q->records);
+    q->records = NULL;
+    q->count = q->cap = 0;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All formatting goes by the field tables of proto/ctl.def; nothing here knows a field by position.
+ */
+#include "daemon/ctl/render.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CELL_BYTES (CTL_TEXT_BYTES + 8)
+#define COLUMNS_MAX 16
+#define NS_PER_S 1000000000u
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void print_bytes(uint64_t v, char *out, size_t cap) {
+    static const char units[][4] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double scaled = (double)v;
+    int u = 0;
+
+    for (; scaled >= 1024 && u < 6; u++)
+        scaled /= 1024;
+    snprintf(out, cap, u && scaled < 100 ? "%.1f %s" : "%.0f %s", scaled, units[u]);
+}
+
+static void print_duration(uint64_t ns, char *out, size_t cap) {
+    uint64_t s = ns / NS_PER_S;
+
+    if (s >= 86400)
+        snprintf(out, cap, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+    else if (s >= 3600)
+        snprintf(out, cap, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        snprintf(out, cap, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+    else
+        snprintf(out, cap, "%.2f s", (double)ns / NS_PER_S);
+}
+
+/* since_ns is a point in time: people want to know how long ago it was. */
+static void print_age(uint64_t since_ns, char *out, size_t cap) {
+    struct timespec now;
+    uint64_t ns;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    print_duration(ns > since_ns ? ns - since_ns : 0, out, cap);
+}
+
+static void print_user(uint64_t uid, char *out, size_t cap) {
+    const struct passwd *p = getpwuid((uid_t)uid);
+
+    if (p)
+        snprintf(out, cap, "%s", p->pw_name);
+    else
+        snprintf(out, cap, "%" PRIu64, uid);
+}
+
+/* For people when `human`, else the number or text as it is. */
+static void print_field(const void *record, const struct ctl_field *f, bool human, char *out,
+                        size_t cap) {
+    uint64_t v;
+
+    if (f->kind == CTL_KIND_TEXT) {
+        const char *text = ctl_field_text(record, f);
+
+        snprintf(out, cap, "%s", *text || !human ? text : "-");
+        return;
+    }
+    v = ctl_field_number(record, f);
+    if (!human)
+        snprintf(out, cap, "%" PRIu64, v);
+    else if (strcmp(f->name, "since_ns") == 0)
+        print_age(v, out, cap);
+    else if (strcmp(f->name, "uid") == 0)
+        print_user(v, out, cap);
+    else if (f->kind == CTL_KIND_NS)
+        print_duration(v, out, cap);
+    else if (f->kind == CTL_KIND_BYTES)
+        print_bytes(v, out, cap);
+    else
+        snprintf(out, cap, "%" PRIu64, v);
+}
+
+static const struct ctl_field *field_named(enum ctl_record kind, const char *name) {
+    int count;
+    const struct ctl_field *f = ctl_fields(kind, &count);
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(f[i].name, name) == 0) return &f[i];
+    return NULL;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void print_row(FILE *out, int columns, const int *widths, char (*cells)[CELL_BYTES]) {
+    for (int k = 0; k < columns; k++)
+        fprintf(out, "%-*s%s", k + 1 < columns ? widths[k] : 0, cells[k],
+                k + 1 < columns ? "  " : "\n");
+}
+
+static void fill_row(const struct query *q, size_t i, const struct render_column *columns, int n,
+                     char (*cells)[CELL_BYTES]) {
+    for (int k = 0; k < n; k++)
+        print_field(query_record(q, i), field_named(q->kind, columns[k].field), true, cells[k],
+                    CELL_BYTES);
+}
+
+static void render_table(struct cli *c, const struct query *q,
+                         const struct render_column *columns) {
+    char cells[COLUMNS_MAX][CELL_BYTES];
+    int widths[COLUMNS_MAX], n = 0;
+
+    for (; columns[n].heading; n++)
+        widths[n] = (int)strlen(columns[n].heading);
+    for (size_t i = 0; i < q->count; i++) {
+        fill_row(q, i, columns, n, cells);
+        for (int k = 0; k < n; k++)
+            if ((int)strlen(cells[k]) > widths[k]) widths[k] = (int)strlen(cells[k]);
+    }
+    if (!c->no_header) {
+        for (int k = 0; k < n; k++)
+            snprintf(cells[k], CELL_BYTES, "%s", columns[k].heading);
+        print_row(c->out, n, widths, cells);
+    }
+    for (size_t i = 0; i < q->count; i++) {
+        fill_row(q, i, columns, n, cells);
+        print_row(c->out, n, widths, cells);
+    }
+}
+
+static void render_plain(struct cli *c, const struct query *q) {
+    char cell[CELL_BYTES];
+    int n;
+    const struct ctl_field *f = ctl_fields(q->kind, &n);
+
+    if (!c->no_header)
+        for (int k = 0; k < n; k++)
+            fprintf(c->out, "%s%c", f[k].name, k + 1 < n ? '\t' : '\n');
+    for (size_t i = 0; i < q->count; i++)
+        for (int k = 0; k < n; k++) {
+            print_field(query_record(q, i), &f[k], false, cell, sizeof(cell));
+            fprintf(c->out, "%s%c", cell, k + 1 < n ? '\t' : '\n');
+        }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* Numbers are written as text: cJSON's doubles would round 64 bits. */
+static bool add_number(cJSON *object, const struct ctl_field *f, uint64_t v) {
+    char name[64], text[40];
+
+    if (f->kind != CTL_KIND_NS) {
+        snprintf(text, sizeof(text), "%" PRIu64, v);
+        return cJSON_AddRawToObject(object, f->name, text) != NULL;
+    }
+    snprintf(name, sizeof(name), "%.*s_seconds", (int)strlen(f->name) - 3, f->name);
+    snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64, v / NS_PER_S, v % NS_PER_S);
+    return cJSON_AddRawToObject(object, name, text) != NULL;
+}
+
+struct cJSON *render_json(enum ctl_record kind, const void *record) {
+    cJSON *object = cJSON_CreateObject();
+    int n;
+    const struct ctl_field *f = ctl_fields(kind, &n);
+    bool ok = object != NULL;
+
+    for (int k = 0; k < n && ok; k++) {
+        if (f[k].kind == CTL_KIND_TEXT)
+            ok = cJSON_AddStringToObject(object, f[k].name, ctl_field_text(record, &f[k]));
+        else
+            ok = add_number(object, &f[k], ctl_field_number(record, &f[k]));
+    }
+    if (ok) return object;
+    cJSON_Delete(object);
+    return NULL;
+}
+
+int render_print(struct cli *c, struct cJSON *root) {
+    char *text = root ? (c->watch_ms ? cJSON_PrintUnformatted(root) : cJSON_Print(root)) : NULL;
+
+    cJSON_Delete(root);
+    if (!text) return cli_fail(c, CLI_FAILED, "out of memory");
+    fprintf(c->out, "%s\n", text);
+    free(text);
+    return CLI_OK;
+}
+
+static cJSON *json_root(void) {
+    cJSON *root = cJSON_CreateObject();
+
+    if (root) cJSON_AddNumberToObject(root, "schema", RENDER_SCHEMA);
+    return root;
+}
+
+static int render_json_list(struct cli *c, const struct query *q, const char *name) {
+    cJSON *root = json_root(), *list = cJSON_AddArrayToObject(root, name);
+
+    for (size_t i = 0; i < q->count; i++)
+        cJSON_AddItemToArray(list, render_json(q->kind, query_record(q, i)));
+    return render_print(c, root);
+}
+
+/* ---- the three together ---------------------------------------------------------------------- */
+
+int render_list(struct cli *c, const struct query *q, const char *name,
+                const struct render_column *columns) {
+    if (c->format == CLI_JSON) return render_json_list(c, q, name);
+    if (c->format == CLI_PLAIN)
+        render_plain(c, q);
+    else
+        render_table(c, q, columns);
+    return CLI_OK;
+}
+
+int render_one(struct cli *c, const struct query *q, const char *name) {
+    char cell[CELL_BYTES];
+    int n;
+    const struct ctl_field *f = ctl_fields(q->kind, &n);
+
+    if (q->count == 0) return cli_fail(c, CLI_PROTOCOL, "the daemon's reply is empty");
+    if (c->format == CLI_JSON) {
+        cJSON *root = json_root();
+
+        cJSON_AddItemToObject(root, name, render_json(q->kind, query_record(q, 0)));
+        return render_print(c, root);
+    }
+    if (c->format == CLI_PLAIN) {
+        render_plain(c, q);
+        return CLI_OK;
+    }
+    for (int k = 0; k < n; k++) {
+        const char *dot = f[k].kind == CTL_KIND_TEXT ? NULL : strrchr(f[k].name, '_');
+        int width = dot && (f[k].kind == CTL_KIND_NS || f[k].kind == CTL_KIND_BYTES)
+                        ? (int)(dot - f[k].name)
+                        : (int)strlen(f[k].name);
+
+        print_field(query_record(q, 0), &f[k], true, cell, sizeof(cell));
+        fprintf(c->out, "%.*s:%*s%s\n", width, f[k].name, width < 18 ? 18 - width : 1, "", cell);
+    }
+    return CLI_OK;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device seam: what a GPU must be able to do for the worker. A static named table of backends;
+ * the configuration or SALUS_DEVICE chooses, and only `cuda` and `soft` are ever chosen by default.
+ *
+ * Spaces: each client has an address space, that is the windows of wire_windows mapped in the
+ * worker; a backend must let no operation of one space touch another's memory. Queues: in-order
+ * streams of operations; the worker resolves every dependency across queues itself before it
+ * submits.
+ *
+ * Threads: all calls come from one thread (the worker's). Completions are collected by poll().
+ * Errors: 0, -errno or ERR_*.
+ */
+#ifndef DAEMON_DEVICE_DEVICE_H
+#define DAEMON_DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dev;        /* an opened device */
+struct dev_space;  /* one client's view of it */
+struct dev_module; /* code and variables, loaded into a space */
+struct dev_func;   /* a kernel of a module */
+struct dev_queue;  /* an in-order stream of a space */
+
+struct dev_config {
+    uint64_t memory_bytes;       /* 0: the backend's default */
+    uint32_t sm_count;           /* 0: default */
+    uint32_t threads;            /* software GPU: worker threads; 0: one a core */
+    uint32_t cc_major, cc_minor; /* reported capability; 0: default 9.0 */
+    uint64_t kernel_timeout_ns;  /* 0: none */
+};
+
+struct dev_info {
+    char name[64];
+    uint8_t uuid[16];
+    uint64_t memory_bytes, granularity_bytes;
+    uint32_t sm_count, cc_major, cc_minor;
+    uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
+    uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
+    uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
+};
+
+/* Addresses of a client, equal in both processes. `host_*` is already mapped by the caller. */
+struct dev_windows {
+    uint64_t dev_base, alloc_bytes, module_bytes;
+    uint64_t host_base, host_bytes;
+    uint64_t managed_bytes; /* last part of host_bytes: the backend's, for managed variables */
+};
+
+struct dev_param {
+    uint32_t offset, bytes;
+};
+
+struct dev_func_info {
+    const struct dev_param *params; /* owned by the module */
+    uint32_t param_count, param_bytes;
+    uint32_t regs, shared_bytes, local_bytes, const_bytes, max_threads;
+    uint32_t ptx_version, binary_version;
+    uint32_t req_block[3];
+};
+
+/* An operation in flight. Embedded in the worker's own; the backend fills the result. */
+struct dev_op {
+    void *owner;               /* the worker's */
+    int result;                /* 0 or ERR_* once complete */
+    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    uint64_t busy_ns;          /* device time it took, summed over the device's threads */
+    uint64_t fault_addr;       /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
+    char fault_text[160];      /* what happened, for people; empty when nothing */
+    struct dev_op *next;       /* the backend's, while in flight; then poll's list */
+};
+
+struct dev_launch {
+    struct dev_func *func;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    int cooperative;
+    const void *params; /* copied by the call */
+    uint32_t param_bytes;
+};
+
+struct dev_copy {
+    uint64_t dst, src, width_bytes, height, depth;
+    uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
+};
+
+struct dev_memset {
+    uint64_t dst, pitch, width_elems, height;
+    uint32_t value, elem_bytes;
+};
+
+/* How the backend speaks to a space's owner. Called from any of its threads. */
+struct dev_space_ops {
+    /* Output of printf (to_stderr 0) and assert (1) in kernels. */
+    void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
+};
+
+struct dev_ops {
+    const char *name;
+
+    int (*open)(struct dev **out, const struct dev_config *config);
+    void (*close)(struct dev *dev);
+    void (*info)(struct dev *dev, struct dev_info *out);
+
+    /* Becomes readable when poll() has completions and was asked to arm(). */
+    int (*event_fd)(struct dev *dev);
+    /* Completed operations as a list through `next`, in completion order; NULL when none. */
+    struct dev_op *(*poll)(struct dev *dev);
+    /* The caller is about to sleep on event_fd. Returns 1 when completions are already waiting. */
+    int (*arm)(struct dev *dev);
+
+    int (*space_create)(struct dev *dev, const struct dev_windows *windows,
+                        const struct dev_space_ops *ops, void *arg, struct dev_space **out);
+    /* Every queue must be idle. Unmaps and frees all that the space owns. */
+    void (*space_destroy)(struct dev_space *space);
+    /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
+     * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll(). */
+    void (*space_cancel)(struct dev_space *space);
+
+    /* Zero-filled physical memory at an address of the alloc window; multiples of granularity.
+     * ERR_NO_MEMORY when the device is full; -EEXIST when any part is backed already. */
+    int (*mem_back)(struct dev_space *space, uint64_t addr, uint64_t bytes);
+    /* The caller guarantees that no operation of the space is in flight. -ENOENT if not backed. */
+    int (*mem_unback)(struct dev_space *space, uint64_t addr, uint64_t bytes);
+    uint64_t (*mem_used)(struct dev *dev);
+
+    /* `image`: fatbin, cubin or PTX, private to the caller, not kept. On failure `why` (>= 256
+     * bytes) says what is wrong with it and NULL is stored. */
+    int (*module_load)(struct dev_space *space, const void *image, size_t bytes,
+                       struct dev_module **out, char *why, size_t why_bytes);
+    /* No launch of it may be in flight. */
+    void (*module_unload)(struct dev_module *module);
+    uint32_t (*func_count)(struct dev_module *module);
+    const char *(*func_name)(struct dev_module *module, uint32_t index);
+    /* ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid till unload. */
+    int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
+                    struct dev_func_info *info);
+    int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
+    uint32_t (*global_count)(struct dev_module *module);
+
+    int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
+    /* Must be idle. */
+    void (*queue_destroy)(struct dev_queue *queue);
+
+    /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
+     * Arguments were validated by the caller against the windows and the function's limits; memory
+     * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */
+    int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
+    int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
+    int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
+};
+
+extern const struct dev_ops dev_soft;
+
+/* NULL when there is no such backend; a NULL name gives the default. */
+const struct dev_ops *device_find(const char *name);
+
+#endif

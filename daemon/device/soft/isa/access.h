@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The quick loads and stores, one table for each build (see mem.c, which chooses).
+ */
+#ifndef DAEMON_DEVICE_SOFT_ISA_ACCESS_H
+#define DAEMON_DEVICE_SOFT_ISA_ACCESS_H
+
+#include "daemon/device/soft/code.h"
+
+code_handler *access_select_base(const struct code_inst *i);
+code_handler *access_select_v3(const struct code_inst *i);
+code_handler *access_select_v4(const struct code_inst *i);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules of PTX for f32 and f64 that are not IEEE 754's: one NaN, flushing of subnormals, clamping.
+ */
+#ifndef DAEMON_DEVICE_SOFT_ISA_REAL_H
+#define DAEMON_DEVICE_SOFT_ISA_REAL_H
+
+#include "daemon/device/soft/code.h"
+
+/* What the hardware answers when a result is NaN: 0x7fffffff and 0xfff8000000000000. */
+#define REAL_NAN32 __builtin_nanf("0x3fffff")
+#define REAL_NAN64 (-__builtin_nan(""))
+
+static inline float real_nan32(float x) {
+    return x == x ? x : REAL_NAN32;
+}
+static inline double real_nan64(double x) {
+    return x == x ? x : REAL_NAN64;
+}
+
+/* .ftz: subnormals become zeros of their sign. */
+static inline float real_flush(float x) {
+    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x;
+}
+
+/* .sat: clamps to [+0, 1]; NaN becomes +0. */
+static inline float real_sat(float x) {
+    return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f;
+}
+static inline double real_sat64(double x) {
+    return x > 0.0 ? x < 1.0 ? x : 1.0 : 0.0;
+}
+
+/* The lesser of two numbers: -0 counts as less than +0, NaN only wins over NaN. */
+static inline float real_min32(float x, float y) {
+    return ((x < y) | (y != y) | ((x == y) & (__builtin_copysignf(1.0f, x) < 0))) ? x : y;
+}
+static inline double real_min64(double x, double y) {
+    return ((x < y) | (y != y) | ((x == y) & (__builtin_copysign(1.0, x) < 0))) ? x : y;
+}
+
+/* min, max with all their modifiers. `x` and `y` come flushed; max is the mirror image of min. */
+static inline float real_choose32(float x, float y, bool max, uint32_t mods) {
+    const float sign = __builtin_copysignf(1.0f, x) * __builtin_copysignf(1.0f, y);
+    if (mods & PTX_MOD_XORSIGN) x = __builtin_fabsf(x), y = __builtin_fabsf(y);
+    float v = max ? -real_min32(-x, -y) : real_min32(x, y);
+    if (mods & PTX_MOD_NAN) v = ((x != x) | (y != y)) ? REAL_NAN32 : v;
+    if (mods & PTX_MOD_XORSIGN) v = __builtin_copysignf(v, sign);
+    return real_nan32(v);
+}
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions: guard, opcode with modifiers, operands; and the labels they name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/device/soft/ptx_parser.h"
+
+/* ---- opcodes --------------------------------------------------------------------------------- */
+
+static struct ptx_inst *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
+    struct ptx_inst *i = ptx_alloc(p, 1, sizeof(*i));
+    if (!i) return NULL;
+    i->text = ptx_intern(p, text, len);
+    const char *at = text, *end = text + len;
+    const char *dot = memchr(at, '.', len);
+    i->op = (uint16_t)ptx_op_find(at, (size_t)((dot ? dot : end) - at));
+    i->vec = 1;
+    while (dot && i->op != PTX_OP_UNKNOWN) {
+        at = dot + 1;
+        dot = memchr(at, '.', (size_t)(end - at));
+        if (!ptx_modifier(i, at, (size_t)((dot ? dot : end) - at)) && !ptx_op_is_raw(i->op))
+            i->op = PTX_OP_UNKNOWN;
+    }
+    if (!names_add(&p->opcodes, i->text, len, PTX_NAME_OPCODE, i)) ptx_fail_memory(p);
+    return i;
+}
+
+/* At the opcode's first word; consumes it with its modifiers. */
+static const struct ptx_inst *opcode(struct ptx_parser *p) {
+    struct ptx_token t = p->tok;
+    if (t.kind != PTX_TOK_WORD) {
+        ptx_expected(p, "an instruction");
+        return NULL;
+    }
+    size_t len = t.len + ptx_lex_modifiers(&p->lex);
+    ptx_next(p);
+    const struct ptx_name *e = names_find(&p->opcodes, t.text, len);
+    return e ? e->item : decode_opcode(p, t.text, len);
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static int32_t guard(struct ptx_parser *p, bool *negated) {
+    *negated = ptx_accept(p, '!');
+    struct ptx_token t = ptx_expect_word(p, "a predicate");
+    if (p->err) return -1;
+    int32_t pred = ptx_reg_find(p, &t);
+    if (pred < 0) ptx_fail_at(p, t.line, "unknown predicate '%.*s'", (int)t.len, t.text);
+    return pred;
+}
+
+static void branch_table(struct ptx_parser *p, struct ptx_inst *i) {
+    ptx_operand(p, &i->operands[0], UINT32_MAX);
+    i->operand_count = 1;
+    ptx_expect(p, ',');
+    struct ptx_token t = ptx_expect_word(p, "a list of targets");
+    const struct ptx_name *e = p->err ? NULL : ptx_lookup(p, &t);
+    if (!e || e->kind != PTX_NAME_TARGETS)
+        return ptx_fail_at(p, t.line, "unknown targets '%.*s'", (int)t.len, t.text);
+    const struct ptx_targets *targets = e->item;
+    i->table = targets->table;
+    i->table_count = targets->count;
+}
+
+static void operands(struct ptx_parser *p, struct ptx_inst *i) {
+    if (i->op == PTX_OP_call) return ptx_call_operands(p, i);
+    if (i->op == PTX_OP_brx) return branch_table(p, i);
+    if (ptx_at(p, ';')) return;
+    do {
+        if (i->operand_count == PTX_OPERANDS) return ptx_fail(p, "too many operands");
+        ptx_operand(p, &i->operands[i->operand_count], i->operand_count);
+        i->operand_count++;
+    } while (ptx_accept(p, ','));
+}
+
+/* Built in place: an instruction is large, and nothing else is added meanwhile. */
+void ptx_inst(struct ptx_parser *p) {
+    uint32_t line = p->tok.line;
+    int32_t pred = -1;
+    bool negated = false;
+    if (ptx_accept(p, '@')) pred = guard(p, &negated);
+    const struct ptx_inst *decoded = p->err ? NULL : opcode(p);
+    if (!decoded) return;
+    if (++p->inst_total > PTX_MAX_INSTS) return ptx_fail(p, "too many instructions");
+    struct ptx_inst *i = ptx_push(p, &p->insts, sizeof(*i));
+    if (!i) return;
+    *i = *decoded;
+    i->pred = pred;
+    i->pred_neg = negated;
+    i->line = line;
+    if (i->op == PTX_OP_UNKNOWN) ptx_unsupported(p, line, i->text, strlen(i->text));
+    /* What cannot run needs no operands, and its operands may be of kinds unknown here. */
+    if (!p->func->unsupported) operands(p, i);
+    if (p->func->unsupported && !p->err)
+        ptx_skip_to(p, ';');
+    else
+        ptx_expect(p, ';');
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+void ptx_label(struct ptx_parser *p, const struct ptx_token *name) {
+    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
+    if (e && e->kind == PTX_NAME_LABEL && e->depth == p->names.depth)
+        return ptx_fail_at(p, name->line, "label '%.*s' is defined twice", (int)name->len,
+                           name->text);
+    ptx_declare(p, name, PTX_NAME_LABEL, NULL, p->insts.count);
+}
+
+static void resolve(struct ptx_parser *p, const struct ptx_fixup *fix, uint32_t target) {
+    if (fix->where)
+        *fix->where = (int32_t)target;
+    else if (fix->inst < p->insts.count)
+        ((struct ptx_inst *)p->insts.items)[fix->inst].operands[fix->operand].target =
+            (int32_t)target;
+}
+
+/* Resolves what was named since `from`; the rest stays for the enclosing scope, unless `all`. */
+void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all) {
+    struct ptx_fixup *fixups = p->fixups.items;
+    uint32_t kept = from;
+    for (uint32_t i = from; !p->err && i < p->fixups.count; i++) {
+        struct ptx_fixup fix = fixups[i];
+        const struct ptx_name *e = names_find(&p->names, fix.text, fix.len);
+        if (e && e->kind == PTX_NAME_LABEL)
+            resolve(p, &fix, e->index);
+        else if (!all)
+            fixups[kept++] = fix;
+        else if (!p->func->unsupported)
+            ptx_fail_at(p, fix.line, "unknown name '%.*s'", fix.len > 60 ? 60 : (int)fix.len,
+                        fix.text);
+    }
+    p->fixups.count = kept;
+}

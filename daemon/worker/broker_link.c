@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages from and to the broker.
+ */
+#include "daemon/worker/broker_link.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine.h"
+
+#define LINK_FDS 3 /* submission, host, doorbell */
+
+/* The socket may be non-blocking, and the broker briefly busy; it reads or dies. */
+static int link_send(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+    for (;;) {
+        int err = fdutil_send(fd, msg, sizeof(*msg), fds, nfds);
+        if (err != -EAGAIN) return err;
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        poll(&p, 1, 1000);
+    }
+}
+
+static void link_say(struct worker *w, const struct wire_worker_msg *msg, const int *fds,
+                     int nfds) {
+    int err = link_send(w->broker_fd, msg, fds, nfds);
+    if (err == 0) return;
+    log_error("worker", "broker does not listen: kind=%u error=%s", msg->kind, err_name(err));
+    w->stop = true;
+}
+
+/* ---- what we say ----------------------------------------------------------------------------- */
+
+static void link_device(struct wire_device *out, const struct dev_info *d) {
+    *out = (struct wire_device){
+        .memory_bytes = d->memory_bytes,
+        .granularity_bytes = d->granularity_bytes,
+        .sm_count = d->sm_count,
+        .cc_major = d->cc_major,
+        .cc_minor = d->cc_minor,
+        .threads_per_sm = d->threads_per_sm,
+        .blocks_per_sm = d->blocks_per_sm,
+        .regs_per_sm = d->regs_per_sm,
+        .shared_per_sm_bytes = d->shared_per_sm_bytes,
+        .shared_per_block_bytes = d->shared_per_block_bytes,
+        .shared_optin_bytes = d->shared_optin_bytes,
+        .shared_reserved_bytes = d->shared_reserved_bytes,
+        .clock_khz = d->clock_khz,
+        .mem_clock_khz = d->mem_clock_khz,
+        .mem_bus_bits = d->mem_bus_bits,
+        .l2_bytes = d->l2_bytes,
+    };
+    memcpy(out->name, d->name, sizeof(out->name));
+    memcpy(out->uuid, d->uuid, sizeof(out->uuid));
+}
+
+int broker_link_ready(int broker_fd, const struct dev_info *info, int result, const char *text) {
+    struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
+    if (info) link_device(&msg.device, info);
+    snprintf(msg.text, sizeof(msg.text), "%s", text);
+    return link_send(broker_fd, &msg, NULL, 0);
+}
+
+void broker_link_beat(struct worker *w) {
+    struct wire_worker_msg msg = {.kind = WIRE_BEAT, .pid = getpid()};
+    link_say(w, &msg, NULL, 0);
+}
+
+void broker_link_expelled(struct worker *w, const struct client *c, const char *why) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_EXPELLED, .job_id = c->job_id, .result = ERR_PROTOCOL};
+    snprintf(msg.text, sizeof(msg.text), "%s", why);
+    link_say(w, &msg, NULL, 0);
+}
+
+void broker_link_reap(struct worker *w) {
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (!c->leaving || c->inflight) continue;
+        struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
+        log_info("client",
+                 "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
+                 c->job_id, c->name, c->launches, atom_load_relaxed(&c->com->stats.busy_ns),
+                 atom_load_relaxed(&c->com->stats.faults));
+        epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+        client_destroy(c);
+        w->leaving_count--;
+        link_say(w, &msg, NULL, 0);
+    }
+}
+
+/* ---- what we hear ---------------------------------------------------------------------------- */
+
+static int link_attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds,
+                              int nfds, int *completion_fd) {
+    struct client *c;
+    if (nfds != LINK_FDS) {
+        for (int i = 0; i < nfds; i++)
+            fdutil_close(&fds[i]);
+        return -EPROTO;
+    }
+    int err = worker_client(w, msg->job_id) ? -EALREADY : 0;
+    if (w->client_count >= WORKER_CLIENTS) err = -EUSERS;
+    if (err) {
+        for (int i = 0; i < nfds; i++)
+            fdutil_close(&fds[i]);
+        return err;
+    }
+    err = client_create(w, msg, fds, completion_fd, &c);
+    if (err) return err;
+    /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
+     * empty it first and leave us blocked in read(). */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
+    if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
+    err = -errno;
+    engine_left(c);
+    client_destroy(c);
+    fdutil_close(completion_fd);
+    return err;
+}
+
+static void link_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
+    int completion_fd = -1;
+    struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
+    reply.result = link_attach_client(w, msg, fds, nfds, &completion_fd);
+    if (reply.result)
+        snprintf(reply.text, sizeof(reply.text), "attaching failed: %s", err_text(reply.result));
+    log_write("client", reply.result && reply.result != -EEXIST ? LOG_ERROR : LOG_INFO,
+              "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
+              reply.result ? err_name(reply.result) : "ok");
+    link_say(w, &reply, &completion_fd, completion_fd >= 0 ? 1 : 0);
+    fdutil_close(&completion_fd);
+}
+
+static void link_detach(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = worker_client(w, msg->job_id);
+    if (!c) {
+        log_warn("client", "job=%u detached but unknown", msg->job_id);
+        struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = msg->job_id};
+        link_say(w, &reply, NULL, 0);
+        return;
+    }
+    if (c->leaving) return;
+    c->leaving = true;
+    w->leaving_count++;
+    client_abandon(c);
+}
+
+/* False when nothing more is to be read now. */
+static bool link_read_one(struct worker *w) {
+    struct wire_worker_msg msg;
+    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
+    struct pollfd p = {.fd = w->broker_fd, .events = POLLIN};
+    if (poll(&p, 1, 0) <= 0) return false;
+    int n = fdutil_recv(w->broker_fd, &msg, sizeof(msg), fds, &nfds);
+    if (n == -EAGAIN) return false;
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_ATTACH) {
+        msg.name[sizeof(msg.name) - 1] = 0;
+        link_attach(w, &msg, fds, nfds);
+        return true;
+    }
+    for (int i = 0; i < nfds; i++)
+        fdutil_close(&fds[i]);
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_DETACH) {
+        link_detach(w, &msg);
+        return true;
+    }
+    if (n != 0) log_error("worker", "broker sent %d bytes that are no message", n);
+    w->stop = true;
+    return false;
+}
+
+void broker_link_read(struct worker *w) {
+    for (int i = 0; i < 64 && !w->stop && link_read_one(w); i++)
+        continue;
+}

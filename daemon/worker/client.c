@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's life: mapping its pages, looking up what it names, ending it.
+ */
+#include "daemon/worker/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/callback.h"
+#include "daemon/worker/defer.h"
+#include "daemon/worker/engine.h"
+#include "daemon/worker/fault.h"
+#include "daemon/worker/object.h"
+#include "daemon/worker/stats.h"
+#include "daemon/worker/text.h"
+
+#define CLIENT_ADDRESS_END (1ull << 47)
+
+enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL };
+
+/* ---- mapping --------------------------------------------------------------------------------- */
+
+static bool client_window_ok(uint64_t base, uint64_t bytes, uint64_t align) {
+    return base && bytes && base % align == 0 && bytes % align == 0 && bytes < CLIENT_ADDRESS_END &&
+           base <= CLIENT_ADDRESS_END - bytes;
+}
+
+static int client_check_windows(const struct worker *w, const struct wire_windows *win) {
+    uint64_t dev_bytes = win->alloc_bytes + win->module_bytes;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (dev_bytes < win->alloc_bytes || win->alloc_bytes % w->info.granularity_bytes ||
+        !client_window_ok(win->dev_base, dev_bytes, w->info.granularity_bytes) ||
+        !client_window_ok(win->host_base, win->host_bytes, page))
+        return -EINVAL;
+    if (win->dev_base < win->host_base + win->host_bytes &&
+        win->host_base < win->dev_base + dev_bytes)
+        return -EINVAL;
+    return 0;
+}
+
+static int client_map_host(struct client *c, int fd) {
+    const struct wire_windows *win = &c->windows;
+    void *want = (void *)(uintptr_t)win->host_base;
+    void *got = mmap(want, win->host_bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+    if (got == MAP_FAILED) return -errno;
+    if (got != want) { /* a kernel older than 4.17 takes the address as a hint */
+        munmap(got, win->host_bytes);
+        return -EEXIST;
+    }
+    madvise(got, win->host_bytes, MADV_DONTFORK);
+    c->host_mapped = true;
+    return 0;
+}
+
+static int client_map_pages(struct client *c, const int *fds, int *completion_fd) {
+    int err = fdutil_check_sealed(fds[FD_SUBMISSION], sizeof(*c->sub));
+    if (!err) err = fdutil_check_sealed(fds[FD_HOST], c->windows.host_bytes);
+    if (err) return err;
+    void *sub =
+        mmap(NULL, sizeof(*c->sub), PROT_READ | PROT_WRITE, MAP_SHARED, fds[FD_SUBMISSION], 0);
+    if (sub == MAP_FAILED) return -errno;
+    c->sub = sub;
+    madvise(sub, sizeof(*c->sub), MADV_DONTFORK);
+    *completion_fd = fdutil_memfd("salus-completion", sizeof(*c->com), 1);
+    if (*completion_fd < 0) return *completion_fd;
+    void *com = mmap(NULL, sizeof(*c->com), PROT_READ | PROT_WRITE, MAP_SHARED, *completion_fd, 0);
+    if (com == MAP_FAILED) return -errno;
+    c->com = com;
+    madvise(com, sizeof(*c->com), MADV_DONTFORK);
+    return fdutil_seal_readonly(*completion_fd);
+}
+
+static int client_make_tables(struct client *c) {
+    c->streams = calloc(WIRE_STREAMS, sizeof(*c->streams));
+    c->modules = calloc(WIRE_MODULES, sizeof(*c->modules));
+    c->funcs = calloc(WIRE_FUNCS, sizeof(*c->funcs));
+    return c->streams && c->modules && c->funcs ? 0 : -ENOMEM;
+}
+
+static int client_open_space(struct client *c) {
+    const struct wire_windows *win = &c->windows;
+    struct dev_windows dev = {win->dev_base,     win->alloc_bytes,
+                              win->module_bytes, win->host_base,
+                              win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
+    struct worker *w = c->worker;
+    int err = w->ops->space_create(w->dev, &dev, &text_ops, c, &c->space);
+    return err ? err : stream_open(c, 0, false, 0, 1);
+}
+
+static struct client *client_new(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = calloc(1, sizeof(*c));
+    if (!c) return NULL;
+    c->worker = w;
+    c->job_id = msg->job_id;
+    c->windows = msg->windows;
+    c->doorbell = -1;
+    c->deferred_last = &c->deferred;
+    snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
+    list_init(&c->link);
+    list_init(&c->fault_link);
+    op_pool_init(&c->pool);
+    pthread_mutex_init(&c->text_lock, NULL);
+    return c;
+}
+
+int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
+                  struct client **out) {
+    int err = client_check_windows(w, &msg->windows);
+    struct client *c = err ? NULL : client_new(w, msg);
+    *completion_fd = -1;
+    if (!err && !c) err = -ENOMEM;
+    if (!err) err = client_make_tables(c);
+    if (!err) err = client_map_pages(c, fds, completion_fd);
+    if (!err) err = client_map_host(c, fds[FD_HOST]);
+    if (!err) err = client_open_space(c);
+    if (!err) {
+        c->doorbell = fds[FD_DOORBELL];
+        fds[FD_DOORBELL] = -1;
+        ring_rx_init(&c->rx, &c->sub->ring, &c->com->credit);
+        list_append(&w->clients, &c->link);
+        w->client_count++;
+        engine_joined(c);
+        *out = c;
+    } else {
+        fdutil_close(completion_fd);
+        client_destroy(c);
+    }
+    for (int i = 0; i < 3; i++)
+        fdutil_close(&fds[i]);
+    return err;
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+void client_abandon(struct client *c) {
+    if (c->abandoned) return;
+    c->abandoned = true;
+    engine_left(c);
+    if (c->inflight) c->worker->ops->space_cancel(c->space);
+    callback_forget(c);
+    for (uint32_t id = 0; id < WIRE_STREAMS; id++)
+        if (c->streams[id]) stream_skip(c->streams[id]);
+    if (c->deferred) defer_run(c);
+}
+
+void client_destroy(struct client *c) {
+    if (!c) return;
+    struct worker *w = c->worker;
+    if (!list_empty(&c->link)) w->client_count--;
+    list_remove(&c->link);
+    list_remove(&c->fault_link);
+    if (c->space) object_free_all(c);
+    for (uint32_t id = 0; c->streams && id < WIRE_STREAMS; id++)
+        stream_free(c->streams[id]);
+    if (c->space) w->ops->space_destroy(c->space);
+    if (c->host_mapped) munmap((void *)(uintptr_t)c->windows.host_base, c->windows.host_bytes);
+    if (c->com) munmap(c->com, sizeof(*c->com));
+    if (c->sub) munmap(c->sub, sizeof(*c->sub));
+    fdutil_close(&c->doorbell);
+    free(c->streams);
+    free(c->modules);
+    free(c->funcs);
+    op_pool_finish(&c->pool);
+    pthread_mutex_destroy(&c->text_lock);
+    free(c);
+}
+
+void client_completed(struct client *c, struct op *op) {
+    c->completed++;
+    stats_sub(&c->com->stats.queued, 1);
+    op_give(&c->pool, op);
+}
+
+/* ---- looking up ------------------------------------------------------------------------------ */
+
+static bool client_inside(uint64_t base, uint64_t size, uint64_t addr, uint64_t bytes) {
+    return addr >= base && bytes <= size && addr - base <= size - bytes;
+}
+
+void *client_host(const struct client *c, uint64_t addr, uint64_t bytes) {
+    if (!client_inside(c->windows.host_base, c->windows.host_bytes, addr, bytes)) return NULL;
+    return (void *)(uintptr_t)addr;
+}
+
+bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *win = &c->windows;
+    return client_inside(win->dev_base, win->alloc_bytes + win->module_bytes, addr, bytes) ||
+           client_inside(win->host_base, win->host_bytes, addr, bytes);
+}
+
+struct stream *client_stream(const struct client *c, uint32_t id) {
+    struct stream *s = c->streams[id];
+    return s && s->open ? s : NULL;
+}

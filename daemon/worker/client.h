@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client of the worker: its shared pages, windows, streams, objects, and what it has queued.
+ * Everything that a client names (streams, modules, functions) is looked up in its own tables.
+ *
+ * A client is dead once it has a fault: what it sends is still read, so that nobody hangs, but
+ * nothing runs. It is expelled when it broke the protocol: then nothing is read any more. It is
+ * leaving when the broker said so: as soon as nothing of it is on the device, it is freed.
+ */
+#ifndef DAEMON_WORKER_CLIENT_H
+#define DAEMON_WORKER_CLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/worker/op.h"
+#include "daemon/worker/stream.h"
+#include "daemon/worker/worker.h"
+#include "proto/ring.h"
+#include "proto/wire.h"
+
+struct client {
+    struct worker *worker;
+    struct list link, fault_link;
+    uint32_t job_id;
+    char name[64];
+    struct wire_windows windows;
+    struct wire_submission *sub; /* written by the client: every value from it is checked */
+    struct wire_completion *com; /* written by us alone */
+    int doorbell;
+    struct ring_rx rx;
+    struct dev_space *space;
+    bool host_mapped;
+
+    struct op_pool pool;
+    struct stream **streams; /* [WIRE_STREAMS] */
+    struct module **modules; /* [WIRE_MODULES] */
+    struct func **funcs;     /* [WIRE_FUNCS] */
+
+    uint64_t pushed, completed; /* stream operations; the first is the next one's number */
+    uint64_t launches;
+    uint64_t inflight; /* on the device */
+    uint64_t legacy_pending;
+    bool legacy_blocked; /* stream 0 waits for legacy_pending to become 0 */
+
+    struct op *deferred, **deferred_last; /* records that wait for all before them */
+    uint64_t deferred_count;
+    struct stream *fenced; /* streams whose next operation comes after the first of these */
+
+    uint64_t callbacks_posted, callbacks_done;
+    struct stream *callback_waiters; /* no place free to post into */
+
+    int fault;      /* ERR_* or -errno; 0 while alive */
+    bool abandoned; /* nothing of it will be submitted any more */
+    bool expelled, leaving;
+    bool published; /* since its waiters were last woken */
+    bool ending;    /* its deferred list is being run */
+
+    pthread_mutex_t text_lock;            /* completion.text: the device's threads write it */
+    struct op *callbacks[WIRE_CALLBACKS]; /* posted and not returned; index as on the wire */
+};
+
+/* Maps what the broker sent (`fds`: submission, host, doorbell; taken over in any case) and opens a
+ * space. On success *completion_fd is the caller's to send and close. -EEXIST when the windows
+ * collide with what is mapped here. */
+int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
+                  struct client **out);
+/* Nothing of it may be on the device. */
+void client_destroy(struct client *c);
+
+/* Stops everything: cancels what runs, completes what is queued. At a safe point only (not while a
+ * step's actions or a poll's completions are being carried out). */
+void client_abandon(struct client *c);
+
+/* Records that a stream operation of it is complete, and frees it. */
+void client_completed(struct client *c, struct op *op);
+
+/* Host memory of the client, or NULL when any part lies outside its host window. */
+void *client_host(const struct client *c, uint64_t addr, uint64_t bytes);
+/* True when the range lies in one of the client's windows. */
+bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes);
+
+/* The stream, when the client has it open. */
+struct stream *client_stream(const struct client *c, uint32_t id);
+
+/* True when its next record may be read now. */
+static inline bool client_accepts(const struct client *c) {
+    return !c->leaving && !c->expelled &&
+           c->pushed - c->completed + c->deferred_count < WORKER_QUOTA;
+}
+
+static inline bool client_dead(const struct client *c) {
+    return c->fault != 0 || c->leaving;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events to the scheduler, actions to the device, completions to the streams. All loops over work
+ * lists, nothing recursive: what one step makes possible is done by the next.
+ */
+#include "daemon/worker/engine.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "daemon/worker/fault.h"
+#include "daemon/worker/stats.h"
+
+/* A place for the next event. Filled in place: copying it here costs more than the rest. */
+static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,
+                                        uint32_t job) {
+    if (w->event_count == w->event_cap) {
+        uint32_t cap = w->event_cap ? 2 * w->event_cap : 256;
+        struct sched_event *events = realloc(w->events, cap * sizeof(*events));
+        if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
+            log_error("worker", "out of memory for %u scheduler events", cap);
+            abort();
+        }
+        w->events = events;
+        w->event_cap = cap;
+    }
+    struct sched_event *e = &w->events[w->event_count++];
+    e->kind = kind;
+    e->job = job;
+    return e;
+}
+
+static void engine_op_event(struct worker *w, enum sched_event_kind kind, const struct op *op,
+                            uint64_t busy_ns) {
+    struct sched_event *e = engine_event(w, kind, op->stream->client->job_id);
+    e->op = (uintptr_t)op;
+    e->busy_ns = busy_ns;
+    e->weight = 0;
+    e->counted = 1;
+}
+
+void engine_offer(struct worker *w, struct op *op) {
+    op->state = OP_OFFERED;
+    engine_op_event(w, SCHED_SUBMITTED, op, 0);
+}
+
+static void engine_done(struct worker *w, const struct op *op) {
+    engine_op_event(w, SCHED_DONE, op, op->dev.busy_ns);
+}
+
+/* ---- submission ------------------------------------------------------------------------------ */
+
+static int engine_submit(struct worker *w, struct op *op) {
+    struct dev_queue *queue = op->stream->queue;
+    if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
+    switch (op->kind) {
+    case WIRE_LAUNCH: return w->ops->launch(queue, &op->launch.args, &op->dev);
+    case WIRE_COPY: return w->ops->copy(queue, &op->copy, &op->dev);
+    default: return w->ops->memset(queue, &op->memset, &op->dev);
+    }
+}
+
+static void engine_run(struct worker *w, struct op *op) {
+    struct stream *s = op->stream;
+    struct client *c = s->client;
+    int err = client_dead(c) ? c->fault : engine_submit(w, op);
+    s->state = STREAM_READY;
+    if (client_dead(c) || err < 0) {
+        op->state = OP_DONE;
+        op->dev.result = err;
+        engine_done(w, op);
+        if (!client_dead(c)) fault_raise_op(c, op);
+        return; /* the client is abandoned at the next safe point, which retires this too */
+    }
+    op->state = OP_RUNNING;
+    c->inflight++;
+    w->inflight++;
+    s->cursor++;
+    if (s->cursor != s->next) stream_kick(s);
+}
+
+static void engine_step(struct worker *w) {
+    struct sched_actions actions;
+    int err = sched_step(w->sched, w->now_ns, w->events, w->event_count, &actions);
+    w->event_count = 0;
+    if (err) { /* out of memory, or a bug here: going on would lose operations */
+        log_error("worker", "scheduler step failed: error=%d", err);
+        abort();
+    }
+    for (uint32_t i = 0; i < actions.count; i++)
+        engine_run(w, (struct op *)(uintptr_t)actions.items[i].op);
+}
+
+void engine_pump(struct worker *w) {
+    for (;;) {
+        if (!list_empty(&w->active)) {
+            struct stream *s = list_entry(w->active.next, struct stream, active);
+            list_remove(&s->active);
+            stream_advance(s);
+        } else if (w->event_count) {
+            engine_step(w);
+        } else if (!list_empty(&w->faulted)) {
+            struct client *c = list_entry(w->faulted.next, struct client, fault_link);
+            list_remove(&c->fault_link);
+            client_abandon(c);
+        } else {
+            return;
+        }
+    }
+}
+
+void engine_joined(struct client *c) {
+    engine_event(c->worker, SCHED_JOINED, c->job_id)->weight = 1;
+}
+
+void engine_left(struct client *c) {
+    engine_event(c->worker, SCHED_LEFT, c->job_id);
+    engine_step(c->worker);
+}
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+static void engine_ended(struct worker *w, struct op *op) {
+    struct stream *s = op->stream;
+    struct client *c = s->client;
+    c->inflight--;
+    w->inflight--;
+    op->state = OP_DONE;
+    stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
+    engine_done(w, op);
+    if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
+    stream_retire(s);
+}
+
+unsigned engine_collect(struct worker *w) {
+    unsigned count = 0;
+    for (struct dev_op *d = w->ops->poll(w->dev), *next; d; d = next, count++) {
+        next = d->next; /* retiring frees the operation */
+        /* With many clients each one is out of the cache by now. */
+        if (next) __builtin_prefetch(&((struct op *)next->owner)->stream);
+        engine_ended(w, d->owner);
+    }
+    return count;
+}

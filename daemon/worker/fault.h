@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What ends a client's context: an operation that failed, or a broken protocol. The fault is sticky
+ * and names the kernel and the launch. The client is abandoned at the next safe point.
+ */
+#ifndef DAEMON_WORKER_FAULT_H
+#define DAEMON_WORKER_FAULT_H
+
+struct client;
+struct op;
+
+/* op->dev.result says what failed. Only the first fault of a client counts. */
+void fault_raise_op(struct client *c, const struct op *op);
+/* The client broke the protocol: tells it, the log and the broker, and reads nothing more of it. */
+void fault_expel(struct client *c, const char *why);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker's loop: sweep, collect, pump, publish; spin for a while when there is nothing, then
+ * park on descriptors.
+ */
+#ifndef DAEMON_WORKER_LOOP_H
+#define DAEMON_WORKER_LOOP_H
+
+#include "daemon/worker/worker.h"
+
+/* Until the broker is gone or w->stop. */
+void loop_run(struct worker *w);
+/* One round without waiting: how much was done. For tests, and for loop_run. */
+unsigned loop_once(struct worker *w);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counters that others read and the worker's thread alone writes: no locked instruction.
+ */
+#ifndef DAEMON_WORKER_STATS_H
+#define DAEMON_WORKER_STATS_H
+
+#include "common/atomics.h"
+
+static inline void stats_add(_Atomic uint64_t *counter, uint64_t n) {
+    atom_store_relaxed(counter, atom_load_relaxed(counter) + n);
+}
+
+static inline void stats_sub(_Atomic uint64_t *counter, uint64_t n) {
+    atom_store_relaxed(counter, atom_load_relaxed(counter) - n);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening the device and the scheduler, and closing all in the reverse order.
+ */
+#include "daemon/worker/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine.h"
+
+static int worker_open_epoll(struct worker *w) {
+    w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (w->epoll_fd < 0) return -errno;
+    int fds[] = {w->broker_fd, w->ops->event_fd(w->dev)};
+    for (int i = 0; i < 2; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
+        if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
+    }
+    return 0;
+}
+
+/* The software GPU's threads want the cores that a spinning client would use. */
+static uint32_t worker_dev_threads(const struct worker_config *config, uint32_t cores) {
+    if (strcmp(config->ops->name, "soft") != 0) return 0;
+    return config->device.threads ? config->device.threads : cores;
+}
+
+int worker_create(struct worker **out, const struct worker_config *config, char *why,
+                  size_t why_bytes) {
+    struct worker *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
+    *out = NULL;
+    if (!w) return -ENOMEM;
+    memset(w, 0, sizeof(*w));
+    w->ops = config->ops;
+    w->broker_fd = config->broker_fd;
+    w->epoll_fd = -1;
+    w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    w->dev_threads = worker_dev_threads(config, w->cores);
+    list_init(&w->clients);
+    list_init(&w->active);
+    list_init(&w->faulted);
+
+    const char *step = "the device cannot be opened";
+    struct sched_config sched = {.policy = config->policy, .inflight_cap = config->inflight_cap};
+    int err = w->ops->open(&w->dev, &config->device);
+    if (err) goto fail;
+    w->ops->info(w->dev, &w->info);
+    step = "no such policy";
+    err = sched_create(&w->sched, &sched);
+    if (err) goto fail;
+    step = "the event loop cannot be made";
+    err = worker_open_epoll(w);
+    if (err) goto fail;
+    w->now_ns = w->idle_since_ns = fdutil_now_ns();
+    *out = w;
+    return 0;
+fail:
+    snprintf(why, why_bytes, "%s: %s", step, err_text(err));
+    w->broker_fd = -1;
+    worker_destroy(w);
+    return err;
+}
+
+/* The device must be done with everything before its memory goes. */
+static void worker_end_clients(struct worker *w) {
+    struct list *pos, *tmp;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        c->leaving = true;
+        client_abandon(c);
+    }
+    while (w->inflight) {
+        if (!engine_collect(w)) usleep(100);
+        engine_pump(w);
+    }
+    list_each_safe(pos, tmp, &w->clients) client_destroy(list_entry(pos, struct client, link));
+}
+
+void worker_destroy(struct worker *w) {
+    if (!w) return;
+    if (w->dev) worker_end_clients(w);
+    sched_destroy(w->sched);
+    if (w->dev) w->ops->close(w->dev);
+    fdutil_close(&w->epoll_fd);
+    fdutil_close(&w->broker_fd);
+    free(w->events);
+    free(w);
+}
+
+struct client *worker_client(struct worker *w, uint32_t job_id) {
+    struct list *pos;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->job_id == job_id) return c;
+    }
+    return NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker: one device, the clients that use it, and the scheduler between them. One thread does
+ * everything here; the device has its own.
+ */
+#ifndef DAEMON_WORKER_WORKER_H
+#define DAEMON_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/device/device.h"
+#include "daemon/sched/sched.h"
+#include "proto/ring.h"
+#include "proto/wire.h"
+
+#define WORKER_CLIENTS 1024u
+#define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
+
+struct client;
+
+struct worker {
+    const struct dev_ops *ops;
+    struct dev *dev;
+    struct dev_info info;
+    uint32_t dev_threads; /* of the device, that compete with us for cores; 0 for hardware */
+
+    struct sched *sched;
+    struct sched_event *events; /* for the next step */
+    uint32_t event_count, event_cap;
+
+    struct list clients; /* client.link */
+    uint32_t client_count, leaving_count;
+    struct list active;  /* stream.active: streams that may have something to do */
+    struct list faulted; /* client.fault_link: to be abandoned at the next safe point */
+    uint64_t inflight;   /* operations on the device */
+
+    int broker_fd, epoll_fd;
+    uint32_t cores;
+    uint64_t now_ns; /* read once a sweep */
+    uint64_t idle_since_ns, tick_ns, beat_ns, spin_ns;
+    uint32_t cpu;
+    bool stop;
+
+    /* The record being read; only ever private memory. ring_pop may write 7 bytes behind it. */
+    unsigned char record[RING_RECORD_MAX + 8] __attribute__((aligned(64)));
+};
+
+struct worker_config {
+    const struct dev_ops *ops;
+    struct dev_config device;
+    const char *policy; /* NULL: fifo */
+    uint32_t inflight_cap;
+    int broker_fd; /* owned by the worker from now on */
+};
+
+/* On failure `why` (>= 256 bytes) says what failed, and the broker_fd is still the caller's. */
+int worker_create(struct worker **out, const struct worker_config *config, char *why,
+                  size_t why_bytes);
+/* Ends every client; accepts NULL. */
+void worker_destroy(struct worker *w);
+
+/* The client with this job id, or NULL. */
+struct client *worker_client(struct worker *w, uint32_t job_id);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What cuGetProcAddress answers. The version picks the ABI: a base name has one row for each
+ * version in which its arguments changed, and the row asked for is the newest that is not newer
+ * than the version asked for. Static data; any thread.
+ */
+#ifndef PROTO_PROCADDR_H
+#define PROTO_PROCADDR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/gen/calls.h"
+
+/* Sorted by name, then version, both ascending. */
+struct procaddr_row {
+    const char *name;
+    int since;
+    uint16_t call;
+    uint16_t twin; /* for per-thread default streams; 0: there is none, `call` serves both */
+    uint16_t supported;
+};
+
+extern const struct procaddr_row procaddr_rows[];
+extern const size_t procaddr_row_count;
+
+/* The call that `name` means at `version`, or 0 and in *why the reason. An unsupported call is not
+ * found; the version is called insufficient only where a newer row is supported. `flags`: of
+ * CU_GET_PROC_ADDRESS_*, only PER_THREAD_DEFAULT_STREAM matters. `name` may be NULL. */
+unsigned int procaddr_find(const char *name, int version, uint64_t flags,
+                           CUdriverProcAddressQueryResult *why);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Validation of one ring record in private memory.
+ */
+#include "proto/record.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+
+#define GRID_X_MAX 0x7fffffffu
+#define GRID_YZ_MAX 65535u
+#define BLOCK_XY_MAX 1024u
+#define BLOCK_Z_MAX 64u
+#define BLOCK_THREADS_MAX 1024u
+
+struct why {
+    char *text;
+    size_t cap;
+};
+
+static __attribute__((cold, format(printf, 2, 3))) int refuse(struct why *why, const char *fmt,
+                                                              ...) {
+    va_list args;
+    va_start(args, fmt);
+    if (why->cap) vsnprintf(why->text, why->cap, fmt, args);
+    va_end(args);
+    return ERR_PROTOCOL;
+}
+
+const char *record_name(uint16_t op) {
+    switch (op) {
+#define X(name, number, type) \
+    case number: return #name;
+        WIRE_OPS(X)
+#undef X
+    }
+    return "?";
+}
+
+/* [addr, addr + bytes) does not wrap; an empty range is fine. */
+static bool range_ok(uint64_t addr, uint64_t bytes) {
+    return addr + bytes >= addr;
+}
+
+static int check_launch(const struct wire_launch *l, uint32_t bytes, struct why *why) {
+    if (l->param_bytes > WIRE_PARAM_MAX)
+        return refuse(why, "%u bytes of parameters, at most %u", l->param_bytes, WIRE_PARAM_MAX);
+    if (bytes != sizeof(*l) + l->param_bytes)
+        return refuse(why, "%u bytes do not fit %u bytes of parameters", bytes, l->param_bytes);
+    if (l->func >= WIRE_FUNCS) return refuse(why, "function %u is out of range", l->func);
+    if (l->flags & ~WIRE_LAUNCH_COOPERATIVE) return refuse(why, "unknown flags 0x%x", l->flags);
+    if (l->grid[0] - 1 >= GRID_X_MAX || l->grid[1] - 1 >= GRID_YZ_MAX ||
+        l->grid[2] - 1 >= GRID_YZ_MAX)
+        return refuse(why, "grid %ux%ux%u is out of range", l->grid[0], l->grid[1], l->grid[2]);
+    uint32_t x = l->block[0], y = l->block[1], z = l->block[2];
+    if (x - 1 >= BLOCK_XY_MAX || y - 1 >= BLOCK_XY_MAX || z - 1 >= BLOCK_Z_MAX ||
+        x * y * z > BLOCK_THREADS_MAX)
+        return refuse(why, "block %ux%ux%u is out of range", x, y, z);
+    return 0;
+}
+
+/* One side of a copy: rows and slices do not overlap, and the whole does not wrap. */
+static bool side_ok(uint64_t addr, const struct wire_copy *c, uint64_t pitch, uint64_t slice) {
+    uint64_t rows, slices, plane, all;
+    if (c->height == 1) pitch = 0;
+    if (c->height > 1 && pitch < c->width_bytes) return false;
+    if (__builtin_mul_overflow(c->height - 1, pitch, &rows) ||
+        __builtin_add_overflow(rows, c->width_bytes, &plane))
+        return false;
+    if (c->depth == 1) slice = 0;
+    if (c->depth > 1 && slice < plane) return false;
+    if (__builtin_mul_overflow(c->depth - 1, slice, &slices) ||
+        __builtin_add_overflow(slices, plane, &all))
+        return false;
+    return all <= RECORD_EXTENT_MAX && range_ok(addr, all);
+}
+
+static int check_copy(const struct wire_copy *c, struct why *why) {
+    if (!c->width_bytes || !c->height || !c->depth)
+        return refuse(why, "empty copy %" PRIu64 "x%" PRIu64 "x%" PRIu64, c->width_bytes, c->height,
+                      c->depth);
+    if (!side_ok(c->dst, c, c->dst_pitch, c->dst_slice))
+        return refuse(why, "destination rows overlap or wrap");
+    if (!side_ok(c->src, c, c->src_pitch, c->src_slice))
+        return refuse(why, "source rows overlap or wrap");
+    return 0;
+}
+
+static int check_memset(const struct wire_memset *m, struct why *why) {
+    uint64_t width, rows, all, align;
+    if (m->elem_bytes != 1 && m->elem_bytes != 2 && m->elem_bytes != 4)
+        return refuse(why, "elements of %u bytes", m->elem_bytes);
+    if (!m->width_elems || !m->height) return refuse(why, "empty memset");
+    align = m->dst | (m->height > 1 ? m->pitch : 0);
+    if (align & (m->elem_bytes - 1)) return refuse(why, "misaligned memset");
+    if (__builtin_mul_overflow(m->width_elems, m->elem_bytes, &width) ||
+        __builtin_mul_overflow(m->height - 1, m->pitch, &rows) ||
+        __builtin_add_overflow(rows, width, &all) || all > RECORD_EXTENT_MAX ||
+        !range_ok(m->dst, all) || (m->height > 1 && m->pitch < width))
+        return refuse(why, "rows overlap or wrap");
+    return 0;
+}
+
+static int check_stream_create(const struct wire_stream_create *s, struct why *why) {
+    if (s->rec.stream == 0) return refuse(why, "stream 0 always exists");
+    if (s->flags & ~WIRE_STREAM_NONBLOCKING) return refuse(why, "unknown flags 0x%x", s->flags);
+    if (s->first_seq == 0) return refuse(why, "sequence numbers begin at 1");
+    return 0;
+}
+
+static int check_mem(const struct wire_mem *m, struct why *why) {
+    if (m->bytes == 0 || !range_ok(m->addr, m->bytes))
+        return refuse(why, "range 0x%" PRIx64 "+0x%" PRIx64 " is empty or wraps", m->addr,
+                      m->bytes);
+    return 0;
+}
+
+static int check_module_load(const struct wire_module_load *m, struct why *why) {
+    if (m->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", m->module);
+    if (m->image_bytes == 0 || m->image_bytes > RECORD_IMAGE_MAX ||
+        !range_ok(m->image, m->image_bytes))
+        return refuse(why, "an image of %" PRIu64 " bytes", m->image_bytes);
+    if (m->why_bytes > RECORD_WHY_MAX || !range_ok(m->why, m->why_bytes))
+        return refuse(why, "%" PRIu64 " bytes for the reason", m->why_bytes);
+    return 0;
+}
+
+/* A name of `name_bytes` with its NUL, the only one, ends the record. */
+static int check_name(const void *rec, uint32_t bytes, uint32_t head, uint32_t name_bytes,
+                      struct why *why) {
+    const char *name = (const char *)rec + head;
+    if (name_bytes < 2 || name_bytes != bytes - head)
+        return refuse(why, "%u bytes do not fit a name of %u", bytes, name_bytes);
+    if (memchr(name, 0, name_bytes) != name + name_bytes - 1)
+        return refuse(why, "the name does not end where it says");
+    return 0;
+}
+
+static int check_func_get(const struct wire_func_get *f, uint32_t bytes, struct why *why) {
+    if (f->module >= WIRE_MODULES || f->func >= WIRE_FUNCS)
+        return refuse(why, "module %u or function %u is out of range", f->module, f->func);
+    if (f->params_cap > RECORD_PARAMS_MAX ||
+        !range_ok(f->params, f->params_cap * sizeof(struct wire_param)))
+        return refuse(why, "room for %u parameters", f->params_cap);
+    return check_name(f, bytes, sizeof(*f), f->name_bytes, why);
+}
+
+static int check_global_get(const struct wire_global_get *g, uint32_t bytes, struct why *why) {
+    if (g->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", g->module);
+    return check_name(g, bytes, sizeof(*g), g->name_bytes, why);
+}
+
+static int check_func_name(const struct wire_func_name *f, struct why *why) {
+    if (f->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", f->module);
+    if (!range_ok(f->buf, f->cap)) return refuse(why, "the buffer wraps");
+    return 0;
+}
+
+/* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
+static uint32_t head_bytes(uint16_t op) {
+    switch (op) {
+#define X(name, number, type) \
+    case number: return sizeof(struct type);
+        WIRE_OPS(X)
+#undef X
+    }
+    return 0;
+}
+
+static bool has_tail(uint16_t op) {
+    return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET;
+}
+
+static int check_head(const struct wire_record *r, uint32_t bytes, struct why *why) {
+    if (bytes < sizeof(*r)) return refuse(why, "a record of %u bytes", bytes);
+    uint32_t head = head_bytes(r->op);
+    if (!head) return refuse(why, "unknown operation %u", r->op);
+    if (bytes < head || (bytes != head && !has_tail(r->op)))
+        return refuse(why, "%s of %u bytes, not %u", record_name(r->op), bytes, head);
+    if (r->stream >= WIRE_STREAMS) return refuse(why, "stream %u is out of range", r->stream);
+    if (r->ticket && r->reply >= WIRE_REPLIES)
+        return refuse(why, "reply slot %u is out of range", r->reply);
+    if (r->ticket && record_ordered(r->op))
+        return refuse(why, "%s wants a reply, its completion is the answer", record_name(r->op));
+    if ((r->seq != 0) != record_ordered(r->op))
+        return refuse(why, "%s with sequence number %" PRIu64, record_name(r->op), r->seq);
+    return 0;
+}
+
+static int check_body(const void *rec, uint32_t bytes, struct why *why) {
+    const struct wire_record *r = rec;
+    switch (r->op) {
+    case WIRE_LAUNCH: return check_launch(rec, bytes, why);
+    case WIRE_COPY: return check_copy(rec, why);
+    case WIRE_MEMSET: return check_memset(rec, why);
+    case WIRE_EVENT_RECORD: {
+        const struct wire_event_record *e = rec;
+        return e->event < WIRE_EVENTS ? 0 : refuse(why, "event %u is out of range", e->event);
+    }
+    case WIRE_STREAM_WAIT: {
+        const struct wire_stream_wait *w = rec;
+        return w->on < WIRE_STREAMS ? 0 : refuse(why, "stream %u is out of range", w->on);
+    }
+    case WIRE_STREAM_CREATE: return check_stream_create(rec, why);
+    case WIRE_STREAM_DESTROY: return r->stream ? 0 : refuse(why, "stream 0 always exists");
+    case WIRE_MEM_BACK:
+    case WIRE_MEM_UNBACK: return check_mem(rec, why);
+    case WIRE_MODULE_LOAD: return check_module_load(rec, why);
+    case WIRE_MODULE_UNLOAD: {
+        const struct wire_module_unload *m = rec;
+        return m->module < WIRE_MODULES ? 0 : refuse(why, "module %u is out of range", m->module);
+    }
+    case WIRE_FUNC_GET: return check_func_get(rec, bytes, why);
+    case WIRE_GLOBAL_GET: return check_global_get(rec, bytes, why);
+    case WIRE_FUNC_NAME: return check_func_name(rec, why);
+    default: return 0; /* HOST_FUNC and PING: the head is all there is */
+    }
+}
+
+int record_check(const void *rec, uint32_t bytes, char *why_text, size_t why_bytes) {
+    struct why why = {why_text, why_bytes};
+    int err = check_head(rec, bytes, &why);
+    return err ? err : check_body(rec, bytes, &why);
+}

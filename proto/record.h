@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What any honest client's record must satisfy before anybody acts on it: a known operation, the
+ * exact length, ids below their limits, dimensions that CUDA allows, sizes whose sums do not wrap.
+ * Whether the ids and addresses are this client's own is the reader's to check.
+ */
+#ifndef PROTO_RECORD_H
+#define PROTO_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+#define RECORD_IMAGE_MAX (512ull << 20) /* bytes of a module's image */
+#define RECORD_WHY_MAX 65536u
+#define RECORD_PARAMS_MAX WIRE_PARAM_MAX /* of one kernel: each takes a byte at least */
+#define RECORD_EXTENT_MAX (1ull << 48)
+
+/* `rec` is private memory, aligned to 8. 0, or ERR_PROTOCOL with what is wrong in `why`. Pure. */
+int record_check(const void *rec, uint32_t bytes, char *why, size_t why_bytes);
+
+/* "LAUNCH"; "?" when there is no such operation. */
+const char *record_name(uint16_t op);
+
+/* True for operations that are numbered and ordered within their stream. */
+static inline int record_ordered(uint16_t op) {
+    return op >= WIRE_LAUNCH && op <= WIRE_HOST_FUNC;
+}
+
+/* Bytes from the first to the last touched by a side of a checked copy. */
+static inline uint64_t record_extent(uint64_t width, uint64_t height, uint64_t depth,
+                                     uint64_t pitch, uint64_t slice) {
+    return (depth - 1) * slice + (height - 1) * pitch + width;
+}
+
+#endif

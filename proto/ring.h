@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A single-producer single-consumer ring of 128-byte slots over memory it is given (a sealed memfd
+ * in production, malloc in tests), and the doorbell that wakes a consumer that sleeps.
+ *
+ * Every slot begins with a word: the number of the lap in which it was written, counted from 1, and
+ * in a record's first slot its length in bytes (0 in the slots that continue it). A record takes
+ * consecutive slots, across the end of the memory to its beginning where need be: each slot's body
+ * is copied by itself, so nothing is padded. The first slot's word is stored last, with release, so
+ * a reader sees all of a record or none. Cursors are private to each side: nothing that the peer
+ * writes is ever used as an index. The consumer publishes how far it has read ("credit") once every
+ * quarter of the ring; a full ring is the backpressure.
+ *
+ * What a consumer can meet in the slot it looks at: the previous lap's number (zeroed memory in the
+ * first lap), which means empty; its own lap's number with a length of 1..RING_RECORD_MAX; anything
+ * else was written by no honest producer.
+ *
+ * Owner of the memory: the caller. Threads: one producer, one consumer.
+ */
+#ifndef PROTO_RING_H
+#define PROTO_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_SLOTS 1024u
+#define RING_SLOT_BYTES 128u
+#define RING_SLOT_BODY 120u /* bytes of a record that one slot carries */
+#define RING_RECORD_MAX (RING_SLOTS / 2 * RING_SLOT_BODY)
+
+struct ring_slot {
+    _Atomic uint64_t word; /* lap << 16 | bytes of the record */
+    unsigned char body[RING_SLOT_BODY];
+} __attribute__((aligned(128)));
+
+struct ring_memory {
+    struct ring_slot slots[RING_SLOTS];
+};
+
+/* Producer's private side. */
+struct ring_tx {
+    struct ring_memory *mem;
+    const _Atomic uint64_t *credit; /* slots consumed so far, written by the consumer */
+    uint64_t next, limit; /* slots ever written; may grow to `limit` without a look at credit */
+};
+
+/* Consumer's private side. */
+struct ring_rx {
+    struct ring_memory *mem;
+    _Atomic uint64_t *credit;
+    uint64_t next, published; /* slots; `published` is the credit last given */
+};
+
+void ring_tx_init(struct ring_tx *tx, struct ring_memory *mem, const _Atomic uint64_t *credit);
+void ring_rx_init(struct ring_rx *rx, struct ring_memory *mem, _Atomic uint64_t *credit);
+
+/* Publishes head||tail as one record. 0; -EAGAIN when the ring has no room (nothing is written);
+ * -EMSGSIZE above RING_RECORD_MAX; -EINVAL for an empty record. Does not ring the doorbell. */
+int ring_push(struct ring_tx *tx, const void *head, uint32_t head_bytes, const void *tail,
+              uint32_t tail_bytes);
+
+/* Copies the next record into private memory: its length (> 0), 0 when the ring is empty, or
+ * ERR_PROTOCOL when the producer wrote what no honest producer writes (the client must then end).
+ * `cap` >= RING_RECORD_MAX; up to 7 bytes behind the record are overwritten. A smaller multiple of
+ * 8 serves a ring with shorter records: a longer one gives -EMSGSIZE and stays. Each shared byte is
+ * read exactly once. */
+int ring_pop(struct ring_rx *rx, void *buf, uint32_t cap);
+
+/* Publishes the credit that the quarters have not: for a consumer that has nothing to do, so that
+ * the next burst finds the whole ring. While records come, quarters cost the producer fewer lines.
+ */
+void ring_publish(struct ring_rx *rx);
+
+/* True when ring_pop would return anything but 0; never consumes. */
+bool ring_ready(const struct ring_rx *rx);
+
+/* Doorbell: `sleeping` lives in memory that both sides write. The producer calls doorbell_ring
+ * after ring_push; the consumer calls doorbell_arm, looks at all its rings again, and only then
+ * sleeps. */
+struct doorbell_ops {
+    void (*wake)(void *arg);
+};
+
+/* Returns true when the consumer had to be woken (a system call was made). */
+bool doorbell_ring(_Atomic uint32_t *sleeping, const struct doorbell_ops *ops, void *arg);
+void doorbell_arm(_Atomic uint32_t *sleeping);
+void doorbell_disarm(_Atomic uint32_t *sleeping);
+
+#endif

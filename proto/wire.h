@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What crosses a process boundary: the handshake messages, the layout of the shared pages, and the
+ * records of the submission ring. Little-endian, fixed width, no pointers. Numbers are never
+ * reused.
+ *
+ * Sockets are SOCK_SEQPACKET: one struct is one message.
+ *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
+ *   client -> broker: wire_answer; broker -> client: wire_welcome. Then the socket only says, by
+ *   closing, that the other side is gone.
+ *   broker <-> worker: wire_worker_msg.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "proto/ring.h"
+
+#define WIRE_MAGIC 0x554c4153u /* "SALU" */
+#define WIRE_MAJOR 1
+#define WIRE_MINOR 0
+
+/* ---- handshake ------------------------------------------------------------------------------- */
+
+struct wire_hello {
+    uint32_t magic;
+    uint16_t major, minor;
+    uint64_t spec_hash; /* of proto/driver.api; logged, never a reason to refuse */
+    int32_t pid;        /* as the client sees itself; the broker trusts SO_PEERCRED only */
+    uint32_t flags;
+    char name[64]; /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
+};
+
+/* Order of the descriptors that travel with wire_offer. */
+enum wire_fd {
+    WIRE_FD_SUBMISSION,
+    WIRE_FD_COMPLETION,
+    WIRE_FD_HOST,
+    WIRE_FD_DOORBELL,
+    WIRE_FD_COUNT
+};
+
+/* A pair of address windows, at the same addresses in the client and in the worker. */
+struct wire_windows {
+    uint64_t dev_base;    /* device memory; PROT_NONE in the client */
+    uint64_t alloc_bytes; /* first part of it: addresses are the client's to choose */
+    uint64_t
+        module_bytes;   /* the rest: addresses are the worker's (module variables, device heap) */
+    uint64_t host_base; /* pinned memory and staging, readable and writable on both sides */
+    uint64_t host_bytes;
+};
+
+/* The last part of the host window is the worker's to give out: variables of modules that the
+ * program declares __managed__, so that both sides reach them by name. Whole pages of 2 MiB. */
+#define WIRE_MANAGED_BYTES(host_bytes) ((host_bytes) / 64 & ~(uint64_t)0x1fffff)
+
+/* What the client needs to know about its device, once. */
+struct wire_device {
+    char name[64];
+    uint8_t uuid[16];
+    uint64_t memory_bytes;      /* what this job is shown as the device's total */
+    uint64_t granularity_bytes; /* of MEM_BACK */
+    uint32_t sm_count, cc_major, cc_minor;
+    uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
+    uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
+    uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
+    uint32_t reserved[8];
+};
+
+struct wire_offer {
+    uint32_t magic;
+    uint16_t major, minor;
+    int32_t result; /* 0: an offer follows; < 0: refused, `text` says why */
+    uint32_t job_id;
+    uint64_t spec_hash;
+    struct wire_windows windows;
+    struct wire_device device;
+    char text[256];
+};
+
+/* The client reserved both windows (1), or something of its own is in the way (0): try elsewhere.
+ */
+struct wire_answer {
+    uint32_t magic;
+    uint32_t accepted;
+};
+
+struct wire_welcome {
+    uint32_t magic;
+    int32_t result;
+    char text[256];
+};
+
+/* ---- broker <-> worker ----------------------------------------------------------------------- */
+
+enum wire_worker_kind {
+    WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text` */
+    WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell */
+    WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fd completion */
+    WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free */
+    WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
+    WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
+    WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
+};
+
+struct wire_worker_msg {
+    uint32_t kind;
+    uint32_t job_id;
+    int32_t result;
+    int32_t pid;
+    uint32_t uid;
+    uint32_t pad;
+    struct wire_windows windows;
+    struct wire_device device;
+    char name[64];
+    char text[256];
+};
+
+/* ---- submission memfd: made by the broker, written by the client ------------------------------
+ */
+
+struct wire_submission {
+    _Atomic uint32_t worker_sleeping
+        __attribute__((aligned(64))); /* doorbell flag; both write it */
+    _Atomic uint32_t client_sleeping
+        __attribute__((aligned(64))); /* futex: a client thread parks */
+    _Atomic uint32_t
+        lost; /* set by the broker: the worker is gone (an ERR_* negated), then a wake */
+    _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
+    _Atomic uint64_t text_read; /* how far the client has printed wire_completion.text */
+    struct ring_memory ring __attribute__((aligned(4096)));
+};
+
+/* ---- completion memfd: made by each worker, read-only for everybody else ----------------------
+ */
+
+#define WIRE_STREAMS 4096u /* stream ids are below this; id 0 is the legacy default stream */
+#define WIRE_EVENTS 65536u /* event ids are below this */
+#define WIRE_REPLIES 64u   /* synchronous calls a client can have open */
+#define WIRE_REPLY_BYTES 224u
+#define WIRE_CALLBACKS 1024u
+#define WIRE_TEXT_BYTES (1u << 20)
+
+struct wire_reply {
+    _Atomic uint64_t ticket; /* stored last, with release: equals the request's ticket when done */
+    int32_t result;          /* 0 or ERR_* / -errno */
+    int32_t cuda;            /* the driver's own CUresult, untouched */
+    uint32_t bytes;
+    uint32_t pad;
+    unsigned char data[WIRE_REPLY_BYTES];
+} __attribute__((aligned(64)));
+
+/* Counters of a job, for salusctl; written by the worker alone. Times in ns, sizes in bytes. */
+struct wire_stats {
+    _Atomic uint64_t launches, copies, copied_bytes, ops, faults;
+    _Atomic uint64_t busy_ns;      /* time the device spent on this job's operations */
+    _Atomic uint64_t memory_bytes; /* backed device memory */
+    _Atomic uint64_t queued;       /* operations accepted and not complete */
+    _Atomic uint64_t modules, functions;
+};
+
+/* Why a client's context is dead; zero `cuda` while it lives. */
+struct wire_fault {
+    _Atomic uint32_t cuda; /* CUresult, sticky; stored last */
+    uint32_t stream;
+    uint64_t launch; /* number of the launch, from 1, in submission order */
+    uint64_t address;
+    char kernel[128];
+    char text[256];
+};
+
+struct wire_completion {
+    _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
+    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
+    _Atomic uint32_t worker_cpu;                           /* a spinner on this CPU parks at once */
+    _Atomic uint64_t callbacks_posted __attribute__((aligned(64)));
+    _Atomic uint64_t text_written;
+    struct wire_fault fault;
+    struct wire_stats stats;
+    uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
+    struct wire_reply replies[WIRE_REPLIES];
+    _Atomic uint64_t stream_done[WIRE_STREAMS]; /* last completed sequence number of the stream */
+    _Atomic uint64_t event_ns[WIRE_EVENTS];     /* device time of the latest completed record */
+    char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
+                                   byte ring; a record that does not fit is dropped */
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* X(NAME, number, struct) */
+#define WIRE_OPS(X)                           \
+    X(LAUNCH, 1, wire_launch)                 \
+    X(COPY, 2, wire_copy)                     \
+    X(MEMSET, 3, wire_memset)                 \
+    X(EVENT_RECORD, 4, wire_event_record)     \
+    X(STREAM_WAIT, 5, wire_stream_wait)       \
+    X(HOST_FUNC, 6, wire_host_func)           \
+    X(STREAM_CREATE, 7, wire_stream_create)   \
+    X(STREAM_DESTROY, 8, wire_stream_destroy) \
+    X(MEM_BACK, 9, wire_mem)                  \
+    X(MEM_UNBACK, 10, wire_mem)               \
+    X(MODULE_LOAD, 11, wire_module_load)      \
+    X(MODULE_UNLOAD, 12, wire_module_unload)  \
+    X(FUNC_GET, 13, wire_func_get)            \
+    X(GLOBAL_GET, 14, wire_global_get)        \
+    X(PING, 15, wire_ping)                    \
+    X(FUNC_NAME, 16, wire_func_name)
+
+enum wire_op {
+#define X(name, number, type) WIRE_##name = number,
+    WIRE_OPS(X)
+#undef X
+};
+
+/* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
+ * stream-ordered record (LAUNCH..HOST_FUNC) and the worker publishes it in stream_done. The other
+ * records take effect when they are read and carry seq 0. A record with a `ticket` is answered in
+ * replies[reply]. */
+struct wire_record {
+    uint16_t op;
+    uint16_t reply;
+    uint32_t stream;
+    uint64_t seq;
+    uint64_t ticket; /* 0: no reply wanted */
+};
+
+#define WIRE_LAUNCH_COOPERATIVE 1u
+
+/* Followed by param_bytes of parameters, laid out as the kernel declares them. 56 bytes, so that
+ * eight parameters of 8 bytes still fit one slot of the ring. */
+struct wire_launch {
+    struct wire_record rec;
+    uint32_t func;
+    uint32_t grid[3];
+    uint16_t block[3];
+    uint16_t flags;
+    uint32_t shared_bytes; /* dynamic */
+    uint32_t param_bytes;
+};
+_Static_assert(sizeof(struct wire_launch) + 64 <= RING_SLOT_BODY, "a launch with 8 parameters");
+
+/* Pitched copy between any two places of the client's windows; plain: height = depth = 1. */
+struct wire_copy {
+    struct wire_record rec;
+    uint64_t dst, src;
+    uint64_t width_bytes, height, depth;
+    uint64_t dst_pitch, src_pitch, dst_slice, src_slice; /* bytes */
+};
+
+struct wire_memset {
+    struct wire_record rec;
+    uint64_t dst, pitch, width_elems, height;
+    uint32_t value, elem_bytes; /* 1, 2 or 4 */
+};
+
+struct wire_event_record {
+    struct wire_record rec;
+    uint32_t event;
+    uint32_t pad;
+};
+
+/* Later records of rec.stream wait until stream `on` has completed `on_seq`. */
+struct wire_stream_wait {
+    struct wire_record rec;
+    uint32_t on;
+    uint32_t pad;
+    uint64_t on_seq;
+};
+
+struct wire_host_func {
+    struct wire_record rec;
+    uint64_t token; /* the client's own; handed back through callbacks[] */
+};
+
+#define WIRE_STREAM_NONBLOCKING 1u /* no implicit order with the legacy stream */
+
+/* A destroyed id may be used again, its numbers going on where they ended (or later, once all of
+ * the old stream's records are complete). */
+struct wire_stream_create {
+    struct wire_record rec; /* rec.stream names the new stream */
+    uint32_t flags;
+    int32_t priority;
+    uint64_t
+        first_seq; /* its first record carries first_seq; stream_done starts at first_seq - 1 */
+};
+
+struct wire_stream_destroy { /* takes effect when all that was sent before it is complete */
+    struct wire_record rec;
+};
+
+struct wire_mem { /* multiples of granularity_bytes inside the alloc window; MEM_BACK is answered */
+    struct wire_record rec;
+    uint64_t addr, bytes;
+};
+
+struct wire_module_load { /* answered with wire_module_reply */
+    struct wire_record rec;
+    uint32_t module; /* id, chosen by the client, not in use */
+    uint32_t pad;
+    uint64_t image, image_bytes; /* in the host window; copied once, then the client's again */
+    uint64_t why, why_bytes;     /* host window: receives NUL-terminated text about a failure */
+};
+
+struct wire_module_reply {
+    uint32_t functions, globals;
+};
+
+struct wire_module_unload {
+    struct wire_record rec;
+    uint32_t module;
+    uint32_t pad;
+};
+
+struct wire_func_get { /* followed by the NUL-terminated name; answered with wire_func_reply */
+    struct wire_record rec;
+    uint32_t module, func; /* func: id chosen by the client, not in use */
+    uint64_t params;       /* host window: receives wire_param[param_count] */
+    uint32_t params_cap;   /* elements */
+    uint32_t name_bytes;   /* with the NUL */
+};
+
+struct wire_param {
+    uint32_t offset, bytes;
+};
+
+struct wire_func_reply {
+    uint32_t param_count, param_bytes;
+    uint32_t regs, shared_bytes, local_bytes, const_bytes;
+    uint32_t max_threads; /* a block may have at most these */
+    uint32_t ptx_version, binary_version;
+    uint32_t req_block[3]; /* .reqntid, else zeros */
+};
+
+struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */
+    struct wire_record rec;
+    uint32_t module;
+    uint32_t name_bytes;
+};
+
+struct wire_global_reply {
+    uint64_t addr, bytes;
+};
+
+struct wire_ping { /* answered at once */
+    struct wire_record rec;
+};
+
+/* Name of the module's index-th function, into the host window, cut to `cap` with its NUL; answered
+ * with its length (u32, without the NUL). ERR_NOT_FOUND beyond the last. */
+struct wire_func_name {
+    struct wire_record rec;
+    uint32_t module, index;
+    uint64_t buf;
+    uint32_t cap, pad;
+};
+
+#define WIRE_MODULES 4096u
+#define WIRE_FUNCS 65536u
+#define WIRE_PARAM_MAX 32764u
+
+#endif

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Benches of the whole stack: test/bench/run_bench.py starts a private daemon for them.
+STACK_DRIVER := $(addprefix $(BUILD)/test/bench/,shim_bench copy_bench load_bench)
+STACK_BENCHES := $(STACK_DRIVER) $(BUILD)/test/bench/reply_bench
+BENCHES += $(BUILD)/test/bench/worker_bench
+STACK_COMMON := $(BUILD)/test/bench/gpu.o $(BUILD)/test/bench/floor.o $(BUILD)/libcommon.a
+$(STACK_DRIVER): $(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(STACK_COMMON) \
+		$(BUILD)/shim/libcuda.so
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/shim -lcuda -Wl,-rpath,$(abspath $(BUILD)/shim)
+$(BUILD)/test/bench/reply_bench: $(BUILD)/test/bench/reply_bench.o $(STACK_COMMON) \
+		$(addprefix $(BUILD)/lib,shim.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+$(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/test/lib/fakedev.o \
+		$(BUILD)/test/lib/wireclient.o $(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)

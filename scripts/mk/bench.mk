@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# bench: every program of BENCHES (each area adds its own) and the whole stack under a private daemon.
+# One table, goals beside figures, and $(BUILD)/bench.json; a missed goal is no failure. Let nothing
+# else run meanwhile.
+#   make bench ONLY=ring          SAMPLES=9: fewer of those beside the floor
+#   make bench RESULTS=docs/results/FILE.md writes the table there as well
+BENCHES += $(BUILD)/test/bench/ring_bench
+$(BUILD)/test/bench/ring_bench: $(BUILD)/test/bench/ring_bench.o $(BUILD)/test/bench/floor.o \
+		$(addprefix $(BUILD)/lib,proto.a common.a)
+	$(Q)$(LINK) -o $@ $^
+
+# Chosen when the recipe runs, for files read later than this one add to BENCHES as well.
+.PHONY: bench
+bench: all
+	@$(MAKE) --no-print-directory $(BENCHES) $(STACK_BENCHES) \
+		$(if $(shell scripts/find-nvcc),$(BUILD)/e2e/default-static/launches)
+	@BUILD=$(BUILD) $(PYTHON) test/bench/run_bench.py $(addprefix --only ,$(ONLY)) \
+		$(addprefix --samples ,$(SAMPLES)) $(addprefix --report ,$(RESULTS)) $(BENCHES)

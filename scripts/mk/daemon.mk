@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# salusd and salusctl as processes, on the software GPU; no CUDA compiler needed.
+.PHONY: check-daemon
+check-daemon: $(PROGRAMS) $(SHIM_SO)
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/e2e/run_daemon.py $(DAEMON_TESTS)
+
+# Proof that the tests would notice: each mutant is one line of the broker made wrong by sed, put in
+# place of the right file, and the named test must fail.
+#   name | file | sed expression | unit test | test that must fail
+BROKER_MUTANTS := scan magic-only other-major lost-word unsealed silent-worker dead-process \
+	same-windows open-control
+MUTANT_scan := proto/ctl_msg.c|s/s.children > (uint64_t)/0 \&\& s.children > (uint64_t)/|test_ctl_msg|64_gib
+MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broker_client|wrong_magic
+MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
+MUTANT_lost-word := daemon/broker/pages.c|s/(uint32_t)-err/1/|test_broker_worker|its_death_is_told
+MUTANT_unsealed := daemon/broker/pages.c|s/fd < 0 .. fdutil_check_sealed.* < 0/fd < 0/|test_broker_client|too_small
+MUTANT_silent-worker := daemon/broker/supervise.c|s/on_silence, ms, 0/on_silence, 3600000, 0/|test_broker_worker|silent_one
+MUTANT_dead-process := daemon/broker/client.c|s/uv_poll_start(.c->death.*/;/|test_broker_client|dies_is_noticed
+MUTANT_same-windows := daemon/broker/slots.c|s/s->used.i. = true/(void)0/|test_broker_client|two_clients
+MUTANT_open-control := daemon/broker/server.c|s/"ctl.sock", 0660/"ctl.sock", 0666/|test_ctl_cli|modes
+
+mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(MUTANT_$(1)))))
+space := $(subst ,, )
+mutant_text = $(subst ~,$(space),$(call mutant_part,$(1),$(2)))
+
+.PHONY: check-broker-mutants $(addprefix broker-mutant-,$(BROKER_MUTANTS))
+check-broker-mutants: $(addprefix broker-mutant-,$(BROKER_MUTANTS))
+
+define broker_mutant_rule
+broker-mutant-$(1): $(BUILD)/test/unit/$(call mutant_text,$(1),3).o $(TEST_LIB) $(LIBS)
+	@mkdir -p $(BUILD)/mutants
+	$$(Q)sed '$(call mutant_text,$(1),2)' $(call mutant_text,$(1),1) >$(BUILD)/mutants/$(1).c
+	$$(Q)! cmp -s $(call mutant_text,$(1),1) $(BUILD)/mutants/$(1).c || { echo "$(1): sed changed nothing"; exit 1; }
+	$$(Q)$$(COMPILE) -Wno-error -c $(BUILD)/mutants/$(1).c -o $(BUILD)/mutants/$(1).o 2>/dev/null
+	$$(Q)$$(LINK) -o $(BUILD)/mutants/$(1) $(BUILD)/test/unit/$(call mutant_text,$(1),3).o \
+		$(BUILD)/mutants/$(1).o $(TEST_LIB) -Wl,--start-group $(LIBS) -Wl,--end-group -lcriterion \
+		$$(DEVICE_LIBS) $$(BROKER_LIBS) $$(CTL_LIBS)
+	$$(Q)scripts/must-fail "broker: $(1)" "FAIL.*$(call mutant_text,$(1),4)" \
+		$(BUILD)/mutants/$(1) --filter '*/*$(call mutant_text,$(1),4)*'
+endef
+$(foreach m,$(BROKER_MUTANTS),$(eval $(call broker_mutant_rule,$(m))))

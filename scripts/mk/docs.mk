@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Manual pages, the example configuration, and the unit file: made, and held to what they say.
+MAN_PAGES := $(patsubst docs/man/%.scd,$(BUILD)/man/%,$(wildcard docs/man/*.scd))
+
+.PHONY: docs check-docs gen-conf
+docs: $(MAN_PAGES)
+$(BUILD)/man/%: docs/man/%.scd
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  MAN     $@")
+	$(Q)scdoc <$< >$@
+
+# From the table of options; committed.
+gen-conf:
+	$(Q)scripts/gen-conf conf >config/salus.conf
+	$(Q)scripts/gen-conf man >docs/man/salus.conf.5.scd
+
+# scdoc's own habit of a paragraph macro after each heading is the one thing that is let pass.
+check-docs: $(MAN_PAGES) $(BUILD)/salusd
+	$(Q)scripts/check-docs $(BUILD) $(MAN_PAGES)

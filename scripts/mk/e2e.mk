@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# End-to-end: programs compiled by nvcc in variants, run through the real daemon.
+NVCC ?= $(shell scripts/find-nvcc)
+
+E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
+E2E_TOOLS := managed features offender launches badimage
+E2E_VARIANT_PROGRAMS := vecadd matmul train
+NVCC_default :=
+NVCC_debug := -O0 -G
+NVCC_lineinfo := -lineinfo
+NVCC_ptx75 := -gencode arch=compute_75,code=compute_75
+NVCC_ptx90 := -gencode arch=compute_90,code=compute_90
+NVCC_sassonly := -gencode arch=compute_90,code=sm_90
+NVCC_static :=
+NVCC_shared := -cudart shared
+E2E_BUILDS := default debug lineinfo ptx75 ptx90
+# Pairwise: each build, each cudart; the other half of the product is in check-matrix.
+E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shared
+
+e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
+E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
+	$(call e2e_bin,sassonly-static,vecadd) $(BUILD)/e2e/linked/rdc
+E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
+E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
+	$(call e2e_bin,$(b)-$(c),$(E2E_VARIANT_PROGRAMS))))
+
+define e2e_rule
+$(BUILD)/e2e/$(1)-$(2)/%: test/e2e/programs/%.cu test/e2e/programs/common.h
+	@mkdir -p $$(@D)
+	@$(if $(Q),echo "  NVCC    $$@")
+	$(Q)$$(NVCC) $$(NVCC_$(1)) $$(NVCC_$(2)) -o $$@ $$< $(if $(filter sassonly,$(1)),,$$(NVCC_LIBS_$$*))
+endef
+$(foreach b,$(E2E_BUILDS) sassonly,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
+# Two units, linked on the device.
+$(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
+# The only program that calls the driver API by name links our own library, as it would link CUDA's.
+NVCC_LIBS_badimage = -L$(BUILD)/shim -lcuda
+$(BUILD)/e2e/default-static/badimage: $(BUILD)/shim/libcuda.so
+
+$(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
+	$(Q)$(LINK) -o $@ $^
+
+.PHONY: e2e-programs check-e2e check-e2e-asan check-matrix
+e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
+check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
+# The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients
+# do to the worker is where memory errors would hide.
+check-e2e-asan: all e2e-programs $(BUILD)/test/e2e/garbage_client
+	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined \
+		build-asan/salusd build-asan/salus-gpu build-asan/salusctl
+	BUILD=$(BUILD) SALUS_DAEMON_BUILD=build-asan ASAN_OPTIONS=detect_leaks=1 \
+		$(PYTHON) test/e2e/run_e2e.py feature offender killed garbage image together
+check-matrix: all $(E2E_BASE) $(E2E_ALL_BINS)
+	BUILD=$(BUILD) SALUS_E2E_MATRIX=1 $(PYTHON) test/e2e/run_e2e.py variant

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fuzzing: each test/fuzz/fuzz_<x>.c is a libFuzzer target.
+#   make check-fuzz [FUZZ_SECONDS=60]    every target, one after the other
+#   make fuzz-<x>   [FUZZ_SECONDS=600]   one
+# Seeds are test/fuzz/corpus/<x>/ and, where seeds are binary, what test/fuzz/seed_*.c writes; new
+# inputs and findings stay in $(FUZZ_BUILD)/fuzz/. Words in test/fuzz/<x>.dict help where given.
+FUZZ_SECONDS ?= 60
+FUZZ_BUILD ?= build-fuzz
+FUZZ_CC ?= clang
+FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
+FUZZ_SAN := fuzzer-no-link,address,undefined
+# Further folders of seeds, for targets whose inputs exist anyway.
+FUZZ_SEEDS_ptx := test/data/ptx
+FUZZ_FLAGS := -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
+
+# These three build inside $(FUZZ_BUILD); check-fuzz comes here through a second make.
+$(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(TEST_LIB) $(LIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
+		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+$(BUILD)/seed_%: $(BUILD)/test/fuzz/seed_%.o $(TEST_LIB) $(LIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+$(BUILD)/test/fuzz/mutant_nvinfo.o: test/fuzz/fuzz_nvinfo.c
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -DFUZZ_MUTANT -c $< -o $@
+$(BUILD)/mutant_nvinfo: $(BUILD)/test/fuzz/mutant_nvinfo.o $(LIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
+		-Wl,--end-group $(DEVICE_LIBS)
+.PHONY: fuzz-seeds
+fuzz-seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/seed_*.c))
+	$(Q)mkdir -p $(foreach n,$(FUZZ_NAMES),$(BUILD)/fuzz/$(n)/seeds $(BUILD)/fuzz/$(n)/found)
+	$(Q)$(BUILD)/seed_fatbin $(BUILD)/fuzz/fatbin/seeds $(BUILD)/fuzz/nvinfo/seeds
+
+FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(FUZZ_CC) SAN=$(FUZZ_SAN) \
+	OPT="-O1 -g -fno-sanitize-recover=all"
+
+.PHONY: check-fuzz fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
+check-fuzz: fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
+
+# A target with a false assertion must be found out, from the same seeds.
+fuzz-mutant:
+	$(Q)$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/mutant_nvinfo
+	$(Q)! $(FUZZ_BUILD)/mutant_nvinfo $(FUZZ_FLAGS) -max_total_time=20 -artifact_prefix=$(FUZZ_BUILD)/ \
+		$(FUZZ_BUILD)/fuzz/nvinfo/seeds 2>$(FUZZ_BUILD)/mutant.log || \
+		{ echo "fuzz-mutant: a false assertion was not found"; exit 1; }
+
+# In its own folder, so that crash-* files land there. Findings fail the run and print their path.
+$(addprefix fuzz-,$(FUZZ_NAMES)): fuzz-%:
+	$(Q)$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/fuzz_$*
+	@echo "  FUZZ    $* for $(FUZZ_SECONDS) s"
+	$(Q)cd $(FUZZ_BUILD)/fuzz/$* && $(abspath $(FUZZ_BUILD))/fuzz_$* $(FUZZ_FLAGS) \
+		-max_total_time=$(FUZZ_SECONDS) \
+		$(if $(wildcard test/fuzz/$*.dict),-dict=$(abspath test/fuzz/$*.dict)) \
+		found seeds $(abspath $(wildcard test/fuzz/corpus/$*) $(FUZZ_SEEDS_$*)) 2>log || \
+		{ tail -40 log; echo "fuzz-$*: see $(FUZZ_BUILD)/fuzz/$*/"; exit 1; }
+	@grep -E 'number_of_executed_units|peak_rss' $(FUZZ_BUILD)/fuzz/$*/log | sed 's/^/          /'

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The driver API: generated files, and the checks that hold them to their spec.
+
+CUDA_HOME ?= /usr/local/cuda
+# The spec is that of 13.0: another toolkit is no measure for it.
+CUDA_INCLUDE := $(shell grep -qs '^.define CUDA_VERSION 13000$$' $(CUDA_HOME)/include/cuda.h && \
+	echo $(CUDA_HOME)/include)
+
+# Only the tests that compare with it may see the toolkit's own header.
+$(BUILD)/test/lib/cuda_abi_theirs.o: CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
+
+.PHONY: gen check-gen
+gen:
+	$(Q)$(PYTHON) scripts/gen-driver-api
+
+check-gen:
+	$(Q)$(PYTHON) scripts/gen-driver-api --check $(if $(CUDA_INCLUDE),--toolkit $(CUDA_HOME))
+	$(Q)$(PYTHON) test/gen/test_driver_api.py --quiet
+	@$(if $(CUDA_INCLUDE),,echo "  SKIP    no CUDA 13.0 toolkit in $(CUDA_HOME): spec not compared with cuda.h")
+
+# The shim's exports are those of the spec, no more and no fewer.
+.PHONY: check-exports
+check-exports: $(SHIM_SO)
+	$(Q)sed -n 's/^ *\(cu[A-Za-z0-9_]*\);$$/\1/p' proto/gen/libcuda.map | sort > $(BUILD)/exports.want
+	$(Q)nm -D --defined-only $< | awk '{print $$NF}' | sort > $(BUILD)/exports.have
+	$(Q)diff $(BUILD)/exports.want $(BUILD)/exports.have

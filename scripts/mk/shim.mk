@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shim's own switches and what its unit tests link.
+#   DRIVER_VALIDITY=0   leaves out the answer to the CUDA runtime's validity question
+DRIVER_VALIDITY ?= 1
+$(BUILD)/shim/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
+
+# Its calls of its own entry points stay inside, whatever else the program preloads.
+$(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
+
+$(BUILD)/test/unit/test_vmem: $(BUILD)/shim/vmem.o
+$(BUILD)/test/unit/test_bins: $(BUILD)/shim/bins.o
+$(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
+$(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a program holds for a stream, event, module and so on: a number that says its kind, its
+ * generation and its index, and that can never equal a pointer of the program (bits 48 to 63 are
+ * not a valid address), because programs do pass pointers of their own where handles belong. An
+ * object keeps its present handle; a handle is valid when the object at its index says so.
+ */
+#ifndef SHIM_HANDLE_H
+#define SHIM_HANDLE_H
+
+#include <stdint.h>
+
+enum handle_kind {
+    HANDLE_CONTEXT = 1,
+    HANDLE_STREAM,
+    HANDLE_EVENT,
+    HANDLE_MODULE,
+    HANDLE_LIBRARY,
+    HANDLE_FUNCTION,
+    HANDLE_POOL,
+};
+
+#define HANDLE_TAG 0x5a1eull
+#define HANDLE_INDEX_BITS 24
+#define HANDLE_NONE UINT32_MAX
+
+static inline uint64_t handle_make(enum handle_kind kind, uint16_t generation, uint32_t index) {
+    return HANDLE_TAG << 48 | (uint64_t)kind << 40 | (uint64_t)generation << HANDLE_INDEX_BITS |
+           index;
+}
+
+/* HANDLE_NONE when `handle` is not of this kind; its generation is not looked at. */
+static inline uint32_t handle_index(enum handle_kind kind, const void *handle) {
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    if (value >> 40 != (HANDLE_TAG << 8 | (uint64_t)kind)) return HANDLE_NONE;
+    return value & ((1u << HANDLE_INDEX_BITS) - 1);
+}
+
+#endif

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests and the demo share: a private daemon, and jobs that run under it.
+
+Paths are those of a build directory; nothing outside it and a temporary run directory is touched.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+# The daemons may come from another build, a sanitizer's, than the shim that jobs load.
+DAEMON_BUILD = os.path.join(ROOT, os.environ.get("SALUS_DAEMON_BUILD", os.environ.get("BUILD", "build")))
+# Generous: a test that needs it all has failed anyway; sanitizers and loaded machines are slow.
+PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "120"))
+
+CHECKSUM = re.compile(r"^(\w+) checksum ([0-9a-f]{16})$", re.M)
+
+
+def tool(name):
+    daemon = name in ("salusd", "salus-gpu", "salusctl")
+    return os.path.join(DAEMON_BUILD if daemon else BUILD, name)
+
+
+def program(name, variant="default-static"):
+    return os.path.join(BUILD, "e2e", variant, name)
+
+
+def wait_for(what, condition, seconds=PATIENCE):
+    """Polls until condition() is true; the error says what never happened."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"{what}: not within {seconds:g} s")
+
+
+class Daemon:
+    """A private salusd with its worker. Use as a context manager."""
+
+    def __init__(self, *options):
+        self.run_dir = tempfile.mkdtemp(prefix="salus-e2e-")
+        self.log_path = os.path.join(self.run_dir, "log")
+        self.options = options
+
+    def __enter__(self):
+        self.log_file = open(self.log_path, "wb")
+        self.process = subprocess.Popen(
+            [tool("salusd"), "--foreground", "--run-dir", self.run_dir, *self.options],
+            stdout=self.log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        try:
+            wait_for("salusd is ready", self._ready)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError("salusd ended at once:\n" + self.log())
+        return self.ctl("status", check=False).returncode == 0
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log_file.close()
+        self._check_reports()
+        shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def _check_reports(self):
+        """A sanitizer's report fails the test, whatever the exit status was."""
+        log = self.log()
+        report = re.search(r"(ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:)", log)
+        if report:
+            raise AssertionError("the daemon's sanitizer reports:\n" + log[report.start():][:6000])
+
+    def log(self):
+        with open(self.log_path, "r", errors="replace") as f:
+            return f.read()
+
+    def ctl(self, *args, check=True):
+        r = subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, *args], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+        if check and r.returncode:
+            raise AssertionError(f"salusctl {' '.join(args)}: exit {r.returncode}: {r.stderr}")
+        return r
+
+    def ctl_json(self, *args):
+        return json.loads(self.ctl("--json", *args).stdout)
+
+    def jobs(self):
+        return self.ctl_json("job", "list")["jobs"]
+
+    def worker_pid(self):
+        children = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(self.process.pid)],
+                                  text=True, stdout=subprocess.PIPE).stdout
+        for line in children.splitlines():
+            pid, comm = line.split()
+            if comm.startswith("salus-gpu"):
+                return int(pid)
+        return None
+
+    def environment(self, loading="preload", **extra):
+        """How a job finds the shim: `preload` as salusctl run does, or `path` by LD_LIBRARY_PATH."""
+        env = dict(os.environ, SALUS_RUN_DIR=self.run_dir, **extra)
+        shim = os.path.join(BUILD, "shim")
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, [shim, os.environ.get("LD_LIBRARY_PATH"),
+                                                        cuda_lib_dir()]))
+        if loading == "preload":
+            env["LD_PRELOAD"] = ":".join(filter(None, [os.environ.get("SALUS_TEST_PRELOAD"),
+                                                       os.path.join(shim, "libcuda.so.1")]))
+        return env
+
+    def start(self, argv, loading="preload", **extra):
+        """Starts a job; its output is collected by Popen.communicate()."""
+        return subprocess.Popen(argv, env=self.environment(loading, **extra), text=True,
+                                errors="replace", stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, argv, loading="preload", seconds=PATIENCE, **extra):
+        p = self.start(argv, loading, **extra)
+        try:
+            out, err = p.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            out, err = p.communicate()
+            raise AssertionError(f"{argv[0]} hangs; output so far:\n{out}{err}\n{self.log()[-4000:]}")
+        return subprocess.CompletedProcess(argv, p.returncode, out, err)
+
+    def checksum(self, argv, loading="preload", **extra):
+        return checksum_of(self.run(argv, loading, **extra), self)
+
+
+def checksum_of(done, daemon=None):
+    """The checksum that a finished program printed; anything but success is an error."""
+    found = CHECKSUM.search(done.stdout or "")
+    if done.returncode or not found:
+        log = daemon.log()[-4000:] if daemon else ""
+        raise AssertionError(f"{done.args[0]}: exit {done.returncode}\n{done.stdout}{done.stderr}{log}")
+    return found.group(2)
+
+
+def launch_system_calls(daemon):
+    """System calls that the `launches` program makes in 1,000 launches, one number a round."""
+    trace = os.path.join(daemon.run_dir, "trace")
+    done = daemon.run(["strace", "-f", "-o", trace, program("launches")])
+    if done.returncode:
+        raise AssertionError(f"launches: exit {done.returncode}\n{done.stderr}")
+    counts, inside = [], None
+    with open(trace, errors="replace") as f:
+        for line in f:
+            if "begin launches" in line:
+                inside = 0
+            elif "end launches" in line:
+                counts.append(inside)
+                inside = None
+            elif inside is not None:
+                inside += 1
+    return counts
+
+
+def cuda_lib_dir():
+    """Where libcudart.so is, for programs built with -cudart shared."""
+    nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+    toolkit = os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else "/usr/local/cuda"
+    for sub in ("lib64", "targets/x86_64-linux/lib", "lib"):
+        if os.path.exists(os.path.join(toolkit, sub, "libcudart.so")):
+            return os.path.join(toolkit, sub)
+    return ""

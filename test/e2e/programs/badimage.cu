@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Damaged modules through the driver API: each must be refused with CUDA's code, and the process
+ * must go on as if nothing had happened. */
+#include <cuda.h>
+#include <string.h>
+
+#include "common.h"
+
+__global__ void alive(int *p) {
+    *p = 42;
+}
+
+static const char good[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                           ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n"
+                           "ld.param.u64 %rd1, [p];\nst.global.u32 [%rd1], 7;\nret;\n}\n";
+
+static void expect(CUresult got, CUresult want, const char *what) {
+    REQUIRE(got == want, "%s gave %d, expected %d", what, (int)got, (int)want);
+}
+
+static void still_alive(void) {
+    int *p, v = 0;
+    CHECK(cudaMalloc(&p, 4));
+    alive<<<1, 1>>>(p);
+    CHECK(cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost));
+    REQUIRE(v == 42, "the process lost its context: %d", v);
+    CHECK(cudaFree(p));
+}
+
+int main(void) {
+    CUmodule m;
+    CUfunction f;
+    char text[sizeof good + 200];
+    CHECK(cudaFree(0));
+    expect(cuModuleLoadData(&m, good), CUDA_SUCCESS, "good PTX");
+    expect(cuModuleGetFunction(&f, m, "k"), CUDA_SUCCESS, "its kernel");
+    expect(cuModuleGetFunction(&f, m, "missing"), CUDA_ERROR_NOT_FOUND,
+           "a kernel that is not there");
+    expect(cuModuleUnload(m), CUDA_SUCCESS, "unload");
+
+    strcpy(text, good);
+    *strstr(text, "st.global") = '?';
+    expect(cuModuleLoadData(&m, text), CUDA_ERROR_INVALID_PTX, "PTX with a syntax error");
+
+    for (size_t cut = sizeof good - 4; cut > 80; cut -= 9) { /* truncated: refused, never a crash */
+        memcpy(text, good, cut);
+        text[cut] = 0;
+        CUresult r = cuModuleLoadData(&m, text);
+        REQUIRE(r != CUDA_SUCCESS, "PTX cut at %zu was accepted", cut);
+    }
+
+    char *wgmma = text;
+    strcpy(wgmma, good);
+    strcpy(strstr(wgmma, "st.global"), "wgmma.fence.sync.aligned;\nret;\n}\n");
+    CUresult r = cuModuleLoadData(&m, wgmma);
+    if (r == CUDA_SUCCESS) r = cuModuleGetFunction(&f, m, "k");
+    expect(r, CUDA_ERROR_INVALID_PTX, "an unsupported instruction");
+
+    unsigned char fatbin[64] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 48};
+    expect(cuModuleLoadData(&m, fatbin), CUDA_ERROR_INVALID_IMAGE, "a fatbin of zeros");
+    still_alive();
+    printf("all refused\n");
+    return 0;
+}

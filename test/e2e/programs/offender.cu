@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Programs that misbehave, one a word: `offender oob|null|endless|assert|trap|misaligned`. Exit
+ * status: the CUDA error that the synchronisation gave, so that a test can compare it with what
+ * CUDA documents. */
+#include <string.h>
+
+#undef NDEBUG
+#include <assert.h>
+
+#include "common.h"
+
+__global__ void read_far(int *p, long at) {
+    p[0] = p[at + threadIdx.x];
+}
+
+__global__ void endless(volatile int *p) {
+    while (p[0] == 0)
+        continue;
+}
+
+__global__ void failing_assert(int *p) {
+    assert(p[threadIdx.x] == 0 && threadIdx.x < 3);
+}
+
+__global__ void trapping(int *p) {
+    if (p[0] == 0) __trap();
+}
+
+__global__ void misaligned(char *p) {
+    *(int *)(p + 1) = 1;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    int *d;
+    CHECK(cudaMalloc(&d, 4096));
+    CHECK(cudaMemset(d, 0, 4096));
+    read_far<<<1, 32>>>(d, 0);
+    CHECK(cudaDeviceSynchronize());
+    if (!strcmp(what, "oob")) read_far<<<4, 32>>>(d, 1l << 33);
+    if (!strcmp(what, "null")) read_far<<<1, 1>>>(NULL, 0);
+    if (!strcmp(what, "endless")) endless<<<2, 64>>>(d);
+    if (!strcmp(what, "assert")) failing_assert<<<1, 4>>>(d);
+    if (!strcmp(what, "trap")) trapping<<<1, 1>>>(d);
+    if (!strcmp(what, "misaligned")) misaligned<<<1, 1>>>((char *)d);
+    printf("launched %s\n", what);
+    fflush(stdout);
+    cudaError_t err = cudaDeviceSynchronize();
+    /* Sticky: later calls of this client fail alike. */
+    if (err != cudaSuccess)
+        REQUIRE(cudaMemset(d, 0, 4) == err, "the error %d did not stick", (int)err);
+    printf("%s: %s\n", what, cudaGetErrorName(err));
+    return (int)err % 256;
+}

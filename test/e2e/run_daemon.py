@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""salusd and salusctl as processes: options, signals, systemd's protocol, permissions, `run`.
+
+    test/e2e/run_daemon.py [NAME-PART...]
+
+Needs no CUDA compiler. A test is a function whose name begins with `test_`; it fails by raising.
+"""
+import json
+import os
+import pwd
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Daemon, tool, wait_for
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what} lacks {part!r}:\n{text[-3000:]}")
+
+
+def salusd(*args, env=None):
+    return subprocess.run([tool("salusd"), *args], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=30, env=dict(os.environ, **(env or {})))
+
+
+def scratch(text):
+    f = tempfile.NamedTemporaryFile("w", suffix=".conf", delete=False)
+    f.write(text)
+    f.close()
+    return f.name
+
+
+def alive(pid):
+    """False for a zombie too: its reaper takes its own time."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def clean_environment():
+    return {k: v for k, v in os.environ.items() if k not in ("SALUS_RUN_DIR", "LD_PRELOAD")}
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+def test_check_config_lists_every_error():
+    path = scratch("[broker]\nmax_jobs = many\nrundir = /x\n[gpu]\ndevice = harp\nnonsense\n")
+    r = salusd("--config", path, "--check-config", "--worker-timeout", "1")
+    os.unlink(path)
+    equal(r.returncode, 2, "exit status")
+    equal(r.stderr, f"{path}:2: max_jobs: 'many' is not a whole number\n"
+                    f"{path}:3: unknown key 'rundir'; did you mean 'run_dir'?\n"
+                    f"{path}:5: device: 'harp' is not one of: soft\n"
+                    f"{path}:6: expected 'name = value'\n"
+                    "command line: worker_timeout: '1' is not a time with its unit, such as 500ms\n"
+                    "salusd: 5 errors in the configuration\n", "stderr")
+
+
+def test_show_config_can_be_read_back():
+    first = salusd("--show-config", "--max-jobs=7", "--kernel-timeout", "1500ms")
+    equal(first.returncode, 0, "exit status")
+    contains(first.stdout, "max_jobs = 7\n", "the configuration")
+    contains(first.stdout, "kernel_timeout = 1500ms\n", "the configuration")
+    path = scratch(first.stdout)
+    equal(salusd("--config", path, "--show-config").stdout, first.stdout, "read back")
+    os.unlink(path)
+
+
+def test_wrong_arguments():
+    for args, text in [(["--max-jobs"], "salusd: no value for --max_jobs; see 'salusd --help'\n"),
+                       (["now"], "salusd: unexpected argument now; see 'salusd --help'\n"),
+                       (["--config", "/nonexistent"], "/nonexistent: No such file or directory\n"
+                                                      "salusd: 1 error in the configuration\n")]:
+        r = salusd(*args)
+        equal((r.returncode, r.stderr), (2, text), str(args))
+
+
+def test_a_run_dir_that_cannot_be_made():
+    r = salusd("--run-dir", "/nonexistent/salus")
+    equal((r.returncode, r.stderr), (1, "salusd: /nonexistent/salus: cannot be created: No such file or "
+                                        "directory\n"), "refusal")
+
+
+# ---- life ----------------------------------------------------------------------------------------
+
+def test_one_daemon_a_directory():
+    with Daemon() as d:
+        r = salusd("--run-dir", d.run_dir)
+        equal(r.returncode, 1, "exit status")
+        equal(r.stderr, f"salusd: {d.run_dir}: another salusd with pid {d.process.pid} serves this "
+                        "directory; see 'salusctl status'\n", "stderr")
+
+
+def test_sigterm_is_an_orderly_end():
+    with Daemon() as d:
+        worker = wait_for("a worker", d.worker_pid)
+        d.process.terminate()
+        equal(d.process.wait(10), 0, "exit status")
+        equal([n for n in os.listdir(d.run_dir) if n.endswith(".sock")], [], "sockets left")
+        equal(alive(worker), False, "the worker lives on")
+        contains(d.log(), "event=stopped", "log")
+
+
+def test_a_killed_daemon_leaves_a_directory_that_can_be_used_again():
+    with Daemon() as d:
+        worker = wait_for("a worker", d.worker_pid)
+        d.process.kill()
+        d.process.wait()
+        wait_for("the worker ends as well", lambda: not alive(worker), 10)
+        d.__class__.__enter__(d)
+        equal(d.ctl_json("status")["status"]["pid"], d.process.pid, "pid")
+
+
+def test_sighup():
+    path = scratch("[broker]\nmax_jobs = 5\n")
+    try:
+        with Daemon("--config", path) as d:
+            def reload(text, event):
+                with open(path, "w") as f:
+                    f.write(text)
+                seen = d.log().count(event)
+                d.process.send_signal(signal.SIGHUP)
+                wait_for(event, lambda: d.log().count(event) > seen, 10)
+                return d.ctl_json("status")["status"]["max_jobs"]
+
+            equal(reload("[broker]\nmax_jobs = 9\n", "event=reloaded"), 9, "max_jobs")
+            equal(reload("[broker]\nmax_jobs = x\n", "event=reload-failed"), 9, "max_jobs")
+            contains(d.log(), f"what=\"{path}:2: max_jobs: 'x' is not a whole number\"", "log")
+            equal(reload("[gpu]\nkernel_timeout = 1s\n", "event=needs-restart"), 64, "max_jobs")
+            contains(d.log(), 'what="kernel_timeout: 0 stays until a restart, then 1s"', "log")
+    finally:
+        os.unlink(path)
+
+
+def test_systemd_is_told():
+    with tempfile.TemporaryDirectory() as dir:
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.bind(dir + "/notify")
+        s.settimeout(10)
+        os.environ.update(NOTIFY_SOCKET=dir + "/notify", WATCHDOG_USEC="200000")
+        try:
+            with Daemon() as d:
+                told = {s.recv(64) for _ in range(4)}
+                equal(told, {b"READY=1", b"WATCHDOG=1"}, "told at the start")
+                d.process.terminate()
+                while b"STOPPING=1" not in told:
+                    told.add(s.recv(64))
+        finally:
+            del os.environ["NOTIFY_SOCKET"], os.environ["WATCHDOG_USEC"]
+
+
+def test_the_worker_comes_back_fast():
+    with Daemon() as d:
+        took = []
+        for i in range(9):
+            old = wait_for("a worker", d.worker_pid)
+            wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+            os.kill(old, signal.SIGKILL)
+            begin = time.monotonic()
+            wait_for("the next", lambda: (s := d.ctl_json("status")["status"])["state"] == "ok"
+                     and s["worker_restarts"] == i + 1, 10)
+            took.append(time.monotonic() - begin)
+        print(f"    worker back after {min(took) * 1e3:.0f} to {max(took) * 1e3:.0f} ms", flush=True)
+        if max(took) > 2:
+            raise AssertionError("more than 2 s")
+
+
+def test_a_stopped_broker_does_not_blame_its_worker():
+    with Daemon("--worker-timeout", "2s") as d:
+        wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        worker = d.worker_pid()
+        d.process.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        d.process.send_signal(signal.SIGCONT)
+        time.sleep(1.5)
+        equal(d.ctl_json("status")["status"]["worker_restarts"], 0, "restarts")
+        equal(d.worker_pid(), worker, "worker")
+
+
+def test_running_out_of_descriptors_passes():
+    with Daemon() as d:
+        resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+        socks = []
+        for _ in range(60):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.connect(d.run_dir + "/job.sock")
+            socks.append(s)
+        wait_for("it says so", lambda: "no descriptors left" in d.log(), 10)
+        for s in socks:
+            s.close()
+        equal(d.ctl_json("status")["status"]["state"], "ok", "state")
+
+
+# ---- salusctl ------------------------------------------------------------------------------------
+
+def test_who_may_do_what():
+    """Anybody may connect as a job; the control socket is its group's."""
+    if os.geteuid() != 0:
+        print("    skipped: needs root to become somebody else")
+        return
+    nobody = pwd.getpwnam("nobody")
+
+    def connects(path):
+        """Whether `nobody` may: in a child, which cannot become root again."""
+        pid = os.fork()
+        if pid == 0:
+            os.setgroups([])
+            os.setgid(nobody.pw_gid)
+            os.setuid(nobody.pw_uid)
+            try:
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(path)
+            except PermissionError:
+                os._exit(1)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    with Daemon() as d:
+        os.chmod(d.run_dir, 0o755)
+        equal(connects(d.run_dir + "/job.sock"), True, "job.sock")
+        equal(connects(d.run_dir + "/ctl.sock"), False, "ctl.sock")
+
+
+def test_watch():
+    with Daemon() as d:
+        p = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "-w", "0.05", "--json", "job",
+                              "list"], text=True, stdout=subprocess.PIPE)
+        lines = [json.loads(p.stdout.readline()) for _ in range(3)]
+        equal(lines, [{"schema": 1, "jobs": []}] * 3, "an object a line")
+        p.send_signal(signal.SIGINT)
+        p.stdout.read()
+        equal(p.wait(10), 0, "exit status")
+
+
+# ---- run -----------------------------------------------------------------------------------------
+
+def private_run(*command, **kwargs):
+    return subprocess.Popen([tool("salusctl"), "run", "--private", "--", *command], text=True,
+                            env=clean_environment(), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+
+
+def daemons_in(run_dir):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if run_dir.encode() in f.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def test_private_daemon_lives_as_long_as_the_command():
+    p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; read line")
+    out = p.stdout.readline().strip()
+    # A worker that is being started has its parent's command line until it executes its own.
+    wait_for("one daemon", lambda: len(daemons_in(out)) == 1, 10)
+    equal(os.stat(out).st_mode & 0o777, 0o700, "mode of its directory")
+    p.terminate()
+    p.wait(20) # before its standard input closes, which would end the command as well
+    p.communicate()
+    equal(p.returncode, 128 + signal.SIGTERM, "exit status")
+    equal(daemons_in(out), [], "daemons left")
+    equal(os.path.exists(out), False, "its directory is left")
+
+
+def test_private_daemon_ends_with_a_killed_salusctl():
+    p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; exec sleep 3")
+    out = p.stdout.readline().strip()
+    p.kill()
+    p.wait()
+    wait_for("the daemon ends", lambda: not daemons_in(out), 10)
+    p.stdout.close()
+    p.stderr.close()
+    os.unlink(out + "/salusd.lock")
+    os.rmdir(out)
+
+
+def test_interrupt_ends_the_command_and_not_its_daemon_first():
+    script = "trap 'sleep 0.3; test -S $SALUS_RUN_DIR/job.sock && echo served; exit 5' INT; " \
+             "echo up; while :; do sleep 0.05; done"
+    p = private_run("sh", "-c", script, start_new_session=True)
+    equal(p.stdout.readline(), "up\n", "output")
+    os.killpg(p.pid, signal.SIGINT)
+    out, _ = p.communicate(timeout=20)
+    equal((p.returncode, out), (5, "served\n"), "exit status and output")
+
+
+def test_a_private_daemon_that_cannot_start():
+    env = dict(clean_environment(), SALUS_MAX_JOBS="x")
+    r = subprocess.run([tool("salusctl"), "run", "--private", "true"], text=True, env=env,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+    equal(r.returncode, 1, "exit status")
+    contains(r.stderr, "environment SALUS_MAX_JOBS: max_jobs: 'x' is not a whole number\n", "stderr")
+    contains(r.stderr, "salusctl: the private salusd ended at once (status 2)", "stderr")
+
+
+def main():
+    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and callable(f)]
+    wanted = sys.argv[1:]
+    failed = ran = 0
+    for name, test in tests:
+        if wanted and not any(w in name for w in wanted):
+            continue
+        ran += 1
+        begin = time.monotonic()
+        try:
+            test()
+            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAIL {name}\n{re.sub('^', '    ', traceback.format_exc(), flags=re.M)}", flush=True)
+    print(f"daemon: {ran - failed} passed, {failed} failed")
+    return 1 if failed or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""End-to-end tests: unmodified nvcc programs through the real broker, worker, shim and software GPU.
+
+    test/e2e/run_e2e.py [--list] [NAME-PART...]
+
+A test is a function whose name begins with `test_`; it fails by raising. Needs `make e2e-programs`.
+"""
+import contextlib
+import glob
+import importlib.machinery
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
+                     program, tool, wait_for)
+
+PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train"]
+TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
+          "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
+HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
+
+solo_cache = {}
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what} lacks {part!r}:\n{text[-4000:]}")
+
+
+def solo(name, rounds=None):
+    """The checksum of a program that has a daemon of its own."""
+    key = (name, rounds)
+    if key not in solo_cache:
+        with Daemon() as d:
+            solo_cache[key] = d.checksum([program(name)] + ([str(rounds)] if rounds else []))
+    return solo_cache[key]
+
+
+def start_honest(daemon):
+    return [(n, r, daemon.start([program(n), str(r)])) for n, r in HONEST]
+
+
+def check_honest(started, daemon):
+    for name, rounds, p in started:
+        out, err = p.communicate(timeout=PATIENCE)
+        done = subprocess.CompletedProcess([name], p.returncode, out, err)
+        equal(checksum_of(done, daemon), solo(name, rounds), f"checksum of {name} beside an offender")
+
+
+# ---- whole programs ----------------------------------------------------------------------------
+
+def test_programs_alone():
+    for name in PROGRAMS:
+        equal(solo(name), solo_again(name), f"{name}, run alone twice")
+
+
+def solo_again(name):
+    with Daemon() as d:
+        return d.checksum([program(name)])
+
+
+def test_programs_together():
+    """Every program at the same time, twice each: bit for bit the results of a run alone."""
+    with Daemon() as d:
+        started = [(n, d.start([program(n)])) for n in PROGRAMS * 2]
+        for name, p in started:
+            out, err = p.communicate(timeout=PATIENCE)
+            done = subprocess.CompletedProcess([name], p.returncode, out, err)
+            equal(checksum_of(done, d), solo(name), f"checksum of {name}, shared")
+        wait_for("all jobs have left", lambda: not d.jobs())
+
+
+def test_jobs_are_listed_while_they_run():
+    with Daemon() as d:
+        p = d.start([program("train"), "2000"], SALUS_JOB_NAME="spirals")
+        job = wait_for("the job is listed", lambda: [j for j in d.jobs() if j["launches"] > 0])[0]
+        equal(job["name"], "spirals", "name")
+        equal(job["pid"], p.pid, "pid")
+        table = d.ctl("job", "list").stdout
+        contains(table, "spirals", "the table of jobs")
+        contains(d.ctl("job", "show", str(job["id"])).stdout, "spirals", "job show")
+        p.kill()
+        p.wait()
+
+
+def feature(topic):
+    def run():
+        with Daemon() as d:
+            done = d.run([program("features"), topic])
+            if done.returncode:
+                raise AssertionError(f"exit {done.returncode}: {done.stdout}{done.stderr}{d.log()[-3000:]}")
+            contains(done.stdout, f"ok {topic}", "output")
+            if topic == "printf":
+                contains(done.stdout, "thread 2 of 3: text  3.00 x 20000000000", "output of printf")
+    run.__name__ = f"test_feature_{topic}"
+    return run
+
+
+for _topic in TOPICS:
+    globals()[f"test_feature_{_topic}"] = feature(_topic)
+
+
+def test_all_features_in_one_process():
+    with Daemon() as d:
+        done = d.run([program("features")])
+        equal([l for l in done.stdout.splitlines() if l.startswith("ok ")], [f"ok {t}" for t in TOPICS],
+              "topics; stderr: " + done.stderr[-2000:])
+
+
+def test_managed_variables():
+    with Daemon() as d:
+        d.checksum([program("managed")])
+
+
+def test_separate_compilation():
+    with Daemon() as d:
+        d.checksum([program("rdc", "linked")])
+
+
+# ---- how programs are built and how they find the shim ------------------------------------------
+
+def pairwise(variant, loading, names):
+    def run():
+        with Daemon() as d:
+            for n in names:
+                equal(d.checksum([program(n, variant)], loading), solo_variant(n, variant),
+                      f"{n} ({variant}, {loading})")
+    return run
+
+
+def solo_variant(name, variant):
+    """-G and the others may round differently from the default build, never from themselves."""
+    key = (name, variant)
+    if key not in solo_cache:
+        with Daemon() as d:
+            solo_cache[key] = d.checksum([program(name, variant)])
+    return solo_cache[key]
+
+
+def add_variant_tests():
+    """What is built decides: `make e2e-programs` builds a pairwise selection, check-matrix all."""
+    for d in sorted(glob.glob(os.path.join(BUILD, "e2e", "*-*"))):
+        variant = os.path.basename(d)
+        if variant.startswith("sassonly"):
+            continue  # refused by design: test_machine_code_only
+        names = sorted(set(os.listdir(d)) & set(PROGRAMS))
+        if not names:
+            continue
+        # Preload for one half of the product, the library path for the other; the matrix has both.
+        both = os.environ.get("SALUS_E2E_MATRIX")
+        loadings = ["preload", "path"] if both else ["path" if hash_even(variant) else "preload"]
+        for loading in loadings:
+            globals()[f"test_variant_{variant}_{loading}".replace("-", "_")] = \
+                pairwise(variant, loading, names)
+
+
+def hash_even(text):
+    return sum(map(ord, text)) % 2 == 0
+
+
+# ---- salusctl run --------------------------------------------------------------------------------
+
+def test_run_starts_a_private_daemon():
+    env = {k: v for k, v in os.environ.items() if k != "SALUS_RUN_DIR"}
+    done = subprocess.run([tool("salusctl"), "run", "--", program("vecadd")], env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+    found = CHECKSUM.search(done.stdout)
+    if done.returncode or not found:
+        raise AssertionError(f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    equal(found.group(2), solo("vecadd"), "checksum")
+    contains(done.stderr, "private", "stderr")
+
+
+def test_run_passes_exit_codes_through():
+    with Daemon() as d:
+        equal(d.ctl("run", "--", "sh", "-c", "exit 37", check=False).returncode, 37, "exit code")
+        equal(d.ctl("run", "--", "/nonexistent/program", check=False).returncode, 127, "exit code")
+
+
+def test_no_daemon_is_a_clear_error():
+    with Daemon() as d:
+        env = d.environment()
+        env["SALUS_RUN_DIR"] = "/nonexistent/salus"
+        env["SALUS_LOG"] = "error"
+        done = subprocess.run([program("vecadd")], env=env, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=PATIENCE)
+        equal(done.returncode, 1, "exit code")
+        contains(done.stderr, "no CUDA-capable device is detected", "stderr")
+        contains(done.stderr, "/nonexistent/salus", "stderr")
+
+
+def test_demo_fails_on_a_difference():
+    """The demo's verdict with canned results: 0 when all agree, 1 when one differs or failed."""
+    path = os.path.join(ROOT, "scripts", "demo")
+    demo = importlib.machinery.SourceFileLoader("demo", path).load_module()
+    names = [name for name, _, _ in demo.JOBS]
+    demo.run_alone = lambda: {n: ("00ff", 1.0) for n in names}
+    for changed, status in (({}, 0), ({names[2]: ("00fe", 1.0, "")}, 1), ({names[0]: (None, 1.0, "")}, 1)):
+        demo.run_together = lambda c=changed: {n: ("00ff", 1.0, "") for n in names} | c
+        with contextlib.redirect_stdout(io.StringIO()):
+            equal(demo.main(), status, f"exit status with {changed}")
+
+
+# ---- offenders -----------------------------------------------------------------------------------
+
+def offence(what, code, parts, options=()):
+    """Three honest programs beside one that misbehaves: it gets CUDA's error, they do not notice."""
+    def run():
+        with Daemon(*options) as d:
+            honest = start_honest(d)
+            done = d.run([program("offender"), what], SALUS_JOB_NAME="offender")
+            equal(done.returncode, code % 256, f"CUDA error of {what}: {done.stdout}{done.stderr}")
+            for part in parts:
+                contains(d.log() + done.stderr, part, "the worker's log and the program's stderr")
+            check_honest(honest, d)
+    return run
+
+
+test_offender_out_of_bounds = offence("oob", 700, ["kernel=_Z8read_farPil", "launch=2", "error="])
+test_offender_null_pointer = offence("null", 700, ["kernel=_Z8read_farPil", "launch=2"])
+test_offender_misaligned = offence("misaligned", 716, ["kernel=_Z10misalignedPc"])
+test_offender_trap = offence("trap", 719, ["kernel=_Z8trappingPi"])
+test_offender_assert = offence("assert", 710, ["Assertion `p[threadIdx.x] == 0 && threadIdx.x < 3` failed",
+                                              "thread: [3,0,0]"])
+test_offender_kernel_timeout = offence("endless", 702, ["kernel=_Z7endlessPVi"],
+                                       ["--kernel-timeout", "2s"])
+
+
+def test_killed_in_an_endless_kernel():
+    """kill -9: the kernel ends at its next slice and its memory is back, beside honest programs."""
+    with Daemon() as d:
+        honest = start_honest(d)
+        p = d.start([program("offender"), "endless"], SALUS_JOB_NAME="doomed")
+        equal(p.stdout.readline(), "launched endless\n", "output")
+        wait_for("the job is listed", lambda: any(j["name"] == "doomed" for j in d.jobs()))
+        p.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        wait_for("the job is gone", lambda: all(j["name"] != "doomed" for j in d.jobs()))
+        took = time.monotonic() - killed
+        p.wait()
+        check_honest(honest, d)
+        wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+        print(f"    killed job gone after {took * 1e3:.0f} ms", flush=True)
+
+
+def test_killed_in_mid_launch():
+    with Daemon() as d:
+        honest = start_honest(d)
+        for delay in (0.02, 0.05, 0.1, 0.2, 0.3):
+            p = d.start([program("train"), "100000"])
+            time.sleep(delay)
+            p.send_signal(signal.SIGKILL)
+            p.communicate()
+        check_honest(honest, d)
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all memory is back",
+                 lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+
+
+def test_garbage_in_the_ring():
+    with Daemon() as d:
+        honest = start_honest(d)
+        for seed in range(5):
+            done = d.run([tool("test/e2e/garbage_client"), d.run_dir, str(seed)])
+            equal(done.returncode, 0, f"garbage client, seed {seed}: {done.stdout}{done.stderr}")
+        check_honest(honest, d)
+
+
+# ---- deaths --------------------------------------------------------------------------------------
+
+def test_worker_killed():
+    """Every client gets an error and none hangs; the next job finds a new worker."""
+    with Daemon() as d:
+        jobs = [d.start([program("train"), "1000000"]) for _ in range(3)]
+        wait_for("the jobs run", lambda: sum(j["launches"] > 0 for j in d.jobs()) == 3)
+        old = d.worker_pid()
+        os.kill(old, signal.SIGKILL)
+        for p in jobs:
+            _, err = p.communicate(timeout=PATIENCE)
+            equal(p.returncode, 1, "exit code of a job whose worker died")
+            contains(err, "busy or unavailable", "its stderr")
+        wait_for("a new worker", lambda: d.worker_pid() not in (None, old))
+        equal(d.checksum([program("vecadd")]), solo("vecadd"), "checksum under the new worker")
+
+
+def test_broker_killed():
+    with Daemon() as d:
+        p = d.start([program("train"), "1000000"])
+        wait_for("the job runs", lambda: any(j["launches"] > 0 for j in d.jobs()))
+        d.process.kill()
+        d.process.wait()
+        _, err = p.communicate(timeout=PATIENCE)
+        equal(p.returncode, 1, "exit code of a job whose broker died")
+        contains(err, "busy or unavailable", "its stderr")
+
+
+# ---- bad images ----------------------------------------------------------------------------------
+
+def test_bad_images():
+    with Daemon() as d:
+        done = d.run([program("badimage")])
+        equal(done.returncode, 0, f"badimage: {done.stdout}{done.stderr}{d.log()[-2000:]}")
+        contains(d.log(), "wgmma", "the worker's log names the unsupported instruction")
+
+
+def test_machine_code_only():
+    with Daemon() as d:
+        done = d.run([program("vecadd", "sassonly-static")])
+        contains(done.stderr, "no kernel image is available", "stderr")
+        contains(d.log(), "_Z6vecaddPKfS0_Pfi", "the worker's log names the kernel")
+
+
+# ---- counts --------------------------------------------------------------------------------------
+
+def test_steady_state_makes_no_system_call():
+    """1,000 launches between two markers, under strace. Five of 20 rounds must have none: on a busy machine
+    the worker may lose its core in the middle of one, and a client that finds the ring full waits."""
+    with Daemon() as d:
+        counts = launch_system_calls(d)
+        equal(len(counts), 20, "rounds")
+        print(f"    system calls in 1,000 launches, by round: {counts}", flush=True)
+        equal(sorted(counts)[4], 0, "system calls in the fifth best round")
+
+
+def main():
+    add_variant_tests()
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and callable(f)]
+    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    if wanted:
+        tests = [(n, f) for n, f in tests if any(w in n for w in wanted)]
+    if "--list" in sys.argv:
+        print("\n".join(n for n, _ in tests))
+        return 0
+    failed = []
+    for name, f in tests:
+        begin = time.monotonic()
+        try:
+            f()
+            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception:
+            failed.append(name)
+            print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"e2e: {len(tests) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any sequence of records against a whole worker on a device that checks what it is asked: no
+ * operation leaves the client's windows, no promise of device.h is broken, and when the client is
+ * detached nothing of it is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put right
+ * on seven of eight ordered records, so that the fuzzer gets deep.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "proto/record.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct wirebench *bench;
+static struct wireclient *client;
+static struct dev_ops ops;
+
+static void inside(uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *w = &client->windows;
+    uint64_t dev_end = w->dev_base + w->alloc_bytes + w->module_bytes;
+    uint64_t host_end = w->host_base + w->host_bytes, end = addr + bytes;
+    bool dev = addr >= w->dev_base && end <= dev_end;
+    bool host = addr >= w->host_base && end <= host_end;
+    if (end < addr || (!dev && !host)) abort();
+}
+
+/* Both stand for themselves with an operation that touches nothing. */
+static int checked_copy(struct dev_queue *queue, const struct dev_copy *c, struct dev_op *op) {
+    inside(c->dst, record_extent(c->width_bytes, c->height, c->depth, c->dst_pitch, c->dst_slice));
+    inside(c->src, record_extent(c->width_bytes, c->height, c->depth, c->src_pitch, c->src_slice));
+    static const struct dev_copy nothing = {.height = 0, .depth = 0};
+    return fakedev.copy(queue, &nothing, op);
+}
+
+static int checked_memset(struct dev_queue *queue, const struct dev_memset *m, struct dev_op *op) {
+    inside(m->dst, record_extent(m->width_elems * m->elem_bytes, m->height, 1, m->pitch, 0));
+    static const struct dev_memset nothing = {.height = 0};
+    return fakedev.memset(queue, &nothing, op);
+}
+
+static void begin(void) {
+    if (!bench) {
+        ops = fakedev;
+        ops.copy = checked_copy;
+        ops.memset = checked_memset;
+        bench = wirebench_start(&ops, 4);
+    }
+    client = wireclient_attach(bench);
+    wireclient_kernels(client, "kern fault hang refuse say big");
+    wireclient_create_stream(client, 1, 0);
+    wireclient_create_stream(client, 2, WIRE_STREAM_NONBLOCKING);
+    memcpy(client->host, "FAKE again", 11);
+    fakedev_forget_launches(bench->worker->dev);
+    fakedev_hold(bench->worker->dev, true);
+}
+
+/* Small numbers are offsets into the windows, so that addresses are found at all. */
+static void relocate(unsigned char *body, size_t bytes) {
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+        uint64_t word;
+        memcpy(&word, body + at, 8);
+        if (word >> 56 == 0xd5) word = client->windows.dev_base + (word & 0xffffffff);
+        if (word >> 56 == 0xa5) word = client->windows.host_base + (word & 0xffffffff);
+        memcpy(body + at, &word, 8);
+    }
+}
+
+static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
+    _Alignas(8) unsigned char rec[sizeof(struct wire_record) + 256] = {0};
+    struct wire_record *r = (struct wire_record *)rec;
+    memcpy(rec + sizeof(*r), body, bytes);
+    relocate(rec + sizeof(*r), bytes);
+    r->op = op & 31;
+    r->stream = (op >> 5) & 3;
+    if (record_ordered(r->op) && (op & 128) == 0) r->seq = ++client->seq[r->stream];
+    if (!record_ordered(r->op)) r->ticket = ++client->ticket;
+    ring_push(&client->tx, rec, (uint32_t)sizeof(*r) + bytes, NULL, 0); /* full: it is lost */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    begin();
+    while (size >= 2) {
+        uint8_t bytes = data[0], op = data[1];
+        if (bytes > size - 2) bytes = (uint8_t)(size - 2);
+        if ((op & 31) == 31) { /* time passes */
+            wirebench_run(bench);
+            fakedev_finish(bench->worker->dev, bytes);
+        } else if ((op & 31) == 30) {
+            atom_store_release(&client->sub->callbacks_done,
+                               atom_load_relaxed(&client->sub->callbacks_done) + bytes);
+        } else {
+            send(data + 2, bytes, op);
+        }
+        data += 2 + bytes;
+        size -= 2u + bytes;
+    }
+    wirebench_run(bench);
+    fakedev_finish_all(bench->worker->dev);
+    wirebench_run(bench);
+    wireclient_detach(client);
+    const char *what;
+    if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
+        bench->worker->inflight || ops.mem_used(bench->worker->dev))
+        abort();
+    wireclient_free(client);
+    return 0;
+}

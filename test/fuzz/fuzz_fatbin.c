@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a module image: fatbin, cubin or PTX.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/device/soft/image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile unsigned char sink;
+
+static void read_all(const struct image *m) {
+    if (m->ptx_count == 0 && m->cubin_target == 0) abort();
+    for (uint32_t i = 0; i < m->ptx_count; i++)
+        if (strlen(m->ptx[i]) != m->ptx_bytes[i]) abort();
+    for (uint32_t i = 0; i < m->kernel_count; i++) {
+        sink = (unsigned char)strlen(m->kernels[i].name);
+        for (uint32_t p = 0; p < m->kernels[i].param_count; p++)
+            if (m->kernels[i].params[p].offset == UINT32_MAX) abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char why[160];
+    struct image m;
+    void *image = malloc(size ? size : 1); /* exactly as long, so that a read beyond it is seen */
+    if (!image) return 0;
+    if (size) memcpy(image, data, size);
+    image_extent(image, size);
+    int err = image_read(image, size, 90, &m, why, sizeof(why));
+    if (err && !why[0]) abort();
+    if (!err) read_all(&m);
+    image_finish(&m);
+    free(image);
+    return 0;
+}

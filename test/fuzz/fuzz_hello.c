@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The handshake: the input is a client's messages, each after a byte with its length (255: what is
+ * left), sent to a broker whose loop runs here between them, with a worker that answers. No input
+ * may crash it, leave a connection behind, or be welcomed without two right messages.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/broker.h"
+#include "daemon/broker/hello.h"
+
+static struct server *server;
+static int worker_fd = -1;
+
+static int launch(void *arg, int fd) {
+    struct wire_worker_msg ready = {.kind = WIRE_READY};
+
+    ready.device.memory_bytes = 1u << 30;
+    if (worker_fd >= 0) close(worker_fd);
+    worker_fd = fd;
+    return fdutil_send(fd, &ready, sizeof(ready), NULL, 0);
+}
+
+static void remove_dir(void) {
+    char dir[108];
+
+    strcpy(dir, server->config.run_dir);
+    server_destroy(server);
+    strcat(dir, "/salusd.lock");
+    unlink(dir);
+    *strrchr(dir, '/') = '\0';
+    rmdir(dir);
+}
+
+static void start(void) {
+    struct server_hooks hooks = {.launch = launch};
+    static struct config config;
+    char dir[] = "/tmp/salus-fuzz-XXXXXX", why[256];
+
+    log_init("none");
+    config_defaults(&config);
+    config.window_host_bytes = 64u << 20;
+    if (!mkdtemp(dir)) abort();
+    strcpy(config.run_dir, dir);
+    if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
+    atexit(remove_dir);
+    supervise_start(server);
+}
+
+/* Answers what the broker told the worker, and lets the broker work until nothing is left. */
+static void turn(void) {
+    struct wire_worker_msg m;
+    int fds[4], nfds, n;
+
+    for (int i = 0; i < 6; i++) {
+        uv_run(&server->loop, UV_RUN_NOWAIT);
+        for (;;) {
+            int completion = -1;
+
+            nfds = 4;
+            if (recv(worker_fd, &m, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) break;
+            n = fdutil_recv(worker_fd, &m, sizeof(m), fds, &nfds);
+            if (n != sizeof(m)) abort();
+            for (int k = 0; k < nfds; k++)
+                close(fds[k]);
+            if (m.kind == WIRE_ATTACH) {
+                completion = fdutil_memfd("fuzz", sizeof(struct wire_completion), 0);
+                m.kind = WIRE_ATTACHED;
+            } else {
+                m.kind = WIRE_DETACHED;
+            }
+            fdutil_send(worker_fd, &m, sizeof(m), &completion, completion >= 0);
+            fdutil_close(&completion);
+        }
+    }
+}
+
+static void check_words(const uint8_t *msg, size_t n) {
+    char why[HELLO_WHY_BYTES] = "";
+    struct hello h;
+    bool accepted;
+
+    if (hello_check(msg, n, &h, why, sizeof(why)) == 0) {
+        if (n != sizeof(struct wire_hello) || !*h.name || !memchr(h.name, 0, sizeof(h.name)))
+            abort();
+        for (const char *p = h.name; *p; p++)
+            if (*p < ' ' || *p > '~' || *p == '"') abort();
+    } else if (!*why) {
+        abort();
+    }
+    hello_check_answer(msg, n, &accepted, why, sizeof(why));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    int pair[2], sent = 0;
+
+    if (!server) start();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) abort();
+    client_accept(server, pair[0]);
+    while (n > 0 && sent < 4) {
+        size_t length = *data++;
+
+        n--;
+        if (length == 255 || length > n) length = n;
+        check_words(data, length);
+        if (length > 0 && fdutil_send(pair[1], data, length, NULL, 0) < 0) break;
+        data += length;
+        n -= length;
+        sent++;
+        turn();
+        if (server->running_count > 0 && sent < 2) abort(); /* welcomed without an answer */
+    }
+    close(pair[1]);
+    turn();
+    if (server->client_count || !list_empty(&server->supervise.attachments)) abort();
+    return 0;
+}

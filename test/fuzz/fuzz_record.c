@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as one record: validation neither reads outside them nor accepts what it promises to
+ * refuse.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void accepted(const void *rec, uint32_t bytes) {
+    const struct wire_launch *l = rec;
+    const struct wire_copy *c = rec;
+    const struct wire_func_get *f = rec;
+    if (l->rec.stream >= WIRE_STREAMS) abort();
+    switch (l->rec.op) {
+    case WIRE_LAUNCH:
+        if (bytes != sizeof(*l) + l->param_bytes || l->func >= WIRE_FUNCS) abort();
+        if ((uint64_t)l->block[0] * l->block[1] * l->block[2] - 1 >= 1024) abort();
+        break;
+    case WIRE_COPY: {
+        unsigned __int128 end = (unsigned __int128)(c->depth - 1) * c->dst_slice * (c->depth > 1) +
+                                (unsigned __int128)(c->height - 1) * c->dst_pitch * (c->height > 1);
+        if (end + c->width_bytes + c->dst > UINT64_MAX) abort();
+        break;
+    }
+    case WIRE_FUNC_GET:
+        if (strlen((const char *)(f + 1)) + 1 != f->name_bytes) abort();
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char why[96];
+    if (size > RING_RECORD_MAX) return 0;
+    void *rec = malloc(size ? size : 1); /* exactly as long, so that a read beyond it is seen */
+    if (!rec) return 0;
+    memcpy(rec, data, size);
+    if (record_check(rec, (uint32_t)size, why, sizeof(why)) == 0)
+        accepted(rec, (uint32_t)size);
+    else if (strlen(why) >= sizeof(why) || !why[0])
+        abort();
+    free(rec);
+    return 0;
+}

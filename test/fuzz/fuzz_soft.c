@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hostile PTX all the way: parsed, loaded, decoded and run for a few slices, with parameters that
+ * point into a small buffer. A kernel may fault, never the process.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/decode.h"
+#include "daemon/device/soft/grid.h"
+#include "daemon/device/soft/heap.h"
+
+#define ROOM (1 << 20)   /* of variables */
+#define BUFFER (1 << 12) /* that parameters point to */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned char *room;
+static uint64_t room_used;
+
+/* Memory of ASan's, so that accesses behind an allocation are found. */
+static uint64_t fuzz_alloc(void *arg, uint64_t bytes, uint64_t align) {
+    (void)arg;
+    uint64_t at = (room_used + align - 1) & ~(align - 1);
+    if (bytes > ROOM || at > ROOM - bytes) return 0;
+    room_used = at + bytes;
+    return (uint64_t)(uintptr_t)room + at;
+}
+
+static void fuzz_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+    (void)to_stderr;
+    for (size_t i = 0; i < bytes; i++)
+        *(uint32_t *)arg += (unsigned char)text[i];
+}
+
+static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
+                     unsigned char *buffer, int cooperative) {
+    struct code_kernel_info info;
+    uint64_t params[512];
+    uint32_t sum = 0;
+    code_kernel_info(k, &info);
+    for (size_t i = 0; i < 512; i++)
+        params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
+    uint32_t bytes =
+        info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
+    struct grid_config config = {.kernel = k,
+                                 .grid = {2, 1, 1},
+                                 .block = {40, 1, 1},
+                                 .shared_bytes = 256,
+                                 .cooperative = cooperative,
+                                 .params = params,
+                                 .param_bytes = bytes,
+                                 .ranges = ranges,
+                                 .text = fuzz_text,
+                                 .text_arg = &sum,
+                                 .heap = heap};
+    struct grid *g;
+    if (grid_create(&g, &config)) return;
+    int steps = 0;
+    while (grid_step(g, 2000) != GRID_DONE)
+        if (++steps == 4) grid_cancel(g, ERR_CANCELLED);
+    struct grid_result result;
+    grid_result(g, &result);
+    if (strlen(result.text) >= sizeof result.text) abort();
+    grid_destroy(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct ptx_module *ptx;
+    struct code_module *m;
+    char why[256];
+    if (!room) room = aligned_alloc(4096, ROOM);
+    memset(room, 0, ROOM);
+    room_used = 0;
+    if (ptx_parse((const char *)data, size, &ptx, why, sizeof why)) return 0;
+    struct code_env env = {fuzz_alloc, NULL};
+    if (code_module_create(&m, ptx, &env, why, sizeof why)) {
+        ptx_module_free(ptx);
+        return 0;
+    }
+    unsigned char *buffer = calloc(1, BUFFER);
+    uint64_t lo = (uint64_t)(uintptr_t)room, at = (uint64_t)(uintptr_t)buffer;
+    struct ranges *variables = ranges_with(NULL, lo, lo + room_used);
+    struct ranges *all = ranges_with(variables, at, at + BUFFER);
+    struct heap *heap = heap_create(at + BUFFER / 2, at + BUFFER);
+    for (uint32_t f = 0, run = 0; f < ptx->func_count && run < 4; f++) {
+        struct code_kernel *k;
+        if (!ptx->funcs[f]->entry) continue;
+        if (code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof why)) continue;
+        fuzz_run(k, all, heap, buffer, (int)(run++ & 1));
+    }
+    heap_destroy(heap);
+    ranges_unref(all);
+    ranges_unref(variables);
+    code_module_destroy(m);
+    free(buffer);
+    return 0;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rig's broker, worker and client.
+ */
+#include "test/lib/broker_rig.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+
+static void fail(const char *what) {
+    fprintf(stderr, "broker rig: %s: %s\n", what, strerror(errno));
+    abort();
+}
+
+/* ---- the fake worker ------------------------------------------------------------------------- */
+
+static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
+    struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
+    int completion = -1;
+
+    atomic_store(&w->last_dev_base, m->windows.dev_base);
+    if (atomic_load(&w->collide) > 0) {
+        atomic_fetch_sub(&w->collide, 1);
+        reply.result = -EEXIST;
+    } else if (atomic_load(&w->attach_result) < 0) {
+        reply.result = atomic_load(&w->attach_result);
+        strcpy(reply.text, "out of patience");
+    } else {
+        size_t bytes = atomic_load(&w->bad_completion) ? 4096 : sizeof(struct wire_completion);
+
+        completion = fdutil_memfd("fake-completion", bytes, 1);
+        if (completion < 0 || fdutil_seal_readonly(completion) < 0) fail("completion memfd");
+        atomic_fetch_add(&w->attached, 1);
+    }
+    fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0 ? 1 : 0);
+    fdutil_close(&completion);
+}
+
+static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
+    if (m->kind == WIRE_ATTACH) {
+        answer_attach(w, fd, m);
+    } else if (m->kind == WIRE_DETACH && !atomic_load(&w->keep)) {
+        struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
+
+        atomic_fetch_add(&w->detached, 1);
+        fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
+    }
+}
+
+static void say_ready(struct broker_rig_worker *w, int fd) {
+    struct wire_worker_msg m = {.kind = WIRE_READY, .result = atomic_load(&w->ready_result)};
+
+    strcpy(m.device.name, "Fake GPU");
+    m.device.memory_bytes = 1ull << 30;
+    m.device.granularity_bytes = 2u << 20;
+    m.device.sm_count = 4;
+    m.device.cc_major = 9;
+    if (m.result < 0) strcpy(m.text, "the fan is stuck");
+    fdutil_send(fd, &m, sizeof(m), NULL, 0);
+    m = (struct wire_worker_msg){.kind = 99, .job_id = 7};
+    if (atomic_load(&w->nonsense)) fdutil_send(fd, &m, sizeof(m), NULL, 0);
+}
+
+static void *worker_main(void *arg) {
+    struct broker_rig_worker *w = arg;
+    int fd = atomic_load(&w->fd);
+
+    if (!atomic_load(&w->never_ready)) say_ready(w, fd);
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        struct wire_worker_msg m = {.kind = WIRE_BEAT};
+        int fds[4] = {-1, -1, -1, -1}, nfds = 4;
+
+        if (poll(&p, 1, 50) == 0) {
+            if (!atomic_load(&w->silent) && !atomic_load(&w->never_ready))
+                fdutil_send(fd, &m, sizeof(m), NULL, 0);
+            continue;
+        }
+        if (fdutil_recv(fd, &m, sizeof(m), fds, &nfds) <= 0) break;
+        for (int i = 0; i < nfds; i++)
+            fdutil_close(&fds[i]);
+        obey(w, fd, &m);
+    }
+    atomic_compare_exchange_strong(&w->fd, &(int){fd}, -1);
+    close(fd);
+    return NULL;
+}
+
+static int launch_fake(void *arg, int fd) {
+    struct broker_rig_worker *w = arg;
+    pthread_t t;
+
+    atomic_store(&w->fd, fd);
+    if (pthread_create(&t, NULL, worker_main, w) != 0) return -EAGAIN;
+    pthread_detach(t);
+    atomic_fetch_add(&w->launches, 1);
+    return 0;
+}
+
+void broker_rig_kill_worker(struct broker_rig *r) {
+    shutdown(atomic_load(&r->worker.fd), SHUT_RDWR);
+}
+
+void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg) {
+    if (fdutil_send(atomic_load(&r->worker.fd), msg, sizeof(*msg), NULL, 0) < 0) fail("say");
+}
+
+/* ---- the broker ------------------------------------------------------------------------------ */
+
+void broker_rig_init(struct broker_rig *r) {
+    memset(r, 0, sizeof(*r));
+    log_init("none");
+    config_defaults(&r->config);
+    strcpy(r->dir, "/tmp/salus-rig-XXXXXX");
+    if (!mkdtemp(r->dir)) fail("mkdtemp");
+    strcpy(r->config.run_dir, r->dir);
+    r->config.handshake_timeout = 5000000000u;
+    r->config.worker_timeout = 5000000000u;
+    atomic_store(&r->worker.fd, -1);
+}
+
+static void *server_main(void *arg) {
+    server_run(arg);
+    return NULL;
+}
+
+static void start(struct broker_rig *r, const struct server_hooks *hooks) {
+    char why[512];
+
+    if (server_create(&r->server, &r->config, NULL, hooks, why, sizeof(why)) < 0) {
+        fprintf(stderr, "broker rig: %s\n", why);
+        abort();
+    }
+    if (pthread_create(&r->thread, NULL, server_main, r->server) != 0) fail("thread");
+}
+
+void broker_rig_start(struct broker_rig *r) {
+    struct server_hooks hooks = {.launch = launch_fake, .arg = &r->worker};
+
+    start(r, &hooks);
+}
+
+void broker_rig_start_real(struct broker_rig *r) {
+    start(r, NULL);
+}
+
+void broker_rig_stop(struct broker_rig *r) {
+    char path[128];
+
+    server_stop(r->server);
+    pthread_join(r->thread, NULL);
+    server_destroy(r->server);
+    broker_rig_wait(&r->worker.fd, -1); /* its thread uses the rig */
+    snprintf(path, sizeof(path), "%s/salusd.lock", r->dir);
+    unlink(path);
+    rmdir(r->dir);
+}
+
+/* ---- the client ------------------------------------------------------------------------------ */
+
+int broker_rig_connect(const struct broker_rig *r, const char *socket_name) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct timeval limit = {.tv_sec = 10};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", r->dir, socket_name);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) fail("connect");
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    return fd;
+}
+
+struct wire_hello broker_rig_hello(void) {
+    struct wire_hello h = {
+        .magic = WIRE_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR, .pid = getpid()};
+
+    strcpy(h.name, "rig");
+    return h;
+}
+
+void broker_rig_expect(int fd, void *msg, size_t bytes, int *fds, int want_fds) {
+    int got[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
+    unsigned char buf[2048];
+    int n = fdutil_recv(fd, buf, sizeof(buf), got, &nfds);
+
+    if (n != (int)bytes || nfds != want_fds) {
+        fprintf(stderr, "broker rig: got %d bytes and %d descriptors, not %zu and %d\n", n, nfds,
+                bytes, want_fds);
+        abort();
+    }
+    memcpy(msg, buf, bytes);
+    if (fds) memcpy(fds, got, sizeof(int) * (size_t)nfds);
+}
+
+int broker_rig_closed(int fd) {
+    char byte;
+
+    return recv(fd, &byte, 1, 0) <= 0 && errno != EAGAIN;
+}
+
+struct wire_offer broker_rig_attach(int fd, int *fds) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 1};
+    struct wire_welcome w;
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    fdutil_send(fd, &a, sizeof(a), NULL, 0);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    if (o.result != 0 || w.result != 0) fail("attach");
+    return o;
+}
+
+int broker_rig_wait(const _Atomic int *word, int value) {
+    for (int i = 0; i < 10000; i++) {
+        if (atomic_load(word) == value) return 1;
+        usleep(1000);
+    }
+    return 0;
+}
+
+int broker_rig_count_fds(void) {
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}

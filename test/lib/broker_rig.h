@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A broker inside the test's process: its loop in a thread, a run directory of its own, and a fake
+ * worker that answers over the socket pair as it is told. Also the client's side of the handshake,
+ * step by step, so that tests can do each step wrongly.
+ */
+#ifndef TEST_LIB_BROKER_RIG_H
+#define TEST_LIB_BROKER_RIG_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "daemon/broker/config.h"
+#include "daemon/broker/server.h"
+#include "proto/wire.h"
+
+/* How the fake worker behaves; set before or while it runs. */
+struct broker_rig_worker {
+    _Atomic int ready_result;   /* of READY */
+    _Atomic int never_ready;    /* says nothing at all */
+    _Atomic int silent;         /* stops its heartbeat */
+    _Atomic int collide;        /* the next n ATTACH are answered with -EEXIST */
+    _Atomic int attach_result;  /* of ATTACHED, when negative */
+    _Atomic int bad_completion; /* passes a memfd that is too small */
+    _Atomic int keep;           /* does not answer DETACH */
+    _Atomic int nonsense;       /* sends a message of no known kind after READY */
+    _Atomic int launches;       /* times it was started */
+    _Atomic int attached, detached;
+    _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
+    _Atomic int fd;                 /* its end; -1: not running */
+};
+
+struct broker_rig {
+    char dir[64];
+    struct config config;
+    struct server *server;
+    struct broker_rig_worker worker;
+    pthread_t thread;
+};
+
+/* Prepares directory and configuration (short timeouts), to be changed before the start. */
+void broker_rig_init(struct broker_rig *r);
+void broker_rig_start(struct broker_rig *r);      /* with the fake worker */
+void broker_rig_start_real(struct broker_rig *r); /* with the configured worker program */
+void broker_rig_stop(struct broker_rig *r);
+
+/* Ends the fake worker as a crash would. */
+void broker_rig_kill_worker(struct broker_rig *r);
+/* Sends a message as the worker. */
+void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg);
+
+/* A connected socket (blocking, 10 s receive timeout). */
+int broker_rig_connect(const struct broker_rig *r, const char *socket_name);
+
+struct wire_hello broker_rig_hello(void);
+/* Receives one message of exactly `bytes`; asserts that it came. */
+void broker_rig_expect(int fd, void *msg, size_t bytes, int *fds, int want_fds);
+/* True when the other side closed. */
+int broker_rig_closed(int fd);
+
+/* The whole handshake: hello, offer, answer, welcome. Descriptors of the offer in fds[]. */
+struct wire_offer broker_rig_attach(int fd, int *fds);
+
+/* Waits until *word == value, for at most 10 s; returns whether it came to be. */
+int broker_rig_wait(const _Atomic int *word, int value);
+int broker_rig_count_fds(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ABI as the toolkit's cuda.h declares it, where one of the right version is installed. Our
+ * prototypes are declared after theirs: the compiler refuses one that differs.
+ */
+#include "test/lib/cuda_abi_rows.h"
+
+#if __has_include(<cuda.h>)
+#define __CUDA_API_VERSION_INTERNAL /* also the older versions of each call */
+#include <cuda.h>
+#include <cudaProfiler.h>
+#define PRESENT (CUDA_VERSION == 13000)
+#else
+#define PRESENT 0
+#endif
+
+#if PRESENT
+#define PROTO_CUDA_ABI_H /* keeps our types out: the names are the same */
+#include "proto/gen/prototypes.h"
+
+#include "test/lib/cuda_abi_rows.inc"
+
+const struct cuda_abi_table cuda_abi_theirs = {rows, sizeof(rows) / sizeof(rows[0]), NULL};
+#else
+const struct cuda_abi_table cuda_abi_theirs = {NULL, 0, "no cuda.h of CUDA 13.0 is installed"};
+#endif

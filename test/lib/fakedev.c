@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device for tests. One thread, like its caller; no operation takes any time.
+ */
+#include "test/lib/fakedev.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/list.h"
+
+#define FAKE_LAUNCHES 1000000u
+#define FAKE_NAME_BYTES 32
+#define FAKE_MEMORY (256ull << 20)
+
+struct fake_launch {
+    uint64_t token;
+    char kernel[FAKE_NAME_BYTES];
+};
+
+struct dev {
+    bool held;
+    int event_fd;
+    uint64_t memory_used, clock_ns;
+    struct list spaces;
+    uint32_t space_count;
+    struct dev_op *done_first, **done_last;
+    struct fake_launch *launches;
+    uint32_t launch_count;
+    uint32_t most_inflight, violations;
+    const char *violation;
+};
+
+struct dev_space {
+    struct dev *dev;
+    struct list link, queues;
+    struct dev_windows windows;
+    const struct dev_space_ops *ops;
+    void *arg;
+    unsigned char *backed; /* one a page of the alloc window */
+    uint32_t inflight, modules;
+};
+
+struct dev_queue {
+    struct dev_space *space;
+    struct list link;
+    struct dev_op *first, **last;
+};
+
+struct dev_func {
+    struct dev_module *module;
+    struct dev_func *next;
+    struct dev_param param;
+    char name[FAKE_NAME_BYTES];
+};
+
+struct dev_module {
+    struct dev_space *space;
+    uint32_t count;
+    struct dev_func *funcs;
+    char names[16][FAKE_NAME_BYTES];
+};
+
+static void fake_violation(struct dev *dev, const char *what) {
+    dev->violations++;
+    dev->violation = what;
+    fprintf(stderr, "fakedev: %s\n", what);
+}
+
+/* ---- device ---------------------------------------------------------------------------------- */
+
+static int fake_open(struct dev **out, const struct dev_config *config) {
+    struct dev *dev = calloc(1, sizeof(*dev));
+    if (!dev) return -ENOMEM;
+    dev->launches = calloc(FAKE_LAUNCHES, sizeof(*dev->launches));
+    dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    dev->done_last = &dev->done_first;
+    dev->clock_ns = 1000;
+    list_init(&dev->spaces);
+    *out = dev;
+    return dev->launches ? 0 : -ENOMEM;
+}
+
+static void fake_close(struct dev *dev) {
+    if (dev->space_count) fake_violation(dev, "closed with spaces");
+    fdutil_close(&dev->event_fd);
+    free(dev->launches);
+    free(dev);
+}
+
+static void fake_info(struct dev *dev, struct dev_info *out) {
+    *out = (struct dev_info){.name = "fake device",
+                             .memory_bytes = FAKE_MEMORY,
+                             .granularity_bytes = FAKEDEV_GRANULARITY,
+                             .sm_count = 4,
+                             .cc_major = 9,
+                             .shared_optin_bytes = 100000};
+}
+
+static int fake_event_fd(struct dev *dev) {
+    return dev->event_fd;
+}
+
+static struct dev_op *fake_poll(struct dev *dev) {
+    struct dev_op *list = dev->done_first;
+    uint64_t drained;
+    dev->done_first = NULL;
+    dev->done_last = &dev->done_first;
+    if (list && read(dev->event_fd, &drained, sizeof(drained)) < 0) return list;
+    return list;
+}
+
+static int fake_arm(struct dev *dev) {
+    return dev->done_first != NULL;
+}
+
+static void fake_done(struct dev *dev, struct dev_op *op, int result) {
+    uint64_t one = 1;
+    op->result = result;
+    op->end_ns = dev->clock_ns;
+    op->busy_ns = op->end_ns - op->start_ns;
+    op->next = NULL;
+    *dev->done_last = op;
+    dev->done_last = &op->next;
+    if (write(dev->event_fd, &one, sizeof(one)) < 0) fake_violation(dev, "event_fd overflowed");
+}
+
+/* ---- spaces ---------------------------------------------------------------------------------- */
+
+static int fake_space_create(struct dev *dev, const struct dev_windows *windows,
+                             const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
+    struct dev_space *s = calloc(1, sizeof(*s));
+    void *want = (void *)(uintptr_t)windows->dev_base;
+    uint64_t bytes = windows->alloc_bytes + windows->module_bytes;
+    void *got = mmap(want, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) {
+        int err = -errno;
+        free(s);
+        return err;
+    }
+    s->dev = dev;
+    s->windows = *windows;
+    s->ops = ops;
+    s->arg = arg;
+    s->backed = calloc(windows->alloc_bytes / FAKEDEV_GRANULARITY, 1);
+    list_init(&s->queues);
+    list_append(&dev->spaces, &s->link);
+    dev->space_count++;
+    *out = s;
+    return 0;
+}
+
+static void fake_space_destroy(struct dev_space *s) {
+    if (s->inflight || !list_empty(&s->queues) || s->modules)
+        fake_violation(s->dev, "space destroyed in use");
+    munmap((void *)(uintptr_t)s->windows.dev_base,
+           s->windows.alloc_bytes + s->windows.module_bytes);
+    for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++)
+        s->dev->memory_used -= s->backed[i] * FAKEDEV_GRANULARITY;
+    list_remove(&s->link);
+    s->dev->space_count--;
+    free(s->backed);
+    free(s);
+}
+
+/* Ends a queue's first operation. */
+static void fake_pop(struct dev_queue *q, int result) {
+    struct dev_op *op = q->first;
+    q->first = op->next;
+    if (!q->first) q->last = &q->first;
+    q->space->inflight--;
+    q->space->dev->clock_ns += 1000;
+    fake_done(q->space->dev, op, op->result ? op->result : result);
+}
+
+static void fake_space_cancel(struct dev_space *s) {
+    struct list *pos;
+    list_each(pos, &s->queues) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, link);
+        while (q->first) {
+            q->first->result = ERR_CANCELLED;
+            fake_pop(q, ERR_CANCELLED);
+        }
+    }
+}
+
+static int fake_range(struct dev_space *s, uint64_t addr, uint64_t bytes, bool back) {
+    uint64_t from = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
+    uint64_t count = bytes / FAKEDEV_GRANULARITY;
+    for (uint64_t i = from; i < from + count; i++)
+        if (s->backed[i] == back) return back ? -EEXIST : -ENOENT;
+    if (back && s->dev->memory_used + bytes > FAKE_MEMORY) return ERR_NO_MEMORY;
+    for (uint64_t i = from; i < from + count; i++)
+        s->backed[i] = back;
+    s->dev->memory_used += back ? bytes : -bytes;
+    return 0;
+}
+
+static int fake_mem_back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    return fake_range(s, addr, bytes, true);
+}
+
+static int fake_mem_unback(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    if (s->inflight) fake_violation(s->dev, "memory unbacked with operations in flight");
+    return fake_range(s, addr, bytes, false);
+}
+
+static uint64_t fake_mem_used(struct dev *dev) {
+    return dev->memory_used;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static int fake_module_load(struct dev_space *s, const void *image, size_t bytes,
+                            struct dev_module **out, char *why, size_t why_bytes) {
+    struct dev_module *m = calloc(1, sizeof(*m));
+    char *text = strndup(image, bytes), *rest = text, *name;
+    *out = NULL;
+    if (strncmp(text, "FAKE", 4) != 0) {
+        snprintf(why, why_bytes, "not a fake image");
+        free(text);
+        free(m);
+        return ERR_INVALID_IMAGE;
+    }
+    strtok_r(rest, " ", &rest);
+    while ((name = strtok_r(rest, " ", &rest)) && m->count < 16)
+        snprintf(m->names[m->count++], FAKE_NAME_BYTES, "%.31s", name);
+    free(text);
+    m->space = s;
+    s->modules++;
+    *out = m;
+    return 0;
+}
+
+static void fake_module_unload(struct dev_module *m) {
+    if (m->space->inflight) fake_violation(m->space->dev, "module unloaded while in use");
+    for (struct dev_func *f = m->funcs, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
+    m->space->modules--;
+    free(m);
+}
+
+static uint32_t fake_func_count(struct dev_module *m) {
+    return m->count;
+}
+
+static const char *fake_func_name(struct dev_module *m, uint32_t index) {
+    return m->names[index];
+}
+
+static int fake_func_get(struct dev_module *m, const char *name, struct dev_func **out,
+                         struct dev_func_info *info) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (strcmp(m->names[i], name) != 0) continue;
+        struct dev_func *f = calloc(1, sizeof(*f));
+        f->module = m;
+        f->next = m->funcs;
+        f->param = (struct dev_param){0, strncmp(name, "big", 3) ? 8 : FAKEDEV_BIG_BYTES};
+        m->funcs = f;
+        memcpy(f->name, m->names[i], FAKE_NAME_BYTES);
+        *info = (struct dev_func_info){.params = &f->param,
+                                       .param_count = 1,
+                                       .param_bytes = f->param.bytes,
+                                       .regs = 32,
+                                       .shared_bytes = 1000,
+                                       .max_threads = 512};
+        *out = f;
+        return 0;
+    }
+    return ERR_NOT_FOUND;
+}
+
+static int fake_global_get(struct dev_module *m, const char *name, uint64_t *addr,
+                           uint64_t *bytes) {
+    const struct dev_windows *w = &m->space->windows;
+    if (strncmp(name, "var", 3) != 0) return ERR_NOT_FOUND;
+    *addr = w->dev_base + w->alloc_bytes;
+    *bytes = 64;
+    return 0;
+}
+
+static uint32_t fake_global_count(struct dev_module *m) {
+    return 1;
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static int fake_queue_create(struct dev_space *s, int priority, struct dev_queue **out) {
+    struct dev_queue *q = calloc(1, sizeof(*q));
+    if (!q) return -ENOMEM;
+    q->space = s;
+    q->last = &q->first;
+    list_append(&s->queues, &q->link);
+    *out = q;
+    return 0;
+}
+
+static void fake_queue_destroy(struct dev_queue *q) {
+    if (q->first) fake_violation(q->space->dev, "queue destroyed in use");
+    list_remove(&q->link);
+    free(q);
+}
+
+static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool hang) {
+    struct dev *dev = q->space->dev;
+    op->start_ns = dev->clock_ns;
+    op->result = result;
+    op->next = NULL;
+    *q->last = op;
+    q->last = &op->next;
+    if (++q->space->inflight > dev->most_inflight) dev->most_inflight = q->space->inflight;
+    if (!dev->held && !hang && q->first == op) fake_pop(q, 0);
+}
+
+static int fake_launch(struct dev_queue *q, const struct dev_launch *l, struct dev_op *op) {
+    struct dev *dev = q->space->dev;
+    struct fake_launch *log = &dev->launches[dev->launch_count];
+    const char *name = l->func->name;
+    char text[32];
+    if (strncmp(name, "refuse", 6) == 0) return -EINVAL;
+    if (l->func->module->space != q->space) fake_violation(dev, "launched in another's space");
+    if (dev->launch_count < FAKE_LAUNCHES - 1) dev->launch_count++;
+    memcpy(&log->token, l->params, 8);
+    memcpy(log->kernel, name, FAKE_NAME_BYTES);
+    if (strncmp(name, "say", 3) == 0) {
+        int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", log->token);
+        q->space->ops->text(q->space->arg, 0, text, (size_t)n);
+    }
+    op->fault_addr = log->token; /* where fakedev_head finds it */
+    if (strncmp(name, "fault", 5) == 0) {
+        op->fault_addr = 0xbad;
+        snprintf(op->fault_text, sizeof(op->fault_text), "told to");
+        fake_submit(q, op, ERR_ILLEGAL_ADDRESS, false);
+    } else {
+        fake_submit(q, op, 0, strncmp(name, "hang", 4) == 0);
+    }
+    return 0;
+}
+
+static int fake_copy(struct dev_queue *q, const struct dev_copy *c, struct dev_op *op) {
+    for (uint64_t z = 0; z < c->depth; z++)
+        for (uint64_t y = 0; y < c->height; y++)
+            memmove((void *)(uintptr_t)(c->dst + z * c->dst_slice + y * c->dst_pitch),
+                    (void *)(uintptr_t)(c->src + z * c->src_slice + y * c->src_pitch),
+                    c->width_bytes);
+    fake_submit(q, op, 0, false);
+    return 0;
+}
+
+static int fake_memset(struct dev_queue *q, const struct dev_memset *m, struct dev_op *op) {
+    for (uint64_t y = 0; y < m->height; y++)
+        for (uint64_t x = 0; x < m->width_elems; x++)
+            memcpy((char *)(uintptr_t)(m->dst + y * m->pitch) + x * m->elem_bytes, &m->value,
+                   m->elem_bytes);
+    fake_submit(q, op, 0, false);
+    return 0;
+}
+
+const struct dev_ops fakedev = {
+    .name = "fakedev",
+    .open = fake_open,
+    .close = fake_close,
+    .info = fake_info,
+    .event_fd = fake_event_fd,
+    .poll = fake_poll,
+    .arm = fake_arm,
+    .space_create = fake_space_create,
+    .space_destroy = fake_space_destroy,
+    .space_cancel = fake_space_cancel,
+    .mem_back = fake_mem_back,
+    .mem_unback = fake_mem_unback,
+    .mem_used = fake_mem_used,
+    .module_load = fake_module_load,
+    .module_unload = fake_module_unload,
+    .func_count = fake_func_count,
+    .func_name = fake_func_name,
+    .func_get = fake_func_get,
+    .global_get = fake_global_get,
+    .global_count = fake_global_count,
+    .queue_create = fake_queue_create,
+    .queue_destroy = fake_queue_destroy,
+    .launch = fake_launch,
+    .copy = fake_copy,
+    .memset = fake_memset,
+};
+
+/* ---- the test's side ------------------------------------------------------------------------- */
+
+void fakedev_hold(struct dev *dev, bool held) {
+    dev->held = held;
+    if (!held) fakedev_finish_all(dev);
+}
+
+static struct dev_queue *fake_busy_queue(const struct dev *dev, uint32_t n, uint32_t *count) {
+    struct list *spos, *qpos;
+    *count = 0;
+    list_each(spos, &dev->spaces) {
+        struct dev_space *s = list_entry(spos, struct dev_space, link);
+        list_each(qpos, &s->queues) {
+            struct dev_queue *q = list_entry(qpos, struct dev_queue, link);
+            if (q->first && (*count)++ == n) return q;
+        }
+    }
+    return NULL;
+}
+
+uint32_t fakedev_busy(const struct dev *dev) {
+    uint32_t count;
+    fake_busy_queue(dev, UINT32_MAX, &count);
+    return count;
+}
+
+uint64_t fakedev_head(const struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    return q ? q->first->fault_addr : UINT64_MAX;
+}
+
+void fakedev_finish(struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    if (q) fake_pop(q, 0);
+}
+
+void fakedev_finish_all(struct dev *dev) {
+    while (fakedev_busy(dev))
+        fakedev_finish(dev, 0);
+}
+
+uint32_t fakedev_launches(const struct dev *dev) {
+    return dev->launch_count;
+}
+
+uint64_t fakedev_token(const struct dev *dev, uint32_t at) {
+    return at < dev->launch_count ? dev->launches[at].token : UINT64_MAX;
+}
+
+const char *fakedev_kernel(const struct dev *dev, uint32_t at) {
+    return at < dev->launch_count ? dev->launches[at].kernel : "";
+}
+
+void fakedev_forget_launches(struct dev *dev) {
+    dev->launch_count = 0;
+}
+
+uint32_t fakedev_most_inflight(const struct dev *dev) {
+    return dev->most_inflight;
+}
+
+uint32_t fakedev_violations(const struct dev *dev, const char **what) {
+    if (what) *what = dev->violation ? dev->violation : "";
+    return dev->violations;
+}
+
+uint32_t fakedev_spaces(const struct dev *dev) {
+    return dev->space_count;
+}

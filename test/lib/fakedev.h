@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A device for tests: copies and memsets are done on real memory, kernels do nothing but are
+ * remembered, and operations complete at once or when the test says so. It watches over the
+ * promises of device.h that its caller must keep and counts those that were broken.
+ *
+ * An image is the text "FAKE" followed by kernels' names, separated by blanks. A kernel takes one
+ * parameter of 8 bytes, called its token; the names mean something:
+ *   fault*   ends with ERR_ILLEGAL_ADDRESS          refuse*  launching it fails with -EINVAL
+ *   hang*    runs until its space is cancelled      say*     prints "token\n"
+ *   big*     takes 5000 bytes of parameters; the token is in the first 8
+ * Globals are named var*, and lie at the beginning of the module window, 64 bytes long.
+ */
+#ifndef TEST_LIB_FAKEDEV_H
+#define TEST_LIB_FAKEDEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/device.h"
+
+#define FAKEDEV_GRANULARITY (2ull << 20)
+#define FAKEDEV_BIG_BYTES 5000u
+
+extern const struct dev_ops fakedev;
+
+/* While held, operations stay on their queues until fakedev_finish. */
+void fakedev_hold(struct dev *dev, bool held);
+/* Queues with an operation on them. */
+uint32_t fakedev_busy(const struct dev *dev);
+/* The token of the first operation of the n-th busy queue, a launch. */
+uint64_t fakedev_head(const struct dev *dev, uint32_t busy_queue);
+/* Completes the first operation of the n-th busy queue. */
+void fakedev_finish(struct dev *dev, uint32_t busy_queue);
+void fakedev_finish_all(struct dev *dev);
+
+/* Launches so far, in order; `at` counts from 0. */
+uint32_t fakedev_launches(const struct dev *dev);
+uint64_t fakedev_token(const struct dev *dev, uint32_t at);
+const char *fakedev_kernel(const struct dev *dev, uint32_t at);
+void fakedev_forget_launches(struct dev *dev);
+
+/* Most operations of one space that were ever on the device at once. */
+uint32_t fakedev_most_inflight(const struct dev *dev);
+/* Promises broken by the caller, and the latest of them. */
+uint32_t fakedev_violations(const struct dev *dev, const char **what);
+uint32_t fakedev_spaces(const struct dev *dev);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the consumers of a parsed module may rely on, checked by walking all of it.
+ */
+#ifndef TEST_LIB_PTX_CHECK_H
+#define TEST_LIB_PTX_CHECK_H
+
+#include "daemon/device/soft/ptx_ir.h"
+
+/* NULL, or what is wrong. Reads every byte that the module says is there. */
+const char *ptx_check(const struct ptx_module *m);
+
+#endif

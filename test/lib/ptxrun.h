@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs PTX text without a device: parse, load, launch on this thread or several. Buffers are ranges
+ * of exactly the size asked for, so that the byte behind them is out of bounds. Failures that a
+ * test does not ask about print and abort.
+ */
+#ifndef TEST_LIB_PTXRUN_H
+#define TEST_LIB_PTXRUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/grid.h"
+#include "daemon/device/soft/heap.h"
+
+struct ptxrun {
+    struct code_module *module;
+    struct ranges *ranges;
+    struct heap *heap; /* NULL unless the test makes one */
+    struct grid_result result;
+    char why[256];
+    char text[8192]; /* what kernels printed and asserted */
+    size_t text_len;
+    uint32_t slice;   /* budget of a step */
+    uint32_t threads; /* that step the grid; 1: the caller's */
+    uint32_t shared;  /* dynamic shared memory of launches */
+    int cooperative;
+    uint64_t max_steps; /* then the grid is cancelled; 0: never */
+    uint64_t steps;
+    void *blocks[64]; /* memory to free */
+    size_t block_bytes[64];
+    uint32_t block_count;
+};
+
+/* Zeroed; module NULL and `why` set when the text does not load and `may_fail`. */
+struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail);
+struct ptxrun *ptxrun_file(const char *path);
+void ptxrun_destroy(struct ptxrun *r);
+/* Calls `fn` with a fresh run of test/data/ptx/<stem>.<variant>.ptx for each variant and each build
+ * of the handlers that this processor can use; `ptxrun_what` names the present combination. */
+void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r));
+extern char ptxrun_what[64];
+
+/* Zeroed memory of the client. */
+void *ptxrun_alloc(struct ptxrun *r, size_t bytes);
+
+/* Launches with 64-bit parameters given one after the other; `count` of them. The kernel's own
+ * parameter layout decides how many bytes of each are passed. Returns the result's error. */
+int ptxrun_launch(struct ptxrun *r, const char *kernel, uint32_t grid, uint32_t block,
+                  uint32_t count, ...);
+int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
+                   const uint32_t block[3], const uint64_t *params, uint32_t count);
+
+#endif

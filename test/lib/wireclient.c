@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scripted client and its bench.
+ */
+#include "test/lib/wireclient.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/loop.h"
+
+#define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
+#define BENCH_PARAMS_AT (9u << 20) /* and for parameter layouts */
+#define BENCH_IMAGE_AT (10u << 20) /* and for images */
+#define BENCH_NAP_US 200
+
+static void bench_check(bool ok, const char *what) {
+    if (ok) return;
+    fprintf(stderr, "wireclient: %s: %s\n", what, strerror(errno));
+    abort();
+}
+
+/* ---- bench ----------------------------------------------------------------------------------- */
+
+struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap) {
+    struct wirebench *b = calloc(1, sizeof(*b));
+    char why[256];
+    int pair[2];
+    bench_check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0, "socketpair");
+    log_init(getenv("SALUS_LOG") ? "info" : "none");
+    struct worker_config config = {.ops = ops, .inflight_cap = cap, .broker_fd = pair[1]};
+    b->sock = pair[0];
+    b->next_job = 1;
+    bench_check(worker_create(&b->worker, &config, why, sizeof(why)) == 0, why);
+    return b;
+}
+
+static void *bench_main(void *arg) {
+    struct wirebench *b = arg;
+    loop_run(b->worker);
+    return NULL;
+}
+
+void wirebench_thread(struct wirebench *b) {
+    b->threaded = true;
+    bench_check(pthread_create(&b->thread, NULL, bench_main, b) == 0, "pthread_create");
+}
+
+void wirebench_stop(struct wirebench *b) {
+    shutdown(b->sock, SHUT_RDWR); /* the worker sees end of file and ends */
+    if (b->threaded) pthread_join(b->thread, NULL);
+    worker_destroy(b->worker);
+    fdutil_close(&b->sock);
+    free(b);
+}
+
+void wirebench_run(struct wirebench *b) {
+    if (b->threaded) {
+        usleep(BENCH_NAP_US);
+        return;
+    }
+    for (int idle = 0; idle < 3;) {
+        b->worker->tick_ns = 0; /* look at the socket every time */
+        idle = loop_once(b->worker) ? 0 : idle + 1;
+    }
+}
+
+bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
+    for (int tries = 0; tries < 1000; tries++) {
+        int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
+        struct pollfd p = {.fd = b->sock, .events = POLLIN};
+        if (!b->threaded) wirebench_run(b);
+        if (poll(&p, 1, b->threaded ? 1 : 0) <= 0) continue;
+        bench_check(fdutil_recv(b->sock, msg, sizeof(*msg), fds, &nfds) == sizeof(*msg), "recv");
+        if (msg->kind == WIRE_BEAT) continue;
+        if (fd) *fd = nfds ? fds[0] : -1;
+        return true;
+    }
+    return false;
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+/* Far below where mmap puts things by itself, so that they are still free when the worker asks. */
+struct wire_windows wireclient_windows(void) {
+    static _Atomic uint32_t turn;
+    const uint64_t dev_bytes = WIRECLIENT_ALLOC_BYTES + WIRECLIENT_MODULE_BYTES, align = 2ull << 20;
+    void *at = mmap(NULL, align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bench_check(at != MAP_FAILED, "mmap");
+    munmap(at, align);
+    uint64_t below = (16ull << 30) + (atom_add_relaxed(&turn, 1) % 1024) * (256ull << 20);
+    uint64_t base = ((uintptr_t)at & ~(align - 1)) - below;
+    return (struct wire_windows){base, WIRECLIENT_ALLOC_BYTES, WIRECLIENT_MODULE_BYTES,
+                                 base + dev_bytes, WIRECLIENT_HOST_BYTES};
+}
+
+int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire_windows *windows,
+                   const int fds[3], int nfds) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_ATTACH, .job_id = wc->job_id, .windows = *windows, .name = "scripted"};
+    int completion = -1;
+    bench_check(fdutil_send(b->sock, &msg, sizeof(msg), fds, nfds) == 0, "send");
+    bench_check(wirebench_hear(b, &msg, &completion), "no answer to WIRE_ATTACH");
+    bench_check(msg.kind == WIRE_ATTACHED && msg.job_id == wc->job_id, "not WIRE_ATTACHED");
+    if (msg.result == 0) {
+        wc->com = mmap(NULL, sizeof(*wc->com), PROT_READ, MAP_SHARED, completion, 0);
+        bench_check(wc->com != MAP_FAILED, "mmap of the completion page");
+    }
+    fdutil_close(&completion);
+    return msg.result;
+}
+
+struct wireclient *wireclient_attach(struct wirebench *b) {
+    struct wireclient *wc = calloc(1, sizeof(*wc));
+    int fds[3];
+    wc->bench = b;
+    wc->job_id = b->next_job++;
+    wc->windows = wireclient_windows();
+    wc->host = (char *)(uintptr_t)wc->windows.host_base; /* the worker maps it, in this process */
+    fds[0] = fdutil_memfd("submission", sizeof(*wc->sub), 0);
+    fds[1] = fdutil_memfd("host", WIRECLIENT_HOST_BYTES, 0);
+    fds[2] = wc->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bench_check(fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0, "descriptors");
+    wc->sub = mmap(NULL, sizeof(*wc->sub), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    bench_check(wc->sub != MAP_FAILED, "mmap");
+    bench_check(wireclient_try(b, wc, &wc->windows, fds, 3) == 0, "attaching failed");
+    ring_tx_init(&wc->tx, &wc->sub->ring, &wc->com->credit);
+    fdutil_close(&fds[0]);
+    fdutil_close(&fds[1]);
+    return wc;
+}
+
+void wireclient_detach(struct wireclient *wc) {
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = wc->job_id};
+    bench_check(fdutil_send(wc->bench->sock, &msg, sizeof(msg), NULL, 0) == 0, "send");
+    do
+        bench_check(wirebench_hear(wc->bench, &msg, NULL), "no answer to WIRE_DETACH");
+    while (msg.kind != WIRE_DETACHED || msg.job_id != wc->job_id);
+}
+
+void wireclient_free(struct wireclient *wc) {
+    if (!wc) return;
+    if (wc->com) munmap((void *)wc->com, sizeof(*wc->com));
+    munmap(wc->sub, sizeof(*wc->sub));
+    fdutil_close(&wc->doorbell);
+    free(wc);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void wireclient_wake(void *arg) {
+    struct wireclient *wc = arg;
+    uint64_t one = 1;
+    bench_check(write(wc->doorbell, &one, sizeof(one)) == sizeof(one), "doorbell");
+}
+
+static const struct doorbell_ops wireclient_bell = {.wake = wireclient_wake};
+
+uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bool reply, void *rec,
+                         uint32_t bytes, const void *tail, uint32_t tail_bytes) {
+    struct wire_record *r = rec;
+    bool ordered = op <= WIRE_HOST_FUNC;
+    r->op = op;
+    r->stream = stream;
+    r->seq = ordered ? ++wc->seq[stream] : 0;
+    r->ticket = reply ? ++wc->ticket : 0;
+    r->reply = (uint16_t)(r->ticket % WIRE_REPLIES);
+    for (int tries = 0; ring_push(&wc->tx, rec, bytes, tail, tail_bytes) == -EAGAIN; tries++) {
+        bench_check(tries < 10000, "the ring stays full");
+        wirebench_run(wc->bench);
+    }
+    doorbell_ring(&wc->sub->worker_sleeping, &wireclient_bell, wc);
+    return ordered ? r->seq : r->ticket;
+}
+
+uint64_t wireclient_launch(struct wireclient *wc, uint32_t stream, uint32_t func, uint64_t token) {
+    struct wire_launch l = {
+        .func = func, .grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = sizeof(token)};
+    return wireclient_send(wc, WIRE_LAUNCH, stream, false, &l, sizeof(l), &token, sizeof(token));
+}
+
+uint64_t wireclient_copy(struct wireclient *wc, uint32_t stream, uint64_t dst, uint64_t src,
+                         uint64_t bytes) {
+    struct wire_copy c = {.dst = dst, .src = src, .width_bytes = bytes, .height = 1, .depth = 1};
+    return wireclient_send(wc, WIRE_COPY, stream, false, &c, sizeof(c), NULL, 0);
+}
+
+uint64_t wireclient_event(struct wireclient *wc, uint32_t stream, uint32_t event) {
+    struct wire_event_record e = {.event = event};
+    return wireclient_send(wc, WIRE_EVENT_RECORD, stream, false, &e, sizeof(e), NULL, 0);
+}
+
+uint64_t wireclient_wait(struct wireclient *wc, uint32_t stream, uint32_t on, uint64_t on_seq) {
+    struct wire_stream_wait w = {.on = on, .on_seq = on_seq};
+    return wireclient_send(wc, WIRE_STREAM_WAIT, stream, false, &w, sizeof(w), NULL, 0);
+}
+
+uint64_t wireclient_host_func(struct wireclient *wc, uint32_t stream, uint64_t token) {
+    struct wire_host_func h = {.token = token};
+    return wireclient_send(wc, WIRE_HOST_FUNC, stream, false, &h, sizeof(h), NULL, 0);
+}
+
+void wireclient_create_stream(struct wireclient *wc, uint32_t stream, uint32_t flags) {
+    struct wire_stream_create s = {.flags = flags, .first_seq = wc->seq[stream] + 1};
+    wireclient_send(wc, WIRE_STREAM_CREATE, stream, false, &s, sizeof(s), NULL, 0);
+}
+
+void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream) {
+    struct wire_stream_destroy d = {0};
+    wireclient_send(wc, WIRE_STREAM_DESTROY, stream, false, &d, sizeof(d), NULL, 0);
+}
+
+uint64_t wireclient_mem(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes) {
+    struct wire_mem m = {.addr = wc->windows.dev_base + offset, .bytes = bytes};
+    return wireclient_send(wc, op, 0, true, &m, sizeof(m), NULL, 0);
+}
+
+uint64_t wireclient_load(struct wireclient *wc, uint32_t module, const char *image) {
+    struct wire_module_load m = {.module = module,
+                                 .image = wc->windows.host_base + BENCH_IMAGE_AT,
+                                 .image_bytes = strlen(image),
+                                 .why = wc->windows.host_base + BENCH_WHY_AT,
+                                 .why_bytes = 256};
+    strcpy(wc->host + BENCH_IMAGE_AT, image);
+    return wireclient_send(wc, WIRE_MODULE_LOAD, 0, true, &m, sizeof(m), NULL, 0);
+}
+
+uint64_t wireclient_func(struct wireclient *wc, uint32_t module, uint32_t func, const char *name) {
+    struct wire_func_get f = {.module = module,
+                              .func = func,
+                              .params = wc->windows.host_base + BENCH_PARAMS_AT,
+                              .params_cap = 4,
+                              .name_bytes = (uint32_t)strlen(name) + 1};
+    return wireclient_send(wc, WIRE_FUNC_GET, 0, true, &f, sizeof(f), name, f.name_bytes);
+}
+
+uint64_t wireclient_ping(struct wireclient *wc) {
+    struct wire_ping p = {0};
+    return wireclient_send(wc, WIRE_PING, 0, true, &p, sizeof(p), NULL, 0);
+}
+
+void wireclient_kernels(struct wireclient *wc, const char *names) {
+    char image[256], *rest = image, *name;
+    uint32_t func = 0;
+    snprintf(image, sizeof(image), "FAKE %s", names);
+    bench_check(wireclient_result(wc, wireclient_load(wc, 0, image)) == 0, "MODULE_LOAD");
+    strtok_r(rest, " ", &rest);
+    while ((name = strtok_r(rest, " ", &rest)))
+        bench_check(wireclient_result(wc, wireclient_func(wc, 0, func++, name)) == 0, "FUNC_GET");
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+uint64_t wireclient_done(const struct wireclient *wc, uint32_t stream) {
+    return atom_load_acquire(&wc->com->stream_done[stream]);
+}
+
+const struct wire_reply *wireclient_reply(const struct wireclient *wc, uint64_t ticket) {
+    const struct wire_reply *r = &wc->com->replies[ticket % WIRE_REPLIES];
+    return atom_load_acquire(&r->ticket) == ticket ? r : NULL;
+}
+
+int wireclient_result(struct wireclient *wc, uint64_t ticket) {
+    for (int tries = 0; tries < (wc->bench->threaded ? 5000 : 1); tries++) {
+        wirebench_run(wc->bench);
+        const struct wire_reply *r = wireclient_reply(wc, ticket);
+        if (r) return r->result;
+    }
+    return -EAGAIN;
+}
+
+uint32_t wireclient_fault(const struct wireclient *wc) {
+    return atom_load_acquire(&wc->com->fault.cuda);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client without a shim, and a broker without a daemon: drives a worker over the raw wire, in one
+ * process. `struct wirebench` owns the worker and the broker's end of its socket; the test either
+ * calls wirebench_run, which turns the worker's loop until it has nothing to do (deterministic), or
+ * starts the worker's own thread.
+ */
+#ifndef TEST_LIB_WIRECLIENT_H
+#define TEST_LIB_WIRECLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/worker/worker.h"
+#include "proto/ring.h"
+#include "proto/wire.h"
+
+#define WIRECLIENT_ALLOC_BYTES (64ull << 20)
+#define WIRECLIENT_MODULE_BYTES (16ull << 20)
+#define WIRECLIENT_HOST_BYTES (16ull << 20)
+
+struct wirebench {
+    struct worker *worker;
+    int sock;
+    pthread_t thread;
+    bool threaded;
+    uint32_t next_job;
+};
+
+struct wireclient {
+    struct wirebench *bench;
+    uint32_t job_id;
+    struct wire_windows windows;
+    struct wire_submission *sub;
+    const struct wire_completion *com;
+    int doorbell;
+    struct ring_tx tx;
+    uint64_t seq[WIRE_STREAMS]; /* last used */
+    uint64_t ticket;
+    char *host; /* the host window */
+};
+
+/* A worker on `ops` with at most `cap` operations of a client in flight. Fails the process when
+ * anything is wrong: tests have no use for half a bench. */
+struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
+void wirebench_thread(struct wirebench *b);
+void wirebench_stop(struct wirebench *b);
+/* Turns the loop until nothing happens any more. */
+void wirebench_run(struct wirebench *b);
+/* The next message from the worker that is not a beat, within a second; false when there is none.
+ */
+bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);
+
+struct wireclient *wireclient_attach(struct wirebench *b);
+/* Attaches with windows and descriptors of the test's choosing: the result of WIRE_ATTACHED. */
+int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire_windows *windows,
+                   const int fds[3], int nfds);
+/* Windows at addresses that are free just now. */
+struct wire_windows wireclient_windows(void);
+/* WIRE_DETACH; waits for WIRE_DETACHED. Does not free the client. */
+void wireclient_detach(struct wireclient *wc);
+void wireclient_free(struct wireclient *wc);
+
+/* Any record; fills in op, stream, seq (`ordered`) and ticket (`reply`), and rings the doorbell.
+ * Returns the seq or the ticket. Aborts when the ring stays full. */
+uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bool reply, void *rec,
+                         uint32_t bytes, const void *tail, uint32_t tail_bytes);
+
+uint64_t wireclient_launch(struct wireclient *wc, uint32_t stream, uint32_t func, uint64_t token);
+uint64_t wireclient_copy(struct wireclient *wc, uint32_t stream, uint64_t dst, uint64_t src,
+                         uint64_t bytes);
+uint64_t wireclient_event(struct wireclient *wc, uint32_t stream, uint32_t event);
+uint64_t wireclient_wait(struct wireclient *wc, uint32_t stream, uint32_t on, uint64_t on_seq);
+uint64_t wireclient_host_func(struct wireclient *wc, uint32_t stream, uint64_t token);
+void wireclient_create_stream(struct wireclient *wc, uint32_t stream, uint32_t flags);
+void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream);
+uint64_t wireclient_mem(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes);
+uint64_t wireclient_load(struct wireclient *wc, uint32_t module, const char *image);
+uint64_t wireclient_func(struct wireclient *wc, uint32_t module, uint32_t func, const char *name);
+uint64_t wireclient_ping(struct wireclient *wc);
+
+/* Module 0 with these kernels; functions 0, 1, ... in order. */
+void wireclient_kernels(struct wireclient *wc, const char *names);
+
+uint64_t wireclient_done(const struct wireclient *wc, uint32_t stream);
+/* The answer, or NULL while there is none. */
+const struct wire_reply *wireclient_reply(const struct wireclient *wc, uint64_t ticket);
+/* The answer's result; runs the bench first; -EAGAIN when there is none. */
+int wireclient_result(struct wireclient *wc, uint64_t ticket);
+uint32_t wireclient_fault(const struct wireclient *wc);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Four threads of clients come and go in every way they can, rightly and wrongly, while the worker
+ * dies again and again: nobody hangs, nothing is left behind, and the broker serves on. For TSan
+ * and for leaks; `broker_churn [rounds]`.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "test/lib/broker_rig.h"
+
+#define THREADS 4
+#define DEATHS 8 /* with the tenth in a minute the broker begins to pause */
+
+static struct broker_rig rig;
+static _Atomic int welcomed, refused, running;
+static int rounds = 200;
+
+#define CHECK(condition)                                                              \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "%s:%d: %s is not so\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                  \
+        }                                                                             \
+    } while (0)
+
+/* The next message, its descriptors closed: its result, 1 when the broker hung up. A broker that is
+ * silent for ten seconds fails the test. */
+static int next_message(int fd) {
+    union {
+        struct wire_offer offer;
+        struct wire_welcome welcome;
+    } m;
+    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
+    int n = fdutil_recv(fd, &m, sizeof(m), fds, &nfds);
+
+    CHECK(n != -EAGAIN);
+    if (n <= 0) return 1;
+    for (int i = 0; i < nfds; i++)
+        fdutil_close(&fds[i]);
+    return n == sizeof(m.offer) ? m.offer.result : m.welcome.result;
+}
+
+static void whole_life(int fd, unsigned *seed) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer yes = {.magic = WIRE_MAGIC, .accepted = 1}, no = {.magic = WIRE_MAGIC};
+    int rc;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    rc = next_message(fd);
+    if (rc == 0 && rand_r(seed) % 4 == 0) {
+        fdutil_send(fd, &no, sizeof(no), NULL, 0);
+        rc = next_message(fd);
+    }
+    if (rc == 0) {
+        fdutil_send(fd, &yes, sizeof(yes), NULL, 0);
+        rc = next_message(fd);
+    }
+    atomic_fetch_add(rc == 0 ? &welcomed : &refused, 1);
+}
+
+static void *client_main(void *arg) {
+    unsigned seed = (unsigned)(uintptr_t)arg;
+
+    for (int i = 0; i < rounds; i++) {
+        int fd = broker_rig_connect(&rig, "job.sock");
+
+        switch (rand_r(&seed) % 5) {
+        case 0: break;
+        case 1: fdutil_send(fd, "garbage", 7, NULL, 0); break;
+        case 2: {
+            struct wire_hello h = broker_rig_hello();
+
+            fdutil_send(fd, &h, sizeof(h), NULL, 0);
+            break;
+        }
+        default: whole_life(fd, &seed);
+        }
+        close(fd);
+    }
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[THREADS];
+    int before, fds[WIRE_FD_COUNT], fd, deaths = 0;
+
+    if (argc > 1) rounds = atoi(argv[1]);
+    broker_rig_init(&rig);
+    broker_rig_start(&rig);
+    CHECK(broker_rig_wait(&rig.worker.launches, 1));
+    usleep(50000);
+    before = broker_rig_count_fds();
+    atomic_store(&running, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, client_main, (void *)(uintptr_t)(i + 1));
+    while (atomic_load(&running) > 0) {
+        usleep(20000);
+        if (deaths < DEATHS && broker_rig_wait(&rig.worker.launches, deaths + 1)) {
+            broker_rig_kill_worker(&rig);
+            deaths++;
+        }
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(broker_rig_wait(&rig.worker.launches, deaths + 1));
+    CHECK(atomic_load(&welcomed) > 0);
+    fd = broker_rig_connect(&rig, "job.sock"); /* and it serves on */
+    broker_rig_attach(fd, fds);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+    close(fd);
+    for (int i = 0; i < 200 && broker_rig_count_fds() > before; i++)
+        usleep(10000);
+    CHECK(broker_rig_count_fds() <= before);
+    broker_rig_stop(&rig);
+    printf("broker_churn: %d connections, %d welcomed, %d refused, %d workers killed\n",
+           THREADS * rounds, atomic_load(&welcomed), atomic_load(&refused), deaths);
+    return 0;
+}

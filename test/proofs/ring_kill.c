@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A producer process is killed with SIGKILL somewhere in a push, many times over. What its consumer
+ * then finds must be whole records in order, and at the end an empty ring or, of a record that was
+ * being written, nothing. Half of the rounds are read only after the death, so that what is seen is
+ * what the kill left; in the others the consumer reads along. Exits 0 when nothing was ever torn.
+ *
+ *   ring_kill [seconds [after]]      after: every round is read only after the death
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "proto/ring.h"
+#include "test/proofs/pattern.h"
+
+struct shared {
+    struct ring_memory mem;
+    _Atomic uint64_t credit;
+    _Atomic uint32_t started;
+};
+
+static unsigned char buf[RING_RECORD_MAX];
+static uint64_t total; /* whole records, of all producers */
+
+static uint64_t slots_of(int bytes) {
+    return ((uint64_t)bytes + RING_SLOT_BODY - 1) / RING_SLOT_BODY;
+}
+
+/* Pushes for ever. Where nobody reads along it begins anew whenever the ring is full, first slot
+ * first, so that a reader finds either nothing or the records of one filling: a kill then lands in
+ * a push however late it comes. Numbers go on: what an earlier filling left is never mistaken. */
+static void produce(struct shared *s, bool along) {
+    struct ring_tx tx;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ring_tx_init(&tx, &s->mem, &s->credit);
+    atom_store_release(&s->started, 1);
+    for (uint64_t n = 0;;) {
+        uint32_t bytes = pattern_fill(n, buf);
+        if (ring_push(&tx, buf, bytes, NULL, 0) == 0) {
+            n++;
+        } else if (!along) {
+            for (uint32_t i = 0; i < RING_SLOTS; i++)
+                atom_store_release(&s->mem.slots[i].word, 0);
+            ring_tx_init(&tx, &s->mem, &s->credit);
+        }
+    }
+}
+
+/* Reads until the ring is empty; false when a record is torn. `*next` is the number that is due;
+ * the first record of all says where its filling begins. */
+static bool drain(struct ring_rx *rx, uint64_t *next) {
+    for (int n; (n = ring_pop(rx, buf, sizeof(buf))) != 0; ++*next) {
+        if (n > 0 && rx->next == slots_of(n)) memcpy(next, buf, sizeof(*next));
+        if (!pattern_check(*next, buf, n)) {
+            fprintf(stderr, "ring_kill: record %llu: %s\n", (unsigned long long)*next,
+                    n < 0 ? err_text(n) : "torn");
+            return false;
+        }
+        total++;
+    }
+    return true;
+}
+
+/* One producer's life. False when it left a torn record. */
+static bool round_once(struct shared *s, uint64_t number, bool along) {
+    memset(s, 0, sizeof(*s));
+    struct ring_rx rx;
+    ring_rx_init(&rx, &s->mem, &s->credit);
+    pid_t pid = fork();
+    if (pid < 0) exit(2);
+    if (pid == 0) produce(s, along);
+    while (!atom_load_acquire(&s->started))
+        atom_pause();
+    uint64_t end = fdutil_now_ns() + pattern_mix(number) % 60000, next = 0;
+    bool whole = true;
+    while (whole && fdutil_now_ns() < end) {
+        if (along) whole = drain(&rx, &next);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    whole = whole && drain(&rx, &next);
+    return whole;
+}
+
+int main(int argc, char **argv) {
+    uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
+    bool only_after = argc > 2 && !strcmp(argv[2], "after");
+    struct shared *s =
+        mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED) return 2;
+    uint64_t start = fdutil_now_ns(), rounds = 0;
+    for (; fdutil_now_ns() - start < seconds * 1000000000u; rounds++) {
+        bool along = rounds % 2 && !only_after;
+        if (!round_once(s, rounds, along)) {
+            fprintf(stderr, "ring_kill: torn in round %llu\n", (unsigned long long)rounds);
+            return 1;
+        }
+    }
+    printf("ring_kill: %llu producers killed, %llu records whole\n", (unsigned long long)rounds,
+           (unsigned long long)total);
+    return total == 0; /* nothing read is nothing shown */
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The broker as clients see it: the handshake done rightly, and every way of doing it wrongly with
+ * the exact words of its refusal.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "test/lib/broker_rig.h"
+
+static struct broker_rig rig;
+
+static void setup(void) {
+    broker_rig_init(&rig);
+    rig.config.handshake_timeout = 300000000;
+    broker_rig_start(&rig);
+}
+
+static void teardown(void) {
+    broker_rig_stop(&rig);
+}
+
+TestSuite(broker_client, .init = setup, .fini = teardown, .timeout = 60);
+
+/* Sends bytes first and expects a refusal with these words, then the end. */
+static void expect_refusal(const void *msg, size_t bytes, int result, const char *text) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+
+    if (bytes) cr_assert_eq(fdutil_send(fd, msg, bytes, NULL, 0), 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.magic, WIRE_MAGIC);
+    cr_assert_eq(o.result, result, "result %d", o.result);
+    cr_assert_str_eq(o.text, text);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(broker_client, a_client_gets_windows_descriptors_and_its_device) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer o = broker_rig_attach(fd, fds);
+
+    cr_assert_eq(o.magic, WIRE_MAGIC);
+    cr_assert_eq(o.major, WIRE_MAJOR);
+    cr_assert_neq(o.job_id, 0);
+    cr_assert_eq(o.windows.dev_base, 0x200000000000);
+    cr_assert_eq(o.windows.alloc_bytes, 64ull << 30);
+    cr_assert_eq(o.windows.module_bytes, 4ull << 30);
+    cr_assert_eq(o.windows.host_base, 0x200000000000 + (68ull << 30));
+    cr_assert_eq(o.windows.host_bytes, 64ull << 30);
+    cr_assert_str_eq(o.device.name, "Fake GPU");
+    cr_assert_eq(fdutil_check_sealed(fds[WIRE_FD_SUBMISSION], sizeof(struct wire_submission)), 0);
+    cr_assert_eq(fdutil_check_sealed(fds[WIRE_FD_HOST], 64ull << 30), 0);
+    cr_assert_eq(fdutil_check_sealed(fds[WIRE_FD_COMPLETION], sizeof(struct wire_completion)), 0);
+    cr_assert_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[WIRE_FD_COMPLETION], 0),
+                 MAP_FAILED, "the completion page must not be writable here");
+    cr_assert_eq(write(fds[WIRE_FD_DOORBELL], &(uint64_t){1}, 8), 8);
+    close(fd);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1), "the worker is told of its end");
+}
+
+Test(broker_client, two_clients_have_different_windows_and_ids) {
+    int a = broker_rig_connect(&rig, "job.sock"), b = broker_rig_connect(&rig, "job.sock");
+    int fds[WIRE_FD_COUNT];
+    struct wire_offer first = broker_rig_attach(a, fds), second = broker_rig_attach(b, fds);
+
+    cr_assert_neq(first.job_id, second.job_id);
+    cr_assert_eq(second.windows.dev_base - first.windows.dev_base, CONFIG_STRIDE_BYTES);
+    close(a);
+    close(b);
+}
+
+Test(broker_client, wrong_magic_is_refused) {
+    struct wire_hello h = broker_rig_hello();
+
+    h.magic = 0x12345678;
+    expect_refusal(&h, sizeof(h), ERR_PROTOCOL,
+                   "not a Salus client: its first message does not begin with the protocol's "
+                   "magic number");
+}
+
+Test(broker_client, garbage_is_refused) {
+    expect_refusal("GET / HTTP/1.0\r\n", 16, ERR_PROTOCOL,
+                   "not a Salus client: its first message does not begin with the protocol's "
+                   "magic number");
+}
+
+Test(broker_client, one_byte_is_refused) {
+    expect_refusal("S", 1, ERR_PROTOCOL,
+                   "not a Salus client: its first message does not begin with the protocol's "
+                   "magic number");
+}
+
+Test(broker_client, another_major_is_refused_with_both_versions) {
+    struct wire_hello h = broker_rig_hello();
+
+    h.major = 2;
+    h.minor = 7;
+    expect_refusal(&h, sizeof(h), ERR_VERSION,
+                   "the client's library speaks protocol 2.7, this salusd 1.0; install both from "
+                   "one release");
+}
+
+Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
+    struct wire_hello h = broker_rig_hello();
+
+    h.major = 9;
+    expect_refusal(&h, 16, ERR_VERSION,
+                   "the client's library speaks protocol 9.0, this salusd 1.0; install both from "
+                   "one release");
+}
+
+Test(broker_client, a_short_hello_is_refused) {
+    struct wire_hello h = broker_rig_hello();
+
+    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 87 bytes, not 88");
+}
+
+Test(broker_client, another_minor_and_spec_are_served) {
+    struct wire_hello h = broker_rig_hello();
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer o;
+
+    h.minor = 3;
+    h.spec_hash = 42;
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    cr_assert_eq(o.result, 0);
+    cr_assert_eq(o.minor, WIRE_MINOR);
+    close(fd);
+}
+
+Test(broker_client, a_message_that_is_too_long_is_refused) {
+    unsigned char big[4096] = {0};
+
+    expect_refusal(big, sizeof(big), ERR_PROTOCOL, "a message is too long or carries descriptors");
+}
+
+Test(broker_client, a_hello_with_descriptors_is_refused) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_offer o;
+    int before, fd;
+
+    cr_assert(broker_rig_wait(&rig.worker.launches, 1));
+    usleep(50000); /* what the broker opens for itself is open */
+    before = broker_rig_count_fds();
+    fd = broker_rig_connect(&rig, "job.sock");
+
+    fdutil_send(fd, &h, sizeof(h), &(int){0}, 1);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_str_eq(o.text, "a message is too long or carries descriptors");
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+    for (int i = 0; i < 100 && broker_rig_count_fds() > before; i++)
+        usleep(10000);
+    cr_assert_leq(broker_rig_count_fds(), before, "the descriptor must not stay");
+}
+
+Test(broker_client, a_silent_client_is_refused_after_the_timeout) {
+    uint64_t start = fdutil_now_ns();
+
+    expect_refusal(NULL, 0, -ETIMEDOUT, "no hello came within 300 ms");
+    cr_assert_geq(fdutil_now_ns() - start, 250000000u);
+}
+
+Test(broker_client, a_client_that_does_not_answer_the_offer_is_refused) {
+    struct wire_hello h = broker_rig_hello();
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_welcome w;
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    cr_assert_eq(w.result, -ETIMEDOUT);
+    cr_assert_str_eq(w.text, "no answer to the offered windows came within 300 ms");
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+}
+
+Test(broker_client, a_malformed_answer_is_refused) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 2};
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_welcome w;
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    fdutil_send(fd, &a, sizeof(a), NULL, 0);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    cr_assert_eq(w.result, ERR_PROTOCOL);
+    cr_assert_str_eq(w.text, "the answer to the offered windows is malformed");
+    close(fd);
+}
+
+Test(broker_client, windows_that_the_client_cannot_use_lead_to_the_next) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer no = {.magic = WIRE_MAGIC}, yes = {.magic = WIRE_MAGIC, .accepted = 1};
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer first, second;
+    struct wire_welcome w;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &first, sizeof(first), fds, WIRE_FD_COUNT);
+    fdutil_send(fd, &no, sizeof(no), NULL, 0);
+    broker_rig_expect(fd, &second, sizeof(second), fds, WIRE_FD_COUNT);
+    cr_assert_eq(second.windows.dev_base, first.windows.dev_base + CONFIG_STRIDE_BYTES);
+    cr_assert_neq(second.job_id, first.job_id);
+    fdutil_send(fd, &yes, sizeof(yes), NULL, 0);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    cr_assert_eq(w.result, 0);
+    cr_assert_eq(atomic_load(&rig.worker.detached), 1, "the first windows were given back");
+    close(fd);
+}
+
+Test(broker_client, windows_that_the_worker_cannot_use_lead_to_the_next) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer o;
+
+    atomic_store(&rig.worker.collide, 3);
+    o = broker_rig_attach(fd, fds);
+    cr_assert_eq(o.windows.dev_base, 0x200000000000 + 3 * CONFIG_STRIDE_BYTES);
+    close(fd);
+}
+
+Test(broker_client, sixteen_tries_and_no_more) {
+    struct wire_hello h = broker_rig_hello();
+
+    atomic_store(&rig.worker.collide, 1000);
+    expect_refusal(&h, sizeof(h), -EADDRNOTAVAIL,
+                   "16 address windows were tried, and each is in use in the client or in the "
+                   "worker; set window_base to where both are empty");
+    cr_assert_eq(atomic_load(&rig.worker.collide), 1000 - 16);
+}
+
+Test(broker_client, the_workers_refusal_is_passed_on_with_its_words) {
+    struct wire_hello h = broker_rig_hello();
+
+    atomic_store(&rig.worker.attach_result, ERR_NO_MEMORY);
+    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY, "the GPU worker refused: out of patience");
+}
+
+Test(broker_client, a_completion_memfd_that_is_too_small_is_never_mapped) {
+    struct wire_hello h = broker_rig_hello();
+
+    atomic_store(&rig.worker.bad_completion, 1);
+    expect_refusal(&h, sizeof(h), ERR_PROTOCOL,
+                   "the GPU worker sent completion memory that cannot be used: Invalid argument");
+}
+
+Test(broker_client, a_client_that_speaks_after_its_welcome_ends) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_submission *s;
+
+    broker_rig_attach(fd, fds);
+    s = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
+    cr_assert_neq(s, MAP_FAILED);
+    fdutil_send(fd, "x", 1, NULL, 0);
+    cr_assert(broker_rig_closed(fd));
+    cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_PROTOCOL);
+    close(fd);
+}
+
+Test(broker_client, a_thousand_connections_leave_nothing_behind) {
+    int before, after, fds[WIRE_FD_COUNT];
+
+    for (int i = 0; i < 1000; i++) {
+        int fd = broker_rig_connect(&rig, "job.sock");
+
+        if (i == 10) before = broker_rig_count_fds();
+        if (i % 4 == 1) fdutil_send(fd, "junk", 4, NULL, 0);
+        if (i % 4 == 2) {
+            struct wire_hello h = broker_rig_hello();
+
+            fdutil_send(fd, &h, sizeof(h), NULL, 0);
+        }
+        if (i % 4 == 3) {
+            broker_rig_attach(fd, fds);
+            for (int k = 0; k < WIRE_FD_COUNT; k++)
+                close(fds[k]);
+        }
+        close(fd);
+    }
+    for (int i = 0; i < 100; i++) {
+        after = broker_rig_count_fds();
+        if (after <= before &&
+            atomic_load(&rig.worker.detached) == atomic_load(&rig.worker.attached))
+            break;
+        usleep(50000);
+    }
+    cr_assert_leq(after, before, "%d descriptors before, %d after", before, after);
+    cr_assert_eq(atomic_load(&rig.worker.detached), atomic_load(&rig.worker.attached));
+}
+
+Test(broker_client, a_process_that_dies_is_noticed_though_its_socket_lives_on) {
+    int fd = broker_rig_connect(&rig, "job.sock"), pair[2], fds[WIRE_FD_COUNT];
+    pid_t child;
+
+    /* The child connects and passes the socket to us, so that its end comes with no EOF. */
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    close(fd);
+    child = fork();
+    if (child == 0) {
+        fd = broker_rig_connect(&rig, "job.sock");
+        broker_rig_attach(fd, fds);
+        fdutil_send(pair[1], "s", 1, &fd, 1);
+        _exit(0);
+    }
+    char byte;
+    int nfds = 1;
+
+    cr_assert_eq(fdutil_recv(pair[0], &byte, 1, &fd, &nfds), 1);
+    cr_assert_eq(nfds, 1);
+    waitpid(child, NULL, 0);
+    cr_assert(broker_rig_closed(fd), "the broker closed it");
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    close(fd);
+}
+
+Test(broker_client, max_jobs_is_held_and_says_so) {
+    struct broker_rig small;
+    struct wire_hello h = broker_rig_hello();
+    struct wire_offer o;
+    int a, b, fds[WIRE_FD_COUNT];
+
+    broker_rig_init(&small);
+    small.config.max_jobs = 1;
+    broker_rig_start(&small);
+    a = broker_rig_connect(&small, "job.sock");
+    broker_rig_attach(a, fds);
+    b = broker_rig_connect(&small, "job.sock");
+    fdutil_send(b, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(b, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, -EBUSY);
+    cr_assert_str_eq(o.text, "1 jobs are attached, the most that max_jobs allows");
+    close(b);
+    close(a);
+    cr_assert(broker_rig_wait(&small.worker.detached, 1));
+    a = broker_rig_connect(&small, "job.sock");
+    broker_rig_attach(a, fds);
+    close(a);
+    broker_rig_stop(&small);
+}
+
+Test(broker_client, many_connections_wait_and_are_all_answered) {
+    int fds[WIRE_FD_COUNT], socks[140], ok = 0;
+    struct wire_offer o;
+
+    /* More than max_jobs + 64 silent ones: the rest wait in the backlog until these time out. */
+    for (int i = 0; i < 140; i++)
+        socks[i] = broker_rig_connect(&rig, "job.sock");
+    for (int i = 0; i < 140; i++) {
+        broker_rig_expect(socks[i], &o, sizeof(o), NULL, 0);
+        ok += o.result == -ETIMEDOUT;
+        close(socks[i]);
+    }
+    cr_assert_eq(ok, 140);
+    socks[0] = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(socks[0], fds);
+    close(socks[0]);
+}
+
+Test(broker_client, an_orderly_end_is_told) {
+    struct broker_rig other;
+    struct wire_submission *s;
+    int fd, fds[WIRE_FD_COUNT];
+
+    broker_rig_init(&other);
+    broker_rig_start(&other);
+    fd = broker_rig_connect(&other, "job.sock");
+    broker_rig_attach(fd, fds);
+    s = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
+    broker_rig_stop(&other);
+    cr_assert(broker_rig_closed(fd));
+    cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_BROKER_LOST);
+    close(fd);
+}
+
+Test(broker_client, one_broker_a_directory) {
+    struct server *second;
+    char why[256], expected[256];
+
+    cr_assert_eq(server_create(&second, &rig.config, NULL, NULL, why, sizeof(why)), -EBUSY);
+    snprintf(expected, sizeof(expected),
+             "%s: another salusd with pid %d serves this directory; see 'salusctl status'", rig.dir,
+             (int)getpid());
+    cr_assert_str_eq(why, expected);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker's life under the broker: death, silence, nonsense, a device that does not open, and
+ * what clients see of each.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "test/lib/broker_rig.h"
+
+static struct broker_rig rig;
+
+static void setup(void) {
+    broker_rig_init(&rig);
+}
+
+TestSuite(broker_worker, .init = setup, .timeout = 60);
+
+static struct wire_submission *map_submission(int fd) {
+    struct wire_submission *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    cr_assert_neq(s, MAP_FAILED);
+    return s;
+}
+
+static void *park(void *arg) {
+    struct wire_submission *s = arg;
+
+    while (atomic_load(&s->lost) == 0) {
+        atomic_store(&s->client_sleeping, 1);
+        if (atomic_load(&s->lost)) break;
+        syscall(SYS_futex, &s->client_sleeping, FUTEX_WAIT, 1, NULL, NULL, 0);
+    }
+    return NULL;
+}
+
+Test(broker_worker, its_death_is_told_to_every_client_and_wakes_those_who_sleep) {
+    int socks[3], fds[WIRE_FD_COUNT];
+    struct wire_submission *pages[3];
+    pthread_t sleepers[3];
+
+    broker_rig_start(&rig);
+    for (int i = 0; i < 3; i++) {
+        socks[i] = broker_rig_connect(&rig, "job.sock");
+        broker_rig_attach(socks[i], fds);
+        pages[i] = map_submission(fds[WIRE_FD_SUBMISSION]);
+        pthread_create(&sleepers[i], NULL, park, pages[i]);
+    }
+    for (int i = 0; i < 3; i++) /* all are parked, or about to be */
+        while (atomic_load(&pages[i]->client_sleeping) == 0)
+            usleep(1000);
+    broker_rig_kill_worker(&rig);
+    for (int i = 0; i < 3; i++) {
+        cr_assert(broker_rig_closed(socks[i]));
+        cr_assert_eq(pthread_join(sleepers[i], NULL), 0);
+        cr_assert_eq(atomic_load(&pages[i]->lost), (uint32_t)-ERR_WORKER_LOST);
+        close(socks[i]);
+    }
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2), "another worker is started");
+    socks[0] = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(socks[0], fds);
+    close(socks[0]);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, nine_deaths_leave_no_descriptors) {
+    int before = 0, fds[WIRE_FD_COUNT];
+
+    broker_rig_start(&rig);
+    for (int i = 1; i <= 9; i++) { /* the tenth within a minute would come with a pause */
+        int fd = broker_rig_connect(&rig, "job.sock");
+
+        broker_rig_attach(fd, fds);
+        for (int k = 0; k < WIRE_FD_COUNT; k++)
+            close(fds[k]);
+        broker_rig_kill_worker(&rig);
+        cr_assert(broker_rig_closed(fd));
+        close(fd);
+        cr_assert(broker_rig_wait(&rig.worker.launches, i + 1));
+        usleep(20000);
+        if (i == 2) before = broker_rig_count_fds();
+    }
+    cr_assert_leq(broker_rig_count_fds(), before);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, a_silent_one_is_replaced) {
+    int fd, fds[WIRE_FD_COUNT];
+
+    rig.config.worker_timeout = 300000000;
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(fd, fds);
+    usleep(500000);
+    cr_assert_eq(atomic_load(&rig.worker.launches), 1, "its heartbeat keeps it");
+    atomic_store(&rig.worker.silent, 1);
+    cr_assert(broker_rig_closed(fd));
+    cr_assert_eq(atomic_load(&map_submission(fds[WIRE_FD_SUBMISSION])->lost),
+                 (uint32_t)-ERR_WORKER_LOST);
+    atomic_store(&rig.worker.silent, 0);
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2));
+    close(fd);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, one_that_speaks_nonsense_is_replaced) {
+    atomic_store(&rig.worker.nonsense, 1);
+    broker_rig_start(&rig);
+    for (int i = 0; i < 10000 && atomic_load(&rig.worker.launches) < 3; i++)
+        usleep(1000);
+    cr_assert_geq(atomic_load(&rig.worker.launches), 3);
+    broker_rig_stop(&rig);
+}
+
+/* Job 0 is nobody's, and no job was attached: each of these is a lie. */
+static void expect_replaced_after(struct wire_worker_msg msg) {
+    int fds[WIRE_FD_COUNT], fd;
+
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(fd, fds);
+    broker_rig_say(&rig, &msg);
+    cr_assert(broker_rig_closed(fd));
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2));
+    close(fd);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, detached_for_nobody) {
+    expect_replaced_after((struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = 77});
+}
+
+Test(broker_worker, detached_for_a_client_that_lives) {
+    expect_replaced_after((struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = 1});
+}
+
+Test(broker_worker, attached_twice) {
+    expect_replaced_after((struct wire_worker_msg){.kind = WIRE_ATTACHED, .job_id = 1});
+}
+
+Test(broker_worker, ready_twice) {
+    expect_replaced_after((struct wire_worker_msg){.kind = WIRE_READY});
+}
+
+Test(broker_worker, an_expelled_client_ends_alone) {
+    struct wire_worker_msg out = {.kind = WIRE_EXPELLED, .result = ERR_PROTOCOL};
+    int bad, good, fds[WIRE_FD_COUNT];
+    struct wire_submission *s;
+    struct wire_offer o;
+    char byte;
+
+    broker_rig_start(&rig);
+    good = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(good, fds);
+    bad = broker_rig_connect(&rig, "job.sock");
+    o = broker_rig_attach(bad, fds);
+    s = map_submission(fds[WIRE_FD_SUBMISSION]);
+    out.job_id = o.job_id;
+    strcpy(out.text, "record of 7 bytes");
+    broker_rig_say(&rig, &out);
+    cr_assert(broker_rig_closed(bad));
+    cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_PROTOCOL);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1), "the worker is told that it is gone");
+    cr_assert_lt(recv(good, &byte, 1, MSG_DONTWAIT), 0);
+    cr_assert_eq(errno, EAGAIN, "the other one goes on");
+    cr_assert_eq(atomic_load(&rig.worker.launches), 1);
+    broker_rig_stop(&rig);
+}
+
+/* Says hello and expects this refusal. */
+static void expect_refusal(int result, const char *text) {
+    struct wire_hello h = broker_rig_hello();
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, result);
+    cr_assert_str_eq(o.text, text);
+    close(fd);
+}
+
+Test(broker_worker, a_device_that_does_not_open_is_named_to_clients) {
+    rig.config.worker_timeout = 200000000;
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_start(&rig);
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: device soft cannot be opened: "
+                                    "the fan is stuck");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, clients_wait_for_a_worker_that_starts_slowly) {
+    struct wire_hello h = broker_rig_hello();
+    int fds[WIRE_FD_COUNT], fd;
+    struct wire_offer o;
+
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    usleep(100000);
+    atomic_store(&rig.worker.ready_result, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    cr_assert_eq(o.result, 0);
+    close(fd);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, a_program_that_is_missing_is_named) {
+    rig.config.worker_timeout = 200000000;
+    strcpy(rig.config.worker, "/nonexistent/salus-gpu");
+    broker_rig_start_real(&rig);
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: salus-gpu cannot be started: "
+                                    "No such file or directory (option worker names it)");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, a_program_that_exits_at_once_is_started_again_with_pauses) {
+    rig.config.worker_timeout = 500000000;
+    strcpy(rig.config.worker, "/bin/false");
+    broker_rig_start_real(&rig);
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: it closed its socket");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, a_program_that_hangs_does_not_hold_up_the_end) {
+    char path[128];
+    uint64_t start;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/worker", rig.dir);
+    f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs("#!/bin/sh\nexec sleep 60\n", f);
+    fchmod(fileno(f), 0755);
+    fclose(f);
+    strcpy(rig.config.worker, path);
+    broker_rig_start_real(&rig);
+    usleep(200000);
+    start = fdutil_now_ns();
+    broker_rig_stop(&rig);
+    cr_assert_geq(fdutil_now_ns() - start, 1500000000u, "it is given time to end by itself");
+    cr_assert_lt(fdutil_now_ns() - start, 4000000000u);
+    unlink(path);
+    rmdir(rig.dir);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loading and decoding: variables and their initialisers, registers sharing slots, what is refused
+ * and in which words.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/decode.h"
+#include "test/lib/ptxrun.h"
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+static struct ptxrun *load(const char *text) {
+    return ptxrun_create(text, strlen(text), 1);
+}
+
+static const char variables[] =
+    HEAD ".global .align 4 .u32 one[3] = {7, 8, 9};\n"
+         ".const .align 8 .f64 two = 0d4000000000000000;\n"
+         ".global .align 8 .u64 where[4] = {one, generic(one)+4, helper, 5};\n"
+         ".global .align 16 .b8 zeros[100];\n"
+         ".func (.param .b32 r) helper(.param .b32 x) { ret; }\n"
+         ".visible .entry k(.param .u64 out) { .reg .b64 %rd<6>; .reg .b32 %r<3>;\n"
+         "ld.param.u64 %rd1, [out]; ld.global.u64 %rd2, [where+8]; ld.u32 %r1, [%rd2];\n"
+         "st.global.u32 [%rd1], %r1; ld.const.b64 %rd3, [two]; st.global.u64 [%rd1+8], %rd3;\n"
+         "mov.u64 %rd4, zeros; add.u64 %rd4, %rd4, 99; st.global.u8 [%rd4], %r1; ret; }\n";
+Test(code, variables_and_initialisers) {
+    struct ptxrun *r = load(variables);
+    cr_assert(r->module, "%s", r->why);
+    uint64_t addr, bytes, one;
+    cr_assert_eq(code_global_get(r->module, "one", &one, &bytes), 0);
+    cr_assert_eq(bytes, 12);
+    cr_assert_eq(memcmp((void *)one, (uint32_t[]){7, 8, 9}, 12), 0);
+    cr_assert_eq(code_global_get(r->module, "where", &addr, &bytes), 0);
+    const uint64_t *where = (const uint64_t *)addr;
+    cr_assert_eq(where[0], one);
+    cr_assert_eq(where[1], one + 4);
+    cr_assert_eq(where[2] & ~0xfffull, CODE_HANDLE_TAG); /* no pointer of ours */
+    cr_assert_eq(where[3], 5);
+    cr_assert_eq(code_global_get(r->module, "zeros", &addr, &bytes), 0);
+    cr_assert_eq(addr % 16, 0);
+    cr_assert_eq(code_global_get(r->module, "helper", &addr, &bytes), ERR_NOT_FOUND);
+    uint64_t *out = ptxrun_alloc(r, 16);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)out), 0, "%s%s", r->why, r->result.text);
+    cr_assert_eq(out[0], 8);
+    cr_assert_eq(out[1], 0x4000000000000000);
+    ptxrun_destroy(r);
+}
+
+/* Texts that do not load or decode, and a piece of what is said about them. */
+static const struct {
+    const char *text;
+    int err;
+    const char *why;
+} refused[] = {
+    {HEAD ".extern .global .u32 elsewhere;\n.visible .entry k() { ret; }", ERR_NOT_FOUND,
+     "elsewhere"},
+    {HEAD ".global .u64 p[1] = {nowhere};\n.visible .entry k() { ret; }", ERR_NOT_FOUND, "p "},
+    {HEAD ".visible .entry k() { .reg .b32 %r<3>; wgmma.fence.sync.aligned; ret; }",
+     ERR_ILLEGAL_INSTRUCTION, "wgmma"},
+    {HEAD ".extern .func missing();\n.visible .entry k() { call missing; ret; }", ERR_NOT_FOUND,
+     "missing is not defined"},
+    {HEAD
+     ".visible .entry k() { .reg .b32 %r<3>; .reg .b64 %rd<3>; add.u64 %rd1, %rd2, %r1; ret; }",
+     ERR_INVALID_PTX, "wrong width"},
+    {HEAD ".visible .entry k() { .reg .b32 %r<3>; .reg .pred %p<2>; and.b32 %r1, %r2, %p1; ret; }",
+     ERR_INVALID_PTX, "wrong width"},
+    {HEAD ".visible .entry k() { .reg .b32 %r<3>; add.u32 %r1, %r2; ret; }", ERR_INVALID_PTX,
+     "missing"},
+    {HEAD ".visible .entry k() { .reg .b32 %r<3>; .reg .b16 %rs<2>; ld.global.u32 %rs1, [%r1]; "
+          "ret; }",
+     ERR_INVALID_PTX, "narrow"},
+    {HEAD ".visible .entry k(.param .u32 x) { .reg .b64 %rd<3>; ld.param.u64 %rd1, [x]; ret; }",
+     ERR_INVALID_PTX, "parameters"},
+    {HEAD ".visible .entry k() { .local .b8 big[600000]; ret; }", ERR_ILLEGAL_INSTRUCTION,
+     "local memory"},
+};
+
+Test(code, what_is_refused) {
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct ptxrun *r = load(refused[i].text);
+        struct code_kernel *k;
+        int err = refused[i].err;
+        if (r->module) err = code_kernel_get(r->module, "k", &k, r->why, sizeof r->why);
+        cr_assert_eq(err, refused[i].err, "case %zu: %d %s", i, err, r->why);
+        cr_assert(strstr(r->why, refused[i].why), "case %zu: %s", i, r->why);
+        if (r->module)
+            cr_assert_eq(code_kernel_get(r->module, "none", &k, r->why, sizeof r->why),
+                         ERR_NOT_FOUND);
+        ptxrun_destroy(r);
+    }
+}
+
+/* A function that is only reachable by pointer may need what is missing; calling it faults. */
+static const char by_pointer[] =
+    HEAD ".func bad() { wgmma.fence.sync.aligned; ret; }\n"
+         ".func (.param .b32 r) good() { st.param.b32 [r], 5; ret; }\n"
+         ".global .align 8 .u64 table[2] = {bad, good};\n"
+         ".visible .entry k(.param .u64 out, .param .u64 at) { .reg .b64 %rd<6>; .reg .b32 %r<3>;\n"
+         "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [at]; mov.u64 %rd3, table;\n"
+         "add.u64 %rd3, %rd3, %rd2; ld.global.u64 %rd4, [%rd3];\n"
+         "{ .param .b32 q; proto: .callprototype (.param .b32 _) _ (); call (q), %rd4, (), proto;\n"
+         "ld.param.b32 %r1, [q]; } st.global.u32 [%rd1], %r1; ret; }\n";
+Test(code, undecodable_callees_fault_when_called) {
+    struct ptxrun *r = load(by_pointer);
+    cr_assert(r->module, "%s", r->why);
+    uint32_t *out = ptxrun_alloc(r, 4);
+    int err = ptxrun_launch(r, "k", 1, 1, 2, (uint64_t)out, (uint64_t)8);
+    cr_assert_eq(err, 0, "%d %s%s", err, r->why, r->result.text);
+    cr_assert_eq(*out, 5);
+    err = ptxrun_launch(r, "k", 1, 1, 2, (uint64_t)out, (uint64_t)0);
+    cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%d", err);
+    ptxrun_destroy(r);
+}
+
+/* Registers whose lives do not overlap share slots; wide functions stay small. */
+Test(code, registers_share_slots) {
+    static char text[1 << 16];
+    size_t n =
+        (size_t)snprintf(text, sizeof text,
+                         HEAD ".visible .entry k(.param .u64 out) { .reg .b64 %%rd<2>; .reg "
+                              ".b32 %%r<1002>;\nld.param.u64 %%rd1, [out]; mov.u32 %%r0, 1;\n");
+    for (int i = 1; i <= 1000; i++)
+        n +=
+            (size_t)snprintf(text + n, sizeof text - n, "add.u32 %%r%d, %%r%d, %d;\n", i, i - 1, i);
+    snprintf(text + n, sizeof text - n, "st.global.u32 [%%rd1], %%r1000; ret; }\n");
+    struct ptxrun *r = load(text);
+    struct code_kernel *k;
+    cr_assert(r->module, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    cr_assert_leq(k->entry->reg_bytes, 1024);
+    struct code_kernel_info info;
+    code_kernel_info(k, &info);
+    cr_assert_eq(info.regs, 16);
+    uint32_t *out = ptxrun_alloc(r, 4);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)out), 0);
+    cr_assert_eq(*out, 500501);
+    ptxrun_destroy(r);
+}
+
+/* Equal immediates are one entry of the pool, whatever function asks. */
+Test(code, constants_are_shared) {
+    static const char text[] =
+        HEAD ".visible .entry k() { .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<2>;\n"
+             "add.u32 %r1, %r2, 77; add.u32 %r3, %r1, 77; sub.u32 %r4, %r3, 77; and.b32 %r5, %r4, "
+             "77;\n"
+             "add.u64 %rd1, %rd2, 77; ret; }\n";
+    struct ptxrun *r = load(text);
+    struct code_kernel *k;
+    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    cr_assert_eq(k->entry->const_bytes, 64 + 128 + 256);
+    ptxrun_destroy(r);
+}
+
+static uint32_t decoded;
+static void check_corpus(struct ptxrun *r) {
+    static const char *const kernels[] = {"collatz", "recursion", "groups", "grid_sync", "atomics"};
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        struct code_kernel *k, *again;
+        int err = code_kernel_get(r->module, kernels[i], &k, r->why, sizeof r->why);
+        cr_assert_eq(err, 0, "%s %s: %s", ptxrun_what, kernels[i], r->why);
+        cr_assert_eq(code_kernel_get(r->module, kernels[i], &again, r->why, sizeof r->why), 0);
+        cr_assert_eq(k, again);
+        decoded++;
+    }
+}
+Test(code, decodes_what_the_compiler_makes) {
+    ptxrun_each("engine", check_corpus);
+    cr_assert_geq(decoded, 30);
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salusctl in this process against a broker in this process: what it prints, and its exit status in
+ * every case that can be brought about.
+ */
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "daemon/ctl/cli.h"
+#include "test/lib/broker_rig.h"
+
+static struct broker_rig rig;
+static char *out_text, *said;
+static cJSON *parsed; /* the latest output as JSON */
+static int status;
+
+static void forget(void) {
+    cJSON_Delete(parsed);
+    free(out_text);
+    free(said);
+    parsed = NULL;
+    out_text = said = NULL;
+}
+
+/* Runs salusctl with up to eleven words. */
+static void salusctl(const char *const *words) {
+    char *argv[16] = {(char *)"salusctl"};
+    size_t a, b;
+    FILE *out, *err;
+    int argc = 1;
+
+    forget();
+    out = open_memstream(&out_text, &a);
+    err = open_memstream(&said, &b);
+    while (*words)
+        argv[argc++] = (char *)*words++;
+    status = cli_main(out, err, argc, argv);
+    fclose(out);
+    fclose(err);
+}
+
+#define CTL(...) salusctl((const char *const[]){__VA_ARGS__, NULL})
+
+#define EXPECT(want, out, err)                                     \
+    do {                                                           \
+        cr_assert_eq(status, want, "status %d: %s", status, said); \
+        cr_assert_str_eq(out_text, out, "%s", out_text);           \
+        cr_assert_str_eq(said, err, "%s", said);                   \
+    } while (0)
+
+static void setup(void) {
+    unsetenv("SALUS_RUN_DIR");
+    broker_rig_init(&rig);
+    broker_rig_start(&rig);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+}
+
+static void remove_files(void);
+
+static void teardown(void) {
+    broker_rig_stop(&rig);
+    remove_files();
+}
+
+TestSuite(ctl_cli, .fini = remove_files, .timeout = 60);
+TestSuite(ctl_cli_daemon, .init = setup, .fini = teardown, .timeout = 60);
+
+/* ---- usage ----------------------------------------------------------------------------------- */
+
+Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
+    CTL("frobnicate");
+    EXPECT(2, "", "salusctl: unknown verb 'frobnicate'; see 'salusctl --help'\n");
+    CTL("job", "burn");
+    EXPECT(2, "", "salusctl: unknown verb 'job burn'; see 'salusctl --help'\n");
+    CTL("--jsn", "status");
+    EXPECT(2, "", "salusctl: unknown option --jsn; see 'salusctl --help'\n");
+    CTL("--json");
+    EXPECT(2, "", "salusctl: a verb is needed; see 'salusctl --help'\n");
+    CTL("status", "now");
+    EXPECT(2, "", "salusctl: usage: salusctl status\n");
+    CTL("job", "show");
+    EXPECT(2, "", "salusctl: usage: salusctl job show JOB\n");
+    CTL("job", "show", "first");
+    EXPECT(2, "", "salusctl: job 'first' is not a number; see 'salusctl job list'\n");
+    CTL("gpu", "show", "-1x");
+    EXPECT(2, "", "salusctl: unknown option -1x; see 'salusctl --help'\n");
+    CTL("--timeout", "never", "status");
+    EXPECT(2, "",
+           "salusctl: --timeout: 'never' is not a number of seconds from 0.001 to 1000000\n");
+    CTL("--timeout=0", "status");
+    EXPECT(2, "", "salusctl: --timeout: '0' is not a number of seconds from 0.001 to 1000000\n");
+    CTL("status", "--run-dir");
+    EXPECT(2, "", "salusctl: --run-dir needs a value\n");
+    CTL("run");
+    EXPECT(2, "", "salusctl: usage: salusctl run [--name NAME] [--private] [--] CMD [ARG]...\n");
+    CTL("run", "--name", "x");
+    EXPECT(2, "", "salusctl: run: a command is needed, as in 'salusctl run -- ./prog'\n");
+    CTL("run", "--nmae", "x", "true");
+    EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
+}
+
+Test(ctl_cli, help_names_every_verb) {
+    CTL("--help");
+    cr_assert_eq(status, 0);
+    cr_assert_str_eq(said, "");
+    cr_assert_not_null(strstr(out_text, "  job show JOB         one job, with all its counters\n"));
+    cr_assert_not_null(strstr(out_text, "  run [--name NAME] [--private] [--] CMD [ARG]...\n"));
+}
+
+/* ---- no daemon ------------------------------------------------------------------------------- */
+
+Test(ctl_cli, no_daemon_is_exit_3_with_what_to_do) {
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    CTL("status");
+    EXPECT(3, "",
+           "salusctl: no salusd answers at /nonexistent/ctl.sock; start it with 'systemctl start "
+           "salusd', or use 'salusctl run -- CMD', which needs none\n");
+    CTL("run", "--", "true");
+    EXPECT(3, "",
+           "salusctl: no salusd answers in /nonexistent; start it with 'salusd --run-dir "
+           "/nonexistent', or use 'salusctl run --private'\n");
+}
+
+Test(ctl_cli, version_needs_no_daemon) {
+    CTL("--run-dir", "/nonexistent", "--version");
+    EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd not running at /nonexistent/ctl.sock\n",
+           "");
+    CTL("--run-dir=/nonexistent", "version", "--json");
+    cJSON *root = cJSON_Parse(out_text);
+    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(root, "salusd")));
+    cJSON_Delete(root);
+}
+
+static char fake_dir[64], lib_dir[64];
+
+static void remove_files(void) {
+    char command[256];
+
+    forget();
+    snprintf(command, sizeof(command), "rm -rf '%s' '%s'", *fake_dir ? fake_dir : "/nonexistent",
+             *lib_dir ? lib_dir : "/nonexistent");
+    cr_assert_eq(system(command), 0);
+}
+
+/* A server that never answers, or answers with these bytes. */
+static void fake_daemon(const char *reply, size_t n) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+    remove_files();
+    strcpy(fake_dir, "/tmp/salus-fake-XXXXXX");
+    cr_assert_not_null(mkdtemp(fake_dir));
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/ctl.sock", fake_dir);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    cr_assert_eq(listen(fd, 4), 0);
+    setenv("SALUS_RUN_DIR", fake_dir, 1);
+    if (!reply) return;
+    if (fork() == 0) {
+        char buf[4096];
+        int c = accept(fd, NULL, NULL);
+
+        if (recv(c, buf, sizeof(buf), 0) > 0 && n > 0) send(c, reply, n, 0);
+        _exit(0);
+    }
+    close(fd);
+}
+
+static void expect_ending(int want, const char *ending) {
+    cr_assert_eq(status, want, "status %d: %s", status, said);
+    cr_assert(strlen(said) >= strlen(ending));
+    cr_assert_str_eq(said + strlen(said) - strlen(ending), ending, "%s", said);
+}
+
+Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
+    fake_daemon(NULL, 0);
+    CTL("--timeout", "0.2", "status");
+    expect_ending(124, "/ctl.sock did not answer within 0.2 s; see 'journalctl -u salusd'\n");
+}
+
+Test(ctl_cli, a_daemon_that_hangs_up_is_exit_1) {
+    fake_daemon("", 0);
+    CTL("status");
+    expect_ending(1, "/ctl.sock: Connection reset by peer; see 'journalctl -u salusd'\n");
+}
+
+Test(ctl_cli, a_reply_that_asks_for_64_gib_is_exit_7) {
+    fake_daemon("\xdd\xff\xff\xff\xff", 5);
+    CTL("status");
+    expect_ending(7, "/ctl.sock cannot be understood: a value claims to be longer than the message "
+                     "(at byte 5); compare 'salusctl version' with 'salusd --version'\n");
+}
+
+Test(ctl_cli, a_list_that_goes_in_a_circle_ends) {
+    static const char circle[] = "\x83\xa2ok\xc3\xa4next\x00\xa5items\x90";
+
+    fake_daemon(circle, sizeof(circle) - 1);
+    CTL("--plain", "--no-header", "job", "list");
+    EXPECT(0, "", "");
+}
+
+Test(ctl_cli, refusals_have_their_exit_statuses) {
+    static const struct {
+        const char *code;
+        int status;
+    } refusals[] = {{"failed", 1},  {"bad_request", 2}, {"not_found", 4},      {"not_permitted", 5},
+                    {"refused", 6}, {"protocol", 7},    {"from_the_future", 1}};
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        char reply[128];
+        int n = snprintf(reply, sizeof(reply),
+                         "\x84\xa2ok\xc2\xa4"
+                         "code%c%s\xa4text\xa2no\xa4hint\xa4rest",
+                         (int)(0xa0 + strlen(refusals[i].code)), refusals[i].code);
+
+        fake_daemon(reply, (size_t)n);
+        CTL("status");
+        EXPECT(refusals[i].status, "", "salusctl: no; rest\n");
+    }
+}
+
+/* ---- with a daemon --------------------------------------------------------------------------- */
+
+static cJSON *json_of(const char *name) {
+    cJSON_Delete(parsed);
+    parsed = cJSON_Parse(out_text);
+    cr_assert_not_null(parsed, "%s", out_text);
+    cr_assert_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(parsed, "schema")), 1);
+    return cJSON_GetObjectItem(parsed, name);
+}
+
+static double number(const cJSON *object, const char *name) {
+    cr_assert(cJSON_IsNumber(cJSON_GetObjectItem(object, name)), "%s", name);
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(object, name));
+}
+
+static const char *text(const cJSON *object, const char *name) {
+    cr_assert(cJSON_IsString(cJSON_GetObjectItem(object, name)), "%s", name);
+    return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+}
+
+Test(ctl_cli_daemon, status_tells_what_is) {
+    const cJSON *s;
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+
+    broker_rig_attach(fd, fds);
+    CTL("status", "--json");
+    cr_assert_eq(status, 0);
+    s = json_of("status");
+    cr_assert_str_eq(text(s, "state"), "ok");
+    cr_assert_str_eq(text(s, "run_dir"), rig.dir);
+    cr_assert_str_eq(text(s, "trouble"), "");
+    cr_assert_eq(number(s, "pid"), getpid());
+    cr_assert_eq(number(s, "jobs"), 1);
+    cr_assert_eq(number(s, "max_jobs"), 64);
+    cr_assert(number(s, "uptime_seconds") > 0 && number(s, "uptime_seconds") < 60);
+    close(fd);
+}
+
+Test(ctl_cli_daemon, jobs_are_listed_and_shown) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer o = broker_rig_attach(fd, fds);
+    const cJSON *job;
+    char id[16], *line;
+
+    CTL("job", "list", "--json");
+    job = cJSON_GetArrayItem(json_of("jobs"), 0);
+    cr_assert_eq(number(job, "id"), o.job_id);
+    cr_assert_str_eq(text(job, "name"), "rig");
+    cr_assert_str_eq(text(job, "state"), "running");
+    cr_assert_eq(number(job, "pid"), getpid());
+    cr_assert_eq(number(job, "uid"), getuid());
+    cr_assert_eq(number(job, "busy_seconds"), 0);
+    snprintf(id, sizeof(id), "%u", o.job_id);
+    CTL("--json", "job", "show", id);
+    cr_assert_str_eq(text(json_of("job"), "name"), "rig");
+    CTL("job", "list");
+    line = strchr(out_text, '\n');
+    cr_assert_eq(strncmp(out_text, "ID  NAME  STATE    PID", 22), 0, "%s", out_text);
+    cr_assert_eq(strncmp(line + 1, "1   rig   running  ", 19), 0, "%s", out_text);
+    CTL("job", "list", "--no-header");
+    cr_assert_eq(strncmp(out_text, "1   rig   running  ", 19), 0, "%s", out_text);
+    CTL("job", "list", "--plain", "--no-header");
+    cr_assert_eq(strncmp(out_text, "1\trig\trunning\t", 14), 0, "%s", out_text);
+    close(fd);
+}
+
+Test(ctl_cli_daemon, no_jobs_are_an_empty_list) {
+    CTL("job", "list", "--no-header");
+    EXPECT(0, "", "");
+    CTL("job", "list", "--json");
+    cr_assert_eq(cJSON_GetArraySize(json_of("jobs")), 0);
+}
+
+Test(ctl_cli_daemon, what_is_not_there_is_exit_4) {
+    CTL("job", "show", "12345");
+    EXPECT(4, "", "salusctl: job 12345: no such job; see 'salusctl job list'\n");
+    CTL("gpu", "show", "1");
+    EXPECT(4, "", "salusctl: gpu 1: no such GPU; see 'salusctl gpu list'\n");
+}
+
+Test(ctl_cli_daemon, the_gpu_is_shown) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+
+    broker_rig_attach(fd, fds);
+    CTL("gpu", "list");
+    EXPECT(0,
+           "ID  NAME      STATE  MEMORY   USED  SMS  JOBS\n"
+           "0   Fake GPU  ready  1.0 GiB  0 B   4    1\n",
+           "");
+    CTL("gpu", "show", "0", "--json");
+    cr_assert_str_eq(text(json_of("gpu"), "compute"), "9.0");
+    cr_assert_str_eq(text(json_of("gpu"), "uuid"), "GPU-00000000-0000-0000-0000-000000000000");
+    close(fd);
+}
+
+Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
+    const cJSON *s;
+
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_kill_worker(&rig);
+    for (int i = 0; i < 1000; i++) {
+        CTL("status", "--json");
+        s = json_of("status");
+        if (strstr(text(s, "trouble"), "device soft cannot be opened")) break;
+        usleep(1000);
+    }
+    cr_assert_str_eq(text(s, "state"), "degraded");
+    cr_assert_str_eq(text(s, "trouble"), "device soft cannot be opened: the fan is stuck");
+    cr_assert_geq(number(s, "worker_restarts"), 1);
+}
+
+Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
+    enum { JOBS = 63 };
+    int socks[JOBS], fds[WIRE_FD_COUNT];
+
+    atomic_store(&rig.worker.keep, 1); /* ended ones stay in the list as well */
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < JOBS; i++) {
+            socks[i] = broker_rig_connect(&rig, "job.sock");
+            broker_rig_attach(socks[i], fds);
+            for (int k = 0; k < WIRE_FD_COUNT; k++)
+                close(fds[k]);
+        }
+        for (int i = 0; i < JOBS; i++)
+            close(socks[i]);
+        usleep(50000);
+    }
+    CTL("job", "list", "--json");
+    cr_assert_eq(status, 0, "%s", said);
+    cr_assert_eq(cJSON_GetArraySize(json_of("jobs")), 4 * JOBS);
+}
+
+Test(ctl_cli_daemon, garbage_on_the_control_socket_is_answered_and_ended) {
+    static const char *const junk[] = {"\xdd\xff\xff\xff\xff", "hello", "\x80", "\xc1"};
+    char reply[4096];
+
+    for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+        int fd = broker_rig_connect(&rig, "ctl.sock");
+
+        cr_assert_eq(fdutil_send(fd, junk[i], strlen(junk[i]), NULL, 0), 0);
+        cr_assert_gt(fdutil_recv(fd, reply, sizeof(reply), NULL, NULL), 0);
+        cr_assert_not_null(memmem(reply, sizeof(reply), "bad_request", 11));
+        cr_assert(broker_rig_closed(fd));
+        close(fd);
+    }
+    CTL("status", "--plain");
+    cr_assert_eq(status, 0);
+}
+
+Test(ctl_cli_daemon, a_request_that_is_too_long_ends_the_connection) {
+    static char big[8192];
+    int fd = broker_rig_connect(&rig, "ctl.sock");
+
+    fdutil_send(fd, big, sizeof(big), NULL, 0);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(ctl_cli_daemon, sockets_have_their_modes) {
+    char path[128];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/job.sock", rig.dir);
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0666);
+    snprintf(path, sizeof(path), "%s/ctl.sock", rig.dir);
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0660);
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+/* `run` replaces the process where a daemon answers: in a child, its standard output in a pipe. */
+static char *run_in_child(const char *const *words, int *exit_status) {
+    static char buf[8192];
+    char *argv[16] = {(char *)"salusctl"};
+    int argc = 1, pair[2], wait_status;
+    size_t used = 0;
+    ssize_t n;
+    pid_t pid;
+
+    while (*words)
+        argv[argc++] = (char *)*words++;
+    cr_assert_eq(pipe(pair), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(pair[1], 1);
+        close(pair[0]);
+        close(pair[1]);
+        status = cli_main(stdout, stdout, argc, argv);
+        fflush(stdout);
+        _exit(status);
+    }
+    close(pair[1]);
+    while ((n = read(pair[0], buf + used, sizeof(buf) - 1 - used)) > 0)
+        used += (size_t)n;
+    buf[used] = '\0';
+    close(pair[0]);
+    waitpid(pid, &wait_status, 0);
+    *exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+    return buf;
+}
+
+#define RUN(...) run_in_child((const char *const[]){"run", __VA_ARGS__, NULL}, &status)
+
+static void make_library(void) {
+    char path[128];
+
+    strcpy(lib_dir, "/tmp/salus-lib-XXXXXX");
+    cr_assert_not_null(mkdtemp(lib_dir));
+    snprintf(path, sizeof(path), "%s/libcuda.so.1", lib_dir);
+    cr_assert_eq(symlink("/lib/x86_64-linux-gnu/libm.so.6", path), 0); /* any library will do */
+    setenv("SALUS_LIB_DIR", lib_dir, 1);
+}
+
+Test(ctl_cli_daemon, run_sets_the_environment) {
+    char expected[1024];
+
+    make_library();
+    unsetenv("LD_PRELOAD");
+    unsetenv("PYTORCH_ALLOC_CONF");
+    setenv("LD_LIBRARY_PATH", "/opt/x", 1);
+    setenv("TF_GPU_ALLOCATOR", "mine", 1);
+    snprintf(expected, sizeof(expected), "%s:/opt/x %s/libcuda.so.1 %s joe %s mine\n", lib_dir,
+             lib_dir, rig.dir, "backend:cudaMallocAsync");
+    cr_assert_str_eq(RUN("--name", "joe", "--", "sh", "-c",
+                         "echo $LD_LIBRARY_PATH $LD_PRELOAD $SALUS_RUN_DIR $SALUS_JOB_NAME "
+                         "$PYTORCH_CUDA_ALLOC_CONF $TF_GPU_ALLOCATOR"),
+                     expected);
+    cr_assert_eq(status, 0);
+}
+
+Test(ctl_cli_daemon, run_passes_the_status_on) {
+    make_library();
+    RUN("sh", "-c", "exit 42");
+    cr_assert_eq(status, 42);
+    RUN("sh", "-c", "kill -9 $$");
+    cr_assert_eq(status, 137);
+    cr_assert_str_eq(RUN("/nonexistent/prog"),
+                     "salusctl: /nonexistent/prog: No such file or directory\n");
+    cr_assert_eq(status, 127);
+    cr_assert_str_eq(RUN("/etc/passwd"), "salusctl: /etc/passwd: Permission denied\n");
+    cr_assert_eq(status, 126);
+}
+
+Test(ctl_cli_daemon, run_without_our_library_says_where_it_looked) {
+    setenv("SALUS_LIB_DIR", "/nonexistent", 1);
+    cr_assert_str_eq(RUN("true"), "salusctl: no libcuda.so.1 of Salus in /nonexistent; build it "
+                                  "with 'make', or name its directory in SALUS_LIB_DIR\n");
+    cr_assert_eq(status, 1);
+}

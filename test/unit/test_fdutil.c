@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Seals hold against a peer, messages are whole or refused, and no descriptor leaks.
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+
+static int open_fds(void) {
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static void pair(int sv[2]) {
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+}
+
+Test(fdutil, memfd_has_fixed_size_and_is_zeroed) {
+    int fd = fdutil_memfd("t", 8192, 0);
+    cr_assert_geq(fd, 0);
+    cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    cr_assert_eq(ftruncate(fd, 4096), -1);
+    cr_assert_eq(errno, EPERM);
+    cr_assert_eq(ftruncate(fd, 16384), -1);
+    cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1, "no seal can be added");
+    unsigned char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert_neq(p, MAP_FAILED);
+    for (int i = 0; i < 8192; i++)
+        cr_assert_eq(p[i], 0);
+}
+
+Test(fdutil, sealed_readonly_keeps_only_the_makers_mapping) {
+    int fd = fdutil_memfd("t", 4096, 1);
+    char *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert_neq(mine, MAP_FAILED);
+    cr_assert_eq(fdutil_seal_readonly(fd), 0);
+    cr_assert_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    cr_assert_eq(errno, EPERM);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int again = open(path, O_RDWR);
+    cr_assert_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0), MAP_FAILED,
+                 "opening it again does not help");
+    const char *peer = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    cr_assert_neq(peer, MAP_FAILED);
+    mine[7] = 'x';
+    cr_assert_eq(peer[7], 'x');
+    cr_assert_eq(fdutil_seal_readonly(fd), -EPERM, "already sealed for good");
+}
+
+Test(fdutil, check_sealed_refuses_all_that_may_raise_sigbus) {
+    int good = fdutil_memfd("t", 4096, 0);
+    cr_assert_eq(fdutil_check_sealed(good, 4096), 0);
+    cr_assert_eq(fdutil_check_sealed(good, 100), 0);
+    cr_assert_eq(fdutil_check_sealed(good, 4097), -EINVAL, "too small");
+    int unsealed = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    cr_assert_eq(ftruncate(unsealed, 4096), 0);
+    cr_assert_eq(fdutil_check_sealed(unsealed, 4096), -EINVAL);
+    cr_assert_eq(fcntl(unsealed, F_ADD_SEALS, F_SEAL_GROW), 0);
+    cr_assert_eq(fdutil_check_sealed(unsealed, 4096), -EINVAL, "could still shrink");
+    int p[2];
+    cr_assert_eq(pipe(p), 0);
+    cr_assert_eq(fdutil_check_sealed(p[0], 0), -EINVAL);
+    cr_assert_eq(fdutil_check_sealed(-1, 0), -EINVAL);
+}
+
+Test(fdutil, message_and_descriptors_arrive) {
+    int sv[2], fds[2] = {fdutil_memfd("a", 4096, 0), fdutil_memfd("b", 8192, 0)};
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[0], "hello", 5, fds, 2), 0);
+    char msg[16];
+    int got[FDUTIL_MAX_FDS], n = FDUTIL_MAX_FDS;
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), 5);
+    cr_assert_eq(n, 2);
+    cr_assert_arr_eq(msg, "hello", 5);
+    cr_assert_eq(fdutil_check_sealed(got[0], 4096), 0);
+    cr_assert_eq(fdutil_check_sealed(got[1], 8192), 0, "order is kept");
+    cr_assert(fcntl(got[0], F_GETFD) & FD_CLOEXEC);
+}
+
+Test(fdutil, no_descriptors_and_end_of_file) {
+    int sv[2], n = 3, got[3];
+    char msg[8];
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[0], "x", 1, NULL, 0), 0);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), 1);
+    cr_assert_eq(n, 0);
+    close(sv[0]);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), 0);
+    cr_assert_eq(fdutil_send(sv[1], "x", 1, NULL, 0), -EPIPE, "and no SIGPIPE");
+}
+
+Test(fdutil, surplus_descriptors_are_closed_and_refused) {
+    int sv[2], fds[3] = {0, 1, 2}, got[3], n = 2;
+    char msg[8];
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[0], "x", 1, fds, 3), 0);
+    int before = open_fds();
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), -EPROTO);
+    cr_assert_eq(n, 0);
+    cr_assert_eq(open_fds(), before);
+    cr_assert_eq(fdutil_send(sv[0], "x", 1, fds, 1), 0);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), -EPROTO, "none expected");
+    cr_assert_eq(open_fds(), before);
+}
+
+Test(fdutil, more_descriptors_than_the_control_buffer_holds) {
+    int sv[2], n = FDUTIL_MAX_FDS, got[FDUTIL_MAX_FDS], fds[40];
+    pair(sv);
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(fds))];
+    } control = {0};
+    char msg[8] = "x";
+    struct iovec iov = {msg, 1};
+    struct msghdr hdr = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.bytes,
+                         .msg_controllen = sizeof(control.bytes)};
+    for (int i = 0; i < 40; i++)
+        fds[i] = sv[0];
+    struct cmsghdr *c = CMSG_FIRSTHDR(&hdr);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(fds));
+    memcpy(CMSG_DATA(c), fds, sizeof(fds));
+    int before = open_fds();
+    cr_assert_eq(sendmsg(sv[0], &hdr, 0), 1);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), -EPROTO);
+    cr_assert_eq(open_fds(), before);
+}
+
+Test(fdutil, truncated_message_is_refused) {
+    int sv[2], fds[1] = {0}, n = 1, got[1];
+    char msg[4];
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[0], "longer", 6, fds, 1), 0);
+    int before = open_fds();
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), -EPROTO);
+    cr_assert_eq(open_fds(), before);
+    cr_assert_eq(fdutil_send(sv[0], msg, 0, NULL, 0), -EINVAL, "it would read as end of file");
+    cr_assert_eq(fdutil_send(sv[0], msg, 1, fds, FDUTIL_MAX_FDS + 1), -EINVAL);
+}
+
+Test(fdutil, close_is_idempotent_and_keeps_errno) {
+    int fd = fdutil_memfd("t", 1, 0);
+    errno = ERANGE;
+    fdutil_close(&fd);
+    cr_assert_eq(fd, -1);
+    fdutil_close(&fd);
+    cr_assert_eq(errno, ERANGE);
+}
+
+Test(fdutil, clock_never_goes_back) {
+    uint64_t last = fdutil_now_ns();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = fdutil_now_ns();
+        cr_assert_geq(now, last);
+        last = now;
+    }
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handlers of ALU instructions against the reference (test/lib/aluref), for every instruction of
+ * test/data/ptx/alu, in each build that this processor runs, with full and partial masks: called
+ * directly, and as kernels that go through the whole engine.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/device/soft/code.h"
+#include "test/lib/alucases.h"
+#include "test/lib/alukernel.h"
+#include "test/lib/ptxrun.h"
+
+#define SLOT_BYTES 256
+#define MAX_REGS 64
+#define CONST_BYTES (64 << 10)
+
+static _Alignas(64) unsigned char regs[MAX_REGS * SLOT_BYTES];
+static _Alignas(64) unsigned char consts[CONST_BYTES];
+static uint32_t const_used;
+
+static struct alucase cases[ALUCASES];
+static struct alukernel kernel;
+static struct code_inst codes[ALUKERNEL_INSTS];
+static struct aluexpect expected[WARP_LANES][ALUKERNEL_INSTS];
+/* Results of the first build, which every other must repeat bit for bit. */
+static uint64_t first[WARP_LANES][ALUKERNEL_INSTS];
+static uint32_t failures;
+
+static void fail(const struct alusubject *s, const struct alucase *c, uint64_t got, uint64_t want,
+                 const char *what) {
+    if (failures++ < 40) alukernel_print(s, c, got, want, what);
+}
+
+/* ---- instructions by hand: slots in a register file of our own ---- */
+
+static int32_t slot_of(int32_t reg) {
+    return reg * SLOT_BYTES;
+}
+
+/* Broadcasts an immediate into the pool, as the decoder does. */
+static int32_t constant(uint64_t v, uint32_t bytes) {
+    const uint32_t at = const_used += SLOT_BYTES;
+    cr_assert_lt(at + SLOT_BYTES, CONST_BYTES);
+    if (!bytes) {
+        const uint32_t mask = v & 1 ? ~0u : 0;
+        memcpy(consts + at, &mask, sizeof mask);
+    }
+    for (uint32_t l = 0; l < WARP_LANES && bytes; l++)
+        memcpy(consts + at + l * bytes, &v, bytes);
+    return -(int32_t)at;
+}
+
+static void build_code(const struct alusubject *s, struct code_inst *c) {
+    const struct ptx_inst *i = s->inst;
+    *c = (struct code_inst){.d = slot_of(s->d),
+                            .a = CODE_NO_SLOT,
+                            .b = CODE_NO_SLOT,
+                            .c = CODE_NO_SLOT,
+                            .e = CODE_NO_SLOT,
+                            .d2 = s->d2_bits ? slot_of(s->d2) : CODE_NO_SLOT,
+                            .pred = CODE_NO_SLOT,
+                            .op = i->op,
+                            .type = i->types[0],
+                            .type2 = i->type_count > 1 ? i->types[1] : PTX_NONE,
+                            .round = i->round,
+                            .cmp = i->cmp,
+                            .sub = i->sub,
+                            .sub2 = i->sub2,
+                            .mods = i->mods,
+                            .d_bytes = (uint8_t)(s->d_bits / 8),
+                            .a_bytes = (uint8_t)(s->src[0].bits / 8),
+                            .src = i};
+    int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
+    for (uint32_t n = 0; n + 1 < i->operand_count && n < 4; n++) {
+        const struct ptx_operand *o = &i->operands[n + 1];
+        *slots[n] = s->src[n].name ? slot_of(o->reg)
+                                   : constant(s->src[n].constant, isa_operand_bytes(i, n + 1));
+        if (o->negated) c->c_neg = true;
+    }
+}
+
+static void put_lane(int32_t slot, uint32_t bits, uint32_t lane, uint64_t v) {
+    if (bits > 1) {
+        memcpy(regs + slot + lane * bits / 8, &v, bits / 8);
+        return;
+    }
+    uint32_t mask;
+    memcpy(&mask, regs + slot, sizeof mask);
+    mask = (mask & ~(1u << lane)) | (uint32_t)(v & 1) << lane;
+    memcpy(regs + slot, &mask, sizeof mask);
+}
+
+static uint64_t get_lane(int32_t slot, uint32_t bits, uint32_t lane) {
+    uint64_t v = 0;
+    memcpy(&v, regs + slot + (bits > 1 ? lane * bits / 8 : 0), bits > 1 ? bits / 8 : 4);
+    return bits > 1 ? v : v >> lane & 1;
+}
+
+/* All source registers of a group of 32 cases. */
+static void load_regs(const struct alucase *group) {
+    for (int32_t r = 0; r < (int32_t)kernel.func->reg_count; r++) {
+        const char *name = kernel.func->regs[r].name;
+        const uint32_t bits = alukernel_reg_bits(&kernel, r);
+        for (uint32_t l = 0; l < WARP_LANES && bits && strchr("abce", name[1]); l++)
+            put_lane(slot_of(r), bits, l, alukernel_field(&group[l], name[1]));
+    }
+}
+
+static void check_lane(uint32_t n, uint32_t l, const struct alucase *c, bool is_first) {
+    const struct alusubject *s = &kernel.subjects[n];
+    const struct aluexpect *e = &expected[l][n];
+    const uint64_t d = get_lane(slot_of(s->d), s->d_bits, l);
+    if (!alukernel_near(s, d, e)) fail(s, c, d, e->d, "d");
+    if (is_first)
+        first[l][n] = d;
+    else if (first[l][n] != d)
+        fail(s, c, d, first[l][n], "differs from the first build");
+    if (!s->d2_bits) return;
+    const uint64_t d2 = get_lane(slot_of(s->d2), s->d2_bits, l);
+    if (d2 != e->d2) fail(s, c, d2, e->d2, "second");
+}
+
+static void run_group(const struct alucase *group, uint32_t carries, bool is_first) {
+    struct warp w = {.regs = regs, .consts = consts, .carry = carries};
+    uint32_t mask = 0;
+    for (uint32_t l = 0; l < WARP_LANES; l++)
+        mask |= (uint32_t)group[l].guard << l;
+    load_regs(group);
+    for (uint32_t n = 0; n < kernel.count && mask; n++) {
+        const struct alusubject *s = &kernel.subjects[n];
+        for (uint32_t l = 0; l < WARP_LANES; l++) {
+            put_lane(slot_of(s->d), s->d_bits, l, group[l].old);
+            if (s->d2_bits) put_lane(slot_of(s->d2), s->d2_bits, l, group[l].old);
+        }
+        codes[n].run(&w, &codes[n], mask);
+        if ((w.carry ^ carries) & ~mask) fail(s, group, w.carry, carries, "carry outside the mask");
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            check_lane(n, l, &group[l], is_first);
+    }
+}
+
+static const char *const builds[] = {"base", "v3", "v4"};
+
+/* False: this processor cannot run it. */
+static bool use_build(uint32_t b) {
+    setenv("SALUS_SOFT_ISA", builds[b], 1);
+    return !strcmp(isa_name(), builds[b]);
+}
+
+static void select_all(void) {
+    for (uint32_t n = 0; n < kernel.count; n++) {
+        codes[n].run = isa_select(&codes[n]);
+        cr_assert(codes[n].run, "%s: no handler", codes[n].src->text);
+    }
+}
+
+static void check_handlers(void) {
+    cr_assert_leq(kernel.func->reg_count, MAX_REGS);
+    for (uint32_t n = 0; n < kernel.count; n++)
+        build_code(&kernel.subjects[n], &codes[n]);
+    for (uint32_t at = 0; at < ALUCASES; at += WARP_LANES) {
+        const uint32_t carries = 0x5a3c96f0 * (at | 1);
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            alukernel_expect(&kernel, &cases[at + l], carries >> l & 1, expected[l]);
+        for (uint32_t b = 0; b < 3; b++) {
+            if (!use_build(b)) continue;
+            select_all();
+            run_group(&cases[at], carries, b == 0);
+        }
+    }
+}
+
+/* ---- the same instructions as a kernel ---- */
+
+#define BLOCK 512
+
+static void check_thread(const unsigned char *out, const struct alucase *c) {
+    alukernel_expect(&kernel, c, false, expected[0]);
+    for (uint32_t n = 0; n < kernel.count; n++) {
+        const struct alusubject *s = &kernel.subjects[n];
+        uint64_t got[2];
+        memcpy(got, out + 16 * n, sizeof got);
+        if (!alukernel_near(s, got[0], &expected[0][n]))
+            fail(s, c, got[0], expected[0][n].d, "in a kernel");
+        if (s->d2_bits && got[1] != expected[0][n].d2)
+            fail(s, c, got[1], expected[0][n].d2, "second, in a kernel");
+    }
+}
+
+static void check_kernel(void) {
+    for (uint32_t b = 0; b < 3; b++) {
+        if (!use_build(b)) continue;
+        struct ptxrun *r = ptxrun_create(kernel.text, kernel.bytes, 0);
+        const size_t step = 16 * kernel.count;
+        unsigned char *in = ptxrun_alloc(r, BLOCK * sizeof *cases);
+        unsigned char *out = ptxrun_alloc(r, BLOCK * step);
+        for (uint32_t at = b * BLOCK; at < ALUCASES; at += 3 * BLOCK) {
+            memcpy(in, &cases[at], BLOCK * sizeof *cases);
+            memset(out, 0, BLOCK * step);
+            const int err = ptxrun_launch(r, "alu", 1, BLOCK, 2, (uint64_t)(uintptr_t)in,
+                                          (uint64_t)(uintptr_t)out);
+            cr_assert_eq(err, 0, "%s", r->result.text);
+            for (uint32_t t = 0; t < BLOCK; t++)
+                check_thread(out + t * step, &cases[at + t]);
+        }
+        ptxrun_destroy(r);
+    }
+}
+
+static void check(const char *name) {
+    alucases_fill(cases);
+    alukernel_load(&kernel, name);
+    check_handlers();
+    cr_expect_eq(failures, 0, "%s: %u wrong results of handlers", name, failures);
+    failures = 0;
+    check_kernel();
+    cr_expect_eq(failures, 0, "%s: %u wrong results of kernels", name, failures);
+    alukernel_finish(&kernel);
+}
+
+Test(isa, integer) {
+    check("integer");
+}
+Test(isa, carry) {
+    check("carry");
+}
+Test(isa, bits) {
+    check("bits");
+}
+Test(isa, select) {
+    check("select");
+}
+Test(isa, video) {
+    check("video");
+}
+Test(isa, real_f32) {
+    check("real_f32");
+}
+Test(isa, real_f64) {
+    check("real_f64");
+}
+Test(isa, approx) {
+    check("approx");
+}
+Test(isa, half) {
+    check("half");
+}
+Test(isa, compare) {
+    check("compare");
+}
+Test(isa, cvt_integer) {
+    check("cvt_integer");
+}
+Test(isa, cvt_real) {
+    check("cvt_real");
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Record validation: one valid record of every operation is accepted, each of its truncated
+ * prefixes and every extension is refused, and so is each bad field, with a reason.
+ */
+#include <criterion/criterion.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/record.h"
+
+union any {
+    struct wire_record rec;
+    struct wire_launch launch;
+    struct wire_copy copy;
+    struct wire_memset memset;
+    struct wire_event_record event;
+    struct wire_stream_wait wait;
+    struct wire_host_func host;
+    struct wire_stream_create create;
+    struct wire_mem mem;
+    struct wire_module_load load;
+    struct wire_module_unload unload;
+    struct wire_func_get func;
+    struct wire_global_get global;
+    struct wire_func_name name;
+    unsigned char bytes[512];
+};
+
+static uint32_t head_of(uint16_t op) {
+    switch (op) {
+#define X(name, number, type) \
+    case number: return sizeof(struct type);
+        WIRE_OPS(X)
+#undef X
+    }
+    return 0;
+}
+
+/* A valid record; returns its length. */
+static uint32_t valid(uint16_t op, union any *r) {
+    memset(r, 0, sizeof(*r));
+    r->rec.op = op;
+    r->rec.stream = 3;
+    r->rec.seq = record_ordered(op) ? 9 : 0;
+    r->rec.ticket = record_ordered(op) ? 0 : 77;
+    switch (op) {
+    case WIRE_LAUNCH:
+        r->launch.param_bytes = 24;
+        for (int i = 0; i < 3; i++)
+            r->launch.grid[i] = r->launch.block[i] = 2;
+        return sizeof(r->launch) + 24;
+    case WIRE_COPY:
+        r->copy.width_bytes = 64;
+        r->copy.height = 4;
+        r->copy.depth = 2;
+        r->copy.dst_pitch = r->copy.src_pitch = 128;
+        r->copy.dst_slice = r->copy.src_slice = 512;
+        break;
+    case WIRE_MEMSET: r->memset = (struct wire_memset){r->rec, 4096, 256, 16, 8, 1, 4}; break;
+    case WIRE_STREAM_CREATE: r->create.first_seq = 1; break;
+    case WIRE_MEM_BACK:
+    case WIRE_MEM_UNBACK: r->mem.bytes = 2 << 20; break;
+    case WIRE_MODULE_LOAD:
+        r->load.image_bytes = 100;
+        r->load.why_bytes = 256;
+        break;
+    case WIRE_FUNC_GET:
+        r->func.name_bytes = 5;
+        memcpy(r->bytes + sizeof(r->func), "kern", 5);
+        return sizeof(r->func) + 5;
+    case WIRE_GLOBAL_GET:
+        r->global.name_bytes = 4;
+        memcpy(r->bytes + sizeof(r->global), "var", 4);
+        return sizeof(r->global) + 4;
+    }
+    return head_of(op);
+}
+
+static int check(const union any *r, uint32_t bytes) {
+    char why[128] = "";
+    int err = record_check(r, bytes, why, sizeof(why));
+    cr_expect_eq(err != 0, why[0] != 0, "a refusal, and nothing else, has a reason: '%s'", why);
+    cr_expect(err == 0 || err == ERR_PROTOCOL);
+    return err;
+}
+
+Test(record, every_operation_has_a_valid_record) {
+#define X(name, number, type)                           \
+    {                                                   \
+        union any r;                                    \
+        uint32_t bytes = valid(number, &r);             \
+        cr_expect_eq(check(&r, bytes), 0, "%s", #name); \
+        cr_expect_str_eq(record_name(number), #name);   \
+    }
+    WIRE_OPS(X)
+#undef X
+    cr_expect_str_eq(record_name(999), "?");
+}
+
+Test(record, every_truncated_prefix_and_every_extension_is_refused) {
+    int refused = 0;
+#define X(name, number, type)                                                     \
+    {                                                                             \
+        union any r;                                                              \
+        uint32_t bytes = valid(number, &r);                                       \
+        for (uint32_t n = 0; n < bytes; n++, refused++)                           \
+            cr_expect_eq(check(&r, n), ERR_PROTOCOL, "%s cut to %u", #name, n);   \
+        for (uint32_t n = bytes + 1; n < bytes + 9; n++)                          \
+            cr_expect_eq(check(&r, n), ERR_PROTOCOL, "%s grown to %u", #name, n); \
+    }
+    WIRE_OPS(X)
+#undef X
+    cr_expect_gt(refused, 16 * (int)sizeof(struct wire_record));
+}
+
+/* Sets one field of an otherwise valid record; it must then be refused. */
+#define REFUSED(op, field, value)                                                         \
+    do {                                                                                  \
+        union any r;                                                                      \
+        uint32_t bytes = valid(op, &r);                                                   \
+        r.field = (value);                                                                \
+        cr_expect_eq(check(&r, bytes), ERR_PROTOCOL, "%s = %s accepted", #field, #value); \
+    } while (0)
+#define ACCEPTED(op, field, value)                                            \
+    do {                                                                      \
+        union any r;                                                          \
+        uint32_t bytes = valid(op, &r);                                       \
+        r.field = (value);                                                    \
+        cr_expect_eq(check(&r, bytes), 0, "%s = %s refused", #field, #value); \
+    } while (0)
+
+Test(record, the_head) {
+    REFUSED(WIRE_PING, rec.op, 0);
+    REFUSED(WIRE_PING, rec.op, 17);
+    REFUSED(WIRE_PING, rec.stream, WIRE_STREAMS);
+    REFUSED(WIRE_PING, rec.reply, WIRE_REPLIES);
+    REFUSED(WIRE_PING, rec.seq, 1);
+    REFUSED(WIRE_HOST_FUNC, rec.seq, 0);
+    REFUSED(WIRE_EVENT_RECORD, rec.ticket, 1);
+    ACCEPTED(WIRE_PING, rec.reply, WIRE_REPLIES - 1);
+}
+
+Test(record, launches) {
+    REFUSED(WIRE_LAUNCH, launch.func, WIRE_FUNCS);
+    REFUSED(WIRE_LAUNCH, launch.flags, 2);
+    REFUSED(WIRE_LAUNCH, launch.param_bytes, 23);
+    REFUSED(WIRE_LAUNCH, launch.param_bytes, UINT32_MAX - 31);
+    for (int i = 0; i < 3; i++) {
+        REFUSED(WIRE_LAUNCH, launch.grid[i], 0);
+        REFUSED(WIRE_LAUNCH, launch.block[i], 0);
+    }
+    REFUSED(WIRE_LAUNCH, launch.grid[0], 0x80000000u);
+    REFUSED(WIRE_LAUNCH, launch.grid[1], 65536);
+    REFUSED(WIRE_LAUNCH, launch.grid[2], 65536);
+    REFUSED(WIRE_LAUNCH, launch.block[0], 1025);
+    REFUSED(WIRE_LAUNCH, launch.block[0], 512); /* 512 x 2 x 2 */
+    REFUSED(WIRE_LAUNCH, launch.block[2], 65);
+    ACCEPTED(WIRE_LAUNCH, launch.grid[0], 0x7fffffffu);
+    ACCEPTED(WIRE_LAUNCH, launch.block[1], 256);
+}
+
+Test(record, copies) {
+    REFUSED(WIRE_COPY, copy.width_bytes, 0);
+    REFUSED(WIRE_COPY, copy.height, 0);
+    REFUSED(WIRE_COPY, copy.depth, 0);
+    REFUSED(WIRE_COPY, copy.dst_pitch, 63);
+    REFUSED(WIRE_COPY, copy.src_slice, 128 * 3 + 63);
+    REFUSED(WIRE_COPY, copy.height, UINT64_MAX);
+    REFUSED(WIRE_COPY, copy.depth, UINT64_MAX / 256);
+    REFUSED(WIRE_COPY, copy.dst_slice, UINT64_MAX);
+    REFUSED(WIRE_COPY, copy.dst, UINT64_MAX - 959);
+    REFUSED(WIRE_COPY, copy.src, UINT64_MAX);
+    ACCEPTED(WIRE_COPY, copy.dst, UINT64_MAX - 960);
+    ACCEPTED(WIRE_COPY, copy.src_slice, 128 * 3 + 64);
+}
+
+Test(record, memsets) {
+    REFUSED(WIRE_MEMSET, memset.elem_bytes, 3);
+    REFUSED(WIRE_MEMSET, memset.elem_bytes, 8);
+    REFUSED(WIRE_MEMSET, memset.width_elems, 0);
+    REFUSED(WIRE_MEMSET, memset.height, 0);
+    REFUSED(WIRE_MEMSET, memset.dst, 4098);
+    REFUSED(WIRE_MEMSET, memset.pitch, 258);
+    REFUSED(WIRE_MEMSET, memset.pitch, 60);
+    REFUSED(WIRE_MEMSET, memset.width_elems, 1ull << 62);
+    REFUSED(WIRE_MEMSET, memset.dst, UINT64_MAX - 3);
+}
+
+Test(record, the_others) {
+    REFUSED(WIRE_EVENT_RECORD, event.event, WIRE_EVENTS);
+    REFUSED(WIRE_STREAM_WAIT, wait.on, WIRE_STREAMS);
+    REFUSED(WIRE_STREAM_CREATE, rec.stream, 0);
+    REFUSED(WIRE_STREAM_CREATE, create.flags, 2);
+    REFUSED(WIRE_STREAM_CREATE, create.first_seq, 0);
+    REFUSED(WIRE_STREAM_DESTROY, rec.stream, 0);
+    REFUSED(WIRE_MEM_BACK, mem.bytes, 0);
+    REFUSED(WIRE_MEM_UNBACK, mem.addr, UINT64_MAX - 4096);
+    REFUSED(WIRE_MODULE_LOAD, load.module, WIRE_MODULES);
+    REFUSED(WIRE_MODULE_LOAD, load.image_bytes, 0);
+    REFUSED(WIRE_MODULE_LOAD, load.image_bytes, RECORD_IMAGE_MAX + 1);
+    REFUSED(WIRE_MODULE_LOAD, load.image, UINT64_MAX - 10);
+    REFUSED(WIRE_MODULE_LOAD, load.why_bytes, RECORD_WHY_MAX + 1);
+    REFUSED(WIRE_MODULE_UNLOAD, unload.module, WIRE_MODULES);
+    REFUSED(WIRE_FUNC_GET, func.module, WIRE_MODULES);
+    REFUSED(WIRE_FUNC_GET, func.func, WIRE_FUNCS);
+    REFUSED(WIRE_FUNC_GET, func.params_cap, RECORD_PARAMS_MAX + 1);
+    REFUSED(WIRE_FUNC_GET, func.name_bytes, 4);
+    REFUSED(WIRE_FUNC_GET, bytes[sizeof(struct wire_func_get) + 4], 'x');
+    REFUSED(WIRE_FUNC_GET, bytes[sizeof(struct wire_func_get) + 1], 0);
+    REFUSED(WIRE_GLOBAL_GET, global.module, WIRE_MODULES);
+    REFUSED(WIRE_GLOBAL_GET, bytes[sizeof(struct wire_global_get)], 0);
+    REFUSED(WIRE_FUNC_NAME, name.module, WIRE_MODULES);
+    {
+        union any r;
+        uint32_t bytes = valid(WIRE_FUNC_NAME, &r);
+        r.name.buf = UINT64_MAX;
+        r.name.cap = 2;
+        cr_expect_eq(check(&r, bytes), ERR_PROTOCOL);
+    }
+}
+
+Test(record, a_reason_fits_the_room_it_gets) {
+    union any r;
+    char why[8] = "1234567";
+    uint32_t bytes = valid(WIRE_LAUNCH, &r);
+    r.launch.func = WIRE_FUNCS;
+    cr_expect_eq(record_check(&r, bytes, NULL, 0), ERR_PROTOCOL);
+    cr_expect_eq(record_check(&r, bytes, why, 4), ERR_PROTOCOL);
+    cr_expect_str_eq(why, "fun");
+    cr_expect_eq(why[4], '5');
+}

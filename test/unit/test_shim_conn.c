@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The client's side of the handshake against a broker that is a thread of the test: refusals,
+ * windows that collide, and brokers that break the protocol.
+ */
+#include "shim/conn.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+
+#define GRANULE (2ull << 20)
+#define FIRST 0x300000000000ull
+#define SECOND 0x310000000000ull
+
+/* What the broker does wrong, if anything. */
+struct script {
+    int refuse;               /* result of the offer */
+    int major_off;            /* added to the version */
+    bool hang_up;             /* after hello */
+    bool unsealed;            /* the completion memfd can shrink */
+    bool small;               /* the submission memfd is too small */
+    int fds;                  /* how many travel; 0: all */
+    uint64_t granularity;     /* 0: GRANULE */
+    int welcome;              /* result of the welcome */
+    uint64_t base[2];         /* of the first and the second offer */
+    uint32_t answers[2];      /* what the client said */
+    int offers;               /* made */
+    struct wire_hello hello;  /* as received */
+    int listener, peer, host; /* descriptors */
+};
+
+static int make_memfd(size_t bytes, bool sealed) {
+    if (sealed) return fdutil_memfd("test", bytes, 0);
+    int fd = memfd_create("test", MFD_ALLOW_SEALING);
+    cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
+    return fd;
+}
+
+static void send_offer(struct script *s, uint64_t base) {
+    struct wire_offer o = {
+        .magic = WIRE_MAGIC,
+        .major = (uint16_t)(WIRE_MAJOR + s->major_off),
+        .result = s->refuse,
+        .job_id = 7,
+        .windows = {base, 4 * GRANULE, GRANULE, base + 16 * GRANULE, 4 * GRANULE},
+        .device = {.granularity_bytes = s->granularity ? s->granularity : GRANULE},
+        .text = "no",
+    };
+    size_t sub = sizeof(struct wire_submission) - (s->small ? 4096 : 0);
+    int fds[WIRE_FD_COUNT] = {
+        [WIRE_FD_SUBMISSION] = make_memfd(sub, true),
+        [WIRE_FD_COMPLETION] = make_memfd(sizeof(struct wire_completion), !s->unsealed),
+        [WIRE_FD_HOST] = make_memfd(4 * GRANULE, true),
+        [WIRE_FD_DOORBELL] = eventfd(0, 0),
+    };
+    int count = s->refuse ? 0 : s->fds ? s->fds : WIRE_FD_COUNT;
+    fdutil_send(s->peer, &o, sizeof(o), fds, count);
+    s->host = fds[WIRE_FD_HOST];
+    s->offers++;
+}
+
+static void *broker(void *arg) {
+    struct script *s = arg;
+    struct wire_answer a = {0};
+    s->peer = accept(s->listener, NULL, NULL);
+    fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
+    for (int i = 0; i < 2 && !s->hang_up; i++) {
+        send_offer(s, s->base[i]);
+        if (fdutil_recv(s->peer, &a, sizeof(a), NULL, NULL) <= 0) break;
+        s->answers[i] = a.accepted;
+        if (!a.accepted) continue;
+        struct wire_welcome w = {.magic = WIRE_MAGIC, .result = s->welcome};
+        fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
+        return NULL;
+    }
+    close(s->peer);
+    s->peer = -1;
+    return NULL;
+}
+
+static char dir[] = "/tmp/shim-conn-XXXXXX";
+
+static int connect_to(struct script *s, struct conn *c) {
+    pthread_t thread;
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    log_init("none");
+    cr_assert_not_null(mkdtemp(dir));
+    setenv("SALUS_RUN_DIR", dir, 1);
+    setenv("SALUS_JOB_NAME", "a test", 1);
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", dir);
+    s->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    cr_assert_eq(bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    cr_assert_eq(listen(s->listener, 1), 0);
+    if (!s->base[0]) s->base[0] = FIRST;
+    if (!s->base[1]) s->base[1] = SECOND;
+    pthread_create(&thread, NULL, broker, s);
+    int err = conn_open(c);
+    pthread_join(thread, NULL);
+    unlink(addr.sun_path);
+    rmdir(dir);
+    return err;
+}
+
+/* True when nothing is mapped there. */
+static bool is_free(uint64_t at) {
+    void *p = mmap((void *)(uintptr_t)at, 4096, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p == MAP_FAILED) return false;
+    munmap(p, 4096);
+    return true;
+}
+
+Test(shim_conn, joins_and_shares_memory) {
+    struct script s = {0};
+    struct conn c = {0};
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_str_eq(s.hello.name, "a test");
+    cr_assert_eq(s.hello.magic, WIRE_MAGIC);
+    cr_assert_eq(s.hello.pid, getpid());
+    cr_assert_eq(c.job_id, 7);
+    cr_assert_eq(c.windows.dev_base, FIRST);
+    char *theirs = mmap(NULL, GRANULE, PROT_READ, MAP_SHARED, s.host, 0);
+    strcpy((char *)(uintptr_t)c.windows.host_base, "hello");
+    cr_assert_str_eq(theirs, "hello");
+    cr_assert(conn_in_device(&c, FIRST + 5 * GRANULE - 1));
+    cr_assert_not(conn_in_device(&c, FIRST + 5 * GRANULE));
+    cr_assert_not(conn_in_host(&c, FIRST));
+    cr_assert_not(conn_closed(&c));
+    close(s.peer);
+    cr_assert(conn_closed(&c));
+}
+
+Test(shim_conn, asks_for_another_place_when_something_is_in_the_way) {
+    struct script s = {0};
+    struct conn c = {0};
+    /* In the middle of the second window: the first must be given up as well. */
+    mmap((void *)(FIRST + 17 * GRANULE), 4096, PROT_READ,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_eq(s.offers, 2);
+    cr_assert_eq(s.answers[0], 0);
+    cr_assert_eq(s.answers[1], 1);
+    cr_assert_eq(c.windows.dev_base, SECOND);
+    cr_assert(is_free(FIRST));
+}
+
+Test(shim_conn, says_when_there_is_no_daemon) {
+    struct conn c = {0};
+    log_init("none");
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
+    char longest[300];
+    memset(longest, 'x', sizeof(longest));
+    longest[299] = '\0';
+    setenv("SALUS_RUN_DIR", longest, 1);
+    cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
+}
+
+/* Every way of failing leaves nothing mapped. */
+static void check_refused(struct script *s, int expected) {
+    struct conn c = {0};
+    cr_assert_eq(connect_to(s, &c), expected);
+    cr_assert(is_free(FIRST));
+    cr_assert(is_free(FIRST + 16 * GRANULE));
+    cr_assert_eq(c.sock, -1);
+}
+
+Test(shim_conn, refusal) {
+    check_refused(&(struct script){.refuse = -EBUSY}, -EBUSY);
+}
+
+Test(shim_conn, refused_welcome) {
+    check_refused(&(struct script){.welcome = -ENOMEM}, -ENOMEM);
+}
+
+Test(shim_conn, other_version) {
+    check_refused(&(struct script){.major_off = 1}, ERR_VERSION);
+}
+
+Test(shim_conn, hangs_up) {
+    check_refused(&(struct script){.hang_up = true}, ERR_BROKER_LOST);
+}
+
+Test(shim_conn, memory_that_can_shrink) {
+    check_refused(&(struct script){.unsealed = true}, ERR_PROTOCOL);
+}
+
+Test(shim_conn, memory_that_is_too_small) {
+    check_refused(&(struct script){.small = true}, ERR_PROTOCOL);
+}
+
+Test(shim_conn, missing_descriptors) {
+    check_refused(&(struct script){.fds = 2}, ERR_PROTOCOL);
+}
+
+Test(shim_conn, windows_that_are_not_whole_granules) {
+    check_refused(&(struct script){.base = {FIRST + 4096}}, ERR_PROTOCOL);
+}
+
+Test(shim_conn, granularity_that_cannot_be) {
+    check_refused(&(struct script){.granularity = 3}, ERR_PROTOCOL);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lengths of code images from their own headers, and headers that lie.
+ */
+#include "shim/fatbin.h"
+
+#include <criterion/criterion.h>
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+struct header {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t bytes;
+};
+
+struct wrapper {
+    uint32_t magic, version;
+    const void *data;
+    const void *const *units;
+};
+
+struct blob {
+    struct header h;
+    char body[64];
+};
+
+static struct blob make_fatbin(uint64_t bytes, char fill) {
+    struct blob b = {.h = {0xba55ed50, 1, 16, bytes}};
+    memset(b.body, fill, sizeof(b.body));
+    return b;
+}
+
+Test(shim_fatbin, ptx_ends_at_its_nul) {
+    cr_assert_eq(fatbin_measure(".version 7.5"), 13);
+    cr_assert_eq(fatbin_measure("//\n"), 4);
+    cr_assert_eq(fatbin_measure(""), 0);
+    cr_assert_eq(fatbin_measure(NULL), 0);
+}
+
+Test(shim_fatbin, container_is_header_and_body) {
+    struct blob b = make_fatbin(40, 'x');
+    cr_assert_eq(fatbin_measure(&b), 56);
+    b.h.version = 2;
+    cr_assert_eq(fatbin_measure(&b), 0);
+}
+
+Test(shim_fatbin, absurd_lengths_are_refused) {
+    struct blob b = make_fatbin(UINT64_MAX - 3, 'x');
+    cr_assert_eq(fatbin_measure(&b), 0);
+    b.h.bytes = 1ull << 40;
+    cr_assert_eq(fatbin_measure(&b), 0);
+}
+
+Test(shim_fatbin, wrapper_of_version_1_is_its_fatbin) {
+    struct blob b = make_fatbin(40, 'x');
+    const void *garbage[] = {&b, (void *)1};
+    struct wrapper w = {0x466243b1, 1, &b, garbage};
+    char out[56];
+    cr_assert_eq(fatbin_measure(&w), 56, "version 1 has no array");
+    fatbin_copy(&w, out);
+    cr_assert_arr_eq(out, &b, 56);
+    cr_assert_eq(fatbin_in_place(&w), &b);
+}
+
+Test(shim_fatbin, wrapper_of_version_2_is_all_of_its_units) {
+    struct blob linked = make_fatbin(8, 'l'), one = make_fatbin(16, '1'),
+                two = make_fatbin(24, '2');
+    const void *units[] = {&one, &two, NULL};
+    struct wrapper w = {0x466243b1, 2, &linked, units};
+    char out[24 + 32 + 40];
+    cr_assert_eq(fatbin_measure(&w), sizeof(out));
+    fatbin_copy(&w, out);
+    cr_assert_arr_eq(out, &linked, 24);
+    cr_assert_arr_eq(out + 24, &one, 32);
+    cr_assert_arr_eq(out + 56, &two, 40);
+    cr_assert_null(fatbin_in_place(&w), "it is in pieces");
+    two.h.magic = 0;
+    cr_assert_eq(fatbin_measure(&w), 0, "one bad unit spoils it");
+}
+
+struct elf {
+    Elf64_Ehdr h;
+    Elf64_Shdr sections[3];
+    char body[256];
+};
+
+static struct elf make_elf(void) {
+    struct elf e = {.h = {.e_ehsize = sizeof(Elf64_Ehdr),
+                          .e_shoff = offsetof(struct elf, sections),
+                          .e_shnum = 3,
+                          .e_shentsize = sizeof(Elf64_Shdr)}};
+    memcpy(e.h.e_ident, ELFMAG, SELFMAG);
+    e.h.e_ident[EI_CLASS] = ELFCLASS64;
+    e.sections[1] = (Elf64_Shdr){
+        .sh_type = SHT_PROGBITS, .sh_offset = offsetof(struct elf, body), .sh_size = 100};
+    e.sections[2] = (Elf64_Shdr){.sh_type = SHT_NOBITS, .sh_offset = 1 << 20, .sh_size = 1 << 20};
+    return e;
+}
+
+Test(shim_fatbin, elf_ends_with_its_last_byte_in_the_file) {
+    struct elf e = make_elf();
+    cr_assert_eq(fatbin_measure(&e), offsetof(struct elf, body) + 100);
+    e.sections[1].sh_size = 0;
+    cr_assert_eq(fatbin_measure(&e), offsetof(struct elf, body), "the section table is last");
+    e.sections[1].sh_offset = UINT64_MAX;
+    e.sections[1].sh_size = 2;
+    cr_assert_eq(fatbin_measure(&e), 0, "wraps");
+    e = make_elf();
+    e.h.e_shentsize = 8;
+    cr_assert_eq(fatbin_measure(&e), 0);
+}
+
+/* What comes from a file is never read beyond its end. */
+Test(shim_fatbin, every_truncation_of_a_file_is_refused) {
+    struct elf e = make_elf();
+    size_t whole = offsetof(struct elf, body) + 100;
+    for (size_t n = 0; n < whole; n++) {
+        char *file = malloc(n + 1);
+        memcpy(file, &e, n);
+        file[n] = '\0';
+        cr_assert_eq(fatbin_measure_within(file, n), 0, "%zu bytes", n);
+        free(file);
+    }
+    cr_assert_eq(fatbin_measure_within(&e, whole), whole);
+    struct blob b = make_fatbin(40, 'x');
+    cr_assert_eq(fatbin_measure_within(&b, 55), 0);
+    cr_assert_eq(fatbin_measure_within(&b, 56), 56);
+    cr_assert_eq(fatbin_measure_within(".version", 8), 9, "text with the NUL behind it");
+}

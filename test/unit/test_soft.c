@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The software device through its table of operations, as the worker uses it.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/err.h"
+#include "daemon/device/device.h"
+
+#define MIB (1ull << 20)
+#define BASE 0x210000000000ull
+#define ALLOC (64 * MIB)
+
+static const char ptx[] =
+    ".version 8.0\n.target sm_75\n.address_size 64\n"
+    ".visible .global .align 4 .u32 hits;\n"
+    ".visible .entry add(.param .u64 p, .param .u32 v)\n{\n"
+    ".reg .b32 %r<8>; .reg .b64 %rd<6>;\n"
+    "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [v];\n"
+    "mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x;\n"
+    "mad.lo.s32 %r5, %r3, %r4, %r2; mul.wide.s32 %rd2, %r5, 4; add.s64 %rd3, %rd1, %rd2;\n"
+    "ld.global.u32 %r6, [%rd3]; add.s32 %r7, %r6, %r1; st.global.u32 [%rd3], %r7; ret;\n}\n"
+    ".visible .entry forever(.param .u64 p)\n{\n$L: bra $L;\n}\n";
+
+static struct dev *dev;
+static struct dev_space *space;
+static struct dev_queue *queue;
+static struct dev_module *module;
+static uint64_t host;
+
+static void open_device(uint32_t threads, uint64_t timeout_ns) {
+    struct dev_config config = {
+        .memory_bytes = 256 * MIB, .threads = threads, .kernel_timeout_ns = timeout_ns};
+    static const struct dev_space_ops ops;
+    char why[256];
+    cr_assert_eq(dev_soft.open(&dev, &config), 0);
+    host = (uint64_t)(uintptr_t)mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct dev_windows w = {BASE, ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &space), 0);
+    cr_assert_eq(dev_soft.queue_create(space, 0, &queue), 0);
+    cr_assert_eq(dev_soft.module_load(space, ptx, sizeof ptx, &module, why, sizeof why), 0, "%s",
+                 why);
+}
+
+/* Waits for one completion, by the event descriptor as the worker does. */
+static struct dev_op *wait_one(void) {
+    struct dev_op *op;
+    while (!(op = dev_soft.poll(dev))) {
+        if (dev_soft.arm(dev)) continue;
+        struct pollfd p = {.fd = dev_soft.event_fd(dev), .events = POLLIN};
+        cr_assert_eq(poll(&p, 1, 60000), 1, "no completion in a minute");
+    }
+    return op;
+}
+
+static void launch(struct dev_queue *q, const char *name, uint32_t blocks, uint64_t p, uint32_t v,
+                   struct dev_op *op) {
+    struct dev_func *f;
+    struct dev_func_info info;
+    unsigned char params[12];
+    memcpy(params, &p, 8);
+    memcpy(params + 8, &v, 4);
+    cr_assert_eq(dev_soft.func_get(module, name, &f, &info), 0);
+    struct dev_launch l = {.func = f,
+                           .grid = {blocks, 1, 1},
+                           .block = {32, 1, 1},
+                           .params = params,
+                           .param_bytes = info.param_bytes};
+    cr_assert_eq(dev_soft.launch(q, &l, op), 0);
+}
+
+static void close_device(void) {
+    dev_soft.module_unload(module);
+    dev_soft.queue_destroy(queue);
+    dev_soft.space_destroy(space);
+    cr_assert_eq(dev_soft.mem_used(dev), 0, "memory left behind");
+    dev_soft.close(dev);
+}
+
+Test(soft, queues_keep_order_and_kernels_compute) {
+    open_device(2, 0);
+    cr_assert_eq(dev_soft.mem_back(space, BASE, 2 * MIB), 0);
+    struct dev_op ops[5] = {{0}};
+    uint32_t *h = (uint32_t *)(uintptr_t)host;
+    for (int i = 0; i < 320; i++)
+        h[i] = (uint32_t)i;
+    struct dev_copy in = {.dst = BASE, .src = host, .width_bytes = 1280, .height = 1, .depth = 1};
+    struct dev_copy out = {
+        .dst = host + 4096, .src = BASE, .width_bytes = 1280, .height = 1, .depth = 1};
+    cr_assert_eq(dev_soft.copy(queue, &in, &ops[0]), 0);
+    launch(queue, "add", 10, BASE, 5, &ops[1]);
+    launch(queue, "add", 10, BASE, 7, &ops[2]);
+    cr_assert_eq(dev_soft.copy(queue, &out, &ops[3]), 0);
+    int seen = 0;
+    while (seen < 4)
+        for (struct dev_op *op = wait_one(); op; op = op->next, seen++) {
+            cr_assert_eq(op, &ops[seen], "completions come in order");
+            cr_assert_eq(op->result, 0, "%s", op->fault_text);
+            cr_assert_leq(op->start_ns, op->end_ns);
+        }
+    for (uint32_t i = 0; i < 320; i++)
+        cr_assert_eq(h[1024 + i], i + 12);
+    close_device();
+}
+
+Test(soft, memory_is_accounted_and_checked) {
+    open_device(1, 0);
+    uint64_t before = dev_soft.mem_used(dev);
+    cr_assert_eq(dev_soft.mem_back(space, BASE + 1, 2 * MIB), -EINVAL);
+    cr_assert_eq(dev_soft.mem_back(space, BASE + ALLOC, 2 * MIB), -EINVAL);
+    cr_assert_eq(dev_soft.mem_back(space, BASE + 2 * MIB, 4 * MIB), 0);
+    cr_assert_eq(dev_soft.mem_back(space, BASE + 4 * MIB, 2 * MIB), -EEXIST);
+    cr_assert_eq(dev_soft.mem_unback(space, BASE, 2 * MIB), -ENOENT);
+    cr_assert_eq(dev_soft.mem_used(dev), before + 4 * MIB);
+    struct dev_op op = {0};
+    launch(queue, "add", 1, BASE, 1, &op); /* not backed */
+    cr_assert_eq(wait_one(), &op);
+    cr_assert_eq(op.result, ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(op.fault_addr, BASE);
+    launch(queue, "add", 1, BASE + 2 * MIB, 1, &op);
+    cr_assert_eq(wait_one()->result, 0);
+    cr_assert_eq(dev_soft.mem_unback(space, BASE + 2 * MIB, 2 * MIB), 0);
+    launch(queue, "add", 1, BASE + 2 * MIB, 1, &op); /* no longer */
+    cr_assert_eq(wait_one()->result, ERR_ILLEGAL_ADDRESS);
+    close_device();
+}
+
+Test(soft, the_device_has_an_end) {
+    open_device(1, 0);
+    struct dev_windows w = {BASE + (1ull << 40), 1ull << 30, 2 * MIB, host, MIB, 0};
+    static const struct dev_space_ops ops;
+    struct dev_space *other;
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
+    cr_assert_eq(dev_soft.mem_back(other, w.dev_base, 300 * MIB), ERR_NO_MEMORY);
+    cr_assert_eq(dev_soft.mem_back(other, w.dev_base, 100 * MIB), 0);
+    struct dev_space *clash;
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &clash), -EEXIST);
+    dev_soft.space_destroy(other);
+    close_device();
+}
+
+Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
+    open_device(1, 0); /* one thread: only slices let the other queue run */
+    struct dev_queue *second;
+    cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
+    cr_assert_eq(dev_soft.mem_back(space, BASE, 2 * MIB), 0);
+    struct dev_op endless = {0}, after = {0}, other = {0};
+    launch(queue, "forever", 3, BASE, 0, &endless);
+    launch(queue, "add", 1, BASE, 1, &after);
+    launch(second, "add", 1, BASE, 1, &other);
+    cr_assert_eq(wait_one(), &other);
+    cr_assert_eq(other.result, 0);
+    dev_soft.space_cancel(space);
+    int seen = 0;
+    while (seen < 2)
+        for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
+            cr_assert_eq(op->result, ERR_CANCELLED);
+    launch(second, "add", 1, BASE, 1, &other); /* what comes later runs */
+    cr_assert_eq(wait_one(), &other);
+    cr_assert_eq(other.result, 0);
+    dev_soft.queue_destroy(second);
+    close_device();
+}
+
+Test(soft, kernel_timeout) {
+    open_device(2, 20000000);
+    struct dev_op op = {0};
+    launch(queue, "forever", 1, BASE, 0, &op);
+    cr_assert_eq(wait_one(), &op);
+    cr_assert_eq(op.result, ERR_KERNEL_TIMEOUT);
+    close_device();
+}
+
+Test(soft, modules_and_their_variables) {
+    open_device(1, 0);
+    struct dev_func *f;
+    struct dev_func_info info;
+    uint64_t addr, bytes;
+    cr_assert_eq(dev_soft.func_count(module), 2);
+    cr_assert_str_eq(dev_soft.func_name(module, 0), "add");
+    cr_assert_null(dev_soft.func_name(module, 2));
+    cr_assert_eq(dev_soft.func_get(module, "missing", &f, &info), ERR_NOT_FOUND);
+    cr_assert_eq(dev_soft.func_get(module, "add", &f, &info), 0);
+    cr_assert_eq(info.param_count, 2);
+    cr_assert_eq(info.param_bytes, 12);
+    cr_assert_eq(info.params[1].offset, 8);
+    cr_assert_eq(info.ptx_version, 75);
+    cr_assert_eq(info.binary_version, 90);
+    cr_assert_eq(dev_soft.global_get(module, "hits", &addr, &bytes), 0);
+    cr_assert_eq(bytes, 4);
+    cr_assert(addr >= BASE + ALLOC && addr < BASE + ALLOC + 32 * MIB, "outside the module window");
+    struct dev_op op = {0};
+    launch(queue, "add", 1, addr, 3, &op);
+    wait_one();
+    cr_assert_eq(op.result, 0);
+    cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 3);
+    char why[256];
+    struct dev_module *bad;
+    cr_assert_eq(dev_soft.module_load(space, "nonsense", 8, &bad, why, sizeof why),
+                 ERR_INVALID_IMAGE);
+    cr_assert_null(bad);
+    cr_assert_gt(strlen(why), 0);
+    close_device();
+}
+
+/* The program reaches them by address, so they lie in memory that it sees too. */
+Test(soft, managed_variables_lie_in_the_host_window) {
+    static const char text[] = ".version 7.5\n.target sm_75\n.address_size 64\n"
+                               ".visible .global .attribute(.managed) .align 4 .u32 shown = 9;\n";
+    struct dev_module *first, *second;
+    uint64_t addr, again, bytes;
+    char why[256];
+    open_device(1, 0);
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &first, why, sizeof why), 0, "%s",
+                 why);
+    cr_assert_eq(dev_soft.global_get(first, "shown", &addr, &bytes), 0);
+    cr_assert(addr >= host + 2 * MIB && addr < host + 4 * MIB);
+    cr_assert_eq(bytes, 4);
+    cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9);
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &second, why, sizeof why),
+                 ERR_NO_MEMORY, "there is room for one granule");
+    *(uint32_t *)(uintptr_t)addr = 77;
+    dev_soft.module_unload(first);
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &second, why, sizeof why), 0);
+    cr_assert_eq(dev_soft.global_get(second, "shown", &again, &bytes), 0);
+    cr_assert_eq(again, addr);
+    cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9, "initialised anew");
+    dev_soft.module_unload(second);
+    close_device();
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Order: within a stream, across streams by waits, and CUDA's legacy default stream. First as short
+ * stories, then as random programs against a model that says, for every moment, exactly which
+ * operations must have started.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+struct world {
+    struct wirebench *b;
+    struct wireclient *c;
+    struct dev *dev;
+};
+
+static struct world begin(uint32_t cap) {
+    struct world w = {.b = wirebench_start(&fakedev, cap)};
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    return w;
+}
+
+static void end(struct world *w) {
+    fakedev_hold(w->dev, false);
+    wireclient_detach(w->c);
+    cr_expect_eq(fakedev_violations(w->dev, NULL), 0);
+    cr_expect_eq(fakedev_spaces(w->dev), 0);
+    wireclient_free(w->c);
+    wirebench_stop(w->b);
+}
+
+/* The tokens launched since the last call, as text. */
+static const char *launched(struct world *w) {
+    static char text[256];
+    size_t used = 0;
+    wirebench_run(w->b);
+    text[0] = 0;
+    for (uint32_t i = 0; i < fakedev_launches(w->dev); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lu", i ? " " : "",
+                                 (unsigned long)fakedev_token(w->dev, i));
+    fakedev_forget_launches(w->dev);
+    return text;
+}
+
+static void finish(struct world *w, uint32_t busy_queue) {
+    fakedev_finish(w->dev, busy_queue);
+    wirebench_run(w->b);
+}
+
+Test(stream, one_stream_is_handed_over_in_order_without_waiting) {
+    struct world w = begin(0);
+    for (uint64_t i = 1; i <= 3; i++)
+        wireclient_launch(w.c, 0, 0, i);
+    cr_expect_str_eq(launched(&w), "1 2 3");
+    cr_expect_eq(wireclient_done(w.c, 0), 0);
+    finish(&w, 0);
+    cr_expect_eq(wireclient_done(w.c, 0), 1);
+    fakedev_finish_all(w.dev);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_done(w.c, 0), 3);
+    end(&w);
+}
+
+Test(stream, a_wait_holds_its_stream_and_no_other) {
+    struct world w = begin(0);
+    for (uint32_t s = 1; s <= 3; s++)
+        wireclient_create_stream(w.c, s, WIRE_STREAM_NONBLOCKING);
+    uint64_t seq = wireclient_launch(w.c, 1, 0, 10);
+    wireclient_wait(w.c, 2, 1, seq);
+    wireclient_launch(w.c, 2, 0, 20);
+    wireclient_launch(w.c, 3, 0, 30);
+    cr_expect_str_eq(launched(&w), "10 30");
+    finish(&w, 0);
+    cr_expect_str_eq(launched(&w), "20");
+    end(&w);
+}
+
+Test(stream, a_wait_for_what_is_complete_passes_and_pipelines) {
+    struct world w = begin(0);
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
+    uint64_t seq = wireclient_launch(w.c, 1, 0, 1);
+    cr_expect_str_eq(launched(&w), "1");
+    finish(&w, 0);
+    wireclient_launch(w.c, 2, 0, 2);
+    wireclient_wait(w.c, 2, 1, seq);
+    wireclient_event(w.c, 2, 5);
+    wireclient_launch(w.c, 2, 0, 3);
+    cr_expect_str_eq(launched(&w), "2 3");
+    cr_expect_eq(wireclient_done(w.c, 2), 0);
+    finish(&w, 0);
+    cr_expect_eq(wireclient_done(w.c, 2), 3, "launch, wait and event are complete");
+    end(&w);
+}
+
+Test(stream, the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
+    struct world w = begin(0);
+    wireclient_create_stream(w.c, 1, 0);
+    wireclient_create_stream(w.c, 2, 0);
+    wireclient_create_stream(w.c, 3, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 1, 0, 1);
+    wireclient_launch(w.c, 0, 0, 2); /* behind 1 */
+    wireclient_launch(w.c, 2, 0, 3); /* behind 2 */
+    wireclient_launch(w.c, 3, 0, 4); /* of its own */
+    wireclient_launch(w.c, 0, 0, 5); /* behind 3 */
+    cr_expect_str_eq(launched(&w), "1 4");
+    fakedev_finish_all(w.dev);
+    cr_expect_str_eq(launched(&w), "2");
+    fakedev_finish_all(w.dev);
+    cr_expect_str_eq(launched(&w), "3");
+    fakedev_finish_all(w.dev);
+    cr_expect_str_eq(launched(&w), "5");
+    end(&w);
+}
+
+Test(stream, a_host_function_holds_its_stream_until_it_returned) {
+    struct world w = begin(0);
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 1, 0, 1);
+    wireclient_host_func(w.c, 1, 0xabc);
+    wireclient_launch(w.c, 1, 0, 2);
+    wireclient_launch(w.c, 0, 0, 9);
+    cr_expect_str_eq(launched(&w), "1 9");
+    cr_expect_eq(atom_load_acquire(&w.c->com->callbacks_posted), 0, "the launch is not complete");
+    fakedev_finish_all(w.dev);
+    cr_expect_str_eq(launched(&w), "");
+    cr_expect_eq(atom_load_acquire(&w.c->com->callbacks_posted), 1);
+    cr_expect_eq(w.c->com->callbacks[0], 0xabc);
+    atom_store_release(&w.c->sub->callbacks_done, 1);
+    cr_expect_str_eq(launched(&w), "2");
+    cr_expect_eq(wireclient_done(w.c, 1), 2);
+    end(&w);
+}
+
+Test(stream, more_host_functions_than_places_take_turns) {
+    struct world w = begin(0);
+    enum { STREAMS = WIRE_CALLBACKS + 40 };
+    for (uint32_t s = 1; s <= STREAMS; s++) {
+        wireclient_create_stream(w.c, s, WIRE_STREAM_NONBLOCKING);
+        wireclient_host_func(w.c, s, s);
+    }
+    wirebench_run(w.b);
+    cr_expect_eq(atom_load_acquire(&w.c->com->callbacks_posted), WIRE_CALLBACKS);
+    atom_store_release(&w.c->sub->callbacks_done, 30);
+    wirebench_run(w.b);
+    cr_expect_eq(atom_load_acquire(&w.c->com->callbacks_posted), WIRE_CALLBACKS + 30);
+    atom_store_release(&w.c->sub->callbacks_done, WIRE_CALLBACKS + 30);
+    wirebench_run(w.b);
+    atom_store_release(&w.c->sub->callbacks_done, STREAMS);
+    wirebench_run(w.b);
+    for (uint32_t s = 1; s <= STREAMS; s++)
+        cr_expect_eq(wireclient_done(w.c, s), 1);
+    end(&w);
+}
+
+Test(stream, a_destroyed_stream_ends_its_work_and_its_id_can_be_used_again) {
+    struct world w = begin(0);
+    wireclient_create_stream(w.c, 7, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 7, 0, 1);
+    wireclient_destroy_stream(w.c, 7);
+    wireclient_create_stream(w.c, 7, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 7, 0, 2);
+    cr_expect_str_eq(launched(&w), "1 2");
+    wireclient_destroy_stream(w.c, 7);
+    fakedev_finish_all(w.dev);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_done(w.c, 7), 2);
+    wireclient_create_stream(w.c, 7, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 7, 0, 3);
+    cr_expect_str_eq(launched(&w), "3");
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    end(&w);
+}
+
+Test(stream, long_queues_keep_their_order) {
+    struct world w = begin(4);
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    uint64_t gate = wireclient_launch(w.c, 1, 0, 0);
+    wireclient_wait(w.c, 0, 1, gate);
+    for (uint64_t i = 1; i <= 5000; i++)
+        wireclient_launch(w.c, 0, 0, i);
+    cr_expect_str_eq(launched(&w), "0");
+    fakedev_hold(w.dev, false);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_launches(w.dev), 5000);
+    for (uint32_t i = 0; i < 5000; i++)
+        cr_assert_eq(fakedev_token(w.dev, i), i + 1);
+    cr_expect_eq(wireclient_done(w.c, 0), 5001);
+    end(&w);
+}
+
+/* ---- random programs ------------------------------------------------------------------------- */
+
+enum { STREAMS = 6, OPS = 48, EPISODES = 400 }; /* 0: legacy; 1..3: blocking; 4, 5: not */
+
+enum kind { LAUNCH, EVENT, WAIT, HOST, FENCE };
+
+struct model_op {
+    enum kind kind;
+    uint32_t stream, on;
+    uint64_t seq, on_seq;
+    bool started, done; /* launches and host functions: told by the device and the client */
+};
+
+struct model {
+    struct model_op ops[OPS];
+    uint32_t count;
+    uint32_t hosts[OPS], hosts_done; /* in the order in which they were posted */
+    uint32_t hosts_posted;
+};
+
+static uint32_t rnd(uint64_t *seed, uint32_t below) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((*seed >> 33) % below);
+}
+
+static bool blocking(uint32_t stream) {
+    return stream >= 1 && stream <= 3;
+}
+
+/* Whether operation `i` may start, by the definition: a look at everything sent before it. */
+static bool may_start(const struct model *m, uint32_t i) {
+    const struct model_op *op = &m->ops[i];
+    for (uint32_t j = 0; j < i; j++) {
+        const struct model_op *p = &m->ops[j];
+        if (p->kind == FENCE || op->kind == FENCE) {
+            if (!p->done) return false;
+            continue;
+        }
+        if (p->stream == op->stream) {
+            bool ok = op->kind == HOST || p->kind == HOST ? p->done : p->started;
+            if (!ok) return false;
+        }
+        bool legacy =
+            (op->stream == 0 && blocking(p->stream)) || (blocking(op->stream) && p->stream == 0);
+        if (legacy && !p->done) return false;
+        if (op->kind == WAIT && p->stream == op->on && p->seq <= op->on_seq && !p->done)
+            return false;
+    }
+    return true;
+}
+
+/* Everything before it in its stream is complete. */
+static bool is_first(const struct model *m, uint32_t i) {
+    for (uint32_t j = 0; j < i; j++)
+        if (m->ops[j].kind != FENCE && m->ops[j].stream == m->ops[i].stream && !m->ops[j].done)
+            return false;
+    return true;
+}
+
+/* Brings the model to where a worker that neither waits too long nor runs ahead must be. */
+static void settle(struct model *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct model_op *op = &m->ops[i];
+        if (!op->started && may_start(m, i)) {
+            op->started = true;
+            if (op->kind == HOST) m->hosts_posted++;
+        }
+        if (op->kind == FENCE) op->done = op->started;
+        if (op->kind == EVENT || op->kind == WAIT) op->done = op->started && is_first(m, i);
+    }
+}
+
+static void send_random(struct world *w, struct model *m, uint64_t *seed) {
+    struct model_op *op = &m->ops[m->count];
+    uint32_t pick = rnd(seed, 20);
+    *op = (struct model_op){.kind = pick < 9    ? LAUNCH
+                                    : pick < 12 ? EVENT
+                                    : pick < 16 ? WAIT
+                                    : pick < 19 ? HOST
+                                                : FENCE,
+                            .stream = rnd(seed, STREAMS),
+                            .on = rnd(seed, STREAMS)};
+    if (op->kind == LAUNCH) op->seq = wireclient_launch(w->c, op->stream, 0, m->count);
+    if (op->kind == EVENT) op->seq = wireclient_event(w->c, op->stream, m->count);
+    if (op->kind == HOST) op->seq = wireclient_host_func(w->c, op->stream, m->count);
+    if (op->kind == FENCE) wireclient_mem(w->c, WIRE_MEM_UNBACK, 0, FAKEDEV_GRANULARITY);
+    if (op->kind == WAIT) {
+        op->on_seq = w->c->seq[op->on] ? rnd(seed, (uint32_t)w->c->seq[op->on] + 1) : 0;
+        op->seq = wireclient_wait(w->c, op->stream, op->on, op->on_seq);
+    }
+    m->count++;
+}
+
+/* What the worker did and what the model says must have been done are the same. */
+static void compare(struct world *w, const struct model *m, uint32_t host_base) {
+    bool started[OPS] = {0};
+    for (uint32_t i = 0; i < fakedev_launches(w->dev); i++)
+        started[fakedev_token(w->dev, i)] = true;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const struct model_op *op = &m->ops[i];
+        if (op->kind == LAUNCH)
+            cr_assert_eq(started[i], op->started, "operation %u of stream %u: started %d, not %d",
+                         i, op->stream, started[i], op->started);
+        if (op->kind != FENCE)
+            cr_assert_eq(wireclient_done(w->c, op->stream) >= op->seq, op->done,
+                         "operation %u of stream %u: done is not %d", i, op->stream, op->done);
+    }
+    cr_assert_eq(atom_load_acquire(&w->c->com->callbacks_posted) - host_base, m->hosts_posted);
+}
+
+/* Completes one launch on the device, or returns from one host function, at random. */
+static bool complete_random(struct world *w, struct model *m, uint64_t *seed, uint32_t host_base) {
+    uint32_t busy = fakedev_busy(w->dev), pick = rnd(seed, busy + 1);
+    if (pick < busy) {
+        uint64_t token = fakedev_head(w->dev, pick);
+        fakedev_finish(w->dev, pick);
+        m->ops[token].done = true;
+        return true;
+    }
+    if (m->hosts_done == m->hosts_posted) return busy != 0;
+    uint64_t token = w->c->com->callbacks[(host_base + m->hosts_done++) % WIRE_CALLBACKS];
+    m->ops[token].done = true;
+    atom_store_release(&w->c->sub->callbacks_done, host_base + m->hosts_done);
+    return true;
+}
+
+static void episode(struct world *w, uint64_t *seed) {
+    struct model m = {0};
+    uint32_t host_base = (uint32_t)atom_load_acquire(&w->c->com->callbacks_posted);
+    uint32_t total = 4 + rnd(seed, OPS - 4);
+    fakedev_forget_launches(w->dev);
+    for (uint32_t still = 0; still < 3;) {
+        bool more = true;
+        if (m.count < total && rnd(seed, 3))
+            send_random(w, &m, seed);
+        else
+            more = complete_random(w, &m, seed, host_base) || m.count < total;
+        still = more ? 0 : still + 1;
+        if (more && rnd(seed, 4)) continue;
+        /* Fences and host functions may let others start that let others start. */
+        for (int i = 0; i < OPS; i++)
+            settle(&m);
+        wirebench_run(w->b);
+        compare(w, &m, host_base);
+    }
+    for (uint32_t i = 0; i < m.count; i++)
+        cr_assert(m.ops[i].done, "operation %u of %u is stuck", i, m.count);
+}
+
+Test(stream, random_programs_start_exactly_what_the_model_says, .timeout = 60) {
+    struct world w = begin(64);
+    uint64_t seed = 7;
+    for (uint32_t s = 1; s < STREAMS; s++)
+        wireclient_create_stream(w.c, s, blocking(s) ? 0 : WIRE_STREAM_NONBLOCKING);
+    for (int i = 0; i < EPISODES; i++)
+        episode(&w, &seed);
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    end(&w);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The address allocator against a model that is a plain list, and its promises about backing.
+ */
+#include "shim/vmem.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BASE 0x100000000ull
+#define GRANULE (2ull << 20)
+#define GRANULES 64
+
+/* A device that remembers what is backed and can refuse. */
+struct fake {
+    bool backed[GRANULES];
+    int total, limit, backs, unbacks;
+    bool broken; /* backed twice or unbacked when not backed */
+};
+
+static int fake_back(void *arg, uint64_t addr, uint64_t bytes) {
+    struct fake *f = arg;
+    f->backs++;
+    if (f->total + (int)(bytes / GRANULE) > f->limit) return -ENOMEM;
+    for (uint64_t i = (addr - BASE) / GRANULE, n = bytes / GRANULE; n > 0; i++, n--) {
+        if (f->backed[i]) f->broken = true;
+        f->backed[i] = true;
+        f->total++;
+    }
+    return 0;
+}
+
+static void fake_unback(void *arg, uint64_t addr, uint64_t bytes) {
+    struct fake *f = arg;
+    f->unbacks++;
+    for (uint64_t i = (addr - BASE) / GRANULE, n = bytes / GRANULE; n > 0; i++, n--) {
+        if (!f->backed[i]) f->broken = true;
+        f->backed[i] = false;
+        f->total--;
+    }
+}
+
+static const struct vmem_ops fake_ops = {fake_back, fake_unback};
+
+static struct vmem make(struct fake *f, int limit, uint64_t cache) {
+    *f = (struct fake){.limit = limit};
+    struct vmem v;
+    cr_assert_eq(vmem_init(&v, BASE, GRANULES * GRANULE, GRANULE, cache, &fake_ops, f), 0);
+    return v;
+}
+
+Test(vmem, small_blocks_share_a_granule_and_one_round_trip) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    uint64_t a[4];
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(vmem_alloc(&v, 300, 0, &a[i]), 0);
+    cr_assert_eq(f.backs, 1);
+    cr_assert_eq(f.total, 1);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(a[i] % VMEM_ALIGN, 0);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(vmem_free(&v, a[i]), 0);
+    cr_assert_eq(f.total, 0, "the last free gives the granule back");
+    vmem_finish(&v);
+}
+
+Test(vmem, large_blocks_are_granules) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    uint64_t a, b;
+    cr_assert_eq(vmem_alloc(&v, GRANULE + 1, 0, &a), 0);
+    cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &b), 0);
+    cr_assert_eq(a % GRANULE, 0);
+    cr_assert_eq(f.total, 3);
+    struct vmem_block block;
+    cr_assert_eq(vmem_find(&v, a + GRANULE, &block), 0);
+    cr_assert_eq(block.addr, a);
+    cr_assert_eq(block.bytes, GRANULE + 1);
+    cr_assert_eq(vmem_find(&v, a + GRANULE + 1, &block), -ENOENT, "beyond what was asked for");
+    cr_assert_eq(vmem_free(&v, a + GRANULE), -EINVAL, "only at its beginning");
+    cr_assert_eq(vmem_free(&v, a), 0);
+    cr_assert_eq(vmem_free(&v, a), -EINVAL, "twice");
+    vmem_finish(&v);
+}
+
+Test(vmem, cache_saves_round_trips) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 4 * GRANULE);
+    uint64_t a;
+    for (int i = 0; i < 100; i++) {
+        cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
+        cr_assert_eq(vmem_free(&v, a), 0);
+    }
+    cr_assert_eq(f.backs, 1);
+    cr_assert_eq(f.unbacks, 0);
+    vmem_trim(&v);
+    cr_assert_eq(f.total, 0);
+    vmem_finish(&v);
+}
+
+Test(vmem, a_full_device_gives_up_the_cache_first) {
+    struct fake f;
+    struct vmem v = make(&f, 8, 8 * GRANULE);
+    uint64_t a, b, c;
+    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
+    cr_assert_eq(vmem_alloc(&v, 1 * GRANULE, 0, &b), 0);
+    cr_assert_eq(vmem_free(&v, a), 0);
+    cr_assert_eq(vmem_alloc(&v, 7 * GRANULE, 0, &c), 0, "three cached granules stood in the way");
+    cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(f.total, 8);
+    cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, refuses_nonsense) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    struct vmem_block block;
+    uint64_t a;
+    cr_assert_eq(vmem_alloc(&v, 0, 0, &a), -EINVAL);
+    cr_assert_eq(vmem_alloc(&v, UINT64_MAX, 0, &a), -ENOMEM);
+    cr_assert_eq(vmem_alloc(&v, (GRANULES + 1) * GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(vmem_free(&v, 0), -EINVAL);
+    cr_assert_eq(vmem_find(&v, BASE - 1, &block), -ENOENT);
+    cr_assert_eq(vmem_find(&v, BASE + GRANULES * GRANULE, &block), -ENOENT);
+    cr_assert_eq(vmem_next(&v, 0, &block), -ENOENT);
+    vmem_finish(&v);
+}
+
+/* ---- random walks against a list ------------------------------------------------------------- */
+
+#define MODEL_MAX 256
+
+struct model {
+    struct vmem_block blocks[MODEL_MAX];
+    int count;
+    uint64_t bytes;
+};
+
+static void check_new(const struct model *m, const struct vmem_block *b) {
+    cr_assert_eq(b->addr % VMEM_ALIGN, 0);
+    cr_assert(b->addr >= BASE && b->addr + b->bytes <= BASE + GRANULES * GRANULE);
+    for (int i = 0; i < m->count; i++) {
+        const struct vmem_block *o = &m->blocks[i];
+        cr_assert(b->addr + b->bytes <= o->addr || o->addr + o->bytes <= b->addr, "overlap");
+    }
+}
+
+static void check_backed(const struct fake *f, const struct model *m) {
+    for (int i = 0; i < m->count; i++) {
+        uint64_t first = (m->blocks[i].addr - BASE) / GRANULE;
+        uint64_t last = (m->blocks[i].addr + m->blocks[i].bytes - 1 - BASE) / GRANULE;
+        for (uint64_t g = first; g <= last; g++)
+            cr_assert(f->backed[g], "used but not backed");
+    }
+}
+
+static uint64_t random_size(void) {
+    int shift = rand() % 23;
+    return ((uint64_t)rand() % (1ull << shift)) + 1;
+}
+
+static void step(struct vmem *v, struct fake *f, struct model *m) {
+    if (m->count < MODEL_MAX && rand() % 5 < 3) {
+        struct vmem_block b = {.bytes = random_size(), .tag = (uint32_t)rand()};
+        if (vmem_alloc(v, b.bytes, b.tag, &b.addr)) return;
+        check_new(m, &b);
+        m->blocks[m->count++] = b;
+        m->bytes += b.bytes;
+    } else if (m->count > 0) {
+        int i = rand() % m->count;
+        struct vmem_block found, b = m->blocks[i];
+        cr_assert_eq(vmem_find(v, b.addr + (uint64_t)rand() % b.bytes, &found), 0);
+        cr_assert(found.addr == b.addr && found.bytes == b.bytes && found.tag == b.tag);
+        cr_assert_eq(vmem_free(v, b.addr), 0);
+        cr_assert_eq(vmem_find(v, b.addr, &found), -ENOENT);
+        m->blocks[i] = m->blocks[--m->count];
+        m->bytes -= b.bytes;
+    }
+    cr_assert_not(f->broken);
+    cr_assert_eq(v->used_bytes, m->bytes);
+}
+
+static void check_walk(const struct vmem *v, const struct model *m) {
+    struct vmem_block b;
+    uint64_t at = 0;
+    int seen = 0;
+    while (vmem_next(v, at, &b) == 0) {
+        at = b.addr + b.bytes;
+        seen++;
+    }
+    cr_assert_eq(seen, m->count);
+}
+
+Test(vmem, random_walk_against_a_model) {
+    for (int seed = 0; seed < 20; seed++) {
+        srand((unsigned)seed);
+        struct fake f;
+        struct model m = {.count = 0};
+        struct vmem v = make(&f, seed % 2 ? GRANULES : 24, (uint64_t)(seed % 3) * 4 * GRANULE);
+        for (int i = 0; i < 2000; i++)
+            step(&v, &f, &m);
+        check_backed(&f, &m);
+        check_walk(&v, &m);
+        while (m.count > 0)
+            cr_assert_eq(vmem_free(&v, m.blocks[--m.count].addr), 0);
+        vmem_trim(&v);
+        cr_assert_eq(f.total, 0, "seed %d leaks %d granules", seed, f.total);
+        cr_assert_eq(v.used_granules, 0);
+        vmem_finish(&v);
+    }
+}
