@@ -11,6 +11,8 @@ FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZ_SAN := fuzzer-no-link,address,undefined
 # Further folders of seeds, for targets whose inputs exist anyway.
 FUZZ_SEEDS_ptx := test/data/ptx
+# A dictionary of another target.
+FUZZ_DICT_soft := test/fuzz/ptx.dict
 FUZZ_FLAGS := -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
 
 # These three build inside $(FUZZ_BUILD); check-fuzz comes here through a second make.
@@ -50,7 +52,7 @@ $(addprefix fuzz-,$(FUZZ_NAMES)): fuzz-%:
 	@echo "  FUZZ    $* for $(FUZZ_SECONDS) s"
 	$(Q)cd $(FUZZ_BUILD)/fuzz/$* && $(abspath $(FUZZ_BUILD))/fuzz_$* $(FUZZ_FLAGS) \
 		-max_total_time=$(FUZZ_SECONDS) \
-		$(if $(wildcard test/fuzz/$*.dict),-dict=$(abspath test/fuzz/$*.dict)) \
+		$(addprefix -dict=,$(abspath $(wildcard test/fuzz/$*.dict) $(FUZZ_DICT_$*))) \
 		found seeds $(abspath $(wildcard test/fuzz/corpus/$*) $(FUZZ_SEEDS_$*)) 2>log || \
 		{ tail -40 log; echo "fuzz-$*: see $(FUZZ_BUILD)/fuzz/$*/"; exit 1; }
 	@grep -E 'number_of_executed_units|peak_rss' $(FUZZ_BUILD)/fuzz/$*/log | sed 's/^/          /'

@@ -542,6 +542,34 @@ static void lower_dispatch(struct lower *l, struct code_inst *c) {
     }
 }
 
+/* Operations whose name says all. Every other one takes the widths of its operands from its type;
+ * without one they would be zero, and so would what the access checks look at. */
+static bool lower_untyped(uint32_t op) {
+    switch (op) {
+    case PTX_OP_applypriority:
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+    case PTX_OP_bra:
+    case PTX_OP_brkpt:
+    case PTX_OP_brx:
+    case PTX_OP_call:
+    case PTX_OP_cp:
+    case PTX_OP_discard:
+    case PTX_OP_elect:
+    case PTX_OP_exit:
+    case PTX_OP_fence:
+    case PTX_OP_griddepcontrol:
+    case PTX_OP_isspacep:
+    case PTX_OP_membar:
+    case PTX_OP_pmevent:
+    case PTX_OP_prefetch:
+    case PTX_OP_prefetchu:
+    case PTX_OP_ret:
+    case PTX_OP_trap: return true;
+    default: return lower_absent(op);
+    }
+}
+
 void lower_inst(struct lower *l, const struct ptx_inst *i) {
     l->inst = i;
     struct code_inst c = {.op = i->op,
@@ -557,6 +585,10 @@ void lower_inst(struct lower *l, const struct ptx_inst *i) {
                           .pred_neg = i->pred_neg,
                           .src = i};
     c.d = c.a = c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
+    if (c.type == PTX_NONE && !lower_untyped(i->op)) {
+        operand_fail(l, ERR_INVALID_PTX, "the instruction names no type");
+        return;
+    }
     if (i->pred >= 0) {
         struct ptx_operand p = {.kind = PTX_OPND_REG, .reg = i->pred};
         c.pred = operand_source(l, &p, LOWER_PRED, false);
