@@ -209,6 +209,8 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_STREAM_CREATE: return check_stream_create(rec, why);
     case WIRE_STREAM_DESTROY: return r->stream ? 0 : refuse(why, "stream 0 always exists");
     case WIRE_MEM_BACK:
+    case WIRE_MEM_USE:
+    case WIRE_MEM_DROP:
     case WIRE_MEM_UNBACK: return check_mem(rec, why);
     case WIRE_MODULE_LOAD: return check_module_load(rec, why);
     case WIRE_MODULE_UNLOAD: {

@@ -20,9 +20,26 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 0
+#define WIRE_MINOR 1
 
 /* ---- handshake ------------------------------------------------------------------------------- */
+
+/* What a job asks for, and what is known of it: from SALUS_* variables, which `salusctl run` sets.
+ * Zero: not said. */
+struct wire_job {
+    uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_WORD */
+    uint32_t flags;
+    uint32_t weight;
+    int32_t priority;
+    uint32_t pad;
+    uint64_t iterations, duration_ns; /* that it will run in all */
+    uint64_t admit_timeout_ns;
+    uint64_t profile; /* names the program and its arguments: jobs with the same are alike */
+    char group[32];   /* jobs of one group of one user never share a lane */
+};
+
+#define WIRE_JOB_WORD 1u   /* persistent_bytes and ephemeral_bytes are given */
+#define WIRE_JOB_PAUSED 2u /* broker -> worker */
 
 struct wire_hello {
     uint32_t magic;
@@ -31,6 +48,7 @@ struct wire_hello {
     int32_t pid;        /* as the client sees itself; the broker trusts SO_PEERCRED only */
     uint32_t flags;
     char name[64]; /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
+    struct wire_job job;
 };
 
 /* Order of the descriptors that travel with wire_offer. */
@@ -55,6 +73,11 @@ struct wire_windows {
 /* The last part of the host window is the worker's to give out: variables of modules that the
  * program declares __managed__, so that both sides reach them by name. Whole pages of 2 MiB. */
 #define WIRE_MANAGED_BYTES(host_bytes) ((host_bytes) / 64 & ~(uint64_t)0x1fffff)
+
+/* The alloc part of the device window is two windows (Salus, section 3.2.1): the first half for
+ * memory that outlives iterations, the second for memory that does not. Jobs of a lane see the same
+ * physical memory in their second halves. */
+#define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
 /* What the client needs to know about its device, once. */
 struct wire_device {
@@ -103,6 +126,18 @@ enum wire_worker_kind {
     WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
     WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
     WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
+    WIRE_SET_JOB = 8,  /* broker -> worker: `job` of job_id is now this; answered */
+    WIRE_SET_POLICY = 9, /* broker -> worker: `choice`; answered */
+    WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
+    WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
+};
+
+/* sched_choice in fixed width. */
+struct wire_choice {
+    char lane[16], kernel[16];
+    int32_t exclusive, swap;
+    uint32_t max_lanes, overtakes, lease_factor, pad;
+    uint64_t lease_ns;
 };
 
 struct wire_worker_msg {
@@ -116,6 +151,32 @@ struct wire_worker_msg {
     struct wire_device device;
     char name[64];
     char text[256];
+    struct wire_job job;
+    uint32_t group; /* of job.group and uid, by the broker; 0: none */
+    uint32_t pad2;
+    struct wire_choice choice;
+};
+
+/* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------
+ */
+
+#define WIRE_LANES 256u
+
+struct wire_lane {
+    uint32_t lane, jobs;
+    uint32_t holder; /* job id; 0: none */
+    uint32_t pad;
+    uint64_t bytes, chunk_bytes; /* granted; backed by chunks now */
+    uint64_t switches, busy_ns;
+};
+
+/* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
+struct wire_board {
+    _Atomic uint64_t seq;
+    struct wire_choice choice;
+    uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
+    uint32_t lane_count, waiting_jobs;
+    struct wire_lane lanes[WIRE_LANES];
 };
 
 /* ---- submission memfd: made by the broker, written by the client ------------------------------
@@ -159,6 +220,22 @@ struct wire_stats {
     _Atomic uint64_t memory_bytes; /* backed device memory */
     _Atomic uint64_t queued;       /* operations accepted and not complete */
     _Atomic uint64_t modules, functions;
+    /* scheduling */
+    _Atomic uint64_t lane;     /* 0: waits for admission; else its lane's number + 1 */
+    _Atomic uint64_t position; /* in the queue for admission, from 1 */
+    _Atomic uint64_t why;      /* enum sched_why: why it does not run now */
+    _Atomic uint64_t turn;     /* 1: it has its lane's turn */
+    _Atomic uint64_t waited_ns;
+    _Atomic uint64_t iterations, iteration_ns;          /* complete; mean device time of one */
+    _Atomic uint64_t source;                            /* enum iteration_source */
+    _Atomic uint64_t persistent_bytes, ephemeral_bytes; /* granted */
+    _Atomic uint64_t persistent_peak, ephemeral_peak;   /* used, in whole chunks */
+    _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */
+    _Atomic uint64_t survivors;      /* ephemeral blocks that outlived an iteration */
+    _Atomic uint64_t survivor_bytes; /* copied to private chunks for them */
+    _Atomic uint64_t switches;       /* times it got the turn from another job */
+    _Atomic uint64_t switch_bytes;   /* moved by switches: spilled and restored */
+    _Atomic uint64_t swaps, swap_bytes;
 };
 
 /* Why a client's context is dead; zero `cuda` while it lives. */
@@ -177,6 +254,13 @@ struct wire_completion {
     _Atomic uint32_t worker_cpu;                           /* a spinner on this CPU parks at once */
     _Atomic uint64_t callbacks_posted __attribute__((aligned(64)));
     _Atomic uint64_t text_written;
+    /* Granules that the client may use in each window without asking: MEM_BACK needs no ticket
+     * then.
+     */
+    _Atomic uint64_t persistent_credit, ephemeral_credit __attribute__((aligned(64)));
+    /* Iterations found so far, and how many MEM_USE records came before the latest began (stored
+     * first): so the client learns which of its allocations outlive an iteration. */
+    _Atomic uint64_t boundaries, boundary_uses;
     struct wire_fault fault;
     struct wire_stats stats;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
@@ -206,7 +290,11 @@ struct wire_completion {
     X(FUNC_GET, 13, wire_func_get)            \
     X(GLOBAL_GET, 14, wire_global_get)        \
     X(PING, 15, wire_ping)                    \
-    X(FUNC_NAME, 16, wire_func_name)
+    X(FUNC_NAME, 16, wire_func_name)          \
+    X(MEM_USE, 17, wire_mem)                  \
+    X(MEM_DROP, 18, wire_mem)                 \
+    X(ITERATION, 19, wire_ping)               \
+    X(IDLE, 20, wire_ping)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -290,7 +378,12 @@ struct wire_stream_destroy { /* takes effect when all that was sent before it is
     struct wire_record rec;
 };
 
-struct wire_mem { /* multiples of granularity_bytes inside the alloc window; MEM_BACK is answered */
+/* MEM_BACK, MEM_UNBACK: multiples of granularity_bytes inside the alloc window. MEM_BACK with a
+ * ticket is answered; without one it must lie within the credit.
+ * MEM_USE, MEM_DROP: a block of the ephemeral window was given out, or freed (bytes as given out);
+ * MEM_DROP comes before whatever uses its memory next.
+ * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */
+struct wire_mem {
     struct wire_record rec;
     uint64_t addr, bytes;
 };

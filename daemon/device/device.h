@@ -22,6 +22,7 @@ struct dev_space;  /* one client's view of it */
 struct dev_module; /* code and variables, loaded into a space */
 struct dev_func;   /* a kernel of a module */
 struct dev_queue;  /* an in-order stream of a space */
+struct dev_chunk;  /* granularity_bytes of physical memory */
 
 struct dev_config {
     uint64_t memory_bytes;       /* 0: the backend's default */
@@ -118,11 +119,31 @@ struct dev_ops {
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll(). */
     void (*space_cancel)(struct dev_space *space);
 
-    /* Zero-filled physical memory at an address of the alloc window; multiples of granularity.
+    /* Physical memory, in whole chunks of info.granularity_bytes, under the rules of CUDA's virtual
+     * memory calls: a mapping begins at a chunk's first byte and covers all of it, an unmapping is
+     * whole, a chunk neither grows nor shrinks; several spaces may map one chunk.
+     * chunk_create: zero-filled; ERR_NO_MEMORY when the device is full. */
+    int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
+    /* Mapped nowhere. Accepts NULL. */
+    void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
+    /* chunks[i] appears at addr + i * granularity, in the alloc window; the chunk stays the
+     * caller's. -EEXIST when any place is taken, with nothing mapped. */
+    int (*chunk_map)(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
+                     uint32_t count);
+    /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
+     * not mapped, with nothing unmapped. */
+    int (*chunk_unmap)(struct dev_space *space, uint64_t addr, uint32_t count);
+    /* Whole chunks, at once; nothing that touches them is in flight. `host`: granularity_bytes. */
+    int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
+    int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
+    int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
+    /* What backs memory today; goes once the worker maps chunks.
+     * Zero-filled physical memory at an address of the alloc window; multiples of granularity.
      * ERR_NO_MEMORY when the device is full; -EEXIST when any part is backed already. */
     int (*mem_back)(struct dev_space *space, uint64_t addr, uint64_t bytes);
     /* The caller guarantees that no operation of the space is in flight. -ENOENT if not backed. */
     int (*mem_unback)(struct dev_space *space, uint64_t addr, uint64_t bytes);
+    /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 
     /* `image`: fatbin, cubin or PTX, private to the caller, not kept. On failure `why` (>= 256

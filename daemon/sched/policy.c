@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const struct policy *const policies[] = {&pol_fifo};
+static const struct policy *const policies[] = {&pol_streams};
 
 const struct policy *policy_find(const char *name) {
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)

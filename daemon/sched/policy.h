@@ -39,6 +39,6 @@ struct policy {
 /* NULL when there is no such policy. */
 const struct policy *policy_find(const char *name);
 
-extern const struct policy pol_fifo;
+extern const struct policy pol_streams;
 
 #endif

@@ -144,7 +144,8 @@ static int sched_joined(struct sched *s, const struct sched_event *e) {
     uint32_t job = st->free_job;
     struct sched_job *j = &st->jobs[job];
     st->free_job = j->next_free;
-    *j = (struct sched_job){.id = e->job, .weight = e->weight ? e->weight : 1, .used = true};
+    *j = (struct sched_job){
+        .id = e->job, .weight = e->spec && e->spec->weight ? e->spec->weight : 1, .used = true};
     for (int list = 0; list < SCHED_LISTS; list++)
         j->head[list] = j->tail[list] = SCHED_NONE;
     st->jobs_used++;
@@ -212,7 +213,8 @@ static void sched_run(struct sched *s, uint32_t op) {
     struct sched_state *st = &s->st;
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
-    s->actions[s->actions_count++] = (struct sched_action){SCHED_RUN, j->id, o->name};
+    s->actions[s->actions_count++] =
+        (struct sched_action){.kind = SCHED_RUN, .job = j->id, .op = o->name};
     sched_unlink(st, op);
     j->running++;
     st->running++;
@@ -246,11 +248,16 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int sched_create(struct sched **out, const struct sched_config *config) {
-    const struct policy *policy = policy_find(config->policy ? config->policy : "fifo");
+int sched_create(struct sched **out, const struct sched_config *config, char *why,
+                 size_t why_bytes) {
+    const struct policy *policy =
+        policy_find(config->choice.kernel ? config->choice.kernel : "streams");
     int err = -ENOMEM;
     *out = NULL;
-    if (!policy) return -EINVAL;
+    if (!policy) {
+        if (why) snprintf(why, why_bytes, "there is no kernel policy %s", config->choice.kernel);
+        return -EINVAL;
+    }
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
     s->policy = policy;

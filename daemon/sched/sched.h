@@ -4,25 +4,54 @@
  * arrives with the events; the answer is a list of actions that the caller must carry out in order.
  * The worker, the unit tests and the simulator run this same object code.
  *
- * An operation is offered (SUBMITTED) once it is eligible: it heads its stream and everything it
- * depends on is complete or dispatched before it on the same stream. The policy decides when it
- * runs.
+ * Three decisions are taken here, each in a place of its own:
+ *   admission   which job may begin, in which lane (lane.h: Salus, section 3.3.2, Algorithm 1);
+ *   turn        which job of a lane runs its next iteration (lane_policy.h: Salus, section 4);
+ *   operation   which operation of the jobs that have a turn goes next (policy.h).
  *
- * Simultaneous events are taken in the order of the array; the caller sorts: DONE first, then LEFT,
- * JOINED, SUBMITTED, so that a freed place is seen before anybody asks for it.
+ * A job's operations belong to iterations, numbered from 0 by the caller. An operation is offered
+ * (SUBMITTED) once it is eligible: it heads its stream and everything it depends on is complete or
+ * dispatched before it on the same stream. It may belong to the job's current iteration or to the
+ * next one. When all operations of the current iteration are complete, the caller says BOUNDARY.
+ * Within a lane one iteration runs at a time; lanes run side by side (Salus, section 3.3).
+ *
+ * Simultaneous events are taken in the order of the array; the caller sorts: DONE first, then
+ * ASKED and BOUNDARY, LEFT, JOINED, SUBMITTED, so that a freed place is seen before anybody asks
+ * for it.
  */
 #ifndef DAEMON_SCHED_SCHED_H
 #define DAEMON_SCHED_SCHED_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sched;
 
+/* What a job asks for and what is known of it. Bytes are rounded up to the device's chunks. */
+struct sched_spec {
+    uint64_t persistent_bytes; /* P: kept over iterations */
+    uint64_t ephemeral_bytes;  /* E: peak within an iteration */
+    uint32_t weight;           /* fair: its part; 0: 1 */
+    int32_t priority;          /* higher goes first under every policy */
+    uint32_t group;            /* jobs of one group never share a lane; 0: none */
+    bool unknown;              /* P and E are not: it takes what is free, until SCHED_WORD */
+    bool paused;
+    uint64_t iterations;       /* in all; 0: not known */
+    uint64_t duration_ns;      /* device time that it needs in all; 0: not known */
+    uint64_t admit_timeout_ns; /* refused when it waited so long; 0: never */
+};
+
 enum sched_event_kind {
-    SCHED_JOINED,    /* job: new; weight */
+    SCHED_JOINED,    /* job, spec: wants to be admitted */
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
-    SCHED_SUBMITTED, /* job, op: eligible; counted = 1 when it occupies the device */
+    SCHED_SUBMITTED, /* job, op, iteration: eligible; counted = 1 when it occupies the device */
     SCHED_DONE,      /* job, op: complete, however it ended; busy_ns; counted as submitted */
+    SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
+    SCHED_ASKED,     /* job, spec: its P and E are to grow to these; GRANT or DENY, at once */
+    SCHED_WORD,      /* job, spec: its P and E are these, as measured; never more than granted */
+    SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns changed */
+    SCHED_TIME,      /* nothing but the time: what ARM asked for */
 };
 
 struct sched_event {
@@ -30,18 +59,47 @@ struct sched_event {
     uint32_t job;
     uint64_t op; /* the caller's name for it; returned by SCHED_RUN */
     uint64_t busy_ns;
-    uint32_t weight;
+    const struct sched_spec *spec; /* read during the step only */
+    uint32_t iteration;
     int counted;
 };
 
 enum sched_action_kind {
-    SCHED_RUN, /* hand `op` of `job` to the device now */
+    SCHED_RUN,      /* hand `op` of `job` to the device now */
+    SCHED_ADMIT,    /* job may begin, in `lane`; before any RUN of it */
+    SCHED_REFUSE,   /* job will never be admitted: `why`; it stays until LEFT */
+    SCHED_GRANT,    /* answer to ASKED */
+    SCHED_DENY,     /* answer to ASKED */
+    SCHED_MOVE,     /* job now belongs to `lane`; it has no ephemeral page in use */
+    SCHED_LANE,     /* `lane` now has `bytes`; less only when none of its pages is in use */
+    SCHED_SWITCH,   /* job has the turn in `lane` from now on */
+    SCHED_SPILL,    /* job lost its turn within an iteration: take its ephemeral pages elsewhere */
+    SCHED_RESTORE,  /* bring them back: it is about to get the turn again */
+    SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it is at a boundary */
+    SCHED_SWAP_IN,  /* and back, at the same addresses */
+    SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
+};
+
+enum sched_why {
+    SCHED_WHY_NONE,
+    SCHED_WHY_TOO_LARGE, /* P + E exceeds the device */
+    SCHED_WHY_TIMEOUT,   /* waited for admission longer than it wanted to */
+    SCHED_WHY_MEMORY,    /* waits: does not fit beside the admitted jobs */
+    SCHED_WHY_ORDER,     /* waits: behind a job that was overtaken often enough */
+    SCHED_WHY_UNKNOWN,   /* waits: its needs are unknown, and another such job is being measured */
+    SCHED_WHY_TURN,      /* admitted: another job has the turn */
+    SCHED_WHY_PAUSED,    /* paused by an operator */
+    SCHED_WHY_SWAPPED,   /* its persistent memory is in host memory */
 };
 
 struct sched_action {
     enum sched_action_kind kind;
     uint32_t job;
     uint64_t op;
+    uint32_t lane;
+    enum sched_why why;
+    uint64_t bytes; /* LANE; SWAP_OUT and SWAP_IN: how much, for the record */
+    uint64_t at_ns;
 };
 
 struct sched_actions {
@@ -49,18 +107,71 @@ struct sched_actions {
     uint32_t count;
 };
 
-struct sched_config {
-    const char *policy;    /* "fifo" */
-    uint32_t inflight_cap; /* K: kernels and copies of one job on the device; 0: 16 */
+/* The choice of policies. Numbers: -1 or 0 as said: the policy's own default. */
+struct sched_choice {
+    const char *lane;      /* fifo, pack, srtf, fair; NULL: fair */
+    const char *kernel;    /* streams; NULL: streams */
+    int exclusive;         /* 1: one lane runs at a time; -1: default (fifo, srtf 1; others 0) */
+    int swap;              /* 1: persistent memory may go to host memory; -1: 0 */
+    uint32_t max_lanes;    /* 0: as many as memory allows */
+    uint32_t overtakes;    /* how often a waiting job may be overtaken; 0: 16 */
+    uint32_t lease_factor; /* lease of a turn, in learned iterations; 0: 10 */
+    uint64_t lease_ns;     /* lease of a job without a learned iteration; 0: 1 s */
 };
 
-/* NULL and -EINVAL when there is no such policy. */
-int sched_create(struct sched **out, const struct sched_config *config);
+struct sched_config {
+    struct sched_choice choice;
+    uint32_t inflight_cap;   /* K: kernels and copies of one job on the device; 0: 16 */
+    uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
+    uint64_t chunk_bytes;    /* 0: 2 MiB */
+};
+
+/* -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when there is no such policy or a number
+ * is out of range. */
+int sched_create(struct sched **out, const struct sched_config *config, char *why,
+                 size_t why_bytes);
 void sched_destroy(struct sched *s);
+
+/* Another policy from the next step on; no operation and no place in a queue is lost. On failure
+ * nothing changes. */
+int sched_choose(struct sched *s, const struct sched_choice *choice, char *why, size_t why_bytes);
 
 /* 0, or -ENOMEM with the state unchanged. Events that name unknown jobs are a caller's bug:
  * -EINVAL. */
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out);
+
+/* ---- what people ask -------------------------------------------------------------------------
+ */
+
+struct sched_job_view {
+    uint32_t lane;      /* SCHED_NO_LANE while it waits */
+    uint32_t position;  /* in the queue for admission, from 1; 0: admitted */
+    enum sched_why why; /* why it does not run now; NONE: it may */
+    bool turn;          /* it has its lane's turn */
+    bool swapped;
+    uint64_t persistent_bytes, ephemeral_bytes; /* granted */
+    uint32_t weight;
+    int32_t priority;
+    uint64_t iterations, iteration_ns; /* completed; mean device time of one, 0: none yet */
+    uint64_t busy_ns, waited_ns;       /* received; from JOINED to ADMIT */
+};
+
+#define SCHED_NO_LANE UINT32_MAX
+
+struct sched_lane_view {
+    uint32_t lane;
+    uint64_t bytes;
+    uint32_t jobs;
+    uint32_t holder; /* job id; 0: none has the turn */
+    uint64_t switches, busy_ns;
+};
+
+/* false: no such job. */
+bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
+/* Fills up to `cap` lanes in ascending order of their number; returns how many there are. */
+uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
+const struct sched_choice *sched_chosen(const struct sched *s);
+const char *sched_why_text(enum sched_why why);
 
 #endif

@@ -35,7 +35,7 @@ static void engine_op_event(struct worker *w, enum sched_event_kind kind, const 
     struct sched_event *e = engine_event(w, kind, op->stream->client->job_id);
     e->op = (uintptr_t)op;
     e->busy_ns = busy_ns;
-    e->weight = 0;
+    e->iteration = 0;
     e->counted = 1;
 }
 
@@ -88,7 +88,8 @@ static void engine_step(struct worker *w) {
         abort();
     }
     for (uint32_t i = 0; i < actions.count; i++)
-        engine_run(w, (struct op *)(uintptr_t)actions.items[i].op);
+        if (actions.items[i].kind == SCHED_RUN)
+            engine_run(w, (struct op *)(uintptr_t)actions.items[i].op);
 }
 
 void engine_pump(struct worker *w) {
@@ -110,7 +111,7 @@ void engine_pump(struct worker *w) {
 }
 
 void engine_joined(struct client *c) {
-    engine_event(c->worker, SCHED_JOINED, c->job_id)->weight = 1;
+    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = NULL;
 }
 
 void engine_left(struct client *c) {

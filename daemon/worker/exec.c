@@ -216,6 +216,11 @@ EXEC_OBJECT(func_get)
 EXEC_OBJECT(func_name_get)
 EXEC_OBJECT(global_get)
 
+/* Nothing here looks at lifetimes yet. */
+static int exec_note(struct exec *x, const void *rec) {
+    return 0;
+}
+
 static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LAUNCH] = exec_launch,
     [WIRE_COPY] = exec_copy,
@@ -233,6 +238,10 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GLOBAL_GET] = exec_global_get,
     [WIRE_PING] = exec_ping,
     [WIRE_FUNC_NAME] = exec_func_name_get,
+    [WIRE_MEM_USE] = exec_note,
+    [WIRE_MEM_DROP] = exec_note,
+    [WIRE_ITERATION] = exec_note,
+    [WIRE_IDLE] = exec_note,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -23,7 +23,8 @@ enum option_id {
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
     OPT_INFLIGHT_CAP,
-    OPT_POLICY,
+    OPT_LANE_POLICY,
+    OPT_KERNEL_POLICY,
 };
 
 static const struct option options[] = {
@@ -34,13 +35,15 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"inflight-cap", required_argument, NULL, OPT_INFLIGHT_CAP},
-    {"policy", required_argument, NULL, OPT_POLICY},
+    {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
+    {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
     {0},
 };
 
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
-    "                 [--threads N] [--kernel-timeout-ns NS] [--inflight-cap N] [--policy NAME]\n"
+    "                 [--threads N] [--kernel-timeout-ns NS] [--inflight-cap N] [--lane-policy "
+    "NAME] [--kernel-policy NAME]\n"
     "Started by salusd. 0 means the default everywhere.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -67,7 +70,8 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
         c->broker_fd = (int)fd;
         return true;
     case OPT_DEVICE: *device = arg; return true;
-    case OPT_POLICY: c->policy = arg; return true;
+    case OPT_LANE_POLICY: c->choice.lane = arg; return true;
+    case OPT_KERNEL_POLICY: c->choice.kernel = arg; return true;
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
     case OPT_THREADS: return number32(arg, &c->device.threads);

@@ -50,7 +50,7 @@ struct worker {
 struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
-    const char *policy; /* NULL: fifo */
+    struct sched_choice choice;
     uint32_t inflight_cap;
     int broker_fd; /* owned by the worker from now on */
 };

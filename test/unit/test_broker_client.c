@@ -103,7 +103,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.0; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.1; install both from "
                    "one release");
 }
 
@@ -112,14 +112,14 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.0, this salusd 1.0; install both from "
+                   "the client's library speaks protocol 9.0, this salusd 1.1; install both from "
                    "one release");
 }
 
 Test(broker_client, a_short_hello_is_refused) {
     struct wire_hello h = broker_rig_hello();
 
-    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 87 bytes, not 88");
+    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 183 bytes, not 184");
 }
 
 Test(broker_client, another_minor_and_spec_are_served) {

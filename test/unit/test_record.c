@@ -61,7 +61,9 @@ static uint32_t valid(uint16_t op, union any *r) {
     case WIRE_MEMSET: r->memset = (struct wire_memset){r->rec, 4096, 256, 16, 8, 1, 4}; break;
     case WIRE_STREAM_CREATE: r->create.first_seq = 1; break;
     case WIRE_MEM_BACK:
-    case WIRE_MEM_UNBACK: r->mem.bytes = 2 << 20; break;
+    case WIRE_MEM_UNBACK:
+    case WIRE_MEM_USE:
+    case WIRE_MEM_DROP: r->mem.bytes = 2 << 20; break;
     case WIRE_MODULE_LOAD:
         r->load.image_bytes = 100;
         r->load.why_bytes = 256;
@@ -133,7 +135,7 @@ Test(record, every_truncated_prefix_and_every_extension_is_refused) {
 
 Test(record, the_head) {
     REFUSED(WIRE_PING, rec.op, 0);
-    REFUSED(WIRE_PING, rec.op, 17);
+    REFUSED(WIRE_PING, rec.op, 21);
     REFUSED(WIRE_PING, rec.stream, WIRE_STREAMS);
     REFUSED(WIRE_PING, rec.reply, WIRE_REPLIES);
     REFUSED(WIRE_PING, rec.seq, 1);

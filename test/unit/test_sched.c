@@ -21,8 +21,8 @@
 
 static struct sched *make(uint32_t cap) {
     struct sched *s;
-    struct sched_config config = {.policy = "fifo", .inflight_cap = cap};
-    cr_assert_eq(sched_create(&s, &config), 0);
+    struct sched_config config = {.inflight_cap = cap};
+    cr_assert_eq(sched_create(&s, &config, NULL, 0), 0);
     return s;
 }
 
@@ -150,8 +150,8 @@ Test(sched, events_of_unknown_jobs_are_refused) {
 
 Test(sched, an_unknown_policy_is_refused) {
     struct sched *s;
-    struct sched_config config = {.policy = "lottery"};
-    cr_expect_eq(sched_create(&s, &config), -EINVAL);
+    struct sched_config config = {.choice = {.kernel = "lottery"}};
+    cr_expect_eq(sched_create(&s, &config, NULL, 0), -EINVAL);
     cr_expect_null(s);
     sched_destroy(NULL);
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a job's iterations begin, seen from the sequence of what it sends. In this order: explicit
+ * marks (an NVTX range or mark, salus_iteration()); a period in the sequence of launches, confirmed
+ * by a trough of live memory; for requests, an idle gap closed by a synchronisation. Pure: no
+ * clock, no device; one `struct iteration` a job, of bounded size, O(1) amortised a launch.
+ *
+ * Owner: whoever reads the job's records (the worker, tests). Errors: none; a sequence without a
+ * period has no boundaries.
+ */
+#ifndef DAEMON_SCHED_ITERATION_H
+#define DAEMON_SCHED_ITERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct iteration;
+
+enum iteration_source {
+    ITERATION_NONE,   /* not known (yet) */
+    ITERATION_MARK,   /* the program says it */
+    ITERATION_PERIOD, /* period of the launches */
+    ITERATION_GAP,    /* requests between idle gaps */
+};
+
+int iteration_create(struct iteration **out); /* 0 or -ENOMEM */
+void iteration_destroy(struct iteration *it); /* accepts NULL */
+
+/* One launch, in the order of arrival. `print`: fingerprint of function, grid and block.
+ * `live_bytes`: ephemeral memory alive now. True: an iteration begins with this launch. */
+bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns);
+/* The program waited for the device and nothing is queued (a synchronisation returned). */
+void iteration_idle(struct iteration *it, uint64_t now_ns);
+/* The program said that an iteration begins: from the first mark on, only marks count. Always
+ * true, but for the mark before the first launch. */
+bool iteration_mark(struct iteration *it, uint64_t now_ns);
+
+enum iteration_source iteration_source(const struct iteration *it);
+uint32_t iteration_period(const struct iteration *it); /* launches in one; 0: not known */
+
+static inline uint64_t iteration_print(uint64_t func, const uint32_t grid[3],
+                                       const uint32_t block[3]) {
+    uint64_t h = func * 0x9e3779b97f4a7c15ull;
+    for (int i = 0; i < 3; i++) {
+        h = (h ^ grid[i]) * 0xff51afd7ed558ccdull;
+        h = (h ^ block[i]) * 0xc4ceb9fe1a85ec53ull;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+#endif
