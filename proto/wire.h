@@ -31,7 +31,7 @@ struct wire_job {
     uint32_t flags;
     uint32_t weight;
     int32_t priority;
-    uint32_t pad;
+    uint32_t run;                     /* SALUS_RUN: the `salusctl run` that started it */
     uint64_t iterations, duration_ns; /* that it will run in all */
     uint64_t admit_timeout_ns;
     uint64_t profile; /* names the program and its arguments: jobs with the same are alike */

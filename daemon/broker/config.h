@@ -25,6 +25,7 @@
 
 enum config_type {
     CONFIG_PATH,
+    CONFIG_FILE,
     CONFIG_CHOICE,
     CONFIG_BYTES,
     CONFIG_COUNT,
@@ -33,6 +34,7 @@ enum config_type {
 };
 
 #define CONFIG_FIELD_PATH(name) char name[CONFIG_TEXT_BYTES]
+#define CONFIG_FIELD_FILE(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_CHOICE(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_BYTES(name) uint64_t name
 #define CONFIG_FIELD_COUNT(name) uint64_t name

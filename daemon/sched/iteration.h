@@ -15,13 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/reason.h"
+
 struct iteration;
 
+/* NONE: not known (yet). MARK: the program says it. PERIOD: of the launches. GAP: requests between
+ * idle gaps. */
 enum iteration_source {
-    ITERATION_NONE,   /* not known (yet) */
-    ITERATION_MARK,   /* the program says it */
-    ITERATION_PERIOD, /* period of the launches */
-    ITERATION_GAP,    /* requests between idle gaps */
+#define X(name, text) ITERATION_##name,
+    REASON_SOURCE(X)
+#undef X
 };
 
 int iteration_create(struct iteration **out); /* 0 or -ENOMEM */

@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/reason.h"
+
 struct sched;
 
 /* What a job asks for and what is known of it. Bytes are rounded up to the device's chunks. */
@@ -80,16 +82,12 @@ enum sched_action_kind {
     SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
 };
 
+/* TOO_LARGE and TIMEOUT: refused. MEMORY, ORDER, UNKNOWN: waits for admission. The rest: admitted.
+ */
 enum sched_why {
-    SCHED_WHY_NONE,
-    SCHED_WHY_TOO_LARGE, /* P + E exceeds the device */
-    SCHED_WHY_TIMEOUT,   /* waited for admission longer than it wanted to */
-    SCHED_WHY_MEMORY,    /* waits: does not fit beside the admitted jobs */
-    SCHED_WHY_ORDER,     /* waits: behind a job that was overtaken often enough */
-    SCHED_WHY_UNKNOWN,   /* waits: its needs are unknown, and another such job is being measured */
-    SCHED_WHY_TURN,      /* admitted: another job has the turn */
-    SCHED_WHY_PAUSED,    /* paused by an operator */
-    SCHED_WHY_SWAPPED,   /* its persistent memory is in host memory */
+#define X(name, text) SCHED_WHY_##name,
+    REASON_WHY(X)
+#undef X
 };
 
 struct sched_action {
@@ -172,6 +170,6 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
 /* Fills up to `cap` lanes in ascending order of their number; returns how many there are. */
 uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
 const struct sched_choice *sched_chosen(const struct sched *s);
-const char *sched_why_text(enum sched_why why);
+const char *sched_why_text(enum sched_why why); /* reason_why */
 
 #endif

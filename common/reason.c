@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers to words.
+ */
+#include "common/reason.h"
+
+#define X(name, text) text,
+static const char *const whys[] = {REASON_WHY(X)};
+static const char *const sources[] = {REASON_SOURCE(X)};
+#undef X
+
+const char *reason_why(unsigned long long number) {
+    return number < sizeof(whys) / sizeof(whys[0]) ? whys[number] : "?";
+}
+
+const char *reason_source(unsigned long long number) {
+    return number < sizeof(sources) / sizeof(sources[0]) ? sources[number] : "?";
+}

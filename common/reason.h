@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words that more than one program has for what the scheduler found: why a job does not run,
+ * and where its iterations' boundaries come from. The scheduler's enums are made of these lists,
+ * the numbers cross processes in wire_stats, and people are shown the texts.
+ */
+#ifndef COMMON_REASON_H
+#define COMMON_REASON_H
+
+/* clang-format off */
+/* X(NAME, text): enum sched_why. Appended to, never reordered. */
+#define REASON_WHY(X)                                                                    \
+    X(NONE, "")                                                                          \
+    X(TOO_LARGE, "needs more memory than the device has")                                \
+    X(TIMEOUT, "waited for admission longer than its timeout")                           \
+    X(MEMORY, "waits for memory: it does not fit beside the admitted jobs")              \
+    X(ORDER, "waits for its place: behind a job that was overtaken often enough")        \
+    X(UNKNOWN, "waits: its needs are unknown, and another such job is being measured")   \
+    X(TURN, "waits for its turn: another job of its lane has it")                        \
+    X(PAUSED, "paused by an operator")                                                   \
+    X(SWAPPED, "its persistent memory is in host memory")
+
+/* X(NAME, text): enum iteration_source. */
+#define REASON_SOURCE(X)      \
+    X(NONE, "not known")      \
+    X(MARK, "marks")          \
+    X(PERIOD, "period")       \
+    X(GAP, "idle gaps")
+/* clang-format on */
+
+/* Static strings; "?" for a number that is not in the list. */
+const char *reason_why(unsigned long long number);
+const char *reason_source(unsigned long long number);
+
+#endif

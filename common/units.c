@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Units of sizes and times.
+ */
+#include "common/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+/* Largest first: printing takes the first that divides. Aliases come after the name printed. */
+static const struct unit byte_units[] = {
+    {"TiB", 1ull << 40},
+    {"GiB", 1ull << 30},
+    {"MiB", 1ull << 20},
+    {"KiB", 1ull << 10},
+    {"T", 1ull << 40},
+    {"G", 1ull << 30},
+    {"M", 1ull << 20},
+    {"K", 1ull << 10},
+    {"", 1},
+    {"B", 1},
+    {NULL, 0},
+};
+static const struct unit time_units[] = {
+    {"min", 60000000000ull},
+    {"s", 1000000000ull},
+    {"ms", 1000000},
+    {"us", 1000},
+    {"ns", 1},
+    {"h", 3600000000000ull},
+    {NULL, 0},
+};
+static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
+
+static const struct unit *units_of(enum units kind) {
+    if (kind == UNITS_BYTES) return byte_units;
+    if (kind == UNITS_TIME) return time_units;
+    return plain_units;
+}
+
+int units_parse(enum units kind, const char *text, uint64_t *out) {
+    uint64_t value = 0;
+    const char *p = text;
+
+    if (*p < '0' || *p > '9') return -EINVAL;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+            return -ERANGE;
+    while (*p == ' ')
+        p++;
+    if (value == 0 && *p == '\0') { /* "0" needs no unit */
+        *out = 0;
+        return 0;
+    }
+    for (const struct unit *u = units_of(kind); u->name; u++)
+        if (strcmp(u->name, p) == 0)
+            return __builtin_mul_overflow(value, u->factor, out) ? -ERANGE : 0;
+    return -EINVAL;
+}
+
+void units_print(enum units kind, uint64_t value, char *out, size_t cap) {
+    const struct unit *u = units_of(kind);
+
+    if (value == 0) {
+        snprintf(out, cap, "0");
+        return;
+    }
+    while (value % u->factor != 0)
+        u++;
+    snprintf(out, cap, "%" PRIu64 "%s", value / u->factor, u->name);
+}
+
+void units_print_bytes(uint64_t value, char *out, size_t cap) {
+    static const char units[][4] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double scaled = (double)value;
+    int u = 0;
+
+    for (; scaled >= 1024 && u < 6; u++)
+        scaled /= 1024;
+    if (u == 0 || scaled >= 100 || scaled == (double)(uint64_t)scaled)
+        snprintf(out, cap, "%.0f %s", scaled, units[u]);
+    else
+        snprintf(out, cap, "%.1f %s", scaled, units[u]);
+}

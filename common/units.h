@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers with units as people write them: "512MiB", "250 ms". Pure.
+ */
+#ifndef COMMON_UNITS_H
+#define COMMON_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum units { UNITS_NONE, UNITS_BYTES, UNITS_TIME };
+
+/* Whole numbers with a unit of this kind: bytes (a bare number, B, K, KiB, ... TiB), nanoseconds
+ * (ns, us, ms, s, min, h; only 0 may be bare), or nothing but digits. 0, -EINVAL when it is no such
+ * number, -ERANGE above 64 bits. */
+int units_parse(enum units kind, const char *text, uint64_t *out);
+
+/* The largest unit that divides the value, so that it can be read back exactly. */
+void units_print(enum units kind, uint64_t value, char *out, size_t cap);
+
+/* For people, rounded: "1.5 GiB". */
+void units_print_bytes(uint64_t value, char *out, size_t cap);
+
+#endif

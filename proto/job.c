@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options of a job: parsed, bounded.
+ */
+#include "proto/job.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+
+enum kind { BYTES, COUNT, SIGNED, TIME, TEXT };
+
+struct option {
+    const char *variable;
+    enum kind kind;
+    size_t offset, bytes; /* of the field */
+    uint64_t least, most;
+};
+
+#define FIELD(variable, kind, field, least, most)                                                \
+    {                                                                                            \
+        variable, kind, offsetof(struct wire_job, field), sizeof(((struct wire_job *)0)->field), \
+            least, most                                                                          \
+    }
+
+static const struct option options[] = {
+#define X(option, variable, kind, field, least, most, sentence) \
+    FIELD(variable, kind, field, least, most),
+    JOB_OPTIONS(X)
+#undef X
+        FIELD(JOB_RUN_VARIABLE, COUNT, run, 0, UINT32_MAX),
+};
+
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+__attribute__((format(printf, 2, 3))) static int bad(char *why, const char *fmt, ...) {
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, JOB_WHY_BYTES, fmt, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static bool good_group(const char *group, size_t cap) {
+    size_t n = strnlen(group, cap);
+
+    if (n == cap) return false;
+    for (size_t i = 0; i < n; i++)
+        if (group[i] <= ' ' || group[i] > '~' || group[i] == '"') return false;
+    return true;
+}
+
+int job_check(struct wire_job *job, char *why) {
+    if (job->flags & ~WIRE_JOB_WORD)
+        return bad(why, "the job has flags that are unknown here: 0x%x", job->flags);
+    if (job->persistent_bytes > JOB_BYTES_MAX || job->ephemeral_bytes > JOB_BYTES_MAX)
+        return bad(why, "the job's memory is more than %llu TiB", JOB_BYTES_MAX >> 40);
+    if (job->weight > JOB_WEIGHT_MAX)
+        return bad(why, "weight %u is not from 1 to %u", job->weight, JOB_WEIGHT_MAX);
+    if (job->priority < -JOB_PRIORITY_MAX || job->priority > JOB_PRIORITY_MAX)
+        return bad(why, "priority %d is not from -%d to %d", job->priority, JOB_PRIORITY_MAX,
+                   JOB_PRIORITY_MAX);
+    if (job->iterations > JOB_ITERATIONS_MAX)
+        return bad(why, "iterations: more than %llu", JOB_ITERATIONS_MAX);
+    if (job->duration_ns > JOB_NS_MAX || job->admit_timeout_ns > JOB_NS_MAX)
+        return bad(why, "a time of the job is more than %llu years",
+                   JOB_NS_MAX / 31557600000000000);
+    if (!good_group(job->group, sizeof(job->group)))
+        return bad(why, "the group's name is not 1 to %zu printable characters",
+                   sizeof(job->group) - 1);
+    memset(job->group + strlen(job->group), 0, sizeof(job->group) - strlen(job->group));
+    if (!(job->flags & WIRE_JOB_WORD)) job->persistent_bytes = job->ephemeral_bytes = 0;
+    return 0;
+}
+
+/* ---- one option ------------------------------------------------------------------------------ */
+
+static int set_group(struct wire_job *job, const char *variable, const char *value, char *why) {
+    if (!good_group(value, sizeof(job->group)))
+        return bad(why, "%s: '%.40s' is not 1 to %zu printable characters", variable, value,
+                   sizeof(job->group) - 1);
+    memset(job->group, 0, sizeof(job->group));
+    memcpy(job->group, value, strlen(value));
+    return 0;
+}
+
+static const char *expected(enum kind kind) {
+    if (kind == BYTES) return "a size such as 512MiB";
+    return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
+}
+
+static int set_number(struct wire_job *job, const struct option *o, const char *value, char *why) {
+    enum units units = o->kind == BYTES ? UNITS_BYTES : o->kind == TIME ? UNITS_TIME : UNITS_NONE;
+    bool negative = o->kind == SIGNED && *value == '-';
+    char *field = (char *)job + o->offset;
+    uint64_t n;
+    int rc = units_parse(units, value + negative, &n);
+
+    if (rc == -EINVAL)
+        return bad(why, "%s: '%.40s' is not %s", o->variable, value, expected(o->kind));
+    if (rc < 0 || n < o->least || n > o->most)
+        return bad(why, "%s: %.40s is out of range", o->variable, value);
+    if (negative) n = -n;
+    memcpy(field, &n, o->bytes); /* little-endian, as the wire is */
+    if (o->kind == BYTES) job->flags |= WIRE_JOB_WORD;
+    return 0;
+}
+
+int job_set(struct wire_job *job, const char *variable, const char *value, char *why) {
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (strcmp(options[i].variable, variable) == 0)
+            return options[i].kind == TEXT ? set_group(job, variable, value, why)
+                                           : set_number(job, &options[i], value, why);
+    return -ENOENT;
+}
+
+int job_from_environment(struct wire_job *job, char *why) {
+    char reason[JOB_WHY_BYTES];
+    int wrong = 0;
+
+    memset(job, 0, sizeof(*job));
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const char *value = getenv(options[i].variable);
+
+        if (!value || !*value || job_set(job, options[i].variable, value, reason) == 0) continue;
+        if (wrong++ == 0) memcpy(why, reason, sizeof(reason));
+    }
+    return wrong;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options of a job, from the words that people write to the bounds that the daemon holds them to;
+ * units; and the words for reasons.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/reason.h"
+#include "common/units.h"
+#include "daemon/sched/iteration.h"
+#include "daemon/sched/sched.h"
+#include "proto/job.h"
+
+static struct wire_job job;
+static char why[JOB_WHY_BYTES];
+
+Test(job, every_option_reaches_its_field) {
+    cr_assert_eq(job_set(&job, "SALUS_PERSISTENT", "3GiB", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_EPHEMERAL", "512 MiB", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_WEIGHT", "7", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_PRIORITY", "-12", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_GROUP", "pair", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_ITERATIONS", "100000", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_DURATION", "2h", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_ADMIT_TIMEOUT", "30s", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_RUN", "4294967295", why), 0);
+    cr_assert_eq(job.persistent_bytes, 3ull << 30);
+    cr_assert_eq(job.ephemeral_bytes, 512ull << 20);
+    cr_assert_eq(job.flags, WIRE_JOB_WORD);
+    cr_assert_eq(job.weight, 7);
+    cr_assert_eq(job.priority, -12);
+    cr_assert_str_eq(job.group, "pair");
+    cr_assert_eq(job.iterations, 100000);
+    cr_assert_eq(job.duration_ns, 7200000000000);
+    cr_assert_eq(job.admit_timeout_ns, 30000000000);
+    cr_assert_eq(job.run, UINT32_MAX);
+    cr_assert_eq(job_check(&job, why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_PRIORITY", "12", why), 0);
+    cr_assert_eq(job.priority, 12);
+}
+
+static void expect_wrong(const char *variable, const char *value, const char *text) {
+    struct wire_job before = job;
+
+    cr_assert_eq(job_set(&job, variable, value, why), -EINVAL, "%s=%s", variable, value);
+    cr_assert_str_eq(why, text, "%s", why);
+    cr_assert_arr_eq(&job, &before, sizeof(job));
+}
+
+Test(job, what_is_wrong_is_said_and_changes_nothing) {
+    expect_wrong("SALUS_PERSISTENT", "much",
+                 "SALUS_PERSISTENT: 'much' is not a size such as 512MiB");
+    expect_wrong("SALUS_PERSISTENT", "65TiB", "SALUS_PERSISTENT: 65TiB is out of range");
+    expect_wrong("SALUS_PERSISTENT", "99999999999999999999",
+                 "SALUS_PERSISTENT: 99999999999999999999 is out of range");
+    expect_wrong("SALUS_WEIGHT", "0", "SALUS_WEIGHT: 0 is out of range");
+    expect_wrong("SALUS_WEIGHT", "1001", "SALUS_WEIGHT: 1001 is out of range");
+    expect_wrong("SALUS_WEIGHT", "-1", "SALUS_WEIGHT: '-1' is not a whole number");
+    expect_wrong("SALUS_PRIORITY", "-1001", "SALUS_PRIORITY: -1001 is out of range");
+    expect_wrong("SALUS_PRIORITY", "--1", "SALUS_PRIORITY: '--1' is not a whole number");
+    expect_wrong("SALUS_DURATION", "5",
+                 "SALUS_DURATION: '5' is not a time with its unit, such as 30s");
+    expect_wrong("SALUS_GROUP", "a b", "SALUS_GROUP: 'a b' is not 1 to 31 printable characters");
+    expect_wrong("SALUS_GROUP", "0123456789012345678901234567890x",
+                 "SALUS_GROUP: '0123456789012345678901234567890x' is not 1 to 31 printable "
+                 "characters");
+    cr_assert_eq(job_set(&job, "SALUS_TARIFF", "1", why), -ENOENT);
+}
+
+Test(job, the_environment_is_read_and_its_errors_are_counted) {
+    setenv("SALUS_PERSISTENT", "1MiB", 1);
+    setenv("SALUS_WEIGHT", "heavy", 1);
+    setenv("SALUS_GROUP", "", 1);
+    setenv("SALUS_DURATION", "x", 1);
+    job.iterations = 5;
+    cr_assert_eq(job_from_environment(&job, why), 2);
+    cr_assert_str_eq(why, "SALUS_WEIGHT: 'heavy' is not a whole number");
+    cr_assert_eq(job.persistent_bytes, 1u << 20);
+    cr_assert_eq(job.iterations, 0);
+    cr_assert_eq(job.weight, 0);
+}
+
+static void expect_refused(const struct wire_job *wrong, const char *text) {
+    struct wire_job j = *wrong;
+
+    cr_assert_eq(job_check(&j, why), -EINVAL);
+    cr_assert_str_eq(why, text, "%s", why);
+}
+
+Test(job, the_daemon_believes_nothing) {
+    struct wire_job j = {.persistent_bytes = 5, .ephemeral_bytes = 7};
+
+    expect_refused(&(struct wire_job){.flags = WIRE_JOB_PAUSED},
+                   "the job has flags that are unknown here: 0x2");
+    expect_refused(&(struct wire_job){.ephemeral_bytes = UINT64_MAX},
+                   "the job's memory is more than 64 TiB");
+    expect_refused(&(struct wire_job){.weight = 1001}, "weight 1001 is not from 1 to 1000");
+    expect_refused(&(struct wire_job){.priority = INT32_MIN},
+                   "priority -2147483648 is not from -1000 to 1000");
+    expect_refused(&(struct wire_job){.priority = 1001}, "priority 1001 is not from -1000 to 1000");
+    expect_refused(&(struct wire_job){.iterations = UINT64_MAX},
+                   "iterations: more than 1099511627776");
+    expect_refused(&(struct wire_job){.duration_ns = UINT64_MAX},
+                   "a time of the job is more than 36 years");
+    expect_refused(&(struct wire_job){.admit_timeout_ns = UINT64_MAX},
+                   "a time of the job is more than 36 years");
+    expect_refused(&(struct wire_job){.group = "a\nb"},
+                   "the group's name is not 1 to 31 printable characters");
+    memset(j.group, 'x', sizeof(j.group));
+    expect_refused(&j, "the group's name is not 1 to 31 printable characters");
+    memcpy(j.group, "ab\0cd", 6); /* what stands behind the end is nobody's */
+    memset(j.group + 6, 0, sizeof(j.group) - 6);
+    cr_assert_eq(job_check(&j, why), 0);
+    cr_assert_arr_eq(j.group, "ab\0\0\0\0", 6);
+    cr_assert_eq(j.persistent_bytes, 0, "sizes without their flag are not said");
+}
+
+Test(units, sizes_for_people_are_rounded_and_for_files_exact) {
+    char text[40];
+
+    units_print_bytes(1610612736, text, sizeof(text));
+    cr_assert_str_eq(text, "1.5 GiB");
+    units_print_bytes(20ull << 30, text, sizeof(text));
+    cr_assert_str_eq(text, "20 GiB");
+    units_print_bytes(999, text, sizeof(text));
+    cr_assert_str_eq(text, "999 B");
+    units_print(UNITS_BYTES, (1ull << 30) + 1, text, sizeof(text));
+    cr_assert_str_eq(text, "1073741825");
+    units_print(UNITS_TIME, 90000000000, text, sizeof(text));
+    cr_assert_str_eq(text, "90s");
+}
+
+Test(reason, numbers_have_words) {
+    cr_assert_str_eq(reason_why(SCHED_WHY_NONE), "");
+    cr_assert_str_eq(reason_why(SCHED_WHY_TURN),
+                     "waits for its turn: another job of its lane has it");
+    cr_assert_str_eq(reason_why(SCHED_WHY_SWAPPED), "its persistent memory is in host memory");
+    cr_assert_str_eq(reason_why(99), "?");
+    cr_assert_str_eq(reason_source(ITERATION_PERIOD), "period");
+    cr_assert_str_eq(reason_source(UINT64_MAX), "?");
+}
