@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
@@ -50,6 +51,8 @@ static void soft_describe(struct dev *dev) {
 static int soft_open(struct dev **out, const struct dev_config *config) {
     struct dev *dev = calloc(1, sizeof *dev);
     if (!dev) return -ENOMEM;
+    dev->memory_fd = -1;
+    dev->memory = MAP_FAILED;
     dev->config = *config;
     if (!dev->config.memory_bytes) dev->config.memory_bytes = soft_default_memory();
     dev->config.memory_bytes &= ~(SOFT_GRANULARITY - 1);
@@ -62,8 +65,10 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
     list_init(&dev->ready);
     dev->done_last = &dev->done_first;
     dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int err = dev->event_fd < 0 ? -errno : pool_start(dev);
+    int err = dev->event_fd < 0 ? -errno : chunk_open(dev);
+    if (!err) err = pool_start(dev);
     if (err) {
+        chunk_close(dev);
         fdutil_close(&dev->event_fd);
         free(dev);
         return err;
@@ -75,6 +80,7 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
 static void soft_close(struct dev *dev) {
     if (!dev) return;
     pool_stop(dev);
+    chunk_close(dev);
     fdutil_close(&dev->event_fd);
     pthread_cond_destroy(&dev->work);
     pthread_mutex_destroy(&dev->lock);
@@ -126,6 +132,13 @@ const struct dev_ops dev_soft = {
     .space_create = space_create,
     .space_destroy = space_destroy,
     .space_cancel = queue_cancel_space,
+    .chunk_create = chunk_create,
+    .chunk_destroy = chunk_destroy,
+    .chunk_map = space_chunk_map,
+    .chunk_unmap = space_chunk_unmap,
+    .chunk_copy = chunk_copy,
+    .chunk_save = chunk_save,
+    .chunk_load = chunk_load,
     .mem_back = space_back,
     .mem_unback = space_unback,
     .mem_used = soft_mem_used,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside of the software GPU: the device, its clients' spaces, queues and threads. Only soft.c,
- * space.c, queue.c, pool.c and transfer.c include this.
+ * chunk.c, space.c, queue.c, pool.c and transfer.c include this.
  *
  * Locks: one, dev->lock, over every list below; never held while a kernel or a copy runs.
  */
@@ -14,6 +14,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
+#include "daemon/device/soft/chunk.h"
 #include "daemon/device/soft/grid.h"
 #include "daemon/device/soft/heap.h"
 #include "daemon/device/soft/image.h"
@@ -31,7 +32,12 @@
 struct dev {
     struct dev_info info;
     struct dev_config config;
-    uint64_t memory_used;
+    uint64_t memory_used; /* chunks and module memory */
+    /* chunk.c: physical memory as a file, and a mapping of all of it */
+    int memory_fd;
+    unsigned char *memory;
+    struct dev_chunk *chunks;
+    uint64_t chunk_count, chunk_next;
 
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -52,11 +58,11 @@ struct dev_space {
     const struct dev_space_ops *ops;
     void *ops_arg;
     struct ranges *ranges;
-    uint64_t memory_used;
-    struct heap *heap;   /* behind malloc() in kernels; NULL: none needed yet */
-    struct list queues;  /* dev_queue.space_link */
-    struct list blocks;  /* module window: allocated blocks in ascending order */
-    struct list managed; /* the same for managed variables */
+    uint64_t memory_used; /* module memory */
+    struct heap *heap;    /* behind malloc() in kernels; NULL: none needed yet */
+    struct list queues;   /* dev_queue.space_link */
+    struct list blocks;   /* module window: allocated blocks in ascending order */
+    struct list managed;  /* the same for managed variables */
 };
 
 struct dev_queue {
@@ -111,6 +117,9 @@ struct dev_func {
 int space_create(struct dev *dev, const struct dev_windows *windows,
                  const struct dev_space_ops *ops, void *arg, struct dev_space **out);
 void space_destroy(struct dev_space *space);
+int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count);
+int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
 int space_back(struct dev_space *space, uint64_t addr, uint64_t bytes);
 int space_unback(struct dev_space *space, uint64_t addr, uint64_t bytes);
 /* Zeroed memory of the module window, put on `owner`; 0 when there is none. */

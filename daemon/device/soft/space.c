@@ -63,6 +63,17 @@ fail:
     return err;
 }
 
+/* No access again. A process that has all the mappings it may have cannot even replace some, but it
+ * can remove them first: the gap is where nobody's new mapping goes (the kernel fills from the
+ * top). It cannot split one either: then what was there stays, and is replaced by what is mapped
+ * next. What a client may touch is decided by its ranges, not by this. */
+static void space_reserve(uint64_t addr, uint64_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return;
+    if (!munmap(at(addr), bytes))
+        mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     struct dev *dev = s->dev;
     if (bytes > dev->info.memory_bytes - dev->memory_used) return ERR_NO_MEMORY;
@@ -82,8 +93,7 @@ static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
 static int space_unmap(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
     if (!next) return -ENOMEM;
-    mmap(at(addr), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-         0);
+    space_reserve(addr, bytes);
     s->dev->memory_used -= bytes;
     s->memory_used -= bytes;
     return space_set_ranges(s, next);
@@ -99,6 +109,49 @@ static bool space_overlaps(const struct dev_space *s, uint64_t addr, uint64_t by
     for (uint32_t i = 0; i < s->ranges->count; i++)
         if (s->ranges->items[i].lo < addr + bytes && addr < s->ranges->items[i].hi) return true;
     return false;
+}
+
+/* Chunks that are neighbours in the file are one mapping: the kernel allows a process 65530. */
+static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                          uint32_t count) {
+    for (uint32_t i = 0, n; i < count; i += n) {
+        n = chunk_run(chunks + i, count - i);
+        void *want = at(addr + i * SOFT_GRANULARITY);
+        off_t offset = (off_t)chunk_offset(s->dev, chunks[i]);
+        void *got = mmap(want, n * SOFT_GRANULARITY, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->dev->memory_fd, offset);
+        if (got == MAP_FAILED) {
+            if (i) space_reserve(addr, i * SOFT_GRANULARITY);
+            return ERR_NO_MEMORY;
+        }
+        madvise(got, n * SOFT_GRANULARITY, MADV_HUGEPAGE);
+    }
+    return 0;
+}
+
+int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count) {
+    uint64_t bytes = count * SOFT_GRANULARITY;
+    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
+    if (space_overlaps(s, addr, bytes)) return -EEXIST;
+    struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    int err = space_map_runs(s, addr, chunks, count);
+    if (err) {
+        ranges_unref(next);
+        return err;
+    }
+    return space_set_ranges(s, next);
+}
+
+int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
+    uint64_t bytes = count * SOFT_GRANULARITY;
+    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
+    if (!ranges_find(s->ranges, addr, bytes)) return -ENOENT;
+    struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    space_reserve(addr, bytes);
+    return space_set_ranges(s, next);
 }
 
 int space_back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
