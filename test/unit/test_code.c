@@ -78,6 +78,8 @@ static const struct {
      ERR_INVALID_PTX, "parameters"},
     {HEAD ".visible .entry k() { .local .b8 big[600000]; ret; }", ERR_ILLEGAL_INSTRUCTION,
      "local memory"},
+    {HEAD ".visible .entry k() { .reg .b128 %q<2>; mov.b128 %q1, 7; ret; }",
+     ERR_ILLEGAL_INSTRUCTION, "128 bits"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; st.shared [0], %rd1; ret; }", ERR_INVALID_PTX,
      "no type"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; ld.local %rd1, [0]; ret; }", ERR_INVALID_PTX,

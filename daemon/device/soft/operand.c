@@ -144,6 +144,10 @@ static int32_t operand_register(struct lower *l, const struct ptx_operand *o, ui
 }
 
 int32_t operand_source(struct lower *l, const struct ptx_operand *o, uint32_t bytes, bool wider) {
+    if (o->kind != PTX_OPND_REG && bytes > sizeof(uint64_t)) {
+        operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
+        return CODE_NO_SLOT;
+    }
     switch (o->kind) {
     case PTX_OPND_REG: return operand_register(l, o, bytes, wider);
     case PTX_OPND_IMM: return operand_const(l, operand_float_bits(o, bytes), bytes);
