@@ -28,36 +28,45 @@ void memory_lane_destroy(struct memory_lane *lane); /* no member left; accepts N
 int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes);
 uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks now */
 
-/* `granule`: info.granularity_bytes. The client begins without a lane. */
+/* `granule`: info.granularity_bytes. The client begins without a lane. -EINVAL when a half of the
+ * alloc window is no whole number of granules. */
 int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *dev,
                   struct dev_space *space, const struct dev_windows *windows, uint64_t granule);
-void memory_destroy(struct memory *m); /* unmaps all; accepts NULL */
+void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; accepts NULL */
 
 /* From now on its ephemeral pages come from this lane (NULL: from none). Its pages that are in use
- * are mapped anew; what was in them is lost: at a boundary only, survivors kept before. */
+ * are mapped anew, onto its first chunks; what was in them is lost: at a boundary only, survivors
+ * kept before (what is spilled stays so). Joining the same lane closes the gaps that keep it from
+ * shrinking. */
 int memory_join(struct memory *m, struct memory_lane *lane);
 
 /* Whole granules, all in one half. -EEXIST when any is backed, -ENOENT on unback when any is not.
- * Backing ephemeral pages without a lane: ERR_NO_MEMORY. */
+ * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory is not cleared: it shows
+ * what the lane's latest user left. */
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
 
-/* Private chunks (persistent window, and kept pages), pages of the lane in use; bytes. */
+/* Private chunks (persistent window, and kept pages; also while they are swapped out), pages of the
+ * lane in use (also while they are spilled); bytes. */
 uint64_t memory_persistent(const struct memory *m);
 uint64_t memory_ephemeral(const struct memory *m);
 
 /* Survivors: how many bytes of private chunks memory_keep would need for this range (pages of the
- * lane that it touches), and: copies these pages to private chunks at the same addresses. */
+ * lane that it touches), and: copies these pages, spilled or not, to private chunks at the same
+ * addresses. -EBUSY while swapped out. */
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes);
 
 /* The lease: all pages of the lane in use go elsewhere with what is in them (to private chunks, or
- * to host memory), and come back to the lane before the client runs again. */
+ * to host memory), and come back to the lane before the client runs again. They keep their places
+ * in the lane. After a failed restore the spilled bytes are still there: try again. */
 int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes);
 int memory_restore(struct memory *m, uint64_t *moved_bytes);
 bool memory_spilled(const struct memory *m);
 
-/* All private chunks go to host memory and back, at the same addresses. Module memory stays. */
+/* All private chunks, those that hold spilled pages as well, go to host memory; persistent memory
+ * comes back at the same addresses. What is backed meanwhile takes no chunk until then. Module
+ * memory stays. */
 int memory_swap_out(struct memory *m, uint64_t *moved_bytes);
 int memory_swap_in(struct memory *m, uint64_t *moved_bytes);
 bool memory_swapped(const struct memory *m);

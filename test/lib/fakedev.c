@@ -20,6 +20,12 @@
 #define FAKE_LAUNCHES 1000000u
 #define FAKE_NAME_BYTES 32
 #define FAKE_MEMORY (256ull << 20)
+#define FAKE_CHUNKS (FAKE_MEMORY / FAKEDEV_GRANULARITY)
+
+struct dev_chunk {
+    bool used;
+    uint32_t maps;
+};
 
 struct fake_launch {
     uint64_t token;
@@ -33,6 +39,11 @@ struct dev {
     struct list spaces;
     uint32_t space_count;
     struct dev_op *done_first, **done_last;
+    int memory_fd;
+    char *memory;
+    struct dev_chunk chunks[FAKE_CHUNKS];
+    uint32_t maps, moves, fail_in;
+    bool fail_on;
     struct fake_launch *launches;
     uint32_t launch_count;
     uint32_t most_inflight, violations;
@@ -46,6 +57,7 @@ struct dev_space {
     const struct dev_space_ops *ops;
     void *arg;
     unsigned char *backed; /* one a page of the alloc window */
+    struct dev_chunk **chunks;
     uint32_t inflight, modules;
 };
 
@@ -85,12 +97,17 @@ static int fake_open(struct dev **out, const struct dev_config *config) {
     dev->done_last = &dev->done_first;
     dev->clock_ns = 1000;
     list_init(&dev->spaces);
+    dev->memory_fd = fdutil_memfd("fakedev-memory", FAKE_MEMORY, 0);
+    dev->memory = mmap(NULL, FAKE_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED, dev->memory_fd, 0);
     *out = dev;
-    return dev->launches ? 0 : -ENOMEM;
+    return dev->launches && dev->memory != MAP_FAILED ? 0 : -ENOMEM;
 }
 
 static void fake_close(struct dev *dev) {
     if (dev->space_count) fake_violation(dev, "closed with spaces");
+    if (dev->memory_used) fake_violation(dev, "closed with memory in use");
+    munmap(dev->memory, FAKE_MEMORY);
+    fdutil_close(&dev->memory_fd);
     fdutil_close(&dev->event_fd);
     free(dev->launches);
     free(dev);
@@ -152,6 +169,7 @@ static int fake_space_create(struct dev *dev, const struct dev_windows *windows,
     s->ops = ops;
     s->arg = arg;
     s->backed = calloc(windows->alloc_bytes / FAKEDEV_GRANULARITY, 1);
+    s->chunks = calloc(windows->alloc_bytes / FAKEDEV_GRANULARITY, sizeof(*s->chunks));
     list_init(&s->queues);
     list_append(&dev->spaces, &s->link);
     dev->space_count++;
@@ -164,11 +182,14 @@ static void fake_space_destroy(struct dev_space *s) {
         fake_violation(s->dev, "space destroyed in use");
     munmap((void *)(uintptr_t)s->windows.dev_base,
            s->windows.alloc_bytes + s->windows.module_bytes);
-    for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++)
+    for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++) {
         s->dev->memory_used -= s->backed[i] * FAKEDEV_GRANULARITY;
+        if (s->chunks[i]) s->chunks[i]->maps--;
+    }
     list_remove(&s->link);
     s->dev->space_count--;
     free(s->backed);
+    free(s->chunks);
     free(s);
 }
 
@@ -197,7 +218,7 @@ static int fake_range(struct dev_space *s, uint64_t addr, uint64_t bytes, bool b
     uint64_t from = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
     uint64_t count = bytes / FAKEDEV_GRANULARITY;
     for (uint64_t i = from; i < from + count; i++)
-        if (s->backed[i] == back) return back ? -EEXIST : -ENOENT;
+        if (s->chunks[i] || s->backed[i] == back) return back ? -EEXIST : -ENOENT;
     if (back && s->dev->memory_used + bytes > FAKE_MEMORY) return ERR_NO_MEMORY;
     for (uint64_t i = from; i < from + count; i++)
         s->backed[i] = back;
@@ -212,6 +233,103 @@ static int fake_mem_back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
 static int fake_mem_unback(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     if (s->inflight) fake_violation(s->dev, "memory unbacked with operations in flight");
     return fake_range(s, addr, bytes, false);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/* The test wanted this call, or it and all that follow, to fail. */
+static bool fake_fails(struct dev *dev) {
+    if (!dev->fail_in || --dev->fail_in) return false;
+    if (dev->fail_on) dev->fail_in = 1;
+    return true;
+}
+
+static char *fake_chunk_bytes(struct dev *dev, const struct dev_chunk *c) {
+    if (!c->used) fake_violation(dev, "a chunk used after its end");
+    return dev->memory + (size_t)(c - dev->chunks) * FAKEDEV_GRANULARITY;
+}
+
+static int fake_chunk_create(struct dev *dev, struct dev_chunk **out) {
+    *out = NULL;
+    if (fake_fails(dev) || dev->memory_used + FAKEDEV_GRANULARITY > FAKE_MEMORY)
+        return ERR_NO_MEMORY;
+    struct dev_chunk *c = dev->chunks;
+    while (c->used)
+        c++;
+    c->used = true;
+    memset(fake_chunk_bytes(dev, c), 0, FAKEDEV_GRANULARITY);
+    dev->memory_used += FAKEDEV_GRANULARITY;
+    *out = c;
+    return 0;
+}
+
+static void fake_chunk_destroy(struct dev *dev, struct dev_chunk *c) {
+    if (!c) return;
+    if (c->maps) fake_violation(dev, "chunk destroyed while mapped");
+    memset(fake_chunk_bytes(dev, c), 0xdd, FAKEDEV_GRANULARITY);
+    dev->memory_used -= FAKEDEV_GRANULARITY;
+    c->used = false;
+}
+
+/* The page's number, or -EINVAL: whole chunks in the alloc window. */
+static int64_t fake_page(struct dev_space *s, uint64_t addr, uint32_t count) {
+    uint64_t pages = s->windows.alloc_bytes / FAKEDEV_GRANULARITY;
+    uint64_t page = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
+    bool bad = addr % FAKEDEV_GRANULARITY || addr < s->windows.dev_base || page >= pages || !count;
+    return bad || count > pages - page ? -EINVAL : (int64_t)page;
+}
+
+static int fake_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                          uint32_t count) {
+    int64_t page = fake_page(s, addr, count);
+    if (page < 0) return (int)page;
+    for (uint32_t i = 0; i < count; i++)
+        if (s->chunks[page + i] || s->backed[page + i]) return -EEXIST;
+    s->dev->maps++;
+    if (fake_fails(s->dev)) return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        off_t offset = fake_chunk_bytes(s->dev, chunks[i]) - s->dev->memory;
+        mmap((void *)(uintptr_t)(addr + i * FAKEDEV_GRANULARITY), FAKEDEV_GRANULARITY,
+             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->dev->memory_fd, offset);
+        s->chunks[page + i] = chunks[i];
+        chunks[i]->maps++;
+    }
+    return 0;
+}
+
+static int fake_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
+    int64_t page = fake_page(s, addr, count);
+    if (s->inflight) fake_violation(s->dev, "memory unmapped with operations in flight");
+    if (page < 0) return (int)page;
+    for (uint32_t i = 0; i < count; i++)
+        if (!s->chunks[page + i]) return -ENOENT;
+    s->dev->maps++;
+    mmap((void *)(uintptr_t)addr, count * FAKEDEV_GRANULARITY, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        s->chunks[page + i]->maps--;
+        s->chunks[page + i] = NULL;
+    }
+    return 0;
+}
+
+static int fake_move(struct dev *dev, void *dst, const void *src) {
+    dev->moves++;
+    if (fake_fails(dev)) return -EIO;
+    memcpy(dst, src, FAKEDEV_GRANULARITY);
+    return 0;
+}
+
+static int fake_chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
+    return fake_move(dev, fake_chunk_bytes(dev, dst), fake_chunk_bytes(dev, src));
+}
+
+static int fake_chunk_save(struct dev *dev, void *host, const struct dev_chunk *c) {
+    return fake_move(dev, host, fake_chunk_bytes(dev, c));
+}
+
+static int fake_chunk_load(struct dev *dev, struct dev_chunk *c, const void *host) {
+    return fake_move(dev, fake_chunk_bytes(dev, c), host);
 }
 
 static uint64_t fake_mem_used(struct dev *dev) {
@@ -378,6 +496,13 @@ const struct dev_ops fakedev = {
     .space_create = fake_space_create,
     .space_destroy = fake_space_destroy,
     .space_cancel = fake_space_cancel,
+    .chunk_create = fake_chunk_create,
+    .chunk_destroy = fake_chunk_destroy,
+    .chunk_map = fake_chunk_map,
+    .chunk_unmap = fake_chunk_unmap,
+    .chunk_copy = fake_chunk_copy,
+    .chunk_save = fake_chunk_save,
+    .chunk_load = fake_chunk_load,
     .mem_back = fake_mem_back,
     .mem_unback = fake_mem_unback,
     .mem_used = fake_mem_used,
@@ -465,4 +590,17 @@ uint32_t fakedev_violations(const struct dev *dev, const char **what) {
 
 uint32_t fakedev_spaces(const struct dev *dev) {
     return dev->space_count;
+}
+
+uint32_t fakedev_maps(const struct dev *dev) {
+    return dev->maps;
+}
+
+uint32_t fakedev_moves(const struct dev *dev) {
+    return dev->moves;
+}
+
+void fakedev_fail(struct dev *dev, uint32_t nth, bool and_on) {
+    dev->fail_in = nth;
+    dev->fail_on = and_on;
 }

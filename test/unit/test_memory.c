@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's memory and its lane, on the real software GPU and on the fake one (which counts the
+ * calls and fails on demand).
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "daemon/worker/memory.h"
+#include "test/lib/fakedev.h"
+
+#define MIB (1ull << 20)
+#define GRAN (2 * MIB)
+#define BASE 0x210000000000ull
+#define STRIDE 0x10000000000ull
+#define HALF_PAGES 16u
+#define ALLOC (2 * HALF_PAGES * GRAN)
+#define CLIENTS 3
+
+static const struct dev_ops *ops;
+static struct dev *dev;
+static struct dev_space *spaces[CLIENTS];
+static struct memory *mem[CLIENTS];
+static struct memory_lane *lane;
+
+static uint64_t window(int client) {
+    return BASE + (uint64_t)client * STRIDE;
+}
+static uint64_t persistent_at(int client, uint32_t page) {
+    return window(client) + page * GRAN;
+}
+static uint64_t ephemeral_at(int client, uint32_t page) {
+    return window(client) + ALLOC / 2 + page * GRAN;
+}
+
+static void rig_open(const struct dev_ops *on, uint64_t memory_bytes) {
+    static const struct dev_space_ops space_ops;
+    struct dev_config config = {.memory_bytes = memory_bytes, .threads = 1};
+    ops = on;
+    cr_assert_eq(ops->open(&dev, &config), 0);
+    uint64_t host = (uint64_t)(uintptr_t)mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE,
+                                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_eq(memory_lane_create(&lane, ops, dev), 0);
+    for (int i = 0; i < CLIENTS; i++) {
+        struct dev_windows w = {window(i), ALLOC, 4 * MIB, host, 4 * MIB, 2 * MIB};
+        cr_assert_eq(ops->space_create(dev, &w, &space_ops, NULL, &spaces[i]), 0);
+        cr_assert_eq(memory_create(&mem[i], ops, dev, spaces[i], &w, GRAN), 0);
+        cr_assert_eq(memory_join(mem[i], lane), 0);
+    }
+}
+
+static void expect_sound(void) {
+    const char *what;
+    for (int i = 0; i < CLIENTS; i++)
+        cr_assert_null((what = memory_check(mem[i])), "client %d: %s", i, what);
+    if (ops == &fakedev) cr_assert_eq(fakedev_violations(dev, &what), 0, "%s", what);
+}
+
+static void rig_close(void) {
+    expect_sound();
+    for (int i = 0; i < CLIENTS; i++)
+        memory_destroy(mem[i]);
+    memory_lane_destroy(lane);
+    cr_expect_eq(ops->mem_used(dev), 0, "chunks leaked");
+    for (int i = 0; i < CLIENTS; i++)
+        ops->space_destroy(spaces[i]);
+    if (ops == &fakedev) cr_expect_eq(fakedev_violations(dev, NULL), 0);
+    ops->close(dev);
+}
+
+static void soft_open(void) {
+    rig_open(&dev_soft, 256 * MIB);
+}
+static void fake_open(void) {
+    rig_open(&fakedev, 0);
+}
+
+TestSuite(memory, .init = soft_open, .fini = rig_close);
+TestSuite(memory_fake, .init = fake_open, .fini = rig_close);
+
+/* Volatile: several addresses are one word here, which a compiler takes for impossible. */
+static volatile uint64_t *words(uint64_t addr) {
+    return (volatile uint64_t *)(uintptr_t)addr;
+}
+
+static uint64_t noise(uint64_t seed, uint64_t at) {
+    at = (at + seed * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+    return at ^ at >> 31;
+}
+static void fill(uint64_t addr, uint64_t bytes, uint64_t seed) {
+    for (uint64_t i = 0; i < bytes / 8; i++)
+        words(addr)[i] = noise(seed, i);
+}
+static void expect_filled(uint64_t addr, uint64_t bytes, uint64_t seed) {
+    for (uint64_t i = 0; i < bytes / 8; i++)
+        cr_assert_eq(words(addr)[i], noise(seed, i), "seed %lu, word %lu", seed, i);
+}
+
+/* Whether it can be read, by a system call that says so instead of a signal. */
+static bool readable(uint64_t addr) {
+    static int sink = -1;
+    if (sink < 0) sink = memfd_create("sink", MFD_CLOEXEC);
+    return pwrite(sink, (void *)(uintptr_t)addr, 4, 0) == 4;
+}
+
+static uint64_t used(void) {
+    return ops->mem_used(dev) / GRAN;
+}
+
+/* ---- backing --------------------------------------------------------------------------------- */
+
+Test(memory, whole_granules_of_one_half) {
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, 0) + 4096, GRAN), -EINVAL);
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, 0), 4096), -EINVAL);
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, 0), 0), -EINVAL);
+    cr_expect_eq(memory_back(mem[0], window(0) - GRAN, GRAN), -EINVAL);
+    cr_expect_eq(memory_back(mem[0], window(0) + ALLOC, GRAN), -EINVAL, "the module window");
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, HALF_PAGES - 1), 2 * GRAN), -EINVAL);
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, 0), UINT64_MAX - GRAN + 1), -EINVAL);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 4), 2 * GRAN), 0);
+    cr_expect_eq(memory_back(mem[0], persistent_at(0, 3), 2 * GRAN), -EEXIST);
+    cr_expect_eq(memory_unback(mem[0], persistent_at(0, 5), 2 * GRAN), -ENOENT);
+    cr_expect_eq(used(), 2);
+    cr_expect_eq(memory_persistent(mem[0]), 2 * GRAN);
+    fill(persistent_at(0, 4), 2 * GRAN, 3);
+    cr_assert_eq(memory_unback(mem[0], persistent_at(0, 4), GRAN), 0);
+    cr_expect(!readable(persistent_at(0, 4)));
+    cr_expect_eq(used(), 1);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 4), GRAN), 0);
+    cr_expect_eq(words(persistent_at(0, 4))[7], 0, "new memory is zero");
+    struct dev_windows odd = {BASE, 3 * GRAN, 0, 0, 0, 0};
+    struct memory *none;
+    cr_expect_eq(memory_create(&none, ops, dev, spaces[0], &odd, GRAN), -EINVAL);
+    cr_expect_null(none);
+}
+
+Test(memory, without_a_lane_there_is_no_ephemeral_memory) {
+    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_expect_eq(memory_back(mem[0], ephemeral_at(0, 0), GRAN), ERR_NO_MEMORY);
+    cr_expect_eq(memory_ephemeral(mem[0]), 0);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+Test(memory, two_clients_see_one_lane_at_their_own_addresses) {
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 3 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 9), GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 2), 2 * GRAN), 0);
+    cr_expect_eq(used(), 3, "no chunk of its own for anybody");
+    cr_expect_eq(memory_lane_bytes(lane), 3 * GRAN);
+    fill(ephemeral_at(0, 0), 3 * GRAN, 1);
+    for (uint64_t i = 0; i < GRAN / 8; i++) { /* in the order in which they came into use */
+        cr_assert_eq(words(ephemeral_at(1, 9))[i], noise(1, i));
+        cr_assert_eq(words(ephemeral_at(1, 2))[i], noise(1, GRAN / 8 + i));
+        cr_assert_eq(words(ephemeral_at(1, 3))[i], noise(1, GRAN / 4 + i));
+    }
+    fill(ephemeral_at(1, 9), GRAN, 2);
+    expect_filled(ephemeral_at(0, 0), GRAN, 2);
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 9), GRAN), 0);
+    cr_expect_eq(used(), 3, "a lane keeps its chunks");
+    cr_expect(!readable(ephemeral_at(1, 9)));
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), GRAN), 0);
+    expect_filled(ephemeral_at(1, 0), GRAN, 2); /* the lowest one that is free */
+    cr_expect_eq(memory_ephemeral(mem[1]), 3 * GRAN);
+}
+
+Test(memory_fake, handing_a_lane_over_maps_and_moves_nothing) {
+    for (int i = 0; i < CLIENTS; i++)
+        cr_assert_eq(memory_back(mem[i], ephemeral_at(i, 0), 8 * GRAN), 0);
+    cr_expect_eq(fakedev_maps(dev), CLIENTS, "one call for a client's pages");
+    for (int turn = 0; turn < 30; turn++) { /* one iteration of each in turn */
+        uint64_t at = ephemeral_at(turn % CLIENTS, 0);
+        for (uint32_t page = 0; turn && page < 8; page++)
+            cr_assert_eq(words(at + page * GRAN)[1], (uint64_t)turn - 1);
+        for (uint32_t page = 0; page < 8; page++)
+            words(at + page * GRAN)[1] = (uint64_t)turn;
+        expect_sound();
+    }
+    cr_expect_eq(fakedev_maps(dev), CLIENTS);
+    cr_expect_eq(fakedev_moves(dev), 0);
+    cr_expect_eq(used(), 8);
+}
+
+Test(memory, joining_another_lane_takes_the_pages_along) {
+    struct memory_lane *second;
+    cr_assert_eq(memory_lane_create(&second, ops, dev), 0);
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 6 * GRAN), 0);
+    cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 1), 2 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), GRAN), 0);
+    fill(ephemeral_at(0, 0), GRAN, 1);
+    cr_assert_eq(memory_join(mem[0], second), 0);
+    cr_expect_eq(memory_lane_bytes(second), 4 * GRAN, "as many as are in use");
+    cr_expect_eq(memory_ephemeral(mem[0]), 4 * GRAN);
+    cr_expect_eq(words(ephemeral_at(0, 5))[0], 0, "new chunks");
+    fill(ephemeral_at(0, 0), GRAN, 2);
+    expect_filled(ephemeral_at(1, 0), GRAN, 1);
+    cr_assert_eq(memory_lane_shrink(lane, GRAN), 0);
+    cr_expect_eq(used(), 5);
+    cr_assert_eq(memory_join(mem[1], second), 0);
+    expect_filled(ephemeral_at(1, 0), GRAN, 2);
+    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_expect(!readable(ephemeral_at(0, 0)));
+    expect_sound();
+    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_expect(readable(ephemeral_at(0, 5)));
+    cr_assert_eq(memory_join(mem[1], NULL), 0);
+    memory_lane_destroy(second);
+}
+
+Test(memory, a_lane_shrinks_to_what_nobody_uses) {
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 2 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 5 * GRAN), 0);
+    fill(ephemeral_at(0, 0), 2 * GRAN, 4);
+    cr_expect_eq(memory_lane_shrink(lane, 4 * GRAN), -EBUSY);
+    cr_expect_eq(memory_lane_shrink(lane, 5 * GRAN - 1), 0);
+    cr_expect_eq(used(), 5);
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 2), 3 * GRAN), 0);
+    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN), 0);
+    cr_expect_eq(used(), 2);
+    expect_filled(ephemeral_at(0, 0), 2 * GRAN, 4);
+    cr_expect_eq(memory_lane_shrink(lane, GRAN), -EBUSY);
+    cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 0), GRAN), 0);
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), 2 * GRAN), 0);
+    cr_expect_eq(memory_lane_shrink(lane, GRAN), -EBUSY, "its page is on the second chunk");
+    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_expect_eq(memory_lane_shrink(lane, GRAN), 0, "joining its own lane closes gaps");
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
+    cr_expect_eq(memory_lane_bytes(lane), 4 * GRAN);
+}
+
+/* ---- survivors ------------------------------------------------------------------------------- */
+
+Test(memory_fake, a_survivor_is_copied_once_and_keeps_its_address) {
+    uint64_t copied = 1;
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 4 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
+    fill(ephemeral_at(0, 0), 4 * GRAN, 5);
+    uint64_t addr = ephemeral_at(0, 1) + 5000, bytes = GRAN; /* touches two pages */
+    cr_expect_eq(memory_keep_need(mem[0], addr, bytes), 2 * GRAN);
+    cr_assert_eq(memory_keep(mem[0], addr, bytes, &copied), 0);
+    cr_expect_eq(copied, 2 * GRAN);
+    cr_expect_eq(fakedev_moves(dev), 2);
+    cr_expect_eq(memory_keep_need(mem[0], addr, bytes), 0);
+    cr_assert_eq(memory_keep(mem[0], addr, bytes, &copied), 0);
+    cr_expect_eq(copied, 0);
+    cr_expect_eq(fakedev_moves(dev), 2, "once");
+    cr_expect_eq(memory_persistent(mem[0]), 2 * GRAN);
+    cr_expect_eq(memory_ephemeral(mem[0]), 2 * GRAN);
+    expect_filled(ephemeral_at(1, 0), 4 * GRAN, 5); /* what the other sees is untouched */
+    fill(ephemeral_at(1, 0), 4 * GRAN, 6);
+    for (uint64_t i = GRAN / 8; i < 3 * GRAN / 8; i++)
+        cr_assert_eq(words(ephemeral_at(0, 0))[i], noise(5, i), "the other's turn is not seen");
+    for (uint64_t i = 3 * GRAN / 8; i < GRAN / 2; i++)
+        cr_assert_eq(words(ephemeral_at(0, 0))[i], noise(6, i), "still the lane");
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 8), 2 * GRAN), 0);
+    cr_expect_eq(memory_lane_bytes(lane), 4 * GRAN, "its places in the lane are free again");
+    cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 0), 4 * GRAN), 0);
+    cr_expect_eq(memory_persistent(mem[0]), 0);
+    cr_expect_eq(used(), 4);
+}
+
+Test(memory, a_survivor_on_the_software_gpu) {
+    uint64_t copied;
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 3 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 3 * GRAN), 0);
+    fill(ephemeral_at(0, 1), GRAN, 7);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 1), 1, &copied), 0);
+    expect_filled(ephemeral_at(1, 1), GRAN, 7);
+    fill(ephemeral_at(1, 0), 3 * GRAN, 8);
+    expect_filled(ephemeral_at(0, 1), GRAN, 7);
+    expect_filled(ephemeral_at(0, 0), GRAN, 8);
+    cr_expect_eq(memory_keep(mem[0], window(0) + ALLOC - 1, 2, &copied), -EINVAL);
+    cr_expect_eq(memory_keep_need(mem[0], window(0) - 1, 2), 0);
+    cr_expect_eq(memory_keep(mem[0], persistent_at(0, 0), ALLOC / 2, &copied), 0);
+    cr_expect_eq(copied, 0, "nothing of it is in the lane");
+}
+
+/* ---- spilling and swapping ------------------------------------------------------------------- */
+
+static void spill_and_restore(bool to_host) {
+    uint64_t moved;
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 2), 3 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 2), GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 5 * GRAN), 0);
+    fill(ephemeral_at(0, 2), 3 * GRAN, 9);
+    cr_assert_eq(memory_spill(mem[0], to_host, &moved), 0);
+    cr_expect_eq(moved, 3 * GRAN);
+    cr_expect(memory_spilled(mem[0]));
+    cr_expect_eq(used(), to_host ? 6 : 9);
+    cr_expect_eq(memory_persistent(mem[0]), GRAN);
+    cr_expect_eq(memory_ephemeral(mem[0]), 3 * GRAN);
+    fill(ephemeral_at(1, 0), 5 * GRAN, 10); /* the other's turn */
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 8), GRAN), 0);
+    cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 3), GRAN), 0);
+    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN), -EBUSY);
+    expect_sound();
+    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_expect_eq(moved, 2 * GRAN);
+    cr_expect(!memory_spilled(mem[0]));
+    cr_expect_eq(used(), 6);
+    for (uint64_t i = 0; i < GRAN / 8; i++) {
+        cr_assert_eq(words(ephemeral_at(0, 2))[i], noise(9, i));
+        cr_assert_eq(words(ephemeral_at(0, 4))[i], noise(9, GRAN / 4 + i));
+    }
+    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_expect_eq(moved, 0);
+}
+
+Test(memory, spilled_to_chunks_and_back) {
+    spill_and_restore(false);
+}
+Test(memory, spilled_to_the_host_and_back) {
+    spill_and_restore(true);
+}
+
+/* An iteration may end while its memory is elsewhere. */
+Test(memory, spilled_pages_can_be_kept_and_move_to_another_lane) {
+    uint64_t moved, copied;
+    struct memory_lane *second;
+    cr_assert_eq(memory_lane_create(&second, ops, dev), 0);
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 4 * GRAN), 0);
+    fill(ephemeral_at(0, 0), 4 * GRAN, 11);
+    cr_assert_eq(memory_spill(mem[0], false, &moved), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), 2 * GRAN, &copied), 0);
+    expect_filled(ephemeral_at(0, 0), 2 * GRAN, 11);
+    cr_assert_eq(memory_join(mem[0], second), 0);
+    cr_expect_eq(words(ephemeral_at(0, 2))[3], 0);
+    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_expect_eq(moved, 2 * GRAN);
+    expect_filled(ephemeral_at(0, 0), 4 * GRAN, 11);
+    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 2), GRAN, &copied), 0);
+    expect_filled(ephemeral_at(0, 0), 3 * GRAN, 11);
+    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_expect_eq(memory_restore(mem[0], &moved), -EINVAL, "there is no lane to go to");
+    memory_lane_destroy(second);
+    expect_sound();
+}
+
+Test(memory, swapped_out_and_in_at_the_same_addresses) {
+    uint64_t moved, copied;
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 3 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 7), GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 3 * GRAN), 0);
+    fill(persistent_at(0, 0), 3 * GRAN, 12);
+    fill(persistent_at(0, 7), GRAN, 13);
+    fill(ephemeral_at(0, 0), 3 * GRAN, 14);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), GRAN, &copied), 0);
+    cr_assert_eq(memory_spill(mem[0], false, &moved), 0);
+    cr_expect_eq(used(), 3 + 1 + 1 + 2 + 3);
+    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    cr_expect_eq(moved, 7 * GRAN);
+    cr_expect_eq(used(), 3, "only the lane is left on the device");
+    cr_expect(memory_swapped(mem[0]));
+    cr_expect_eq(memory_persistent(mem[0]), 5 * GRAN);
+    cr_expect(!readable(persistent_at(0, 0)) && !readable(persistent_at(0, 7)));
+    cr_expect(!readable(ephemeral_at(0, 0)));
+    expect_sound();
+    cr_expect_eq(memory_keep(mem[0], ephemeral_at(0, 1), GRAN, &copied), -EBUSY);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 10), GRAN), 0);
+    cr_expect_eq(used(), 3, "backed when it comes back");
+    cr_assert_eq(memory_unback(mem[0], persistent_at(0, 1), GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], persistent_at(1, 0), 8 * GRAN), 0); /* somebody else's now */
+    fill(persistent_at(1, 0), 8 * GRAN, 15);
+    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    cr_expect_eq(moved, 4 * GRAN);
+    cr_expect(!memory_swapped(mem[0]));
+    cr_expect_eq(used(), 3 + 8 + 5);
+    expect_filled(persistent_at(0, 0), GRAN, 12);
+    expect_filled(persistent_at(0, 7), GRAN, 13);
+    expect_filled(ephemeral_at(0, 0), GRAN, 14);
+    for (uint64_t i = 0; i < GRAN / 8; i++) {
+        cr_assert_eq(words(persistent_at(0, 2))[i], noise(12, GRAN / 4 + i));
+        cr_assert_eq(words(persistent_at(0, 10))[i], 0);
+    }
+    cr_expect(!readable(persistent_at(0, 1)));
+    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    expect_filled(ephemeral_at(0, 0), 3 * GRAN, 14);
+    expect_filled(persistent_at(1, 0), 8 * GRAN, 15);
+}
+
+Test(memory, what_does_not_fit_comes_back_later) {
+    uint64_t moved;
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 16 * GRAN), 0);
+    fill(persistent_at(0, 0), 16 * GRAN, 16);
+    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    struct dev_chunk *c[120];
+    for (int i = 0; i < 120; i++)
+        cr_assert_eq(ops->chunk_create(dev, &c[i]), 0);
+    cr_expect_eq(memory_swap_in(mem[0], &moved), ERR_NO_MEMORY);
+    cr_expect(memory_swapped(mem[0]));
+    cr_expect_eq(used(), 120);
+    expect_sound();
+    for (int i = 0; i < 120; i++)
+        ops->chunk_destroy(dev, c[i]);
+    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    expect_filled(persistent_at(0, 0), 16 * GRAN, 16);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* it needs address space of its own */
+Test(memory, host_memory_that_runs_out_changes_nothing) {
+    uint64_t moved, pages = 0;
+    struct rlimit before, tight;
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 8 * GRAN), 0);
+    fill(persistent_at(0, 0), 8 * GRAN, 17);
+    FILE *f = fopen("/proc/self/statm", "r");
+    cr_assert_eq(fscanf(f, "%lu", &pages), 1);
+    fclose(f);
+    cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
+    tight = (struct rlimit){pages * 4096 + 7 * GRAN, before.rlim_max};
+    cr_assert_eq(setrlimit(RLIMIT_AS, &tight), 0);
+    int err = memory_swap_out(mem[0], &moved);
+    setrlimit(RLIMIT_AS, &before);
+    cr_expect_eq(err, -ENOMEM);
+    cr_expect(!memory_swapped(mem[0]));
+    expect_sound();
+    expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
+}
+#endif
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+enum { FAIL_BACK, FAIL_BACK_LANE, FAIL_KEEP, FAIL_JOIN, FAIL_SPILL, FAIL_SWAP_OUT, FAIL_KINDS };
+
+static struct memory_lane *fail_second;
+static bool fail_undone; /* swap_in and restore are tried as well */
+
+/* Scattered on purpose, so that changes take several calls of the device. */
+static void fail_prepare(void) {
+    cr_assert_eq(memory_lane_create(&fail_second, ops, dev), 0);
+    for (uint32_t page = 0; page < 8; page += 2) {
+        cr_assert_eq(memory_back(mem[0], persistent_at(0, page), GRAN), 0);
+        cr_assert_eq(memory_back(mem[0], ephemeral_at(0, page), GRAN), 0);
+        words(persistent_at(0, page))[5] = 100 + page;
+        words(ephemeral_at(0, page))[5] = 200 + page;
+    }
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
+}
+
+/* And a new rig for the next one. */
+static void fail_finish(void) {
+    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    memory_lane_destroy(fail_second);
+    rig_close();
+    fake_open();
+}
+
+static int fail_do(int kind) {
+    uint64_t n;
+    switch (kind) {
+    case FAIL_BACK: return memory_back(mem[0], persistent_at(0, 8), 5 * GRAN);
+    case FAIL_BACK_LANE: return memory_back(mem[0], ephemeral_at(0, 8), 5 * GRAN);
+    case FAIL_KEEP: return memory_keep(mem[0], ephemeral_at(0, 0), 8 * GRAN, &n);
+    case FAIL_JOIN: return memory_join(mem[0], fail_second);
+    case FAIL_SPILL:
+        return fail_undone ? memory_restore(mem[0], &n) : memory_spill(mem[0], false, &n);
+    default: return fail_undone ? memory_swap_in(mem[0], &n) : memory_swap_out(mem[0], &n);
+    }
+}
+
+static void fail_expect_bytes(void) {
+    for (uint32_t page = 0; page < 8; page += 2) {
+        if (!memory_swapped(mem[0]))
+            cr_assert_eq(words(persistent_at(0, page))[5], 100 + page, "page %u", page);
+        cr_assert_eq(words(ephemeral_at(0, page))[5], 200 + page, "page %u", page);
+    }
+}
+
+/* The nth of the device's calls that can fail fails, for every n. Returns how many there were. */
+static uint32_t fail_each(int kind) {
+    for (uint32_t n = 1;; n++) {
+        uint64_t before = used(), persistent = memory_persistent(mem[0]);
+        uint64_t ephemeral = memory_ephemeral(mem[0]);
+        fakedev_fail(dev, n, false);
+        int err = fail_do(kind);
+        bool failed = err != 0;
+        fakedev_fail(dev, 0, false);
+        expect_sound();
+        if (!failed) return n - 1;
+        cr_assert(err == ERR_NO_MEMORY || err == -EIO, "%d", err);
+        cr_assert_eq(used(), before, "kind %d, call %u leaks", kind, n);
+        cr_assert_eq(memory_persistent(mem[0]), persistent);
+        cr_assert_eq(memory_ephemeral(mem[0]), ephemeral);
+        if (!(kind == FAIL_SPILL && fail_undone)) fail_expect_bytes();
+    }
+}
+
+Test(memory_fake, a_failure_in_the_middle_changes_nothing) {
+    /* chunks made, pages moved, and calls to map them */
+    static const uint32_t calls[] = {5 + 1, 5 + 1, 4 + 4 + 4, 4 + 4, 4 + 4, 4};
+    static const uint32_t undo_calls[] = {0, 0, 0, 0, 4, 4 + 4 + 4};
+    for (int kind = 0; kind < FAIL_KINDS; kind++) {
+        fail_prepare();
+        fail_undone = false;
+        cr_expect_eq(fail_each(kind), calls[kind], "kind %d", kind);
+        if (kind != FAIL_JOIN) fail_expect_bytes();
+        fail_undone = true;
+        if (undo_calls[kind]) cr_expect_eq(fail_each(kind), undo_calls[kind], "kind %d", kind);
+        if (kind != FAIL_JOIN) fail_expect_bytes();
+        fail_finish();
+    }
+}
+
+/* Not even undoing works: the bytes stay, some pages may be out of sight until they are mapped
+ * anew, and nothing leaks. */
+Test(memory_fake, nothing_leaks_when_all_fails) {
+    for (int kind = 0; kind < FAIL_KINDS; kind++)
+        for (uint32_t n = 1; n < 14; n++) {
+            fail_prepare();
+            fail_undone = false;
+            fakedev_fail(dev, n, true);
+            fail_do(kind);
+            fakedev_fail(dev, 0, false);
+            expect_sound();
+            if (kind == FAIL_KEEP) { /* trying again heals it */
+                cr_assert_eq(fail_do(kind), 0);
+                fail_expect_bytes();
+            }
+            memory_unback(mem[0], persistent_at(0, 0), GRAN);
+            expect_sound();
+            fail_finish();
+        }
+}
