@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Quantiles of counted buckets.
+ */
+#include "daemon/sim/latency.h"
+
+#include <math.h>
+
+static double bucket_middle(uint32_t bucket) {
+    uint32_t shift = bucket >> LATENCY_SUB_BITS;
+    if (shift == 0) return bucket;
+    uint64_t top = (1u << LATENCY_SUB_BITS) + (bucket & ((1u << LATENCY_SUB_BITS) - 1));
+    double width = ldexp(1, (int)shift - 1);
+    return (double)top * width + (width - 1) / 2;
+}
+
+double latency_quantile(const struct latency *l, double q) {
+    uint64_t rank = (uint64_t)ceil(q * (double)l->count), seen = 0;
+    if (l->count == 0) return 0;
+    for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
+        seen += l->buckets[i];
+        if (seen >= rank) return bucket_middle(i);
+    }
+    return 0;
+}

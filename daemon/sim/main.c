@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salus-sim.
+ */
+#include <stdio.h>
+
+#include "daemon/sim/simcli.h"
+
+int main(int argc, char **argv) {
+    int rc = simcli_main(stdout, stderr, argc, argv);
+
+    if (fflush(stdout) != 0) return SIMCLI_FAILED;
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sums kept up to date. A lane counts while jobs are in it.
+ */
+#include "daemon/sim/memcheck.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/sim/sim.h"
+
+int memcheck_init(struct memcheck *m, const struct workload *w) {
+    *m = (struct memcheck){.w = w};
+    m->lanes = calloc(w->count, sizeof(*m->lanes));
+    m->jobs = calloc(w->count, sizeof(*m->jobs));
+    return m->lanes && m->jobs ? 0 : -ENOMEM;
+}
+
+void memcheck_finish(struct memcheck *m) {
+    free(m->lanes);
+    free(m->jobs);
+}
+
+static uint64_t whole_chunks(uint64_t bytes) {
+    return (bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES * SIM_CHUNK_BYTES;
+}
+
+static void at(struct memcheck *m, uint64_t now_ns) {
+    m->lanes_ns += (double)m->open * (double)(now_ns - m->now_ns);
+    m->now_ns = now_ns;
+}
+
+static void enter(struct memcheck *m, uint32_t job, uint32_t lane) {
+    struct memcheck_lane *l = &m->lanes[lane];
+    m->jobs[job].lane = lane;
+    if (l->members++ > 0) return;
+    m->open++;
+    m->lanes_bytes += l->bytes;
+}
+
+static void quit(struct memcheck *m, uint32_t job) {
+    struct memcheck_lane *l = &m->lanes[m->jobs[job].lane];
+    if (--l->members > 0) return;
+    m->open--;
+    m->lanes_bytes -= l->bytes;
+}
+
+static void set_persistent(struct memcheck *m, uint32_t job, uint64_t bytes) {
+    m->persistent_bytes += bytes - m->jobs[job].persistent_bytes;
+    m->jobs[job].persistent_bytes = bytes;
+}
+
+void memcheck_admitted(struct memcheck *m, uint32_t job, uint32_t lane, uint64_t now_ns) {
+    at(m, now_ns);
+    enter(m, job, lane);
+    m->jobs[job].known = !m->w->jobs[job].unknown;
+    memcheck_swapped(m, job, false);
+}
+
+void memcheck_left(struct memcheck *m, uint32_t job, uint64_t now_ns) {
+    at(m, now_ns);
+    quit(m, job);
+    set_persistent(m, job, 0);
+}
+
+void memcheck_moved(struct memcheck *m, uint32_t job, uint32_t lane, uint64_t now_ns) {
+    at(m, now_ns);
+    quit(m, job);
+    enter(m, job, lane);
+}
+
+void memcheck_lane(struct memcheck *m, uint32_t lane, uint64_t bytes) {
+    struct memcheck_lane *l = &m->lanes[lane];
+    if (l->members > 0) m->lanes_bytes += bytes - l->bytes;
+    l->bytes = bytes;
+}
+
+void memcheck_swapped(struct memcheck *m, uint32_t job, bool out) {
+    bool counts = !out && m->jobs[job].known;
+    set_persistent(m, job, counts ? whole_chunks(m->w->jobs[job].persistent_bytes) : 0);
+}
+
+void memcheck_measured(struct memcheck *m, uint32_t job) {
+    m->jobs[job].known = true;
+    memcheck_swapped(m, job, false);
+}
+
+const char *memcheck_started(struct memcheck *m, uint32_t job, uint32_t lane) {
+    struct memcheck_lane *l = &m->lanes[lane];
+    if (l->running++ > 0) return "two iterations at a time in one lane";
+    if (m->jobs[job].known && l->bytes < m->w->jobs[job].ephemeral_bytes)
+        return "its lane is smaller than its ephemeral memory";
+    return NULL;
+}
+
+void memcheck_stopped(struct memcheck *m, uint32_t lane) {
+    m->lanes[lane].running--;
+}
+
+const char *memcheck_all(const struct memcheck *m) {
+    return m->persistent_bytes + m->lanes_bytes <= m->w->memory_bytes
+               ? NULL
+               : "persistent memory and lanes exceed the device";
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run: the scheduler's own sched_step against the simulated device, in virtual time. A job
+ * joins, waits for ADMIT, and offers one operation an iteration: SUBMITTED, RUN, DONE, BOUNDARY,
+ * and the next one in the same step or after its think time; LEFT after the last.
+ *
+ * What a worker would do is carried out in the order of the actions: copies (SPILL, RESTORE,
+ * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation handed over after a copy
+ * begins when the copy is over. What a worker would rely on is checked as it happens: one
+ * iteration at a time in a lane, nothing before ADMIT, memory within the device.
+ *
+ * Owner: the caller. Threads: one. The result depends on workload, choice and seed only.
+ */
+#ifndef DAEMON_SIM_SIM_H
+#define DAEMON_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sched/sched.h"
+#include "daemon/sim/latency.h"
+#include "daemon/sim/workload.h"
+
+#define SIM_CHUNK_BYTES (2ull << 20)
+#define SIM_MEASURED_AFTER 3 /* iterations until an unknown job's P and E are known */
+#define SIM_NEVER UINT64_MAX
+#define SIM_WHY_BYTES 256
+
+/* Who wants to see what happens; either may be NULL. Jobs are indices into the workload. */
+struct sim_watch {
+    void *self;
+    void (*stepped)(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
+                    const struct sched_actions *actions);
+    void (*ran)(void *self, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);
+};
+
+struct sim_config {
+    struct sched_choice choice;
+    uint64_t seed;
+    bool check; /* sched_check after every step: O(jobs) each */
+    const struct sim_watch *watches;
+    uint32_t watches_count;
+};
+
+struct sim_job_result {
+    uint64_t admitted_ns, first_run_ns, end_ns; /* SIM_NEVER when it did not come to that */
+    uint64_t busy_ns;
+    uint32_t iterations;
+    enum sched_why refused; /* NONE: it ran to its end */
+};
+
+struct sim_result {
+    struct sim_job_result *jobs;
+    uint32_t count, refused;
+    uint64_t begin_ns, end_ns; /* first arrival, last end */
+    double busy_ns;            /* device time used */
+    double active_ns;          /* at least one iteration was running */
+    double running_ns;         /* integral of the number running */
+    double lanes_ns;           /* integral of the number of open lanes */
+    uint64_t steps, iterations, switches, copied_bytes;
+    struct latency latency;  /* of iterations with think time: from submission to end */
+    double latency_alone_ns; /* the sum had each been alone */
+};
+
+/* 0; -EINVAL (choice), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW (virtual
+ * time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
+int sim_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
+            char *why);
+void sim_result_finish(struct sim_result *r);
+
+#endif

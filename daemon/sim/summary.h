@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run came to, in the measures of the Salus paper (section 5.1), as a table for people and
+ * as JSON for programs. Times in seconds. Refused jobs count in nothing but `refused`.
+ */
+#ifndef DAEMON_SIM_SUMMARY_H
+#define DAEMON_SIM_SUMMARY_H
+
+#include <stdio.h>
+
+#include "daemon/sim/sim.h"
+
+/* X(field, decimals, heading or NULL, sentence) */
+/* clang-format off */
+#define SUMMARY_FIELDS(X)                                                                      \
+    X(jobs, 0, NULL, "jobs that ran to their end")                                             \
+    X(makespan_s, 6, "MAKESPAN", "first arrival to last end")                                  \
+    X(queueing_mean_s, 6, "QUEUEING", "arrival to first running, mean")                        \
+    X(jct_mean_s, 6, "JCT", "job completion time, arrival to end: mean")                       \
+    X(jct_p50_s, 6, "P50", "its median")                                                       \
+    X(jct_p95_s, 6, "P95", "its 95th percentile")                                              \
+    X(utilisation, 4, "UTIL", "device time used, of the makespan")                             \
+    X(active, 4, "ACTIVE", "part of the makespan with an iteration running")                   \
+    X(running_mean, 3, "RUNNING", "iterations running at a time, mean over the makespan")      \
+    X(lanes_mean, 3, "LANES", "open lanes, mean over the makespan")                            \
+    X(refused, 0, "REFUSED", "jobs refused")                                                   \
+    X(switches, 0, "SWITCHES", "turns given to another job")                                   \
+    X(copied_gib, 3, "COPIED", "to and from host memory, GiB")                                 \
+    X(iterations, 0, NULL, "iterations run")                                                   \
+    X(steps, 0, NULL, "steps of the scheduler")                                                \
+    X(requests, 0, NULL, "iterations with think time")                                         \
+    X(latency_mean_s, 6, NULL, "of requests, submission to end: mean")                         \
+    X(latency_p50_s, 6, NULL, "its median")                                                    \
+    X(latency_p95_s, 6, NULL, "its 95th percentile")                                           \
+    X(latency_p99_s, 6, NULL, "its 99th percentile")                                           \
+    X(latency_overhead_s, 6, NULL, "mean latency beyond that of the same requests alone")
+/* clang-format on */
+
+struct summary {
+    const char *policy;
+#define X(field, decimals, heading, text) double field;
+    SUMMARY_FIELDS(X)
+#undef X
+};
+
+int summary_make(struct summary *out, const char *policy, const struct workload *w,
+                 const struct sim_result *r); /* 0 or -ENOMEM */
+
+void summary_table(const struct summary *summaries, uint32_t count, FILE *out);
+/* The fields of one, without the braces around them. */
+void summary_json(const struct summary *s, FILE *out);
+/* "jobs": an array with a member a job. */
+void summary_json_jobs(const struct workload *w, const struct sim_result *r, FILE *out);
+/* What the fields mean, a line each. */
+void summary_explain(FILE *out);
+
+#endif
