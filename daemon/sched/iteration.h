@@ -30,6 +30,9 @@ enum iteration_source {
 int iteration_create(struct iteration **out); /* 0 or -ENOMEM */
 void iteration_destroy(struct iteration *it); /* accepts NULL */
 
+/* Ephemeral memory was given back; this much is alive now. What a trough is: the first launch of an
+ * iteration comes after its own first allocations, so that the trough lies between two launches. */
+void iteration_drop(struct iteration *it, uint64_t live_bytes);
 /* One launch, in the order of arrival. `print`: fingerprint of function, grid and block.
  * `live_bytes`: ephemeral memory alive now. True: an iteration begins with this launch. */
 bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns);

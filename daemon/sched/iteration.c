@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which evidence counts: marks; else a period of the launches (period.h finds it, pattern.h follows
+ * it); else, and wherever the job is not where its period would have it, idle gaps.
+ *
+ * A gap: the program waited until nothing was queued, and the next launch came GAP_NS later or
+ * more, and not before an eighth of the time that the work before it took, and at the floor of live
+ * memory. A pause in the middle of a request is one of those by chance only; so gaps count once
+ * enough pauses were gaps: eight in a row, or clearly more than one in five of many.
+ */
+#include "daemon/sched/iteration.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/sched/pattern.h"
+#include "daemon/sched/period.h"
+
+#define GAP_NS 1000000ull
+#define GAP_PART 8
+#define GAP_GAIN 4 /* points of a gap; another pause costs one */
+#define GAP_ENOUGH 32
+#define GAP_MOST 40
+
+struct iteration {
+    uint64_t launches, begun; /* so far; when the latest iteration began */
+    uint64_t length;          /* launches of the iteration before it */
+    uint64_t low_bytes;       /* least live memory from the latest launch on */
+    bool marked;
+    bool idle;                 /* since idle_ns */
+    uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
+    uint32_t gap_points;
+    struct period period;
+    struct pattern pattern;
+};
+
+_Static_assert(sizeof(struct iteration) <= 64 << 10, "64 KiB a job");
+
+int iteration_create(struct iteration **out) {
+    *out = calloc(1, sizeof(**out));
+    return *out ? 0 : -ENOMEM;
+}
+
+void iteration_destroy(struct iteration *it) {
+    free(it);
+}
+
+void iteration_drop(struct iteration *it, uint64_t live_bytes) {
+    if (live_bytes < it->low_bytes) it->low_bytes = live_bytes;
+}
+
+static bool iteration_begins(struct iteration *it) {
+    it->length = it->launches - it->begun;
+    it->begun = it->launches;
+    return true;
+}
+
+/* ---- the period ------------------------------------------------------------------------------ */
+
+static bool iteration_follow(struct iteration *it, uint16_t print, uint16_t low) {
+    struct period_found found;
+    if (it->pattern.period) {
+        uint32_t period = it->pattern.period;
+        bool begins = pattern_step(&it->pattern, print, low);
+        if (!it->pattern.period) {
+            period_distrust(&it->period, period);
+            period_restart(&it->period);
+        }
+        return begins;
+    }
+    return period_search(&it->period, &found) && pattern_learn(&it->pattern, &it->period, &found);
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------ */
+
+static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
+    uint64_t gap_ns = now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
+    uint64_t work_ns = it->idle_ns > it->busy_ns ? it->idle_ns - it->busy_ns : 0;
+    if (!it->idle) return false;
+    it->idle = false;
+    if (gap_ns < GAP_NS || gap_ns < work_ns / GAP_PART || !period_at_floor(&it->period)) {
+        it->gap_points -= it->gap_points > 0;
+        return false;
+    }
+    it->busy_ns = now_ns;
+    it->gap_points += GAP_GAIN;
+    if (it->gap_points > GAP_MOST) it->gap_points = GAP_MOST;
+    return it->gap_points >= GAP_ENOUGH;
+}
+
+void iteration_idle(struct iteration *it, uint64_t now_ns) {
+    it->idle = it->launches > 0;
+    it->idle_ns = now_ns;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns) {
+    iteration_drop(it, live_bytes);
+    uint16_t code = period_print(print), low = period_low(it->low_bytes);
+    it->low_bytes = live_bytes;
+    if (!it->launches) it->busy_ns = now_ns;
+    bool begins = false;
+    if (!it->marked) {
+        period_push(&it->period, code, low);
+        begins = iteration_follow(it, code, low);
+        bool gap = iteration_gap(it, now_ns);
+        if (gap && !pattern_sure(&it->pattern)) begins = true;
+        if (begins) iteration_begins(it);
+    }
+    it->launches++;
+    return begins;
+}
+
+bool iteration_mark(struct iteration *it, uint64_t now_ns) {
+    it->marked = true;
+    if (!it->launches) return false;
+    return iteration_begins(it);
+}
+
+enum iteration_source iteration_source(const struct iteration *it) {
+    if (it->marked) return ITERATION_MARK;
+    if (it->pattern.period) return ITERATION_PERIOD;
+    return it->gap_points >= GAP_ENOUGH ? ITERATION_GAP : ITERATION_NONE;
+}
+
+uint32_t iteration_period(const struct iteration *it) {
+    if (it->pattern.period && !it->marked) return it->pattern.period;
+    return it->length > UINT32_MAX ? UINT32_MAX : (uint32_t)it->length;
+}

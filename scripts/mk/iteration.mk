@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# check-iteration: the detector's tests, and one-line mutants of it (by sed) that each must fail one.
+#   name | file in daemon/sched | sed expression | test that must fail
+ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
+	gap-floor
+ITERATION_blind := period.c|s/if (trough == .*return false;//;s/return period_settled(.*/return~true;/;s/if (p->low.begin.*trough;//|gradients_as_temporaries
+ITERATION_falling := period.c|s/return period_settled(.*/return~true;/|layers_are_no_iterations
+ITERATION_hasty := period.h|s/PERIOD_REPEATS 8u/PERIOD_REPEATS 2u/|lasting_gradients
+ITERATION_flat-hasty := period.h|s/PERIOD_FLAT_RUN 256u/PERIOD_FLAT_RUN 32u/|without_any_temporaries
+ITERATION_one-kernel := period.c|s/return period_varied(.*/return~true;/|random_kernels
+ITERATION_proud := pattern.c|s/place == 0 .. !q->need/place == 0/|evaluation_now_and_then
+ITERATION_deep := pattern.c|s/if (low < q->deep).*//|longer_than_the_window
+ITERATION_forgetful := pattern.c|s/q->trust--;/q->trust = 0;/|evaluation_now_and_then
+ITERATION_trusting := pattern.c|s/q->trust--;/;/|another_network
+ITERATION_drops := iteration.c|s/if (live_bytes < it->low_bytes)/if (0)/|regular_training
+ITERATION_marks := iteration.c|s/if (!it->marked) {/{/|only_marks
+ITERATION_gaps := iteration.c|s/define GAP_ENOUGH 32/define GAP_ENOUGH 1/|now_and_then_is_no_gap
+ITERATION_gap-floor := iteration.c|s/!period_at_floor(.*) {/0) {/|no_gap
+
+ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c
+iteration_part = $(subst ~, ,$(word $(2),$(subst |, ,$(subst $(space),~,$(ITERATION_$(1))))))
+
+.PHONY: check-iteration $(addprefix iteration-mutant-,$(ITERATION_MUTANTS))
+check-iteration: $(BUILD)/test/unit/test_iteration $(addprefix iteration-mutant-,$(ITERATION_MUTANTS))
+	$(Q)$(BUILD)/test/unit/test_iteration
+
+# The whole detector is compiled from a folder of its own, where one file is the mutant.
+define iteration_mutant_rule
+iteration-mutant-$(1): test/unit/test_iteration.c $(ITERATION_SOURCES)
+	@rm -rf $(BUILD)/mutants/iteration-$(1) && mkdir -p $(BUILD)/mutants/iteration-$(1)/daemon/sched
+	$$(Q)cp daemon/sched/iteration.[ch] daemon/sched/period.[ch] daemon/sched/pattern.[ch] \
+		$(BUILD)/mutants/iteration-$(1)/daemon/sched
+	$$(Q)sed -i '$(call iteration_part,$(1),2)' \
+		$(BUILD)/mutants/iteration-$(1)/daemon/sched/$(call iteration_part,$(1),1)
+	$$(Q)! cmp -s daemon/sched/$(call iteration_part,$(1),1) \
+		$(BUILD)/mutants/iteration-$(1)/daemon/sched/$(call iteration_part,$(1),1) || \
+		{ echo "$(1): sed changed nothing"; exit 1; }
+	$$(Q)cp test/unit/test_iteration.c $(BUILD)/mutants/iteration-$(1)
+	$$(Q)cd $(BUILD)/mutants/iteration-$(1) && $(CC) $(CSTD) $(OPT) -D_GNU_SOURCE -I. -I$(CURDIR) -o test \
+		test_iteration.c $(ITERATION_SOURCES) -lcriterion
+	$$(Q)scripts/must-fail "iteration: $(1)" "FAIL.*$(call iteration_part,$(1),3)" \
+		$(BUILD)/mutants/iteration-$(1)/test --filter '*/*$(call iteration_part,$(1),3)*'
+endef
+$(foreach m,$(ITERATION_MUTANTS),$(eval $(call iteration_mutant_rule,$(m))))
