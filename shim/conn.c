@@ -21,6 +21,8 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "proto/gen/calls.h"
+#include "proto/job.h"
+#include "shim/profile.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -52,6 +54,14 @@ static int dial(int *sock) {
     return 0;
 }
 
+/* What the user said about the job, and which program it is. */
+static void describe(struct wire_job *job) {
+    char why[JOB_WHY_BYTES];
+    int wrong = job_from_environment(job, why);
+    if (wrong) log_warn("shim", "what=\"ignored\" variables=%d first=\"%s\"", wrong, why);
+    job->profile = profile_self();
+}
+
 static int say_hello(int sock) {
     struct wire_hello hello = {.magic = WIRE_MAGIC,
                                .major = WIRE_MAJOR,
@@ -61,6 +71,7 @@ static int say_hello(int sock) {
     const char *name = getenv("SALUS_JOB_NAME");
     if (!name || !*name) name = program_invocation_short_name;
     snprintf(hello.name, sizeof(hello.name), "%s", name);
+    describe(&hello.job);
     return fdutil_send(sock, &hello, sizeof(hello), NULL, 0);
 }
 
@@ -77,6 +88,7 @@ static int check_windows(const struct wire_windows *w, uint64_t granularity) {
         if (parts[i] == 0 || parts[i] > CONN_WINDOW_MAX || parts[i] % granularity)
             return ERR_PROTOCOL;
     }
+    if (WIRE_EPHEMERAL_OFFSET(w->alloc_bytes) % granularity) return ERR_PROTOCOL;
     if (w->dev_base % granularity || w->host_base % granularity) return ERR_PROTOCOL;
     if (w->dev_base == 0 || w->host_base == 0) return ERR_PROTOCOL;
     return 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
+#include "shim/lifetime.h"
 #include "shim/state.h"
 
 #define CTX_MAX 256
@@ -37,6 +38,9 @@ struct ctx_thread {
     bool in_callback; /* runs a host function: calls that need a context are not permitted */
     CUstreamCaptureMode capture_mode;
     CUstream own_stream; /* the per-thread default stream, or NULL */
+    /* what it launched, and how much it allocated last: an allocation's place in the program */
+    struct lifetime_launch latest;
+    uint64_t previous_bytes;
     struct context *stack[CTX_DEPTH];
 };
 

@@ -108,6 +108,15 @@ static CUresult fill(const struct function *f, void **params, void **extra, unsi
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+static inline void note(const struct wire_launch *l) {
+    struct lifetime_launch *latest = &ctx_self->latest;
+    latest->func = l->func;
+    for (int i = 0; i < 3; i++) {
+        latest->grid[i] = l->grid[i];
+        latest->block[i] = l->block[i];
+    }
+}
+
 static CUresult send(struct wire_launch *l, const struct function *f, void **params, void **extra,
                      unsigned char *room) {
     uint64_t seq;
@@ -143,6 +152,7 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     l->rec = (struct wire_record){.op = WIRE_LAUNCH, .stream = s->id};
     l->func = f->id;
     l->param_bytes = f->info.param_bytes;
+    note(l);
     if (l->param_bytes > LAUNCH_SMALL_PARAMS) return send_large(l, f, params, extra);
     unsigned char room[LAUNCH_SMALL_PARAMS];
     return send(l, f, params, extra, room);

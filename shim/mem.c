@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two windows' allocators and the calls that give out device memory. A round trip to the
- * worker happens only when a granule is needed that has no memory yet.
+ * The windows' allocators and the calls that give out device memory. A round trip to the worker
+ * happens only when a granule is needed that has no memory yet and is beyond the credit.
+ *
+ * Blocks of the ephemeral window are announced when they are handed out and when they are freed, in
+ * order with the launches: so the worker knows what is alive at the end of an iteration. The lock
+ * makes the announcements' order that of the books.
  */
 #include "shim/mem.h"
 
@@ -12,19 +16,21 @@
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/ctx.h"
+#include "shim/lifetime.h"
 #include "shim/pool.h"
 #include "shim/reply.h"
 #include "shim/stream.h"
 #include "shim/submit.h"
 #include "shim/vmem.h"
 
-/* Empty granules that are kept: enough for a loop that frees what it allocates. */
+/* Empty granules that are kept, in each window: enough for a loop that frees what it allocates. */
 #define MEM_DEVICE_CACHE (64ull << 20)
 #define MEM_HOST_CACHE (64ull << 20)
 #define MEM_HOST_GRANULE (2ull << 20)
 #define MEM_PITCH 512u
 
-static struct vmem device, host;
+static struct vmem device[MEM_WINDOWS], host;
+static struct lifetime *lifetimes;
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A tag holds what a mem_block says beyond its range. */
@@ -32,18 +38,38 @@ static uint32_t tag_of(enum mem_kind kind, uint32_t owner, uint32_t detail) {
     return (uint32_t)kind | owner << 8 | detail << 16;
 }
 
-static int device_back(void *arg, uint64_t addr, uint64_t bytes) {
-    struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
-    return reply_call(&rec, sizeof(rec), NULL, 0, NULL) ? -1 : 0;
+static enum mem_kind kind_of(uint32_t tag) {
+    return (enum mem_kind)(tag & 0xff);
 }
 
-static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
-    struct wire_mem rec = {.rec = {.op = WIRE_MEM_UNBACK}, .addr = addr, .bytes = bytes};
+/* ---- what lies behind the windows ------------------------------------------------------------ */
+
+static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
+    struct wire_mem rec = {.rec = {.op = op}, .addr = addr, .bytes = bytes};
     if (state_fault() == CUDA_SUCCESS) submit_record(&rec, sizeof(rec), NULL, 0);
 }
 
+static int device_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
+    struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
+    CUresult r = state_fault();
+    if (r) return -1;
+    r = ask ? reply_call(&rec, sizeof(rec), NULL, 0, NULL)
+            : submit_record(&rec, sizeof(rec), NULL, 0);
+    return r ? -1 : 0;
+}
+
+static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
+    tell(WIRE_MEM_UNBACK, addr, bytes);
+}
+
+static uint64_t device_credit(void *arg) {
+    const struct wire_completion *comp = state.conn.completion;
+    return atom_load_relaxed(arg == &device[MEM_EPHEMERAL] ? &comp->ephemeral_credit
+                                                           : &comp->persistent_credit);
+}
+
 /* The window is a sparse file: its pages come by being touched. */
-static int host_back(void *arg, uint64_t addr, uint64_t bytes) {
+static int host_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
     return 0;
 }
 
@@ -53,48 +79,126 @@ static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
     errno = saved;
 }
 
-static const struct vmem_ops device_ops = {device_back, device_unback};
-static const struct vmem_ops host_ops = {host_back, host_unback};
+static const struct vmem_ops device_ops = {device_back, device_unback, device_credit};
+static const struct vmem_ops host_ops = {host_back, host_unback, NULL};
+
+static int init_device(enum mem_window window, uint64_t offset, uint64_t bytes) {
+    struct vmem *v = &device[window];
+    return vmem_init(v, state.conn.windows.dev_base + offset, bytes,
+                     state.conn.device.granularity_bytes, MEM_DEVICE_CACHE, &device_ops, v);
+}
 
 int mem_init(void) {
     const struct wire_windows *w = &state.conn.windows;
-    int err = vmem_init(&device, w->dev_base, w->alloc_bytes, state.conn.device.granularity_bytes,
-                        MEM_DEVICE_CACHE, &device_ops, NULL);
-    if (err) return err;
+    uint64_t half = WIRE_EPHEMERAL_OFFSET(w->alloc_bytes);
     uint64_t host_bytes = w->host_bytes - WIRE_MANAGED_BYTES(w->host_bytes);
-    err = vmem_init(&host, w->host_base, host_bytes, MEM_HOST_GRANULE, MEM_HOST_CACHE, &host_ops,
-                    NULL);
-    if (err) vmem_finish(&device);
+    int err = init_device(MEM_PERSISTENT, 0, half);
+    if (!err) err = init_device(MEM_EPHEMERAL, half, w->alloc_bytes - half);
+    if (!err)
+        err = vmem_init(&host, w->host_base, host_bytes, MEM_HOST_GRANULE, MEM_HOST_CACHE,
+                        &host_ops, NULL);
+    if (!err) err = lifetime_create(&lifetimes);
+    if (!err) return 0;
+    vmem_finish(&device[MEM_PERSISTENT]);
+    vmem_finish(&device[MEM_EPHEMERAL]);
+    vmem_finish(&host);
     return err;
 }
 
-CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
-                  uint64_t *addr) {
-    struct vmem *v = kind <= MEM_POOL_FREE ? &device : &host;
-    if (v == &device && bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+static struct vmem *window_of(uint64_t addr) {
+    const struct wire_windows *w = &state.conn.windows;
+    if (!conn_in_device(&state.conn, addr)) return conn_in_host(&state.conn, addr) ? &host : NULL;
+    return &device[addr - w->dev_base >= WIRE_EPHEMERAL_OFFSET(w->alloc_bytes)];
+}
+
+/* ---- lifetimes; with the lock held ----------------------------------------------------------- */
+
+static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t key) {
+    bool ephemeral = v == &device[MEM_EPHEMERAL];
+    lifetime_born(lifetimes, addr, key, ephemeral);
+    if (ephemeral) tell(WIRE_MEM_USE, addr, bytes);
+}
+
+/* What iterations have taught since. */
+static void learn(void) {
+    const struct wire_completion *comp = state.conn.completion;
+    uint64_t boundaries = atom_load_acquire(&comp->boundaries);
+    lifetime_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses));
+}
+
+/* A block that a pool keeps has died before. */
+static void died(const struct vmem *v, const struct vmem_block *b) {
+    if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
+    learn();
+    lifetime_died(lifetimes, b->addr);
+    if (v == &device[MEM_EPHEMERAL]) tell(WIRE_MEM_DROP, b->addr, b->bytes);
+}
+
+struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
+    struct ctx_thread *t = ctx_self;
+    struct mem_place place = {.key = lifetime_key(bytes, stream, &t->latest, t->previous_bytes)};
+    t->previous_bytes = bytes;
     pthread_mutex_lock(&mem_lock);
-    int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr);
+    learn();
+    if (lifetime_ephemeral(lifetimes, place.key, stream != LIFETIME_NO_STREAM))
+        place.window = MEM_EPHEMERAL;
     pthread_mutex_unlock(&mem_lock);
+    return place;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static CUresult result_of(int err) {
     if (!err) return CUDA_SUCCESS;
     CUresult r = state_fault();
     return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static struct vmem *window_of(uint64_t addr) {
-    if (conn_in_device(&state.conn, addr)) return &device;
-    return conn_in_host(&state.conn, addr) ? &host : NULL;
+CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
+                  uint64_t *addr) {
+    pthread_mutex_lock(&mem_lock);
+    int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr);
+    pthread_mutex_unlock(&mem_lock);
+    return result_of(err);
+}
+
+CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
+                         uint32_t detail, uint64_t bytes, uint64_t *addr) {
+    struct vmem *v = &device[place->window];
+    if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&mem_lock);
+    int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr);
+    if (!err) born(v, *addr, bytes, place->key);
+    pthread_mutex_unlock(&mem_lock);
+    return result_of(err);
 }
 
 void mem_give(uint64_t addr) {
     struct vmem *v = window_of(addr);
+    struct vmem_block b;
     pthread_mutex_lock(&mem_lock);
-    if (v) vmem_free(v, addr);
+    if (v && vmem_find(v, addr, &b) == 0 && b.addr == addr) {
+        died(v, &b);
+        vmem_free(v, addr);
+    }
     pthread_mutex_unlock(&mem_lock);
 }
 
-void mem_turn(uint64_t addr, uint64_t bytes, enum mem_kind kind, uint32_t owner, uint32_t detail) {
+void mem_keep(const struct mem_block *m) {
+    struct vmem *v = &device[m->window];
+    struct vmem_block b;
     pthread_mutex_lock(&mem_lock);
-    vmem_retag(&device, addr, bytes, tag_of(kind, owner, detail));
+    if (vmem_find(v, m->addr, &b) == 0) died(v, &b);
+    vmem_retag(v, m->addr, m->bytes, tag_of(MEM_POOL_FREE, m->owner, m->detail));
+    pthread_mutex_unlock(&mem_lock);
+}
+
+void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
+               uint64_t bytes) {
+    struct vmem *v = &device[place->window];
+    pthread_mutex_lock(&mem_lock);
+    vmem_retag(v, addr, bytes, tag_of(MEM_POOLED, owner, detail));
+    born(v, addr, bytes, place->key);
     pthread_mutex_unlock(&mem_lock);
 }
 
@@ -102,10 +206,11 @@ static struct mem_block describe(const struct vmem *v, const struct vmem_block *
     return (struct mem_block){
         .addr = b->addr,
         .bytes = b->bytes,
-        .kind = (enum mem_kind)(b->tag & 0xff),
+        .kind = kind_of(b->tag),
         .owner = b->tag >> 8 & 0xff,
         .detail = b->tag >> 16,
-        .device = v == &device,
+        .device = v != &host,
+        .window = v == &device[MEM_EPHEMERAL] ? MEM_EPHEMERAL : MEM_PERSISTENT,
     };
 }
 
@@ -132,7 +237,7 @@ bool mem_find(uint64_t addr, struct mem_block *out) {
 }
 
 uint64_t mem_capacity(uint64_t bytes) {
-    return vmem_capacity(&device, bytes);
+    return vmem_capacity(&device[MEM_PERSISTENT], bytes);
 }
 
 static void release_window(struct vmem *v, uint32_t owner) {
@@ -141,13 +246,16 @@ static void release_window(struct vmem *v, uint32_t owner) {
     while (vmem_next(v, at, &b) == 0) {
         struct mem_block m = describe(v, &b);
         at = b.addr + 1;
-        if (m.owner == owner && m.kind != MEM_OWN) vmem_free(v, b.addr);
+        if (m.owner != owner || m.kind == MEM_OWN) continue;
+        died(v, &b);
+        vmem_free(v, b.addr);
     }
 }
 
 void mem_release(uint32_t owner) {
     pthread_mutex_lock(&mem_lock);
-    release_window(&device, owner);
+    release_window(&device[MEM_PERSISTENT], owner);
+    release_window(&device[MEM_EPHEMERAL], owner);
     release_window(&host, owner);
     pthread_mutex_unlock(&mem_lock);
 }
@@ -158,10 +266,12 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr, owner = ctx_current()->index;
-    r = mem_take(MEM_PLAIN, (uint32_t)owner, 0, bytesize, &addr);
+    uint64_t addr;
+    uint32_t owner = ctx_current()->index;
+    struct mem_place place = mem_place(bytesize, LIFETIME_NO_STREAM);
+    r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
     if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
-        r = mem_take(MEM_PLAIN, (uint32_t)owner, 0, bytesize, &addr);
+        r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
     if (!r) *dptr = addr;
     return r;
 }
@@ -201,8 +311,9 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
     CUresult r = ctx_enter();
     if (r) return r;
     pthread_mutex_lock(&mem_lock);
-    uint64_t used = device.used_granules * device.granule;
+    uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
     pthread_mutex_unlock(&mem_lock);
+    uint64_t used = granules * state.conn.device.granularity_bytes;
     uint64_t all = state.conn.device.memory_bytes;
     if (total) *total = all;
     if (free) *free = used < all ? all - used : 0;

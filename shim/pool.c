@@ -23,7 +23,7 @@ struct pool {
     CUmemoryPool handle; /* NULL while the slot is free */
     uint16_t generation;
     bool dying; /* destroyed; blocks are still out */
-    struct bins kept;
+    struct bins kept[MEM_WINDOWS];
     uint64_t threshold, max_bytes;
     uint64_t used, used_high, reserved_high; /* bytes */
     uint64_t blocks;                         /* out */
@@ -63,17 +63,33 @@ CUmemoryPool pool_handle_of(uint32_t index) {
     return pools[index].handle;
 }
 
+static uint64_t kept(const struct pool *p) {
+    return p->kept[MEM_PERSISTENT].bytes + p->kept[MEM_EPHEMERAL].bytes;
+}
+
 static uint64_t reserved(const struct pool *p) {
-    return p->used + p->kept.bytes;
+    return p->used + kept(p);
+}
+
+static void forget(struct pool *p) {
+    bins_finish(&p->kept[MEM_PERSISTENT]);
+    bins_finish(&p->kept[MEM_EPHEMERAL]);
+    p->generation++;
+    p->handle = NULL;
 }
 
 /* ---- giving memory back ---------------------------------------------------------------------- */
 
-/* With the lock held: completes blocks leave until no more than `keep` bytes are reserved. */
+static bool reclaim(struct pool *p, struct bins_block *out) {
+    return bins_reclaim(&p->kept[MEM_EPHEMERAL], submit_done, out) ||
+           bins_reclaim(&p->kept[MEM_PERSISTENT], submit_done, out);
+}
+
+/* With the lock held: complete blocks leave until no more than `keep` bytes are reserved. */
 static bool shrink(struct pool *p, uint64_t keep) {
     struct bins_block block;
     bool any = false;
-    while (p->kept.bytes > 0 && reserved(p) > keep && bins_reclaim(&p->kept, submit_done, &block)) {
+    while (kept(p) > 0 && reserved(p) > keep && reclaim(p, &block)) {
         mem_give(block.addr);
         atom_sub_relaxed(&kept_bytes, block.capacity);
         any = true;
@@ -84,10 +100,7 @@ static bool shrink(struct pool *p, uint64_t keep) {
 static void end_if_unused(struct pool *p) {
     if (!p->dying || p->blocks > 0) return;
     shrink(p, 0);
-    if (p->kept.bytes > 0) return;
-    bins_finish(&p->kept);
-    p->generation++;
-    p->handle = NULL;
+    if (kept(p) == 0) forget(p);
 }
 
 bool pool_reclaim_all(void) {
@@ -116,8 +129,8 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     struct pool *p = &pools[b->detail];
     p->used -= block.capacity;
     p->blocks--;
-    mem_turn(b->addr, b->bytes, MEM_POOL_FREE, b->owner, b->detail);
-    if (bins_put(&p->kept, &block) == 0)
+    mem_keep(b);
+    if (bins_put(&p->kept[b->window], &block) == 0)
         atom_add_relaxed(&kept_bytes, block.capacity);
     else
         mem_give(b->addr);
@@ -129,11 +142,8 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
 void pool_release(uint32_t owner) {
     if (owner != CTX_PRIMARY) return;
     pthread_mutex_lock(&pool_lock);
-    for (uint32_t i = 0; i < POOLS; i++) {
-        bins_finish(&pools[i].kept);
-        pools[i].generation++;
-        pools[i].handle = NULL;
-    }
+    for (uint32_t i = 0; i < POOLS; i++)
+        forget(&pools[i]);
     chosen = POOL_DEFAULT;
     atom_store_relaxed(&kept_bytes, 0);
     pthread_mutex_unlock(&pool_lock);
@@ -142,17 +152,18 @@ void pool_release(uint32_t owner) {
 /* ---- allocating ------------------------------------------------------------------------------ */
 
 /* With the lock held. */
-static CUresult take_block(struct pool *p, uint64_t bytes, const struct stream *s, uint64_t *addr) {
+static CUresult take_block(struct pool *p, uint64_t bytes, const struct mem_place *place,
+                           const struct stream *s, uint64_t *addr) {
     uint32_t index = (uint32_t)(p - pools);
     uint64_t capacity = mem_capacity(bytes);
     if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = CUDA_SUCCESS;
-    if (bins_take(&p->kept, capacity, s->id, submit_done, addr)) {
+    if (bins_take(&p->kept[place->window], capacity, s->id, submit_done, addr)) {
         atom_sub_relaxed(&kept_bytes, capacity);
-        mem_turn(*addr, bytes, MEM_POOLED, CTX_PRIMARY, index);
+        mem_reuse(*addr, place, CTX_PRIMARY, index, bytes);
     } else {
-        r = mem_take(MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
+        r = mem_take_device(place, MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
     }
     if (r) return r;
     p->blocks++;
@@ -170,11 +181,12 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, boo
     const struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     uint64_t addr;
+    struct mem_place place = mem_place(bytes, s->id);
     for (int attempt = 0; attempt < 3; attempt++) {
         pthread_mutex_lock(&pool_lock);
         default_pool();
         struct pool *p = any_pool ? &pools[chosen] : find(pool);
-        r = p ? take_block(p, bytes, s, &addr) : CUDA_ERROR_INVALID_VALUE;
+        r = p ? take_block(p, bytes, &place, s, &addr) : CUDA_ERROR_INVALID_VALUE;
         pthread_mutex_unlock(&pool_lock);
         if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
         /* What is freed but not complete can still help: wait for it, once. */

@@ -109,6 +109,19 @@ static uint64_t find_run(const struct vmem *v, uint64_t n, bool cached_only) {
     return v->count;
 }
 
+static uint64_t credit(const struct vmem *v) {
+    return v->ops->credit ? v->ops->credit(v->arg) : UINT64_MAX;
+}
+
+/* Empty granules elsewhere must not be why somebody has to be asked. */
+static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
+    uint64_t missing = 0, limit = credit(v);
+    for (uint64_t i = first; i < first + n; i++)
+        missing += v->kinds[i] == KIND_FREE;
+    if (v->used_granules + v->cached + missing > limit && v->used_granules + n <= limit)
+        vmem_trim(v);
+}
+
 /* Backs what of [first, first + n) is not; all of it is KIND_CACHED afterwards. */
 static int back_run(struct vmem *v, uint64_t first, uint64_t n) {
     for (uint64_t i = first; i < first + n;) {
@@ -119,7 +132,8 @@ static int back_run(struct vmem *v, uint64_t first, uint64_t n) {
             i++;
             continue;
         }
-        int err = v->ops->back(v->arg, address(v, i), (end - i) * v->granule);
+        bool ask = v->used_granules + v->cached + (end - i) > credit(v);
+        int err = v->ops->back(v->arg, address(v, i), (end - i) * v->granule, ask);
         if (err) return err;
         memset(v->kinds + i, KIND_CACHED, end - i);
         v->cached += end - i;
@@ -133,12 +147,16 @@ static int take_run(struct vmem *v, uint64_t n, uint64_t *first) {
     uint64_t at = n <= v->cached ? find_run(v, n, true) : v->count;
     if (at == v->count) at = find_run(v, n, false);
     if (at == v->count) return -ENOMEM;
-    if (back_run(v, at, n)) {
+    make_room(v, at, n);
+    uint64_t kept = v->cached;
+    int err = back_run(v, at, n);
+    if (err && kept) {
         vmem_trim(v);
-        if (back_run(v, at, n)) {
-            vmem_trim(v);
-            return -ENOMEM;
-        }
+        err = back_run(v, at, n);
+    }
+    if (err) {
+        vmem_trim(v);
+        return -ENOMEM;
     }
     v->cached -= n;
     v->used_granules += n;

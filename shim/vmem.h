@@ -3,7 +3,8 @@
  * Addresses of one window: which are in use, as what, and which granules have memory behind them.
  * Large blocks take whole granules; small ones share a granule with others of their size class, so
  * that freeing and looking up are arithmetic. Memory is asked for only when a granule is first
- * needed; a few empty granules are kept, the rest are given back.
+ * needed; a few empty granules are kept, the rest are given back. Up to a credit nobody needs to be
+ * asked for it.
  *
  * Knows nothing of workers or windows: memory comes and goes through two functions. Not
  * thread-safe: the caller locks.
@@ -18,9 +19,11 @@
 #define VMEM_CLASSES 24
 
 struct vmem_ops {
-    /* Memory for whole granules: 0 or negative. */
-    int (*back)(void *arg, uint64_t addr, uint64_t bytes);
+    /* Memory for whole granules: 0 or negative. `ask`: they are beyond the credit. */
+    int (*back)(void *arg, uint64_t addr, uint64_t bytes, bool ask);
     void (*unback)(void *arg, uint64_t addr, uint64_t bytes);
+    /* Granules that may have memory without asking; may change at any time. NULL: any number. */
+    uint64_t (*credit)(void *arg);
 };
 
 struct vmem_granule;

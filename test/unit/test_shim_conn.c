@@ -20,6 +20,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "shim/profile.h"
 
 #define GRANULE (2ull << 20)
 #define FIRST 0x300000000000ull
@@ -34,6 +35,7 @@ struct script {
     bool small;               /* the submission memfd is too small */
     int fds;                  /* how many travel; 0: all */
     uint64_t granularity;     /* 0: GRANULE */
+    uint64_t alloc;           /* granules of the window; 0: 4 */
     int welcome;              /* result of the welcome */
     uint64_t base[2];         /* of the first and the second offer */
     uint32_t answers[2];      /* what the client said */
@@ -55,7 +57,8 @@ static void send_offer(struct script *s, uint64_t base) {
         .major = (uint16_t)(WIRE_MAJOR + s->major_off),
         .result = s->refuse,
         .job_id = 7,
-        .windows = {base, 4 * GRANULE, GRANULE, base + 16 * GRANULE, 4 * GRANULE},
+        .windows = {base, (s->alloc ? s->alloc : 4) * GRANULE, GRANULE, base + 16 * GRANULE,
+                    4 * GRANULE},
         .device = {.granularity_bytes = s->granularity ? s->granularity : GRANULE},
         .text = "no",
     };
@@ -143,6 +146,42 @@ Test(shim_conn, joins_and_shares_memory) {
     cr_assert(conn_closed(&c));
 }
 
+Test(shim_conn, says_what_the_user_said_about_the_job) {
+    struct script s = {0};
+    struct conn c = {0};
+    setenv("SALUS_PERSISTENT", "3GiB", 1);
+    setenv("SALUS_WEIGHT", "7", 1);
+    setenv("SALUS_PRIORITY", "-2", 1);
+    setenv("SALUS_GROUP", "ring", 1);
+    setenv("SALUS_ITERATIONS", "many", 1); /* ignored */
+    setenv("SALUS_ADMIT_TIMEOUT", "2min", 1);
+    cr_assert_eq(connect_to(&s, &c), 0);
+    const struct wire_job *j = &s.hello.job;
+    cr_assert_eq(j->flags, WIRE_JOB_WORD, "one of the two sizes is a word, the other is 0");
+    cr_assert_eq(j->persistent_bytes, 3ull << 30);
+    cr_assert_eq(j->ephemeral_bytes, 0);
+    cr_assert_eq(j->weight, 7);
+    cr_assert_eq(j->priority, -2);
+    cr_assert_str_eq(j->group, "ring");
+    cr_assert_eq(j->iterations, 0);
+    cr_assert_eq(j->admit_timeout_ns, 120000000000ull);
+    cr_assert_eq(j->profile, profile_self());
+}
+
+Test(shim_conn, a_profile_is_a_program_and_its_arguments) {
+    const char args[] = "train\0--rate\0001\0", other_name[] = "./train\0--rate\0001\0";
+    const char other_args[] = "train\0--rate\0002\0", joined[] = "train\0--rate1\0";
+    uint64_t profile = profile_of("/bin/train", args, sizeof(args) - 1);
+    cr_assert_neq(profile, 0);
+    cr_assert_eq(profile, profile_of("/bin/train", other_name, sizeof(other_name) - 1));
+    cr_assert_neq(profile, profile_of("/opt/train", args, sizeof(args) - 1));
+    cr_assert_neq(profile, profile_of("/bin/train", other_args, sizeof(other_args) - 1));
+    cr_assert_neq(profile, profile_of("/bin/train", joined, sizeof(joined) - 1));
+    cr_assert_neq(profile, profile_of("/bin/train", args, 6));
+    cr_assert_eq(profile_self(), profile_self());
+    cr_assert_neq(profile_self(), profile_of("", "", 0));
+}
+
 Test(shim_conn, asks_for_another_place_when_something_is_in_the_way) {
     struct script s = {0};
     struct conn c = {0};
@@ -208,6 +247,11 @@ Test(shim_conn, missing_descriptors) {
 
 Test(shim_conn, windows_that_are_not_whole_granules) {
     check_refused(&(struct script){.base = {FIRST + 4096}}, ERR_PROTOCOL);
+}
+
+/* Each half of the device window is one of its own. */
+Test(shim_conn, windows_that_have_no_halves) {
+    check_refused(&(struct script){.alloc = 3}, ERR_PROTOCOL);
 }
 
 Test(shim_conn, granularity_that_cannot_be) {

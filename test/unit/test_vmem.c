@@ -17,12 +17,15 @@
 struct fake {
     bool backed[GRANULES];
     int total, limit, backs, unbacks;
-    bool broken; /* backed twice or unbacked when not backed */
+    int credit, asked; /* granules that are free to take; backs that had to ask */
+    bool broken;       /* backed twice, unbacked when not backed, or beyond the credit unasked */
 };
 
-static int fake_back(void *arg, uint64_t addr, uint64_t bytes) {
+static int fake_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
     struct fake *f = arg;
     f->backs++;
+    f->asked += ask;
+    if (ask != (f->total + (int)(bytes / GRANULE) > f->credit)) f->broken = true;
     if (f->total + (int)(bytes / GRANULE) > f->limit) return -ENOMEM;
     for (uint64_t i = (addr - BASE) / GRANULE, n = bytes / GRANULE; n > 0; i++, n--) {
         if (f->backed[i]) f->broken = true;
@@ -42,7 +45,11 @@ static void fake_unback(void *arg, uint64_t addr, uint64_t bytes) {
     }
 }
 
-static const struct vmem_ops fake_ops = {fake_back, fake_unback};
+static uint64_t fake_credit(void *arg) {
+    return (uint64_t)((struct fake *)arg)->credit;
+}
+
+static const struct vmem_ops fake_ops = {fake_back, fake_unback, fake_credit};
 
 static struct vmem make(struct fake *f, int limit, uint64_t cache) {
     *f = (struct fake){.limit = limit};
@@ -112,6 +119,52 @@ Test(vmem, a_full_device_gives_up_the_cache_first) {
     cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a), -ENOMEM);
     cr_assert_eq(f.total, 8);
     cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+/* ---- credit ---------------------------------------------------------------------------------- */
+
+Test(vmem, nobody_is_asked_within_the_credit) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    uint64_t a[5];
+    f.credit = 4;
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 4; i++)
+            cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a[i]), 0);
+        cr_assert_eq(f.asked, 0, "round %d", round);
+        for (int i = 0; i < 4; i++)
+            cr_assert_eq(vmem_free(&v, a[i]), 0);
+    }
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a[i]), 0);
+    cr_assert_eq(f.asked, 1, "the fifth is beyond it");
+    cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, empty_granules_leave_before_anybody_is_asked) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 8 * GRANULE);
+    uint64_t a, b, c;
+    f.credit = 6;
+    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
+    cr_assert_eq(vmem_alloc(&v, 1 * GRANULE, 0, &b), 0);
+    cr_assert_eq(vmem_free(&v, a), 0);
+    cr_assert_eq(f.unbacks, 0, "kept");
+    cr_assert_eq(vmem_alloc(&v, 5 * GRANULE, 0, &c), 0);
+    cr_assert_eq(f.asked, 0, "three empty ones and five are beyond the credit, five are not");
+    cr_assert_eq(f.total, 6);
+    cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, a_refusal_is_asked_for_once) {
+    struct fake f;
+    struct vmem v = make(&f, 2, 8 * GRANULE);
+    uint64_t a;
+    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(f.asked, 1, "nothing was given back, so the answer cannot be another");
     vmem_finish(&v);
 }
 
@@ -201,6 +254,7 @@ Test(vmem, random_walk_against_a_model) {
         struct fake f;
         struct model m = {.count = 0};
         struct vmem v = make(&f, seed % 2 ? GRANULES : 24, (uint64_t)(seed % 3) * 4 * GRANULE);
+        f.credit = seed % 4 * 8;
         for (int i = 0; i < 2000; i++)
             step(&v, &f, &m);
         check_backed(&f, &m);

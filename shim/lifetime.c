@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks stand in a queue in the order of their birth, found by address through chains. A boundary
+ * judges those at its front that were born before it; a freed block stays until then, for the
+ * boundary can have come before it was freed. When the queue is full, the oldest is given up.
+ *
+ * Keys are kept in sets of a few; the one that was not looked up for longest makes room.
+ */
+#include "shim/lifetime.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAYS 8u
+#define SETS (LIFETIME_KEYS / WAYS)
+#define CHAINS LIFETIME_BLOCKS
+#define NONE UINT32_MAX
+/* Iterations in a row within which a key's blocks lived, until they are believed to. */
+#define PROOFS 2u
+
+enum verdict { VERDICT_NONE, VERDICT_EPHEMERAL, VERDICT_PERSISTENT };
+
+struct key {
+    uint64_t key;
+    uint64_t looked; /* when, by the clock of lookups; 0: the entry is free */
+    uint64_t proved; /* boundaries found when its blocks lived within an iteration last */
+    enum verdict verdict;
+    uint32_t proofs;
+};
+
+enum life { LIFE_SETTLED, LIFE_ALIVE, LIFE_DEAD };
+
+struct block {
+    uint64_t addr, key;
+    uint64_t born, died; /* announcements made until then, its own among them */
+    uint64_t boundaries; /* known when it was born */
+    uint32_t chain;      /* next of its chain, while alive */
+    bool ephemeral;
+    enum life life;
+};
+
+struct lifetime {
+    uint64_t uses; /* announcements made */
+    uint64_t boundaries;
+    uint64_t clock;
+    uint64_t first, next; /* of the queue: numbers, index = number % LIFETIME_BLOCKS */
+    uint32_t chains[CHAINS];
+    struct key keys[LIFETIME_KEYS];
+    struct block blocks[LIFETIME_BLOCKS];
+};
+
+static uint64_t mix(uint64_t h, uint64_t value) {
+    h = (h ^ value) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
+uint64_t lifetime_key(uint64_t bytes, uint32_t stream, const struct lifetime_launch *latest,
+                      uint64_t previous_bytes) {
+    uint64_t h = mix(bytes, stream);
+    h = mix(h, previous_bytes);
+    h = mix(h, (uint64_t)latest->func << 32 | latest->grid[0]);
+    h = mix(h, (uint64_t)latest->grid[1] << 32 | latest->grid[2]);
+    h = mix(h, (uint64_t)latest->block[0] << 32 | latest->block[1]);
+    return mix(h, latest->block[2]);
+}
+
+int lifetime_create(struct lifetime **out) {
+    *out = calloc(1, sizeof(**out));
+    if (!*out) return -ENOMEM;
+    memset((*out)->chains, 0xff, sizeof((*out)->chains));
+    return 0;
+}
+
+void lifetime_destroy(struct lifetime *l) {
+    free(l);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static struct key *find_key(struct lifetime *l, uint64_t key) {
+    struct key *set = &l->keys[key % SETS * WAYS];
+    for (uint32_t i = 0; i < WAYS; i++) {
+        if (!set[i].looked || set[i].key != key) continue;
+        set[i].looked = ++l->clock;
+        return &set[i];
+    }
+    return NULL;
+}
+
+static struct key *need_key(struct lifetime *l, uint64_t key) {
+    struct key *found = find_key(l, key);
+    if (found) return found;
+    struct key *set = &l->keys[key % SETS * WAYS], *oldest = set;
+    for (uint32_t i = 1; i < WAYS; i++) {
+        if (set[i].looked < oldest->looked) oldest = &set[i];
+    }
+    *oldest = (struct key){.key = key, .looked = ++l->clock};
+    return oldest;
+}
+
+static void outlived(struct lifetime *l, uint64_t key) {
+    need_key(l, key)->verdict = VERDICT_PERSISTENT;
+}
+
+static void lived_within(struct lifetime *l, uint64_t key) {
+    struct key *k = need_key(l, key);
+    if (k->verdict != VERDICT_NONE || (k->proofs && k->proved == l->boundaries)) return;
+    k->proved = l->boundaries;
+    if (++k->proofs == PROOFS) k->verdict = VERDICT_EPHEMERAL;
+}
+
+bool lifetime_ephemeral(struct lifetime *l, uint64_t key, bool prior) {
+    const struct key *k = find_key(l, key);
+    if (!k || k->verdict == VERDICT_NONE) return prior;
+    return k->verdict == VERDICT_EPHEMERAL;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static uint32_t *chain_of(struct lifetime *l, uint64_t addr) {
+    return &l->chains[mix(addr, 0) % CHAINS];
+}
+
+static struct block *numbered(struct lifetime *l, uint64_t number) {
+    return &l->blocks[number % LIFETIME_BLOCKS];
+}
+
+static void chain_remove(struct lifetime *l, const struct block *b) {
+    uint32_t *at = chain_of(l, b->addr);
+    while (&l->blocks[*at] != b)
+        at = &l->blocks[*at].chain;
+    *at = b->chain;
+}
+
+static struct block *find_block(struct lifetime *l, uint64_t addr) {
+    uint32_t at = *chain_of(l, addr);
+    while (at != NONE && l->blocks[at].addr != addr)
+        at = l->blocks[at].chain;
+    return at == NONE ? NULL : &l->blocks[at];
+}
+
+static void settle(struct lifetime *l, struct block *b) {
+    if (b->life == LIFE_ALIVE) chain_remove(l, b);
+    b->life = LIFE_SETTLED;
+}
+
+void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemeral) {
+    const struct key *k = find_key(l, key);
+    l->uses += ephemeral;
+    if (k && k->verdict == VERDICT_PERSISTENT) return; /* nothing is left to learn */
+    if (l->next - l->first == LIFETIME_BLOCKS) settle(l, numbered(l, l->first++));
+    uint32_t *chain = chain_of(l, addr);
+    struct block *b = numbered(l, l->next);
+    *b = (struct block){.addr = addr,
+                        .key = key,
+                        .born = l->uses,
+                        .boundaries = l->boundaries,
+                        .chain = *chain,
+                        .ephemeral = ephemeral,
+                        .life = LIFE_ALIVE};
+    *chain = (uint32_t)(l->next++ % LIFETIME_BLOCKS);
+}
+
+/* The program has waited, so each boundary before this death is known; at the birth some of those
+ * before it may not have been, but hardly two. */
+static void judge_by_count(struct lifetime *l, struct block *b) {
+    uint64_t passed = l->boundaries - b->boundaries;
+    if (passed == 0 && b->boundaries == 0) return; /* before the first there is no iteration */
+    if (passed == 1) return;
+    if (passed == 0)
+        lived_within(l, b->key);
+    else
+        outlived(l, b->key);
+    settle(l, b);
+}
+
+void lifetime_died(struct lifetime *l, uint64_t addr) {
+    struct block *b = find_block(l, addr);
+    if (!b) return;
+    chain_remove(l, b);
+    b->life = LIFE_DEAD;
+    b->died = l->uses;
+    if (!b->ephemeral) judge_by_count(l, b);
+}
+
+/* ---- boundaries ------------------------------------------------------------------------------ */
+
+/* Certainly born before the boundary. A block that is not announced has its place between two that
+ * are; where the boundary lies between the same two, only the count of boundaries can tell. */
+static bool before(const struct lifetime *l, const struct block *b, uint64_t uses) {
+    if (b->ephemeral) return b->born <= uses;
+    return b->born < uses || l->boundaries - b->boundaries >= 2;
+}
+
+static void judge(struct lifetime *l, struct block *b, uint64_t uses) {
+    if (b->life == LIFE_SETTLED) return;
+    if (b->life == LIFE_ALIVE || b->died > uses)
+        outlived(l, b->key);
+    else if (!b->ephemeral && b->died < uses)
+        lived_within(l, b->key);
+    settle(l, b);
+}
+
+void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses) {
+    if (boundaries <= l->boundaries) return;
+    l->boundaries = boundaries;
+    for (; l->first < l->next; l->first++) {
+        struct block *b = numbered(l, l->first);
+        if (b->life != LIFE_SETTLED && !before(l, b, uses)) break;
+        judge(l, b, uses);
+    }
+}

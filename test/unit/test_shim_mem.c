@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Device memory as the worker sees it: which records are sent, in which order, and which of them
+ * wait for an answer. The ring, the streams and the pools are the test's.
+ */
+#include "shim/mem.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+#include "shim/ctx.h"
+#include "shim/pool.h"
+#include "shim/reply.h"
+#include "shim/stream.h"
+#include "shim/submit.h"
+
+#define BASE 0x300000000000ull
+#define HOST 0x310000000000ull
+#define GRANULE (2ull << 20)
+#define HALF (64 * GRANULE)
+#define SENT_MAX 4096
+
+struct sent {
+    uint16_t op;
+    uint64_t addr, bytes;
+    bool asked;
+};
+
+static struct sent sent[SENT_MAX];
+static int sent_count, asked;
+static uint64_t answered_up_to; /* granules that the worker grants in all */
+static uint64_t backed;
+static struct wire_completion *completion;
+
+/* ---- what lies around it --------------------------------------------------------------------- */
+
+struct state state;
+__thread struct ctx_thread *ctx_self __attribute__((tls_model("initial-exec")));
+
+static void log_record(const void *head, bool waits) {
+    const struct wire_mem *m = head;
+    cr_assert_lt(sent_count, SENT_MAX);
+    sent[sent_count++] = (struct sent){m->rec.op, m->addr, m->bytes, waits};
+    if (m->rec.op == WIRE_MEM_BACK) backed += m->bytes / GRANULE;
+    if (m->rec.op == WIRE_MEM_UNBACK) backed -= m->bytes / GRANULE;
+}
+
+CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes) {
+    log_record(head, false);
+    return CUDA_SUCCESS;
+}
+
+CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                    struct reply *out) {
+    const struct wire_mem *m = head;
+    asked++;
+    if (backed + m->bytes / GRANULE > answered_up_to) return CUDA_ERROR_OUT_OF_MEMORY;
+    log_record(head, true);
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_drain(void) {
+    return CUDA_SUCCESS;
+}
+
+CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
+    mem_keep(b);
+    return CUDA_SUCCESS;
+}
+
+bool pool_reclaim_all(void) {
+    return false;
+}
+
+/* ---- the test's own -------------------------------------------------------------------------- */
+
+static struct ctx_thread self;
+static struct context context;
+static _Atomic uint32_t alive = 1;
+
+static void begin(void) {
+    completion = calloc(1, sizeof(*completion));
+    state.conn.completion = completion;
+    state.conn.windows = (struct wire_windows){BASE, 2 * HALF, GRANULE, HOST, 64 * GRANULE};
+    state.conn.device.granularity_bytes = GRANULE;
+    state.conn.device.memory_bytes = HALF;
+    atom_store_release(&state.alive, &alive);
+    atom_store_relaxed(&context.live, 1);
+    self.stack[0] = &context;
+    self.depth = 1;
+    ctx_self = &self;
+    sent_count = asked = 0;
+    backed = 0;
+    answered_up_to = UINT64_MAX;
+    cr_assert_eq(mem_init(), 0);
+}
+
+static void set_credit(uint64_t persistent, uint64_t ephemeral) {
+    atom_store_relaxed(&completion->persistent_credit, persistent);
+    atom_store_relaxed(&completion->ephemeral_credit, ephemeral);
+}
+
+static void boundary(uint64_t count, uint64_t uses) {
+    atom_store_relaxed(&completion->boundary_uses, uses);
+    atom_store_release(&completion->boundaries, count);
+}
+
+TestSuite(shim_mem, .init = begin);
+
+static CUdeviceptr take_plain(uint64_t bytes) {
+    CUdeviceptr addr = 0;
+    cr_assert_eq(cuMemAlloc_v2(&addr, bytes), CUDA_SUCCESS);
+    return addr;
+}
+
+static uint64_t take_pooled(uint64_t bytes) {
+    struct mem_place place = mem_place(bytes, STREAM_LEGACY);
+    uint64_t addr = 0;
+    cr_assert_eq(mem_take_device(&place, MEM_POOLED, 0, 0, bytes, &addr), CUDA_SUCCESS);
+    return addr;
+}
+
+/* The records since the last look, one letter each: B back, U unback, u use, d drop; asked: '?'. */
+static const char *records(void) {
+    static char text[2 * SENT_MAX + 1];
+    int n = 0;
+    for (int i = 0; i < sent_count; i++) {
+        text[n++] = sent[i].op == WIRE_MEM_BACK     ? 'B'
+                    : sent[i].op == WIRE_MEM_UNBACK ? 'U'
+                    : sent[i].op == WIRE_MEM_USE    ? 'u'
+                    : sent[i].op == WIRE_MEM_DROP   ? 'd'
+                                                    : '!';
+        if (sent[i].asked) text[n++] = '?';
+    }
+    text[n] = '\0';
+    sent_count = 0;
+    return text;
+}
+
+Test(shim_mem, each_call_has_its_window) {
+    uint64_t plain = take_plain(1000), pooled = take_pooled(1000);
+    cr_assert(plain >= BASE && plain < BASE + HALF);
+    cr_assert(pooled >= BASE + HALF && pooled < BASE + 2 * HALF);
+    struct mem_block b;
+    cr_assert(mem_find(plain + 999, &b));
+    cr_assert(b.addr == plain && b.bytes == 1000 && b.device && b.window == MEM_PERSISTENT);
+    cr_assert(mem_find(pooled + 999, &b));
+    cr_assert(b.addr == pooled && b.kind == MEM_POOLED && b.window == MEM_EPHEMERAL);
+    cr_assert_not(mem_find(pooled + 1000, &b));
+    size_t free_bytes, total;
+    cr_assert_eq(cuMemGetInfo_v2(&free_bytes, &total), CUDA_SUCCESS);
+    cr_assert_eq(total, HALF);
+    cr_assert_eq(total - free_bytes, 2 * GRANULE, "one granule in each window");
+}
+
+Test(shim_mem, ephemeral_blocks_are_announced) {
+    set_credit(8, 8);
+    uint64_t plain = take_plain(1000), first = take_pooled(1000), second = take_pooled(3 * GRANULE);
+    cr_assert_str_eq(records(), "BBuBu");
+    mem_give(plain);
+    cr_assert_str_eq(records(), "");
+    mem_give(second + GRANULE);
+    cr_assert_str_eq(records(), "", "nothing begins there");
+    mem_give(second);
+    cr_assert_eq(sent[0].addr, second);
+    cr_assert_eq(sent[0].bytes, 3 * GRANULE, "as given out");
+    cr_assert_str_eq(records(), "d");
+    mem_give(first);
+    mem_give(first);
+    cr_assert_str_eq(records(), "d", "a block dies once");
+}
+
+Test(shim_mem, a_drop_comes_before_the_memory_leaves) {
+    set_credit(64, 64);
+    uint64_t large = take_pooled(40 * GRANULE); /* more than is kept */
+    records();
+    mem_give(large);
+    cr_assert_str_eq(records(), "dU");
+}
+
+Test(shim_mem, what_a_pool_keeps_is_not_alive) {
+    set_credit(8, 8);
+    struct mem_place place = mem_place(1000, STREAM_LEGACY);
+    uint64_t addr = take_pooled(1000);
+    struct mem_block b;
+    cr_assert(mem_find(addr, &b));
+    mem_keep(&b);
+    cr_assert_str_eq(records(), "Bud");
+    cr_assert(mem_find(addr, &b));
+    cr_assert_eq(b.kind, MEM_POOL_FREE);
+    mem_reuse(addr, &place, 0, 0, 900);
+    cr_assert_eq(sent[0].bytes, 900);
+    cr_assert_str_eq(records(), "u");
+    cr_assert(mem_find(addr, &b));
+    mem_keep(&b);
+    mem_give(addr);
+    cr_assert_str_eq(records(), "d", "once, though it is freed twice: from the pool and for good");
+}
+
+Test(shim_mem, the_end_of_a_context_drops_what_lives) {
+    set_credit(8, 8);
+    take_plain(1000);
+    uint64_t kept = take_pooled(1000);
+    take_pooled(2000);
+    struct mem_block b;
+    cr_assert(mem_find(kept, &b));
+    mem_keep(&b);
+    records();
+    mem_release(0);
+    cr_assert_str_eq(records(), "d", "the one that lives");
+    cr_assert_not(mem_find(kept, &b));
+}
+
+/* ---- round trips ----------------------------------------------------------------------------- */
+
+Test(shim_mem, none_in_a_steady_state_within_the_credit) {
+    set_credit(100, 100);
+    for (int round = 0; round < 50; round++) {
+        CUdeviceptr a = take_plain(40 * GRANULE);
+        uint64_t b = take_pooled(50 * GRANULE); /* both more than is kept: backed each round */
+        mem_give(b);
+        cr_assert_eq(cuMemFree_v2(a), CUDA_SUCCESS);
+        cr_assert_str_eq(records(), "BBudUU");
+    }
+    cr_assert_eq(asked, 0);
+}
+
+Test(shim_mem, one_for_what_is_beyond_the_credit) {
+    set_credit(4, 2);
+    for (int i = 0; i < 4; i++)
+        take_plain(GRANULE);
+    take_pooled(2 * GRANULE);
+    cr_assert_eq(asked, 0);
+    records();
+    take_plain(GRANULE);
+    take_pooled(GRANULE);
+    cr_assert_str_eq(records(), "B?B?u");
+    set_credit(6, 4);
+    take_plain(GRANULE);
+    take_pooled(GRANULE);
+    cr_assert_str_eq(records(), "BBu", "the credit grew with the grant");
+}
+
+Test(shim_mem, a_refusal_is_out_of_memory) {
+    CUdeviceptr addr;
+    answered_up_to = 4;
+    take_plain(3 * GRANULE);
+    cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_assert_eq(cuMemAlloc_v2(&addr, GRANULE), CUDA_SUCCESS, "the job goes on");
+    records();
+}
+
+Test(shim_mem, a_refusal_after_the_cache_was_given_up) {
+    answered_up_to = 6;
+    CUdeviceptr a = take_plain(3 * GRANULE);
+    take_plain(2 * GRANULE);
+    cr_assert_eq(cuMemFree_v2(a), CUDA_SUCCESS);
+    records();
+    take_plain(4 * GRANULE);
+    cr_assert_str_eq(records(), "UB?", "three empty granules stood in the way");
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+static bool is_ephemeral(uint64_t addr) {
+    return addr >= BASE + HALF;
+}
+
+/* What precedes an allocation in the program, so that keys repeat. */
+static void at(uint32_t launch) {
+    self.latest.func = launch;
+    self.previous_bytes = 0;
+}
+
+Test(shim_mem, a_pooled_block_that_outlived_an_iteration_moves) {
+    at(1);
+    uint64_t stays = take_pooled(4096);
+    at(2);
+    uint64_t goes = take_pooled(4096);
+    mem_give(goes);
+    boundary(1, 2);
+    at(1);
+    cr_assert_not(is_ephemeral(take_pooled(4096)));
+    at(2);
+    cr_assert(is_ephemeral(take_pooled(4096)));
+    cr_assert(is_ephemeral(stays), "where it is, it stays");
+}
+
+Test(shim_mem, a_plain_block_that_never_outlives_one_moves) {
+    boundary(1, 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        at(1);
+        CUdeviceptr addr = take_plain(4096);
+        cr_assert_not(is_ephemeral(addr));
+        cr_assert_eq(cuMemFree_v2(addr), CUDA_SUCCESS);
+        boundary(2 + i, 0);
+    }
+    at(1);
+    cr_assert(is_ephemeral(take_plain(4096)));
+    boundary(4, 1); /* alive: a counterexample */
+    at(1);
+    cr_assert_not(is_ephemeral(take_plain(4096)));
+}
+
+Test(shim_mem, without_boundaries_nothing_moves) {
+    for (int i = 0; i < 100; i++) {
+        at(1);
+        CUdeviceptr a = take_plain(4096);
+        uint64_t b = take_pooled(4096);
+        cr_assert(!is_ephemeral(a) && is_ephemeral(b));
+        cr_assert_eq(cuMemFree_v2(a), CUDA_SUCCESS);
+        sent_count = 0;
+    }
+}
+
+/* ---- at random, against the worker's books --------------------------------------------------- */
+
+#define LIVE 200
+
+static int find(const uint64_t *list, int count, uint64_t addr) {
+    for (int i = 0; i < count; i++) {
+        if (list[i] == addr) return i;
+    }
+    return -1;
+}
+
+/* Each announcement is of a block that lies in memory that is backed, and no block is announced
+ * twice without a drop between. */
+static void check_records(void) {
+    static bool has_memory[2 * HALF / GRANULE];
+    static uint64_t alive_list[LIVE];
+    static int alive_count;
+    for (int i = 0; i < sent_count; i++) {
+        const struct sent *s = &sent[i];
+        uint64_t first = (s->addr - BASE) / GRANULE,
+                 last = (s->addr + s->bytes - 1 - BASE) / GRANULE;
+        int known = find(alive_list, alive_count, s->addr);
+        for (uint64_t g = first; g <= last; g++) {
+            cr_assert_eq(has_memory[g], s->op != WIRE_MEM_BACK, "record %d", i);
+            has_memory[g] = s->op != WIRE_MEM_UNBACK;
+        }
+        if (s->op == WIRE_MEM_USE) {
+            cr_assert(known < 0 && is_ephemeral(s->addr));
+            alive_list[alive_count++] = s->addr;
+        } else if (s->op == WIRE_MEM_DROP) {
+            cr_assert_geq(known, 0);
+            alive_list[known] = alive_list[--alive_count];
+        }
+    }
+    sent_count = 0;
+}
+
+Test(shim_mem, random_walk) {
+    uint64_t blocks[LIVE];
+    int count = 0;
+    uint64_t uses = 0, boundaries = 0;
+    srand(1);
+    for (int i = 0; i < 20000; i++) {
+        set_credit((uint64_t)rand() % 40, (uint64_t)rand() % 40);
+        at((uint32_t)rand() % 4);
+        uint64_t bytes = 1 + (uint64_t)rand() % (rand() % 4 ? 8192 : 2 * GRANULE);
+        if (count < LIVE && rand() % 2) {
+            blocks[count++] = rand() % 2 ? take_plain(bytes) : take_pooled(bytes);
+        } else if (count) {
+            int at_index = rand() % count;
+            mem_give(blocks[at_index]);
+            blocks[at_index] = blocks[--count];
+        }
+        for (int k = 0; k < sent_count; k++)
+            uses += sent[k].op == WIRE_MEM_USE;
+        if (rand() % 50 == 0) boundary(++boundaries, uses);
+        check_records();
+    }
+}
