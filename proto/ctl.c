@@ -4,8 +4,15 @@
  */
 #include "proto/ctl.h"
 
+#include <string.h>
+
 static const struct ctl_verb_info verbs[] = {
-#define CTL_VERB(name, text, record, field, sentence) {text, CTL_RECORD_##record, field, sentence},
+#define CTL_VERB(name, text, record, args, sentence) {text, CTL_RECORD_##record, args, sentence},
+#include "proto/ctl.def"
+};
+
+static const struct ctl_arg_info args[] = {
+#define CTL_ARG(name, kind, sentence) {#name, CTL_KIND_##kind, offsetof(struct ctl_args, name)},
 #include "proto/ctl.def"
 };
 
@@ -34,11 +41,44 @@ static const struct ctl_field gpu_fields[] = {
     {#name, CTL_KIND_##kind, offsetof(struct ctl_gpu, name), sentence},
 #include "proto/ctl.def"
 };
+static const struct ctl_field lane_fields[] = {
+#define CTL_LANE_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_lane, name), sentence},
+#include "proto/ctl.def"
+};
+static const struct ctl_field policy_fields[] = {
+#define CTL_POLICY_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_policy, name), sentence},
+#include "proto/ctl.def"
+};
+static const struct ctl_field choice_fields[] = {
+#define CTL_CHOICE_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_choice, name), sentence},
+#include "proto/ctl.def"
+};
+static const struct ctl_field ended_fields[] = {
+#define CTL_ENDED_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_ended, name), sentence},
+#include "proto/ctl.def"
+};
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb) {
     return &verbs[verb];
+}
+
+const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg) {
+    return &args[arg];
+}
+
+bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg) {
+    const char *name = args[arg].name;
+    size_t n = strlen(name);
+
+    for (const char *p = verbs[verb].args; *p; p += strcspn(p, " "), p += strspn(p, " "))
+        if (strcspn(p, " ") == n && memcmp(p, name, n) == 0) return true;
+    return false;
 }
 
 const struct ctl_error_info *ctl_error_info(enum ctl_error error) {
@@ -47,13 +87,24 @@ const struct ctl_error_info *ctl_error_info(enum ctl_error error) {
 
 const struct ctl_field *ctl_fields(enum ctl_record record, int *count) {
     switch (record) {
-    case CTL_RECORD_STATUS: *count = LENGTH(status_fields); return status_fields;
-    case CTL_RECORD_VERSION: *count = LENGTH(version_fields); return version_fields;
-    case CTL_RECORD_JOB: *count = LENGTH(job_fields); return job_fields;
-    case CTL_RECORD_GPU: *count = LENGTH(gpu_fields); return gpu_fields;
+#define X(NAME, name) \
+    case CTL_RECORD_##NAME: *count = LENGTH(name##_fields); return name##_fields;
+        CTL_RECORDS(X)
+#undef X
+    case CTL_RECORD_COUNT: break;
     }
     *count = 0;
     return NULL;
+}
+
+size_t ctl_record_bytes(enum ctl_record record) {
+    static const size_t bytes[] = {
+#define X(NAME, name) sizeof(struct ctl_##name),
+        CTL_RECORDS(X)
+#undef X
+    };
+
+    return bytes[record];
 }
 
 const char *ctl_field_text(const void *record, const struct ctl_field *f) {

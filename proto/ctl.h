@@ -6,6 +6,7 @@
 #ifndef PROTO_CTL_H
 #define PROTO_CTL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,15 +26,53 @@ enum ctl_error {
     CTL_E_COUNT
 };
 
-enum ctl_record { CTL_RECORD_STATUS, CTL_RECORD_VERSION, CTL_RECORD_JOB, CTL_RECORD_GPU };
+/* X(NAME, struct): what replies are made of. */
+/* clang-format off */
+#define CTL_RECORDS(X)                                              \
+    X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)   \
+    X(LANE, lane) X(POLICY, policy) X(CHOICE, choice) X(ENDED, ended)
+/* clang-format on */
 
-enum ctl_kind { CTL_KIND_UINT, CTL_KIND_NS, CTL_KIND_BYTES, CTL_KIND_TEXT };
+enum ctl_record {
+#define X(NAME, name) CTL_RECORD_##NAME,
+    CTL_RECORDS(X)
+#undef X
+        CTL_RECORD_COUNT
+};
+
+/* OPT is kept plus one, 0 where there is none; INT as its two's complement. */
+enum ctl_kind {
+    CTL_KIND_UINT,
+    CTL_KIND_INT,
+    CTL_KIND_OPT,
+    CTL_KIND_NS,
+    CTL_KIND_BYTES,
+    CTL_KIND_TEXT
+};
 
 #define CTL_MEMBER_UINT(name) uint64_t name;
+#define CTL_MEMBER_INT(name) int64_t name;
+#define CTL_MEMBER_OPT(name) uint64_t name;
 #define CTL_MEMBER_NS(name) uint64_t name;
 #define CTL_MEMBER_BYTES(name) uint64_t name;
 #define CTL_MEMBER_TEXT(name) char name[CTL_TEXT_BYTES];
 #define CTL_MEMBER(name, kind, sentence) CTL_MEMBER_##kind(name)
+
+/* Arguments of a request, by name; CTL_A_<name> is an argument's number. */
+#define CTL_ARG_BYTES 64
+#define CTL_ARG_MEMBER_UINT(name) uint64_t name;
+#define CTL_ARG_MEMBER_INT(name) int64_t name;
+#define CTL_ARG_MEMBER_TEXT(name) char name[CTL_ARG_BYTES];
+
+struct ctl_args {
+#define CTL_ARG(name, kind, sentence) CTL_ARG_MEMBER_##kind(name)
+#include "proto/ctl.def"
+};
+enum ctl_arg {
+#define CTL_ARG(name, kind, sentence) CTL_A_##name,
+#include "proto/ctl.def"
+    CTL_A_COUNT
+};
 
 struct ctl_status {
 #define CTL_STATUS_FIELD CTL_MEMBER
@@ -52,12 +91,28 @@ struct ctl_gpu {
 #include "proto/ctl.def"
 };
 
+struct ctl_lane {
+#define CTL_LANE_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_policy {
+#define CTL_POLICY_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_choice {
+#define CTL_CHOICE_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_ended {
+#define CTL_ENDED_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+
 /* Room for any of them. */
 union ctl_any {
-    struct ctl_status status;
-    struct ctl_version version;
-    struct ctl_job job;
-    struct ctl_gpu gpu;
+#define X(NAME, name) struct ctl_##name name;
+    CTL_RECORDS(X)
+#undef X
 };
 
 struct ctl_field {
@@ -70,7 +125,7 @@ struct ctl_field {
 struct ctl_verb_info {
     const char *text;
     enum ctl_record record;
-    const char *field; /* the one field a request may have beside v and verb; NULL: none */
+    const char *args; /* names, separated by blanks */
     const char *sentence;
 };
 
@@ -80,11 +135,21 @@ struct ctl_error_info {
     const char *sentence;
 };
 
+struct ctl_arg_info {
+    const char *name;
+    enum ctl_kind kind;
+    size_t offset; /* in struct ctl_args */
+};
+
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb);
+/* Whether the verb has the argument. */
+bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg);
+const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg);
 const struct ctl_error_info *ctl_error_info(enum ctl_error error);
 
 /* The fields of a record; *count is set. */
 const struct ctl_field *ctl_fields(enum ctl_record record, int *count);
+size_t ctl_record_bytes(enum ctl_record record);
 
 /* A field of a record that is given as a struct of that kind. */
 const char *ctl_field_text(const void *record, const struct ctl_field *f);

@@ -133,6 +133,17 @@ static uint64_t number_or_0(const msgpack_object *o) {
     return o && o->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? o->via.u64 : 0;
 }
 
+/* As a record keeps it; see enum ctl_kind. */
+static uint64_t number_of_kind(const msgpack_object *o, enum ctl_kind kind) {
+    if (kind == CTL_KIND_INT && o && o->type == MSGPACK_OBJECT_NEGATIVE_INTEGER)
+        return (uint64_t)o->via.i64;
+    if (kind == CTL_KIND_OPT)
+        return o && o->type == MSGPACK_OBJECT_POSITIVE_INTEGER && o->via.u64 < UINT64_MAX
+                   ? o->via.u64 + 1
+                   : 0;
+    return number_or_0(o);
+}
+
 /* Control characters never reach a terminal. */
 static void copy_text(const msgpack_object *o, char *out, size_t cap) {
     size_t n = 0;
@@ -190,6 +201,22 @@ static int write_whole(void *arg, const char *bytes, size_t n) {
     return 0;
 }
 
+static void put_field(msgpack_packer *p, const void *record, const struct ctl_field *f) {
+    uint64_t n = f->kind == CTL_KIND_TEXT ? 0 : ctl_field_number(record, f);
+
+    switch (f->kind) {
+    case CTL_KIND_TEXT: put_text(p, ctl_field_text(record, f)); break;
+    case CTL_KIND_INT: msgpack_pack_int64(p, (int64_t)n); break;
+    case CTL_KIND_OPT:
+        if (n == 0)
+            msgpack_pack_nil(p);
+        else
+            msgpack_pack_uint64(p, n - 1);
+        break;
+    default: msgpack_pack_uint64(p, n);
+    }
+}
+
 bool ctl_msg_add(struct ctl_out *o, enum ctl_record kind, const void *record) {
     size_t before = o->items.size;
     msgpack_packer p;
@@ -200,10 +227,7 @@ bool ctl_msg_add(struct ctl_out *o, enum ctl_record kind, const void *record) {
     msgpack_pack_map(&p, (size_t)count);
     for (int i = 0; i < count; i++) {
         put_text(&p, f[i].name);
-        if (f[i].kind == CTL_KIND_TEXT)
-            put_text(&p, ctl_field_text(record, &f[i]));
-        else
-            msgpack_pack_uint64(&p, ctl_field_number(record, &f[i]));
+        put_field(&p, record, &f[i]);
     }
     if (o->items.size + FRAME_BYTES > CTL_MESSAGE_MAX) {
         o->items.size = before;
@@ -252,23 +276,47 @@ int ctl_msg_refusal(struct ctl_out *o, enum ctl_error error, const char *text, c
     return finish(o, bytes, n);
 }
 
+void ctl_msg_put(struct ctl_request *r, enum ctl_arg arg, int64_t number) {
+    memcpy((char *)&r->args + ctl_arg_info(arg)->offset, &number, sizeof(number));
+    r->given |= 1ull << arg;
+}
+
+void ctl_msg_put_text(struct ctl_request *r, enum ctl_arg arg, const char *text) {
+    snprintf((char *)&r->args + ctl_arg_info(arg)->offset, CTL_ARG_BYTES, "%s", text);
+    r->given |= 1ull << arg;
+}
+
+static void put_argument(msgpack_packer *p, const struct ctl_request *r, enum ctl_arg arg) {
+    const struct ctl_arg_info *a = ctl_arg_info(arg);
+    const char *at = (const char *)&r->args + a->offset;
+    int64_t n;
+
+    put_text(p, a->name);
+    if (a->kind == CTL_KIND_TEXT) {
+        put_text(p, at);
+        return;
+    }
+    memcpy(&n, at, sizeof(n));
+    if (a->kind == CTL_KIND_INT)
+        msgpack_pack_int64(p, n);
+    else
+        msgpack_pack_uint64(p, (uint64_t)n);
+}
+
 int ctl_msg_request_encode(const struct ctl_request *r, void *out, size_t cap, size_t *bytes) {
-    const struct ctl_verb_info *v = ctl_verb_info(r->verb);
     msgpack_sbuffer b;
     msgpack_packer p;
     int rc = 0;
 
     msgpack_sbuffer_init(&b);
     msgpack_packer_init(&p, &b, msgpack_sbuffer_write);
-    msgpack_pack_map(&p, v->field ? 3 : 2);
+    msgpack_pack_map(&p, 2 + (size_t)__builtin_popcountll(r->given));
     put_text(&p, "v");
     msgpack_pack_uint64(&p, CTL_PROTOCOL);
     put_text(&p, "verb");
-    put_text(&p, v->text);
-    if (v->field) {
-        put_text(&p, v->field);
-        msgpack_pack_uint64(&p, r->number);
-    }
+    put_text(&p, ctl_verb_info(r->verb)->text);
+    for (int a = 0; a < CTL_A_COUNT; a++)
+        if (ctl_msg_given(r, a)) put_argument(&p, r, a);
     if (!b.data)
         rc = -ENOMEM;
     else if (b.size > cap)
@@ -307,21 +355,48 @@ static int find_verb(const msgpack_object *map, enum ctl_verb *out, char *why, s
     return bad(why, cap, "unknown verb '%s'", shown);
 }
 
-static int take_fields(const msgpack_object *map, struct ctl_request *out, char *why, size_t cap) {
-    const char *field = ctl_verb_info(out->verb)->field;
+static int take_argument(const msgpack_object_kv *kv, enum ctl_arg arg, struct ctl_request *out,
+                         char *why, size_t cap) {
+    const struct ctl_arg_info *a = ctl_arg_info(arg);
+    const msgpack_object *v = &kv->val;
 
+    if (ctl_msg_given(out, arg)) return bad(why, cap, "field '%s' is given twice", a->name);
+    if (a->kind == CTL_KIND_TEXT) {
+        char text[CTL_ARG_BYTES];
+
+        if (v->type != MSGPACK_OBJECT_STR || v->via.str.size >= sizeof(text))
+            return bad(why, cap, "field '%s' is not a text of at most %d bytes", a->name,
+                       CTL_ARG_BYTES - 1);
+        copy_text(v, text, sizeof(text));
+        ctl_msg_put_text(out, arg, text);
+    } else if (v->type == MSGPACK_OBJECT_POSITIVE_INTEGER &&
+               (a->kind == CTL_KIND_UINT || v->via.u64 <= INT64_MAX)) {
+        ctl_msg_put(out, arg, (int64_t)v->via.u64);
+    } else if (v->type == MSGPACK_OBJECT_NEGATIVE_INTEGER && a->kind == CTL_KIND_INT) {
+        ctl_msg_put(out, arg, v->via.i64);
+    } else {
+        return bad(why, cap, "field '%s' is not a whole number", a->name);
+    }
+    return 0;
+}
+
+static int take_arguments(const msgpack_object *map, struct ctl_request *out, char *why,
+                          size_t cap) {
     for (uint32_t i = 0; i < map->via.map.size; i++) {
         const msgpack_object_kv *kv = &map->via.map.ptr[i];
+        int arg = 0, rc;
         char shown[64];
 
         if (is_text(&kv->key, "v") || is_text(&kv->key, "verb")) continue;
-        copy_text(&kv->key, shown, sizeof(shown));
-        if (!field || !is_text(&kv->key, field))
+        while (arg < CTL_A_COUNT && !is_text(&kv->key, ctl_arg_info(arg)->name))
+            arg++;
+        if (arg == CTL_A_COUNT || !ctl_verb_takes(out->verb, arg)) {
+            copy_text(&kv->key, shown, sizeof(shown));
             return bad(why, cap, "verb '%s' has no field '%s'", ctl_verb_info(out->verb)->text,
                        shown);
-        if (kv->val.type != MSGPACK_OBJECT_POSITIVE_INTEGER)
-            return bad(why, cap, "field '%s' is not a whole number", field);
-        out->number = kv->val.via.u64;
+        }
+        rc = take_argument(kv, arg, out, why, cap);
+        if (rc < 0) return rc;
     }
     return 0;
 }
@@ -337,7 +412,7 @@ int ctl_msg_request_decode(const void *bytes, size_t n, struct ctl_request *out,
     if (rc < 0) return rc;
     rc = check_version(&u.data, error, why, cap);
     if (rc == 0) rc = find_verb(&u.data, &out->verb, why, cap);
-    if (rc == 0) rc = take_fields(&u.data, out, why, cap);
+    if (rc == 0) rc = take_arguments(&u.data, out, why, cap);
     msgpack_unpacked_destroy(&u);
     return rc;
 }
@@ -354,7 +429,7 @@ static void decode_record(const msgpack_object *map, enum ctl_record kind, union
         if (f[i].kind == CTL_KIND_TEXT)
             copy_text(v, at, CTL_TEXT_BYTES);
         else
-            *(uint64_t *)at = number_or_0(v);
+            *(uint64_t *)at = number_of_kind(v, f[i].kind);
     }
 }
 

@@ -28,8 +28,18 @@ int ctl_msg_scan(const void *bytes, size_t n, unsigned items, char *why, size_t 
 
 struct ctl_request {
     enum ctl_verb verb;
-    uint64_t number; /* of the verb's field; 0 where it is absent */
+    uint64_t given; /* bit n: argument n, an enum ctl_arg, is given */
+    struct ctl_args args;
 };
+_Static_assert(CTL_A_COUNT <= 64, "a bit each");
+
+static inline bool ctl_msg_given(const struct ctl_request *r, enum ctl_arg arg) {
+    return r->given >> arg & 1;
+}
+
+/* Sets an argument: of a number, and of a text, which is cut to CTL_ARG_BYTES - 1. */
+void ctl_msg_put(struct ctl_request *r, enum ctl_arg arg, int64_t number);
+void ctl_msg_put_text(struct ctl_request *r, enum ctl_arg arg, const char *text);
 
 int ctl_msg_request_encode(const struct ctl_request *r, void *out, size_t cap, size_t *bytes);
 

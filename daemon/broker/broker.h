@@ -14,6 +14,8 @@
 
 #include "common/list.h"
 #include "daemon/broker/config.h"
+#include "daemon/broker/groups.h"
+#include "daemon/broker/profile.h"
 #include "daemon/broker/server.h"
 #include "daemon/broker/slots.h"
 #include "proto/wire.h"
@@ -37,6 +39,13 @@ struct attachment {
     uid_t uid;
     char name[64];
     struct timespec since;
+    struct wire_job job; /* as the worker has it, or was told to */
+    uint32_t group;
+    const char *word; /* whence its P and E are: given, profile, assumed; "": not known */
+    const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    bool welcomed;                            /* it became a job that people saw */
+    const char *how;                          /* what ended it, or will; NULL: it itself */
+    char why[256];                            /* more about it */
 };
 
 enum client_state {
@@ -60,14 +69,15 @@ struct client {
     pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */
     uid_t uid;
     char name[64];
-    struct timespec since; /* CLOCK_REALTIME, for people */
+    struct timespec since;      /* CLOCK_REALTIME, for people */
+    struct wire_job asked, job; /* in its hello; with what we know beside that */
+    const char *word;           /* see struct attachment */
 
     int tries;
     uint32_t job_id; /* of the latest attachment; 0 before */
     struct attachment *attachment;
-    int host_fd, submission_fd, doorbell_fd;  /* open until CLIENT_RUNNING */
-    struct wire_submission *submission;       /* mapped, or NULL */
-    const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    int host_fd, submission_fd, doorbell_fd; /* open until CLIENT_RUNNING */
+    struct wire_submission *submission;      /* mapped, or NULL */
 };
 
 enum supervise_state {
@@ -92,6 +102,7 @@ struct supervise {
     uv_poll_t poll;
     uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
     struct list attachments, outbox;
+    struct list changes; /* that the worker was told and has not answered; see change.h */
     unsigned outbox_count;
     int poll_events;
     uint32_t next_job;
@@ -99,7 +110,17 @@ struct supervise {
     uint64_t started_ns, restarts, failures; /* failures: starts in a row that never got READY */
     uint64_t recent[10];                     /* times of the latest restarts, as a ring */
     struct wire_device device;
-    char trouble[256]; /* why there is no worker; empty when there is */
+    const struct wire_board *board; /* of this worker, or NULL */
+    struct wire_choice told;        /* what it was started with or told since */
+    char trouble[256];              /* why there is no worker; empty when there is */
+};
+
+/* The file of profiles; see profile_store.h. */
+struct profile_store {
+    struct profiles table;
+    char path[600]; /* empty: nothing is kept */
+    uv_timer_t timer;
+    bool dirty, writing, complained;
 };
 
 struct listener {
@@ -115,7 +136,11 @@ struct server {
     const struct config_sources *sources;
     struct server_hooks hooks;
     struct slots slots;
+    struct groups groups;
+    struct wire_choice choice; /* of policies: the configuration's, then the latest request's */
     struct supervise supervise;
+    struct profile_store store;
+    struct history *history;
     struct list clients, controls;
     unsigned client_count, running_count, control_count;
     struct listener jobs, control;
@@ -139,23 +164,34 @@ void client_worker_lost(struct client *c);
 /* The worker's answer; takes ownership of completion_fd (-1 when none came). */
 void client_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd);
 void client_expelled(struct client *c, const struct wire_worker_msg *msg);
+/* By an operator, `uid`. */
+void client_kill(struct client *c, uid_t uid);
 void client_end_all(struct server *s);
 
 /* supervise.c */
 void supervise_init(struct server *s);
 void supervise_start(struct server *s);
 void supervise_stop(struct server *s);
+uint32_t supervise_next_id(struct server *s); /* for a job */
 /* Sends ATTACH; NULL when the worker cannot take it (then it is being ended). */
 struct attachment *supervise_attach(struct client *c, int slot);
 /* The client is gone or wants other windows. */
 void supervise_detach(struct server *s, struct attachment *a);
+struct attachment *supervise_find(struct server *s, uint32_t job_id); /* or NULL */
+/* Tells the worker of a->job, or of the choice; 0, or negative, and then the worker is ended. */
+int supervise_set_job(struct server *s, const struct attachment *a);
+int supervise_set_policy(struct server *s, const struct wire_choice *choice);
 
 /* spawn.c: salus-gpu as a process of ours, its end of the socket pair as descriptor 3. The handle
  * needs closing when process_open was set, also on failure. */
 int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit);
 
 /* control.c */
+struct control;
+
 void control_accept(struct server *s, int fd);
+/* The answer to what this caller waits for: 0, or negative with the reason. */
+void control_done(struct control *c, int result, const char *text);
 void control_end_all(struct server *s);
 
 #endif

@@ -15,9 +15,12 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "daemon/broker/broker.h"
 #include "daemon/broker/hello.h"
+#include "daemon/broker/history.h"
 #include "daemon/broker/pages.h"
+#include "daemon/broker/profile_store.h"
 #include "proto/gen/calls.h"
 
 #define NS_PER_MS 1000000u
@@ -137,6 +140,40 @@ static void try_next_slot(struct client *c, int from) {
     c->job_id = c->attachment->job_id;
 }
 
+/* What it asked for, and where it said nothing, what we know or are told to take. */
+static void complete_job(struct client *c) {
+    struct server *s = c->server;
+    struct wire_job *job = &c->job;
+
+    *job = c->asked;
+    c->word = job->flags & WIRE_JOB_WORD ? "given" : "";
+    if (job->weight == 0) job->weight = 1;
+    if (job->admit_timeout_ns == 0) job->admit_timeout_ns = s->config.admit_timeout;
+    if (profile_store_fill(s, c->uid, job)) c->word = "profile";
+    if ((job->flags & WIRE_JOB_WORD) || s->config.unknown_memory == 0) return;
+    job->flags |= WIRE_JOB_WORD;
+    job->persistent_bytes = s->config.unknown_memory;
+    if (job->persistent_bytes > s->supervise.device.memory_bytes)
+        job->persistent_bytes = s->supervise.device.memory_bytes;
+    c->word = "assumed";
+}
+
+/* "A job is admitted only when it could run alone": this one never could. */
+static bool refuse_too_large(struct client *c) {
+    const struct wire_job *job = &c->job;
+    uint64_t device = c->server->supervise.device.memory_bytes;
+    char p[24], e[24], d[24], text[160];
+
+    if (job->persistent_bytes + job->ephemeral_bytes <= device) return false;
+    units_print_bytes(job->persistent_bytes, p, sizeof(p));
+    units_print_bytes(job->ephemeral_bytes, e, sizeof(e));
+    units_print_bytes(device, d, sizeof(d));
+    snprintf(text, sizeof(text), "%s persistent + %s ephemeral asked, the device has %s", p, e, d);
+    history_add_refused(c->server->history, c, supervise_next_id(c->server), text);
+    refuse(c, ERR_NO_MEMORY, "%s", text);
+    return true;
+}
+
 static void begin(struct client *c) {
     struct server *s = c->server;
     int rc;
@@ -146,6 +183,8 @@ static void begin(struct client *c) {
         set_deadline(c, s->config.worker_timeout);
         return;
     }
+    complete_job(c);
+    if (refuse_too_large(c)) return;
     rc = c->submission ? 0 : pages_create(c);
     if (rc < 0)
         refuse(c, rc, "shared memory cannot be made: %s", err_text(rc));
@@ -183,7 +222,7 @@ void client_attached(struct client *c, const struct wire_worker_msg *msg, int co
         try_next_slot(c, slot + 1);
     } else if (rc < 0) {
         refuse(c, rc, "the GPU worker refused: %.200s", *msg->text ? msg->text : err_text(rc));
-    } else if ((rc = pages_see_completion(c, completion_fd)) < 0) {
+    } else if ((rc = pages_see_completion(c->attachment, completion_fd)) < 0) {
         refuse(c, ERR_PROTOCOL, "the GPU worker sent completion memory that cannot be used: %s",
                err_text(rc));
     } else {
@@ -199,6 +238,7 @@ static void welcome(struct client *c) {
     pages_close_fds(c);
     c->state = CLIENT_RUNNING;
     c->server->running_count++;
+    c->attachment->welcomed = true;
     log_info("client", "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d",
              c->job_id, (int)c->pid, (unsigned)c->uid, c->name, c->attachment->slot, c->tries);
     if (fdutil_send(c->fd, &w, sizeof(w), NULL, 0) < 0) client_close(c);
@@ -225,6 +265,7 @@ static void on_hello(struct client *c, const void *msg, size_t bytes) {
         return;
     }
     memcpy(c->name, h.name, sizeof(c->name));
+    c->asked = h.job;
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
@@ -253,6 +294,19 @@ static void on_answer(struct client *c, const void *msg, size_t bytes) {
     }
 }
 
+/* For the history; what comes first counts. */
+__attribute__((format(printf, 3, 4))) static void say_how(struct client *c, const char *how,
+                                                          const char *fmt, ...) {
+    struct attachment *a = c->attachment;
+    va_list ap;
+
+    if (a->how) return;
+    a->how = how;
+    va_start(ap, fmt);
+    vsnprintf(a->why, sizeof(a->why), fmt, ap);
+    va_end(ap);
+}
+
 static void ended(struct client *c, const char *how) {
     /* One that said nothing only looked whether we are here. */
     log_write("client", c->state == CLIENT_HELLO ? LOG_DEBUG : LOG_INFO,
@@ -276,6 +330,7 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     } else if (c->state == CLIENT_OFFERED) {
         on_answer(c, buf, (size_t)n);
     } else if (c->state == CLIENT_RUNNING) {
+        say_how(c, "expelled", "it spoke after its welcome");
         pages_lose(c, ERR_PROTOCOL);
         ended(c, "protocol error: it spoke after its welcome");
     } else {
@@ -369,8 +424,19 @@ void client_expelled(struct client *c, const struct wire_worker_msg *msg) {
         refuse(c, err, "%.250s", msg->text);
         return;
     }
+    say_how(c, "expelled", "%.250s", msg->text);
     pages_lose(c, err);
     client_close(c);
+}
+
+void client_kill(struct client *c, uid_t uid) {
+    if (c->state != CLIENT_RUNNING) {
+        refuse(c, ERR_ENDED, "%s", err_text(ERR_ENDED));
+        return;
+    }
+    say_how(c, "killed", "by user %u", (unsigned)uid);
+    pages_lose(c, ERR_ENDED);
+    ended(c, "killed by an operator");
 }
 
 void client_end_all(struct server *s) {
@@ -380,6 +446,7 @@ void client_end_all(struct server *s) {
         struct client *c = list_entry(pos, struct client, link);
 
         if (c->state == CLIENT_RUNNING) {
+            say_how(c, "lost", "salusd was stopped");
             pages_lose(c, ERR_BROKER_LOST);
             ended(c, "salusd stops");
         } else {

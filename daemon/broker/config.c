@@ -27,7 +27,7 @@ static const struct config_option table[] = {
 #define TABLE_LENGTH ((int)(sizeof(table) / sizeof(table[0])))
 
 static bool is_text(const struct config_option *o) {
-    return o->type == CONFIG_PATH || o->type == CONFIG_CHOICE;
+    return o->type == CONFIG_PATH || o->type == CONFIG_FILE || o->type == CONFIG_CHOICE;
 }
 
 static char *text_of(const struct config *c, const struct config_option *o) {
@@ -95,7 +95,8 @@ static int set_text(struct config *c, const struct config_option *o, const char 
         snprintf(why, cap, "%s: longer than %d bytes", o->name, CONFIG_TEXT_BYTES - 1);
         return -EINVAL;
     }
-    if (o->type == CONFIG_PATH && *value && *value != '/') {
+    if (*value && *value != '/' &&
+        (o->type == CONFIG_PATH || (o->type == CONFIG_FILE && strchr(value, '/')))) {
         snprintf(why, cap, "%s: '%.100s' is not %s", o->name, value,
                  config_value_expected(o->type));
         return -EINVAL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "proto/job.h"
 #include "proto/wire.h"
 
 /* Whatever people may see is printable, and does not end the quotes it stands in. */
@@ -23,6 +24,7 @@ static void take_name(const char *name, size_t cap, char *out) {
 
 int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap) {
     struct wire_hello h = {0};
+    char reason[JOB_WHY_BYTES];
 
     memcpy(&h, msg, bytes < sizeof(h) ? bytes : sizeof(h));
     if (bytes < offsetof(struct wire_hello, spec_hash) || h.magic != WIRE_MAGIC) {
@@ -44,7 +46,10 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     }
     take_name(h.name, sizeof(h.name), out->name);
     out->spec_hash = h.spec_hash;
-    return 0;
+    out->job = h.job;
+    if (job_check(&out->job, reason) == 0) return 0;
+    snprintf(why, cap, "%s", reason);
+    return ERR_PROTOCOL;
 }
 
 int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap) {

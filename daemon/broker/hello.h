@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/wire.h"
+
 #define HELLO_NAME_BYTES 64
 #define HELLO_WHY_BYTES 256
 
 struct hello {
     char name[HELLO_NAME_BYTES]; /* printable, never empty; the client's own claim and no more */
     uint64_t spec_hash;
+    struct wire_job job; /* within bounds */
 };
 
 /* 0, or ERR_PROTOCOL or ERR_VERSION with the reason in `why`. */

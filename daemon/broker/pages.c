@@ -48,15 +48,20 @@ undo:
     return rc;
 }
 
-int pages_see_completion(struct client *c, int fd) {
+int pages_see_completion(struct attachment *a, int fd) {
     void *map;
 
     if (fd < 0 || fdutil_check_sealed(fd, sizeof(struct wire_completion)) < 0) return -EINVAL;
     map = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) return -errno;
-    if (c->completion) munmap((void *)c->completion, PAGE_BYTES);
-    c->completion = map;
+    pages_forget_completion(a);
+    a->completion = map;
     return 0;
+}
+
+void pages_forget_completion(struct attachment *a) {
+    if (a->completion) munmap((void *)a->completion, PAGE_BYTES);
+    a->completion = NULL;
 }
 
 void pages_lose(struct client *c, int err) {
@@ -78,7 +83,5 @@ void pages_close_fds(struct client *c) {
 void pages_finish(struct client *c) {
     pages_close_fds(c);
     if (c->submission) munmap(c->submission, submission_bytes());
-    if (c->completion) munmap((void *)c->completion, PAGE_BYTES);
     c->submission = NULL;
-    c->completion = NULL;
 }

@@ -11,9 +11,10 @@
 /* Submission memfd (mapped), host memfd, doorbell. 0 or -errno with what was made undone. */
 int pages_create(struct client *c);
 
-/* Maps the first page of the worker's completion memfd, read-only, over an older one. Keeps
- * nothing of `fd`. -EINVAL when it is not a sealed memfd of the right size. */
-int pages_see_completion(struct client *c, int fd);
+/* Maps the first page of the worker's completion memfd, read-only, for as long as the attachment
+ * lives. Keeps nothing of `fd`. -EINVAL when it is not a sealed memfd of the right size. */
+int pages_see_completion(struct attachment *a, int fd);
+void pages_forget_completion(struct attachment *a);
 
 /* Stores `err` (negative) in submission.lost and wakes every parked thread of the client. */
 void pages_lose(struct client *c, int err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records for salusctl. Counters come from the page that the worker writes, so they cost it
- * nothing; each is read once.
+ * Records of the daemon, its GPU, its lanes and policies; jobs are report_job.c's.
  */
 #include "daemon/broker/report.h"
 
@@ -13,6 +12,10 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/broker/board.h"
+#include "daemon/broker/choice.h"
+#include "daemon/broker/history.h"
+#include "daemon/broker/report_job.h"
 #include "proto/gen/calls.h"
 #include "proto/version.h"
 
@@ -45,65 +48,6 @@ static void fill_version(struct ctl_version *r) {
     r->control_protocol = CTL_PROTOCOL;
 }
 
-/* Text that another process wrote: bounded, and nothing in it that a terminal would obey. */
-static void copy_foreign(char *out, const char *text, size_t cap) {
-    size_t n = strnlen(text, cap);
-
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        out[i] = c < ' ' || c > '~' ? '?' : (char)c;
-    }
-    out[n] = '\0';
-}
-
-static void fill_counters(const struct wire_completion *page, struct ctl_job *r) {
-    const struct wire_stats *st = &page->stats;
-    const struct wire_fault *f = &page->fault;
-    char text[sizeof(f->text) + 1], kernel[sizeof(f->kernel) + 1];
-
-    r->memory_bytes = atom_load_relaxed(&st->memory_bytes);
-    r->busy_ns = atom_load_relaxed(&st->busy_ns);
-    r->launches = atom_load_relaxed(&st->launches);
-    r->copies = atom_load_relaxed(&st->copies);
-    r->copied_bytes = atom_load_relaxed(&st->copied_bytes);
-    r->ops = atom_load_relaxed(&st->ops);
-    r->queued = atom_load_relaxed(&st->queued);
-    r->modules = atom_load_relaxed(&st->modules);
-    r->functions = atom_load_relaxed(&st->functions);
-    r->faults = atom_load_relaxed(&st->faults);
-    r->fault = atom_load_acquire(&f->cuda); /* stored last: what follows is complete */
-    if (r->fault == 0) return;
-    copy_foreign(text, f->text, sizeof(f->text));
-    copy_foreign(kernel, f->kernel, sizeof(f->kernel));
-    if (*kernel)
-        snprintf(r->fault_text, sizeof(r->fault_text), "kernel %.120s, launch %" PRIu64 ": %.240s",
-                 kernel, f->launch, text);
-    else
-        snprintf(r->fault_text, sizeof(r->fault_text), "%.240s", text);
-}
-
-static void fill_job(const struct attachment *a, struct ctl_job *r) {
-    const struct client *c = a->client;
-
-    memset(r, 0, sizeof(*r));
-    r->id = a->job_id;
-    r->gpu = GPU_ID;
-    snprintf(r->name, sizeof(r->name), "%s", a->name);
-    r->pid = (uint64_t)a->pid;
-    r->uid = a->uid;
-    r->since_ns = (uint64_t)a->since.tv_sec * 1000000000u + (uint64_t)a->since.tv_nsec;
-    if (!c) {
-        snprintf(r->state, sizeof(r->state), "ending");
-        return;
-    }
-    if (c->completion) fill_counters(c->completion, r);
-    snprintf(r->state, sizeof(r->state), "%s",
-             c->state != CLIENT_RUNNING ? "starting"
-             : r->fault                 ? "faulted"
-                                        : "running");
-}
-
 static void fill_uuid(const uint8_t *u, char *out, size_t cap) {
     snprintf(out, cap, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
              u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
@@ -112,6 +56,7 @@ static void fill_uuid(const uint8_t *u, char *out, size_t cap) {
 
 static void fill_gpu(const struct server *s, struct ctl_gpu *r) {
     const struct supervise *v = &s->supervise;
+    struct wire_board board;
     const struct list *pos;
 
     memset(r, 0, sizeof(*r));
@@ -126,7 +71,7 @@ static void fill_gpu(const struct server *s, struct ctl_gpu *r) {
     r->worker_restarts = v->restarts;
     r->jobs = s->running_count;
     if (v->device.memory_bytes == 0) return; /* no worker was ever ready */
-    copy_foreign(r->name, v->device.name, sizeof(v->device.name));
+    report_foreign(r->name, v->device.name, sizeof(v->device.name));
     fill_uuid(v->device.uuid, r->uuid, sizeof(r->uuid));
     snprintf(r->compute, sizeof(r->compute), "%u.%u", v->device.cc_major, v->device.cc_minor);
     r->memory_bytes = v->device.memory_bytes;
@@ -134,8 +79,13 @@ static void fill_gpu(const struct server *s, struct ctl_gpu *r) {
     list_each(pos, &v->attachments) {
         const struct attachment *a = list_entry(pos, struct attachment, link);
 
-        if (a->client && a->client->completion)
-            r->memory_used_bytes += atom_load_relaxed(&a->client->completion->stats.memory_bytes);
+        if (a->completion)
+            r->memory_used_bytes += atom_load_relaxed(&a->completion->stats.memory_bytes);
+    }
+    if (board_read(v->board, &board)) {
+        r->granted_bytes = board.granted_bytes;
+        r->lanes = board.lane_count;
+        r->waiting = board.waiting_jobs;
     }
 }
 
@@ -150,7 +100,7 @@ static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out)
         struct ctl_job job;
 
         if (a->job_id <= after) continue;
-        fill_job(a, &job);
+        report_job(a, &job);
         if (!ctl_msg_add(out, CTL_RECORD_JOB, &job)) return last;
         last = a->job_id;
     }
@@ -158,24 +108,78 @@ static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out)
 }
 
 static bool show_job(struct server *s, uint64_t id, struct ctl_out *out) {
-    struct list *pos;
+    struct attachment *a = id <= UINT32_MAX ? supervise_find(s, (uint32_t)id) : NULL;
+    struct ctl_job job;
 
-    list_each(pos, &s->supervise.attachments) {
-        struct attachment *a = list_entry(pos, struct attachment, link);
-        struct ctl_job job;
+    if (!a) return false;
+    report_job(a, &job);
+    return ctl_msg_add(out, CTL_RECORD_JOB, &job);
+}
 
-        if (a->job_id != id) continue;
-        fill_job(a, &job);
-        return ctl_msg_add(out, CTL_RECORD_JOB, &job);
+/* ---- lanes and policies ---------------------------------------------------------------------- */
+
+static void fill_lane(struct server *s, const struct wire_lane *l, struct ctl_lane *r) {
+    const struct attachment *holder = l->holder ? supervise_find(s, l->holder) : NULL;
+
+    memset(r, 0, sizeof(*r));
+    r->id = l->lane;
+    r->gpu = GPU_ID;
+    r->memory_bytes = l->bytes;
+    r->backed_bytes = l->chunk_bytes;
+    r->jobs = l->jobs;
+    r->holder = l->holder;
+    if (holder) snprintf(r->holder_name, sizeof(r->holder_name), "%s", holder->name);
+    r->switches = l->switches;
+    r->busy_ns = l->busy_ns;
+}
+
+/* All lanes, or the one with number `id` when it is given. Whether there was any. A message has
+ * room for all. */
+static bool list_lanes(struct server *s, const uint64_t *id, struct ctl_out *out) {
+    struct wire_board board;
+    struct ctl_lane lane;
+    bool found = false;
+
+    if (!board_read(s->supervise.board, &board)) return false;
+    for (uint32_t i = 0; i < board.lane_count; i++) {
+        if (id && board.lanes[i].lane != *id) continue;
+        fill_lane(s, &board.lanes[i], &lane);
+        found = ctl_msg_add(out, CTL_RECORD_LANE, &lane);
     }
-    return false;
+    return found;
+}
+
+static void list_policies(const struct server *s, struct ctl_out *out) {
+    int count;
+    const struct choice_policy *p = choice_policies(&count);
+
+    for (int i = 0; i < count; i++) {
+        struct ctl_policy r = {0};
+        const char *chosen = *p[i].kind == 'l' ? s->choice.lane : s->choice.kernel;
+
+        snprintf(r.kind, sizeof(r.kind), "%s", p[i].kind);
+        snprintf(r.name, sizeof(r.name), "%s", p[i].name);
+        snprintf(r.sentence, sizeof(r.sentence), "%s", p[i].sentence);
+        r.chosen = strcmp(chosen, p[i].name) == 0;
+        ctl_msg_add(out, CTL_RECORD_POLICY, &r);
+    }
+}
+
+/* ---- the verbs ------------------------------------------------------------------------------- */
+
+static int not_found(struct ctl_out *out, const char *what, uint64_t id, const char *kind,
+                     const void **bytes, size_t *n) {
+    char text[80], hint[40];
+
+    snprintf(text, sizeof(text), "%s %" PRIu64 ": no such %s", what, id, kind);
+    snprintf(hint, sizeof(hint), "see 'salusctl %s list'", what);
+    return ctl_msg_refusal(out, CTL_E_NOT_FOUND, text, hint, bytes, n);
 }
 
 int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out *out,
                   const void **bytes, size_t *n) {
-    char text[64];
+    uint64_t id = r->args.id, next = 0;
     union ctl_any any;
-    uint64_t next = 0;
 
     switch (r->verb) {
     case CTL_V_STATUS:
@@ -186,21 +190,32 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         fill_version(&any.version);
         ctl_msg_add(out, CTL_RECORD_VERSION, &any);
         break;
-    case CTL_V_JOB_LIST: next = list_jobs(s, r->number, out); break;
+    case CTL_V_JOB_LIST: next = list_jobs(s, r->args.after, out); break;
     case CTL_V_JOB_SHOW:
-        if (show_job(s, r->number, out)) break;
-        snprintf(text, sizeof(text), "job %" PRIu64 ": no such job", r->number);
-        return ctl_msg_refusal(out, CTL_E_NOT_FOUND, text, "see 'salusctl job list'", bytes, n);
+    case CTL_V_JOB_SET:
+    case CTL_V_JOB_PAUSE:
+    case CTL_V_JOB_RESUME:
+    case CTL_V_JOB_KILL:
+        if (!show_job(s, id, out)) return not_found(out, "job", id, "job", bytes, n);
+        break;
     case CTL_V_GPU_SHOW:
-        if (r->number != GPU_ID) {
-            snprintf(text, sizeof(text), "gpu %" PRIu64 ": no such GPU", r->number);
-            return ctl_msg_refusal(out, CTL_E_NOT_FOUND, text, "see 'salusctl gpu list'", bytes, n);
-        }
+        if (id != GPU_ID) return not_found(out, "gpu", id, "GPU", bytes, n);
         /* fall through */
     case CTL_V_GPU_LIST:
         fill_gpu(s, &any.gpu);
         ctl_msg_add(out, CTL_RECORD_GPU, &any);
         break;
+    case CTL_V_LANE_LIST: list_lanes(s, NULL, out); break;
+    case CTL_V_LANE_SHOW:
+        if (!list_lanes(s, &id, out)) return not_found(out, "lane", id, "lane", bytes, n);
+        break;
+    case CTL_V_POLICY_LIST: list_policies(s, out); break;
+    case CTL_V_POLICY_SHOW:
+    case CTL_V_POLICY_SET:
+        choice_show(&s->choice, &any.choice);
+        ctl_msg_add(out, CTL_RECORD_CHOICE, &any);
+        break;
+    case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, out); break;
     case CTL_V_COUNT: return -EINVAL;
     }
     return ctl_msg_reply(out, next, bytes, n);

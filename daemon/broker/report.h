@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the control verbs tell: the server's state as records. Reads, never changes.
+ * What the control verbs tell: the server's state as records. Reads, never changes. A verb that
+ * changed a job or the policy is answered here with what has become of it.
  */
 #ifndef DAEMON_BROKER_REPORT_H
 #define DAEMON_BROKER_REPORT_H

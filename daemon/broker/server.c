@@ -17,8 +17,12 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/broker.h"
+#include "daemon/broker/change.h"
+#include "daemon/broker/choice.h"
+#include "daemon/broker/history.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
+#include "daemon/broker/profile_store.h"
 
 #define RETRY_MS 200
 #define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */
@@ -130,6 +134,7 @@ static void stop_all(struct server *s) {
     uv_close((uv_handle_t *)&s->stop, NULL);
     uv_close((uv_handle_t *)&s->watchdog, NULL);
     uv_close((uv_handle_t *)&s->retry, NULL);
+    uv_close((uv_handle_t *)&s->store.timer, NULL);
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
@@ -144,6 +149,18 @@ static void log_lines(enum log_level level, const char *event, char *text) {
 
     while ((line = strsep(&rest, "\n")))
         if (*line) log_write("config", level, "event=%s what=\"%s\"", event, line);
+}
+
+/* What the files say counts over what a request set only where the files changed. */
+static void take_over(struct server *s, const struct config *fresh, FILE *notes) {
+    struct wire_choice before, after;
+
+    choice_from_config(&before, &s->config);
+    config_reload(&s->config, fresh, notes);
+    choice_from_config(&after, &s->config);
+    if (memcmp(&before, &after, sizeof(before)) == 0) return;
+    s->choice = after;
+    change_sync_policy(s);
 }
 
 static void reload(struct server *s) {
@@ -161,7 +178,7 @@ static void reload(struct server *s) {
         log_lines(LOG_ERROR, "rejected", text);
         log_error("config", "event=reload-failed errors=%d kept=\"what was set before\"", bad);
     } else {
-        config_reload(&s->config, &fresh, out);
+        take_over(s, &fresh, out);
         fflush(out);
         log_lines(LOG_WARN, "needs-restart", text);
         log_info("config", "event=reloaded");
@@ -193,7 +210,8 @@ static void init_handles(struct server *s) {
     uv_async_init(&s->loop, &s->stop, on_stop);
     uv_timer_init(&s->loop, &s->watchdog);
     uv_timer_init(&s->loop, &s->retry);
-    s->stop.data = s->watchdog.data = s->retry.data = s;
+    uv_timer_init(&s->loop, &s->store.timer);
+    s->stop.data = s->watchdog.data = s->retry.data = s->store.timer.data = s;
     if (ms > 0) uv_timer_start(&s->watchdog, on_watchdog, 0, ms);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);
@@ -207,10 +225,14 @@ int server_create(struct server **out, const struct config *config,
                   const struct config_sources *sources, const struct server_hooks *hooks, char *why,
                   size_t cap) {
     struct server *s = calloc(1, sizeof(*s));
-    int rc;
+    int rc = -ENOMEM;
 
-    if (!s) return -ENOMEM;
+    snprintf(why, cap, "out of memory");
+    if (!s) return rc;
+    s->history = history_create();
+    if (!s->history) goto free_server;
     s->config = *config;
+    choice_from_config(&s->choice, config);
     s->sources = sources;
     if (hooks) s->hooks = *hooks;
     s->jobs.fd = s->control.fd = -1;
@@ -227,6 +249,7 @@ int server_create(struct server **out, const struct config *config,
         goto unlock;
     }
     init_handles(s);
+    profile_store_open(s);
     rc = open_listener(s, &s->jobs, "job.sock", 0666, on_job, why, cap);
     if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, on_control, why, cap);
     if (rc < 0) {
@@ -238,6 +261,7 @@ int server_create(struct server **out, const struct config *config,
 unlock:
     fdutil_close(&s->lock_fd);
 free_server:
+    history_destroy(s->history);
     free(s);
     return rc;
 }
@@ -261,6 +285,8 @@ void server_destroy(struct server *s) {
     stop_all(s); /* where run never came to it */
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
+    profile_store_close(s);
+    history_destroy(s->history);
     fdutil_close(&s->lock_fd);
     free(s);
 }

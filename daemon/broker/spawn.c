@@ -13,6 +13,11 @@
 
 #define WORKER_FD "3"
 #define NUMBER_BYTES 24
+#define ARGS_MAX 40
+/* Defaults of daemon/sched. */
+#define OVERTAKES 16
+#define LEASE_FACTOR 10
+#define LEASE_NS 1000000000u
 
 /* Beside our own binary (a build tree), else where `make install` puts it. */
 static int find_worker(const struct config *config, char *out, size_t cap) {
@@ -35,20 +40,46 @@ static int find_worker(const struct config *config, char *out, size_t cap) {
     return -ENOENT;
 }
 
+/* The command line, as it grows. What is chosen as the worker has it by itself is left out. */
+struct command {
+    char *args[ARGS_MAX + 1];
+    char numbers[ARGS_MAX][NUMBER_BYTES];
+    int count, number_count;
+};
+
+static void add_text(struct command *c, const char *option, const char *value) {
+    c->args[c->count++] = (char *)option;
+    c->args[c->count++] = (char *)value;
+}
+
+static void add_number(struct command *c, const char *option, uint64_t value) {
+    char *text = c->numbers[c->number_count++];
+
+    snprintf(text, NUMBER_BYTES, "%" PRIu64, value);
+    add_text(c, option, text);
+}
+
+static void add_choice(struct command *c, const struct wire_choice *choice) {
+    add_text(c, "--lane-policy", choice->lane);
+    add_text(c, "--kernel-policy", choice->kernel);
+    if (choice->exclusive >= 0) add_number(c, "--exclusive", (uint64_t)choice->exclusive);
+    if (choice->swap > 0) add_number(c, "--swap", 1);
+    if (choice->max_lanes) add_number(c, "--max-lanes", choice->max_lanes);
+    if (choice->overtakes != OVERTAKES) add_number(c, "--overtakes", choice->overtakes);
+    if (choice->lease_factor != LEASE_FACTOR) add_number(c, "--lease-factor", choice->lease_factor);
+    if (choice->lease_ns != LEASE_NS) add_number(c, "--lease-ns", choice->lease_ns);
+}
+
 int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
     const struct config *c = &s->config;
-    char path[PATH_MAX + 32], memory[NUMBER_BYTES], sms[NUMBER_BYTES], threads[NUMBER_BYTES];
-    char timeout[NUMBER_BYTES], cap[NUMBER_BYTES];
-    char *args[] = {
-        path,    "--broker-fd",    WORKER_FD, "--device",  (char *)c->device, "--device-memory",
-        memory,  "--sm-count",     sms,       "--threads", threads,           "--kernel-timeout-ns",
-        timeout, "--inflight-cap", cap,       NULL};
+    char path[PATH_MAX + 32];
+    struct command command = {.args = {path}, .count = 1};
     uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                     {.flags = UV_INHERIT_FD, .data.fd = fd}};
     uv_process_options_t options = {.file = path,
-                                    .args = args,
+                                    .args = command.args,
                                     .exit_cb = on_exit,
                                     .cwd = "/",
                                     .stdio = stdio,
@@ -56,11 +87,14 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
     int rc = find_worker(c, path, sizeof(path));
 
     if (rc < 0) return rc;
-    snprintf(memory, sizeof(memory), "%" PRIu64, c->device_memory);
-    snprintf(sms, sizeof(sms), "%" PRIu64, c->sm_count);
-    snprintf(threads, sizeof(threads), "%" PRIu64, c->device_threads);
-    snprintf(timeout, sizeof(timeout), "%" PRIu64, c->kernel_timeout);
-    snprintf(cap, sizeof(cap), "%" PRIu64, c->inflight_cap);
+    add_text(&command, "--broker-fd", WORKER_FD);
+    add_text(&command, "--device", c->device);
+    add_number(&command, "--device-memory", c->device_memory);
+    add_number(&command, "--sm-count", c->sm_count);
+    add_number(&command, "--threads", c->device_threads);
+    add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
+    add_number(&command, "--inflight-cap", c->inflight_cap);
+    add_choice(&command, &s->choice);
     s->supervise.process.data = s;
     s->supervise.process_open = true; /* even a failed start leaves a handle to close */
     return uv_spawn(&s->loop, &s->supervise.process, &options); /* libuv's errors are -errno */

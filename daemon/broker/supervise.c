@@ -12,10 +12,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/broker/board.h"
 #include "daemon/broker/broker.h"
+#include "daemon/broker/change.h"
+#include "daemon/broker/history.h"
+#include "daemon/broker/pages.h"
+#include "daemon/broker/profile_store.h"
 
 #define NS_PER_MS 1000000u
 #define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
@@ -89,10 +95,10 @@ static int flush_outbox(struct server *s) {
 
 /* ---- attachments ----------------------------------------------------------------------------- */
 
-static struct attachment *find_attachment(struct supervise *v, uint32_t job_id) {
+struct attachment *supervise_find(struct server *s, uint32_t job_id) {
     struct list *pos;
 
-    list_each(pos, &v->attachments) {
+    list_each(pos, &s->supervise.attachments) {
         struct attachment *a = list_entry(pos, struct attachment, link);
 
         if (a->job_id == job_id) return a;
@@ -100,42 +106,90 @@ static struct attachment *find_attachment(struct supervise *v, uint32_t job_id) 
     return NULL;
 }
 
+/* The job's last moment: its counters are final. */
 static void free_attachment(struct server *s, struct attachment *a) {
+    if (a->welcomed) {
+        history_add(s->history, a);
+        if (a->completion)
+            profile_store_learn(s, a->uid, &a->job, &a->completion->stats,
+                                !a->how && atom_load_acquire(&a->completion->fault.cuda) == 0);
+    }
+    pages_forget_completion(a);
+    groups_put(&s->groups, a->group);
     list_remove(&a->link);
     slots_put(&s->slots, a->slot);
     free(a);
 }
 
-struct attachment *supervise_attach(struct client *c, int slot) {
+uint32_t supervise_next_id(struct server *s) {
+    if (++s->supervise.next_job == 0) s->supervise.next_job = 1;
+    return s->supervise.next_job;
+}
+
+/* It does not listen. Its end is seen by the poll handle, never in the middle of a caller's work.
+ */
+static void end_worker(struct server *s) {
+    if (s->supervise.pid > 0) kill(s->supervise.pid, SIGKILL);
+    shutdown(s->supervise.fd, SHUT_RDWR);
+}
+
+static struct attachment *make_attachment(struct client *c, int slot) {
     struct server *s = c->server;
-    struct supervise *v = &s->supervise;
     struct attachment *a = calloc(1, sizeof(*a));
-    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
-                                  .pid = c->pid,
-                                  .uid = c->uid,
-                                  .windows = slots_windows(&s->slots, slot)};
-    int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd};
 
     if (!a) return NULL;
-    if (++v->next_job == 0) v->next_job = 1;
-    *a = (struct attachment){.job_id = v->next_job,
+    *a = (struct attachment){.job_id = supervise_next_id(s),
                              .slot = slot,
                              .client = c,
                              .pid = c->pid,
                              .uid = c->uid,
-                             .since = c->since};
+                             .since = c->since,
+                             .job = c->job,
+                             .group = groups_take(&s->groups, c->uid, c->job.group),
+                             .word = c->word};
     memcpy(a->name, c->name, sizeof(a->name));
+    return a;
+}
+
+struct attachment *supervise_attach(struct client *c, int slot) {
+    struct server *s = c->server;
+    struct attachment *a = make_attachment(c, slot);
+    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
+                                  .pid = c->pid,
+                                  .uid = c->uid,
+                                  .windows = slots_windows(&s->slots, slot),
+                                  .job = c->job};
+    int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd};
+
+    if (!a) return NULL;
     msg.job_id = a->job_id;
+    msg.group = a->group;
     memcpy(msg.name, c->name, sizeof(msg.name));
     if (post(s, &msg, fds, 3) < 0) {
+        groups_put(&s->groups, a->group);
         free(a);
-        /* Its end is seen by the poll handle, never in the middle of a caller's work. */
-        if (v->pid > 0) kill(v->pid, SIGKILL);
-        shutdown(v->fd, SHUT_RDWR);
+        end_worker(s);
         return NULL;
     }
-    list_append(&v->attachments, &a->link);
+    list_append(&s->supervise.attachments, &a->link);
     return a;
+}
+
+int supervise_set_job(struct server *s, const struct attachment *a) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_SET_JOB, .job_id = a->job_id, .job = a->job, .group = a->group};
+    int rc = post(s, &msg, NULL, 0);
+
+    if (rc < 0) end_worker(s);
+    return rc;
+}
+
+int supervise_set_policy(struct server *s, const struct wire_choice *choice) {
+    struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .choice = *choice};
+    int rc = post(s, &msg, NULL, 0);
+
+    if (rc < 0) end_worker(s);
+    return rc;
 }
 
 void supervise_detach(struct server *s, struct attachment *a) {
@@ -143,10 +197,7 @@ void supervise_detach(struct server *s, struct attachment *a) {
 
     a->client = NULL;
     a->detached_ns = fdutil_now_ns();
-    if (post(s, &msg, NULL, 0) < 0) {
-        if (s->supervise.pid > 0) kill(s->supervise.pid, SIGKILL);
-        shutdown(s->supervise.fd, SHUT_RDWR);
-    }
+    if (post(s, &msg, NULL, 0) < 0) end_worker(s);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -183,7 +234,16 @@ static void still_alive(struct server *s) {
     uv_timer_start(&s->supervise.timer, on_silence, ms, 0);
 }
 
-static void on_ready(struct server *s, const struct wire_worker_msg *msg) {
+/* A worker that shows no lanes is served as well. */
+static void open_board(struct supervise *v, int fd) {
+    int err = 0;
+
+    if (fd < 0) return;
+    v->board = board_open(fd, &err);
+    if (!v->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
+}
+
+static void on_ready(struct server *s, const struct wire_worker_msg *msg, int board_fd) {
     struct supervise *v = &s->supervise;
 
     if (msg->result < 0) {
@@ -196,12 +256,23 @@ static void on_ready(struct server *s, const struct wire_worker_msg *msg) {
     v->failures = 0;
     v->trouble[0] = '\0';
     slots_unblock_all(&s->slots);
+    open_board(v, board_fd);
     still_alive(s);
     log_info("worker", "event=ready pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
              (int)v->pid, v->device.name, (unsigned long long)v->device.memory_bytes,
              v->device.sm_count,
              (unsigned long long)((fdutil_now_ns() - v->started_ns) / NS_PER_MS));
+    change_sync_policy(s);
     client_worker_ready(s);
+}
+
+/* The worker will not admit the job. The client lives on: it learns of it from its next call. */
+static void on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
+    if (a->how) return;
+    a->how = "refused";
+    memcpy(a->why, msg->text, sizeof(a->why));
+    log_warn("client", "event=not-admitted job=%u pid=%d uid=%u name=\"%s\" why=\"%s\"", a->job_id,
+             (int)a->pid, (unsigned)a->uid, a->name, a->why);
 }
 
 /* Ends the text, and leaves nothing in it that would end a log record or its quotes: it may hold
@@ -214,7 +285,7 @@ static void make_printable(char *text, size_t cap) {
 
 static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
     struct supervise *v = &s->supervise;
-    struct attachment *a = find_attachment(v, msg->job_id);
+    struct attachment *a = supervise_find(s, msg->job_id);
 
     make_printable(msg->text, sizeof(msg->text));
     make_printable(msg->device.name, sizeof(msg->device.name));
@@ -223,7 +294,7 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
     switch (msg->kind) {
     case WIRE_READY:
         if (v->state != SUPERVISE_STARTING) return ERR_PROTOCOL;
-        on_ready(s, msg);
+        on_ready(s, msg, *fd);
         return 0;
     case WIRE_BEAT: return 0;
     case WIRE_ATTACHED:
@@ -244,6 +315,11 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
         if (!a) return ERR_PROTOCOL;
         if (a->client) client_expelled(a->client, msg);
         return 0;
+    case WIRE_REFUSED:
+        if (!a) return ERR_PROTOCOL;
+        on_refused(a, msg);
+        return 0;
+    case WIRE_DID: return change_did(s, msg);
     default: return ERR_PROTOCOL;
     }
 }
@@ -310,6 +386,10 @@ static void end_attachments(struct server *s) {
         struct attachment *a = list_entry(v->attachments.next, struct attachment, link);
         struct client *c = a->client;
 
+        if (c && !a->how) {
+            a->how = "lost";
+            snprintf(a->why, sizeof(a->why), "the GPU worker ended: %.200s", v->trouble);
+        }
         free_attachment(s, a);
         if (c) client_worker_lost(c);
     }
@@ -323,6 +403,8 @@ static void close_worker(struct server *s) {
     while (!list_empty(&v->outbox))
         drop_parcel(v, list_entry(v->outbox.next, struct parcel, link));
     v->poll_events = 0;
+    board_close(v->board);
+    v->board = NULL;
 }
 
 static void lose_worker(struct server *s, const char *fmt, ...) {
@@ -340,6 +422,7 @@ static void lose_worker(struct server *s, const char *fmt, ...) {
     delay = restart_delay_ms(v, was_ready);
     log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
               (int)v->pid, v->trouble, (unsigned long long)delay, (unsigned long long)v->restarts);
+    change_lost(s, v->trouble);
     end_attachments(s);
     uv_timer_start(&v->timer, start_now, delay, 0);
 }
@@ -394,6 +477,7 @@ static void start_now(uv_timer_t *t) {
     uv_poll_init(&s->loop, &v->poll, v->fd);
     v->poll.data = s;
     v->state = SUPERVISE_STARTING;
+    v->told = s->choice;
     watch(s, UV_READABLE);
     rc = launch(s, pair[1]);
     if (rc < 0)
@@ -408,6 +492,7 @@ void supervise_init(struct server *s) {
 
     list_init(&v->attachments);
     list_init(&v->outbox);
+    list_init(&v->changes);
     v->fd = -1;
     v->state = SUPERVISE_DOWN;
     snprintf(v->trouble, sizeof(v->trouble), "it is being started");
@@ -433,6 +518,7 @@ void supervise_stop(struct server *s) {
     v->state = SUPERVISE_STOPPED;
     uv_timer_stop(&v->timer);
     if (v->fd >= 0) close_worker(s);
+    change_lost(s, "salusd is being stopped");
     end_attachments(s);
     if (v->process_open)
         uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);

@@ -109,34 +109,31 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
     return CLI_OK;
 }
 
-static size_t bytes_of(enum ctl_record kind) {
-    switch (kind) {
-    case CTL_RECORD_STATUS: return sizeof(struct ctl_status);
-    case CTL_RECORD_VERSION: return sizeof(struct ctl_version);
-    case CTL_RECORD_JOB: return sizeof(struct ctl_job);
-    case CTL_RECORD_GPU: return sizeof(struct ctl_gpu);
-    }
-    return 0;
-}
-
-int query_ask(struct cli *c, enum ctl_verb verb, uint64_t number, bool quiet, struct query *q) {
-    struct ctl_request r = {.verb = verb, .number = number};
+int query_send(struct cli *c, const struct ctl_request *request, bool quiet, struct query *q) {
+    struct ctl_request r = *request;
     int fd = query_connect(c->socket, c->timeout_ms), rc;
 
     memset(q, 0, sizeof(*q));
-    q->kind = ctl_verb_info(verb)->record;
-    q->record_bytes = bytes_of(q->kind);
+    q->kind = ctl_verb_info(r.verb)->record;
+    q->record_bytes = ctl_record_bytes(q->kind);
     if (fd < 0) return explain(c, fd, quiet);
     for (;;) {
         uint64_t next = 0;
 
         rc = ask_once(c, fd, &r, q, &next);
-        if (rc != CLI_OK || next <= r.number) break; /* a list only goes forward */
-        r.number = next;
+        if (rc != CLI_OK || next <= r.args.after) break; /* a list only goes forward */
+        ctl_msg_put(&r, CTL_A_after, (int64_t)next);
     }
     fdutil_close(&fd);
     if (rc != CLI_OK) query_finish(q);
     return rc;
+}
+
+int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q) {
+    struct ctl_request r = {.verb = verb};
+
+    if (ctl_verb_takes(verb, CTL_A_id)) ctl_msg_put(&r, CTL_A_id, (int64_t)id);
+    return query_send(c, &r, quiet, q);
 }
 
 const void *query_record(const struct query *q, size_t i) {

@@ -6,7 +6,7 @@
 #define DAEMON_CTL_QUERY_H
 
 #include "daemon/ctl/cli.h"
-#include "proto/ctl.h"
+#include "proto/ctl_msg.h"
 
 /* Records of one kind, copied. Zero it, then query_finish. */
 struct query {
@@ -19,7 +19,9 @@ struct query {
 
 /* Asks until the list is complete. CLI_OK, or an exit status after a diagnostic. With `quiet`, a
  * daemon that is not running is not diagnosed. */
-int query_ask(struct cli *c, enum ctl_verb verb, uint64_t number, bool quiet, struct query *q);
+int query_send(struct cli *c, const struct ctl_request *r, bool quiet, struct query *q);
+/* The same for a verb that takes nothing, or `id` alone. */
+int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q);
 const void *query_record(const struct query *q, size_t i);
 void query_finish(struct query *q);
 

@@ -11,21 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/units.h"
+
 #define CELL_BYTES (CTL_TEXT_BYTES + 8)
 #define COLUMNS_MAX 16
 #define NS_PER_S 1000000000u
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static void print_bytes(uint64_t v, char *out, size_t cap) {
-    static const char units[][4] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double scaled = (double)v;
-    int u = 0;
-
-    for (; scaled >= 1024 && u < 6; u++)
-        scaled /= 1024;
-    snprintf(out, cap, u && scaled < 100 ? "%.1f %s" : "%.0f %s", scaled, units[u]);
-}
 
 static void print_duration(uint64_t ns, char *out, size_t cap) {
     uint64_t s = ns / NS_PER_S;
@@ -40,7 +32,7 @@ static void print_duration(uint64_t ns, char *out, size_t cap) {
         snprintf(out, cap, "%.2f s", (double)ns / NS_PER_S);
 }
 
-/* since_ns is a point in time: people want to know how long ago it was. */
+/* Of a point in time people want to know how long ago it was. */
 static void print_age(uint64_t since_ns, char *out, size_t cap) {
     struct timespec now;
     uint64_t ns;
@@ -59,6 +51,10 @@ static void print_user(uint64_t uid, char *out, size_t cap) {
         snprintf(out, cap, "%" PRIu64, uid);
 }
 
+static bool is_moment(const struct ctl_field *f) {
+    return strcmp(f->name, "since_ns") == 0 || strcmp(f->name, "ended_ns") == 0;
+}
+
 /* For people when `human`, else the number or text as it is. */
 static void print_field(const void *record, const struct ctl_field *f, bool human, char *out,
                         size_t cap) {
@@ -71,16 +67,20 @@ static void print_field(const void *record, const struct ctl_field *f, bool huma
         return;
     }
     v = ctl_field_number(record, f);
-    if (!human)
-        snprintf(out, cap, "%" PRIu64, v);
-    else if (strcmp(f->name, "since_ns") == 0)
+    if (f->kind == CTL_KIND_INT)
+        snprintf(out, cap, "%" PRId64, (int64_t)v);
+    else if (f->kind == CTL_KIND_OPT && v == 0)
+        snprintf(out, cap, "%s", human ? "-" : "");
+    else if (!human || f->kind == CTL_KIND_OPT)
+        snprintf(out, cap, "%" PRIu64, f->kind == CTL_KIND_OPT ? v - 1 : v);
+    else if (is_moment(f))
         print_age(v, out, cap);
     else if (strcmp(f->name, "uid") == 0)
         print_user(v, out, cap);
     else if (f->kind == CTL_KIND_NS)
         print_duration(v, out, cap);
     else if (f->kind == CTL_KIND_BYTES)
-        print_bytes(v, out, cap);
+        units_print_bytes(v, out, cap);
     else
         snprintf(out, cap, "%" PRIu64, v);
 }
@@ -153,8 +153,10 @@ static void render_plain(struct cli *c, const struct query *q) {
 static bool add_number(cJSON *object, const struct ctl_field *f, uint64_t v) {
     char name[64], text[40];
 
+    if (f->kind == CTL_KIND_OPT && v == 0) return cJSON_AddNullToObject(object, f->name) != NULL;
+    if (f->kind == CTL_KIND_OPT) v--;
     if (f->kind != CTL_KIND_NS) {
-        snprintf(text, sizeof(text), "%" PRIu64, v);
+        snprintf(text, sizeof(text), f->kind == CTL_KIND_INT ? "%" PRId64 : "%" PRIu64, v);
         return cJSON_AddRawToObject(object, f->name, text) != NULL;
     }
     snprintf(name, sizeof(name), "%.*s_seconds", (int)strlen(f->name) - 3, f->name);

@@ -43,7 +43,11 @@ def wait_for(what, condition, seconds=PATIENCE):
 
 
 class Daemon:
-    """A private salusd with its worker. Use as a context manager."""
+    """A private salusd with its worker. Use as a context manager.
+
+    Jobs that say nothing of their needs are taken to need little, so that they run side by side;
+    an option given by the caller counts over that.
+    """
 
     def __init__(self, *options):
         self.run_dir = tempfile.mkdtemp(prefix="salus-e2e-")
@@ -53,7 +57,8 @@ class Daemon:
     def __enter__(self):
         self.log_file = open(self.log_path, "wb")
         self.process = subprocess.Popen(
-            [tool("salusd"), "--foreground", "--run-dir", self.run_dir, *self.options],
+            [tool("salusd"), "--foreground", "--run-dir", self.run_dir,
+             "--unknown-memory", "64MiB", *self.options],
             stdout=self.log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         try:
             wait_for("salusd is ready", self._ready)

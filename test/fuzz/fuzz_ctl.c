@@ -23,7 +23,7 @@ static void fuzz_request(const uint8_t *data, size_t n) {
     struct ctl_request r, again;
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES] = "", other[CTL_MSG_WHY_BYTES];
-    unsigned char buf[256];
+    unsigned char buf[2048];
     size_t bytes;
 
     if (ctl_msg_request_decode(data, n, &r, &error, why, sizeof(why)) < 0) {
@@ -33,7 +33,7 @@ static void fuzz_request(const uint8_t *data, size_t n) {
     if (ctl_msg_scan(data, n, CTL_MSG_REQUEST_ITEMS, why, sizeof(why)) < 0) abort();
     if (ctl_msg_request_encode(&r, buf, sizeof(buf), &bytes) < 0) abort();
     if (ctl_msg_request_decode(buf, bytes, &again, &error, other, sizeof(other)) < 0) abort();
-    if (again.verb != r.verb || again.number != r.number) abort();
+    if (memcmp(&again, &r, sizeof(r)) != 0) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     struct ctl_reply reply;
 
     fuzz_request(data, n);
-    for (int kind = CTL_RECORD_STATUS; kind <= CTL_RECORD_GPU; kind++) {
+    for (int kind = 0; kind < CTL_RECORD_COUNT; kind++) {
         enum ctl_record k = kind;
 
         if (ctl_msg_reply_decode(data, n, k, &reply, see, &k, why, sizeof(why)) < 0 && !*why)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -25,6 +26,17 @@ static void fail(const char *what) {
 
 /* ---- the fake worker ------------------------------------------------------------------------- */
 
+/* A page of ours that others may only read; NULL where it is too small. */
+static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
+    void *map = NULL;
+
+    *fd = fdutil_memfd(name, bytes, 1);
+    if (*fd < 0) fail(name);
+    if (bytes == whole) map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (map == MAP_FAILED || fdutil_seal_readonly(*fd) < 0) fail(name);
+    return map;
+}
+
 static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
     int completion = -1;
@@ -37,19 +49,33 @@ static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worke
         reply.result = atomic_load(&w->attach_result);
         strcpy(reply.text, "out of patience");
     } else {
-        size_t bytes = atomic_load(&w->bad_completion) ? 4096 : sizeof(struct wire_completion);
+        size_t whole = sizeof(struct wire_completion);
+        size_t bytes = atomic_load(&w->bad_completion) ? 4096 : whole;
 
-        completion = fdutil_memfd("fake-completion", bytes, 1);
-        if (completion < 0 || fdutil_seal_readonly(completion) < 0) fail("completion memfd");
+        if (w->page) munmap(w->page, whole);
+        w->page = make_page("fake-completion", bytes, whole, &completion);
+        w->last_attach = *m;
         atomic_fetch_add(&w->attached, 1);
     }
     fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0 ? 1 : 0);
     fdutil_close(&completion);
 }
 
+static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m) {
+    struct wire_worker_msg reply = {
+        .kind = WIRE_DID, .job_id = m->job_id, .result = atomic_load(&w->set_result)};
+
+    w->last_set = *m;
+    if (reply.result < 0) strcpy(reply.text, "the lever is stuck");
+    if (!atomic_load(&w->set_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
+    atomic_fetch_add(&w->sets, 1);
+}
+
 static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     if (m->kind == WIRE_ATTACH) {
         answer_attach(w, fd, m);
+    } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
+        answer_set(w, fd, m);
     } else if (m->kind == WIRE_DETACH && !atomic_load(&w->keep)) {
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
 
@@ -60,6 +86,7 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m)
 
 static void say_ready(struct broker_rig_worker *w, int fd) {
     struct wire_worker_msg m = {.kind = WIRE_READY, .result = atomic_load(&w->ready_result)};
+    int board = -1;
 
     strcpy(m.device.name, "Fake GPU");
     m.device.memory_bytes = 1ull << 30;
@@ -67,7 +94,12 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     m.device.sm_count = 4;
     m.device.cc_major = 9;
     if (m.result < 0) strcpy(m.text, "the fan is stuck");
-    fdutil_send(fd, &m, sizeof(m), NULL, 0);
+    if (!atomic_load(&w->no_board)) {
+        if (w->board) munmap(w->board, sizeof(*w->board));
+        w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &board);
+    }
+    fdutil_send(fd, &m, sizeof(m), &board, board >= 0);
+    fdutil_close(&board);
     m = (struct wire_worker_msg){.kind = 99, .job_id = 7};
     if (atomic_load(&w->nonsense)) fdutil_send(fd, &m, sizeof(m), NULL, 0);
 }
@@ -156,14 +188,19 @@ void broker_rig_start_real(struct broker_rig *r) {
 }
 
 void broker_rig_stop(struct broker_rig *r) {
+    static const char *const files[] = {"salusd.lock", "profiles", "profiles.corrupt"};
     char path[128];
 
     server_stop(r->server);
     pthread_join(r->thread, NULL);
     server_destroy(r->server);
     broker_rig_wait(&r->worker.fd, -1); /* its thread uses the rig */
-    snprintf(path, sizeof(path), "%s/salusd.lock", r->dir);
-    unlink(path);
+    if (r->worker.page) munmap(r->worker.page, sizeof(*r->worker.page));
+    if (r->worker.board) munmap(r->worker.board, sizeof(*r->worker.board));
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+        unlink(path);
+    }
     rmdir(r->dir);
 }
 
@@ -210,11 +247,16 @@ int broker_rig_closed(int fd) {
 
 struct wire_offer broker_rig_attach(int fd, int *fds) {
     struct wire_hello h = broker_rig_hello();
+
+    return broker_rig_attach_as(fd, &h, fds);
+}
+
+struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *fds) {
     struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 1};
     struct wire_welcome w;
     struct wire_offer o;
 
-    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    fdutil_send(fd, h, sizeof(*h), NULL, 0);
     broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     fdutil_send(fd, &a, sizeof(a), NULL, 0);
     broker_rig_expect(fd, &w, sizeof(w), NULL, 0);

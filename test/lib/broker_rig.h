@@ -25,10 +25,18 @@ struct broker_rig_worker {
     _Atomic int bad_completion; /* passes a memfd that is too small */
     _Atomic int keep;           /* does not answer DETACH */
     _Atomic int nonsense;       /* sends a message of no known kind after READY */
+    _Atomic int set_result;     /* of DID, the answer to SET_JOB and SET_POLICY */
+    _Atomic int set_silent;     /* does not answer them */
+    _Atomic int no_board;       /* sends none with READY */
     _Atomic int launches;       /* times it was started */
     _Atomic int attached, detached;
+    _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
+    /* The latest of each, to be read once its counter says that it came. */
+    struct wire_worker_msg last_attach, last_set;
+    struct wire_completion *page; /* of the job attached last; mapped for good */
+    struct wire_board *board;     /* of the worker started last; mapped for good */
 };
 
 struct broker_rig {
@@ -61,6 +69,7 @@ int broker_rig_closed(int fd);
 
 /* The whole handshake: hello, offer, answer, welcome. Descriptors of the offer in fds[]. */
 struct wire_offer broker_rig_attach(int fd, int *fds);
+struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *fds);
 
 /* Waits until *word == value, for at most 10 s; returns whether it came to be. */
 int broker_rig_wait(const _Atomic int *word, int value);

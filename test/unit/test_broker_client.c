@@ -112,7 +112,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.0, this salusd 1.1; install both from "
+                   "the client's library speaks protocol 9.1, this salusd 1.1; install both from "
                    "one release");
 }
 

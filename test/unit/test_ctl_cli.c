@@ -314,8 +314,8 @@ Test(ctl_cli_daemon, the_gpu_is_shown) {
     broker_rig_attach(fd, fds);
     CTL("gpu", "list");
     EXPECT(0,
-           "ID  NAME      STATE  MEMORY   USED  SMS  JOBS\n"
-           "0   Fake GPU  ready  1.0 GiB  0 B   4    1\n",
+           "ID  NAME      STATE  MEMORY  USED  SMS  JOBS\n"
+           "0   Fake GPU  ready  1 GiB   0 B   4    1\n",
            "");
     CTL("gpu", "show", "0", "--json");
     cr_assert_str_eq(text(json_of("gpu"), "compute"), "9.0");

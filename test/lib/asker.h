@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control socket's other end, without salusctl: one request, its reply, the records in it.
+ */
+#ifndef TEST_LIB_ASKER_H
+#define TEST_LIB_ASKER_H
+
+#include "proto/ctl_msg.h"
+
+#define ASKER_ITEMS 64
+
+struct asker {
+    int fd;
+    struct ctl_request request; /* filled by the caller, kept */
+    struct ctl_reply reply;
+    enum ctl_record kind;
+    int count;
+    union ctl_any items[ASKER_ITEMS];
+};
+
+/* Sends a->request; aborts where the connection breaks. */
+void asker_send(struct asker *a);
+/* Receives the reply into a->reply and a->items; aborts when it cannot be understood. */
+void asker_hear(struct asker *a);
+/* Both; true when the reply is no refusal. */
+bool asker_ask(struct asker *a);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs that change something and those that show what the worker does, against a fake worker:
+ * what it is told, what the caller is told, and who may.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/broker/change.h"
+#include "daemon/broker/history.h"
+#include "daemon/sched/sched.h"
+#include "test/lib/asker.h"
+#include "test/lib/broker_rig.h"
+
+static struct broker_rig rig;
+static struct asker asker;
+static uint32_t job;
+static int job_fd, fds[WIRE_FD_COUNT];
+
+static void setup(void) {
+    broker_rig_init(&rig);
+    rig.config.worker_timeout = 600000000;
+    broker_rig_start(&rig);
+    job_fd = broker_rig_connect(&rig, "job.sock");
+    job = broker_rig_attach(job_fd, fds).job_id;
+    asker.fd = broker_rig_connect(&rig, "ctl.sock");
+}
+
+static void teardown(void) {
+    close(asker.fd);
+    close(job_fd);
+    broker_rig_stop(&rig);
+}
+
+TestSuite(broker_control, .init = setup, .fini = teardown, .timeout = 60);
+
+/* A request with up to two numbers; see also `text`. */
+static bool ask(enum ctl_verb verb, int a, int64_t x, int b, int64_t y) {
+    asker.request = (struct ctl_request){.verb = verb};
+    if (a >= 0) ctl_msg_put(&asker.request, a, x);
+    if (b >= 0) ctl_msg_put(&asker.request, b, y);
+    return asker_ask(&asker);
+}
+
+static void expect_refusal(const char *code, const char *text) {
+    cr_assert_str_eq(asker.reply.code, code);
+    cr_assert_str_eq(asker.reply.text, text, "%s", asker.reply.text);
+}
+
+static const struct ctl_job *job_now(void) {
+    cr_assert(ask(CTL_V_JOB_SHOW, CTL_A_id, job, -1, 0));
+    return &asker.items[0].job;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+Test(broker_control, a_job_is_changed_and_the_worker_told) {
+    const struct wire_worker_msg *told = &rig.worker.last_set;
+
+    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    cr_assert_eq(asker.items[0].job.weight, 7);
+    cr_assert(broker_rig_wait(&rig.worker.sets, 1));
+    cr_assert_eq(told->kind, WIRE_SET_JOB);
+    cr_assert_eq(told->job_id, job);
+    cr_assert_eq(told->job.weight, 7);
+    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, -3));
+    cr_assert_eq(asker.items[0].job.priority, -3);
+    cr_assert_eq(asker.items[0].job.weight, 7);
+    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_iterations, 500));
+    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_duration_ns, 5000000000));
+    cr_assert_eq(asker.items[0].job.planned_iterations, 500);
+    cr_assert_eq(asker.items[0].job.planned_ns, 5000000000);
+    cr_assert_eq(told->job.priority, -3);
+}
+
+Test(broker_control, pause_and_resume_reach_the_worker) {
+    cr_assert(ask(CTL_V_JOB_PAUSE, CTL_A_id, job, -1, 0));
+    cr_assert_str_eq(asker.items[0].job.state, "paused");
+    cr_assert_eq(rig.worker.last_set.job.flags, WIRE_JOB_PAUSED);
+    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 2));
+    cr_assert_eq(rig.worker.last_set.job.flags, WIRE_JOB_PAUSED, "it stays paused");
+    cr_assert(ask(CTL_V_JOB_RESUME, CTL_A_id, job, -1, 0));
+    cr_assert_str_eq(asker.items[0].job.state, "running");
+    cr_assert_eq(rig.worker.last_set.job.flags, 0);
+}
+
+Test(broker_control, what_the_worker_cannot_do_is_taken_back_and_said) {
+    atomic_store(&rig.worker.set_result, -EINVAL);
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    expect_refusal("failed", "the lever is stuck");
+    cr_assert_eq(job_now()->weight, 1);
+}
+
+Test(broker_control, values_out_of_range_never_reach_the_worker) {
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 0));
+    expect_refusal("bad_request", "weight: 0 is not from 1 to 1000");
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, -1));
+    expect_refusal("bad_request", "weight: -1 is not from 1 to 1000");
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, 1001));
+    expect_refusal("bad_request", "priority: 1001 is not from -1000 to 1000");
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_duration_ns, -1));
+    expect_refusal("bad_request", "a time of the job is more than 36 years");
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, -1, 0));
+    expect_refusal("bad_request", "nothing is given that could be set");
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, 1ll << 40, CTL_A_weight, 1));
+    expect_refusal("not_found", "job 1099511627776: no such job");
+    cr_assert_eq(atomic_load(&rig.worker.sets), 0);
+}
+
+Test(broker_control, a_worker_that_does_not_answer_is_said_and_its_late_answer_is_not_mistaken) {
+    struct wire_worker_msg did = {.kind = WIRE_DID, .job_id = job};
+
+    atomic_store(&rig.worker.set_silent, 1);
+    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    expect_refusal("failed", "the GPU worker did not answer; it may still do it");
+    asker.request = (struct ctl_request){.verb = CTL_V_JOB_SET};
+    ctl_msg_put(&asker.request, CTL_A_id, job);
+    ctl_msg_put(&asker.request, CTL_A_weight, 9);
+    asker_send(&asker);
+    cr_assert(broker_rig_wait(&rig.worker.sets, 2));
+    did.result = -EIO; /* the answer to the first */
+    broker_rig_say(&rig, &did);
+    did.result = 0;
+    broker_rig_say(&rig, &did);
+    asker_hear(&asker);
+    cr_assert(asker.reply.ok, "%s", asker.reply.text);
+    cr_assert_eq(asker.items[0].job.weight, 9);
+}
+
+Test(broker_control, an_answer_that_nobody_asked_for_ends_the_worker) {
+    struct wire_worker_msg did = {.kind = WIRE_DID};
+
+    broker_rig_say(&rig, &did);
+    cr_assert(broker_rig_closed(job_fd));
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2));
+}
+
+Test(broker_control, a_caller_that_leaves_while_the_worker_works_is_forgotten) {
+    atomic_store(&rig.worker.set_silent, 1);
+    asker.request = (struct ctl_request){.verb = CTL_V_JOB_SET};
+    ctl_msg_put(&asker.request, CTL_A_id, job);
+    ctl_msg_put(&asker.request, CTL_A_weight, 9);
+    asker_send(&asker);
+    cr_assert(broker_rig_wait(&rig.worker.sets, 1));
+    close(asker.fd);
+    asker.fd = broker_rig_connect(&rig, "ctl.sock");
+    broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DID});
+    for (int i = 0; i < 100 && job_now()->weight != 9; i++)
+        usleep(10000);
+    cr_assert_eq(job_now()->weight, 9);
+}
+
+Test(broker_control, a_worker_that_dies_meanwhile_is_said) {
+    atomic_store(&rig.worker.set_silent, 1);
+    asker.request = (struct ctl_request){.verb = CTL_V_JOB_PAUSE};
+    ctl_msg_put(&asker.request, CTL_A_id, job);
+    asker_send(&asker);
+    cr_assert(broker_rig_wait(&rig.worker.sets, 1));
+    broker_rig_kill_worker(&rig);
+    asker_hear(&asker);
+    expect_refusal("failed", "the GPU worker is gone: it closed its socket");
+}
+
+Test(broker_control, a_killed_job_is_told_and_remembered) {
+    struct wire_submission *s = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
+    char why[64];
+
+    cr_assert(ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0));
+    cr_assert_str_eq(asker.items[0].job.state, "ending");
+    cr_assert_eq(asker.items[0].job.pid, getpid());
+    cr_assert(broker_rig_closed(job_fd));
+    cr_assert_eq(s->lost, (uint32_t)-ERR_ENDED);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    cr_assert_not(ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0));
+    cr_assert_str_eq(asker.reply.code, "not_found");
+    cr_assert(ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, 1);
+    cr_assert_eq(asker.items[0].ended.id, job);
+    cr_assert_str_eq(asker.items[0].ended.how, "killed");
+    snprintf(why, sizeof(why), "by user %u", getuid());
+    cr_assert_str_eq(asker.items[0].ended.why, why);
+}
+
+Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
+    const struct passwd *nobody = getpwnam("nobody");
+    char path[128];
+    int status, other;
+    pid_t child;
+
+    cr_assert(change_permitted(0));
+    cr_assert(change_permitted(geteuid()));
+    cr_assert_not(change_permitted(geteuid() + 1));
+    if (geteuid() != 0 || !nobody) return; /* somebody else cannot be had */
+    chmod(rig.dir, 0755);
+    snprintf(path, sizeof(path), "%s/ctl.sock", rig.dir);
+    chmod(path, 0666);
+    child = fork();
+    if (child == 0) {
+        setgid(nobody->pw_gid);
+        if (setuid(nobody->pw_uid) < 0) _exit(9);
+        asker.fd = broker_rig_connect(&rig, "ctl.sock");
+        if (ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7)) _exit(1);
+        if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(2);
+        if (ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0)) _exit(3);
+        if (ask(CTL_V_POLICY_SET, CTL_A_swap, 1, -1, 0)) _exit(4);
+        if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(5);
+        if (ask(CTL_V_POLICY_SET, CTL_A_swap, 1, CTL_A_dry_run, 1)) _exit(6);
+        other = broker_rig_connect(&rig, "job.sock");
+        job = broker_rig_attach(other, fds).job_id;
+        _exit(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7) ? 0 : 7); /* its own */
+    }
+    waitpid(child, &status, 0);
+    cr_assert_eq(status, 0, "%x", status);
+    cr_assert_eq(atomic_load(&rig.worker.sets), 1);
+}
+
+/* ---- policies -------------------------------------------------------------------------------- */
+
+static bool set_policy(const char *lane, int arg, int64_t value) {
+    asker.request = (struct ctl_request){.verb = CTL_V_POLICY_SET};
+    if (lane) ctl_msg_put_text(&asker.request, CTL_A_lane, lane);
+    if (arg >= 0) ctl_msg_put(&asker.request, arg, value);
+    return asker_ask(&asker);
+}
+
+Test(broker_control, the_policy_is_changed_live) {
+    const struct wire_choice *told = &rig.worker.last_set.choice;
+
+    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
+    cr_assert_str_eq(asker.items[0].choice.exclusive, "auto");
+    cr_assert(set_policy("srtf", CTL_A_max_lanes, 3));
+    cr_assert_str_eq(asker.items[0].choice.lane, "srtf");
+    cr_assert_eq(asker.items[0].choice.max_lanes, 3);
+    cr_assert(broker_rig_wait(&rig.worker.sets, 1));
+    cr_assert_eq(rig.worker.last_set.kind, WIRE_SET_POLICY);
+    cr_assert_str_eq(told->lane, "srtf");
+    cr_assert_str_eq(told->kernel, "streams");
+    cr_assert_eq(told->max_lanes, 3);
+    cr_assert_eq(told->overtakes, 16);
+    cr_assert_eq(told->lease_factor, 10);
+    cr_assert_eq(told->lease_ns, 1000000000);
+    cr_assert_eq(told->exclusive, -1);
+    cr_assert(set_policy(NULL, CTL_A_exclusive, 1));
+    cr_assert(set_policy(NULL, CTL_A_swap, 1));
+    cr_assert_str_eq(told->lane, "srtf", "what is not given stays");
+    cr_assert_eq(told->exclusive, 1);
+    cr_assert_eq(told->swap, 1);
+    cr_assert(ask(CTL_V_POLICY_LIST, -1, 0, -1, 0));
+    for (int i = 0; i < asker.count; i++)
+        cr_assert_eq(asker.items[i].policy.chosen,
+                     !strcmp(asker.items[i].policy.name, "srtf") ||
+                         !strcmp(asker.items[i].policy.name, "streams"));
+}
+
+Test(broker_control, a_dry_run_tells_nobody) {
+    asker.request = (struct ctl_request){.verb = CTL_V_POLICY_SET};
+    ctl_msg_put_text(&asker.request, CTL_A_lane, "fifo");
+    ctl_msg_put(&asker.request, CTL_A_dry_run, 1);
+    cr_assert(asker_ask(&asker));
+    cr_assert_str_eq(asker.items[0].choice.lane, "fifo");
+    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
+    cr_assert_eq(atomic_load(&rig.worker.sets), 0);
+}
+
+Test(broker_control, policies_that_cannot_be_are_refused) {
+    cr_assert_not(set_policy("lottery", -1, 0));
+    expect_refusal("bad_request", "there is no lane policy 'lottery'");
+    cr_assert_not(set_policy("streams", -1, 0));
+    expect_refusal("bad_request", "there is no lane policy 'streams'");
+    cr_assert_not(set_policy("srtf", CTL_A_max_lanes, 257));
+    expect_refusal("bad_request", "max_lanes: 257 is not from 0 to 256");
+    cr_assert_not(set_policy(NULL, CTL_A_lease_ns, 5));
+    expect_refusal("bad_request", "lease_ns: 5 is not from 1000000 to 3600000000000");
+    cr_assert_not(set_policy(NULL, CTL_A_exclusive, 2));
+    expect_refusal("bad_request", "exclusive: not 1, 0 or -1");
+    cr_assert_not(set_policy(NULL, CTL_A_swap, -1));
+    expect_refusal("bad_request", "swap: not 1 or 0");
+    cr_assert_not(set_policy(NULL, -1, 0));
+    expect_refusal("bad_request", "nothing is given that could be set");
+    atomic_store(&rig.worker.set_result, -EINVAL);
+    cr_assert_not(set_policy("srtf", -1, 0));
+    expect_refusal("failed", "the lever is stuck");
+    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
+}
+
+Test(broker_control, the_next_worker_has_the_choice_of_the_one_before) {
+    cr_assert(set_policy("pack", -1, 0));
+    broker_rig_kill_worker(&rig);
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2));
+    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert_str_eq(asker.items[0].choice.lane, "pack");
+    usleep(50000);
+    cr_assert_eq(atomic_load(&rig.worker.sets), 1, "it was started with it");
+}
+
+/* ---- what the worker shows ------------------------------------------------------------------- */
+
+Test(broker_control, lanes_are_read_from_the_board) {
+    struct wire_board *b = rig.worker.board;
+
+    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, 0);
+    b->lane_count = 2;
+    b->granted_bytes = 700;
+    b->waiting_jobs = 4;
+    b->lanes[0] = (struct wire_lane){.lane = 0, .jobs = 2, .holder = job, .bytes = 512};
+    b->lanes[1] = (struct wire_lane){
+        .lane = 7, .jobs = 1, .bytes = 64, .chunk_bytes = 32, .switches = 9, .busy_ns = 11};
+    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, 2);
+    cr_assert_eq(asker.items[0].lane.id, 0);
+    cr_assert_eq(asker.items[0].lane.memory_bytes, 512);
+    cr_assert_eq(asker.items[0].lane.holder, job);
+    cr_assert_str_eq(asker.items[0].lane.holder_name, "rig");
+    cr_assert(ask(CTL_V_LANE_SHOW, CTL_A_id, 7, -1, 0));
+    cr_assert_eq(asker.items[0].lane.backed_bytes, 32);
+    cr_assert_eq(asker.items[0].lane.switches, 9);
+    cr_assert_not(ask(CTL_V_LANE_SHOW, CTL_A_id, 1, -1, 0));
+    expect_refusal("not_found", "lane 1: no such lane");
+    cr_assert(ask(CTL_V_GPU_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.items[0].gpu.lanes, 2);
+    cr_assert_eq(asker.items[0].gpu.waiting, 4);
+    cr_assert_eq(asker.items[0].gpu.granted_bytes, 700);
+}
+
+Test(broker_control, a_full_board_fits_one_message_and_a_torn_one_is_not_shown) {
+    struct wire_board *b = rig.worker.board;
+
+    b->lane_count = 5000; /* as a broken worker might say */
+    for (uint32_t i = 0; i < WIRE_LANES; i++)
+        b->lanes[i] = (struct wire_lane){.lane = UINT32_MAX - i,
+                                         .jobs = UINT32_MAX,
+                                         .holder = job,
+                                         .bytes = UINT64_MAX,
+                                         .chunk_bytes = UINT64_MAX,
+                                         .switches = UINT64_MAX,
+                                         .busy_ns = UINT64_MAX};
+    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, WIRE_LANES);
+    atom_store_release(&b->seq, 1);
+    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, 0);
+    atom_store_release(&b->seq, 2);
+    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, WIRE_LANES);
+}
+
+Test(broker_control, a_job_shows_what_its_counters_say) {
+    struct wire_stats *st = &rig.worker.page->stats;
+    const struct ctl_job *j = job_now();
+
+    cr_assert_eq(j->lane, 0, "in no lane");
+    cr_assert_str_eq(j->word, "");
+    cr_assert_eq(j->weight, 1);
+    atom_store_relaxed(&st->position, 3);
+    atom_store_relaxed(&st->why, SCHED_WHY_MEMORY);
+    cr_assert_str_eq(job_now()->state, "waiting");
+    cr_assert_eq(j->position, 3);
+    cr_assert_str_eq(j->why, "waits for memory: it does not fit beside the admitted jobs");
+    atom_store_relaxed(&st->position, 0);
+    atom_store_relaxed(&st->lane, 1);
+    atom_store_relaxed(&st->why, 77);
+    atom_store_relaxed(&st->turn, 1);
+    atom_store_relaxed(&st->source, 2);
+    atom_store_relaxed(&st->measured, 1);
+    atom_store_relaxed(&st->persistent_peak, 11);
+    atom_store_relaxed(&st->ephemeral_peak, 12);
+    atom_store_relaxed(&st->persistent_bytes, 13);
+    atom_store_relaxed(&st->ephemeral_bytes, 14);
+    atom_store_relaxed(&st->iterations, 15);
+    atom_store_relaxed(&st->iteration_ns, 16);
+    atom_store_relaxed(&st->waited_ns, 17);
+    atom_store_relaxed(&st->survivors, 18);
+    atom_store_relaxed(&st->switches, 19);
+    atom_store_relaxed(&st->switch_bytes, 20);
+    atom_store_relaxed(&st->swaps, 21);
+    cr_assert_str_eq(job_now()->state, "running");
+    cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
+    cr_assert_str_eq(j->why, "?");
+    cr_assert_str_eq(j->boundaries, "period");
+    cr_assert_str_eq(j->word, "measured");
+    cr_assert(j->turn == 1 && j->persistent_peak_bytes == 11 && j->ephemeral_peak_bytes == 12 &&
+              j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&
+              j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
+              j->switches == 19 && j->switch_bytes == 20 && j->swaps == 21);
+}
+
+Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {
+    struct wire_worker_msg m = {.kind = WIRE_REFUSED, .job_id = job, .result = ERR_NO_MEMORY};
+
+    strcpy(m.text, "waited 30 s\x1b");
+    broker_rig_say(&rig, &m);
+    for (int i = 0; i < 1000 && strcmp(job_now()->state, "refused") != 0; i++)
+        usleep(1000);
+    cr_assert_str_eq(job_now()->state, "refused");
+    cr_assert_str_eq(asker.items[0].job.why, "waited 30 s?");
+    close(job_fd);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
+        usleep(1000);
+    cr_assert_str_eq(asker.items[0].ended.how, "refused");
+    cr_assert_str_eq(asker.items[0].ended.why, "waited 30 s?");
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+Test(broker_control, the_last_moment_counts) {
+    struct wire_stats *st = &rig.worker.page->stats;
+    const struct ctl_ended *e = &asker.items[0].ended;
+
+    atomic_store(&rig.worker.keep, 1); /* the worker is still at it */
+    close(job_fd);
+    for (int i = 0; i < 1000 && strcmp(job_now()->state, "ending") != 0; i++)
+        usleep(1000);
+    atom_store_relaxed(&st->launches, 1234);
+    atom_store_relaxed(&st->busy_ns, 99);
+    cr_assert_eq(job_now()->launches, 1234);
+    broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
+    for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
+        usleep(1000);
+    cr_assert_eq(asker.count, 1);
+    cr_assert_eq(e->number, 1);
+    cr_assert_eq(e->id, job);
+    cr_assert_str_eq(e->how, "done");
+    cr_assert_str_eq(e->why, "");
+    cr_assert_eq(e->launches, 1234);
+    cr_assert_eq(e->busy_ns, 99);
+    cr_assert_geq(e->ended_ns, e->since_ns);
+}
+
+Test(broker_control, a_dead_worker_is_why_its_jobs_ended) {
+    broker_rig_kill_worker(&rig);
+    cr_assert(broker_rig_closed(job_fd));
+    cr_assert(ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0));
+    cr_assert_str_eq(asker.items[0].ended.how, "lost");
+    cr_assert_str_eq(asker.items[0].ended.why, "the GPU worker ended: it closed its socket");
+}
+
+static void count_item(void *arg, const void *record) {
+    const struct ctl_ended *e = record;
+    uint64_t *last = arg;
+
+    cr_assert_eq(e->number, *last + 1, "in order, none twice, none missing");
+    *last = e->number;
+}
+
+Test(history, the_last_1024_are_kept_and_come_in_parts) {
+    struct history *h = history_create();
+    struct attachment a = {.how = "expelled"};
+    uint64_t after = 0, last = 5000 - HISTORY_MAX;
+    int parts = 0;
+
+    memset(a.name, 'n', 63);
+    memset(a.why, 'w', 255);
+    for (a.job_id = 1; a.job_id <= 5000; a.job_id++)
+        history_add(h, &a);
+    do {
+        struct ctl_out *out = ctl_msg_create();
+        struct ctl_reply reply;
+        const void *bytes;
+        char why[CTL_MSG_WHY_BYTES];
+        size_t n;
+
+        after = history_list(h, after, out);
+        cr_assert_eq(ctl_msg_reply(out, after, &bytes, &n), 0);
+        cr_assert_eq(ctl_msg_reply_decode(bytes, n, CTL_RECORD_ENDED, &reply, count_item, &last,
+                                          why, sizeof(why)),
+                     0, "%s", why);
+        ctl_msg_destroy(out);
+        parts++;
+    } while (after);
+    cr_assert_eq(last, 5000);
+    cr_assert_gt(parts, 1);
+    history_destroy(h);
+}
