@@ -89,7 +89,8 @@ static int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, u
     uint32_t half = m->page_count / 2;
     int err = memory_touched(m, addr, bytes, first, count);
     if (err || !bytes || (addr - m->base) % m->granule || bytes % m->granule) return -EINVAL;
-    return *first<half && * first + *count> half ? -EINVAL : 0;
+    bool straddles = *first < half && half - *first < *count;
+    return straddles ? -EINVAL : 0;
 }
 
 static int memory_back_private(struct memory *m, uint32_t first, uint32_t count) {

@@ -48,9 +48,8 @@ static const char *check_slots(const struct memory *m) {
 }
 
 static int check_order(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t) * (struct dev_chunk *const *)a;
-    uintptr_t y = (uintptr_t) * (struct dev_chunk *const *)b;
-    return (x > y) - (x < y);
+    struct dev_chunk *const *x = a, *const *y = b;
+    return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
 }
 
 /* No chunk is in two places. */

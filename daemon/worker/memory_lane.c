@@ -58,8 +58,10 @@ void memory_lane_destroy(struct memory_lane *lane) {
 int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes) {
     uint64_t count = bytes / lane->granule + (bytes % lane->granule != 0);
     struct list *pos;
-    list_each(pos, &lane->members) if (list_entry(pos, struct memory, lane_link)->slot_end >
-                                       count) return -EBUSY;
+    list_each(pos, &lane->members) {
+        const struct memory *m = list_entry(pos, struct memory, lane_link);
+        if (m->slot_end > count) return -EBUSY;
+    }
     if (count < lane->count) lane_trim(lane, (uint32_t)count);
     return 0;
 }

@@ -257,7 +257,6 @@ static int fake_chunk_create(struct dev *dev, struct dev_chunk **out) {
     while (c->used)
         c++;
     c->used = true;
-    memset(fake_chunk_bytes(dev, c), 0, FAKEDEV_GRANULARITY);
     dev->memory_used += FAKEDEV_GRANULARITY;
     *out = c;
     return 0;
@@ -266,7 +265,7 @@ static int fake_chunk_create(struct dev *dev, struct dev_chunk **out) {
 static void fake_chunk_destroy(struct dev *dev, struct dev_chunk *c) {
     if (!c) return;
     if (c->maps) fake_violation(dev, "chunk destroyed while mapped");
-    memset(fake_chunk_bytes(dev, c), 0xdd, FAKEDEV_GRANULARITY);
+    madvise(fake_chunk_bytes(dev, c), FAKEDEV_GRANULARITY, MADV_REMOVE); /* zero for the next */
     dev->memory_used -= FAKEDEV_GRANULARITY;
     c->used = false;
 }

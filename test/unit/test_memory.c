@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/memory.h"
+#include "daemon/worker/memory_state.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)
@@ -183,6 +184,7 @@ Test(memory_fake, handing_a_lane_over_maps_and_moves_nothing) {
             words(at + page * GRAN)[1] = (uint64_t)turn;
         expect_sound();
     }
+    cr_assert_eq(memory_join(mem[0], lane), 0); /* where it is, without gaps */
     cr_expect_eq(fakedev_maps(dev), CLIENTS);
     cr_expect_eq(fakedev_moves(dev), 0);
     cr_expect_eq(used(), 8);
@@ -405,25 +407,70 @@ Test(memory, what_does_not_fit_comes_back_later) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* it needs address space of its own */
-Test(memory, host_memory_that_runs_out_changes_nothing) {
-    uint64_t moved, pages = 0;
-    struct rlimit before, tight;
-    cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 8 * GRAN), 0);
-    fill(persistent_at(0, 0), 8 * GRAN, 17);
+static uint64_t address_space_pages(void) {
+    uint64_t pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
     cr_assert_eq(fscanf(f, "%lu", &pages), 1);
     fclose(f);
+    return pages;
+}
+
+Test(memory, host_memory_that_runs_out_changes_nothing) {
+    uint64_t moved, pages;
+    struct rlimit before, tight;
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 8 * GRAN), 0);
+    fill(persistent_at(0, 0), 8 * GRAN, 17);
+    pages = address_space_pages();
     cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
     tight = (struct rlimit){pages * 4096 + 7 * GRAN, before.rlim_max};
     cr_assert_eq(setrlimit(RLIMIT_AS, &tight), 0);
     int err = memory_swap_out(mem[0], &moved);
     setrlimit(RLIMIT_AS, &before);
     cr_expect_eq(err, -ENOMEM);
+    cr_expect_lt(address_space_pages(), pages + GRAN / 4096, "host memory leaked");
     cr_expect(!memory_swapped(mem[0]));
     expect_sound();
     expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
 }
 #endif
+
+/* What memory_check is for: one thing at a time is spoilt. */
+Test(memory, the_check_notices) {
+    uint64_t moved;
+    struct memory *m = mem[0];
+    cr_assert_eq(memory_back(m, persistent_at(0, 0), 2 * GRAN), 0);
+    cr_assert_eq(memory_back(m, ephemeral_at(0, 0), GRAN), 0);
+    cr_assert_eq(memory_spill(m, false, &moved), 0);
+    cr_assert_eq(memory_back(m, ephemeral_at(0, 1), GRAN), 0);
+    struct page *p = &m->pages[0], *e = &m->pages[HALF_PAGES + 1];
+#define SPOILT(place, value, text)                                           \
+    do {                                                                     \
+        __typeof__(place) right = (place);                                   \
+        (place) = (value);                                                   \
+        const char *what = memory_check(m);                                  \
+        (place) = right;                                                     \
+        cr_expect_str_eq(what ? what : "", text, "%s = %s", #place, #value); \
+        cr_expect_null(memory_check(m));                                     \
+    } while (0)
+    SPOILT(m->persistent, 1, "persistent pages are miscounted");
+    SPOILT(m->ephemeral, 1, "ephemeral pages are miscounted");
+    SPOILT(m->spilled, 0, "spilled pages are miscounted");
+    SPOILT(m->swapped, true, "some private pages are swapped");
+    SPOILT(p->chunk, m->pages[1].chunk, "a chunk is in two places");
+    SPOILT(p->chunk, m->lane->chunks[0], "a chunk is in two places");
+    SPOILT(p->chunk, NULL, "a chunk is missing");
+    SPOILT(p->state, PAGE_NONE, "a page without a chunk is mapped");
+    SPOILT(p->state, PAGE_LANE, "the persistent window shows a lane");
+    SPOILT(e->slot, 0, "a page's slot is not its own");
+    SPOILT(m->slots[1], MEMORY_NO_PAGE, "a page's slot is not its own");
+    SPOILT(m->slots[5], 3, "slots and ephemeral pages differ");
+    SPOILT(m->slot_end, 3, "slots end too late");
+    SPOILT(m->lane, NULL, "a page shows a lane that is not there");
+    SPOILT(m->lane->count, 1, "the lane is too short");
+    SPOILT(m->lane->members, ((struct list){&m->lane->members, &m->lane->members}),
+           "not a member of its lane");
+#undef SPOILT
+}
 
 /* ---- failures -------------------------------------------------------------------------------- */
 

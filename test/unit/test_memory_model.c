@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random calls of memory.h by three clients and two lanes against a model that has no addresses and
+ * no device: a private page is a cell, a lane is a row of cells, a page of it names one by number.
+ * After every call each page must show its cell, the device must hold as many chunks as the model,
+ * and memory_check must be content. On the fake device calls fail at random as well.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "daemon/worker/memory.h"
+#include "test/lib/fakedev.h"
+
+#define MIB (1ull << 20)
+#define GRAN (2 * MIB)
+#define BASE 0x210000000000ull
+#define STRIDE 0x10000000000ull
+#define HALF 6
+#define PAGES (2 * HALF)
+#define CLIENTS 3
+#define LANES 2
+#define STEPS 800
+
+enum where { NOWHERE, PRIVATE, LANE, SPILLED, SPILLED_HOST };
+
+struct model_page {
+    enum where where;
+    uint32_t slot;
+    uint64_t cell;  /* of a private page */
+    uint64_t saved; /* of a spilled one */
+};
+
+struct model_client {
+    struct model_page pages[PAGES];
+    int lane; /* -1: none */
+    bool swapped;
+};
+
+struct model_lane {
+    uint64_t cells[PAGES];
+    uint32_t count;
+};
+
+struct model {
+    struct model_client clients[CLIENTS];
+    struct model_lane lanes[LANES];
+};
+
+static const struct dev_ops *ops;
+static struct dev *dev;
+static struct dev_space *spaces[CLIENTS];
+static struct memory *mem[CLIENTS];
+static struct memory_lane *lanes[LANES];
+static struct model model;
+static uint64_t tokens, state;
+static uint64_t memory_chunks;
+
+static uint32_t dice(uint32_t below) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static uint64_t page_at(int client, uint32_t page) {
+    return BASE + (uint64_t)client * STRIDE + page * GRAN;
+}
+
+static volatile uint64_t *word_at(uint64_t addr) {
+    return (volatile uint64_t *)(uintptr_t)addr;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static bool in_lane(const struct model_page *p) {
+    return p->where == LANE || p->where == SPILLED || p->where == SPILLED_HOST;
+}
+
+static uint32_t model_slots_end(const struct model_client *c) {
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < PAGES; i++)
+        if (in_lane(&c->pages[i]) && c->pages[i].slot >= end) end = c->pages[i].slot + 1;
+    return end;
+}
+
+static uint32_t model_free_slot(const struct model_client *c) {
+    for (uint32_t slot = 0;; slot++) {
+        bool taken = false;
+        for (uint32_t i = 0; i < PAGES; i++)
+            taken |= in_lane(&c->pages[i]) && c->pages[i].slot == slot;
+        if (!taken) return slot;
+    }
+}
+
+static void model_reach(int lane, uint32_t count) {
+    struct model_lane *l = &model.lanes[lane];
+    while (l->count < count)
+        l->cells[l->count++] = 0;
+}
+
+/* What the client should see there; NULL: nothing is mapped. */
+static uint64_t *model_cell(struct model_client *c, uint32_t page) {
+    struct model_page *p = &c->pages[page];
+    if (p->where == NOWHERE || (p->where == PRIVATE && c->swapped)) return NULL;
+    if (p->where == PRIVATE) return &p->cell;
+    return c->lane < 0 ? NULL : &model.lanes[c->lane].cells[p->slot];
+}
+
+static uint64_t model_chunks(void) {
+    uint64_t n = 0;
+    for (int i = 0; i < LANES; i++)
+        n += model.lanes[i].count;
+    for (int i = 0; i < CLIENTS; i++)
+        for (uint32_t page = 0; page < PAGES; page++) {
+            const struct model_page *p = &model.clients[i].pages[page];
+            n += (p->where == PRIVATE && !model.clients[i].swapped) || p->where == SPILLED;
+        }
+    return n;
+}
+
+static int expect(int err, int want) {
+    cr_assert_eq(err, want, "%d instead of %d", err, want);
+    return 0;
+}
+
+/* ---- calls on both --------------------------------------------------------------------------- */
+
+static int do_back(int i, struct model_client *c) {
+    uint32_t first = dice(PAGES), count = 1 + dice(3);
+    bool odd = first + count > PAGES || (first < HALF && first + count > HALF), taken = false;
+    int err = memory_back(mem[i], page_at(i, first), count * GRAN);
+    if (odd) return expect(err, -EINVAL);
+    for (uint32_t k = first; k < first + count; k++)
+        taken |= c->pages[k].where != NOWHERE;
+    if (taken) return expect(err, -EEXIST);
+    if (first >= HALF && c->lane < 0) return expect(err, ERR_NO_MEMORY);
+    for (uint32_t k = first; !err && k < first + count; k++) {
+        struct model_page *p = &c->pages[k];
+        *p = (struct model_page){.where = first < HALF ? PRIVATE : NOWHERE};
+        if (first < HALF) continue;
+        p->slot = model_free_slot(c);
+        p->where = LANE;
+        model_reach(c->lane, p->slot + 1);
+    }
+    return err;
+}
+
+static int do_unback(int i, struct model_client *c) {
+    uint32_t first = dice(PAGES), count = 1 + dice(3);
+    bool odd = first + count > PAGES || (first < HALF && first + count > HALF), missing = false;
+    int err = memory_unback(mem[i], page_at(i, first), count * GRAN);
+    if (odd) return expect(err, -EINVAL);
+    for (uint32_t k = first; k < first + count; k++)
+        missing |= c->pages[k].where == NOWHERE;
+    if (missing) return expect(err, -ENOENT);
+    for (uint32_t k = first; !err && k < first + count; k++)
+        c->pages[k] = (struct model_page){.where = NOWHERE};
+    return err;
+}
+
+static int do_keep(int i, struct model_client *c) {
+    uint64_t from = dice(PAGES * 4) * GRAN / 4, bytes = dice(12) * GRAN / 4 + 1, copied;
+    if (from + bytes > PAGES * GRAN) bytes = PAGES * GRAN - from;
+    uint32_t n = 0;
+    for (uint64_t k = from / GRAN; k <= (from + bytes - 1) / GRAN; k++)
+        n += in_lane(&c->pages[k]);
+    cr_assert_eq(memory_keep_need(mem[i], page_at(i, 0) + from, bytes), n * GRAN);
+    int err = memory_keep(mem[i], page_at(i, 0) + from, bytes, &copied);
+    if (n && c->swapped) return expect(err, -EBUSY);
+    cr_assert_eq(copied, err ? 0 : n * GRAN);
+    for (uint64_t k = from / GRAN; !err && k <= (from + bytes - 1) / GRAN; k++) {
+        struct model_page *p = &c->pages[k];
+        const uint64_t *cell = model_cell(c, (uint32_t)k);
+        if (!in_lane(p)) continue;
+        p->cell = p->where != LANE ? p->saved : cell ? *cell : 0;
+        p->where = PRIVATE;
+    }
+    return err;
+}
+
+static int do_join(int i, struct model_client *c) {
+    int lane = (int)dice(LANES + 1) - 1;
+    int err = memory_join(mem[i], lane < 0 ? NULL : lanes[lane]);
+    if (err) return err;
+    uint32_t end = model_slots_end(c), n = 0;
+    for (uint32_t slot = 0; slot < end; slot++)
+        for (uint32_t k = 0; k < PAGES; k++)
+            if (in_lane(&c->pages[k]) && c->pages[k].slot == slot) {
+                c->pages[k].slot = n++;
+                break;
+            }
+    c->lane = lane;
+    if (lane >= 0) model_reach(lane, n);
+    return 0;
+}
+
+static int do_spill(int i, struct model_client *c) {
+    bool to_host = dice(2);
+    uint64_t moved, n = 0;
+    int err = memory_spill(mem[i], to_host, &moved);
+    for (uint32_t k = 0; !err && c->lane >= 0 && k < PAGES; k++) {
+        struct model_page *p = &c->pages[k];
+        if (p->where != LANE) continue;
+        p->saved = model.lanes[c->lane].cells[p->slot];
+        p->where = to_host ? SPILLED_HOST : SPILLED;
+        n++;
+    }
+    cr_assert_eq(moved, n * GRAN);
+    return err;
+}
+
+static int do_restore(int i, struct model_client *c) {
+    uint64_t moved, n = 0;
+    int err = memory_restore(mem[i], &moved);
+    for (uint32_t k = 0; k < PAGES; k++) {
+        struct model_page *p = &c->pages[k];
+        if (p->where != SPILLED && p->where != SPILLED_HOST) continue;
+        n++;
+        if (c->lane < 0) continue;
+        uint64_t *cell = &model.lanes[c->lane].cells[p->slot];
+        if (err && *word_at(page_at(i, k)) != p->saved) continue; /* as far as it got */
+        *cell = p->saved;
+        if (!err) p->where = LANE;
+    }
+    if (n && c->lane < 0) return expect(err, -EINVAL);
+    cr_assert_eq(moved, err ? 0 : n * GRAN);
+    return err;
+}
+
+static int do_swap(int i, struct model_client *c) {
+    uint64_t moved;
+    bool out = !c->swapped;
+    int err = out ? memory_swap_out(mem[i], &moved) : memory_swap_in(mem[i], &moved);
+    if (err) return err;
+    c->swapped = out;
+    for (uint32_t k = 0; out && k < PAGES; k++)
+        if (c->pages[k].where == SPILLED) c->pages[k].where = SPILLED_HOST;
+    return 0;
+}
+
+static int do_shrink(int i, struct model_client *c) {
+    int lane = (int)dice(LANES);
+    uint32_t count = dice(HALF + 1);
+    bool busy = false;
+    for (int k = 0; k < CLIENTS; k++)
+        busy |= model.clients[k].lane == lane && model_slots_end(&model.clients[k]) > count;
+    int err = memory_lane_shrink(lanes[lane], count * GRAN - dice(2) * !!count);
+    cr_assert_eq(err, busy ? -EBUSY : 0);
+    if (!err && model.lanes[lane].count > count) model.lanes[lane].count = count;
+    return 0;
+}
+
+/* What runs in between: the client writes all over a page. */
+static int do_write(int i, struct model_client *c) {
+    uint32_t page = dice(PAGES);
+    uint64_t *cell = model_cell(c, page);
+    if (!cell) return 0;
+    *cell = ++tokens;
+    for (uint64_t at = 0; at < GRAN; at += GRAN / 8 - 8)
+        *word_at(page_at(i, page) + at) = tokens;
+    return 0;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static bool readable(uint64_t addr) {
+    static int sink = -1;
+    if (sink < 0) sink = memfd_create("sink", MFD_CLOEXEC);
+    return pwrite(sink, (void *)(uintptr_t)addr, 4, 0) == 4;
+}
+
+static void compare_client(int i, struct model_client *c, const char *when) {
+    uint64_t persistent = 0, ephemeral = 0, spilled = 0;
+    for (uint32_t k = 0; k < PAGES; k++) {
+        const struct model_page *p = &c->pages[k];
+        const uint64_t *cell = model_cell(c, k);
+        persistent += p->where == PRIVATE;
+        ephemeral += in_lane(p);
+        spilled += in_lane(p) && p->where != LANE;
+        if (!cell && ops == &dev_soft)
+            cr_assert(!readable(page_at(i, k)), "%s: client %d page %u is seen", when, i, k);
+        for (uint64_t at = 0; cell && at < GRAN; at += GRAN / 8 - 8)
+            cr_assert_eq(*word_at(page_at(i, k) + at), *cell, "%s: client %d page %u", when, i, k);
+    }
+    cr_assert_eq(memory_persistent(mem[i]), persistent * GRAN, "%s", when);
+    cr_assert_eq(memory_ephemeral(mem[i]), ephemeral * GRAN, "%s", when);
+    cr_assert_eq(memory_spilled(mem[i]), spilled > 0, "%s", when);
+    cr_assert_eq(memory_swapped(mem[i]), c->swapped, "%s", when);
+}
+
+static void compare(const char *when) {
+    const char *what;
+    for (int i = 0; i < CLIENTS; i++) {
+        cr_assert_null((what = memory_check(mem[i])), "%s: client %d: %s", when, i, what);
+        compare_client(i, &model.clients[i], when);
+    }
+    for (int i = 0; i < LANES; i++)
+        cr_assert_eq(memory_lane_bytes(lanes[i]), model.lanes[i].count * GRAN, "%s", when);
+    cr_assert_eq(ops->mem_used(dev), model_chunks() * GRAN, "%s", when);
+    if (ops == &fakedev) cr_assert_eq(fakedev_violations(dev, &what), 0, "%s: %s", when, what);
+}
+
+static int (*const calls[])(int i, struct model_client *c) = {
+    do_write,  do_write, do_back, do_back,    do_unback, do_keep,
+    do_shrink, do_join,  do_back, do_restore, do_swap,   do_spill,
+};
+
+static void play(const struct dev_ops *on, uint64_t seed) {
+    static const struct dev_space_ops space_ops;
+    struct dev_config config = {.memory_bytes = memory_chunks * GRAN, .threads = 1};
+    char when[64];
+    ops = on;
+    state = seed;
+    memset(&model, 0, sizeof model);
+    cr_assert_eq(ops->open(&dev, &config), 0);
+    for (int i = 0; i < LANES; i++)
+        cr_assert_eq(memory_lane_create(&lanes[i], ops, dev), 0);
+    for (int i = 0; i < CLIENTS; i++) {
+        struct dev_windows w = {page_at(i, 0), PAGES * GRAN, GRAN, 0, 0, 0};
+        cr_assert_eq(ops->space_create(dev, &w, &space_ops, NULL, &spaces[i]), 0);
+        cr_assert_eq(memory_create(&mem[i], ops, dev, spaces[i], &w, GRAN), 0);
+        model.clients[i].lane = -1;
+    }
+    uint32_t failures = 0;
+    for (int step = 0; step < STEPS; step++) {
+        int i = (int)dice(CLIENTS);
+        uint32_t call = dice(sizeof calls / sizeof *calls);
+        snprintf(when, sizeof when, "seed %lu step %d call %u", seed, step, call);
+        if (ops == &fakedev) fakedev_fail(dev, dice(3) ? 0 : 1 + dice(12), false);
+        int err = calls[call](i, &model.clients[i]);
+        if (ops == &fakedev) fakedev_fail(dev, 0, false);
+        failures += err != 0;
+        cr_assert(!err || err == ERR_NO_MEMORY || err == -EIO, "%s: %d", when, err);
+        compare(when);
+    }
+    cr_expect_gt(failures, STEPS / 100, "seed %lu: hardly anything went wrong", seed);
+    for (int i = 0; i < CLIENTS; i++) {
+        memory_destroy(mem[i]);
+        ops->space_destroy(spaces[i]);
+    }
+    for (int i = 0; i < LANES; i++)
+        memory_lane_destroy(lanes[i]);
+    cr_expect_eq(ops->mem_used(dev), 0);
+    ops->close(dev);
+}
+
+Test(memory_model, on_a_device_that_fails_at_random) {
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        play(&fakedev, seed);
+}
+
+Test(memory_model, on_a_software_gpu_that_is_too_small) {
+    memory_chunks = 20; /* all that could be backed is 36, and the lanes */
+    for (uint64_t seed = 101; seed <= 104; seed++)
+        play(&dev_soft, seed);
+}
