@@ -81,6 +81,7 @@ uint32_t lanes_members(const struct lanes *l, uint32_t lane);
 /* Lanes are numbered below this; numbers of closed lanes are used again. */
 uint32_t lanes_count(const struct lanes *l);
 bool lanes_open(const struct lanes *l, uint32_t lane);
+bool lanes_draining(const struct lanes *l, uint32_t lane);
 uint64_t lanes_capacity(const struct lanes *l);
 uint64_t lanes_used(const struct lanes *l); /* sum P + sum L */
 uint64_t lanes_persistent(const struct lanes *l, uint32_t job);
