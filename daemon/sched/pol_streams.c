@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First come, first served over all jobs: the oldest waiting operation whose job is below its
- * in-flight cap runs next. An indexed heap holds the jobs that have such an operation, keyed by its
- * arrival: O(log jobs) a decision, O(1) while one job is served.
+ * Everything goes, in order of arrival over all jobs that have a turn, as if each had streams of
+ * its own (the baseline of that name in the Orion paper, section 6.1): the oldest waiting operation
+ * whose job is below its in-flight cap runs next. An indexed heap holds the jobs that have such an
+ * operation, keyed by its arrival: O(log jobs) a decision, O(1) while one job is served.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ struct streams {
 };
 
 static uint32_t streams_oldest(const struct sched_state *st, uint32_t job) {
-    uint32_t a = state_runnable(st, job, SCHED_UNCOUNTED);
-    uint32_t b = state_runnable(st, job, SCHED_COUNTED);
+    uint32_t a = state_runnable(st, job, false);
+    uint32_t b = state_runnable(st, job, true);
     if (a == SCHED_NONE) return b;
     if (b == SCHED_NONE) return a;
     return st->ops[a].arrival < st->ops[b].arrival ? a : b;
@@ -119,6 +120,10 @@ static void streams_ran(void *self, const struct sched_state *st, uint32_t job, 
     streams_update(self, st, job);
 }
 
+static void streams_turned(void *self, const struct sched_state *st, uint32_t job) {
+    streams_update(self, st, job);
+}
+
 static const char *streams_check(const void *self, const struct sched_state *st) {
     const struct streams *f = self;
     uint32_t runnable = 0;
@@ -146,5 +151,6 @@ const struct policy pol_streams = {
     .dequeue = streams_dequeue,
     .pick = streams_pick,
     .ran = streams_ran,
+    .turned = streams_turned,
     .check = streams_check,
 };

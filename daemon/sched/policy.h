@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policy seam: which of the waiting operations runs next. A policy sees the scheduler's state
- * read-only, keeps whatever it needs in `self` (priv_size bytes, zeroed), has no file-static state
- * and never learns the time from anywhere but the state.
+ * The kernel policy seam: which of the waiting operations of the jobs that have a turn runs next. A
+ * policy sees the scheduler's state read-only, keeps whatever it needs in `self` (priv_size bytes,
+ * zeroed), has no file-static state and never learns the time from anywhere but the state.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -32,6 +32,9 @@ struct policy {
     uint32_t (*pick)(void *self, const struct sched_state *st);
     /* An operation of `job` ended after `busy_ns` of the device's time; its place is free again. */
     void (*ran)(void *self, const struct sched_state *st, uint32_t job, uint64_t busy_ns);
+    /* `job` has got the turn, has lost it, or begins another iteration: other operations of it may
+     * run now. */
+    void (*turned)(void *self, const struct sched_state *st, uint32_t job);
     /* Checks the policy's own invariants: NULL, or which one does not hold. */
     const char *(*check)(const void *self, const struct sched_state *st);
 };

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's state and its one step: take the events in order, then run whatever the policy
- * picks. All room that a step can need is reserved before it changes anything, so that running out
- * of memory leaves the state as it was, and a steady state allocates nothing.
+ * The scheduler's one step: take the events in order, let jobs in, give out turns, then run
+ * whatever the kernel policy picks. All room that a step can need is reserved before it changes
+ * anything, so that running out of memory leaves the state as it was, and a steady state allocates
+ * nothing.
  */
 #include "daemon/sched/sched.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "daemon/sched/policy.h"
-#include "daemon/sched/state.h"
+#include "daemon/sched/parts.h"
 
 #define SCHED_DEFAULT_CAP 16
-#define SCHED_MAX_ENTRIES (1u << 30)
-
-struct sched {
-    struct sched_state st;
-    const struct policy *policy;
-    void *self; /* the policy's */
-    struct sched_action *actions;
-    uint32_t actions_cap, actions_count;
-};
+#define SCHED_DEFAULT_CHUNK (2ull << 20)
+#define SCHED_MAX_ENTRIES (1u << 28)
+#define SCHED_ACTIONS_A_JOB 6u    /* REFUSE or ADMIT, MOVE, LANE, SWAP, SPILL or RESTORE, SWITCH */
+#define SCHED_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
+#define SCHED_ACTIONS_A_STEP 64u
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
@@ -47,18 +44,42 @@ static int sched_grow_ops(struct sched_state *st, uint32_t need) {
     return 0;
 }
 
+static int sched_grow_array(void **array, size_t item, uint32_t count) {
+    void *grown = realloc(*array, item * count);
+    if (!grown) return -ENOMEM;
+    *array = grown;
+    return 0;
+}
+
+static const struct sched_domain sched_new_domain = {.holder = SCHED_NONE, .ready = SCHED_NONE};
+
 static int sched_grow_jobs(struct sched *s, uint32_t need) {
     struct sched_state *st = &s->st;
     uint32_t cap = sched_grown(st->jobs_cap, need);
-    if (s->policy->reserve(s->self, cap)) return -ENOMEM;
-    struct sched_job *jobs = realloc(st->jobs, cap * sizeof(*jobs));
-    if (!jobs) return -ENOMEM;
-    st->jobs = jobs;
+    if (s->policy->reserve(s->self, cap) || lanes_reserve(st->lanes, cap) ||
+        sched_grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
+        sched_grow_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
+        sched_grow_array((void **)&st->jobs, sizeof(*st->jobs), cap))
+        return -ENOMEM;
     for (uint32_t i = cap; i-- > st->jobs_cap;) {
-        jobs[i] = (struct sched_job){.next_free = st->free_job};
+        st->jobs[i] = (struct sched_job){.next_free = st->free_job};
+        st->lane[i] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
         st->free_job = i;
     }
+    for (uint32_t i = st->jobs_cap + 1; i <= cap; i++)
+        st->domains[i] = sched_new_domain;
     st->jobs_cap = cap;
+    return 0;
+}
+
+static int sched_reserve_actions(struct sched *s, uint32_t events) {
+    const struct sched_state *st = &s->st;
+    uint32_t need = st->ops_used + SCHED_ACTIONS_A_JOB * (st->jobs_used + events) +
+                    SCHED_ACTIONS_AN_EVENT * events + SCHED_ACTIONS_A_STEP;
+    if (need <= s->actions_cap) return 0;
+    uint32_t cap = sched_grown(s->actions_cap, need);
+    if (sched_grow_array((void **)&s->actions, sizeof(*s->actions), cap)) return -ENOMEM;
+    s->actions_cap = cap;
     return 0;
 }
 
@@ -69,14 +90,7 @@ static int sched_reserve(struct sched *s, uint32_t events) {
         return -ENOMEM;
     if (st->ops_used + events > st->ops_cap && sched_grow_ops(st, st->ops_used + events))
         return -ENOMEM;
-    if (st->ops_used + events > s->actions_cap) {
-        uint32_t cap = sched_grown(s->actions_cap, st->ops_used + events);
-        struct sched_action *actions = realloc(s->actions, cap * sizeof(*actions));
-        if (!actions) return -ENOMEM;
-        s->actions = actions;
-        s->actions_cap = cap;
-    }
-    return 0;
+    return sched_reserve_actions(s, events);
 }
 
 /* Jobs come rarely: only a batch that brings some pays for looking. */
@@ -128,10 +142,12 @@ static void sched_free_op(struct sched_state *st, uint32_t op) {
     st->ops_used--;
 }
 
-static void sched_free_job(struct sched_state *st, uint32_t job) {
-    struct sched_job *j = &st->jobs[job];
-    jobmap_remove(&st->map, j->id);
-    *j = (struct sched_job){.next_free = st->free_job};
+/* Nothing of it runs any more, and it left. */
+static void sched_end_job(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    admit_left(s, job);
+    jobmap_remove(&st->map, st->jobs[job].id);
+    st->jobs[job] = (struct sched_job){.next_free = st->free_job};
     st->free_job = job;
     st->jobs_used--;
 }
@@ -144,16 +160,20 @@ static int sched_joined(struct sched *s, const struct sched_event *e) {
     uint32_t job = st->free_job;
     struct sched_job *j = &st->jobs[job];
     st->free_job = j->next_free;
-    *j = (struct sched_job){
-        .id = e->job, .weight = e->spec && e->spec->weight ? e->spec->weight : 1, .used = true};
+    *j = (struct sched_job){.id = e->job, .lane = SCHED_NO_LANE, .used = true};
+    if (e->spec) j->spec = *e->spec;
+    if (!j->spec.weight) j->spec.weight = 1;
     for (int list = 0; list < SCHED_LISTS; list++)
         j->head[list] = j->tail[list] = SCHED_NONE;
+    j->joined_ns = st->now_ns;
+    j->node.arrival = st->arrivals++;
     st->jobs_used++;
     jobmap_add(&st->map, e->job, job);
+    admit_joined(s, job);
     return 0;
 }
 
-static void sched_left(struct sched *s, uint32_t job) {
+static int sched_left(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     for (int list = 0; list < SCHED_LISTS; list++)
@@ -163,21 +183,28 @@ static void sched_left(struct sched *s, uint32_t job) {
             sched_free_op(st, op);
         }
     j->left = true;
-    if (j->running == 0) sched_free_job(st, job);
+    turn_update(s, job);
+    turn_revoke(s, job);
+    if (j->running == 0) sched_end_job(s, job);
+    return 0;
 }
 
-static void sched_submitted(struct sched *s, uint32_t job, const struct sched_event *e) {
+static int sched_submitted(struct sched *s, uint32_t job, const struct sched_event *e) {
     struct sched_state *st = &s->st;
-    uint32_t op = st->free_op;
+    struct sched_job *j = &st->jobs[job];
+    uint32_t op = st->free_op, ahead = e->iteration - j->iteration;
     struct sched_op *o = &st->ops[op];
+    if (ahead > 1) return -EINVAL;
     st->free_op = o->next;
     st->ops_used++;
     o->name = e->op;
     o->arrival = st->arrivals++;
     o->job = job;
-    o->list = e->counted ? SCHED_COUNTED : SCHED_UNCOUNTED;
+    o->list = state_list(e->iteration, e->counted);
     sched_append(st, op);
     s->policy->enqueue(s->self, st, op);
+    if (!j->turn && !ahead) turn_update(s, job);
+    return 0;
 }
 
 static int sched_done(struct sched *s, uint32_t job, const struct sched_event *e) {
@@ -187,40 +214,89 @@ static int sched_done(struct sched *s, uint32_t job, const struct sched_event *e
     j->running--;
     st->running--;
     if (e->counted) j->inflight--;
+    j->busy_ns += e->busy_ns;
+    j->iteration_busy_ns += e->busy_ns;
+    st->lane[j->lane].busy_ns += e->busy_ns;
+    j->number = s->lane_policy->charge(st, job, e->busy_ns);
+    if (j->running == 0 && j->revoked) turn_idle(s, job);
     if (j->left && j->running == 0)
-        sched_free_job(st, job);
+        sched_end_job(s, job);
     else
         s->policy->ran(s->self, st, job, e->busy_ns);
     return 0;
 }
 
+/* A mean that follows: an eighth of the new. */
+static uint64_t sched_mean(uint64_t mean, uint64_t value) {
+    return mean ? mean - mean / 8 + value / 8 : value;
+}
+
+static int sched_boundary(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (!j->admitted || j->running || state_wants(j)) return -EINVAL;
+    j->iterations++;
+    j->iteration_ns = sched_mean(j->iteration_ns, j->iteration_busy_ns);
+    j->iteration_busy_ns = 0;
+    if (j->turn) j->lap_ns = sched_mean(j->lap_ns, st->now_ns - j->turn_ns);
+    j->iteration++;
+    turn_boundary(s, job);
+    admit_boundary(s, job);
+    turn_update(s, job);
+    return 0;
+}
+
+static int sched_set(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+    struct sched_spec *mine = &s->st.jobs[job].spec;
+    bool paused = spec->paused && !mine->paused;
+    mine->weight = spec->weight ? spec->weight : 1;
+    mine->priority = spec->priority;
+    mine->paused = spec->paused;
+    mine->iterations = spec->iterations;
+    mine->duration_ns = spec->duration_ns;
+    if (paused) turn_revoke(s, job);
+    turn_requeue(s, job);
+    admit_moved(s, job);
+    return 0;
+}
+
 static int sched_take(struct sched *s, const struct sched_event *e) {
+    if (e->kind == SCHED_TIME) return 0;
     if (e->kind == SCHED_JOINED) return sched_joined(s, e);
     uint32_t job = jobmap_find(&s->st.map, e->job);
     if (job == JOBMAP_NONE) return -EINVAL;
     if (e->kind == SCHED_DONE) return sched_done(s, job, e);
     if (s->st.jobs[job].left) return -EINVAL;
-    if (e->kind == SCHED_LEFT)
-        sched_left(s, job);
-    else if (e->kind == SCHED_SUBMITTED)
-        sched_submitted(s, job, e);
-    else
-        return -EINVAL;
-    return 0;
+    switch (e->kind) {
+    case SCHED_LEFT: return sched_left(s, job);
+    case SCHED_SUBMITTED: return sched_submitted(s, job, e);
+    case SCHED_BOUNDARY: return sched_boundary(s, job);
+    case SCHED_ASKED: admit_asked(s, job, e->spec); return 0;
+    case SCHED_WORD: admit_word(s, job, e->spec); return 0;
+    case SCHED_SET: return sched_set(s, job, e->spec);
+    default: return -EINVAL;
+    }
 }
 
 static void sched_run(struct sched *s, uint32_t op) {
     struct sched_state *st = &s->st;
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
-    s->actions[s->actions_count++] =
-        (struct sched_action){.kind = SCHED_RUN, .job = j->id, .op = o->name};
+    sched_emit(s, SCHED_RUN, o->job)->op = o->name;
     sched_unlink(st, op);
     j->running++;
     st->running++;
-    if (o->list == SCHED_COUNTED) j->inflight++;
+    if (o->list % SCHED_KINDS == SCHED_COUNTED) j->inflight++;
     s->policy->dequeue(s->self, st, op);
     sched_free_op(st, op);
+}
+
+static void sched_arm(struct sched *s) {
+    uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
+    if (s->measure_at < at) at = s->measure_at;
+    if (at == s->armed_at) return;
+    s->armed_at = at;
+    if (at != SCHED_NEVER) sched_emit(s, SCHED_ARM, SCHED_NONE)->at_ns = at;
 }
 
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
@@ -233,8 +309,11 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     s->actions_count = 0;
     for (uint32_t i = 0; i < count && !err; i++)
         err = sched_take(s, &events[i]);
+    admit_run(s);
+    turn_run(s);
     for (uint32_t op; (op = s->policy->pick(s->self, &s->st)) != SCHED_NONE;)
         sched_run(s, op);
+    sched_arm(s);
     *out = (struct sched_actions){s->actions, s->actions_count};
 #if SCHED_CHECK
     const char *broken = sched_check(s);
@@ -248,90 +327,109 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static int sched_refuse_choice(char *why, size_t why_bytes, const char *what, const char *name) {
+    if (why) snprintf(why, why_bytes, "%s %s", what, name);
+    return -EINVAL;
+}
+
+/* The choice with every default filled in, and the two policies it names. */
+static int sched_resolve(const struct sched_choice *in, struct sched_choice *out,
+                         const struct lane_policy **lane, const struct policy **kernel, char *why,
+                         size_t why_bytes) {
+    *out = *in;
+    if (!out->lane) out->lane = "fair";
+    if (!out->kernel) out->kernel = "streams";
+    *lane = lane_policy_find(out->lane);
+    *kernel = policy_find(out->kernel);
+    if (!*lane) return sched_refuse_choice(why, why_bytes, "there is no lane policy", out->lane);
+    if (!*kernel)
+        return sched_refuse_choice(why, why_bytes, "there is no kernel policy", out->kernel);
+    if (out->exclusive < -1 || out->exclusive > 1 || out->swap < -1 || out->swap > 1)
+        return sched_refuse_choice(why, why_bytes,
+                                   "out of range:", "exclusive and swap are 0 or 1");
+    if (out->lease_factor > SCHED_LEASE_FACTOR_MAX || out->lease_ns > SCHED_LEASE_NS_MAX)
+        return sched_refuse_choice(
+            why, why_bytes, "out of range:", "lease_factor is at most 1000, lease at most an hour");
+    out->lane = (*lane)->name;
+    out->kernel = (*kernel)->name;
+    if (out->exclusive < 0) out->exclusive = (*lane)->exclusive;
+    if (out->swap < 0) out->swap = 0;
+    if (!out->overtakes) out->overtakes = SCHED_OVERTAKES;
+    if (!out->lease_factor) out->lease_factor = SCHED_LEASE_FACTOR;
+    if (!out->lease_ns) out->lease_ns = SCHED_LEASE_NS;
+    return 0;
+}
+
+/* All waiting operations are the new policy's. */
+static int sched_enter(struct sched *s, const struct policy *policy) {
+    struct sched_state *st = &s->st;
+    void *self = calloc(1, policy->priv_size ? policy->priv_size : 1);
+    if (!self) return -ENOMEM;
+    int err = policy->init(self, st);
+    if (!err && st->jobs_cap) err = policy->reserve(self, st->jobs_cap);
+    if (err) {
+        free(self);
+        return err;
+    }
+    for (uint32_t job = 0; job < st->jobs_cap; job++)
+        for (int list = 0; st->jobs[job].used && list < SCHED_LISTS; list++)
+            for (uint32_t op = st->jobs[job].head[list]; op != SCHED_NONE; op = st->ops[op].next)
+                policy->enqueue(self, st, op);
+    if (s->policy) s->policy->fini(s->self);
+    free(s->self);
+    s->policy = policy;
+    s->self = self;
+    return 0;
+}
+
+int sched_choose(struct sched *s, const struct sched_choice *choice, char *why, size_t why_bytes) {
+    const struct lane_policy *lane;
+    const struct policy *kernel;
+    struct sched_choice next;
+    int err = sched_resolve(choice, &next, &lane, &kernel, why, why_bytes);
+    if (!err && kernel != s->policy) err = sched_enter(s, kernel);
+    if (err) return err;
+    s->choice = next;
+    s->st.lease_ns = next.lease_ns;
+    lanes_limit(s->st.lanes, next.max_lanes);
+    turn_rebuild(s, lane, next.exclusive);
+    admit_reorder(s);
+    return 0;
+}
+
 int sched_create(struct sched **out, const struct sched_config *config, char *why,
                  size_t why_bytes) {
-    const struct policy *policy =
-        policy_find(config->choice.kernel ? config->choice.kernel : "streams");
-    int err = -ENOMEM;
+    uint64_t chunk = config->chunk_bytes ? config->chunk_bytes : SCHED_DEFAULT_CHUNK;
+    uint64_t capacity = config->capacity_bytes ? config->capacity_bytes : 1ull << 60;
     *out = NULL;
-    if (!policy) {
-        if (why) snprintf(why, why_bytes, "there is no kernel policy %s", config->choice.kernel);
-        return -EINVAL;
-    }
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
-    s->policy = policy;
     s->st.cap = config->inflight_cap ? config->inflight_cap : SCHED_DEFAULT_CAP;
     s->st.free_op = s->st.free_job = SCHED_NONE;
-    s->self = calloc(1, policy->priv_size ? policy->priv_size : 1);
-    if (!s->self) goto fail_self;
-    err = policy->init(s->self, &s->st);
-    if (err) goto fail_init;
+    s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
+    s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
+    int err = lanes_create(&s->st.lanes, capacity, chunk);
+    if (!err) err = sched_grow_array((void **)&s->st.domains, sizeof(*s->st.domains), 1);
+    if (!err) s->st.domains[0] = sched_new_domain;
+    if (!err) err = sched_choose(s, &config->choice, why, why_bytes);
+    if (err) {
+        sched_destroy(s);
+        return err;
+    }
     *out = s;
     return 0;
-fail_init:
-    free(s->self);
-fail_self:
-    free(s);
-    return err;
 }
 
 void sched_destroy(struct sched *s) {
     if (!s) return;
-    s->policy->fini(s->self);
+    if (s->policy) s->policy->fini(s->self);
     free(s->self);
+    lanes_destroy(s->st.lanes);
     jobmap_finish(&s->st.map);
     free(s->st.jobs);
+    free(s->st.lane);
+    free(s->st.domains);
     free(s->st.ops);
     free(s->actions);
     free(s);
-}
-
-const struct sched_state *sched_view(const struct sched *s) {
-    return &s->st;
-}
-
-/* ---- invariants ------------------------------------------------------------------------------ */
-
-static const char *sched_check_job(const struct sched_state *st, uint32_t job) {
-    const struct sched_job *j = &st->jobs[job];
-    uint32_t waiting = 0;
-    if (jobmap_find(&st->map, j->id) != job) return "a job is not found by its id";
-    if (j->inflight > st->cap) return "a job has more in flight than the cap";
-    if (j->inflight > j->running) return "a job has more in flight than it runs";
-    if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
-    for (int list = 0; list < SCHED_LISTS; list++) {
-        uint32_t prev = SCHED_NONE;
-        for (uint32_t op = j->head[list]; op != SCHED_NONE; prev = op, op = st->ops[op].next) {
-            const struct sched_op *o = &st->ops[op];
-            if (o->job != job || (int)o->list != list || o->prev != prev)
-                return "an operation is on a list that is not its own";
-            if (prev != SCHED_NONE && st->ops[prev].arrival >= o->arrival)
-                return "a list is not in order of arrival";
-            if (++waiting > st->waiting) return "a list is a circle";
-        }
-        if (j->tail[list] != prev) return "a list does not end at its tail";
-    }
-    return waiting == j->waiting ? NULL : "a job's operations were miscounted";
-}
-
-const char *sched_check(const struct sched *s) {
-    const struct sched_state *st = &s->st;
-    uint32_t waiting = 0, running = 0, jobs = 0, ops = 0;
-    for (uint32_t i = 0; i < st->jobs_cap; i++) {
-        if (!st->jobs[i].used) continue;
-        const char *broken = sched_check_job(st, i);
-        if (broken) return broken;
-        waiting += st->jobs[i].waiting;
-        running += st->jobs[i].running;
-        jobs++;
-    }
-    for (uint32_t i = 0; i < st->ops_cap; i++)
-        ops += st->ops[i].job != SCHED_NONE;
-    if (jobs != st->jobs_used || jobs != st->map.count) return "jobs were miscounted";
-    if (waiting != st->waiting || ops != waiting || ops != st->ops_used)
-        return "waiting operations were lost";
-    if (running != st->running) return "running operations were miscounted";
-    if (s->policy->pick(s->self, st) != SCHED_NONE) return "a runnable operation was left waiting";
-    return s->policy->check ? s->policy->check(s->self, st) : NULL;
 }

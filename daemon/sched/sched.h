@@ -84,9 +84,9 @@ enum sched_action_kind {
 
 /* TOO_LARGE and TIMEOUT: refused. MEMORY, ORDER, UNKNOWN: waits for admission. The rest: admitted.
  */
-enum sched_why {
+enum sched_why { /* texts: reason_why */
 #define X(name, text) SCHED_WHY_##name,
-    REASON_WHY(X)
+                 REASON_WHY(X)
 #undef X
 };
 
@@ -117,6 +117,9 @@ struct sched_choice {
     uint64_t lease_ns;     /* lease of a job without a learned iteration; 0: 1 s */
 };
 
+#define SCHED_LEASE_FACTOR_MAX 1000u
+#define SCHED_LEASE_NS_MAX (3600ull * 1000000000)
+
 struct sched_config {
     struct sched_choice choice;
     uint32_t inflight_cap;   /* K: kernels and copies of one job on the device; 0: 16 */
@@ -142,6 +145,8 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
 /* ---- what people ask -------------------------------------------------------------------------
  */
 
+#define SCHED_NO_LANE UINT32_MAX
+
 struct sched_job_view {
     uint32_t lane;      /* SCHED_NO_LANE while it waits */
     uint32_t position;  /* in the queue for admission, from 1; 0: admitted */
@@ -154,8 +159,6 @@ struct sched_job_view {
     uint64_t iterations, iteration_ns; /* completed; mean device time of one, 0: none yet */
     uint64_t busy_ns, waited_ns;       /* received; from JOINED to ADMIT */
 };
-
-#define SCHED_NO_LANE UINT32_MAX
 
 struct sched_lane_view {
     uint32_t lane;
@@ -170,6 +173,5 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
 /* Fills up to `cap` lanes in ascending order of their number; returns how many there are. */
 uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
 const struct sched_choice *sched_chosen(const struct sched *s);
-const char *sched_why_text(enum sched_why why); /* reason_why */
 
 #endif

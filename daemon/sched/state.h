@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler knows: jobs, and their waiting operations in order of arrival. Jobs and
- * operations live in arrays and are named by slot, so that growing moves them without trouble.
- * Policies read this; only sched.c writes it.
+ * What the scheduler knows: jobs, their waiting operations in order of arrival, and who has the
+ * turn. Jobs and operations live in arrays and are named by slot, so that growing moves them
+ * without trouble. Policies read this; only the scheduler's own files write it.
  */
 #ifndef DAEMON_SCHED_STATE_H
 #define DAEMON_SCHED_STATE_H
@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "daemon/sched/jobmap.h"
+#include "daemon/sched/lane.h"
+#include "daemon/sched/order.h"
 #include "daemon/sched/sched.h"
 
 /* 1: every step ends with sched_check and aborts when it fails. Costs O(state) a step. */
@@ -24,29 +26,64 @@
 
 #define SCHED_NONE UINT32_MAX
 
-/* A job's waiting operations: those that occupy the device, and those that do not. */
-enum sched_list { SCHED_UNCOUNTED, SCHED_COUNTED, SCHED_LISTS };
+/* A job's waiting operations: those that occupy the device and those that do not, of its current
+ * iteration and of the next. Iterations alternate between the two halves of the lists, so that
+ * nothing moves when one begins. */
+enum sched_list { SCHED_UNCOUNTED, SCHED_COUNTED, SCHED_KINDS };
+#define SCHED_LISTS (2 * SCHED_KINDS)
 
 struct sched_op {
     uint64_t name, arrival;
     uint32_t job; /* slot; SCHED_NONE while the entry is free */
     uint32_t prev, next;
-    enum sched_list list;
+    uint32_t list; /* below SCHED_LISTS */
 };
 
 struct sched_job {
-    uint32_t id, weight;
+    uint32_t id;
     uint32_t inflight; /* counted operations on the device: never above the cap */
     uint32_t running;  /* all operations on the device */
     uint32_t waiting;
     uint32_t head[SCHED_LISTS], tail[SCHED_LISTS];
+    uint32_t iteration; /* the one whose operations may run */
+    uint32_t lane;      /* SCHED_NO_LANE until admitted */
     bool used, left;
+    bool admitted, refused;
+    bool turn;    /* its operations may run */
+    bool revoked; /* has the turn but starts nothing: it ends when nothing of it runs */
+    bool spilled, swapped;
+    enum sched_why why;     /* why it waits for admission */
+    struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
+    uint64_t number;        /* the lane policy's own */
+    uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+    uint64_t busy_ns, iteration_busy_ns;   /* device time: in all, of the current iteration */
+    uint64_t iterations, iteration_ns;     /* complete; mean device time of one */
+    uint64_t lap_ns;                       /* mean time from turn to boundary */
+    uint64_t reserved_bytes;               /* unknown: what was free when it was admitted */
+    uint32_t overtaken;                    /* times a later job was admitted before it */
+    uint32_t admitted_prev, admitted_next; /* among the admitted */
     uint32_t next_free;
+    struct sched_spec spec;
+};
+
+/* Where one turn is given out at a time: a lane, or the device. */
+struct sched_domain {
+    uint32_t holder;     /* SCHED_NONE */
+    uint32_t ready;      /* root of the ready jobs' queue */
+    uint64_t floor;      /* rank of the latest job that got the turn, at that time */
+    uint32_t next_dirty; /* in the list of those to look at */
+    bool dirty;
+};
+
+struct sched_lane {
+    uint32_t inside; /* whose ephemeral pages are in use; SCHED_NONE */
+    uint32_t last;   /* who had the latest turn */
+    uint64_t switches, busy_ns;
 };
 
 struct sched_state {
     uint64_t now_ns;
-    uint64_t arrivals; /* numbers operations in order of arrival */
+    uint64_t arrivals; /* numbers operations and jobs in order of arrival */
     uint32_t cap;
     struct sched_job *jobs;
     struct sched_op *ops;
@@ -54,17 +91,38 @@ struct sched_state {
     uint32_t waiting, running;
     uint32_t free_job, free_op;
     struct jobmap map;
+    struct lanes *lanes;
+    struct sched_lane *lane;      /* by lane, [jobs_cap] */
+    struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
+    uint32_t pending, pending_count;
+    uint32_t admitted, admitted_count; /* the list's first */
+    uint32_t measuring;                /* the unknown job that holds all that was free */
+    bool exclusive;
+    uint64_t lease_ns; /* of the choice */
 };
 
-/* The oldest operation of the list that may run now, or SCHED_NONE. */
-static inline uint32_t state_runnable(const struct sched_state *st, uint32_t job,
-                                      enum sched_list list) {
-    const struct sched_job *j = &st->jobs[job];
-    if (list == SCHED_COUNTED && j->inflight >= st->cap) return SCHED_NONE;
-    return j->head[list];
+static inline uint32_t state_list(uint32_t iteration, bool counted) {
+    return (iteration & 1) * SCHED_KINDS + counted;
 }
 
-/* Every invariant of the state and of the policy: NULL, or the one that does not hold. */
+/* The oldest operation of the kind that may run now, or SCHED_NONE. */
+static inline uint32_t state_runnable(const struct sched_state *st, uint32_t job, bool counted) {
+    const struct sched_job *j = &st->jobs[job];
+    if (!j->turn || j->revoked || (counted && j->inflight >= st->cap)) return SCHED_NONE;
+    return j->head[state_list(j->iteration, counted)];
+}
+
+/* Operations wait that could run if the job had the turn. */
+static inline bool state_wants(const struct sched_job *j) {
+    return j->head[state_list(j->iteration, false)] != SCHED_NONE ||
+           j->head[state_list(j->iteration, true)] != SCHED_NONE;
+}
+
+static inline struct sched_domain *state_domain(const struct sched_state *st, uint32_t lane) {
+    return &st->domains[st->exclusive || lane == SCHED_NO_LANE ? 0 : lane + 1];
+}
+
+/* Every invariant of the state and of the policies: NULL, or the one that does not hold. */
 const char *sched_check(const struct sched *s);
 const struct sched_state *sched_view(const struct sched *s);
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a decision of the scheduler costs, with 1,000 jobs attached: of an operation, with 100,000
+ * operations queued; and of an iteration, when every operation is one and the lanes are full of
+ * jobs that want the turn, under each lane policy. Invariant checks are compiled out.
+ *
+ *   sched_bench [samples]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/fdutil.h"
+#include "daemon/sched/lane_policy.h"
+#include "daemon/sched/sched.h"
+#include "test/bench/floor.h"
+
+#define JOBS 1000u
+#define QUEUED 100u /* operations of each job that wait */
+#define BATCH 64u   /* events of a kind in a step, as a busy worker has them */
+#define ROUNDS 2000u
+#define GOAL_NS 70.0
+
+struct bench {
+    struct sched *s;
+    uint64_t now_ns, next_op;
+    uint32_t iteration[JOBS];
+    struct sched_action running[BATCH];
+    uint32_t running_count;
+};
+
+static void bench_step(struct bench *b, const struct sched_event *events, uint32_t count) {
+    struct sched_actions out;
+    if (sched_step(b->s, b->now_ns += 1000, events, count, &out)) abort();
+    b->running_count = 0;
+    for (uint32_t i = 0; i < out.count; i++)
+        if (out.items[i].kind == SCHED_RUN && b->running_count < BATCH)
+            b->running[b->running_count++] = out.items[i];
+}
+
+/* `lanes`: 0: each job has one of its own, without memory. */
+static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t queued) {
+    struct bench *b = calloc(1, sizeof(*b));
+    struct sched_config config = {.choice = {.lane = policy, .exclusive = 0, .swap = -1},
+                                  .inflight_cap = 1,
+                                  .capacity_bytes = JOBS + lanes * JOBS,
+                                  .chunk_bytes = 1};
+    if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
+    for (uint32_t i = 0; i < JOBS; i++) {
+        struct sched_spec spec = {
+            .persistent_bytes = 1, .ephemeral_bytes = lanes ? JOBS : 0, .iterations = 1u << 30};
+        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = &spec};
+        bench_step(b, &e, 1);
+    }
+    for (uint32_t k = 0; k < queued; k++)
+        for (uint32_t i = 0; i < JOBS; i++) {
+            struct sched_event e = {
+                .kind = SCHED_SUBMITTED, .job = i + 1, .op = ++b->next_op, .counted = 1};
+            struct sched_actions out;
+            if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
+            for (uint32_t a = 0; a < out.count; a++)
+                if (out.items[a].kind == SCHED_RUN && b->running_count < BATCH)
+                    b->running[b->running_count++] = out.items[a];
+        }
+    return b;
+}
+
+static void bench_destroy(struct bench *b) {
+    sched_destroy(b->s);
+    free(b);
+}
+
+/* A batch of operations ends, as many are submitted, as many run. */
+static double bench_ops(void *arg) {
+    struct bench *b = arg;
+    uint64_t start = fdutil_now_ns(), ran = 0;
+    for (uint32_t r = 0; r < ROUNDS; r++) {
+        struct sched_event events[2 * BATCH];
+        uint32_t n = b->running_count;
+        for (uint32_t i = 0; i < n; i++) {
+            events[i] = (struct sched_event){.kind = SCHED_DONE,
+                                             .job = b->running[i].job,
+                                             .op = b->running[i].op,
+                                             .busy_ns = 1000,
+                                             .counted = 1};
+            events[n + i] = (struct sched_event){.kind = SCHED_SUBMITTED,
+                                                 .job = b->running[i].job,
+                                                 .op = ++b->next_op,
+                                                 .counted = 1};
+        }
+        bench_step(b, events, 2 * n);
+        ran += n;
+    }
+    return (double)(fdutil_now_ns() - start) / (double)ran;
+}
+
+/* The same, but every operation was the last of its iteration. */
+static double bench_iterations(void *arg) {
+    struct bench *b = arg;
+    uint64_t start = fdutil_now_ns(), ran = 0;
+    for (uint32_t r = 0; r < ROUNDS; r++) {
+        struct sched_event events[3 * BATCH];
+        uint32_t n = b->running_count, count = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t job = b->running[i].job;
+            events[count++] = (struct sched_event){.kind = SCHED_DONE,
+                                                   .job = job,
+                                                   .op = b->running[i].op,
+                                                   .busy_ns = 1000,
+                                                   .counted = 1};
+            events[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = job};
+            events[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
+                                                   .job = job,
+                                                   .op = ++b->next_op,
+                                                   .iteration = ++b->iteration[job - 1],
+                                                   .counted = 1};
+        }
+        bench_step(b, events, count);
+        ran += n;
+    }
+    return (double)(fdutil_now_ns() - start) / (double)ran;
+}
+
+static int bench_case(const char *name, double (*measure)(void *), struct bench *b, int samples) {
+    struct floor_series s = {.name = name, .goal = GOAL_NS, .goal_is_ns = true};
+    measure(b);
+    for (int i = 0; i < samples; i++)
+        floor_sample(&s, measure, b);
+    int missed = floor_print(&s);
+    floor_print_json("sched", &s);
+    bench_destroy(b);
+    return missed;
+}
+
+int main(int argc, char **argv) {
+    int samples = argc > 1 ? atoi(argv[1]) : 60;
+    char name[64];
+    if (!floor_start()) {
+        fprintf(stderr, "sched_bench: needs two CPUs\n");
+        return 77;
+    }
+    if (samples > FLOOR_SAMPLES) samples = FLOOR_SAMPLES;
+    floor_print_head("sched");
+    bench_case("an operation of 1,000 jobs, 100,000 queued", bench_ops,
+               bench_create("fair", 0, QUEUED), samples);
+    for (uint32_t i = 0; lane_policy_at(i); i++) {
+        const char *policy = lane_policy_at(i)->name;
+        snprintf(name, sizeof(name), "an iteration of 1,000 jobs in 20 lanes, %s", policy);
+        bench_case(name, bench_iterations, bench_create(policy, 20, 1), samples);
+    }
+    floor_stop();
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scheduler scenarios as text: a script of events, and the actions as literal text.
+ *
+ * Script, one step a line: `@time event...`
+ *   +J(P,E)opts  job J joined; opts: wN weight, hN priority, iN iterations, dN duration_ns, tN
+ *                admission timeout, gN group; (?) instead of (P,E): needs unknown
+ *   -J           it left
+ *   J:N/K        its operation N of iteration K submitted (/0 may be left out)
+ *   J=N*B        operation N done after B ns of device time (*1 may be left out)
+ *   J|           boundary             J?P,E  asked            J!P,E  word
+ *   J%opts       SET with these options and no others; p: paused
+ *   .            nothing but the time
+ * Trace, one line a step: `@time action, action`. Sizes are in chunks of one byte.
+ */
+#ifndef TEST_LIB_SCHEDTRACE_H
+#define TEST_LIB_SCHEDTRACE_H
+
+#include "daemon/sched/sched.h"
+
+/* Runs the script; the trace is malloc'ed. Ends the test when a step breaks an invariant. */
+char *schedtrace_run(struct sched *s, const char *script);
+
+#endif

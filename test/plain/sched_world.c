@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Worlds of jobs at random, under every lane policy in turn: they arrive, wait, run iterations of
+ * several operations, ask for more memory, are paused, stop reaching boundaries, leave early. After
+ * every step: the invariants hold, no operation runs twice or before its iteration, no two jobs run
+ * in one lane, every answer is given. At the end of a world nobody is left waiting: what was not
+ * refused has run all that it had.
+ *
+ *   sched_world [seed] [worlds]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/lane_policy.h"
+#include "daemon/sched/state.h"
+
+#define JOBS 40u
+#define OPS 6u /* of an iteration, at most */
+#define CAPACITY 64u
+#define EVENTS 256u
+
+struct job {
+    struct sched_spec spec;
+    uint64_t granted_bytes;   /* P before it asked */
+    uint32_t iterations, ops; /* in all; of the current one */
+    uint32_t iteration, submitted, done;
+    uint32_t next_submitted; /* of the next iteration, sent ahead */
+    uint32_t running[OPS], running_count;
+    bool joined, admitted, refused, left, asked, lost;
+};
+
+struct world {
+    struct sched *s;
+    struct job jobs[JOBS];
+    uint64_t seed, now_ns, arm_ns, steps, ran;
+    const char *policy;
+};
+
+static uint32_t rnd(struct world *w, uint32_t below) {
+    w->seed = w->seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((w->seed >> 33) % below);
+}
+
+static void fail(const struct world *w, const char *what, uint32_t job) {
+    fprintf(stderr, "sched_world: %s, step %llu, job %u: %s\n", w->policy,
+            (unsigned long long)w->steps, job, what);
+    abort();
+}
+
+static uint64_t op_name(uint32_t iteration, uint32_t op) {
+    return (uint64_t)iteration << 8 | op;
+}
+
+static void world_ran(struct world *w, const struct sched_action *a) {
+    struct job *j = &w->jobs[a->job - 1];
+    if (!j->admitted || j->left) fail(w, "runs that is not admitted", a->job);
+    if (a->op >> 8 != j->iteration) fail(w, "an operation of another iteration runs", a->job);
+    for (uint32_t i = 0; i < j->running_count; i++)
+        if (j->running[i] == (uint32_t)a->op) fail(w, "an operation runs twice", a->job);
+    j->running[j->running_count++] = (uint32_t)a->op;
+    w->ran++;
+}
+
+static void world_action(struct world *w, const struct sched_action *a) {
+    struct job *j = a->job ? &w->jobs[a->job - 1] : NULL;
+    switch (a->kind) {
+    case SCHED_RUN: world_ran(w, a); break;
+    case SCHED_ADMIT: j->admitted = true; break;
+    case SCHED_REFUSE: j->refused = true; break;
+    case SCHED_GRANT:
+    case SCHED_DENY:
+        if (!j->asked) fail(w, "an answer that nobody asked for", a->job);
+        j->asked = false;
+        if (a->kind == SCHED_DENY) j->spec.persistent_bytes = j->granted_bytes;
+        break;
+    case SCHED_SWAP_OUT:
+    case SCHED_SPILL:
+        if (j->running_count) fail(w, "loses its memory while it runs", a->job);
+        j->lost = true;
+        break;
+    case SCHED_SWAP_IN:
+    case SCHED_RESTORE: j->lost = false; break;
+    case SCHED_SWITCH:
+        if (j->lost) fail(w, "has a turn without its memory", a->job);
+        break;
+    case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    default: break;
+    }
+}
+
+/* One job's part of the next step. */
+static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
+    struct job *j = &w->jobs[i];
+    uint32_t count = 0, id = i + 1;
+    if (!j->joined) {
+        if (rnd(w, 8)) return 0;
+        j->joined = true;
+        e[count++] = (struct sched_event){.kind = SCHED_JOINED, .job = id, .spec = &j->spec};
+        return count;
+    }
+    if (j->running_count && rnd(w, 2)) {
+        uint32_t op = j->running[--j->running_count];
+        j->done++;
+        e[count++] = (struct sched_event){
+            .kind = SCHED_DONE, .job = id, .op = op, .busy_ns = 1 + rnd(w, 100), .counted = 1};
+    }
+    if (j->left) return count;
+    bool over = j->refused || (j->iteration == j->iterations);
+    if (over || rnd(w, 500) == 0) {
+        j->left = true;
+        e[count++] = (struct sched_event){.kind = SCHED_LEFT, .job = id};
+        return count;
+    }
+    if (j->done == j->ops && j->submitted == j->ops) {
+        j->iteration++;
+        j->submitted = j->next_submitted;
+        j->next_submitted = j->done = 0;
+        j->ops = 1 + rnd(w, OPS);
+        if (j->ops < j->submitted) j->ops = j->submitted;
+        e[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = id};
+        if (j->spec.unknown && j->iteration == 3) {
+            j->spec.unknown = false;
+            e[count++] = (struct sched_event){.kind = SCHED_WORD, .job = id, .spec = &j->spec};
+        }
+        if (j->iteration == j->iterations) return count;
+    }
+    if (j->admitted && !j->asked && rnd(w, 40) == 0) {
+        j->granted_bytes = j->spec.persistent_bytes;
+        j->spec.persistent_bytes += rnd(w, 3);
+        j->asked = true;
+        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .spec = &j->spec};
+    }
+    if (rnd(w, 30) == 0) {
+        j->spec.paused = !j->spec.paused;
+        e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = &j->spec};
+    }
+    uint32_t ahead = j->submitted == j->ops && j->iteration + 1 < j->iterations;
+    uint32_t *sent = ahead ? &j->next_submitted : &j->submitted;
+    if (*sent < (ahead ? OPS : j->ops) && rnd(w, 3)) {
+        e[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
+                                          .job = id,
+                                          .op = op_name(j->iteration + ahead, (*sent)++),
+                                          .iteration = j->iteration + ahead,
+                                          .counted = 1};
+    }
+    return count;
+}
+
+static void world_step(struct world *w) {
+    struct sched_event events[EVENTS];
+    struct sched_actions out;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < JOBS && count + 8 < EVENTS; i++)
+        count += world_job(w, (i + (uint32_t)w->steps) % JOBS, events + count);
+    w->now_ns += rnd(w, 200);
+    w->steps++;
+    if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
+    for (uint32_t i = 0; i < out.count; i++)
+        world_action(w, &out.items[i]);
+    const char *broken = sched_check(w->s);
+    if (broken) fail(w, broken, 0);
+    for (uint32_t i = 0; i < JOBS; i++)
+        if (w->jobs[i].asked) fail(w, "was not answered", i + 1);
+}
+
+static void world_fill(struct world *w) {
+    for (uint32_t i = 0; i < JOBS; i++) {
+        struct job *j = &w->jobs[i];
+        *j = (struct job){.iterations = 1 + rnd(w, 12), .ops = 1 + rnd(w, OPS)};
+        j->spec = (struct sched_spec){.persistent_bytes = rnd(w, 24),
+                                      .ephemeral_bytes = rnd(w, 3) ? rnd(w, 40) : 0,
+                                      .weight = 1 + rnd(w, 4),
+                                      .priority = rnd(w, 8) ? 0 : (int32_t)rnd(w, 3) - 1,
+                                      .group = rnd(w, 4) ? 0 : 1 + rnd(w, 2),
+                                      .unknown = rnd(w, 6) == 0};
+        if (rnd(w, 2)) j->spec.iterations = j->iterations;
+        if (rnd(w, 20) == 0) j->spec.admit_timeout_ns = 1 + rnd(w, 2000);
+    }
+}
+
+static bool world_over(const struct world *w) {
+    for (uint32_t i = 0; i < JOBS; i++)
+        if (!w->jobs[i].left || w->jobs[i].running_count) return false;
+    return true;
+}
+
+static struct sched_choice world_choice(struct world *w, const char *policy) {
+    return (struct sched_choice){.lane = policy,
+                                 .exclusive = (int)rnd(w, 3) - 1,
+                                 .swap = (int)rnd(w, 2),
+                                 .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
+                                 .overtakes = 1 + rnd(w, 20),
+                                 .lease_ns = 1000};
+}
+
+static void world_run(struct world *w, const char *policy) {
+    struct sched_config config = {
+        .inflight_cap = 1 + rnd(w, 4), .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3)};
+    config.choice = world_choice(w, policy);
+    w->policy = policy;
+    w->now_ns = w->steps = 0;
+    if (sched_create(&w->s, &config, NULL, 0)) abort();
+    world_fill(w);
+    while (!world_over(w)) {
+        world_step(w);
+        if (w->steps > 200000) fail(w, "somebody never got his turn", 0);
+        if (rnd(w, 300)) continue;
+        struct sched_choice other = world_choice(w, lane_policy_at(rnd(w, 4))->name);
+        if (sched_choose(w->s, &other, NULL, 0)) abort();
+    }
+    sched_destroy(w->s);
+}
+
+int main(int argc, char **argv) {
+    struct world *w = calloc(1, sizeof(*w));
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = 0;
+    uint32_t worlds = argc > 2 ? (uint32_t)atoi(argv[2]) : 60;
+    w->seed = seed;
+    for (uint32_t i = 0; i < worlds; i++)
+        for (uint32_t p = 0; lane_policy_at(p); p++) {
+            world_run(w, lane_policy_at(p)->name);
+            steps += w->steps;
+        }
+    printf("sched_world: seed %llu, %u worlds a policy, %llu steps, %llu operations\n",
+           (unsigned long long)seed, worlds, (unsigned long long)steps, (unsigned long long)w->ran);
+    free(w);
+    return 0;
+}

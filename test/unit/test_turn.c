@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Admission, turns and lane policies as timed traces (schedtrace.h has the notation).
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/state.h"
+#include "test/lib/schedtrace.h"
+
+static struct sched *make(struct sched_choice choice, uint64_t capacity) {
+    struct sched *s;
+    char why[160] = "";
+    struct sched_config config = {choice, 16, capacity, 1};
+    if (!choice.lease_ns) config.choice.lease_ns = 1000;
+    cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
+    return s;
+}
+
+static void follow(struct sched *s, const char *script, const char *trace) {
+    char *got = schedtrace_run(s, script);
+    cr_expect_str_eq(got, trace, "got:\n%s", got);
+    free(got);
+}
+
+static void expect(const char *lane, uint64_t capacity, const char *script, const char *trace) {
+    struct sched *s =
+        make((struct sched_choice){.lane = lane, .exclusive = -1, .swap = -1}, capacity);
+    follow(s, script, trace);
+    sched_destroy(s);
+}
+
+/* ---- one lane -------------------------------------------------------------------------------- */
+
+Test(turn, one_iteration_at_a_time_in_a_lane) {
+    expect("fair", 10,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@2 1=10*5 1|\n"
+           "@3 1:11/1\n"
+           "@4 2=20*7 2|\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@2 switch 2, run 2:20\n"
+           "@3\n"
+           "@4 switch 1, run 1:11\n");
+}
+
+/* What is sent ahead waits for the next turn, even when the device is idle. */
+Test(turn, the_next_iteration_waits_for_its_turn) {
+    expect("fair", 10,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 1:11 1:12/1 2:20\n"
+           "@2 1=10 1=11 1|\n"
+           "@3 2=20*9 2|\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, run 1:11, arm 1001\n"
+           "@2 switch 2, run 2:20\n"
+           "@3 switch 1, run 1:12\n");
+}
+
+Test(turn, a_lone_job_keeps_its_turn_without_a_switch) {
+    expect("fair", 10,
+           "@0 +1(1,6)\n"
+           "@1 1:10 1:11/1\n"
+           "@2 1=10 1| 1:12/2\n"
+           "@3 1=11 1|\n",
+           "@0 lane 0=6, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2 run 1:11\n"
+           "@3 run 1:12\n");
+}
+
+Test(turn, lanes_run_side_by_side) {
+    expect("pack", 20,
+           "@0 +1(1,6) +2(1,6) +3(1,6)\n"
+           "@1 1:10 2:20 3:30\n"
+           "@2 1=10 1|\n"
+           "@3 -1\n"
+           "@4 3=30\n",
+           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
+           "@1 switch 1, switch 2, run 1:10, run 2:20, arm 1001\n"
+           "@2 switch 3, run 3:30\n"
+           "@3\n"
+           "@4\n");
+}
+
+Test(turn, exclusive_lets_one_lane_run_at_a_time) {
+    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
+    follow(s,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@2 1=10 1|\n",
+           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@2 switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
+/* ---- policies -------------------------------------------------------------------------------- */
+
+Test(turn, fifo_runs_a_job_to_its_end) {
+    expect("fifo", 10,
+           "@0 +1(1,6) +2(1,2)\n"
+           "@1 1:10 2:20\n"
+           "@2 1=10 1|\n"
+           "@3 1:11/1\n"
+           "@4 1=11 1| -1\n",
+           "@0 lane 0=6, admit 1@0, lane 1=2, admit 2@1\n"
+           "@1 switch 1, run 1:10\n"
+           "@2\n"
+           "@3 run 1:11\n"
+           "@4 lane 0=0, switch 2, run 2:20\n");
+}
+
+Test(turn, srtf_preempts_at_the_boundary) {
+    expect("srtf", 10,
+           "@0 +1(1,6)d1000\n"
+           "@1 1:10 1:11/1\n"
+           "@2 +2(1,6)d50\n"
+           "@3 2:20\n"
+           "@4 1=10*100 1|\n"
+           "@5 2=20*50 2| -2\n",
+           "@0 lane 0=6, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2 admit 2@0\n"
+           "@3 arm 1001\n"
+           "@4 switch 2, run 2:20\n"
+           "@5 switch 1, run 1:11\n");
+}
+
+/* Iterations left times what one takes; who has run none goes first, once. */
+Test(turn, srtf_learns_the_remaining_time) {
+    expect("srtf", 10,
+           "@0 +1(1,6)i10 +2(1,6)i3\n"
+           "@1 1:10 1:11/1 2:20 2:21/1\n"
+           "@2 1=10*100 1|\n"
+           "@3 2=20*500 2|\n"
+           "@4 1=11*100 1|\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@2 switch 2, run 2:20\n"
+           "@3 switch 1, run 1:11, arm 13\n"
+           "@4 switch 2, run 2:21\n");
+}
+
+Test(turn, fair_gives_by_weight) {
+    expect("fair", 10,
+           "@0 +1(1,6)w2 +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@2 1=10*100 1| 1:11/1\n"
+           "@3 2=20*100 2| 2:21/1\n"
+           "@4 1=11*100 1| 1:12/2\n"
+           "@5 1=12*100 1| 1:13/3\n"
+           "@6 2=21*100 2|\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@2 switch 2, run 2:20\n"
+           "@3 switch 1, run 1:11, arm 13\n"
+           "@4 run 1:12\n"
+           "@5 switch 2, run 2:21\n"
+           "@6 switch 1, run 1:13\n");
+}
+
+Test(turn, a_newcomer_begins_where_the_lane_is) {
+    expect("fair", 10,
+           "@0 +1(1,6)\n"
+           "@1 1:10 1:11/1\n"
+           "@2 1=10*500 1| 1:12/2\n"
+           "@3 1=11*500 1| 1:13/3\n"
+           "@4 +2(1,6) 2:20 2:21/1\n"
+           "@5 1=12*500 1| 1:14/4\n"
+           "@6 2=20*500 2|\n"
+           "@7 1=13*500 1|\n",
+           "@0 lane 0=6, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2 run 1:11\n"
+           "@3 run 1:12\n"
+           "@4 admit 2@0, arm 13\n"
+           "@5 switch 2, run 2:20\n"
+           "@6 switch 1, run 1:13\n"
+           "@7 switch 2, run 2:21\n");
+}
+
+Test(turn, a_higher_priority_goes_before_any_rank) {
+    expect("fair", 10,
+           "@0 +1(1,6) +2(1,6)h1\n"
+           "@1 1:10 1:11/1\n"
+           "@2 2:20 2:21/1\n"
+           "@3 1=10 1|\n"
+           "@4 2=20*900 2|\n"
+           "@5 2=21*900 2|\n",
+           "@0 lane 0=6, admit 2@0, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2 arm 1001\n"
+           "@3 switch 2, run 2:20\n"
+           "@4 run 2:21, arm 14\n"
+           "@5 switch 1, run 1:11\n");
+}
+
+/* ---- admission ------------------------------------------------------------------------------- */
+
+Test(turn, what_never_fits_is_refused_and_what_does_not_fit_waits) {
+    expect("pack", 10,
+           "@0 +1(5,6)\n"
+           "@1 +2(2,6)\n"
+           "@2 +3(5,4) +4(2,2)\n"
+           "@3 -2\n",
+           "@0 refuse 1 why 1\n"
+           "@1 lane 0=6, admit 2@0\n"
+           "@2 admit 4@0\n"
+           "@3 lane 0=2\n");
+}
+
+Test(turn, a_release_admits_the_pending) {
+    expect("pack", 10,
+           "@0 +1(4,6) +2(4,6) +3(4,5)\n"
+           "@1 -1\n"
+           "@2 -2\n",
+           "@0 lane 0=6, admit 1@0\n"
+           "@1 lane 0=0, lane 0=6, admit 2@0\n"
+           "@2 lane 0=0, lane 0=5, admit 3@0\n");
+}
+
+Test(turn, waiting_ends_at_the_timeout) {
+    expect("pack", 10,
+           "@0 +1(8,2) +2(8,2)t50\n"
+           "@49 .\n"
+           "@50 .\n"
+           "@51 -2\n",
+           "@0 lane 0=2, admit 1@0, arm 50\n"
+           "@49\n"
+           "@50 refuse 2 why 2\n"
+           "@51\n");
+}
+
+/* The large job is overtaken twice, then its place is kept. */
+Test(turn, nobody_is_overtaken_for_ever) {
+    struct sched *s = make(
+        (struct sched_choice){.lane = "pack", .overtakes = 2, .exclusive = -1, .swap = -1}, 10);
+    follow(s,
+           "@0 +1(4,0) +2(8,0)\n"
+           "@1 +3(2,0)\n"
+           "@2 +4(2,0)\n"
+           "@3 +5(2,0)\n"
+           "@4 -1\n"
+           "@5 -3\n"
+           "@6 -4\n",
+           "@0 admit 1@0\n"
+           "@1 admit 3@1\n"
+           "@2 admit 4@2\n"
+           "@3\n"
+           "@4\n"
+           "@5 admit 2@0\n"
+           "@6 admit 5@1\n");
+    sched_destroy(s);
+}
+
+Test(turn, an_unknown_job_takes_what_is_free_until_it_is_measured) {
+    expect("fair", 100,
+           "@0 +1(?) +2(?) +3(4,4)\n"
+           "@1 1?30,20\n"
+           "@2 1?60,50\n"
+           "@3 1!30,20\n"
+           "@4 2!10,10\n",
+           "@0 admit 1@0, arm 10000\n"
+           "@1 lane 0=20, grant 1\n"
+           "@2 deny 1\n"
+           "@3 admit 2@1, arm 10003\n"
+           "@4 lane 2=4, admit 3@2\n");
+}
+
+/* Without an iteration to its name it is taken as it is. */
+Test(turn, measuring_ends_after_a_while) {
+    expect("fair", 100,
+           "@0 +1(?) +2(4,4)\n"
+           "@1 1?30,20\n"
+           "@9999 .\n"
+           "@10000 .\n",
+           "@0 admit 1@0, arm 10000\n"
+           "@1 lane 0=20, grant 1\n"
+           "@9999\n"
+           "@10000 lane 1=4, admit 2@1\n");
+}
+
+Test(turn, a_started_job_is_granted_under_the_condition_or_denied_at_once) {
+    expect("fair", 20,
+           "@0 +1(4,4) +2(4,4)\n"
+           "@1 1?6,5\n"
+           "@2 1?6,8\n"
+           "@3 -2\n"
+           "@4 1?6,8\n",
+           "@0 lane 0=4, admit 1@0, lane 1=4, admit 2@1\n"
+           "@1 lane 0=5, grant 1\n"
+           "@2 deny 1\n"
+           "@3 lane 1=0\n"
+           "@4 lane 0=8, grant 1\n");
+}
+
+/* Salus, Fig. 7: when the small job stops, its lane's space is reclaimed at the boundary. */
+Test(turn, a_lane_shrinks_at_the_boundary_and_the_pending_are_looked_at) {
+    expect("fair", 20,
+           "@0 +1(1,12) +2(1,4)g1 +3(1,8)g1\n"
+           "@1 2:20\n"
+           "@2 -1\n"
+           "@3 2=20 2|\n",
+           "@0 lane 0=12, admit 1@0, lane 1=4, admit 2@1, admit 3@0\n"
+           "@1 switch 2, run 2:20\n"
+           "@2 lane 0=8\n"
+           "@3\n");
+}
+
+/* Section 3.3.2, third bullet: lanes are merged so that another job fits. */
+Test(turn, lanes_are_merged_at_boundaries_for_one_that_waits) {
+    expect("fair", 20,
+           "@0 +1(1,8) +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@2 +3(8,2)\n"
+           "@3 2=20 2|\n",
+           "@0 lane 0=8, admit 1@0, lane 1=6, admit 2@1\n"
+           "@1 switch 1, switch 2, run 1:10, run 2:20\n"
+           "@2\n"
+           "@3 move 2@0, lane 1=0, lane 1=2, admit 3@1\n");
+}
+
+/* ---- leases ---------------------------------------------------------------------------------- */
+
+Test(turn, a_holder_without_a_boundary_loses_its_turn_when_idle) {
+    expect("fair", 10,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@1000 .\n"
+           "@1001 .\n"
+           "@1002 1:11\n"
+           "@1003 1=10\n"
+           "@1004 2=20*9 2|\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@1000\n"
+           "@1001\n"
+           "@1002\n"
+           "@1003 spill 1, switch 2, run 2:20, arm 2003\n"
+           "@1004 restore 1, switch 1, run 1:11\n");
+}
+
+Test(turn, a_lease_is_ten_learned_iterations) {
+    expect("fair", 10,
+           "@0 +1(1,6)\n"
+           "@10 1:10\n"
+           "@20 1=10 1| 1:11/1\n"
+           "@21 +2(1,6) 2:20\n"
+           "@119 .\n"
+           "@120 .\n"
+           "@121 1=11\n",
+           "@0 lane 0=6, admit 1@0\n"
+           "@10 switch 1, run 1:10\n"
+           "@20 run 1:11\n"
+           "@21 admit 2@0, arm 120\n"
+           "@119\n"
+           "@120\n"
+           "@121 spill 1, switch 2, run 2:20\n");
+}
+
+Test(turn, in_different_lanes_nobody_spills) {
+    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
+    follow(s,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 2:20\n"
+           "@2 1=10\n"
+           "@1001 .\n"
+           "@1002 1:11 2=20 2|\n",
+           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
+           "@1 switch 1, run 1:10, arm 1001\n"
+           "@2\n"
+           "@1001 switch 2, run 2:20\n"
+           "@1002 run 1:11, arm 2001\n");
+    sched_destroy(s);
+}
+
+/* ---- swap ------------------------------------------------------------------------------------ */
+
+Test(turn, srtf_swaps_a_longer_job_out_for_a_shorter_one) {
+    struct sched *s = make((struct sched_choice){.lane = "srtf", .exclusive = -1, .swap = 1}, 10);
+    follow(s,
+           "@0 +1(6,2)d1000\n"
+           "@1 1:10 1:11/1\n"
+           "@2 +2(5,4)d50 2:20\n"
+           "@3 1=10*100 1|\n"
+           "@4 2=20*50 2| -2\n",
+           "@0 lane 0=2, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2\n"
+           "@3 out 1*6, lane 0=0, lane 1=4, admit 2@1, switch 2, run 2:20\n"
+           "@4 lane 1=0, lane 0=2, in 1*6, switch 1, run 1:11\n");
+    sched_destroy(s);
+}
+
+Test(turn, without_swap_the_shorter_one_waits) {
+    expect("srtf", 10,
+           "@0 +1(6,2)d1000\n"
+           "@1 1:10 1:11/1\n"
+           "@2 +2(5,4)d50 2:20\n"
+           "@3 1=10*100 1|\n",
+           "@0 lane 0=2, admit 1@0\n"
+           "@1 switch 1, run 1:10\n"
+           "@2\n"
+           "@3 run 1:11\n");
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+Test(turn, a_paused_job_starts_nothing_and_goes_on_where_it_was) {
+    expect("fair", 10,
+           "@0 +1(1,6) +2(1,6)\n"
+           "@1 1:10 1:11\n"
+           "@2 1%p 1:12 2:20\n"
+           "@3 1=10 1=11\n"
+           "@4 2=20 2|\n"
+           "@5 1%w1\n",
+           "@0 lane 0=6, admit 1@0, admit 2@0\n"
+           "@1 switch 1, run 1:10, run 1:11\n"
+           "@2\n"
+           "@3 spill 1, switch 2, run 2:20\n"
+           "@4\n"
+           "@5 restore 1, switch 1, run 1:12\n");
+}
+
+Test(turn, the_policy_changes_live_and_loses_nothing) {
+    struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
+    struct sched_choice pack = {.lane = "pack", .exclusive = -1, .swap = -1};
+    follow(s,
+           "@0 +1(1,6) +2(1,6) +3(1,6)\n"
+           "@1 1:10 2:20 3:30\n",
+           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
+           "@1 switch 1, run 1:10\n");
+    cr_assert_eq(sched_choose(s, &pack, NULL, 0), 0);
+    follow(s,
+           "@2 .\n"
+           "@3 1=10 1|\n",
+           "@2 switch 2, run 2:20, arm 1000000001\n"
+           "@3 switch 3, run 3:30\n");
+    cr_assert_eq(sched_choose(s,
+                              &(struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1},
+                              NULL, 0),
+                 0);
+    follow(s,
+           "@4 1:11/1\n"
+           "@5 2=20\n"
+           "@6 3=30\n",
+           "@4\n"
+           "@5\n"
+           "@6\n");
+    sched_destroy(s);
+}
+
+Test(turn, a_choice_out_of_range_is_refused_with_a_reason) {
+    static const struct {
+        struct sched_choice choice;
+        const char *why;
+    } cases[] = {
+        {{.lane = "lottery"}, "no lane policy lottery"},
+        {{.kernel = "lottery"}, "no kernel policy lottery"},
+        {{.exclusive = 2}, "0 or 1"},
+        {{.swap = 2}, "0 or 1"},
+        {{.lease_factor = 1001}, "at most 1000"},
+        {{.lease_ns = 3600000000001}, "an hour"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sched *s;
+        char why[160] = "";
+        struct sched_config config = {.choice = cases[i].choice};
+        cr_expect_eq(sched_create(&s, &config, why, sizeof(why)), -EINVAL);
+        cr_expect_null(s);
+        cr_expect(strstr(why, cases[i].why), "case %zu: %s", i, why);
+    }
+}
+
+/* ---- what the caller must not do ------------------------------------------------------------- */
+
+Test(turn, events_out_of_order_are_refused) {
+    expect("fair", 10,
+           "@0 +1(1,6) 1:10\n"
+           "@1 1|\n"
+           "@2 1:11/2\n"
+           "@3 1=10 1|\n"
+           "@4 1:12\n",
+           "@0 lane 0=6, admit 1@0, switch 1, run 1:10\n"
+           "@1 error -22\n"
+           "@2 error -22\n"
+           "@3\n"
+           "@4 error -22\n");
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+Test(turn, the_view_has_reasons_and_places) {
+    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
+    struct sched_job_view v;
+    struct sched_lane_view lane;
+    free(schedtrace_run(s, "@0 +1(2,6) +2(2,6) +3(8,0) +4(8,0) +5(20,0)\n"
+                           "@6 1:10 1:11 2:20\n"
+                           "@7 1=10*5\n"));
+    cr_assert(sched_job(s, 1, &v));
+    cr_expect(v.turn && v.lane == 0 && v.why == SCHED_WHY_NONE && v.busy_ns == 5);
+    cr_expect(v.persistent_bytes == 2 && v.ephemeral_bytes == 6 && v.position == 0);
+    cr_assert(sched_job(s, 2, &v));
+    cr_expect(!v.turn && v.lane == 0 && v.why == SCHED_WHY_TURN);
+    cr_assert(sched_job(s, 4, &v));
+    cr_expect(v.lane == SCHED_NO_LANE && v.why == SCHED_WHY_MEMORY && v.position == 2);
+    cr_expect_eq(v.waited_ns, 7);
+    cr_assert(sched_job(s, 5, &v));
+    cr_expect(v.why == SCHED_WHY_TOO_LARGE && v.position == 0);
+    cr_expect_not(sched_job(s, 6, &v));
+    cr_assert_eq(sched_lanes(s, &lane, 1), 1);
+    cr_expect(lane.lane == 0 && lane.bytes == 6 && lane.jobs == 2 && lane.holder == 1);
+    cr_expect_eq(lane.busy_ns, 5);
+    sched_destroy(s);
+}
