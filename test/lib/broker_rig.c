@@ -187,14 +187,18 @@ void broker_rig_start_real(struct broker_rig *r) {
     start(r, NULL);
 }
 
-void broker_rig_stop(struct broker_rig *r) {
-    static const char *const files[] = {"salusd.lock", "profiles", "profiles.corrupt"};
-    char path[128];
-
+void broker_rig_stop_keep(struct broker_rig *r) {
     server_stop(r->server);
     pthread_join(r->thread, NULL);
     server_destroy(r->server);
     broker_rig_wait(&r->worker.fd, -1); /* its thread uses the rig */
+}
+
+void broker_rig_stop(struct broker_rig *r) {
+    static const char *const files[] = {"salusd.lock", "profiles", "profiles.corrupt"};
+    char path[128];
+
+    broker_rig_stop_keep(r);
     if (r->worker.page) munmap(r->worker.page, sizeof(*r->worker.page));
     if (r->worker.board) munmap(r->worker.board, sizeof(*r->worker.board));
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

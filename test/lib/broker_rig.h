@@ -52,6 +52,7 @@ void broker_rig_init(struct broker_rig *r);
 void broker_rig_start(struct broker_rig *r);      /* with the fake worker */
 void broker_rig_start_real(struct broker_rig *r); /* with the configured worker program */
 void broker_rig_stop(struct broker_rig *r);
+void broker_rig_stop_keep(struct broker_rig *r); /* its directory, to start again in it */
 
 /* Ends the fake worker as a crash would. */
 void broker_rig_kill_worker(struct broker_rig *r);

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a job says of itself on its way to the worker: checked, completed from what is remembered
+ * and configured, refused when it never could run; groups; and the file of profiles.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/broker/choice.h"
+#include "daemon/broker/groups.h"
+#include "daemon/sched/lane_policy.h"
+#include "daemon/sched/policy.h"
+#include "test/lib/asker.h"
+#include "test/lib/broker_rig.h"
+
+#define MIB (1ull << 20)
+
+static struct broker_rig rig;
+static struct wire_hello hello;
+static int fds[WIRE_FD_COUNT];
+
+static void setup(void) {
+    broker_rig_init(&rig);
+    hello = broker_rig_hello();
+}
+
+TestSuite(broker_job, .init = setup, .timeout = 60);
+
+/* Attaches and returns the socket; the worker's view of it is rig.worker.last_attach. */
+static int attach(void) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+
+    broker_rig_attach_as(fd, &hello, fds);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+    return fd;
+}
+
+static void leave(int fd) {
+    int before = atomic_load(&rig.worker.detached);
+
+    close(fd);
+    cr_assert(broker_rig_wait(&rig.worker.detached, before + 1));
+}
+
+static void expect_refused(int result, const char *text) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+
+    fdutil_send(fd, &hello, sizeof(hello), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, result);
+    cr_assert_str_eq(o.text, text, "%s", o.text);
+    close(fd);
+}
+
+/* ---- to the worker --------------------------------------------------------------------------- */
+
+Test(broker_job, what_it_says_reaches_the_worker) {
+    const struct wire_worker_msg *m = &rig.worker.last_attach;
+
+    broker_rig_start(&rig);
+    hello.job = (struct wire_job){.persistent_bytes = 300 * MIB,
+                                  .ephemeral_bytes = 200 * MIB,
+                                  .flags = WIRE_JOB_WORD,
+                                  .weight = 5,
+                                  .priority = -7,
+                                  .run = 99,
+                                  .iterations = 1000,
+                                  .duration_ns = 5000,
+                                  .admit_timeout_ns = 6000,
+                                  .profile = 77,
+                                  .group = "pair"};
+    leave(attach());
+    cr_assert_arr_eq(&m->job, &hello.job, sizeof(m->job));
+    cr_assert_neq(m->group, 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, what_it_does_not_say_has_defaults) {
+    const struct wire_job *j = &rig.worker.last_attach.job;
+
+    rig.config.admit_timeout = 12345;
+    broker_rig_start(&rig);
+    leave(attach());
+    cr_assert_eq(j->weight, 1);
+    cr_assert_eq(j->flags, 0, "no word: the worker measures");
+    cr_assert_eq(j->admit_timeout_ns, 12345);
+    cr_assert_eq(rig.worker.last_attach.group, 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, a_job_without_a_word_is_taken_to_need_what_is_configured) {
+    const struct wire_job *j = &rig.worker.last_attach.job;
+
+    rig.config.unknown_memory = 64 * MIB;
+    broker_rig_start(&rig);
+    leave(attach());
+    cr_assert_eq(j->flags, WIRE_JOB_WORD);
+    cr_assert_eq(j->persistent_bytes, 64 * MIB);
+    cr_assert_eq(j->ephemeral_bytes, 0);
+    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.ephemeral_bytes = MIB;
+    leave(attach());
+    cr_assert_eq(j->persistent_bytes, 0, "it said so");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, no_more_is_assumed_than_the_device_has) {
+    rig.config.unknown_memory = 1ull << 40;
+    broker_rig_start(&rig);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 1ull << 30);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, one_that_never_could_run_is_refused_with_the_numbers) {
+    struct asker a = {.request = {.verb = CTL_V_HISTORY_LIST}};
+
+    broker_rig_start(&rig);
+    hello.job = (struct wire_job){
+        .flags = WIRE_JOB_WORD, .persistent_bytes = 512 * MIB, .ephemeral_bytes = 512 * MIB + 1};
+    expect_refused(ERR_NO_MEMORY,
+                   "512 MiB persistent + 512 MiB ephemeral asked, the device has 1 GiB");
+    hello.job.persistent_bytes = 1536 * MIB;
+    hello.job.ephemeral_bytes = 20480 * MIB;
+    expect_refused(ERR_NO_MEMORY,
+                   "1.5 GiB persistent + 20 GiB ephemeral asked, the device has 1 GiB");
+    cr_assert_eq(atomic_load(&rig.worker.attached), 0);
+    a.fd = broker_rig_connect(&rig, "ctl.sock");
+    cr_assert(asker_ask(&a));
+    cr_assert_eq(a.count, 2);
+    cr_assert_str_eq(a.items[1].ended.how, "refused");
+    cr_assert_str_eq(a.items[1].ended.why,
+                     "1.5 GiB persistent + 20 GiB ephemeral asked, the device has 1 GiB");
+    close(a.fd);
+    hello.job.persistent_bytes = hello.job.ephemeral_bytes = 512 * MIB;
+    leave(attach()); /* all of it is not too much */
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, nonsense_is_refused) {
+    broker_rig_start(&rig);
+    hello.job.flags = WIRE_JOB_PAUSED;
+    expect_refused(ERR_PROTOCOL, "the job has flags that are unknown here: 0x2");
+    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.persistent_bytes = hello.job.ephemeral_bytes = UINT64_MAX;
+    expect_refused(ERR_PROTOCOL, "the job's memory is more than 64 TiB");
+    broker_rig_stop(&rig);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+Test(broker_job, a_group_has_one_number_as_long_as_it_has_jobs) {
+    uint32_t pair, other;
+    int a, b;
+
+    broker_rig_start(&rig);
+    strcpy(hello.job.group, "pair");
+    a = attach();
+    pair = rig.worker.last_attach.group;
+    strcpy(hello.job.group, "other");
+    b = attach();
+    other = rig.worker.last_attach.group;
+    cr_assert_neq(pair, other);
+    leave(a);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.group, other);
+    leave(b);
+    broker_rig_stop(&rig);
+}
+
+Test(groups, numbers_never_collide) {
+    static struct groups g;
+    uint32_t first = groups_take(&g, 1000, "a"), taken = groups_hash(1000, "b");
+
+    g.table[0].number = taken; /* as if "a" had the hash of "b" */
+    cr_assert_neq(groups_take(&g, 1000, "b"), taken);
+    cr_assert_eq(groups_take(&g, 1000, "a"), taken, "what was given stays");
+    cr_assert_neq(groups_take(&g, 1001, "a"), taken, "users do not meet");
+    cr_assert_neq(first, 0);
+    cr_assert_eq(groups_take(&g, 1000, ""), 0);
+}
+
+Test(groups, places_are_used_again_and_a_full_table_gives_none) {
+    static struct groups g;
+    char name[16];
+    uint32_t last = 0;
+
+    for (int i = 0; i < GROUPS_MAX; i++) {
+        snprintf(name, sizeof(name), "g%d", i);
+        last = groups_take(&g, 1, name);
+        cr_assert_neq(last, 0);
+    }
+    cr_assert_eq(groups_take(&g, 1, "one too many"), 0);
+    groups_put(&g, 0);
+    cr_assert_eq(groups_take(&g, 1, "g3"), groups_take(&g, 1, "g3"));
+    groups_put(&g, last);
+    cr_assert_neq(groups_take(&g, 1, "one too many"), 0);
+}
+
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+/* The counters of a job that was measured. */
+static void measure(uint64_t p, uint64_t e) {
+    struct wire_stats *st = &rig.worker.page->stats;
+
+    atom_store_relaxed(&st->persistent_peak, p);
+    atom_store_relaxed(&st->ephemeral_peak, e);
+    atom_store_relaxed(&st->iterations, 40);
+    atom_store_relaxed(&st->iteration_ns, 1000);
+    atom_store_relaxed(&st->measured, 1);
+}
+
+Test(broker_job, the_second_run_of_a_program_is_known) {
+    const struct wire_job *j = &rig.worker.last_attach.job;
+    struct asker a = {.request = {.verb = CTL_V_JOB_LIST}};
+    int fd;
+
+    rig.config.unknown_memory = MIB;
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    measure(10 * MIB, 20 * MIB);
+    leave(fd);
+    fd = attach();
+    cr_assert_eq(j->flags, WIRE_JOB_WORD);
+    cr_assert_eq(j->persistent_bytes, 10 * MIB);
+    cr_assert_eq(j->ephemeral_bytes, 20 * MIB);
+    cr_assert_eq(j->iterations, 40);
+    cr_assert_eq(j->duration_ns, 40000);
+    a.fd = broker_rig_connect(&rig, "ctl.sock");
+    cr_assert(asker_ask(&a));
+    cr_assert_str_eq(a.items[0].job.word, "profile");
+    close(a.fd);
+    leave(fd);
+    hello.job.profile = 43;
+    leave(attach());
+    cr_assert_eq(j->persistent_bytes, MIB, "another program is not known");
+    cr_assert_eq(j->iterations, 0);
+    hello.job.profile = 42;
+    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.persistent_bytes = 3 * MIB;
+    hello.job.iterations = 7;
+    leave(attach());
+    cr_assert_eq(j->persistent_bytes, 3 * MIB, "what it says counts");
+    cr_assert_eq(j->iterations, 7);
+    cr_assert_eq(j->duration_ns, 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, nothing_is_learned_of_a_job_that_was_not_measured) {
+    int fd;
+
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    measure(10 * MIB, 20 * MIB);
+    atom_store_relaxed(&rig.worker.page->stats.measured, 0);
+    leave(fd);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.flags, 0);
+    broker_rig_stop(&rig);
+}
+
+/* Starts a broker again in the directory of one that was stopped. */
+static void restart(void) {
+    broker_rig_stop_keep(&rig);
+    broker_rig_start(&rig);
+}
+
+static char *path_of(const char *name) {
+    static char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
+    return path;
+}
+
+Test(broker_job, what_was_learned_outlives_the_daemon) {
+    struct stat st;
+    int fd;
+
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    measure(10 * MIB, 20 * MIB);
+    leave(fd);
+    restart();
+    cr_assert_eq(stat(path_of("profiles"), &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0600);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 10 * MIB);
+    cr_assert_neq(access(path_of("profiles.new"), F_OK), 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, it_is_written_while_the_daemon_runs) {
+    int fd;
+
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    measure(10 * MIB, 20 * MIB);
+    leave(fd);
+    for (int i = 0; i < 500 && access(path_of("profiles"), F_OK) != 0; i++)
+        usleep(10000);
+    cr_assert_eq(access(path_of("profiles"), F_OK), 0);
+    broker_rig_stop(&rig);
+}
+
+static void spoil(const char *text) {
+    FILE *f = fopen(path_of("profiles"), "w");
+
+    fputs(text, f);
+    fclose(f);
+}
+
+Test(broker_job, a_file_that_is_damaged_is_set_aside) {
+    spoil("salus-profiles 1 2\n0 42 1 1 1 1 1 1\n");
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.flags, 0);
+    cr_assert_eq(access(path_of("profiles.corrupt"), F_OK), 0);
+    cr_assert_neq(access(path_of("profiles"), F_OK), 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, where_nothing_is_to_be_kept_nothing_is) {
+    int fd;
+
+    strcpy(rig.config.profiles, "");
+    spoil("salus-profiles 1 1\n0 42 1 1 1 1 1 1\n");
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    cr_assert_eq(rig.worker.last_attach.job.flags, 0);
+    measure(10 * MIB, 20 * MIB);
+    leave(fd);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.flags, 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
+    int fd;
+
+    strcpy(rig.config.profiles, "/nonexistent/profiles");
+    broker_rig_start(&rig);
+    hello.job.profile = 42;
+    fd = attach();
+    measure(10 * MIB, 20 * MIB);
+    leave(fd);
+    leave(attach());
+    cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 10 * MIB, "known all the same");
+    broker_rig_stop(&rig);
+}
+
+/* ---- the list of policies -------------------------------------------------------------------- */
+
+Test(choice, the_policies_that_are_shown_are_those_that_are_there) {
+    const struct lane_policy *lane;
+    int count, shown = 0;
+    const struct choice_policy *p = choice_policies(&count);
+
+    for (uint32_t i = 0; (lane = lane_policy_at(i)); i++) {
+        cr_assert_str_eq(p[i].kind, "lane");
+        cr_assert_str_eq(p[i].name, lane->name);
+        cr_assert_str_eq(p[i].sentence, lane->text);
+        shown++;
+    }
+    for (int i = shown; i < count; i++) {
+        cr_assert_str_eq(p[i].kind, "kernel");
+        cr_assert_not_null(policy_find(p[i].name), "%s", p[i].name);
+    }
+    cr_assert_gt(count, shown);
+}
