@@ -80,7 +80,7 @@ void memcheck_swapped(struct memcheck *m, uint32_t job, bool out) {
     set_persistent(m, job, counts ? whole_chunks(m->w->jobs[job].persistent_bytes) : 0);
 }
 
-void memcheck_measured(struct memcheck *m, uint32_t job) {
+void memcheck_granted(struct memcheck *m, uint32_t job) {
     m->jobs[job].known = true;
     memcheck_swapped(m, job, false);
 }

@@ -41,7 +41,7 @@ void memcheck_left(struct memcheck *m, uint32_t job, uint64_t now_ns);
 void memcheck_moved(struct memcheck *m, uint32_t job, uint32_t lane, uint64_t now_ns);
 void memcheck_lane(struct memcheck *m, uint32_t lane, uint64_t bytes);
 void memcheck_swapped(struct memcheck *m, uint32_t job, bool out);
-void memcheck_measured(struct memcheck *m, uint32_t job);
+void memcheck_granted(struct memcheck *m, uint32_t job);
 /* An iteration is handed over: NULL, or the rule that this breaks. */
 const char *memcheck_started(struct memcheck *m, uint32_t job, uint32_t lane);
 void memcheck_stopped(struct memcheck *m, uint32_t lane);

@@ -30,7 +30,7 @@ struct sim_job {
     uint32_t iteration; /* the one that is offered or runs */
     uint32_t lane;
     uint8_t state;
-    bool offered, running;
+    bool offered, running, asks;
 };
 
 struct sim {
@@ -150,22 +150,16 @@ static void leave(struct sim *s, uint32_t job) {
     s->left++;
 }
 
-static void fill_needs(struct sim *s, uint32_t job) {
-    s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
-    s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
-    s->specs[job].unknown = false;
-}
-
+/* The last iteration has none: as for a worker, nothing begins after it. */
 static void end_boundaries(struct sim *s) {
     for (uint32_t i = 0; i < s->done_count; i++) {
         uint32_t job = s->done[i];
         const struct workload_job *j = &s->w->jobs[job];
         if (j->unknown && s->jobs[job].iteration == SIM_MEASURED_AFTER) {
-            fill_needs(s, job);
+            s->specs[job].unknown = false;
             say(s, SCHED_WORD, job)->spec = &s->specs[job];
-            memcheck_measured(&s->mem, job);
         }
-        if (j->boundaries) say(s, SCHED_BOUNDARY, job);
+        if (j->boundaries && !is_over(s, job)) say(s, SCHED_BOUNDARY, job);
     }
 }
 
@@ -263,6 +257,19 @@ static int on_move(struct sim *s, uint32_t job, uint32_t lane) {
     return 0;
 }
 
+static int on_answer(struct sim *s, uint32_t job, bool granted) {
+    if (s->jobs[job].state != JOB_ADMITTED || !s->jobs[job].asks)
+        return fail(s, -EPROTO, "%s was answered without having asked", s->w->jobs[job].name);
+    s->jobs[job].asks = false;
+    if (granted) {
+        memcheck_granted(&s->mem, job);
+        return 0;
+    }
+    s->r->jobs[job].refused = SCHED_WHY_MEMORY;
+    s->r->refused++;
+    return 0;
+}
+
 static int carry_out_one(struct sim *s, const struct sched_action *a) {
     uint32_t job = a->job - 1;
     bool of_job = a->kind != SCHED_LANE && a->kind != SCHED_ARM;
@@ -287,14 +294,33 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
         copy(s, s->w->jobs[job].persistent_bytes);
         memcheck_swapped(&s->mem, job, a->kind == SCHED_SWAP_OUT);
         break;
-    case SCHED_ARM: s->armed_ns = a->at_ns; break;
     case SCHED_GRANT:
-    case SCHED_DENY: return fail(s, -EPROTO, "an answer that nobody asked for");
+    case SCHED_DENY: return on_answer(s, job, a->kind == SCHED_GRANT);
+    case SCHED_ARM: s->armed_ns = a->at_ns; break;
     }
     return 0;
 }
 
-/* And what jobs say to it at once: those refused leave, those admitted offer their first. */
+/* An unknown job asks for what it turns out to need; the others offer their first iteration. */
+static void ask(struct sim *s, uint32_t job) {
+    s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
+    s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
+    s->jobs[job].asks = true;
+    say(s, SCHED_ASKED, job)->spec = &s->specs[job];
+}
+
+/* What jobs say to an action at once, in the order that sched.h asks for. */
+static void answer(struct sim *s, const struct sched_actions *actions) {
+    const struct sched_action *a = actions->items, *end = a + actions->count;
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_ADMIT && s->w->jobs[a->job - 1].unknown) ask(s, a->job - 1);
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_REFUSE || a->kind == SCHED_DENY) leave(s, a->job - 1);
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_GRANT || (a->kind == SCHED_ADMIT && !s->w->jobs[a->job - 1].unknown))
+            submit(s, a->job - 1);
+}
+
 static int carry_out(struct sim *s, const struct sched_actions *actions) {
     for (uint32_t i = 0; i < actions->count; i++) {
         int err = carry_out_one(s, &actions->items[i]);
@@ -304,10 +330,7 @@ static int carry_out(struct sim *s, const struct sched_actions *actions) {
     if (broken) return fail(s, -EPROTO, "%s", broken);
     s->events_count = 0;
     if (reserve(s, actions->count)) return -ENOMEM;
-    for (uint32_t i = 0; i < actions->count; i++)
-        if (actions->items[i].kind == SCHED_REFUSE) leave(s, actions->items[i].job - 1);
-    for (uint32_t i = 0; i < actions->count; i++)
-        if (actions->items[i].kind == SCHED_ADMIT) submit(s, actions->items[i].job - 1);
+    answer(s, actions);
     return 0;
 }
 
@@ -377,9 +400,12 @@ static void fill_specs(struct sim *s) {
         s->specs[i] = (struct sched_spec){.weight = j->weight,
                                           .priority = j->priority,
                                           .group = j->group,
-                                          .unknown = true,
+                                          .unknown = j->unknown,
                                           .admit_timeout_ns = j->admit_timeout_ns};
-        if (!j->unknown) fill_needs(s, i);
+        if (!j->unknown) {
+            s->specs[i].persistent_bytes = j->persistent_bytes;
+            s->specs[i].ephemeral_bytes = j->ephemeral_bytes;
+        }
         if (j->hint != WORKLOAD_HINT_NONE) s->specs[i].iterations = j->iterations;
         if (j->hint == WORKLOAD_HINT_DURATION)
             s->specs[i].duration_ns = workload_busy_ns(j, j->iteration_ns) * j->iterations;

@@ -2,7 +2,8 @@
  *
  * One run: the scheduler's own sched_step against the simulated device, in virtual time. A job
  * joins, waits for ADMIT, and offers one operation an iteration: SUBMITTED, RUN, DONE, BOUNDARY,
- * and the next one in the same step or after its think time; LEFT after the last.
+ * and the next one in the same step or after its think time; LEFT after the last. A job whose P and
+ * E are unknown asks for them once admitted; it leaves when they are denied.
  *
  * What a worker would do is carried out in the order of the actions: copies (SPILL, RESTORE,
  * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation handed over after a copy
@@ -22,7 +23,7 @@
 #include "daemon/sim/workload.h"
 
 #define SIM_CHUNK_BYTES (2ull << 20)
-#define SIM_MEASURED_AFTER 3 /* iterations until an unknown job's P and E are known */
+#define SIM_MEASURED_AFTER 3 /* iterations until the word of an unknown job is said */
 #define SIM_NEVER UINT64_MAX
 #define SIM_WHY_BYTES 256
 

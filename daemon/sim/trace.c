@@ -17,8 +17,8 @@ static void print_event(FILE *out, const struct sched_event *e) {
     case SCHED_BOUNDARY: fprintf(out, " %u|", e->job); break;
     case SCHED_WORD: fprintf(out, " %u!", e->job); break;
     case SCHED_TIME: fputs(" tick", out); break;
-    case SCHED_ASKED:
-    case SCHED_SET: break; /* the simulator says neither */
+    case SCHED_ASKED: fprintf(out, " %u?", e->job); break;
+    case SCHED_SET: break; /* the simulator does not say it */
     }
 }
 

@@ -3,10 +3,10 @@
  * A run as text, a line a step, for reading and for tests: `@seconds event... -> action...`.
  *
  *   +J  joined      J:K  iteration K submitted   J=K  done         J|  boundary
- *   J!  measured    -J   left                    tick  the time that was asked for
+ *   J?  asks for P and E   J!  measured   -J  left   tick  the time that was asked for
  *
  *   admit J to L    refuse J (why)   run J:K     turn J in L       move J to L
- *   lane L = size   spill J   restore J   out J   in J
+ *   grant J   deny J   lane L = size   spill J   restore J   out J   in J
  *
  * J is the job's place in order of arrival, from 1. ARM is left out.
  */
