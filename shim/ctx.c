@@ -14,6 +14,7 @@
 #include "shim/handle.h"
 #include "shim/hostmem.h"
 #include "shim/image.h"
+#include "shim/mark.h"
 #include "shim/mem.h"
 #include "shim/pool.h"
 #include "shim/stream.h"
@@ -324,8 +325,10 @@ CUresult cuCtxSynchronize(void) {
     CUresult r = ctx_enter();
     if (!r) r = stream_drain();
     if (state_ready() == CUDA_SUCCESS) text_flush();
-    if (!r) pool_release_threshold();
-    return r;
+    if (r) return r;
+    pool_release_threshold();
+    mark_idle();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx) {

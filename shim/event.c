@@ -11,6 +11,7 @@
 #include "proto/wire.h"
 #include "shim/ctx.h"
 #include "shim/handle.h"
+#include "shim/mark.h"
 #include "shim/pool.h"
 #include "shim/stream.h"
 #include "shim/submit.h"
@@ -165,8 +166,11 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     event_point(hEvent, &stream, &seq);
     r = wait_stream(stream, seq);
     text_flush();
-    if (!r) pool_release_threshold();
-    return r ? r : state_fault();
+    if (!r) r = state_fault();
+    if (r) return r;
+    pool_release_threshold();
+    mark_idle();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {

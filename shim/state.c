@@ -79,3 +79,12 @@ void state_lose(int err) {
     if (atom_cas(&state.lost, &none, (uint32_t)err_cuda(err)))
         log_warn("shim", "what=\"%s\" job=%u", err_text(err), state.conn.job_id);
 }
+
+CUresult state_say(uint32_t fault) {
+    static _Atomic uint32_t said;
+    const char *text = state.conn.completion->fault.text;
+    if (fault == CUDA_ERROR_OUT_OF_MEMORY && !atom_exchange(&said, 1))
+        log_error("shim", "what=\"salusd ended this job\" job=%u reason=\"%.*s\"",
+                  state.conn.job_id, (int)sizeof(state.conn.completion->fault.text), text);
+    return (CUresult)fault;
+}

@@ -35,10 +35,14 @@ static inline CUresult state_ready(void) {
     return CUDA_SUCCESS;
 }
 
+/* Says so once where the user would otherwise wonder: out of memory although nothing is allocated,
+ * for the job was not admitted. Returns `fault`. */
+CUresult state_say(uint32_t fault) __attribute__((cold));
+
 /* The error that ended this client's context; only after state_ready. */
 static inline CUresult state_fault(void) {
     uint32_t fault = atom_load_acquire(&state.conn.completion->fault.cuda);
-    if (__builtin_expect(fault != 0, 0)) return (CUresult)fault;
+    if (__builtin_expect(fault != 0, 0)) return state_say(fault);
     return (CUresult)atom_load_relaxed(&state.lost);
 }
 

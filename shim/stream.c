@@ -11,6 +11,7 @@
 #include "shim/ctx.h"
 #include "shim/event.h"
 #include "shim/handle.h"
+#include "shim/mark.h"
 #include "shim/pool.h"
 #include "shim/submit.h"
 #include "shim/text.h"
@@ -137,7 +138,7 @@ CUresult stream_drain(void) {
 }
 
 bool stream_idle(const struct stream *s) {
-    if (s->id != STREAM_LEGACY) return submit_done(s->id, submit_last(s->id));
+    if (s && s->id != STREAM_LEGACY) return submit_done(s->id, submit_last(s->id));
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = STREAM_LEGACY; id < limit; id++) {
         if (waits_for(s, id) && !submit_done(id, submit_last(id))) return false;
@@ -189,8 +190,10 @@ CUresult cuStreamSynchronize(CUstream hStream) {
     CUresult r = enter(hStream, &s);
     if (r) return r;
     r = stream_wait(s);
-    if (!r) pool_release_threshold();
-    return r;
+    if (r) return r;
+    pool_release_threshold();
+    mark_idle();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {

@@ -37,7 +37,7 @@ CUresult stream_wait(const struct stream *s);
 /* Until everything sent before is complete, in all streams. */
 CUresult stream_drain(void);
 
-/* True when the stream has completed all that was sent to it. */
+/* True when the stream has completed all that was sent to it; NULL: all streams. */
 bool stream_idle(const struct stream *s);
 
 /* Destroys one; unknown handles are ignored. */

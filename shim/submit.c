@@ -15,6 +15,7 @@
 
 static struct {
     struct lock lock __attribute__((aligned(64)));
+    _Atomic uint32_t launched; /* written under the lock */
     struct ring_tx tx;
     _Atomic uint64_t last[WIRE_STREAMS]; /* written under the lock */
 } out;
@@ -58,6 +59,7 @@ static CUresult push(void *head, uint32_t head_bytes, const void *tail, uint32_t
         if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
         int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
         if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
+        if (!err && rec->op == WIRE_LAUNCH) atom_store_relaxed(&out.launched, 1);
         lock_drop(&out.lock);
         if (!err) {
             submit_ring();
@@ -78,4 +80,16 @@ CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint3
     CUresult r = push(head, head_bytes, tail, tail_bytes, true);
     if (seq) *seq = ((struct wire_record *)head)->seq;
     return r;
+}
+
+bool submit_launched(void) {
+    return atom_load_relaxed(&out.launched) != 0;
+}
+
+void submit_idle(void) {
+    const struct wire_ping rec = {.rec = {.op = WIRE_IDLE}};
+    lock_take(&out.lock);
+    if (submit_launched() && ring_push(&out.tx, &rec, sizeof(rec), NULL, 0) == 0)
+        atom_store_relaxed(&out.launched, 0);
+    lock_drop(&out.lock);
 }

@@ -26,6 +26,11 @@ uint64_t submit_last(uint32_t stream);
 /* True when the stream has completed `seq`. */
 bool submit_done(uint32_t stream, uint64_t seq);
 
+/* Whether launches were sent since the last submit_idle, which tells the worker that they are
+ * complete and the program knows. It does not wake the worker: with nothing to do, it may sleep. */
+bool submit_launched(void);
+void submit_idle(void);
+
 /* Wakes the worker if it sleeps; after a store that it must see. */
 void submit_ring(void);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "proto/wire.h"
+#include "shim/mark.h"
 #include "shim/mem.h"
 #include "shim/staging.h"
 #include "shim/state.h"
@@ -240,6 +241,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     if (dst == PLACE_PAGEABLE) {
         CUresult r = download(&t, s);
         text_flush();
+        if (!r) mark_idle();
         return r;
     }
     CUresult r = send(&t, s, &seq);
@@ -248,5 +250,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     if (r || flags & TRANSFER_ASYNC || !host) return r;
     r = wait_stream(s->id, seq);
     text_flush();
-    return r ? r : state_fault();
+    if (!r) r = state_fault();
+    if (!r) mark_idle();
+    return r;
 }

@@ -144,9 +144,9 @@ const size_t procaddr_row_count = sizeof(procaddr_rows) / sizeof(procaddr_rows[0
 
 
 def gen_map(spec):
-    exports = "\n".join(f"    {name};" for name in sorted(c.export for c in spec.calls))
+    exports = "\n".join(f"    {name};" for name in sorted(c.export for c in spec.calls + spec.own))
     return f"""/* SPDX-License-Identifier: Apache-2.0
- * The driver's exports and nothing else.
+ * The driver's exports, the few that are our own, and nothing else.
  * {NOTICE} */
 {{
 global:

@@ -39,10 +39,20 @@ class Call:
         return None
 
 
+class Own:
+    """An export that is not the driver's."""
+
+    def __init__(self, export, line):
+        self.export, self.line = export, line
+        self.keys = {}
+        self.text = ""
+
+
 class Spec:
     def __init__(self, path):
         self.path = path
         self.calls = []
+        self.own = []
         self.errors = []
         self.by_export = {}
 
@@ -74,11 +84,15 @@ def read(path):
             section, call = value, None
         elif words[0] == "call":
             call = begin_call(spec, value, number, section)
+        elif words[0] == "own":
+            call = begin_own(spec, value, number)
         else:
             spec.error(number, f'"{words[0]}" begins neither a section nor a call')
             call = None
     for call in spec.calls:
         finish_call(spec, call)
+    for own in spec.own:
+        finish_own(spec, own)
     link(spec)
     check_whole(spec)
     return spec
@@ -96,6 +110,25 @@ def begin_call(spec, value, line, section):
         spec.error(line, f"{call.export} has number {call.number}, above 65535")
     spec.calls.append(call)
     return call
+
+
+def begin_own(spec, value, line):
+    if not re.fullmatch(r"(?!cu[A-Z])[A-Za-z]\w*", value):
+        spec.error(line, f'"own {value}" does not name an export of our own')
+        return None
+    if any(own.export == value for own in spec.own):
+        spec.error(line, f"{value} already has a record")
+    spec.own.append(Own(value, line))
+    return spec.own[-1]
+
+
+def finish_own(spec, own):
+    for word in sorted(own.keys.keys() - {"text"}):
+        spec.error(own.keys[word][1], f'"{word}" does not belong into the own record {own.export}')
+    if "text" not in own.keys:
+        spec.error(own.line, f'{own.export} has no "text"')
+    else:
+        parse_text(spec, own, *own.keys["text"])
 
 
 def add_keyword(spec, call, word, value, line):

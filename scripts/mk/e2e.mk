@@ -3,7 +3,7 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
-E2E_TOOLS := managed features offender launches badimage
+E2E_TOOLS := managed features offender launches badimage marks
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -36,6 +36,7 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
+$(BUILD)/e2e/default-static/marks: shim/salus.h
 # The only program that calls the driver API by name links our own library, as it would link CUDA's.
 NVCC_LIBS_badimage = -L$(BUILD)/shim -lcuda
 $(BUILD)/e2e/default-static/badimage: $(BUILD)/shim/libcuda.so

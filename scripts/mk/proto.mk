@@ -21,6 +21,6 @@ check-gen:
 # The shim's exports are those of the spec, no more and no fewer.
 .PHONY: check-exports
 check-exports: $(SHIM_SO)
-	$(Q)sed -n 's/^ *\(cu[A-Za-z0-9_]*\);$$/\1/p' proto/gen/libcuda.map | sort > $(BUILD)/exports.want
+	$(Q)sed -n 's/^ *\([A-Za-z0-9_]*\);$$/\1/p' proto/gen/libcuda.map | sort > $(BUILD)/exports.want
 	$(Q)nm -D --defined-only $< | awk '{print $$NF}' | sort > $(BUILD)/exports.have
 	$(Q)diff $(BUILD)/exports.want $(BUILD)/exports.have

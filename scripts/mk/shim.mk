@@ -13,3 +13,14 @@ $(BUILD)/test/unit/test_bins: $(BUILD)/shim/bins.o
 $(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o $(BUILD)/shim/profile.o
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,mem.o vmem.o lifetime.o)
+$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,submit.o mark.o)
+$(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/nvtx.o
+
+# What programs may include.
+.PHONY: install-header uninstall-header
+install: install-header
+uninstall: uninstall-header
+install-header:
+	$(INSTALL) -D -m 0644 shim/salus.h $(ROOT_DIR)/include/salus.h
+uninstall-header:
+	rm -f $(ROOT_DIR)/include/salus.h

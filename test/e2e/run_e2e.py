@@ -125,6 +125,29 @@ def test_managed_variables():
         d.checksum([program("managed")])
 
 
+def marks_seen(daemon, loading, **env):
+    """The `marks` program: what it says to have marked, and what the library saw."""
+    done = daemon.run([program("marks")], loading, SALUS_LOG="shim:debug", **env)
+    equal(done.returncode, 0, f"exit code: {done.stdout}{done.stderr}{daemon.log()[-2000:]}")
+    called = done.stdout.count("called")
+    return int(re.search(r"marked (\d+)", done.stdout).group(1)), called, done.stderr.count("mark=iteration")
+
+
+def test_marks():
+    """NVTX's own header finds the library, however the program found it; and the C call."""
+    shim = os.path.join(BUILD, "shim", "libcuda.so.1")
+    with Daemon() as d:
+        marked, called, seen = marks_seen(d, "preload", NVTX_INJECTION64_PATH=shim)
+        equal((called, seen), (5, marked + 5), "calls, and marks seen")
+        marked, called, seen = marks_seen(d, "path", NVTX_INJECTION64_PATH=shim)
+        equal((called, seen), (0, marked), "without a preload the call is not there")
+        _, called, seen = marks_seen(d, "preload")
+        equal(seen, called, "marks seen without NVTX")
+        _, called, seen = marks_seen(d, "preload", NVTX_INJECTION64_PATH=shim,
+                                     SALUS_ITERATION_RANGE="forward")
+        equal(seen, called + 9 * 5, "marks seen of another name")
+
+
 def test_separate_compilation():
     with Daemon() as d:
         d.checksum([program("rdc", "linked")])

@@ -149,6 +149,21 @@ class BadSpec(Run):
     def test_number_that_is_none(self):
         self.change("cuInit", "call ", "call x", 'is not "call NUMBER EXPORT"')
 
+    def test_own_export_with_a_name_of_the_driver(self):
+        self.refuse(
+            "own salus_iteration\n",
+            "own cuSalus\n",
+            '"own cuSalus" does not name an export of our own',
+        )
+
+    def test_own_export_without_text(self):
+        self.refuse(
+            "    text Says that an iteration begins; see shim/salus.h.\n",
+            "    name salus 2000\n",
+            'salus_iteration has no "text"',
+            "own salus_iteration",
+        )
+
     def test_stray_line(self):
         done = self.run_tool("    class hand\n" + SPEC)
         self.assertEqual(done.returncode, 1)
@@ -195,6 +210,13 @@ class Output(Run):
         done = self.run_tool(SPEC.replace(record("cuInit"), new), "--check")
         self.assertEqual(done.returncode, 1)
         self.assertIn("calls.c: differs", done.stderr)
+
+    def test_own_exports_are_exported_and_are_no_calls(self):
+        self.run_tool(SPEC)
+        with open(os.path.join(self.dir, "proto/gen/libcuda.map"), encoding="utf-8") as f:
+            self.assertIn("    salus_iteration;\n", f.read())
+        with open(os.path.join(self.dir, "proto/gen/calls.h"), encoding="utf-8") as f:
+            self.assertNotIn("salus", f.read())
 
     def hash_of(self, spec):
         self.assertEqual(self.run_tool(spec).returncode, 0)
