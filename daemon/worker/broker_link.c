@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/worker/board.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
 
@@ -64,11 +65,12 @@ static void link_device(struct wire_device *out, const struct dev_info *d) {
     memcpy(out->uuid, d->uuid, sizeof(out->uuid));
 }
 
-int broker_link_ready(int broker_fd, const struct dev_info *info, int result, const char *text) {
+int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
+                      const char *text) {
     struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
     if (info) link_device(&msg.device, info);
     snprintf(msg.text, sizeof(msg.text), "%s", text);
-    return link_send(broker_fd, &msg, NULL, 0);
+    return link_send(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
 }
 
 void broker_link_beat(struct worker *w) {
@@ -76,11 +78,19 @@ void broker_link_beat(struct worker *w) {
     link_say(w, &msg, NULL, 0);
 }
 
-void broker_link_expelled(struct worker *w, const struct client *c, const char *why) {
-    struct wire_worker_msg msg = {
-        .kind = WIRE_EXPELLED, .job_id = c->job_id, .result = ERR_PROTOCOL};
+static void link_end(struct worker *w, enum wire_worker_kind kind, const struct client *c, int err,
+                     const char *why) {
+    struct wire_worker_msg msg = {.kind = kind, .job_id = c->job_id, .result = err};
     snprintf(msg.text, sizeof(msg.text), "%s", why);
     link_say(w, &msg, NULL, 0);
+}
+
+void broker_link_expelled(struct worker *w, const struct client *c, const char *why) {
+    link_end(w, WIRE_EXPELLED, c, ERR_PROTOCOL, why);
+}
+
+void broker_link_refused(struct worker *w, const struct client *c, const char *why) {
+    link_end(w, WIRE_REFUSED, c, ERR_NO_MEMORY, why);
 }
 
 void broker_link_reap(struct worker *w) {
@@ -157,6 +167,48 @@ static void link_detach(struct worker *w, const struct wire_worker_msg *msg) {
     client_abandon(c);
 }
 
+static void link_did(struct worker *w, const struct wire_worker_msg *msg, int err,
+                     const char *text) {
+    struct wire_worker_msg reply = {.kind = WIRE_DID, .job_id = msg->job_id, .result = err};
+    snprintf(reply.text, sizeof(reply.text), "%s", text);
+    link_say(w, &reply, NULL, 0);
+}
+
+/* What it asked for in the beginning, P and E, stays. */
+static void link_set_job(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = worker_client(w, msg->job_id);
+    if (!c || c->abandoned) {
+        link_did(w, msg, -ENOENT, "the job is gone");
+        return;
+    }
+    c->spec.weight = msg->job.weight;
+    c->spec.priority = msg->job.priority;
+    c->spec.paused = msg->job.flags & WIRE_JOB_PAUSED;
+    c->spec.iterations = msg->job.iterations;
+    c->spec.duration_ns = msg->job.duration_ns;
+    engine_set(c);
+    link_did(w, msg, 0, "");
+}
+
+static void link_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
+    struct sched_choice choice;
+    char why[160] = "a policy's name does not end";
+    int err = board_to_choice(&choice, &msg->choice);
+    if (!err) err = sched_choose(w->sched, &choice, why, sizeof(why));
+    if (!err) engine_time(w, true); /* it is seen in the next step */
+    link_did(w, msg, err, err ? why : "");
+}
+
+/* False when it is none of these. */
+static bool link_take(struct worker *w, const struct wire_worker_msg *msg) {
+    switch (msg->kind) {
+    case WIRE_DETACH: link_detach(w, msg); return true;
+    case WIRE_SET_JOB: link_set_job(w, msg); return true;
+    case WIRE_SET_POLICY: link_set_policy(w, msg); return true;
+    default: return false;
+    }
+}
+
 /* False when nothing more is to be read now. */
 static bool link_read_one(struct worker *w) {
     struct wire_worker_msg msg;
@@ -172,10 +224,7 @@ static bool link_read_one(struct worker *w) {
     }
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
-    if (n == (int)sizeof(msg) && msg.kind == WIRE_DETACH) {
-        link_detach(w, &msg);
-        return true;
-    }
+    if (n == (int)sizeof(msg) && link_take(w, &msg)) return true;
     if (n != 0) log_error("worker", "broker sent %d bytes that are no message", n);
     w->stop = true;
     return false;

@@ -19,7 +19,9 @@
 #include "daemon/worker/defer.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/fault.h"
+#include "daemon/worker/memory.h"
 #include "daemon/worker/object.h"
+#include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/text.h"
 
@@ -37,7 +39,7 @@ static bool client_window_ok(uint64_t base, uint64_t bytes, uint64_t align) {
 static int client_check_windows(const struct worker *w, const struct wire_windows *win) {
     uint64_t dev_bytes = win->alloc_bytes + win->module_bytes;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (dev_bytes < win->alloc_bytes || win->alloc_bytes % w->info.granularity_bytes ||
+    if (dev_bytes < win->alloc_bytes || win->alloc_bytes % (2 * w->info.granularity_bytes) ||
         !client_window_ok(win->dev_base, dev_bytes, w->info.granularity_bytes) ||
         !client_window_ok(win->host_base, win->host_bytes, page))
         return -EINVAL;
@@ -94,7 +96,24 @@ static int client_open_space(struct client *c) {
                               win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
     struct worker *w = c->worker;
     int err = w->ops->space_create(w->dev, &dev, &text_ops, c, &c->space);
+    if (err) return err;
+    err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     return err ? err : stream_open(c, 0, false, 0, 1);
+}
+
+static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
+    const struct wire_job *j = &msg->job;
+    bool word = j->flags & WIRE_JOB_WORD;
+    return (struct sched_spec){.persistent_bytes = word ? j->persistent_bytes : 0,
+                               .ephemeral_bytes = word ? j->ephemeral_bytes : 0,
+                               .weight = j->weight,
+                               .priority = j->priority,
+                               .group = msg->group,
+                               .unknown = !word,
+                               .paused = j->flags & WIRE_JOB_PAUSED,
+                               .iterations = j->iterations,
+                               .duration_ns = j->duration_ns,
+                               .admit_timeout_ns = j->admit_timeout_ns};
 }
 
 static struct client *client_new(struct worker *w, const struct wire_worker_msg *msg) {
@@ -103,14 +122,21 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->worker = w;
     c->job_id = msg->job_id;
     c->windows = msg->windows;
+    c->spec = client_spec(msg);
+    c->lane = SCHED_NO_LANE;
+    c->deaf = CLIENT_WAITS;
     c->doorbell = -1;
     c->deferred_last = &c->deferred;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
     list_init(&c->fault_link);
+    lifetime_init(&c->lifetime, client_ephemeral(c),
+                  c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes));
     op_pool_init(&c->pool);
     pthread_mutex_init(&c->text_lock, NULL);
-    return c;
+    if (boundary_init(c) == 0) return c;
+    client_destroy(c);
+    return NULL;
 }
 
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
@@ -142,12 +168,29 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
+void client_admitted(struct client *c) {
+    c->deaf &= (uint8_t)~CLIENT_WAITS;
+    credit_admitted(c);
+}
+
+void client_release(struct client *c) {
+    if (!c->memory) return;
+    object_free_all(c);
+    memory_destroy(c->memory);
+    c->memory = NULL;
+    residence_leave(c);
+    atom_store_relaxed(&c->com->stats.memory_bytes, 0);
+}
+
 void client_abandon(struct client *c) {
     if (c->abandoned) return;
     c->abandoned = true;
+    c->deaf &= (uint8_t)~CLIENT_WAITS;
+    if (!c->inflight) client_release(c); /* before the scheduler gives it to others */
     engine_left(c);
     if (c->inflight) c->worker->ops->space_cancel(c->space);
     callback_forget(c);
+    boundary_forget(c);
     for (uint32_t id = 0; id < WIRE_STREAMS; id++)
         if (c->streams[id]) stream_skip(c->streams[id]);
     if (c->deferred) defer_run(c);
@@ -159,7 +202,9 @@ void client_destroy(struct client *c) {
     if (!list_empty(&c->link)) w->client_count--;
     list_remove(&c->link);
     list_remove(&c->fault_link);
-    if (c->space) object_free_all(c);
+    boundary_finish(c);
+    lifetime_finish(&c->lifetime);
+    client_release(c);
     for (uint32_t id = 0; c->streams && id < WIRE_STREAMS; id++)
         stream_free(c->streams[id]);
     if (c->space) w->ops->space_destroy(c->space);
@@ -178,6 +223,7 @@ void client_destroy(struct client *c) {
 void client_completed(struct client *c, struct op *op) {
     c->completed++;
     stats_sub(&c->com->stats.queued, 1);
+    boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
     op_give(&c->pool, op);
 }
 

@@ -5,7 +5,8 @@
  *
  * A client is dead once it has a fault: what it sends is still read, so that nobody hangs, but
  * nothing runs. It is expelled when it broke the protocol: then nothing is read any more. It is
- * leaving when the broker said so: as soon as nothing of it is on the device, it is freed.
+ * leaving when the broker said so: as soon as nothing of it is on the device, it is freed. The
+ * memory of a dead client goes earlier: its context is lost, and others wait for it.
  */
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
@@ -15,11 +16,20 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/worker/boundary.h"
+#include "daemon/worker/credit.h"
+#include "daemon/worker/lifetime.h"
 #include "daemon/worker/op.h"
 #include "daemon/worker/stream.h"
 #include "daemon/worker/worker.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
+
+struct memory;
+
+/* Why nothing is read of a client that lives. */
+#define CLIENT_WAITS 1u /* for admission */
+#define CLIENT_HELD 2u  /* for the end of an iteration: boundary.h */
 
 struct client {
     struct worker *worker;
@@ -34,6 +44,14 @@ struct client {
     struct dev_space *space;
     bool host_mapped;
 
+    struct sched_spec spec;
+    struct memory *memory; /* NULL once it was released */
+    struct credit credit;
+    struct lifetime lifetime;
+    struct boundary boundary;
+    uint32_t lane; /* SCHED_NO_LANE until it is admitted */
+    bool stranded; /* data of an earlier iteration is in its lane: residence.h */
+    bool away;     /* some of its memory is not on the device */
     struct op_pool pool;
     struct stream **streams; /* [WIRE_STREAMS] */
     struct module **modules; /* [WIRE_MODULES] */
@@ -55,6 +73,7 @@ struct client {
     int fault;      /* ERR_* or -errno; 0 while alive */
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
+    uint8_t deaf;   /* CLIENT_*: its ring is not read */
     bool published; /* since its waiters were last woken */
     bool ending;    /* its deferred list is being run */
 
@@ -70,6 +89,11 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
 /* Nothing of it may be on the device. */
 void client_destroy(struct client *c);
 
+/* The scheduler let it in: its ring is read from now on. */
+void client_admitted(struct client *c);
+/* Gives back its device memory; nothing of it is on the device. */
+void client_release(struct client *c);
+
 /* Stops everything: cancels what runs, completes what is queued. At a safe point only (not while a
  * step's actions or a poll's completions are being carried out). */
 void client_abandon(struct client *c);
@@ -82,12 +106,17 @@ void *client_host(const struct client *c, uint64_t addr, uint64_t bytes);
 /* True when the range lies in one of the client's windows. */
 bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes);
 
+/* Where the second half of its alloc window begins. */
+static inline uint64_t client_ephemeral(const struct client *c) {
+    return c->windows.dev_base + WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes);
+}
+
 /* The stream, when the client has it open. */
 struct stream *client_stream(const struct client *c, uint32_t id);
 
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
-    return !c->leaving && !c->expelled &&
+    return !c->leaving && !c->expelled && !c->deaf &&
            c->pushed - c->completed + c->deferred_count < WORKER_QUOTA;
 }
 

@@ -5,12 +5,14 @@
 #include "daemon/worker/defer.h"
 
 #include <errno.h>
+#include <stdio.h>
 
+#include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/fault.h"
 #include "daemon/worker/object.h"
 #include "daemon/worker/reply.h"
-#include "daemon/worker/stats.h"
 
 static struct op *defer_take(struct client *c, uint16_t kind) {
     struct op *op = op_take(&c->pool, kind, 0);
@@ -48,14 +50,18 @@ int defer_unload(struct client *c, struct module *module) {
 
 static void defer_do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->fault;
-    if (!err) err = c->worker->ops->mem_back(c->space, mem->addr, mem->bytes);
-    if (!err) stats_add(&c->com->stats.memory_bytes, mem->bytes);
+    if (!err) err = credit_back(c, mem->addr, mem->bytes);
     reply_status(c, &mem->rec, err);
+    if (!err || mem->rec.ticket) return;
+    char text[256]; /* the client went on as if it had the memory */
+    snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
+             (unsigned long long)mem->addr, err_text(err));
+    if (err == ERR_NO_MEMORY) credit_refusal(c, mem->bytes, text, sizeof(text));
+    fault_raise(c, err, text);
 }
 
 static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
-    int err = c->worker->ops->mem_unback(c->space, mem->addr, mem->bytes);
-    if (!err) stats_sub(&c->com->stats.memory_bytes, mem->bytes);
+    int err = credit_unback(c, mem->addr, mem->bytes);
     if (err)
         log_warn("client", "job=%u unback=0x%llx bytes=%llu error=%d", c->job_id,
                  (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "daemon/worker/fault.h"
+#include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
 
 /* A place for the next event. Filled in place: copying it here costs more than the rest. */
@@ -27,6 +28,7 @@ static struct sched_event *engine_event(struct worker *w, enum sched_event_kind 
     struct sched_event *e = &w->events[w->event_count++];
     e->kind = kind;
     e->job = job;
+    e->spec = NULL;
     return e;
 }
 
@@ -35,7 +37,7 @@ static void engine_op_event(struct worker *w, enum sched_event_kind kind, const 
     struct sched_event *e = engine_event(w, kind, op->stream->client->job_id);
     e->op = (uintptr_t)op;
     e->busy_ns = busy_ns;
-    e->iteration = 0;
+    e->iteration = op->iteration;
     e->counted = 1;
 }
 
@@ -63,6 +65,7 @@ static int engine_submit(struct worker *w, struct op *op) {
 static void engine_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = s->client;
+    if (c->away) residence_return(c);
     int err = client_dead(c) ? c->fault : engine_submit(w, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
@@ -79,17 +82,42 @@ static void engine_run(struct worker *w, struct op *op) {
     if (s->cursor != s->next) stream_kick(s);
 }
 
+static void engine_act(struct worker *w, const struct sched_action *a) {
+    struct client *c;
+    switch (a->kind) {
+    case SCHED_RUN: engine_run(w, (struct op *)(uintptr_t)a->op); break;
+    case SCHED_GRANT:
+    case SCHED_DENY:
+        c = worker_client(w, a->job);
+        if (c) credit_answer(c, a->kind == SCHED_GRANT);
+        break;
+    case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    default: residence_act(w, a);
+    }
+}
+
 static void engine_step(struct worker *w) {
     struct sched_actions actions;
+    if (w->stepping) { /* its actions would be overwritten */
+        log_error("worker", "a step within a step");
+        abort();
+    }
     int err = sched_step(w->sched, w->now_ns, w->events, w->event_count, &actions);
     w->event_count = 0;
     if (err) { /* out of memory, or a bug here: going on would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();
     }
+    w->stepping = true;
+    w->steps++;
     for (uint32_t i = 0; i < actions.count; i++)
-        if (actions.items[i].kind == SCHED_RUN)
-            engine_run(w, (struct op *)(uintptr_t)actions.items[i].op);
+        engine_act(w, &actions.items[i]);
+    w->stepping = false;
+}
+
+bool engine_pending(const struct worker *w) {
+    return !list_empty(&w->active) || !list_empty(&w->passing) || w->event_count ||
+           !list_empty(&w->faulted);
 }
 
 void engine_pump(struct worker *w) {
@@ -98,6 +126,10 @@ void engine_pump(struct worker *w) {
             struct stream *s = list_entry(w->active.next, struct stream, active);
             list_remove(&s->active);
             stream_advance(s);
+        } else if (!list_empty(&w->passing)) {
+            struct client *c = list_entry(w->passing.next, struct client, boundary.link);
+            list_remove(&c->boundary.link);
+            boundary_pass(c);
         } else if (w->event_count) {
             engine_step(w);
         } else if (!list_empty(&w->faulted)) {
@@ -111,7 +143,32 @@ void engine_pump(struct worker *w) {
 }
 
 void engine_joined(struct client *c) {
-    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = NULL;
+    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = &c->spec;
+}
+
+void engine_boundary(struct client *c) {
+    engine_event(c->worker, SCHED_BOUNDARY, c->job_id);
+}
+
+void engine_word(struct client *c) {
+    engine_event(c->worker, SCHED_WORD, c->job_id)->spec = &c->spec;
+}
+
+void engine_ask(struct client *c, const struct sched_spec *spec) {
+    engine_event(c->worker, SCHED_ASKED, c->job_id)->spec = spec;
+    engine_step(c->worker);
+}
+
+void engine_set(struct client *c) {
+    if (c->abandoned) return;
+    engine_event(c->worker, SCHED_SET, c->job_id)->spec = &c->spec;
+    engine_step(c->worker);
+}
+
+void engine_time(struct worker *w, bool now) {
+    if (!now && (!w->arm_ns || w->now_ns < w->arm_ns)) return;
+    w->arm_ns = 0;
+    engine_event(w, SCHED_TIME, 0);
 }
 
 void engine_left(struct client *c) {
@@ -131,6 +188,7 @@ static void engine_ended(struct worker *w, struct op *op) {
     engine_done(w, op);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
     stream_retire(s);
+    if (c->abandoned && !c->inflight) client_release(c);
 }
 
 unsigned engine_collect(struct worker *w) {

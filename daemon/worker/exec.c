@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/defer.h"
+#include "daemon/worker/launchlog.h"
 #include "daemon/worker/object.h"
 #include "daemon/worker/reply.h"
 #include "daemon/worker/stats.h"
@@ -35,11 +36,14 @@ static __attribute__((cold, format(printf, 2, 3))) int exec_refuse(struct exec *
     return ERR_PROTOCOL;
 }
 
-/* Every stream-ordered record ends here. */
-static int exec_push(struct exec *x, struct op *op) {
-    if (stream_push(x->stream, op) == 0) return 0;
+static int exec_full(struct exec *x, struct op *op) {
     op_give(&x->c->pool, op);
     return exec_refuse(x, "out of memory for an operation");
+}
+
+/* Every stream-ordered record but a launch ends here. */
+static int exec_push(struct exec *x, struct op *op) {
+    return stream_push(x->stream, op) == 0 ? 0 : exec_full(x, op);
 }
 
 static struct op *exec_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
@@ -86,7 +90,10 @@ static int exec_launch(struct exec *x, const void *rec) {
     d->param_bytes = l->param_bytes;
     op->launch.func = (struct func *)f;
     op->launch.number = c->launches;
-    return exec_push(x, op);
+    if (client_dead(c)) return exec_push(x, op);
+    op->stream = x->stream;
+    if (boundary_launch(c, op, f->print) == 0) return 0;
+    return exec_full(x, op);
 }
 
 /* Marks an operation to fail when its turn comes: in order, as the hardware would. */
@@ -96,6 +103,12 @@ static void exec_outside(struct op *op, const struct client *c, uint64_t addr, u
     op->dev.fault_addr = addr;
     snprintf(op->dev.fault_text, sizeof(op->dev.fault_text),
              "0x%" PRIx64 "+0x%" PRIx64 " is not the client's memory", addr, bytes);
+}
+
+/* The same, of what it writes: a block there holds data from now on. */
+static void exec_writes(struct op *op, struct client *c, uint64_t addr, uint64_t bytes) {
+    exec_outside(op, c, addr, bytes);
+    if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
 }
 
 static int exec_copy(struct exec *x, const void *rec) {
@@ -113,8 +126,8 @@ static int exec_copy(struct exec *x, const void *rec) {
                                  .dst_slice = w->dst_slice,
                                  .src_slice = w->src_slice};
     uint64_t rows = w->height, slices = w->depth, width = w->width_bytes;
-    exec_outside(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
     exec_outside(op, c, w->src, record_extent(width, rows, slices, w->src_pitch, w->src_slice));
+    exec_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
     stats_add(&c->com->stats.copies, 1);
     stats_add(&c->com->stats.copied_bytes, width * rows * slices);
     return exec_push(x, op);
@@ -130,8 +143,8 @@ static int exec_memset(struct exec *x, const void *rec) {
                                      .height = w->height,
                                      .value = w->value,
                                      .elem_bytes = w->elem_bytes};
-    exec_outside(op, x->c, w->dst,
-                 record_extent(w->width_elems * w->elem_bytes, w->height, 1, w->pitch, 0));
+    exec_writes(op, x->c, w->dst,
+                record_extent(w->width_elems * w->elem_bytes, w->height, 1, w->pitch, 0));
     return exec_push(x, op);
 }
 
@@ -197,6 +210,9 @@ static int exec_mem(struct exec *x, const void *rec) {
         offset > win->alloc_bytes - m->bytes)
         return exec_refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window",
                            m->addr, m->bytes);
+    if (m->addr < client_ephemeral(x->c) && m->addr + m->bytes > client_ephemeral(x->c))
+        return exec_refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", m->addr,
+                           m->bytes);
     int err = m->rec.op == WIRE_MEM_BACK ? defer_back(x->c, m) : defer_unback(x->c, m);
     return err ? exec_refuse(x, "out of memory") : 0;
 }
@@ -216,8 +232,29 @@ EXEC_OBJECT(func_get)
 EXEC_OBJECT(func_name_get)
 EXEC_OBJECT(global_get)
 
-/* Nothing here looks at lifetimes yet. */
-static int exec_note(struct exec *x, const void *rec) {
+static int exec_mem_use(struct exec *x, const void *rec) {
+    const struct wire_mem *m = rec;
+    if (client_dead(x->c)) return 0;
+    return lifetime_use(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
+}
+
+static int exec_mem_drop(struct exec *x, const void *rec) {
+    const struct wire_mem *m = rec;
+    if (client_dead(x->c)) return 0;
+    int err = lifetime_drop(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
+    if (!err) iteration_drop(x->c->boundary.detector, x->c->lifetime.live_bytes);
+    return err;
+}
+
+static int exec_iteration(struct exec *x, const void *rec) {
+    if (!client_dead(x->c)) boundary_mark(x->c);
+    reply_status(x->c, rec, x->c->fault);
+    return 0;
+}
+
+static int exec_idle(struct exec *x, const void *rec) {
+    if (!client_dead(x->c)) boundary_idle(x->c);
+    reply_status(x->c, rec, x->c->fault);
     return 0;
 }
 
@@ -238,10 +275,10 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GLOBAL_GET] = exec_global_get,
     [WIRE_PING] = exec_ping,
     [WIRE_FUNC_NAME] = exec_func_name_get,
-    [WIRE_MEM_USE] = exec_note,
-    [WIRE_MEM_DROP] = exec_note,
-    [WIRE_ITERATION] = exec_note,
-    [WIRE_IDLE] = exec_note,
+    [WIRE_MEM_USE] = exec_mem_use,
+    [WIRE_MEM_DROP] = exec_mem_drop,
+    [WIRE_ITERATION] = exec_iteration,
+    [WIRE_IDLE] = exec_idle,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {
@@ -255,5 +292,7 @@ int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, si
             return exec_refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64,
                                r->stream, x.stream->next, r->seq);
     }
-    return handlers[r->op](&x, rec);
+    int err = handlers[r->op](&x, rec);
+    if (!err) launchlog_record(c, rec);
+    return err;
 }

@@ -61,6 +61,14 @@ void fault_raise_op(struct client *c, const struct op *op) {
               err_name(op->dev.result), reply_cuda(op->dev.result), f->address, f->text);
 }
 
+void fault_raise(struct client *c, int err, const char *text) {
+    if (c->fault) return;
+    snprintf(c->com->fault.text, sizeof(c->com->fault.text), "%s", text);
+    fault_set(c, err);
+    log_error("fault", "job=%u name=%s error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
+              text);
+}
+
 void fault_expel(struct client *c, const char *why) {
     if (c->expelled) return;
     c->expelled = true;

@@ -11,6 +11,8 @@ struct op;
 
 /* op->dev.result says what failed. Only the first fault of a client counts. */
 void fault_raise_op(struct client *c, const struct op *op);
+/* Anything else that ends its context, with a text for people. */
+void fault_raise(struct client *c, int err, const char *text);
 /* The client broke the protocol: tells it, the log and the broker, and reads nothing more of it. */
 void fault_expel(struct client *c, const char *why);
 

@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/worker/board.h"
 #include "daemon/worker/broker_link.h"
 #include "daemon/worker/chan.h"
 #include "daemon/worker/client.h"
@@ -25,6 +26,7 @@
 #define SPIN_SHORT_NS 50000ull
 #define SPIN_PAUSE_NS 2000ull /* without giving the core away */
 #define LOOP_EVENTS 64
+#define LOOP_HELD_NS 10000000ull /* how often boundary_relent looks, at least */
 
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
@@ -64,6 +66,8 @@ static void loop_tick(struct worker *w) {
     w->tick_ns = w->now_ns + TICK_NS;
     loop_descriptors(w, 0);
     loop_hint(w);
+    boundary_relent(w);
+    board_update(w, false);
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
         broker_link_beat(w);
@@ -72,6 +76,7 @@ static void loop_tick(struct worker *w) {
 
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
+    engine_time(w, false);
     unsigned done = engine_collect(w) + chan_sweep(w);
     engine_pump(w);
     loop_wake_clients(w);
@@ -80,11 +85,19 @@ unsigned loop_once(struct worker *w) {
     return done;
 }
 
+static uint64_t loop_wait_ns(const struct worker *w) {
+    uint64_t until = w->beat_ns;
+    if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
+    if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
+    return until > w->now_ns ? until - w->now_ns : 0;
+}
+
 /* Ask to be woken, look once more, sleep. */
 static void loop_park(struct worker *w) {
+    board_update(w, true);
     chan_arm(w);
-    if (!w->ops->arm(w->dev) && !chan_ready(w)) {
-        uint64_t wait_ns = w->beat_ns > w->now_ns ? w->beat_ns - w->now_ns : 0;
+    if (!engine_pending(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
+        uint64_t wait_ns = loop_wait_ns(w);
         loop_descriptors(w, (int)(wait_ns / 1000000) + 1);
         w->tick_ns = 0; /* we may run elsewhere now */
     }

@@ -23,8 +23,24 @@
 struct module {
     struct dev_module *dev;
     struct func *funcs;
+    uint64_t print; /* of its image */
+    uint64_t bytes; /* of the device's memory */
     uint32_t id;
 };
+
+/* Tells images and names apart, not friend from foe. */
+static uint64_t object_print(uint64_t hash, const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    uint64_t word;
+    for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32;
+    }
+    for (; bytes; at++, bytes--)
+        hash = (hash ^ *at) * 0x100000001b3ull;
+    return hash;
+}
 
 const char *object_func_name(const struct func *f) {
     return f->name;
@@ -39,34 +55,46 @@ static void object_show_why(struct client *c, const struct wire_module_load *m, 
 
 /* The image is copied before anybody looks at it: the client can still write to the original. */
 static int object_load(struct client *c, const struct wire_module_load *m, const void *shared,
-                       struct dev_module **out, char *text, size_t cap) {
+                       struct module *out, char *text, size_t cap) {
+    const struct dev_ops *ops = c->worker->ops;
     void *image = malloc(m->image_bytes);
     if (!image) return -ENOMEM;
     memcpy(image, shared, m->image_bytes);
-    int err = c->worker->ops->module_load(c->space, image, m->image_bytes, out, text, cap);
+    uint64_t before = ops->mem_used(c->worker->dev);
+    int err = ops->module_load(c->space, image, m->image_bytes, &out->dev, text, cap);
+    uint64_t after = ops->mem_used(c->worker->dev);
+    out->print = object_print(m->image_bytes, image, m->image_bytes);
     free(image);
+    if (err) return err;
+    out->bytes = after > before ? after - before : 0;
+    err = credit_module(c, out->bytes); /* its size is not known before */
+    if (!err) return 0;
+    credit_refusal(c, out->bytes, text, (uint32_t)cap);
+    ops->module_unload(out->dev);
     return err;
 }
 
-static void object_loaded(struct client *c, const struct wire_module_load *rec,
-                          struct dev_module *dev) {
+static int object_loaded(struct client *c, const struct wire_module_load *rec,
+                         const struct module *loaded) {
     const struct dev_ops *ops = c->worker->ops;
-    struct module *m = calloc(1, sizeof(*m));
+    struct module *m = malloc(sizeof(*m));
     if (!m) {
-        ops->module_unload(dev);
-        reply_status(c, &rec->rec, -ENOMEM);
-        return;
+        ops->module_unload(loaded->dev);
+        credit_module_gone(c, loaded->bytes);
+        return -ENOMEM;
     }
-    *m = (struct module){.dev = dev, .id = rec->module};
+    *m = *loaded;
+    m->id = rec->module;
     c->modules[m->id] = m;
     stats_add(&c->com->stats.modules, 1);
-    struct wire_module_reply reply = {ops->func_count(dev), ops->global_count(dev)};
+    struct wire_module_reply reply = {ops->func_count(m->dev), ops->global_count(m->dev)};
     reply_send(c, &rec->rec, 0, &reply, sizeof(reply));
+    return 0;
 }
 
 int object_module_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_load *m = rec;
-    struct dev_module *dev = NULL;
+    struct module loaded = {0};
     char text[OBJECT_WHY_BYTES] = "";
     const void *image = client_host(c, m->image, m->image_bytes);
     if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
@@ -77,11 +105,9 @@ int object_module_load(struct client *c, const void *rec, char *why, size_t why_
         snprintf(why, why_bytes, "module %u is in use", m->module);
         return ERR_PROTOCOL;
     }
-    int err = c->fault ? c->fault : object_load(c, m, image, &dev, text, sizeof(text));
-    if (!err) {
-        object_loaded(c, m, dev);
-        return 0;
-    }
+    int err = c->fault ? c->fault : object_load(c, m, image, &loaded, text, sizeof(text));
+    if (!err) err = object_loaded(c, m, &loaded);
+    if (!err) return 0;
     if (!text[0]) snprintf(text, sizeof(text), "%s", err_text(err));
     object_show_why(c, m, text);
     log_warn("module", "job=%u name=%s module=%u bytes=%" PRIu64 " error=%s text=\"%s\"", c->job_id,
@@ -99,7 +125,10 @@ static struct module *object_module(struct client *c, uint32_t id, char *why, si
 int object_module_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_unload *u = rec;
     struct module *m = c->modules[u->module];
-    if (!m && c->fault) return 0; /* its loading failed because of the fault */
+    if (!m && c->fault) { /* it went with the context, or was never loaded because of the fault */
+        reply_status(c, &u->rec, c->fault);
+        return 0;
+    }
     if (!object_module(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
     c->modules[u->module] = NULL;
     for (struct func *f = m->funcs; f; f = f->next)
@@ -119,14 +148,20 @@ void object_free_module(struct client *c, struct module *m) {
         free(f);
     }
     c->worker->ops->module_unload(m->dev);
+    credit_module_gone(c, m->bytes);
     stats_sub(&c->com->stats.modules, 1);
     stats_sub(&c->com->stats.functions, funcs);
     free(m);
 }
 
 void object_free_all(struct client *c) {
-    for (uint32_t i = 0; c->modules && i < WIRE_MODULES; i++)
-        if (c->modules[i]) object_free_module(c, c->modules[i]);
+    for (uint32_t i = 0; c->modules && i < WIRE_MODULES; i++) {
+        if (!c->modules[i]) continue;
+        for (struct func *f = c->modules[i]->funcs; f; f = f->next)
+            c->funcs[f->id] = NULL;
+        object_free_module(c, c->modules[i]);
+        c->modules[i] = NULL;
+    }
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -146,6 +181,7 @@ static struct func *object_add_func(struct client *c, struct module *m,
     if (!f) return NULL;
     *f = (struct func){.dev = dev,
                        .next = m->funcs,
+                       .print = object_print(m->print, g + 1, g->name_bytes),
                        .id = g->func,
                        .param_bytes = info->param_bytes,
                        .max_threads = info->max_threads,

@@ -19,6 +19,7 @@ struct module;
 struct func {
     struct dev_func *dev;
     struct func *next; /* of its module */
+    uint64_t print;    /* of its module's image and its name: the same in every run */
     uint32_t id, param_bytes, max_threads, shared_bytes;
     char name[];
 };

@@ -133,6 +133,7 @@ int stream_push(struct stream *s, struct op *op) {
     op->stream = s;
     op->seq = s->next;
     op->number = c->pushed++;
+    boundary_pushed(&c->boundary, op);
     stream_count_legacy(s, op);
     s->ring[s->next++ & s->ring_mask] = op;
     stats_add(&c->com->stats.queued, 1);

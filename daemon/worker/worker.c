@@ -13,8 +13,10 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/worker/board.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
+#include "daemon/worker/residence.h"
 
 static int worker_open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -41,12 +43,13 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
     w->broker_fd = config->broker_fd;
-    w->epoll_fd = -1;
+    w->epoll_fd = w->board_fd = -1;
     w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     w->dev_threads = worker_dev_threads(config, w->cores);
     list_init(&w->clients);
     list_init(&w->active);
     list_init(&w->faulted);
+    list_init(&w->passing);
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
@@ -61,6 +64,9 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     if (err) goto fail;
     step = "the event loop cannot be made";
     err = worker_open_epoll(w);
+    if (err) goto fail;
+    step = "the board cannot be made";
+    err = board_create(w);
     if (err) goto fail;
     w->now_ns = w->idle_since_ns = fdutil_now_ns();
     *out = w;
@@ -91,6 +97,8 @@ void worker_destroy(struct worker *w) {
     if (!w) return;
     if (w->dev) worker_end_clients(w);
     sched_destroy(w->sched);
+    residence_finish(w);
+    board_destroy(w);
     if (w->dev) w->ops->close(w->dev);
     fdutil_close(&w->epoll_fd);
     fdutil_close(&w->broker_fd);

@@ -19,6 +19,7 @@
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
 
 struct client;
+struct residence;
 
 struct worker {
     const struct dev_ops *ops;
@@ -29,11 +30,22 @@ struct worker {
     struct sched *sched;
     struct sched_event *events; /* for the next step */
     uint32_t event_count, event_cap;
+    uint64_t steps;  /* of the scheduler, so far */
+    uint64_t arm_ns; /* it wants one then, at the latest; 0: it does not */
+    bool stepping;   /* its actions are being carried out */
+
+    struct residence *lanes; /* by number */
+    uint32_t lane_count;
+    struct wire_board *board; /* what the broker sees; NULL in a worker that never was ready */
+    int board_fd;
+    uint64_t board_steps, board_ns; /* when it was last brought up to date */
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
     struct list active;  /* stream.active: streams that may have something to do */
     struct list faulted; /* client.fault_link: to be abandoned at the next safe point */
+    struct list passing; /* client.boundary.link: may be at a boundary */
+    uint32_t held_count; /* clients with a record that waits for one */
     uint64_t inflight;   /* operations on the device */
 
     int broker_fd, epoll_fd;

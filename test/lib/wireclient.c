@@ -34,12 +34,19 @@ static void bench_check(bool ok, const char *what) {
 /* ---- bench ----------------------------------------------------------------------------------- */
 
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap) {
+    struct worker_config config = {
+        .ops = ops, .inflight_cap = cap, .choice = {.exclusive = -1, .swap = -1}};
+    return wirebench_start_as(&config);
+}
+
+struct wirebench *wirebench_start_as(const struct worker_config *as) {
+    struct worker_config config = *as;
     struct wirebench *b = calloc(1, sizeof(*b));
     char why[256];
     int pair[2];
     bench_check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0, "socketpair");
     log_init(getenv("SALUS_LOG") ? "info" : "none");
-    struct worker_config config = {.ops = ops, .inflight_cap = cap, .broker_fd = pair[1]};
+    config.broker_fd = pair[1];
     b->sock = pair[0];
     b->next_job = 1;
     bench_check(worker_create(&b->worker, &config, why, sizeof(why)) == 0, why);
@@ -109,6 +116,8 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
                    const int fds[3], int nfds) {
     struct wire_worker_msg msg = {
         .kind = WIRE_ATTACH, .job_id = wc->job_id, .windows = *windows, .name = "scripted"};
+    msg.job = wc->job;
+    msg.group = wc->group;
     int completion = -1;
     bench_check(fdutil_send(b->sock, &msg, sizeof(msg), fds, nfds) == 0, "send");
     bench_check(wirebench_hear(b, &msg, &completion), "no answer to WIRE_ATTACH");
@@ -122,9 +131,17 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
 }
 
 struct wireclient *wireclient_attach(struct wirebench *b) {
+    static const struct wire_job nothing = {.flags = WIRE_JOB_WORD};
+    return wireclient_attach_as(b, &nothing, 0);
+}
+
+struct wireclient *wireclient_attach_as(struct wirebench *b, const struct wire_job *job,
+                                        uint32_t group) {
     struct wireclient *wc = calloc(1, sizeof(*wc));
     int fds[3];
     wc->bench = b;
+    wc->job = *job;
+    wc->group = group;
     wc->job_id = b->next_job++;
     wc->windows = wireclient_windows();
     wc->host = (char *)(uintptr_t)wc->windows.host_base; /* the worker maps it, in this process */
@@ -224,6 +241,16 @@ void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream) {
 uint64_t wireclient_mem(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes) {
     struct wire_mem m = {.addr = wc->windows.dev_base + offset, .bytes = bytes};
     return wireclient_send(wc, op, 0, true, &m, sizeof(m), NULL, 0);
+}
+
+void wireclient_mem_silent(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes) {
+    struct wire_mem m = {.addr = wc->windows.dev_base + offset, .bytes = bytes};
+    wireclient_send(wc, op, 0, false, &m, sizeof(m), NULL, 0);
+}
+
+void wireclient_say(struct wireclient *wc, uint16_t op) {
+    struct wire_ping p = {0};
+    wireclient_send(wc, op, 0, false, &p, sizeof(p), NULL, 0);
 }
 
 uint64_t wireclient_load(struct wireclient *wc, uint32_t module, const char *image) {

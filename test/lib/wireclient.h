@@ -16,7 +16,7 @@
 #include "proto/ring.h"
 #include "proto/wire.h"
 
-#define WIRECLIENT_ALLOC_BYTES (64ull << 20)
+#define WIRECLIENT_ALLOC_BYTES (128ull << 20) /* two windows of 64 MiB */
 #define WIRECLIENT_MODULE_BYTES (16ull << 20)
 #define WIRECLIENT_HOST_BYTES (16ull << 20)
 
@@ -39,11 +39,15 @@ struct wireclient {
     uint64_t seq[WIRE_STREAMS]; /* last used */
     uint64_t ticket;
     char *host; /* the host window */
+    struct wire_job job;
+    uint32_t group;
 };
 
 /* A worker on `ops` with at most `cap` operations of a client in flight. Fails the process when
  * anything is wrong: tests have no use for half a bench. */
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
+/* The same with any choice of policies; config->broker_fd is filled in. */
+struct wirebench *wirebench_start_as(const struct worker_config *config);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
 /* Turns the loop until nothing happens any more. */
@@ -52,7 +56,12 @@ void wirebench_run(struct wirebench *b);
  */
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);
 
+/* Of a job that says it needs nothing: it is admitted at once, in a lane of its own, and asks for
+ * all that it uses. */
 struct wireclient *wireclient_attach(struct wirebench *b);
+/* `group`: as the broker makes it of job->group. */
+struct wireclient *wireclient_attach_as(struct wirebench *b, const struct wire_job *job,
+                                        uint32_t group);
 /* Attaches with windows and descriptors of the test's choosing: the result of WIRE_ATTACHED. */
 int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire_windows *windows,
                    const int fds[3], int nfds);
@@ -75,7 +84,13 @@ uint64_t wireclient_wait(struct wireclient *wc, uint32_t stream, uint32_t on, ui
 uint64_t wireclient_host_func(struct wireclient *wc, uint32_t stream, uint64_t token);
 void wireclient_create_stream(struct wireclient *wc, uint32_t stream, uint32_t flags);
 void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream);
+/* Where the ephemeral window begins: an offset for wireclient_mem. */
+#define WIRECLIENT_EPHEMERAL (WIRECLIENT_ALLOC_BYTES / 2)
+/* MEM_BACK and its like, at an offset of the alloc window; with a ticket, or without. */
 uint64_t wireclient_mem(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes);
+void wireclient_mem_silent(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes);
+/* ITERATION, IDLE. */
+void wireclient_say(struct wireclient *wc, uint16_t op);
 uint64_t wireclient_load(struct wireclient *wc, uint32_t module, const char *image);
 uint64_t wireclient_func(struct wireclient *wc, uint32_t module, uint32_t func, const char *name);
 uint64_t wireclient_ping(struct wireclient *wc);

@@ -147,7 +147,7 @@ Test(exec, too_much_memory_is_refused_and_harms_nobody) {
     for (int i = 0; i < 4; i++) {
         others[i] = wireclient_attach(w.b);
         int err = wireclient_result(
-            others[i], wireclient_mem(others[i], WIRE_MEM_BACK, 0, WIRECLIENT_ALLOC_BYTES));
+            others[i], wireclient_mem(others[i], WIRE_MEM_BACK, 0, WIRECLIENT_EPHEMERAL));
         cr_expect_eq(err, 0, "256 MiB hold four clients");
     }
     uint64_t t = wireclient_mem(w.c, WIRE_MEM_BACK, 0, PAGE);
@@ -321,7 +321,7 @@ Test(exec, memory_outside_the_alloc_window_ends_the_client) {
 
 static int try_attach(struct wirebench *b, const struct wire_windows *win, size_t submission,
                       size_t host, bool sealed, int nfds) {
-    struct wireclient wc = {.bench = b, .job_id = b->next_job++};
+    struct wireclient wc = {.bench = b, .job_id = b->next_job++, .job = {.flags = WIRE_JOB_WORD}};
     int fds[3] = {fdutil_memfd("submission", submission, 0), -1, eventfd(0, EFD_CLOEXEC)};
     fds[1] = sealed ? fdutil_memfd("host", host, 0) : memfd_create("host", MFD_CLOEXEC);
     if (!sealed) cr_assert_eq(ftruncate(fds[1], (off_t)host), 0);
@@ -439,13 +439,13 @@ Test(exec, a_broker_that_talks_nonsense_ends_the_worker) {
 Test(exec, readiness_says_what_the_device_is_or_why_there_is_none) {
     struct world w = begin();
     struct wire_worker_msg msg;
-    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, &w.b->worker->info, 0, ""), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, &w.b->worker->info, -1, 0, ""), 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.kind, WIRE_READY);
     cr_expect_eq(msg.pid, getpid());
     cr_expect_str_eq(msg.device.name, "fake device");
     cr_expect_eq(msg.device.granularity_bytes, PAGE);
-    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, NULL, -ENODEV, "no such device"), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, NULL, -1, -ENODEV, "no such device"), 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.result, -ENODEV);
     cr_expect_str_eq(msg.text, "no such device");
