@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What people see of the scheduler and what they change in it: the board, the counters, SET_JOB and
+ * SET_POLICY.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+#include "daemon/worker/board.h"
+#include "daemon/worker/broker_link.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+#define MIB (1ull << 20)
+
+static const struct sched_choice defaults = {.exclusive = -1, .swap = -1};
+
+static struct wirebench *begin(const struct sched_choice *choice) {
+    return wirebench_start_as(&(struct worker_config){.ops = &fakedev, .choice = *choice});
+}
+
+static struct wireclient *join(struct wirebench *b, uint64_t p, uint64_t e) {
+    struct wire_job job = {
+        .flags = WIRE_JOB_WORD, .persistent_bytes = p, .ephemeral_bytes = e, .weight = 3};
+    return wireclient_attach_as(b, &job, 0);
+}
+
+static void leave(struct wireclient *c) {
+    wireclient_detach(c);
+    wireclient_free(c);
+}
+
+static void answer(struct wirebench *b, struct wire_worker_msg *msg) {
+    cr_assert_eq(fdutil_send(b->sock, msg, sizeof(*msg), NULL, 0), 0);
+    cr_assert(wirebench_hear(b, msg, NULL));
+    cr_assert_eq(msg->kind, WIRE_DID);
+}
+
+static void look(struct wirebench *b) {
+    wirebench_run(b);
+    b->worker->now_ns = fdutil_now_ns();
+    board_update(b->worker, true);
+}
+
+Test(board, the_broker_gets_it_read_only_with_the_first_message) {
+    struct wirebench *b = begin(&defaults);
+    struct worker *w = b->worker;
+    struct wire_worker_msg msg;
+    int fd = -1;
+    cr_assert_eq(broker_link_ready(w->broker_fd, &w->info, w->board_fd, 0, ""), 0);
+    cr_assert(wirebench_hear(b, &msg, &fd));
+    cr_assert_geq(fd, 0);
+    cr_expect_eq(fdutil_check_sealed(fd, sizeof(struct wire_board)), 0);
+    cr_expect_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    const struct wire_board *board = mmap(NULL, sizeof(*board), PROT_READ, MAP_SHARED, fd, 0);
+    cr_assert_neq(board, MAP_FAILED);
+    struct wireclient *a = join(b, 10 * MIB, 4 * MIB), *c = join(b, 20 * MIB, 2 * MIB);
+    cr_assert_eq(
+        wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, 2 * MIB)), 0);
+    look(b);
+    cr_expect_eq(atom_load_acquire(&board->seq) % 2, 0);
+    cr_expect_eq(board->capacity_bytes, 256 * MIB);
+    cr_expect_eq(board->lane_count, 2);
+    cr_expect_eq(board->granted_bytes, 36 * MIB);
+    cr_expect_eq(board->lanes[0].bytes, 4 * MIB);
+    cr_expect_eq(board->lanes[0].chunk_bytes, 2 * MIB);
+    cr_expect_eq(board->lanes[0].jobs, 1);
+    cr_expect_eq(board->lanes[1].bytes, 2 * MIB);
+    cr_expect_str_eq(board->choice.lane, "fair");
+    cr_expect_str_eq(board->choice.kernel, "streams");
+    cr_expect_eq(atom_load_relaxed(&a->com->stats.lane), 1);
+    cr_expect_eq(atom_load_relaxed(&a->com->stats.persistent_bytes), 10 * MIB);
+    leave(a);
+    leave(c);
+    look(b);
+    cr_expect_eq(board->lane_count, 0);
+    cr_expect_eq(board->granted_bytes, 0);
+    munmap((void *)board, sizeof(*board));
+    fdutil_close(&fd);
+    wirebench_stop(b);
+}
+
+Test(board, who_waits_is_counted) {
+    struct wirebench *b = begin(&defaults);
+    struct wireclient *a = join(b, 200 * MIB, 0), *c = join(b, 100 * MIB, 0);
+    look(b);
+    cr_expect_eq(b->worker->board->waiting_jobs, 1);
+    cr_expect_eq(atom_load_relaxed(&c->com->stats.position), 1);
+    cr_expect_eq(atom_load_relaxed(&c->com->stats.why), SCHED_WHY_MEMORY);
+    leave(a);
+    look(b);
+    cr_expect_eq(b->worker->board->waiting_jobs, 0);
+    cr_expect_neq(atom_load_relaxed(&c->com->stats.lane), 0);
+    leave(c);
+    wirebench_stop(b);
+}
+
+Test(board, a_paused_job_stands_still_until_it_is_resumed) {
+    struct wirebench *b = begin(&defaults);
+    struct wireclient *c = join(b, 0, 0);
+    wireclient_kernels(c, "kern");
+    struct wire_worker_msg msg = {.kind = WIRE_SET_JOB, .job_id = c->job_id, .job = c->job};
+    msg.job.flags |= WIRE_JOB_PAUSED;
+    answer(b, &msg);
+    cr_expect_eq(msg.result, 0);
+    uint64_t seq = wireclient_launch(c, 0, 0, 1);
+    look(b);
+    cr_expect_eq(wireclient_done(c, 0), 0);
+    cr_expect_eq(atom_load_relaxed(&c->com->stats.why), SCHED_WHY_PAUSED);
+    msg = (struct wire_worker_msg){.kind = WIRE_SET_JOB, .job_id = c->job_id, .job = c->job};
+    msg.job.priority = 7;
+    answer(b, &msg);
+    cr_expect_eq(msg.result, 0);
+    wirebench_run(b);
+    cr_expect_eq(wireclient_done(c, 0), seq);
+    struct sched_job_view view;
+    cr_assert(sched_job(b->worker->sched, c->job_id, &view));
+    cr_expect_eq(view.priority, 7);
+    cr_expect_eq(view.weight, 3);
+    msg = (struct wire_worker_msg){.kind = WIRE_SET_JOB, .job_id = 4711};
+    answer(b, &msg);
+    cr_expect_eq(msg.result, -ENOENT);
+    leave(c);
+    wirebench_stop(b);
+}
+
+Test(board, a_policy_is_changed_while_jobs_run) {
+    struct wirebench *b = begin(&defaults);
+    struct wireclient *c = join(b, 0, 0);
+    wireclient_kernels(c, "kern");
+    fakedev_hold(b->worker->dev, true);
+    for (uint64_t i = 0; i < 50; i++)
+        wireclient_launch(c, 0, 0, i);
+    wirebench_run(b);
+    struct wire_worker_msg msg = {
+        .kind = WIRE_SET_POLICY,
+        .choice = {.lane = "srtf", .exclusive = -1, .swap = 1, .lease_ns = 5000000}};
+    answer(b, &msg);
+    cr_expect_eq(msg.result, 0, "%s", msg.text);
+    memset(&msg, 0x5a, sizeof(msg)); /* nothing of the message is needed any more */
+    look(b);
+    cr_expect_str_eq(b->worker->board->choice.lane, "srtf");
+    cr_expect_eq(b->worker->board->choice.swap, 1);
+    cr_expect_eq(b->worker->board->choice.lease_ns, 5000000);
+    msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY, .choice = {.lane = "lottery"}};
+    answer(b, &msg);
+    cr_expect_eq(msg.result, -EINVAL);
+    cr_expect_neq(strstr(msg.text, "lottery"), NULL, "%s", msg.text);
+    msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY};
+    memset(msg.choice.lane, 'x', sizeof(msg.choice.lane));
+    answer(b, &msg);
+    cr_expect_eq(msg.result, -EINVAL);
+    look(b);
+    cr_expect_str_eq(b->worker->board->choice.lane, "srtf", "nothing changed");
+    fakedev_hold(b->worker->dev, false);
+    wirebench_run(b);
+    cr_expect_eq(wireclient_done(c, 0), 50);
+    leave(c);
+    wirebench_stop(b);
+}
+
+/* A reader that looks while it is written sees an odd number, or another one afterwards. */
+Test(board, it_is_brought_up_to_date_only_when_something_happened) {
+    struct wirebench *b = begin(&defaults);
+    struct wireclient *c = join(b, 0, 0);
+    look(b);
+    uint64_t seq = atom_load_acquire(&b->worker->board->seq);
+    look(b);
+    look(b);
+    cr_expect_eq(atom_load_acquire(&b->worker->board->seq), seq);
+    wireclient_kernels(c, "kern");
+    wireclient_launch(c, 0, 0, 1);
+    look(b);
+    cr_expect_gt(atom_load_acquire(&b->worker->board->seq), seq);
+    leave(c);
+    wirebench_stop(b);
+}

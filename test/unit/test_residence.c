@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clients that share a lane: whatever one of them left in its memory, it finds again, whoever used
+ * the lane meanwhile. On a device that moves real bytes.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+#define PAGE FAKEDEV_GRANULARITY
+#define MIB (1ull << 20)
+#define DEVICE (256 * MIB)
+#define E0 WIRECLIENT_EPHEMERAL
+
+struct world {
+    struct wirebench *b;
+    struct dev *dev;
+};
+
+static struct world begin(const struct sched_choice *choice) {
+    struct worker_config config = {.ops = &fakedev, .choice = *choice};
+    struct world w = {.b = wirebench_start_as(&config)};
+    w.dev = w.b->worker->dev;
+    return w;
+}
+
+static const struct sched_choice one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
+
+static void end(struct world *w) {
+    const char *what;
+    cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
+    cr_expect_eq(w->b->worker->ops->mem_used(w->dev), 0);
+    wirebench_stop(w->b);
+}
+
+static struct wireclient *join(struct world *w, uint64_t p, uint64_t e) {
+    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = p, .ephemeral_bytes = e};
+    struct wireclient *c = wireclient_attach_as(w->b, &job, 0);
+    wireclient_kernels(c, "kern");
+    return c;
+}
+
+static void leave(struct wireclient *c) {
+    if (!c) return;
+    cr_expect_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
+    wireclient_detach(c);
+    wireclient_free(c);
+}
+
+static uint64_t stat_of(const _Atomic uint64_t *counter) {
+    return atom_load_relaxed(counter);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* A block of 4096 bytes, every one of them `mark`: from a place of the host window of its own. */
+static void put(struct wireclient *c, uint64_t offset, unsigned char byte) {
+    memset(c->host + byte * 4096, byte, 4096);
+    wireclient_copy(c, 0, c->windows.dev_base + offset, c->windows.host_base + byte * 4096, 4096);
+}
+
+/* Lets time pass until the client's stream is complete. */
+static void finish(struct world *w, struct wireclient *c) {
+    for (int i = 0; i < 2000 && wireclient_done(c, 0) != c->seq[0]; i++) {
+        wirebench_run(w->b);
+        if (wireclient_done(c, 0) != c->seq[0]) usleep(500);
+    }
+    cr_assert_eq(wireclient_done(c, 0), c->seq[0], "job %u hangs", c->job_id);
+    cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
+}
+
+static int get(struct world *w, struct wireclient *c, uint64_t offset) {
+    const unsigned char *at = (unsigned char *)c->host + 4 * MIB;
+    wireclient_copy(c, 0, c->windows.host_base + 4 * MIB, c->windows.dev_base + offset, 4096);
+    finish(w, c);
+    for (int i = 1; i < 4096; i++)
+        if (at[i] != at[0]) return -1;
+    return at[0];
+}
+
+static void back(struct wireclient *c, uint64_t offset, uint64_t bytes) {
+    cr_assert_eq(wireclient_result(c, wireclient_mem(c, WIRE_MEM_BACK, offset, bytes)), 0);
+}
+
+static void use(struct wireclient *c, uint64_t offset) {
+    wireclient_mem_silent(c, WIRE_MEM_USE, offset, 4096);
+}
+
+static void drop(struct wireclient *c, uint64_t offset) {
+    wireclient_mem_silent(c, WIRE_MEM_DROP, offset, 4096);
+}
+
+/* An iteration that fills the first block of its page and keeps or frees it. */
+static void iterate(struct wireclient *c, unsigned char byte, bool keep) {
+    use(c, E0);
+    put(c, E0, byte);
+    wireclient_launch(c, 0, 0, byte);
+    if (!keep) drop(c, E0);
+    wireclient_say(c, WIRE_ITERATION);
+}
+
+/* ---- lanes and survivors --------------------------------------------------------------------- */
+
+Test(residence, jobs_of_a_lane_see_the_same_memory_and_switching_moves_nothing) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
+    back(a, E0, 2 * PAGE);
+    back(b, E0, 2 * PAGE);
+    cr_expect_eq(w.b->worker->ops->mem_used(w.dev), 2 * PAGE, "both have the same two");
+    uint32_t maps = fakedev_maps(w.dev);
+    for (int i = 0; i < 10; i++) {
+        iterate(a, 0xa1, false);
+        iterate(b, 0xb1, false);
+        finish(&w, a);
+        finish(&w, b);
+    }
+    cr_expect_eq(fakedev_maps(w.dev), maps);
+    cr_expect_eq(fakedev_moves(w.dev), 0);
+    cr_expect_geq(stat_of(&a->com->stats.switches), 5);
+    cr_expect_eq(stat_of(&a->com->stats.survivors), 0);
+    leave(a);
+    leave(b);
+    end(&w);
+}
+
+Test(residence, what_outlives_an_iteration_gets_memory_of_its_own) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
+    back(a, E0, PAGE);
+    back(b, E0, PAGE);
+    iterate(a, 0xa1, true);
+    finish(&w, a);
+    cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
+    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), PAGE);
+    iterate(b, 0xb1, false);
+    finish(&w, b);
+    cr_expect_eq(get(&w, a, E0), 0xa1);
+    for (int i = 0; i < 5; i++) { /* it is its own now: nothing is copied again */
+        wireclient_say(a, WIRE_ITERATION);
+        wireclient_launch(a, 0, 0, 0);
+        finish(&w, a);
+    }
+    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), PAGE);
+    cr_expect_eq(stat_of(&a->com->stats.switch_bytes), 0);
+    leave(a);
+    leave(b);
+    end(&w);
+}
+
+/* The device is full, so that a survivor cannot get memory of its own. */
+Test(residence, a_survivor_without_room_waits_in_host_memory) {
+    struct world w = begin(&one_lane);
+    struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
+    struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
+    back(a, E0, 2 * PAGE);
+    back(b, E0, 2 * PAGE);
+    iterate(a, 0xa1, true);
+    finish(&w, a);
+    uint32_t moves = fakedev_moves(w.dev);
+    cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
+    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), 0);
+    cr_expect_eq(moves, 0, "nobody else wants the lane yet");
+    iterate(b, 0xb1, false);
+    finish(&w, b);
+    cr_expect_eq(get(&w, a, E0), 0xa1);
+    cr_expect_eq(stat_of(&a->com->stats.switch_bytes), 4 * PAGE, "there and back");
+    leave(a);
+    leave(b);
+    leave(hog);
+    end(&w);
+}
+
+Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
+    struct sched_choice choice = one_lane;
+    choice.lease_ns = 3000000;
+    struct world w = begin(&choice);
+    struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
+    back(a, E0, PAGE);
+    back(b, E0, PAGE);
+    use(a, E0);
+    put(a, E0, 0xa1); /* and no boundary */
+    finish(&w, a);
+    use(b, E0);
+    put(b, E0, 0xb1);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_done(b, 0), 0, "a has the turn still");
+    finish(&w, b);
+    cr_expect_eq(get(&w, a, E0), 0xa1);
+    cr_expect_eq(get(&w, b, E0), 0xb1);
+    cr_expect_geq(stat_of(&a->com->stats.switch_bytes), 2 * PAGE);
+    leave(a);
+    leave(b);
+    end(&w);
+}
+
+/* ---- admission ------------------------------------------------------------------------------- */
+
+Test(residence, nothing_is_read_of_a_job_before_it_is_admitted) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 200 * MIB, 0);
+    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB};
+    struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
+    uint64_t ticket = wireclient_ping(b);
+    usleep(15000);
+    wirebench_run(w.b);
+    cr_expect_null(wireclient_reply(b, ticket));
+    cr_expect_eq(stat_of(&b->com->stats.lane), 0);
+    cr_expect_eq(stat_of(&b->com->stats.position), 1);
+    cr_expect_eq(stat_of(&b->com->stats.why), SCHED_WHY_MEMORY);
+    leave(a);
+    cr_expect_eq(wireclient_result(b, ticket), 0);
+    leave(b);
+    end(&w);
+}
+
+Test(residence, a_waiting_job_can_leave) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 200 * MIB, 0);
+    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB};
+    struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
+    wireclient_ping(b);
+    leave(b);
+    leave(a);
+    end(&w);
+}
+
+static void refused(struct world *w, const struct wire_job *job, const char *reason) {
+    struct wire_worker_msg msg;
+    struct wireclient *c = wireclient_attach_as(w->b, job, 0);
+    uint64_t ticket = wireclient_ping(c), seq = wireclient_event(c, 0, 1);
+    if (job->admit_timeout_ns) usleep((useconds_t)(job->admit_timeout_ns / 1000));
+    cr_assert(wirebench_hear(w->b, &msg, NULL));
+    cr_expect_eq(msg.kind, WIRE_REFUSED);
+    cr_expect_eq(msg.job_id, c->job_id);
+    cr_expect_neq(strstr(msg.text, reason), NULL, "'%s' does not say '%s'", msg.text, reason);
+    wirebench_run(w->b);
+    cr_expect_eq(wireclient_fault(c), 2, "CUDA_ERROR_OUT_OF_MEMORY");
+    cr_expect_str_eq(c->com->fault.text, msg.text);
+    cr_expect_eq(wireclient_result(c, ticket), -5025, "nobody hangs");
+    cr_expect_eq(wireclient_done(c, 0), seq);
+    wireclient_detach(c);
+    wireclient_free(c);
+}
+
+Test(residence, a_job_that_never_fits_is_told_so_with_the_numbers) {
+    struct world w = begin(&one_lane);
+    refused(&w, &(struct wire_job){.flags = WIRE_JOB_WORD, .persistent_bytes = 300 * MIB},
+            "persistent 300 MiB + ephemeral 0 MiB, device 256 MiB");
+    struct wireclient *a = join(&w, 200 * MIB, 0);
+    refused(&w,
+            &(struct wire_job){
+                .flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB, .admit_timeout_ns = 5000000},
+            "timeout");
+    leave(a);
+    end(&w);
+}
+
+Test(residence, an_unknown_job_is_measured_and_then_others_come_in) {
+    struct world w = begin(&one_lane);
+    struct wire_job unknown = {0};
+    struct wireclient *a = wireclient_attach_as(w.b, &unknown, 0);
+    struct wireclient *b = wireclient_attach_as(w.b, &unknown, 0);
+    uint64_t ticket = wireclient_ping(b);
+    wireclient_kernels(a, "kern");
+    back(a, 0, 5 * PAGE);
+    back(a, E0, 8 * PAGE);
+    cr_assert_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_UNBACK, E0, 6 * PAGE)), 0);
+    for (int i = 0; i < 3; i++) {
+        usleep(12000); /* the board is brought up to date now and then */
+        wirebench_run(w.b);
+        cr_expect_null(wireclient_reply(b, ticket), "before boundary %d", i);
+        iterate(a, 0xa1, false);
+        if (i < 2) back(a, E0 + i * PAGE, PAGE);
+        finish(&w, a);
+    }
+    cr_expect_eq(wireclient_result(b, ticket), 0);
+    usleep(12000);
+    wireclient_ping(b);
+    wirebench_run(w.b);
+    const struct wire_stats *s = &a->com->stats;
+    cr_expect_eq(stat_of(&s->measured), 1);
+    cr_expect_eq(stat_of(&s->persistent_bytes), 5 * PAGE);
+    cr_expect_eq(stat_of(&s->ephemeral_bytes), 4 * PAGE, "what the last two iterations had");
+    cr_expect_eq(stat_of(&s->ephemeral_peak), 8 * PAGE, "and what it ever had");
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 5);
+    cr_expect_eq(stat_of(&a->com->ephemeral_credit), 4);
+    leave(a);
+    leave(b);
+    end(&w);
+}
+
+/* ---- credit ---------------------------------------------------------------------------------- */
+
+Test(residence, within_its_credit_a_client_does_not_ask) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 4 * PAGE, 2 * PAGE);
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 4);
+    cr_expect_eq(stat_of(&a->com->ephemeral_credit), 2);
+    uint64_t steps = w.b->worker->steps;
+    wireclient_mem_silent(a, WIRE_MEM_BACK, 0, 4 * PAGE);
+    wireclient_mem_silent(a, WIRE_MEM_BACK, E0, 2 * PAGE);
+    wirebench_run(w.b);
+    cr_expect_eq(w.b->worker->steps, steps);
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 4);
+    back(a, 4 * PAGE, PAGE);
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 5);
+    cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_UNBACK, 0, 5 * PAGE)), 0);
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 5, "what was granted stays so");
+    leave(a);
+    end(&w);
+}
+
+Test(residence, beyond_it_the_answer_comes_at_once) {
+    struct world w = begin(&one_lane);
+    struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0), *a = join(&w, 0, PAGE);
+    cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, 0, 2 * PAGE)), -5025);
+    back(a, 0, PAGE);
+    back(a, E0, PAGE);
+    cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, E0 + PAGE, PAGE)), -5025);
+    cr_expect_eq(wireclient_fault(a), 0);
+    wireclient_mem_silent(a, WIRE_MEM_BACK, 8 * PAGE, 3 * PAGE);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_fault(a), 2);
+    cr_expect_neq(strstr(a->com->fault.text, "6 MiB more were asked for; persistent 2 of 2 MiB"),
+                  NULL, "%s", a->com->fault.text);
+    cr_expect_eq(w.b->worker->ops->mem_used(w.dev), 0, "a dead client's memory is free at once");
+    struct wireclient *next = join(&w, PAGE, PAGE);
+    back(next, 0, PAGE);
+    wireclient_detach(a);
+    wireclient_free(a);
+    leave(next);
+    leave(hog);
+    end(&w);
+}
+
+/* ---- swapping -------------------------------------------------------------------------------- */
+
+/* A shorter job is admitted although both do not fit: the longer one's memory goes to the host. */
+Test(residence, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
+    struct sched_choice choice = {.lane = "srtf", .exclusive = -1, .swap = 1};
+    struct world w = begin(&choice);
+    struct wire_job job = {.flags = WIRE_JOB_WORD,
+                           .persistent_bytes = 200 * MIB,
+                           .iterations = 1000,
+                           .duration_ns = 1000ull << 30};
+    struct wireclient *a = wireclient_attach_as(w.b, &job, 0);
+    wireclient_kernels(a, "kern");
+    back(a, 0, 3 * PAGE);
+    for (unsigned char i = 0; i < 3; i++)
+        put(a, i * PAGE, (unsigned char)(0xa1 + i));
+    wireclient_launch(a, 0, 0, 1);
+    wireclient_say(a, WIRE_ITERATION);
+    finish(&w, a);
+    job.iterations = 2;
+    job.duration_ns = 1000;
+    struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
+    wireclient_kernels(b, "kern");
+    cr_expect_eq(stat_of(&a->com->stats.swaps), 1);
+    cr_expect_eq(stat_of(&a->com->stats.swap_bytes), 3 * PAGE);
+    back(b, 0, 3 * PAGE);
+    put(b, 0, 0xb1);
+    cr_expect_eq(get(&w, b, 0), 0xb1);
+    back(a, 3 * PAGE, PAGE); /* of a job whose memory is away */
+    wireclient_launch(a, 0, 0, 2);
+    leave(b);
+    for (unsigned char i = 0; i < 3; i++)
+        cr_expect_eq(get(&w, a, i * PAGE), 0xa1 + i);
+    cr_expect_eq(get(&w, a, 3 * PAGE), 0);
+    leave(a);
+    end(&w);
+}
+
+/* ---- random lives ---------------------------------------------------------------------------- */
+
+enum { JOBS = 3, PAGES = 6, BLOCKS = 2 * PAGES, STEPS = 6000 };
+
+struct life {
+    struct wireclient *c;
+    bool backed[PAGES], used[BLOCKS];
+    unsigned char byte[BLOCKS]; /* 0: nothing was written since it was given out */
+};
+
+static uint32_t rnd(uint32_t below) {
+    static uint64_t seed = 5;
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((seed >> 33) % below);
+}
+
+static uint64_t place(uint32_t block) { /* two blocks a page */
+    return E0 + block / 2 * PAGE + block % 2 * MIB;
+}
+
+static void life_page(struct life *l, uint32_t page) {
+    if (l->backed[page] && (l->used[2 * page] || l->used[2 * page + 1])) return;
+    wireclient_mem(l->c, l->backed[page] ? WIRE_MEM_UNBACK : WIRE_MEM_BACK, E0 + page * PAGE, PAGE);
+    l->backed[page] = !l->backed[page];
+}
+
+static void life_block(struct life *l, uint32_t block) {
+    if (!l->backed[block / 2]) return;
+    if (l->used[block])
+        drop(l->c, place(block));
+    else
+        use(l->c, place(block));
+    l->used[block] = !l->used[block];
+    l->byte[block] = 0;
+}
+
+/* The bytes go through a place of the host window that is this block's own, so the stream has to
+ * be done with it first. */
+static void life_write(struct world *w, struct life *l, uint32_t block) {
+    if (!l->used[block]) return;
+    unsigned char byte = (unsigned char)(1 + rnd(255));
+    char *host = l->c->host + block * 4096;
+    finish(w, l->c);
+    memset(host, byte, 4096);
+    wireclient_copy(l->c, 0, l->c->windows.dev_base + place(block),
+                    l->c->windows.host_base + block * 4096, 4096);
+    l->byte[block] = byte;
+}
+
+static void life_check(struct world *w, struct life *l, uint32_t block) {
+    if (!l->used[block] || !l->byte[block]) return;
+    cr_assert_eq(get(w, l->c, place(block)), l->byte[block], "job %u block %u", l->c->job_id,
+                 block);
+}
+
+static void life_step(struct world *w, struct life *l) {
+    uint32_t pick = rnd(100);
+    if (pick < 15)
+        life_page(l, rnd(PAGES));
+    else if (pick < 40)
+        life_block(l, rnd(BLOCKS));
+    else if (pick < 60)
+        life_write(w, l, rnd(BLOCKS));
+    else if (pick < 70)
+        life_check(w, l, rnd(BLOCKS));
+    else if (pick < 85)
+        wireclient_launch(l->c, 0, 0, 1);
+    else
+        wireclient_say(l->c, WIRE_ITERATION);
+    if (rnd(3) == 0) wirebench_run(w->b);
+}
+
+/* `room`: beside the lane, for survivors. With little, they are spilled. */
+static void random_lives(const struct sched_choice *choice, uint64_t room) {
+    struct world w = begin(choice);
+    uint64_t lane = PAGES * PAGE;
+    struct wireclient *hog = join(&w, DEVICE - lane - room, 0);
+    struct life lives[JOBS] = {0};
+    for (int i = 0; i < JOBS; i++)
+        lives[i].c = join(&w, 0, lane);
+    for (int i = 0; i < STEPS; i++)
+        life_step(&w, &lives[rnd(JOBS)]);
+    for (int i = 0; i < JOBS; i++)
+        for (uint32_t k = 0; k < BLOCKS; k++)
+            life_check(&w, &lives[i], k);
+    for (int i = 0; i < JOBS; i++)
+        leave(lives[i].c);
+    leave(hog);
+    end(&w);
+}
+
+Test(residence, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
+    struct sched_choice choice = one_lane;
+    choice.lease_ns = 1000000;
+    random_lives(&choice, 100 * MIB);
+}
+
+Test(residence, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
+    struct sched_choice choice = one_lane;
+    choice.lease_ns = 1000000;
+    random_lives(&choice, PAGE);
+}
