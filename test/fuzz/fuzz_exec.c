@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any sequence of records against a whole worker on a device that checks what it is asked: no
- * operation leaves the client's windows, no promise of device.h is broken, and when the client is
- * detached nothing of it is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put right
- * on seven of eight ordered records, so that the fuzzer gets deep.
+ * operation leaves the client's windows, no promise of device.h is broken, its memory stays as its
+ * own bookkeeping says, a neighbour in its lane runs its iterations undisturbed, and when they are
+ * detached nothing of them is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put
+ * right on seven of eight ordered records, so that the fuzzer gets deep.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/memory.h"
 #include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
@@ -18,16 +21,20 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct wirebench *bench;
-static struct wireclient *client;
+static struct wireclient *client, *neighbour;
 static struct dev_ops ops;
 
-static void inside(uint64_t addr, uint64_t bytes) {
-    const struct wire_windows *w = &client->windows;
+static bool within(const struct wireclient *c, uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *w = &c->windows;
     uint64_t dev_end = w->dev_base + w->alloc_bytes + w->module_bytes;
     uint64_t host_end = w->host_base + w->host_bytes, end = addr + bytes;
     bool dev = addr >= w->dev_base && end <= dev_end;
     bool host = addr >= w->host_base && end <= host_end;
-    if (end < addr || (!dev && !host)) abort();
+    return end >= addr && (dev || host);
+}
+
+static void inside(uint64_t addr, uint64_t bytes) {
+    if (!within(client, addr, bytes) && !within(neighbour, addr, bytes)) abort();
 }
 
 /* Both stand for themselves with an operation that touches nothing. */
@@ -49,9 +56,16 @@ static void begin(void) {
         ops = fakedev;
         ops.copy = checked_copy;
         ops.memset = checked_memset;
-        bench = wirebench_start(&ops, 4);
+        struct worker_config config = {.ops = &ops, .inflight_cap = 4};
+        config.choice = (struct sched_choice){.exclusive = -1, .swap = -1, .max_lanes = 1};
+        config.choice.lease_ns = 1000000;
+        bench = wirebench_start_as(&config);
     }
-    client = wireclient_attach(bench);
+    struct wire_job job = {.flags = WIRE_JOB_WORD, .ephemeral_bytes = 2 * FAKEDEV_GRANULARITY};
+    neighbour = wireclient_attach_as(bench, &job, 0);
+    client = wireclient_attach_as(bench, &job, 0);
+    wireclient_kernels(neighbour, "kern");
+    wireclient_mem(neighbour, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, 2 * FAKEDEV_GRANULARITY);
     wireclient_kernels(client, "kern fault hang refuse say big");
     wireclient_create_stream(client, 1, 0);
     wireclient_create_stream(client, 2, WIRE_STREAM_NONBLOCKING);
@@ -83,6 +97,36 @@ static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
     ring_push(&client->tx, rec, (uint32_t)sizeof(*r) + bytes, NULL, 0); /* full: it is lost */
 }
 
+static void check_memory(const struct wireclient *wc) {
+    const struct client *c = worker_client(bench->worker, wc->job_id);
+    const char *broken = c && c->memory ? memory_check(c->memory) : NULL;
+    if (!broken) return;
+    fprintf(stderr, "memory: %s\n", broken);
+    abort();
+}
+
+static void neighbour_iterates(void) {
+    wireclient_launch(neighbour, 0, 0, 1);
+    wireclient_say(neighbour, WIRE_ITERATION);
+}
+
+static void end(void) {
+    const char *what;
+    wirebench_run(bench);
+    fakedev_finish_all(bench->worker->dev);
+    wirebench_run(bench);
+    check_memory(client);
+    check_memory(neighbour);
+    wireclient_detach(client);
+    if (wireclient_fault(neighbour)) abort();
+    wireclient_detach(neighbour);
+    if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
+        bench->worker->inflight || ops.mem_used(bench->worker->dev) || bench->worker->held_count)
+        abort();
+    wireclient_free(client);
+    wireclient_free(neighbour);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     begin();
     while (size >= 2) {
@@ -91,6 +135,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if ((op & 31) == 31) { /* time passes */
             wirebench_run(bench);
             fakedev_finish(bench->worker->dev, bytes);
+            check_memory(client);
+        } else if ((op & 31) == 29) {
+            neighbour_iterates();
         } else if ((op & 31) == 30) {
             atom_store_release(&client->sub->callbacks_done,
                                atom_load_relaxed(&client->sub->callbacks_done) + bytes);
@@ -100,14 +147,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         data += 2 + bytes;
         size -= 2u + bytes;
     }
-    wirebench_run(bench);
-    fakedev_finish_all(bench->worker->dev);
-    wirebench_run(bench);
-    wireclient_detach(client);
-    const char *what;
-    if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
-        bench->worker->inflight || ops.mem_used(bench->worker->dev))
-        abort();
-    wireclient_free(client);
+    end();
     return 0;
 }
