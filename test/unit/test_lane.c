@@ -441,6 +441,53 @@ Test(lane, members_of_a_group_from_two_draining_lanes_part, .fini = end) {
     }
 }
 
+/* Lanes 0 and 1 keep 8 after their boundaries: one of them takes the other's jobs, and the larger
+ * one now is emptied although it is no neighbour of lane 2 in size. */
+Test(lane, of_lanes_that_keep_as_much_the_largest_now_is_emptied, .fini = end) {
+    make(24);
+    admit(0, 0, 9);
+    admit(1, 0, 10);
+    admit(2, 0, 5);
+    cr_assert(set(0, 0, 8) && set(1, 0, 8) && set(2, 0, 3));
+    cr_assert_eq(admit_group(3, 15, 8, 0, true), LANE_WAITS);
+    cr_assert(!lanes_draining(l, 0) && lanes_draining(l, 1) && lanes_draining(l, 2));
+    cr_assert_eq(drain(1), 0);
+    cr_assert_eq(drain(2), 0);
+    cr_assert_eq(admit(3, 15, 8), LANE_FITTED);
+}
+
+/* Lane 2 lies between lanes 1 and 3 in size, but its job finds its group wherever it fits. */
+Test(lane, a_lane_that_cannot_be_emptied_is_left_out, .fini = end) {
+    make(21);
+    admit(0, 0, 1);
+    admit(1, 0, 2);
+    admit_group(2, 0, 4, 1, false);
+    admit(3, 0, 5);
+    admit_group(4, 0, 9, 1, false);
+    cr_assert_eq(admit_group(5, 0, 5, 1, false), LANE_FITTED);
+    cr_assert_eq(lane, 3);
+    cr_assert(set(5, 0, 1));
+    cr_assert_eq(admit_group(6, 7, 9, 0, true), LANE_WAITS);
+    for (uint32_t i = 0; i < 5; i++)
+        cr_assert_eq(lanes_draining(l, i), i == 1 || i == 3, "lane %u", i);
+    cr_assert_eq(drain(1), 2);
+    cr_assert_eq(drain(3), 4);
+    cr_assert_eq(drain(5), 0);
+    cr_assert_eq(admit(6, 7, 9), LANE_FITTED);
+}
+
+Test(lane, a_lane_is_closed_where_no_more_may_be_opened, .fini = end) {
+    make(19);
+    lanes_limit(l, 3);
+    admit_group(0, 0, 5, 1, false);
+    admit_group(1, 0, 7, 1, false);
+    admit(2, 0, 6);
+    cr_assert_eq(admit_group(3, 3, 4, 1, true), LANE_WAITS);
+    cr_assert(!lanes_draining(l, 0) && !lanes_draining(l, 1) && lanes_draining(l, 2));
+    cr_assert_eq(drain(2), 1);
+    cr_assert_eq(admit_group(3, 3, 4, 1, false), LANE_OPENED);
+}
+
 /* The member that keeps lane 1 large leaves: lane 0 has nowhere to go after lane 1's boundary. */
 Test(lane, a_plan_that_can_no_longer_be_kept_is_given_up, .fini = end) {
     make(20);
