@@ -137,12 +137,6 @@ struct dev_ops {
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
-    /* What backs memory today; goes once the worker maps chunks.
-     * Zero-filled physical memory at an address of the alloc window; multiples of granularity.
-     * ERR_NO_MEMORY when the device is full; -EEXIST when any part is backed already. */
-    int (*mem_back)(struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* The caller guarantees that no operation of the space is in flight. -ENOENT if not backed. */
-    int (*mem_unback)(struct dev_space *space, uint64_t addr, uint64_t bytes);
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 

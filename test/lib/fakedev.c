@@ -56,8 +56,7 @@ struct dev_space {
     struct dev_windows windows;
     const struct dev_space_ops *ops;
     void *arg;
-    unsigned char *backed; /* one a page of the alloc window */
-    struct dev_chunk **chunks;
+    struct dev_chunk **chunks; /* one a page of the alloc window */
     uint32_t inflight, modules;
 };
 
@@ -168,7 +167,6 @@ static int fake_space_create(struct dev *dev, const struct dev_windows *windows,
     s->windows = *windows;
     s->ops = ops;
     s->arg = arg;
-    s->backed = calloc(windows->alloc_bytes / FAKEDEV_GRANULARITY, 1);
     s->chunks = calloc(windows->alloc_bytes / FAKEDEV_GRANULARITY, sizeof(*s->chunks));
     list_init(&s->queues);
     list_append(&dev->spaces, &s->link);
@@ -182,13 +180,10 @@ static void fake_space_destroy(struct dev_space *s) {
         fake_violation(s->dev, "space destroyed in use");
     munmap((void *)(uintptr_t)s->windows.dev_base,
            s->windows.alloc_bytes + s->windows.module_bytes);
-    for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++) {
-        s->dev->memory_used -= s->backed[i] * FAKEDEV_GRANULARITY;
+    for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++)
         if (s->chunks[i]) s->chunks[i]->maps--;
-    }
     list_remove(&s->link);
     s->dev->space_count--;
-    free(s->backed);
     free(s->chunks);
     free(s);
 }
@@ -212,27 +207,6 @@ static void fake_space_cancel(struct dev_space *s) {
             fake_pop(q, ERR_CANCELLED);
         }
     }
-}
-
-static int fake_range(struct dev_space *s, uint64_t addr, uint64_t bytes, bool back) {
-    uint64_t from = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
-    uint64_t count = bytes / FAKEDEV_GRANULARITY;
-    for (uint64_t i = from; i < from + count; i++)
-        if (s->chunks[i] || s->backed[i] == back) return back ? -EEXIST : -ENOENT;
-    if (back && s->dev->memory_used + bytes > FAKE_MEMORY) return ERR_NO_MEMORY;
-    for (uint64_t i = from; i < from + count; i++)
-        s->backed[i] = back;
-    s->dev->memory_used += back ? bytes : -bytes;
-    return 0;
-}
-
-static int fake_mem_back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
-    return fake_range(s, addr, bytes, true);
-}
-
-static int fake_mem_unback(struct dev_space *s, uint64_t addr, uint64_t bytes) {
-    if (s->inflight) fake_violation(s->dev, "memory unbacked with operations in flight");
-    return fake_range(s, addr, bytes, false);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -283,7 +257,7 @@ static int fake_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *
     int64_t page = fake_page(s, addr, count);
     if (page < 0) return (int)page;
     for (uint32_t i = 0; i < count; i++)
-        if (s->chunks[page + i] || s->backed[page + i]) return -EEXIST;
+        if (s->chunks[page + i]) return -EEXIST;
     s->dev->maps++;
     if (fake_fails(s->dev)) return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
@@ -502,8 +476,6 @@ const struct dev_ops fakedev = {
     .chunk_copy = fake_chunk_copy,
     .chunk_save = fake_chunk_save,
     .chunk_load = fake_chunk_load,
-    .mem_back = fake_mem_back,
-    .mem_unback = fake_mem_unback,
     .mem_used = fake_mem_used,
     .module_load = fake_module_load,
     .module_unload = fake_module_unload,

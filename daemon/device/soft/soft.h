@@ -120,8 +120,6 @@ void space_destroy(struct dev_space *space);
 int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count);
 int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
-int space_back(struct dev_space *space, uint64_t addr, uint64_t bytes);
-int space_unback(struct dev_space *space, uint64_t addr, uint64_t bytes);
 /* Zeroed memory of the module window, put on `owner`; 0 when there is none. */
 uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                             struct list *owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A client's memory in the worker: its device window is reserved whole with no access, and pages
- * appear where the client asks for them (alloc part) or where modules need them (module part). The
+ * appear where chunks are mapped (alloc part) or where modules need them (module part). The
  * ranges that its kernels may touch are exactly what is mapped, and the host window.
  */
 #include <errno.h>
@@ -74,6 +74,7 @@ static void space_reserve(uint64_t addr, uint64_t bytes) {
         mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
+/* Memory of modules is its space's own, so it needs no chunk. */
 static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     struct dev *dev = s->dev;
     if (bytes > dev->info.memory_bytes - dev->memory_used) return ERR_NO_MEMORY;
@@ -152,18 +153,6 @@ int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
     if (!next) return -ENOMEM;
     space_reserve(addr, bytes);
     return space_set_ranges(s, next);
-}
-
-int space_back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
-    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
-    if (space_overlaps(s, addr, bytes)) return -EEXIST;
-    return space_map(s, addr, bytes);
-}
-
-int space_unback(struct dev_space *s, uint64_t addr, uint64_t bytes) {
-    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
-    if (!ranges_find(s->ranges, addr, bytes)) return -ENOENT;
-    return space_unmap(s, addr, bytes);
 }
 
 static struct block *block_of(struct list *space_link) {
