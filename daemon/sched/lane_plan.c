@@ -88,16 +88,22 @@ static uint32_t lane_plan_candidates(struct lanes *l) {
     return n;
 }
 
-/* What must come free at the very least: the job gets a lane that exists, and the largest. */
-static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need) {
+/* What must come free at the very least: the job gets a lane that exists, and the largest. And what
+ * can at the very most. */
+static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
+                                  uint64_t *most_bytes) {
     uint64_t largest = 0, wanted, room = lanes_free(l);
+    *most_bytes = 0;
     lanes_bar(l, need->group);
     for (uint32_t i = 0; i < l->count; i++) {
         const struct lane *a = &l->lanes[i];
         if (!a->open) continue;
-        if (a->draining)
+        if (a->draining) {
             room += a->size_bytes;
-        else if (!lanes_barred(l, i))
+            continue;
+        }
+        *most_bytes += a->size_bytes;
+        if (!lanes_barred(l, i))
             largest = lanes_max(largest, a->size_bytes);
     }
     wanted = lanes_max(need->ephemeral_bytes, largest) - largest + need->persistent_bytes;
@@ -132,13 +138,14 @@ static bool lane_plan_slide(struct lanes *l, const struct lane_need *need, uint3
 
 void lane_plan(struct lanes *l, const struct lane_need *need) {
     uint32_t n, stuck, tries = LANE_PLAN_TRIES;
-    uint64_t missing;
+    uint64_t missing, most_bytes;
     bool fits = false;
     /* Earlier plans stand, but for lanes that can no longer be emptied. */
     while (l->draining && (stuck = lane_plan_rehearse(l, need, &fits)) != LANE_NONE)
         lanes_mark(l, stuck, false);
     if (fits) return;
-    missing = lane_plan_missing(l, need);
+    missing = lane_plan_missing(l, need, &most_bytes);
+    if (missing > most_bytes) return; /* spares asking every job where it could go */
     n = lane_plan_candidates(l);
     for (uint32_t count = 1; count <= n && tries; count++)
         if (lane_plan_slide(l, need, n, count, missing, &tries)) return;
