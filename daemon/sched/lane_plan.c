@@ -103,8 +103,7 @@ static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
             continue;
         }
         *most_bytes += a->size_bytes;
-        if (!lanes_barred(l, i))
-            largest = lanes_max(largest, a->size_bytes);
+        if (!lanes_barred(l, i)) largest = lanes_max(largest, a->size_bytes);
     }
     wanted = lanes_max(need->ephemeral_bytes, largest) - largest + need->persistent_bytes;
     return wanted > room ? wanted - room : 0;
