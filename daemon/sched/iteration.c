@@ -7,6 +7,10 @@
  * more, and not before an eighth of the time that the work before it took, and at the floor of live
  * memory. A pause in the middle of a request is one of those by chance only; so gaps count once
  * enough pauses were gaps: eight in a row, or clearly more than one in five of many.
+ *
+ * Gaps that count speak against a period of which there are a few between two of them: these are
+ * the steps of a request. Many of them are not: then the program pauses now and then to write a
+ * log.
  */
 #include "daemon/sched/iteration.h"
 
@@ -21,6 +25,7 @@
 #define GAP_GAIN 4 /* points of a gap; another pause costs one */
 #define GAP_ENOUGH 32
 #define GAP_MOST 40
+#define GAP_MEAN 8u /* gaps over which the distance is taken */
 
 struct iteration {
     uint64_t launches, begun; /* so far; when the latest iteration began */
@@ -29,7 +34,8 @@ struct iteration {
     bool marked;
     bool idle;                 /* since idle_ns */
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
-    uint32_t gap_points;
+    uint32_t gap_points, gap_count;
+    uint64_t gap_at[GAP_MEAN]; /* numbers of launches, by gap_count modulo GAP_MEAN */
     struct period period;
     struct pattern pattern;
 };
@@ -55,22 +61,6 @@ static bool iteration_begins(struct iteration *it) {
     return true;
 }
 
-/* ---- the period ------------------------------------------------------------------------------ */
-
-static bool iteration_follow(struct iteration *it, uint16_t print, uint16_t low) {
-    struct period_found found;
-    if (it->pattern.period) {
-        uint32_t period = it->pattern.period;
-        bool begins = pattern_step(&it->pattern, print, low);
-        if (!it->pattern.period) {
-            period_distrust(&it->period, period);
-            period_restart(&it->period);
-        }
-        return begins;
-    }
-    return period_search(&it->period, &found) && pattern_learn(&it->pattern, &it->period, &found);
-}
-
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
 static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
@@ -85,7 +75,40 @@ static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
     it->busy_ns = now_ns;
     it->gap_points += GAP_GAIN;
     if (it->gap_points > GAP_MOST) it->gap_points = GAP_MOST;
+    it->gap_at[it->gap_count++ % GAP_MEAN] = it->launches;
     return it->gap_points >= GAP_ENOUGH;
+}
+
+/* There are 1.25 to PERIOD_REPEATS periods from gap to gap. */
+static bool iteration_steps(const struct iteration *it, uint32_t period) {
+    if (it->gap_points < GAP_ENOUGH || it->gap_count < GAP_MEAN) return false;
+    uint64_t launches = it->launches - it->gap_at[it->gap_count % GAP_MEAN];
+    return launches * 4 > (uint64_t)period * GAP_MEAN * 5 &&
+           launches <= (uint64_t)period * GAP_MEAN * PERIOD_REPEATS;
+}
+
+/* ---- the period ------------------------------------------------------------------------------ */
+
+static void iteration_forget(struct iteration *it) {
+    it->pattern.period = 0;
+    period_restart(&it->period);
+}
+
+static bool iteration_follow(struct iteration *it, uint16_t print, uint16_t low) {
+    uint32_t period = it->pattern.period;
+    bool begins = pattern_step(&it->pattern, print, low);
+    if (it->pattern.period) return begins;
+    period_distrust(&it->period, period);
+    iteration_forget(it);
+    return begins;
+}
+
+static bool iteration_search(struct iteration *it) {
+    struct period_found found;
+    if (!period_search(&it->period, &found)) return false;
+    if (!iteration_steps(it, found.period)) return pattern_learn(&it->pattern, &it->period, &found);
+    period_refuse(&it->period, found.period);
+    return false;
 }
 
 void iteration_idle(struct iteration *it, uint64_t now_ns) {
@@ -103,8 +126,10 @@ bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes,
     bool begins = false;
     if (!it->marked) {
         period_push(&it->period, code, low);
-        begins = iteration_follow(it, code, low);
         bool gap = iteration_gap(it, now_ns);
+        if (gap && it->pattern.period && iteration_steps(it, it->pattern.period))
+            iteration_forget(it);
+        begins = it->pattern.period ? iteration_follow(it, code, low) : iteration_search(it);
         if (gap && !pattern_sure(&it->pattern)) begins = true;
         if (begins) iteration_begins(it);
     }

@@ -209,6 +209,12 @@ void period_distrust(struct period *p, uint32_t period) {
     p->distrusted[at].repeats = repeats > REPEATS_MAX ? REPEATS_MAX : (uint32_t)repeats;
 }
 
+void period_refuse(struct period *p, uint32_t period) {
+    uint32_t pause = period > RETRY_MIN / 2 ? 2 * period : RETRY_MIN;
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
+        if (p->slots[i].period == period) p->slots[i].next_try = p->slots[i].run + pause;
+}
+
 void period_restart(struct period *p) {
     for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
         p->slots[i] = (struct period_slot){0};
@@ -226,7 +232,7 @@ bool period_search(struct period *p, struct period_found *out) {
         if (!s->period || s->run < least || s->run < s->next_try) continue;
         if (s->run < period_repeats(p, s->period) * s->period) continue;
         if (period_judge(p, s, out)) return true;
-        s->next_try = s->run + (s->period > RETRY_MIN / 2 ? 2 * s->period : RETRY_MIN);
+        period_refuse(p, s->period);
     }
     return false;
 }

@@ -84,6 +84,8 @@ void period_push(struct period *p, uint16_t print, uint16_t low);
  * period_restart before the first call after a pause. */
 bool period_search(struct period *p, struct period_found *out);
 void period_restart(struct period *p);
+/* What was just found is not believed now; it may be found again a while later. */
+void period_refuse(struct period *p, uint32_t period);
 /* The accepted period turned out to be none, or is no longer one: it takes twice as much next time.
  */
 void period_distrust(struct period *p, uint32_t period);

@@ -2,7 +2,7 @@
 # check-iteration: the detector's tests, and one-line mutants of it (by sed) that each must fail one.
 #   name | file in daemon/sched | sed expression | test that must fail
 ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
-	gap-floor
+	gap-floor steps logs
 ITERATION_blind := period.c|s/if (trough == .*return false;//;s/return period_settled(.*/return~true;/;s/if (p->low.begin.*trough;//|gradients_as_temporaries
 ITERATION_falling := period.c|s/return period_settled(.*/return~true;/|layers_are_no_iterations
 ITERATION_hasty := period.h|s/PERIOD_REPEATS 8u/PERIOD_REPEATS 2u/|lasting_gradients
@@ -16,6 +16,8 @@ ITERATION_drops := iteration.c|s/if (live_bytes < it->low_bytes)/if (0)/|regular
 ITERATION_marks := iteration.c|s/if (!it->marked) {/{/|only_marks
 ITERATION_gaps := iteration.c|s/define GAP_ENOUGH 32/define GAP_ENOUGH 1/|now_and_then_is_no_gap
 ITERATION_gap-floor := iteration.c|s/!period_at_floor(.*) {/0) {/|no_gap
+ITERATION_steps := iteration.c|s/return launches . 4 >.*/return~0;/;s/launches <= .*GAP_MEAN . PERIOD_REPEATS;//|steps_of_a_request
+ITERATION_logs := iteration.c|s/launches <= .*GAP_MEAN . PERIOD_REPEATS;/1;/|a_log_now_and_then
 
 ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c
 iteration_part = $(subst ~, ,$(word $(2),$(subst |, ,$(subst $(space),~,$(ITERATION_$(1))))))
@@ -42,3 +44,11 @@ iteration-mutant-$(1): test/unit/test_iteration.c $(ITERATION_SOURCES)
 		$(BUILD)/mutants/iteration-$(1)/test --filter '*/*$(call iteration_part,$(1),3)*'
 endef
 $(foreach m,$(ITERATION_MUTANTS),$(eval $(call iteration_mutant_rule,$(m))))
+
+# Programs with iterations of many kinds, and recordings of what the worker reads of them.
+ITERATION_PROGRAMS := $(call e2e_bin,default-static,accumulate evaluate pair requests aimless)
+$(ITERATION_PROGRAMS): test/e2e/programs/net.h
+e2e-programs: $(ITERATION_PROGRAMS)
+.PHONY: record-iterations
+record-iterations: all $(ITERATION_PROGRAMS) $(call e2e_bin,default-static,train)
+	BUILD=$(BUILD) $(PYTHON) test/e2e/record_iterations.py test/data/iterations

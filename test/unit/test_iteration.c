@@ -428,6 +428,37 @@ Test(iteration, requests_between_idle_gaps) {
     expect(&p, "requests of one kind", 1, 0.9);
 }
 
+/* One of three networks is asked for four answers at a time: these are no requests. */
+Test(iteration, steps_of_a_request_are_none) {
+    for (uint32_t first = 0; first < 2; first++) {
+        struct play p = play_start();
+        for (int i = 0; i < 300; i++) {
+            uint32_t kind = first && i < 20 ? 2 : play_random(&p, 3);
+            begins(&p);
+            for (uint32_t k = 0; k < (kind == 2 ? 4 : 1); k++) {
+                forward(&p, 3000 * kind, 3 + kind, MIB);
+                iteration_idle(p.it, p.now_ns);
+            }
+            p.now_ns += 2000000 + play_random(&p, 20000000);
+        }
+        expect(&p, first ? "four answers a request, all at first" : "four answers a request",
+               first ? 0.8 : 1, 0.85);
+    }
+}
+
+/* The program reads the loss every 20 iterations, and takes its time to write it down. */
+Test(iteration, a_log_now_and_then_is_no_request) {
+    struct play p = play_start();
+    for (int i = 0; i < 400; i++) {
+        train(&p, 0, 6);
+        if (i % 20) continue;
+        iteration_idle(p.it, p.now_ns);
+        p.now_ns += 5000000;
+    }
+    cr_expect_eq(iteration_source(p.it), ITERATION_PERIOD);
+    expect(&p, "a log every 20 iterations", 1, 0.95);
+}
+
 /* A loss that is read in the middle of each iteration, and time that the program takes then. */
 Test(iteration, waiting_within_an_iteration_is_no_gap) {
     struct play p = play_start();

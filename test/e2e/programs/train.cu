@@ -98,6 +98,7 @@ int main(int argc, char **argv) {
     const int b1 = INPUTS * HIDDEN, w2 = b1 + HIDDEN, b2 = w2 + HIDDEN;
     double first = 0, last = 0;
     for (int it = 0; it < iterations; it++) {
+        mark();
         forward_hidden<<<SAMPLES, HIDDEN>>>(dx, dp, dp + b1, dh);
         forward_output<<<SAMPLES, HIDDEN>>>(dh, dp + w2, dp + b2, dy, dd, dl);
         backward<<<INPUTS + 1, HIDDEN>>>(dx, dh, dp + w2, dd, dg, dg + b1, dg + w2, dg + b2);
