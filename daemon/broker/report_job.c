@@ -68,11 +68,11 @@ static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
     r->iterations = atom_load_relaxed(&st->iterations);
     r->iteration_ns = atom_load_relaxed(&st->iteration_ns);
     r->switches = atom_load_relaxed(&st->switches);
-    r->switch_bytes = atom_load_relaxed(&st->switch_bytes);
+    r->switched_bytes = atom_load_relaxed(&st->switch_bytes);
     r->survivors = atom_load_relaxed(&st->survivors);
-    r->survivor_bytes = atom_load_relaxed(&st->survivor_bytes);
+    r->survived_bytes = atom_load_relaxed(&st->survivor_bytes);
     r->swaps = atom_load_relaxed(&st->swaps);
-    r->swap_bytes = atom_load_relaxed(&st->swap_bytes);
+    r->swapped_bytes = atom_load_relaxed(&st->swap_bytes);
     snprintf(r->why, sizeof(r->why), "%s", reason_why(atom_load_relaxed(&st->why)));
     snprintf(r->boundaries, sizeof(r->boundaries), "%s",
              reason_source(atom_load_relaxed(&st->source)));
@@ -81,9 +81,9 @@ static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
 }
 
 static const char *state_of(const struct attachment *a, const struct ctl_job *r) {
+    if (a->how && strcmp(a->how, "refused") == 0) return "refused";
     if (!a->client) return "ending";
     if (a->client->state != CLIENT_RUNNING) return "starting";
-    if (a->how && strcmp(a->how, "refused") == 0) return "refused";
     if (r->fault) return "faulted";
     if (a->job.flags & WIRE_JOB_PAUSED) return "paused";
     return r->position > 0 ? "waiting" : "running";
@@ -132,7 +132,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->busy_ns = r.busy_ns;
     out->launches = r.launches;
     out->switches = r.switches;
-    out->switch_bytes = r.switch_bytes;
+    out->switched_bytes = r.switched_bytes;
     out->fault = r.fault;
     memcpy(out->name, r.name, sizeof(out->name));
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");

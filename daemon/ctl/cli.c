@@ -6,21 +6,44 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "common/units.h"
+#include "proto/job.h"
 
 #define DEFAULT_RUN_DIR "/run/salus"
 #define DEFAULT_TIMEOUT_MS 5000
 
 static const struct cli_verb verbs[] = {
-    {"status", "", "how the daemon and its worker are", 0, 0, cli_status},
-    {"version", "", "versions of this program and of the daemon", 0, 0, cli_version},
-    {"job list", "", "all jobs", 0, 0, cli_job_list},
-    {"job show", "JOB", "one job, with all its counters", 1, 1, cli_job_show},
-    {"gpu list", "", "all GPUs", 0, 0, cli_gpu_list},
-    {"gpu show", "ID", "one GPU", 1, 1, cli_gpu_show},
-    {"run", "[--name NAME] [--private] [--] CMD [ARG]...",
+    {"status", "", "", "how the daemon and its worker are", 0, 0, cli_status},
+    {"version", "", "", "versions of this program and of the daemon", 0, 0, cli_version},
+    {"job list", "", "", "all jobs", 0, 0, cli_job_list},
+    {"job show", "JOB", "", "one job, with all its counters", 1, 1, cli_job_show},
+    {"job set", "JOB KEY=VALUE...", "", "change weight, priority, iterations, duration of a job", 2,
+     -1, cli_job_set},
+    {"job pause", "JOB", "", "no iteration of the job begins", 1, 1, cli_job_pause},
+    {"job resume", "JOB", "", "ends a pause", 1, 1, cli_job_resume},
+    {"job kill", "[--signal SIGNAL] JOB", "--signal=",
+     "take the GPU away from a job; its process gets an error, and the signal", 1, 1, cli_job_kill},
+    {"job wait", "JOB", "", "wait until the job has ended", 1, 1, cli_job_wait},
+    {"gpu list", "", "", "all GPUs", 0, 0, cli_gpu_list},
+    {"gpu show", "ID", "", "one GPU", 1, 1, cli_gpu_show},
+    {"lane list", "", "", "all lanes: memory that jobs share in turns", 0, 0, cli_lane_list},
+    {"lane show", "LANE", "", "one lane", 1, 1, cli_lane_show},
+    {"policy list", "", "", "the policies that can be chosen", 0, 0, cli_policy_list},
+    {"policy show", "", "", "the choice in effect", 0, 0, cli_policy_show},
+    {"policy set", "[--lane NAME] [--kernel NAME] [--dry-run] [KEY=VALUE]...",
+     "--lane= --kernel= --dry-run", "choose other policies, at once", 0, -1, cli_policy_set},
+    {"history", "", "", "jobs that ended", 0, 0, cli_history},
+    {"top", "[--batch] [-n COUNT]",
+     "--batch -n=", "a live picture of lanes and jobs; -w SECONDS between two (1)", 0, 0, cli_top},
+    {"record", "[--for TIME] [--until-idle] FILE", "--for= --until-idle",
+     "write what runs as a workload for salus-sim, until interrupted", 1, 1, cli_record},
+    {"run", "[OPTION]... [--] CMD [ARG]...", "",
      "run a CUDA program on the shared GPU; without a daemon, on a private software GPU", 1, -1,
      cli_run},
 };
@@ -38,6 +61,19 @@ int cli_fail(struct cli *c, int status, const char *fmt, ...) {
     return status;
 }
 
+static void print_run_options(FILE *out) {
+#define X(option, variable, kind, field, least, most, sentence) \
+    fprintf(out, "    --%-16s %s\n", option " " #kind, sentence);
+    fputs("\nOptions of run:\n", out);
+    JOB_OPTIONS(X)
+#undef X
+    fputs("    --name TEXT        what the job is called in lists\n"
+          "    --private          a daemon of its own, on the software GPU\n"
+          "    --verbose, -v      say why it waits for admission, also without a terminal\n"
+          "    --quiet, -q        say nothing but errors\n",
+          out);
+}
+
 static int print_help(FILE *out) {
     fputs("usage: salusctl [OPTION]... VERB [ARG]...\n\n", out);
     for (size_t i = 0; i < VERBS; i++) {
@@ -50,8 +86,9 @@ static int print_help(FILE *out) {
         else
             fprintf(out, "  %-20s %s\n", left, verbs[i].help);
     }
+    print_run_options(out);
     fputs(
-        "\n"
+        "\nOptions of all:\n"
         "  --run-dir DIR        directory of the daemon's sockets (SALUS_RUN_DIR, else "
         "/run/salus)\n"
         "  --socket PATH        its control socket\n"
@@ -63,7 +100,9 @@ static int print_help(FILE *out) {
         "  --help, --version\n"
         "\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
-        "6 refused, 7 protocol mismatch, 124 timeout; `run` passes its command's on.\n",
+        "6 refused, 7 protocol mismatch, 124 timeout; `run` passes its command's on, but 6 where "
+        "its\n"
+        "job was refused.\n",
         out);
     return CLI_OK;
 }
@@ -125,14 +164,59 @@ static bool has_value(const char *option) {
     return false;
 }
 
-/* One option at argv[0]: how many arguments it took, or minus an exit status. */
-static int take_option(struct cli *c, char **argv) {
+static int match(const struct cli_verb *v, int argc, char **argv);
+
+/* The verb that the words so far are, or NULL. */
+static const struct cli_verb *find_verb(int argc, char **argv) {
+    for (size_t i = 0; i < VERBS; i++)
+        if (match(&verbs[i], argc, argv)) return &verbs[i];
+    return NULL;
+}
+
+/* Whether `name` is among the verb's options; *value: whether it takes one. */
+static bool has_option(const struct cli_verb *v, const char *name, bool *value) {
+    size_t n = strlen(name);
+
+    for (const char *p = v ? v->options : ""; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+        size_t length = strcspn(p, " =");
+
+        if (length != n || memcmp(p, name, n) != 0) continue;
+        *value = p[length] == '=';
+        return true;
+    }
+    return false;
+}
+
+static int take_verbs_option(struct cli *c, const struct cli_verb *v, const char *name,
+                             const char *equals, char **argv) {
+    struct cli_given *g = &c->given[c->given_count];
+    bool value;
+
+    if (!has_option(v, name, &value))
+        return -cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", argv[0]);
+    if (c->given_count == CLI_OPTIONS_MAX) return -cli_fail(c, CLI_USAGE, "too many options");
+    if (value && !equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
+    if (!value && equals) return -cli_fail(c, CLI_USAGE, "%s takes no value", name);
+    snprintf(g->name, sizeof(g->name), "%s", name);
+    g->value = !value ? "" : equals ? equals + 1 : argv[1];
+    c->given_count++;
+    return value && !equals ? 2 : 1;
+}
+
+const char *cli_option(const struct cli *c, const char *name) {
+    for (int i = c->given_count - 1; i >= 0; i--) /* the last one counts */
+        if (strcmp(c->given[i].name, name) == 0) return c->given[i].value;
+    return NULL;
+}
+
+/* One option at argv[0], after `n` words: how many arguments it took, or minus an exit status. */
+static int take_option(struct cli *c, char **argv, int n, char **words) {
     char name[32];
     const char *equals = strncmp(argv[0], "--", 2) == 0 ? strchr(argv[0], '=') : NULL;
-    size_t n = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
+    size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
     int rc;
 
-    snprintf(name, sizeof(name), "%.*s", (int)(n < 31 ? n : 31), argv[0]);
+    snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31), argv[0]);
     if (has_value(name)) {
         if (!equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
         rc = set_value(c, name, equals ? equals + 1 : argv[1]);
@@ -145,8 +229,50 @@ static int take_option(struct cli *c, char **argv) {
     else if (strcmp(argv[0], "--no-header") == 0)
         c->no_header = true;
     else
-        return -cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", argv[0]);
+        return take_verbs_option(c, find_verb(n, words), name, equals, argv);
     return 1;
+}
+
+/* ---- what several verbs take ----------------------------------------------------------------- */
+
+int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns) {
+    uint64_t ms;
+
+    if (units_parse(UNITS_TIME, text, ns) == 0) return CLI_OK;
+    if (text[strspn(text, "0123456789.")] != '\0')
+        return cli_fail(c, CLI_USAGE, "%s: '%s' is not a time such as 30s", what, text);
+    if (take_seconds(c, what, text, &ms)) return CLI_USAGE;
+    *ns = ms * 1000000;
+    return CLI_OK;
+}
+
+int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out) {
+    if (units_parse(UNITS_NONE, text, out) == 0 && *out <= INT64_MAX) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "%s '%s' is not a number; see 'salusctl %s list'", what, text,
+                    what);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number) {
+    interrupted = 1;
+}
+
+void cli_catch_interrupt(void) {
+    struct sigaction act = {.sa_handler = on_interrupt};
+
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+bool cli_interrupted(void) {
+    return interrupted;
+}
+
+void cli_sleep_ms(uint64_t ms) {
+    struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    if (!interrupted) nanosleep(&pause, NULL);
 }
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
@@ -198,7 +324,7 @@ int cli_main(FILE *out, FILE *err, int argc, char **argv) {
             words[n++] = (char *)"version";
             i++;
         } else if (argv[i][0] == '-' && argv[i][1]) {
-            int used = take_option(&c, argv + i);
+            int used = take_option(&c, argv + i, n, words);
 
             if (used < 0) return -used;
             i += used;

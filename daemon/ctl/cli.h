@@ -29,6 +29,14 @@ enum cli_exit {
 
 enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };
 
+#define CLI_OPTIONS_MAX 16
+
+/* An option of a verb, as it was given; `value` is "" where it takes none. */
+struct cli_given {
+    char name[32];
+    const char *value;
+};
+
 struct cli {
     FILE *out, *err;
     char run_dir[108], socket[108];
@@ -37,14 +45,25 @@ struct cli {
     bool no_header;
     uint64_t timeout_ms;
     uint64_t watch_ms; /* 0: once */
+    struct cli_given given[CLI_OPTIONS_MAX];
+    int given_count;
 };
 
-/* A verb: its words, what may follow, and its handler, which gets what follows. */
+/* A verb: its words, what may follow, and its handler, which gets what follows. `options` are its
+ * own, separated by blanks; one that takes a value ends with '='. */
 struct cli_verb {
-    const char *name, *usage, *help;
+    const char *name, *usage, *options, *help;
     int min_args, max_args; /* -1: any */
     int (*handler)(struct cli *c, int argc, char **argv);
 };
+
+/* The value of an option of the verb; NULL when it was not given. */
+const char *cli_option(const struct cli *c, const char *name);
+
+/* A time with its unit, or plain seconds: 0, or an exit status after a diagnostic. */
+int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns);
+/* The number of an object of that kind: 0, or an exit status after a diagnostic. */
+int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out);
 
 /* The whole program: returns the exit status. */
 int cli_main(FILE *out, FILE *err, int argc, char **argv);
@@ -62,5 +81,27 @@ int cli_job_list(struct cli *c, int argc, char **argv);
 int cli_job_show(struct cli *c, int argc, char **argv);
 int cli_gpu_list(struct cli *c, int argc, char **argv);
 int cli_gpu_show(struct cli *c, int argc, char **argv);
+int cli_lane_list(struct cli *c, int argc, char **argv);
+int cli_lane_show(struct cli *c, int argc, char **argv);
+int cli_policy_list(struct cli *c, int argc, char **argv);
+int cli_policy_show(struct cli *c, int argc, char **argv);
+int cli_history(struct cli *c, int argc, char **argv);
+
+/* set.c: the verbs that change something */
+int cli_policy_set(struct cli *c, int argc, char **argv);
+int cli_job_set(struct cli *c, int argc, char **argv);
+int cli_job_pause(struct cli *c, int argc, char **argv);
+int cli_job_resume(struct cli *c, int argc, char **argv);
+int cli_job_kill(struct cli *c, int argc, char **argv);
+int cli_job_wait(struct cli *c, int argc, char **argv);
+
+/* top.c, record.c */
+int cli_top(struct cli *c, int argc, char **argv);
+int cli_record(struct cli *c, int argc, char **argv);
+
+/* Set by SIGINT and SIGTERM once cli_catch_interrupt was called; sleeping ends then. */
+void cli_catch_interrupt(void);
+bool cli_interrupted(void);
+void cli_sleep_ms(uint64_t ms);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void print_duration(uint64_t ns, char *out, size_t cap) {
+void render_duration(uint64_t ns, char *out, size_t cap) {
     uint64_t s = ns / NS_PER_S;
 
     if (s >= 86400)
@@ -28,8 +28,12 @@ static void print_duration(uint64_t ns, char *out, size_t cap) {
         snprintf(out, cap, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
     else if (s >= 60)
         snprintf(out, cap, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+    else if (ns >= NS_PER_S || ns == 0)
+        snprintf(out, cap, "%.3g s", (double)ns / NS_PER_S);
+    else if (ns >= 1000000)
+        snprintf(out, cap, "%.3g ms", (double)ns / 1000000);
     else
-        snprintf(out, cap, "%.2f s", (double)ns / NS_PER_S);
+        snprintf(out, cap, "%.3g us", (double)ns / 1000);
 }
 
 /* Of a point in time people want to know how long ago it was. */
@@ -39,7 +43,7 @@ static void print_age(uint64_t since_ns, char *out, size_t cap) {
 
     clock_gettime(CLOCK_REALTIME, &now);
     ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-    print_duration(ns > since_ns ? ns - since_ns : 0, out, cap);
+    render_duration(ns > since_ns ? ns - since_ns : 0, out, cap);
 }
 
 static void print_user(uint64_t uid, char *out, size_t cap) {
@@ -78,7 +82,7 @@ static void print_field(const void *record, const struct ctl_field *f, bool huma
     else if (strcmp(f->name, "uid") == 0)
         print_user(v, out, cap);
     else if (f->kind == CTL_KIND_NS)
-        print_duration(v, out, cap);
+        render_duration(v, out, cap);
     else if (f->kind == CTL_KIND_BYTES)
         units_print_bytes(v, out, cap);
     else
@@ -191,7 +195,7 @@ int render_print(struct cli *c, struct cJSON *root) {
     return CLI_OK;
 }
 
-static cJSON *json_root(void) {
+struct cJSON *render_root(void) {
     cJSON *root = cJSON_CreateObject();
 
     if (root) cJSON_AddNumberToObject(root, "schema", RENDER_SCHEMA);
@@ -199,7 +203,7 @@ static cJSON *json_root(void) {
 }
 
 static int render_json_list(struct cli *c, const struct query *q, const char *name) {
-    cJSON *root = json_root(), *list = cJSON_AddArrayToObject(root, name);
+    cJSON *root = render_root(), *list = cJSON_AddArrayToObject(root, name);
 
     for (size_t i = 0; i < q->count; i++)
         cJSON_AddItemToArray(list, render_json(q->kind, query_record(q, i)));
@@ -218,14 +222,22 @@ int render_list(struct cli *c, const struct query *q, const char *name,
     return CLI_OK;
 }
 
+/* A field's name without its unit, which its value has. */
+static int shown_width(const struct ctl_field *f) {
+    const char *unit = strrchr(f->name, '_');
+    bool has_unit = unit && (f->kind == CTL_KIND_NS || f->kind == CTL_KIND_BYTES);
+
+    return has_unit ? (int)(unit - f->name) : (int)strlen(f->name);
+}
+
 int render_one(struct cli *c, const struct query *q, const char *name) {
     char cell[CELL_BYTES];
-    int n;
+    int n, widest = 0;
     const struct ctl_field *f = ctl_fields(q->kind, &n);
 
     if (q->count == 0) return cli_fail(c, CLI_PROTOCOL, "the daemon's reply is empty");
     if (c->format == CLI_JSON) {
-        cJSON *root = json_root();
+        cJSON *root = render_root();
 
         cJSON_AddItemToObject(root, name, render_json(q->kind, query_record(q, 0)));
         return render_print(c, root);
@@ -234,14 +246,13 @@ int render_one(struct cli *c, const struct query *q, const char *name) {
         render_plain(c, q);
         return CLI_OK;
     }
+    for (int k = 0; k < n; k++)
+        if (shown_width(&f[k]) > widest) widest = shown_width(&f[k]);
     for (int k = 0; k < n; k++) {
-        const char *dot = f[k].kind == CTL_KIND_TEXT ? NULL : strrchr(f[k].name, '_');
-        int width = dot && (f[k].kind == CTL_KIND_NS || f[k].kind == CTL_KIND_BYTES)
-                        ? (int)(dot - f[k].name)
-                        : (int)strlen(f[k].name);
+        int width = shown_width(&f[k]);
 
         print_field(query_record(q, 0), &f[k], true, cell, sizeof(cell));
-        fprintf(c->out, "%.*s:%*s%s\n", width, f[k].name, width < 18 ? 18 - width : 1, "", cell);
+        fprintf(c->out, "%.*s:%*s%s\n", width, f[k].name, widest + 1 - width, "", cell);
     }
     return CLI_OK;
 }

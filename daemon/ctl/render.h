@@ -26,6 +26,12 @@ int render_one(struct cli *c, const struct query *q, const char *name);
 /* A record's JSON object, owned by the caller (cJSON_Delete); NULL when memory is short. */
 struct cJSON *render_json(enum ctl_record kind, const void *record);
 
+/* An object with its "schema", to which others are added. */
+struct cJSON *render_root(void);
+
+/* A time for people. */
+void render_duration(uint64_t ns, char *out, size_t cap);
+
 /* Prints the object and deletes it. */
 int render_print(struct cli *c, struct cJSON *root);
 

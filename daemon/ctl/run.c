@@ -7,45 +7,88 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/await.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/place.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
+#include "proto/job.h"
 
 #define LIBRARY "libcuda.so.1"
 /* Where this exists somebody meant a daemon to run: to do without it in silence would hide that. */
 #define CONFIGURED "/etc/salus/salus.conf"
 
+/* Options with a value, and the variables that they become. */
+static const struct {
+    const char *option, *variable;
+} valued[] = {
+#define X(option, variable, kind, field, least, most, sentence) {option, variable},
+    JOB_OPTIONS(X)
+#undef X
+        {"name", "SALUS_JOB_NAME"},
+};
+
+#define VALUED (sizeof(valued) / sizeof(valued[0]))
+
 struct run_options {
-    const char *name;
-    bool private;
+    bool private, verbose, quiet;
+    uint32_t run;               /* SALUS_RUN */
+    const char *values[VALUED]; /* of the options that were given */
     char **command;
 };
 
+/* Which of them --OPTION or --OPTION=VALUE is; -1: none. */
+static int find_valued(const char *arg, const char **value) {
+    size_t n = strcspn(arg, "=");
+
+    for (size_t i = 0; i < VALUED; i++) {
+        if (n < 3 || strlen(valued[i].option) != n - 2 || memcmp(valued[i].option, arg + 2, n - 2))
+            continue;
+        *value = arg[n] ? arg + n + 1 : NULL;
+        return (int)i;
+    }
+    return -1;
+}
+
+/* Checked now, where people can be told; the library will only leave a wrong one out. */
+static int check_value(struct cli *c, int i, const char *value) {
+    char why[JOB_WHY_BYTES];
+    struct wire_job job = {0};
+    int rc = job_set(&job, valued[i].variable, value, why);
+
+    if (rc == 0 || rc == -ENOENT) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "run: --%s%s", valued[i].option,
+                    why + strlen(valued[i].variable)); /* which was not typed */
+}
+
 static int parse(struct cli *c, struct run_options *o, char **argv) {
-    for (; *argv; argv++) {
-        if (strcmp(*argv, "--") == 0) {
+    for (; *argv && **argv == '-'; argv++) {
+        const char *option = *argv, *value = NULL;
+        int i = find_valued(option, &value), rc = CLI_OK;
+
+        if (strcmp(option, "--") == 0) {
             argv++;
             break;
         }
-        if (**argv != '-') break;
-        if (strcmp(*argv, "--private") == 0) {
+        if (i >= 0 && !value && !argv[1]) return cli_fail(c, CLI_USAGE, "%s needs a value", option);
+        if (i >= 0)
+            rc = check_value(c, i, o->values[i] = value ? value : *++argv);
+        else if (strcmp(option, "--private") == 0)
             o->private = true;
-        } else if (strncmp(*argv, "--name=", 7) == 0) {
-            o->name = *argv + 7;
-        } else if (strcmp(*argv, "--name") == 0) {
-            if (!argv[1]) return cli_fail(c, CLI_USAGE, "--name needs a value");
-            o->name = *++argv;
-        } else {
+        else if (strcmp(option, "--verbose") == 0 || strcmp(option, "-v") == 0)
+            o->verbose = true;
+        else if (strcmp(option, "--quiet") == 0 || strcmp(option, "-q") == 0)
+            o->quiet = true;
+        else
             return cli_fail(c, CLI_USAGE,
-                            "run: unknown option %s; options of the command come "
-                            "after '--'",
-                            *argv);
-        }
+                            "run: unknown option %s; options of the command come after '--'",
+                            option);
+        if (rc != CLI_OK) return rc;
     }
     o->command = argv;
     if (*argv) return CLI_OK;
@@ -67,8 +110,28 @@ static void prepend(const char *variable, const char *first) {
     }
 }
 
+/* Frameworks' own caching allocators would hold memory that other jobs could use. What the user
+ * has set stays. */
+static void set_allocators(struct cli *c, const struct run_options *o) {
+    bool torch = !getenv("PYTORCH_ALLOC_CONF") && !getenv("PYTORCH_CUDA_ALLOC_CONF");
+    bool tensorflow = !getenv("TF_GPU_ALLOCATOR");
+
+    if (torch) {
+        setenv("PYTORCH_ALLOC_CONF", "backend:cudaMallocAsync", 1);
+        setenv("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync", 1);
+    }
+    if (tensorflow) setenv("TF_GPU_ALLOCATOR", "cuda_malloc_async", 1);
+    if ((torch || tensorflow) && !o->quiet)
+        fprintf(c->err,
+                "salusctl: set%s%s%s, so that memory not in use is given back; set otherwise to "
+                "have it otherwise\n",
+                torch ? " PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF to cudaMallocAsync" : "",
+                torch && tensorflow ? "," : "",
+                tensorflow ? " TF_GPU_ALLOCATOR to cuda_malloc_async" : "");
+}
+
 static int set_environment(struct cli *c, const struct run_options *o, const char *run_dir) {
-    char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1], absolute[PATH_MAX];
+    char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1], absolute[PATH_MAX], run[16];
 
     if (place_library(dir, sizeof(dir)) < 0)
         return cli_fail(c, CLI_FAILED,
@@ -85,15 +148,15 @@ static int set_environment(struct cli *c, const struct run_options *o, const cha
     snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
     prepend("LD_LIBRARY_PATH", dir);
     prepend("LD_PRELOAD", library);
+    /* The library is also what NVTX marks are given to: iterations are found by them. */
+    setenv("NVTX_INJECTION64_PATH", library, 0);
     /* The command may change its directory. */
     setenv("SALUS_RUN_DIR", realpath(run_dir, absolute) ? absolute : run_dir, 1);
-    if (o->name) setenv("SALUS_JOB_NAME", o->name, 1);
-    /* Frameworks' own caching allocators would hold memory that other jobs could use. */
-    if (!getenv("PYTORCH_ALLOC_CONF") && !getenv("PYTORCH_CUDA_ALLOC_CONF")) {
-        setenv("PYTORCH_ALLOC_CONF", "backend:cudaMallocAsync", 1);
-        setenv("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync", 1);
-    }
-    setenv("TF_GPU_ALLOCATOR", "cuda_malloc_async", 0);
+    snprintf(run, sizeof(run), "%u", o->run);
+    setenv(JOB_RUN_VARIABLE, run, 1);
+    for (size_t i = 0; i < VALUED; i++)
+        if (o->values[i]) setenv(valued[i].variable, o->values[i], 1);
+    set_allocators(c, o);
     return CLI_OK;
 }
 
@@ -102,6 +165,7 @@ static int set_environment(struct cli *c, const struct run_options *o, const cha
 static int execute(struct cli *c, char **command) {
     int status;
 
+    fflush(c->err);
     execvp(command[0], command);
     status = errno == ENOENT ? CLI_NO_COMMAND : CLI_NOT_EXECUTABLE;
     cli_fail(c, status, "%s: %s", command[0], strerror(errno));
@@ -125,8 +189,18 @@ static void take_signals(void) {
     sigaction(SIGQUIT, &ignore, NULL);
 }
 
-static int run_and_wait(struct cli *c, const struct run_options *o, const char *run_dir) {
-    sigset_t all, before;
+/* Its own exit status, 128 and the signal's number, or that its job was refused. */
+static int status_of(struct await *a, int status) {
+    char why[CTL_TEXT_BYTES];
+
+    if (await_refused(a, why, sizeof(why)))
+        return cli_fail(a->c, CLI_REFUSED, "the job was refused: %s", why);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run_and_wait(struct cli *c, const struct run_options *o) {
+    struct await a = {.c = c, .run = o->run};
+    sigset_t all, before, waiting;
     int status;
     pid_t pid;
 
@@ -141,18 +215,21 @@ static int run_and_wait(struct cli *c, const struct run_options *o, const char *
     }
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
-        status = set_environment(c, o, run_dir);
+        status = set_environment(c, o, c->run_dir);
         if (status == CLI_OK) status = execute(c, o->command);
         fflush(c->err);
         _exit(status);
     }
     child = pid;
     take_signals();
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    waiting = before;
+    sigaddset(&waiting, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &waiting, NULL);
+    a.pid = pid;
+    a.talk = o->verbose || (!o->quiet && isatty(STDERR_FILENO));
+    status = await_end(&a);
     child = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status_of(&a, status);
 }
 
 /* Whether a daemon accepts clients there: CLI_OK, CLI_NO_DAEMON (not diagnosed), or a diagnosed
@@ -176,30 +253,38 @@ static int probe(struct cli *c) {
     return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(-fd));
 }
 
+/* A daemon of our own for this command alone. */
+static int run_privately(struct cli *c, const struct run_options *o) {
+    struct private p = {0};
+    int rc = private_start(&p, c);
+
+    if (rc == CLI_OK) {
+        if (!o->quiet)
+            fprintf(c->err,
+                    "salusctl: %s; a private one serves this command on the software GPU (%s)\n",
+                    o->private ? "as asked" : "no salusd is running", p.dir);
+        snprintf(c->run_dir, sizeof(c->run_dir), "%s", p.dir);
+        snprintf(c->socket, sizeof(c->socket), "%s/ctl.sock", p.dir);
+        rc = run_and_wait(c, o);
+    }
+    private_stop(&p);
+    return rc;
+}
+
 int cli_run(struct cli *c, int argc, char **argv) {
     struct run_options o = {0};
-    struct private p = {0};
     int rc = parse(c, &o, argv);
 
     if (rc != CLI_OK) return rc;
+    while (o.run == 0)
+        if (getrandom(&o.run, sizeof(o.run), 0) < 0 && errno != EINTR) o.run = (uint32_t)getpid();
     rc = o.private ? CLI_NO_DAEMON : probe(c);
-    if (rc == CLI_OK) {
-        rc = set_environment(c, &o, c->run_dir);
-        return rc == CLI_OK ? execute(c, o.command) : rc;
-    }
+    if (rc == CLI_OK) return run_and_wait(c, &o);
     if (rc != CLI_NO_DAEMON) return rc;
     if (!o.private && (c->configured || access(CONFIGURED, F_OK) == 0))
         return cli_fail(c, CLI_NO_DAEMON,
                         "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "
                         "'salusctl run --private'",
                         c->run_dir, c->run_dir);
-    rc = private_start(&p, c);
-    if (rc == CLI_OK) {
-        fprintf(c->err,
-                "salusctl: %s; a private one serves this command on the software GPU (%s)\n",
-                o.private ? "as asked" : "no salusd is running", p.dir);
-        rc = run_and_wait(c, &o, p.dir);
-    }
-    private_stop(&p);
-    return rc;
+    return run_privately(c, &o);
 }

@@ -3,11 +3,6 @@
  * The verbs that ask the daemon and show what it says.
  */
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/ctl/cli.h"
@@ -16,20 +11,58 @@
 #include "proto/version.h"
 #include "proto/wire.h"
 
-static const struct render_column job_columns[] = {
-    {"ID", "id"},         {"NAME", "name"},         {"STATE", "state"},
-    {"PID", "pid"},       {"USER", "uid"},          {"MEMORY", "memory_bytes"},
-    {"BUSY", "busy_ns"},  {"LAUNCHES", "launches"}, {"COPIED", "copied_bytes"},
-    {"QUEUED", "queued"}, {"AGE", "since_ns"},      {NULL, NULL}};
+static const struct render_column job_columns[] = {{"ID", "id"},
+                                                   {"NAME", "name"},
+                                                   {"STATE", "state"},
+                                                   {"PID", "pid"},
+                                                   {"USER", "uid"},
+                                                   {"LANE", "lane"},
+                                                   {"WEIGHT", "weight"},
+                                                   {"MEMORY", "memory_bytes"},
+                                                   {"BUSY", "busy_ns"},
+                                                   {"ITERATIONS", "iterations"},
+                                                   {"EACH", "iteration_ns"},
+                                                   {"LAUNCHES", "launches"},
+                                                   {"AGE", "since_ns"},
+                                                   {"WHY", "why"},
+                                                   {NULL, NULL}};
 
 static const struct render_column gpu_columns[] = {{"ID", "id"},
                                                    {"NAME", "name"},
                                                    {"STATE", "state"},
                                                    {"MEMORY", "memory_bytes"},
+                                                   {"GRANTED", "granted_bytes"},
                                                    {"USED", "memory_used_bytes"},
                                                    {"SMS", "sms"},
+                                                   {"LANES", "lanes"},
                                                    {"JOBS", "jobs"},
+                                                   {"WAITING", "waiting"},
                                                    {NULL, NULL}};
+
+static const struct render_column lane_columns[] = {
+    {"LANE", "id"},           {"MEMORY", "memory_bytes"}, {"BACKED", "backed_bytes"},
+    {"JOBS", "jobs"},         {"HOLDER", "holder"},       {"NAME", "holder_name"},
+    {"SWITCHES", "switches"}, {"BUSY", "busy_ns"},        {NULL, NULL}};
+
+static const struct render_column policy_columns[] = {{"KIND", "kind"},
+                                                      {"NAME", "name"},
+                                                      {"CHOSEN", "chosen"},
+                                                      {"WHAT IT RUNS NEXT", "sentence"},
+                                                      {NULL, NULL}};
+
+static const struct render_column ended_columns[] = {{"ID", "id"},
+                                                     {"NAME", "name"},
+                                                     {"USER", "uid"},
+                                                     {"HOW", "how"},
+                                                     {"ENDED", "ended_ns"},
+                                                     {"WAITED", "waited_ns"},
+                                                     {"BUSY", "busy_ns"},
+                                                     {"ITERATIONS", "iterations"},
+                                                     {"EACH", "iteration_ns"},
+                                                     {"PERSISTENT", "persistent_peak_bytes"},
+                                                     {"EPHEMERAL", "ephemeral_peak_bytes"},
+                                                     {"WHY", "why"},
+                                                     {NULL, NULL}};
 
 /* What one showing is. `columns` NULL: a single record. */
 struct view {
@@ -38,12 +71,6 @@ struct view {
     const char *name;
     const struct render_column *columns;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number) {
-    interrupted = 1;
-}
 
 static int show_once(struct cli *c, const struct view *v) {
     struct query q;
@@ -57,33 +84,26 @@ static int show_once(struct cli *c, const struct view *v) {
 
 /* Once, or again and again until interrupted or refused. */
 static int show(struct cli *c, const struct view *v) {
-    struct timespec pause = {.tv_sec = (time_t)(c->watch_ms / 1000),
-                             .tv_nsec = (long)(c->watch_ms % 1000) * 1000000};
-    struct sigaction act = {.sa_handler = on_interrupt};
     bool screen = c->watch_ms && c->format == CLI_TABLE && isatty(fileno(c->out));
     int rc;
 
     if (c->watch_ms == 0) return show_once(c, v);
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
+    cli_catch_interrupt();
     do {
         if (screen) fputs("\033[H\033[J", c->out);
         rc = show_once(c, v);
         if (fflush(c->out) != 0) return CLI_FAILED; /* nobody reads any more */
-        if (rc == CLI_OK && !interrupted) nanosleep(&pause, NULL);
-    } while (rc == CLI_OK && !interrupted);
+        if (rc == CLI_OK) cli_sleep_ms(c->watch_ms);
+    } while (rc == CLI_OK && !cli_interrupted());
     return rc;
 }
 
-static int parse_id(struct cli *c, const char *what, const char *text, uint64_t *out) {
-    char *end;
+/* One object by its number. */
+static int show_id(struct cli *c, enum ctl_verb verb, const char *what, const char *text) {
+    struct view v = {verb, 0, what, NULL};
+    int rc = cli_take_id(c, what, text, &v.number);
 
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    if (errno || end == text || *end || *text == '-')
-        return cli_fail(c, CLI_USAGE, "%s '%s' is not a number; see 'salusctl %s list'", what, text,
-                        what);
-    return CLI_OK;
+    return rc ? rc : show(c, &v);
 }
 
 int cli_status(struct cli *c, int argc, char **argv) {
@@ -98,18 +118,32 @@ int cli_gpu_list(struct cli *c, int argc, char **argv) {
     return show(c, &(struct view){CTL_V_GPU_LIST, 0, "gpus", gpu_columns});
 }
 
-int cli_job_show(struct cli *c, int argc, char **argv) {
-    struct view v = {CTL_V_JOB_SHOW, 0, "job", NULL};
-    int rc = parse_id(c, "job", argv[0], &v.number);
+int cli_lane_list(struct cli *c, int argc, char **argv) {
+    return show(c, &(struct view){CTL_V_LANE_LIST, 0, "lanes", lane_columns});
+}
 
-    return rc ? rc : show(c, &v);
+int cli_policy_list(struct cli *c, int argc, char **argv) {
+    return show(c, &(struct view){CTL_V_POLICY_LIST, 0, "policies", policy_columns});
+}
+
+int cli_policy_show(struct cli *c, int argc, char **argv) {
+    return show(c, &(struct view){CTL_V_POLICY_SHOW, 0, "policy", NULL});
+}
+
+int cli_history(struct cli *c, int argc, char **argv) {
+    return show(c, &(struct view){CTL_V_HISTORY_LIST, 0, "history", ended_columns});
+}
+
+int cli_job_show(struct cli *c, int argc, char **argv) {
+    return show_id(c, CTL_V_JOB_SHOW, "job", argv[0]);
 }
 
 int cli_gpu_show(struct cli *c, int argc, char **argv) {
-    struct view v = {CTL_V_GPU_SHOW, 0, "gpu", NULL};
-    int rc = parse_id(c, "gpu", argv[0], &v.number);
+    return show_id(c, CTL_V_GPU_SHOW, "gpu", argv[0]);
+}
 
-    return rc ? rc : show(c, &v);
+int cli_lane_show(struct cli *c, int argc, char **argv) {
+    return show_id(c, CTL_V_LANE_SHOW, "lane", argv[0]);
 }
 
 /* ---- version --------------------------------------------------------------------------------- */

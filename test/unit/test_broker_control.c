@@ -392,7 +392,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     cr_assert(j->turn == 1 && j->persistent_peak_bytes == 11 && j->ephemeral_peak_bytes == 12 &&
               j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
-              j->switches == 19 && j->switch_bytes == 20 && j->swaps == 21);
+              j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21);
 }
 
 Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {

@@ -18,46 +18,9 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/clirun.h"
 
 static struct broker_rig rig;
-static char *out_text, *said;
-static cJSON *parsed; /* the latest output as JSON */
-static int status;
-
-static void forget(void) {
-    cJSON_Delete(parsed);
-    free(out_text);
-    free(said);
-    parsed = NULL;
-    out_text = said = NULL;
-}
-
-/* Runs salusctl with up to eleven words. */
-static void salusctl(const char *const *words) {
-    char *argv[16] = {(char *)"salusctl"};
-    size_t a, b;
-    FILE *out, *err;
-    int argc = 1;
-
-    forget();
-    out = open_memstream(&out_text, &a);
-    err = open_memstream(&said, &b);
-    while (*words)
-        argv[argc++] = (char *)*words++;
-    status = cli_main(out, err, argc, argv);
-    fclose(out);
-    fclose(err);
-}
-
-#define CTL(...) salusctl((const char *const[]){__VA_ARGS__, NULL})
-
-#define EXPECT(want, out, err)                                     \
-    do {                                                           \
-        cr_assert_eq(status, want, "status %d: %s", status, said); \
-        cr_assert_str_eq(out_text, out, "%s", out_text);           \
-        cr_assert_str_eq(said, err, "%s", said);                   \
-    } while (0)
-
 static void setup(void) {
     unsetenv("SALUS_RUN_DIR");
     broker_rig_init(&rig);
@@ -102,19 +65,51 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("status", "--run-dir");
     EXPECT(2, "", "salusctl: --run-dir needs a value\n");
     CTL("run");
-    EXPECT(2, "", "salusctl: usage: salusctl run [--name NAME] [--private] [--] CMD [ARG]...\n");
+    EXPECT(2, "", "salusctl: usage: salusctl run [OPTION]... [--] CMD [ARG]...\n");
     CTL("run", "--name", "x");
     EXPECT(2, "", "salusctl: run: a command is needed, as in 'salusctl run -- ./prog'\n");
+    CTL("run", "--persistent", "lots", "true");
+    EXPECT(2, "", "salusctl: run: --persistent: 'lots' is not a size such as 512MiB\n");
+    CTL("run", "--weight=0", "true");
+    EXPECT(2, "", "salusctl: run: --weight: 0 is out of range\n");
+    CTL("run", "--group");
+    EXPECT(2, "", "salusctl: --group needs a value\n");
+    CTL("job", "set", "3");
+    EXPECT(2, "", "salusctl: usage: salusctl job set JOB KEY=VALUE...\n");
+    CTL("job", "set", "3", "weight");
+    EXPECT(2, "", "salusctl: 'weight' is not KEY=VALUE\n");
+    CTL("job", "set", "3", "wieght=1");
+    EXPECT(2, "",
+           "salusctl: unknown key 'wieght'; there are weight, priority, iterations, duration\n");
+    CTL("job", "set", "3", "duration=5");
+    EXPECT(2, "", "salusctl: duration: '5' is not a time such as 30s\n");
+    CTL("policy", "set", "swap=maybe");
+    EXPECT(2, "", "salusctl: swap: 'maybe' is not yes or no\n");
+    CTL("policy", "set", "--lane");
+    EXPECT(2, "", "salusctl: --lane needs a value\n");
+    CTL("policy", "set", "--dry-run=yes");
+    EXPECT(2, "", "salusctl: --dry-run takes no value\n");
+    CTL("policy", "show", "--dry-run");
+    EXPECT(2, "", "salusctl: unknown option --dry-run; see 'salusctl --help'\n");
+    CTL("--lane", "policy", "set");
+    EXPECT(2, "", "salusctl: unknown option --lane; see 'salusctl --help'\n");
+    CTL("job", "kill", "--signal", "HUGH", "3");
+    EXPECT(2, "", "salusctl: --signal: 'HUGH' is no signal\n");
+    CTL("top", "-n", "0");
+    EXPECT(2, "", "salusctl: -n: '0' is not a number from 1\n");
+    CTL("record", "--for", "soon", "x");
+    EXPECT(2, "", "salusctl: --for: 'soon' is not a time such as 30s\n");
     CTL("run", "--nmae", "x", "true");
     EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
 }
 
 Test(ctl_cli, help_names_every_verb) {
     CTL("--help");
-    cr_assert_eq(status, 0);
-    cr_assert_str_eq(said, "");
-    cr_assert_not_null(strstr(out_text, "  job show JOB         one job, with all its counters\n"));
-    cr_assert_not_null(strstr(out_text, "  run [--name NAME] [--private] [--] CMD [ARG]...\n"));
+    cr_assert_eq(clirun_status, 0);
+    cr_assert_str_eq(clirun_err, "");
+    cr_assert_not_null(
+        strstr(clirun_out, "  job show JOB         one job, with all its counters\n"));
+    cr_assert_not_null(strstr(clirun_out, "  run [OPTION]... [--] CMD [ARG]...\n"));
 }
 
 /* ---- no daemon ------------------------------------------------------------------------------- */
@@ -136,7 +131,7 @@ Test(ctl_cli, version_needs_no_daemon) {
     EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd not running at /nonexistent/ctl.sock\n",
            "");
     CTL("--run-dir=/nonexistent", "version", "--json");
-    cJSON *root = cJSON_Parse(out_text);
+    cJSON *root = cJSON_Parse(clirun_out);
     cr_assert(cJSON_IsNull(cJSON_GetObjectItem(root, "salusd")));
     cJSON_Delete(root);
 }
@@ -146,7 +141,7 @@ static char fake_dir[64], lib_dir[64];
 static void remove_files(void) {
     char command[256];
 
-    forget();
+    clirun_forget();
     snprintf(command, sizeof(command), "rm -rf '%s' '%s'", *fake_dir ? fake_dir : "/nonexistent",
              *lib_dir ? lib_dir : "/nonexistent");
     cr_assert_eq(system(command), 0);
@@ -176,9 +171,9 @@ static void fake_daemon(const char *reply, size_t n) {
 }
 
 static void expect_ending(int want, const char *ending) {
-    cr_assert_eq(status, want, "status %d: %s", status, said);
-    cr_assert(strlen(said) >= strlen(ending));
-    cr_assert_str_eq(said + strlen(said) - strlen(ending), ending, "%s", said);
+    cr_assert_eq(clirun_status, want, "status %d: %s", clirun_status, clirun_err);
+    cr_assert(strlen(clirun_err) >= strlen(ending));
+    cr_assert_str_eq(clirun_err + strlen(clirun_err) - strlen(ending), ending, "%s", clirun_err);
 }
 
 Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
@@ -230,39 +225,21 @@ Test(ctl_cli, refusals_have_their_exit_statuses) {
 
 /* ---- with a daemon --------------------------------------------------------------------------- */
 
-static cJSON *json_of(const char *name) {
-    cJSON_Delete(parsed);
-    parsed = cJSON_Parse(out_text);
-    cr_assert_not_null(parsed, "%s", out_text);
-    cr_assert_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(parsed, "schema")), 1);
-    return cJSON_GetObjectItem(parsed, name);
-}
-
-static double number(const cJSON *object, const char *name) {
-    cr_assert(cJSON_IsNumber(cJSON_GetObjectItem(object, name)), "%s", name);
-    return cJSON_GetNumberValue(cJSON_GetObjectItem(object, name));
-}
-
-static const char *text(const cJSON *object, const char *name) {
-    cr_assert(cJSON_IsString(cJSON_GetObjectItem(object, name)), "%s", name);
-    return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
-}
-
 Test(ctl_cli_daemon, status_tells_what_is) {
     const cJSON *s;
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
 
     broker_rig_attach(fd, fds);
     CTL("status", "--json");
-    cr_assert_eq(status, 0);
-    s = json_of("status");
-    cr_assert_str_eq(text(s, "state"), "ok");
-    cr_assert_str_eq(text(s, "run_dir"), rig.dir);
-    cr_assert_str_eq(text(s, "trouble"), "");
-    cr_assert_eq(number(s, "pid"), getpid());
-    cr_assert_eq(number(s, "jobs"), 1);
-    cr_assert_eq(number(s, "max_jobs"), 64);
-    cr_assert(number(s, "uptime_seconds") > 0 && number(s, "uptime_seconds") < 60);
+    cr_assert_eq(clirun_status, 0);
+    s = clirun_json("status");
+    cr_assert_str_eq(clirun_text(s, "state"), "ok");
+    cr_assert_str_eq(clirun_text(s, "run_dir"), rig.dir);
+    cr_assert_str_eq(clirun_text(s, "trouble"), "");
+    cr_assert_eq(clirun_number(s, "pid"), getpid());
+    cr_assert_eq(clirun_number(s, "jobs"), 1);
+    cr_assert_eq(clirun_number(s, "max_jobs"), 64);
+    cr_assert(clirun_number(s, "uptime_seconds") > 0 && clirun_number(s, "uptime_seconds") < 60);
     close(fd);
 }
 
@@ -273,24 +250,24 @@ Test(ctl_cli_daemon, jobs_are_listed_and_shown) {
     char id[16], *line;
 
     CTL("job", "list", "--json");
-    job = cJSON_GetArrayItem(json_of("jobs"), 0);
-    cr_assert_eq(number(job, "id"), o.job_id);
-    cr_assert_str_eq(text(job, "name"), "rig");
-    cr_assert_str_eq(text(job, "state"), "running");
-    cr_assert_eq(number(job, "pid"), getpid());
-    cr_assert_eq(number(job, "uid"), getuid());
-    cr_assert_eq(number(job, "busy_seconds"), 0);
+    job = cJSON_GetArrayItem(clirun_json("jobs"), 0);
+    cr_assert_eq(clirun_number(job, "id"), o.job_id);
+    cr_assert_str_eq(clirun_text(job, "name"), "rig");
+    cr_assert_str_eq(clirun_text(job, "state"), "running");
+    cr_assert_eq(clirun_number(job, "pid"), getpid());
+    cr_assert_eq(clirun_number(job, "uid"), getuid());
+    cr_assert_eq(clirun_number(job, "busy_seconds"), 0);
     snprintf(id, sizeof(id), "%u", o.job_id);
     CTL("--json", "job", "show", id);
-    cr_assert_str_eq(text(json_of("job"), "name"), "rig");
+    cr_assert_str_eq(clirun_text(clirun_json("job"), "name"), "rig");
     CTL("job", "list");
-    line = strchr(out_text, '\n');
-    cr_assert_eq(strncmp(out_text, "ID  NAME  STATE    PID", 22), 0, "%s", out_text);
-    cr_assert_eq(strncmp(line + 1, "1   rig   running  ", 19), 0, "%s", out_text);
+    line = strchr(clirun_out, '\n');
+    cr_assert_eq(strncmp(clirun_out, "ID  NAME  STATE    PID", 22), 0, "%s", clirun_out);
+    cr_assert_eq(strncmp(line + 1, "1   rig   running  ", 19), 0, "%s", clirun_out);
     CTL("job", "list", "--no-header");
-    cr_assert_eq(strncmp(out_text, "1   rig   running  ", 19), 0, "%s", out_text);
+    cr_assert_eq(strncmp(clirun_out, "1   rig   running  ", 19), 0, "%s", clirun_out);
     CTL("job", "list", "--plain", "--no-header");
-    cr_assert_eq(strncmp(out_text, "1\trig\trunning\t", 14), 0, "%s", out_text);
+    cr_assert_eq(strncmp(clirun_out, "1\trig\trunning\t", 14), 0, "%s", clirun_out);
     close(fd);
 }
 
@@ -298,7 +275,7 @@ Test(ctl_cli_daemon, no_jobs_are_an_empty_list) {
     CTL("job", "list", "--no-header");
     EXPECT(0, "", "");
     CTL("job", "list", "--json");
-    cr_assert_eq(cJSON_GetArraySize(json_of("jobs")), 0);
+    cr_assert_eq(cJSON_GetArraySize(clirun_json("jobs")), 0);
 }
 
 Test(ctl_cli_daemon, what_is_not_there_is_exit_4) {
@@ -314,12 +291,13 @@ Test(ctl_cli_daemon, the_gpu_is_shown) {
     broker_rig_attach(fd, fds);
     CTL("gpu", "list");
     EXPECT(0,
-           "ID  NAME      STATE  MEMORY  USED  SMS  JOBS\n"
-           "0   Fake GPU  ready  1 GiB   0 B   4    1\n",
+           "ID  NAME      STATE  MEMORY  GRANTED  USED  SMS  LANES  JOBS  WAITING\n"
+           "0   Fake GPU  ready  1 GiB   0 B      0 B   4    0      1     0\n",
            "");
     CTL("gpu", "show", "0", "--json");
-    cr_assert_str_eq(text(json_of("gpu"), "compute"), "9.0");
-    cr_assert_str_eq(text(json_of("gpu"), "uuid"), "GPU-00000000-0000-0000-0000-000000000000");
+    cr_assert_str_eq(clirun_text(clirun_json("gpu"), "compute"), "9.0");
+    cr_assert_str_eq(clirun_text(clirun_json("gpu"), "uuid"),
+                     "GPU-00000000-0000-0000-0000-000000000000");
     close(fd);
 }
 
@@ -330,13 +308,13 @@ Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
     broker_rig_kill_worker(&rig);
     for (int i = 0; i < 1000; i++) {
         CTL("status", "--json");
-        s = json_of("status");
-        if (strstr(text(s, "trouble"), "device soft cannot be opened")) break;
+        s = clirun_json("status");
+        if (strstr(clirun_text(s, "trouble"), "device soft cannot be opened")) break;
         usleep(1000);
     }
-    cr_assert_str_eq(text(s, "state"), "degraded");
-    cr_assert_str_eq(text(s, "trouble"), "device soft cannot be opened: the fan is stuck");
-    cr_assert_geq(number(s, "worker_restarts"), 1);
+    cr_assert_str_eq(clirun_text(s, "state"), "degraded");
+    cr_assert_str_eq(clirun_text(s, "trouble"), "device soft cannot be opened: the fan is stuck");
+    cr_assert_geq(clirun_number(s, "worker_restarts"), 1);
 }
 
 Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
@@ -356,8 +334,8 @@ Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
         usleep(50000);
     }
     CTL("job", "list", "--json");
-    cr_assert_eq(status, 0, "%s", said);
-    cr_assert_eq(cJSON_GetArraySize(json_of("jobs")), 4 * JOBS);
+    cr_assert_eq(clirun_status, 0, "%s", clirun_err);
+    cr_assert_eq(cJSON_GetArraySize(clirun_json("jobs")), 4 * JOBS);
 }
 
 Test(ctl_cli_daemon, garbage_on_the_control_socket_is_answered_and_ended) {
@@ -374,7 +352,7 @@ Test(ctl_cli_daemon, garbage_on_the_control_socket_is_answered_and_ended) {
         close(fd);
     }
     CTL("status", "--plain");
-    cr_assert_eq(status, 0);
+    cr_assert_eq(clirun_status, 0);
 }
 
 Test(ctl_cli_daemon, a_request_that_is_too_long_ends_the_connection) {
@@ -400,38 +378,8 @@ Test(ctl_cli_daemon, sockets_have_their_modes) {
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* `run` replaces the process where a daemon answers: in a child, its standard output in a pipe. */
-static char *run_in_child(const char *const *words, int *exit_status) {
-    static char buf[8192];
-    char *argv[16] = {(char *)"salusctl"};
-    int argc = 1, pair[2], wait_status;
-    size_t used = 0;
-    ssize_t n;
-    pid_t pid;
-
-    while (*words)
-        argv[argc++] = (char *)*words++;
-    cr_assert_eq(pipe(pair), 0);
-    pid = fork();
-    if (pid == 0) {
-        dup2(pair[1], 1);
-        close(pair[0]);
-        close(pair[1]);
-        status = cli_main(stdout, stdout, argc, argv);
-        fflush(stdout);
-        _exit(status);
-    }
-    close(pair[1]);
-    while ((n = read(pair[0], buf + used, sizeof(buf) - 1 - used)) > 0)
-        used += (size_t)n;
-    buf[used] = '\0';
-    close(pair[0]);
-    waitpid(pid, &wait_status, 0);
-    *exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-    return buf;
-}
-
-#define RUN(...) run_in_child((const char *const[]){"run", __VA_ARGS__, NULL}, &status)
+#define RUN(...) \
+    clirun_in_child((const char *const[]){"run", "--quiet", __VA_ARGS__, NULL}, &clirun_status)
 
 static void make_library(void) {
     char path[128];
@@ -457,25 +405,113 @@ Test(ctl_cli_daemon, run_sets_the_environment) {
                          "echo $LD_LIBRARY_PATH $LD_PRELOAD $SALUS_RUN_DIR $SALUS_JOB_NAME "
                          "$PYTORCH_CUDA_ALLOC_CONF $TF_GPU_ALLOCATOR"),
                      expected);
-    cr_assert_eq(status, 0);
+    cr_assert_eq(clirun_status, 0);
+}
+
+Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
+    char expected[256], *out;
+    unsigned first, second;
+
+    make_library();
+    snprintf(expected, sizeof(expected), "1GiB 512 MiB 5 -7 pair 100 2h 30s %s/libcuda.so.1\n",
+             lib_dir);
+    cr_assert_str_eq(
+        RUN("--persistent", "1GiB", "--ephemeral=512 MiB", "--weight", "5", "--priority=-7",
+            "--group", "pair", "--iterations", "100", "--duration", "2h", "--admit-timeout=30s",
+            "sh", "-c",
+            "echo $SALUS_PERSISTENT $SALUS_EPHEMERAL $SALUS_WEIGHT $SALUS_PRIORITY $SALUS_GROUP "
+            "$SALUS_ITERATIONS $SALUS_DURATION $SALUS_ADMIT_TIMEOUT $NVTX_INJECTION64_PATH"),
+        expected);
+    out = RUN("sh", "-c", "echo $SALUS_RUN");
+    cr_assert_eq(sscanf(out, "%u", &first), 1, "%s", out);
+    out = RUN("sh", "-c", "echo $SALUS_RUN");
+    cr_assert_eq(sscanf(out, "%u", &second), 1, "%s", out);
+    cr_assert(first && second && first != second);
+    setenv("NVTX_INJECTION64_PATH", "/other", 1);
+    cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
+}
+
+Test(ctl_cli_daemon, run_says_once_which_allocators_it_chose) {
+    make_library();
+    unsetenv("PYTORCH_ALLOC_CONF");
+    unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+    unsetenv("TF_GPU_ALLOCATOR");
+    cr_assert_str_eq(
+        clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
+        "salusctl: set PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF to cudaMallocAsync, "
+        "TF_GPU_ALLOCATOR to cuda_malloc_async, so that memory not in use is given back; set "
+        "otherwise to have it otherwise\n");
+    setenv("PYTORCH_ALLOC_CONF", "mine", 1);
+    setenv("TF_GPU_ALLOCATOR", "mine", 1);
+    cr_assert_str_eq(clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
+                     "");
+}
+
+/* In a child: waits until the command has said its number, connects as a job of it, and lets the
+ * command end. */
+static pid_t job_of_the_command(uint64_t ephemeral) {
+    struct wire_hello h = broker_rig_hello();
+    char path[128];
+    int fds[WIRE_FD_COUNT], fd;
+    struct wire_offer o;
+    pid_t pid = fork();
+    FILE *f;
+
+    if (pid) return pid;
+    snprintf(path, sizeof(path), "%s/run", rig.dir);
+    while (!(f = fopen(path, "r")) || fscanf(f, "%u\n", &h.job.run) != 1)
+        usleep(10000);
+    unlink(path);
+    fd = broker_rig_connect(&rig, "job.sock");
+    h.job.flags = WIRE_JOB_WORD;
+    h.job.ephemeral_bytes = ephemeral;
+    if (ephemeral > 1u << 30) {
+        fdutil_send(fd, &h, sizeof(h), NULL, 0);
+        broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    } else {
+        broker_rig_attach_as(fd, &h, fds);
+    }
+    snprintf(path, sizeof(path), "%s/go", rig.dir);
+    fclose(fopen(path, "w"));
+    _exit(0);
+}
+
+#define COMMAND_WITH_A_JOB                      \
+    "sh", "-c",                                 \
+        "echo $SALUS_RUN >$SALUS_RUN_DIR/run; " \
+        "until rm $SALUS_RUN_DIR/go 2>/dev/null; do sleep 0.02; done; exit 3"
+
+Test(ctl_cli_daemon, run_ends_with_6_when_its_job_was_refused) {
+    pid_t job = job_of_the_command(20ull << 30);
+
+    make_library();
+    cr_assert_str_eq(RUN(COMMAND_WITH_A_JOB),
+                     "salusctl: the job was refused: 0 B persistent + 20 GiB ephemeral asked, the "
+                     "device has 1 GiB\n");
+    cr_assert_eq(clirun_status, 6);
+    waitpid(job, NULL, 0);
+    job = job_of_the_command(1);
+    cr_assert_str_eq(RUN(COMMAND_WITH_A_JOB), "");
+    cr_assert_eq(clirun_status, 3, "one that was served does not count");
+    waitpid(job, NULL, 0);
 }
 
 Test(ctl_cli_daemon, run_passes_the_status_on) {
     make_library();
     RUN("sh", "-c", "exit 42");
-    cr_assert_eq(status, 42);
+    cr_assert_eq(clirun_status, 42);
     RUN("sh", "-c", "kill -9 $$");
-    cr_assert_eq(status, 137);
+    cr_assert_eq(clirun_status, 137);
     cr_assert_str_eq(RUN("/nonexistent/prog"),
                      "salusctl: /nonexistent/prog: No such file or directory\n");
-    cr_assert_eq(status, 127);
+    cr_assert_eq(clirun_status, 127);
     cr_assert_str_eq(RUN("/etc/passwd"), "salusctl: /etc/passwd: Permission denied\n");
-    cr_assert_eq(status, 126);
+    cr_assert_eq(clirun_status, 126);
 }
 
 Test(ctl_cli_daemon, run_without_our_library_says_where_it_looked) {
     setenv("SALUS_LIB_DIR", "/nonexistent", 1);
     cr_assert_str_eq(RUN("true"), "salusctl: no libcuda.so.1 of Salus in /nonexistent; build it "
                                   "with 'make', or name its directory in SALUS_LIB_DIR\n");
-    cr_assert_eq(status, 1);
+    cr_assert_eq(clirun_status, 1);
 }

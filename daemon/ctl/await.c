@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon is asked at most once a second, and in silence: it is the command that people run.
+ */
+#include "daemon/ctl/await.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "daemon/ctl/query.h"
+
+#define POLL_S 1
+#define PATIENCE_MS 1000
+
+/* Asks without diagnostics; true when there is a list, which the caller finishes. */
+static bool ask(const struct await *a, enum ctl_verb verb, struct query *q) {
+    struct cli silent = *a->c;
+    bool ok;
+
+    silent.err = fopen("/dev/null", "we");
+    if (!silent.err) return false;
+    if (silent.timeout_ms > PATIENCE_MS) silent.timeout_ms = PATIENCE_MS;
+    ok = query_ask(&silent, verb, 0, true, q) == CLI_OK;
+    fclose(silent.err);
+    return ok;
+}
+
+/* Jobs of programs with another library do not say their run: then the process decides. */
+static bool is_ours(const struct await *a, uint64_t run, uint64_t pid) {
+    return run ? run == a->run : pid == (uint64_t)a->pid;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void say(struct await *a, const struct ctl_job *j) {
+    char line[sizeof(a->said)];
+
+    snprintf(line, sizeof(line), "job %" PRIu64 " %.300s, place %" PRIu64 " in the queue", j->id,
+             *j->why ? j->why : "waits for admission", j->position);
+    if (strcmp(line, a->said) == 0) return;
+    memcpy(a->said, line, sizeof(line));
+    fprintf(a->c->err, "salusctl: %s\n", line);
+    fflush(a->c->err);
+}
+
+static void look(struct await *a) {
+    struct query q;
+
+    if (!ask(a, CTL_V_JOB_LIST, &q)) return;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_job *j = query_record(&q, i);
+
+        if (is_ours(a, j->run, j->pid) && strcmp(j->state, "waiting") == 0) say(a, j);
+    }
+    query_finish(&q);
+}
+
+int await_end(struct await *a) {
+    struct timespec second = {.tv_sec = POLL_S};
+    int status;
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    while (a->talk) {
+        pid_t ended = waitpid(a->pid, &status, WNOHANG);
+
+        if (ended == a->pid) return status;
+        if (ended < 0 && errno != EINTR) break;
+        if (sigtimedwait(&child, NULL, &second) < 0 && errno == EAGAIN) look(a);
+    }
+    while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* The daemon hears of the command's end when we do: the job may be in either list. */
+static bool in_jobs(const struct await *a, char *why, size_t cap) {
+    bool found = false;
+    struct query q;
+
+    if (!ask(a, CTL_V_JOB_LIST, &q)) return false;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_job *j = query_record(&q, i);
+
+        if (!is_ours(a, j->run, j->pid) || strcmp(j->state, "refused") != 0) continue;
+        snprintf(why, cap, "%s", j->why);
+        found = true;
+    }
+    query_finish(&q);
+    return found;
+}
+
+static bool in_history(const struct await *a, char *why, size_t cap) {
+    bool found = false;
+    struct query q;
+
+    if (!ask(a, CTL_V_HISTORY_LIST, &q)) return false;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_ended *e = query_record(&q, i);
+
+        if (!is_ours(a, e->run, e->pid) || strcmp(e->how, "refused") != 0) continue;
+        snprintf(why, cap, "%s", e->why);
+        found = true;
+    }
+    query_finish(&q);
+    return found;
+}
+
+bool await_refused(const struct await *a, char *why, size_t cap) {
+    return in_jobs(a, why, cap) || in_history(a, why, cap);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl record`: looks at the daemon ten times a second and writes, at the end, what it saw.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/fdutil.h"
+#include "daemon/ctl/cli.h"
+#include "daemon/ctl/query.h"
+#include "daemon/ctl/recording.h"
+
+#define LOOK_MS 100
+
+/* What a look found: how many jobs were there, and up to which number the history was read. */
+struct watching {
+    struct recording recording;
+    uint64_t history;
+    size_t jobs;
+};
+
+static uint64_t real_now_ns(void) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int no_memory(struct cli *c) {
+    return cli_fail(c, CLI_FAILED, "out of memory");
+}
+
+static int see_jobs(struct cli *c, struct watching *w) {
+    struct query q;
+    int rc = query_ask(c, CTL_V_JOB_LIST, 0, false, &q);
+
+    if (rc != CLI_OK) return rc;
+    w->jobs = q.count;
+    for (size_t i = 0; i < q.count && rc == CLI_OK; i++)
+        if (recording_see(&w->recording, query_record(&q, i)) < 0) rc = no_memory(c);
+    query_finish(&q);
+    return rc;
+}
+
+/* Only what ended since; `keep` false: it is not of this recording. */
+static int see_history(struct cli *c, struct watching *w, bool keep) {
+    struct ctl_request r = {.verb = CTL_V_HISTORY_LIST};
+    struct query q;
+    int rc;
+
+    ctl_msg_put(&r, CTL_A_after, (int64_t)w->history);
+    rc = query_send(c, &r, false, &q);
+    if (rc != CLI_OK) return rc;
+    for (size_t i = 0; i < q.count && rc == CLI_OK; i++) {
+        const struct ctl_ended *e = query_record(&q, i);
+
+        w->history = e->number;
+        if (keep && recording_see_ended(&w->recording, e) < 0) rc = no_memory(c);
+    }
+    query_finish(&q);
+    return rc;
+}
+
+static int see_device(struct cli *c, struct watching *w) {
+    struct query q;
+    int rc = query_ask(c, CTL_V_GPU_LIST, 0, false, &q);
+
+    if (rc != CLI_OK) return rc;
+    if (q.count)
+        w->recording.device_bytes = ((const struct ctl_gpu *)query_record(&q, 0))->memory_bytes;
+    query_finish(&q);
+    return CLI_OK;
+}
+
+/* Until it is enough, or the daemon is gone: then what was seen until then is still written. */
+static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_idle) {
+    uint64_t begin = fdutil_now_ns();
+    int rc = CLI_OK;
+
+    while (rc == CLI_OK && !cli_interrupted()) {
+        rc = see_jobs(c, w);
+        if (rc == CLI_OK) rc = see_history(c, w, true);
+        if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
+        if (until_idle && w->jobs == 0 && w->recording.count > 0) break;
+        if (rc == CLI_OK) cli_sleep_ms(LOOK_MS);
+    }
+    return rc;
+}
+
+static int write_file(struct cli *c, const struct watching *w, const char *path, FILE *f) {
+    size_t n = recording_write(&w->recording, f, real_now_ns());
+
+    if (fflush(f) != 0 || ferror(f))
+        return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    if (f != c->out) fprintf(c->err, "salusctl: %zu jobs in %s; see salus-sim(1)\n", n, path);
+    return CLI_OK;
+}
+
+int cli_record(struct cli *c, int argc, char **argv) {
+    const char *limit = cli_option(c, "--for"), *path = argv[0];
+    struct watching w = {.history = 0};
+    uint64_t for_ns = 0;
+    FILE *f;
+    int rc, wrote;
+
+    if (limit && (rc = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return rc;
+    recording_init(&w.recording);
+    rc = see_device(c, &w);
+    if (rc == CLI_OK) rc = see_history(c, &w, false);
+    if (rc != CLI_OK) return rc;
+    f = strcmp(path, "-") == 0 ? c->out : fopen(path, "we");
+    if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    cli_catch_interrupt();
+    rc = watch(c, &w, for_ns, cli_option(c, "--until-idle") != NULL);
+    wrote = write_file(c, &w, path, f);
+    if (f != c->out) fclose(f);
+    recording_finish(&w.recording);
+    return rc != CLI_OK ? rc : wrote;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From what was seen to lines of a workload file.
+ */
+#include "daemon/ctl/recording.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+
+#define NAME_BYTES 64
+
+void recording_init(struct recording *r) {
+    memset(r, 0, sizeof(*r));
+}
+
+void recording_finish(struct recording *r) {
+    free(r->jobs);
+    recording_init(r);
+}
+
+/* The job's place, a new one where it is seen first; NULL when memory is short. */
+static struct recorded *place(struct recording *r, uint64_t id) {
+    for (size_t i = 0; i < r->count; i++)
+        if (r->jobs[i].job.id == id) return &r->jobs[i];
+    if (r->count == r->cap) {
+        size_t cap = r->cap ? 2 * r->cap : 64;
+        struct recorded *grown = realloc(r->jobs, cap * sizeof(*grown));
+
+        if (!grown) return NULL;
+        r->jobs = grown;
+        r->cap = cap;
+    }
+    memset(&r->jobs[r->count], 0, sizeof(*r->jobs));
+    r->jobs[r->count].job.id = id;
+    return &r->jobs[r->count++];
+}
+
+int recording_see(struct recording *r, const struct ctl_job *job) {
+    struct recorded *p = place(r, job->id);
+
+    if (!p) return -ENOMEM;
+    if (!p->ended) p->job = *job;
+    return 0;
+}
+
+/* Its last counters count; what a history does not have stays as it was seen before. */
+int recording_see_ended(struct recording *r, const struct ctl_ended *e) {
+    struct recorded *p = place(r, e->id);
+
+    if (!p) return -ENOMEM;
+    p->ended = true;
+    p->ended_ns = e->ended_ns;
+    p->refused = strcmp(e->how, "refused") == 0;
+    snprintf(p->job.name, sizeof(p->job.name), "%s", e->name);
+    p->job.uid = e->uid;
+    p->job.since_ns = e->since_ns;
+    p->job.waited_ns = e->waited_ns;
+    p->job.weight = e->weight;
+    p->job.priority = e->priority;
+    p->job.persistent_peak_bytes = e->persistent_peak_bytes;
+    p->job.ephemeral_peak_bytes = e->ephemeral_peak_bytes;
+    p->job.iterations = e->iterations;
+    p->job.iteration_ns = e->iteration_ns;
+    p->job.busy_ns = e->busy_ns;
+    p->job.launches = e->launches;
+    return 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Only what names in a workload may have. */
+static void print_name(const char *name, char out[NAME_BYTES]) {
+    size_t n = 0;
+
+    for (; name[n] && n + 1 < NAME_BYTES; n++)
+        out[n] = isalnum((unsigned char)name[n]) || strchr("_-.:+", name[n]) ? name[n] : '_';
+    out[n] = '\0';
+    if (n == 0) strcpy(out, "job");
+}
+
+static void print_amount(FILE *out, const char *key, enum units kind, uint64_t value) {
+    char text[40];
+
+    units_print(kind, value, text, sizeof(text));
+    fprintf(out, " %s=%s", key, text);
+}
+
+/* Groups are numbers there: that of the first job with the same user and name, from 1. */
+static uint64_t group_of(const struct recording *r, const struct recorded *p) {
+    uint64_t i = 0;
+
+    if (!*p->job.group) return 0;
+    while (r->jobs[i].job.uid != p->job.uid || strcmp(r->jobs[i].job.group, p->job.group) != 0)
+        i++;
+    return i + 1;
+}
+
+/* Requests: the time that a job was there and neither waited for admission nor had the device,
+ * spread over its iterations. While others had the device it is too long. */
+static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
+    uint64_t end = p->ended ? p->ended_ns : now_ns, spent = p->job.waited_ns + p->job.busy_ns;
+    uint64_t there = end > p->job.since_ns ? end - p->job.since_ns : 0;
+
+    return there > spent ? (there - spent) / p->job.iterations : 0;
+}
+
+/* What a job used counts; where nothing was measured, what it was granted. */
+static uint64_t need(uint64_t peak, uint64_t granted) {
+    return peak ? peak : granted;
+}
+
+static bool write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
+                      uint64_t now_ns, FILE *out) {
+    const struct ctl_job *j = &p->job;
+    bool whole = j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
+    char name[NAME_BYTES];
+
+    print_name(j->name, name);
+    if (p->refused || j->busy_ns == 0) {
+        fprintf(out, "# %s, job %" PRIu64 ": %s\n", name, j->id,
+                p->refused ? "was refused" : "did nothing on the device");
+        return false;
+    }
+    fprintf(out, "job name=%s", name);
+    print_amount(out, "arrival", UNITS_TIME, j->since_ns - first_ns);
+    print_amount(out, "persistent", UNITS_BYTES,
+                 need(j->persistent_peak_bytes, j->persistent_bytes));
+    print_amount(out, "ephemeral", UNITS_BYTES, need(j->ephemeral_peak_bytes, j->ephemeral_bytes));
+    fprintf(out, " iterations=%" PRIu64, whole ? j->iterations : 1);
+    print_amount(out, "iteration", UNITS_TIME, whole ? j->iteration_ns : j->busy_ns);
+    if (!whole) fputs(" boundaries=no", out);
+    if (whole && strcmp(j->boundaries, "idle gaps") == 0)
+        print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+    if (j->weight > 1) fprintf(out, " weight=%" PRIu64, j->weight);
+    if (j->priority) fprintf(out, " priority=%" PRId64, j->priority);
+    if (group_of(r, p)) fprintf(out, " group=%" PRIu64, group_of(r, p));
+    fputc('\n', out);
+    return true;
+}
+
+size_t recording_write(const struct recording *r, FILE *out, uint64_t now_ns) {
+    uint64_t first = UINT64_MAX;
+    size_t written = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        if (r->jobs[i].job.since_ns < first) first = r->jobs[i].job.since_ns;
+    fputs("# recorded by salusctl\n", out);
+    if (r->device_bytes) {
+        fputs("device", out);
+        print_amount(out, "memory", UNITS_BYTES, r->device_bytes);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < r->count; i++)
+        written += write_job(r, &r->jobs[i], first, now_ns, out);
+    return written;
+}

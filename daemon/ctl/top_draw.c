@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Drawing: the device's memory as one bar, then each lane with its jobs, then those in no lane.
+ */
+#include "daemon/ctl/top_draw.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "daemon/ctl/render.h"
+
+#define BAR 40
+#define LINE_BYTES 512
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+static const struct ctl_job *job_at(const struct query *q, size_t i) {
+    return query_record(q, i);
+}
+
+static const struct ctl_job *find(const struct top_view *v, uint64_t id) {
+    for (size_t i = 0; v && i < v->jobs.count; i++)
+        if (job_at(&v->jobs, i)->id == id) return job_at(&v->jobs, i);
+    return NULL;
+}
+
+/* Since the look before; a job that was not there then began at nothing. */
+static uint64_t busy_between(const struct top_view *before, const struct ctl_job *j) {
+    const struct ctl_job *old = find(before, j->id);
+    uint64_t was = old ? old->busy_ns : 0;
+
+    return j->busy_ns > was ? j->busy_ns - was : 0;
+}
+
+static bool competes(const struct ctl_job *j) {
+    return strcmp(j->state, "running") == 0;
+}
+
+void top_rate(const struct top_view *before, const struct top_view *now, const struct ctl_job *j,
+              struct top_rate *out) {
+    const struct ctl_job *old = find(before, j->id);
+    uint64_t lane_busy = 0, lane_weight = 0, busy;
+    double seconds;
+
+    *out = (struct top_rate){.share = -1, .entitled = -1, .iterations = -1, .busy = -1};
+    for (size_t i = 0; i < now->jobs.count; i++) {
+        const struct ctl_job *o = job_at(&now->jobs, i);
+
+        if (o->lane == 0 || o->lane != j->lane) continue;
+        lane_busy += busy_between(before, o);
+        if (competes(o)) lane_weight += o->weight;
+    }
+    if (lane_weight && competes(j)) out->entitled = (double)j->weight / (double)lane_weight;
+    if (!before || now->at_ns <= before->at_ns) return;
+    seconds = (double)(now->at_ns - before->at_ns) / 1e9;
+    busy = busy_between(before, j);
+    out->busy = (double)busy / 1e9 / seconds;
+    if (old && j->iterations >= old->iterations)
+        out->iterations = (double)(j->iterations - old->iterations) / seconds;
+    if (lane_busy) out->share = (double)busy / (double)lane_busy;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* A line, cut to the width. */
+__attribute__((format(printf, 3, 4))) static void line(FILE *out, int width, const char *fmt, ...) {
+    char text[LINE_BYTES];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fprintf(out, "%.*s\n", width, text);
+}
+
+/* Appends to a bar as many marks as `bytes` are of `whole`, at least one for something. */
+static int add_marks(char *bar, int used, char mark, uint64_t bytes, uint64_t whole) {
+    int n = whole ? (int)((double)bytes / (double)whole * BAR + 0.5) : 0;
+
+    if (bytes && n == 0) n = 1;
+    for (; n > 0 && used < BAR; n--)
+        bar[used++] = mark;
+    return used;
+}
+
+static void close_bar(char *bar, int used) {
+    memset(bar + used, '.', (size_t)(BAR - used));
+    bar[BAR] = '\0';
+}
+
+static char digit(uint64_t lane) {
+    return (char)(lane < 10 ? '0' + (int)lane : '#');
+}
+
+static void draw_memory(FILE *out, int width, const struct top_view *v, const struct ctl_gpu *g) {
+    uint64_t lanes = 0;
+    char bar[BAR + 1], granted[24], all[24];
+    int used = 0;
+
+    for (size_t i = 0; i < v->lanes.count; i++)
+        lanes += ((const struct ctl_lane *)query_record(&v->lanes, i))->memory_bytes;
+    if (g->granted_bytes > lanes)
+        used = add_marks(bar, used, '=', g->granted_bytes - lanes, g->memory_bytes);
+    for (size_t i = 0; i < v->lanes.count; i++) {
+        const struct ctl_lane *l = query_record(&v->lanes, i);
+
+        used = add_marks(bar, used, digit(l->id), l->memory_bytes, g->memory_bytes);
+    }
+    close_bar(bar, used);
+    units_print_bytes(g->granted_bytes, granted, sizeof(granted));
+    units_print_bytes(g->memory_bytes, all, sizeof(all));
+    line(out, width, "memory [%s] %s of %s granted; = persistent, 0-9 lanes", bar, granted, all);
+}
+
+static void draw_head(FILE *out, int width, const struct top_view *v) {
+    const struct ctl_gpu *g = v->gpus.count ? query_record(&v->gpus, 0) : NULL;
+    const struct ctl_choice *c = v->choice.count ? query_record(&v->choice, 0) : NULL;
+
+    if (!g) return;
+    line(out, width,
+         "GPU %" PRIu64 " %s, %s   policy %s + %s   %" PRIu64 " jobs, %" PRIu64 " waiting", g->id,
+         *g->name ? g->name : g->device, g->state, c ? c->lane : "?", c ? c->kernel : "?", g->jobs,
+         g->waiting);
+    draw_memory(out, width, v, g);
+}
+
+static void percent(double part, char *out, size_t cap) {
+    if (part < 0)
+        snprintf(out, cap, "-");
+    else
+        snprintf(out, cap, "%.0f%%", part * 100);
+}
+
+static void draw_columns(FILE *out, int width) {
+    line(out, width, "    %5s %-14s %-9s %10s %10s %5s %5s %5s %8s %8s %s", "ID", "NAME", "STATE",
+         "PERSISTENT", "EPHEMERAL", "GOT", "DUE", "BUSY", "ITER/S", "EACH", "WHY");
+}
+
+static void draw_job(FILE *out, int width, const struct top_view *before,
+                     const struct top_view *now, const struct ctl_job *j) {
+    char got[8], due[8], busy[8], rate[16] = "-", each[24] = "-", p[24], e[24];
+    struct top_rate r;
+
+    top_rate(before, now, j, &r);
+    percent(r.share, got, sizeof(got));
+    percent(r.entitled, due, sizeof(due));
+    percent(r.busy, busy, sizeof(busy));
+    if (r.iterations >= 0) snprintf(rate, sizeof(rate), "%.3g", r.iterations);
+    if (j->iteration_ns) render_duration(j->iteration_ns, each, sizeof(each));
+    units_print_bytes(j->persistent_bytes, p, sizeof(p));
+    units_print_bytes(j->ephemeral_bytes, e, sizeof(e));
+    line(out, width, "  %s %5" PRIu64 " %-14.14s %-9s %10s %10s %5s %5s %5s %8s %8s %s",
+         j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, j->why);
+}
+
+/* The jobs of a lane, given as a job's field keeps it; 0: those in none. How many there were. */
+static int draw_jobs(FILE *out, int width, const struct top_view *before,
+                     const struct top_view *now, uint64_t lane) {
+    int count = 0;
+
+    for (size_t i = 0; i < now->jobs.count; i++) {
+        const struct ctl_job *j = job_at(&now->jobs, i);
+
+        if (j->lane != lane) continue;
+        if (count++ == 0 && lane == 0) line(out, width, "in no lane");
+        draw_job(out, width, before, now, j);
+    }
+    return count;
+}
+
+static void draw_lane(FILE *out, int width, const struct top_view *now, const struct ctl_lane *l) {
+    const struct ctl_gpu *g = now->gpus.count ? query_record(&now->gpus, 0) : NULL;
+    char bar[BAR + 1], size[24];
+
+    close_bar(bar, add_marks(bar, 0, digit(l->id), l->memory_bytes, g ? g->memory_bytes : 0));
+    units_print_bytes(l->memory_bytes, size, sizeof(size));
+    line(out, width, "lane %-3" PRIu64 "[%s] %s, %" PRIu64 " jobs, %" PRIu64 " switches", l->id,
+         bar, size, l->jobs, l->switches);
+}
+
+void top_draw(FILE *out, int width, const struct top_view *before, const struct top_view *now) {
+    draw_head(out, width, now);
+    if (now->jobs.count) draw_columns(out, width);
+    for (size_t i = 0; i < now->lanes.count; i++) {
+        const struct ctl_lane *l = query_record(&now->lanes, i);
+
+        draw_lane(out, width, now, l);
+        draw_jobs(out, width, before, now, l->id + 1);
+    }
+    draw_jobs(out, width, before, now, 0);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running salusctl and keeping what it says.
+ */
+#include "test/lib/clirun.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+char *clirun_out, *clirun_err;
+int clirun_status;
+
+static cJSON *parsed;
+
+static void fail(const char *what) {
+    fprintf(stderr, "clirun: %s\n%s%s\n", what, clirun_out ? clirun_out : "",
+            clirun_err ? clirun_err : "");
+    abort();
+}
+
+void clirun_forget(void) {
+    cJSON_Delete(parsed);
+    free(clirun_out);
+    free(clirun_err);
+    parsed = NULL;
+    clirun_out = clirun_err = NULL;
+}
+
+void clirun(const char *const *words) {
+    char *argv[16] = {(char *)"salusctl"};
+    size_t a, b;
+    FILE *out, *err;
+    int argc = 1;
+
+    clirun_forget();
+    out = open_memstream(&clirun_out, &a);
+    err = open_memstream(&clirun_err, &b);
+    while (*words)
+        argv[argc++] = (char *)*words++;
+    clirun_status = cli_main(out, err, argc, argv);
+    fclose(out);
+    fclose(err);
+}
+
+const cJSON *clirun_json(const char *name) {
+    const cJSON *member;
+
+    cJSON_Delete(parsed);
+    parsed = cJSON_Parse(clirun_out);
+    if (!parsed) fail("no JSON");
+    if (clirun_number(parsed, "schema") != 1) fail("another schema");
+    member = cJSON_GetObjectItem(parsed, name);
+    if (!member) fail(name);
+    return member;
+}
+
+double clirun_number(const cJSON *object, const char *name) {
+    if (!cJSON_IsNumber(cJSON_GetObjectItem(object, name))) fail(name);
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(object, name));
+}
+
+const char *clirun_text(const cJSON *object, const char *name) {
+    if (!cJSON_IsString(cJSON_GetObjectItem(object, name))) fail(name);
+    return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+}
+
+char *clirun_in_child(const char *const *words, int *exit_status) {
+    static char buf[8192];
+    char *argv[16] = {(char *)"salusctl"};
+    int argc = 1, pair[2], status;
+    size_t used = 0;
+    ssize_t n;
+    pid_t pid;
+
+    while (*words)
+        argv[argc++] = (char *)*words++;
+    if (pipe(pair) < 0) fail("pipe");
+    pid = fork();
+    if (pid == 0) {
+        dup2(pair[1], 1);
+        close(pair[0]);
+        close(pair[1]);
+        status = cli_main(stdout, stdout, argc, argv);
+        fflush(stdout);
+        _exit(status);
+    }
+    close(pair[1]);
+    while ((n = read(pair[0], buf + used, sizeof(buf) - 1 - used)) > 0)
+        used += (size_t)n;
+    buf[used] = '\0';
+    close(pair[0]);
+    waitpid(pid, &status, 0);
+    *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return buf;
+}

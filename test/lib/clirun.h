@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salusctl in the test's own process: what the latest call printed and its exit status.
+ */
+#ifndef TEST_LIB_CLIRUN_H
+#define TEST_LIB_CLIRUN_H
+
+#include <cjson/cJSON.h>
+
+#include "daemon/ctl/cli.h"
+
+extern char *clirun_out, *clirun_err;
+extern int clirun_status;
+
+/* Runs it with up to fourteen words, the last one NULL. */
+void clirun(const char *const *words);
+void clirun_forget(void);
+
+/* The member `name` of the latest output, which must be JSON of schema 1. */
+const cJSON *clirun_json(const char *name);
+/* Members that must be there; a text's and a number's. */
+double clirun_number(const cJSON *object, const char *name);
+const char *clirun_text(const cJSON *object, const char *name);
+
+/* `run` ends with the command's status after a fork: in a child, whose standard output and
+ * diagnostics are returned together, in static memory. */
+char *clirun_in_child(const char *const *words, int *exit_status);
+
+#define CTL(...) clirun((const char *const[]){__VA_ARGS__, NULL})
+
+#define EXPECT(want, out, err)                                                         \
+    do {                                                                               \
+        cr_assert_eq(clirun_status, want, "status %d: %s", clirun_status, clirun_err); \
+        cr_assert_str_eq(clirun_out, out, "%s", clirun_out);                           \
+        cr_assert_str_eq(clirun_err, err, "%s", clirun_err);                           \
+    } while (0)
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who got what between two looks, and what a recording makes of what it saw. Pure.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/ctl/recording.h"
+#include "daemon/ctl/top_draw.h"
+
+#define NEAR(a, b) (fabs((a) - (b)) < 1e-9)
+
+static struct ctl_job jobs[2][4];
+static struct top_view before, now;
+
+/* Four jobs: two in lane 0 with weights 3 and 1, one alone in lane 1, one that waits; a second lies
+ * between the looks. */
+static void setup(void) {
+    for (int look = 0; look < 2; look++)
+        for (int i = 0; i < 4; i++) {
+            struct ctl_job *j = &jobs[look][i];
+
+            j->id = (uint64_t)i + 1;
+            j->weight = i == 0 ? 3 : 1;
+            j->lane = i == 3 ? 0 : i == 2 ? 2 : 1;
+            strcpy(j->state, i == 3 ? "waiting" : "running");
+        }
+    before = (struct top_view){
+        .at_ns = 5000000000,
+        .jobs = {.kind = CTL_RECORD_JOB, .record_bytes = sizeof(struct ctl_job), .count = 4}};
+    now = before;
+    now.at_ns += 2000000000;
+    before.jobs.records = (char *)jobs[0];
+    now.jobs.records = (char *)jobs[1];
+    jobs[1][0].busy_ns = 600000000;
+    jobs[1][1].busy_ns = 200000000;
+    jobs[1][2].busy_ns = 2000000000;
+    jobs[1][0].iterations = 8;
+}
+
+TestSuite(top, .init = setup);
+
+static struct top_rate rate_of(int i, bool first) {
+    struct top_rate r;
+
+    top_rate(first ? NULL : &before, &now, &jobs[1][i], &r);
+    return r;
+}
+
+Test(top, shares_are_of_the_lane_and_so_is_what_is_due) {
+    struct top_rate r = rate_of(0, false);
+
+    cr_assert(NEAR(r.share, 0.75) && NEAR(r.entitled, 0.75), "%f %f", r.share, r.entitled);
+    cr_assert(NEAR(r.busy, 0.3) && NEAR(r.iterations, 4), "%f %f", r.busy, r.iterations);
+    r = rate_of(1, false);
+    cr_assert(NEAR(r.share, 0.25) && NEAR(r.entitled, 0.25));
+    r = rate_of(2, false);
+    cr_assert(NEAR(r.share, 1) && NEAR(r.entitled, 1) && NEAR(r.busy, 1));
+}
+
+Test(top, who_does_not_compete_is_due_nothing_and_takes_nothing_from_others) {
+    struct top_rate r = rate_of(3, false);
+
+    cr_assert(r.share < 0 && r.entitled < 0 && NEAR(r.busy, 0));
+    strcpy(jobs[1][1].state, "paused");
+    cr_assert(NEAR(rate_of(0, false).entitled, 1));
+    cr_assert(rate_of(1, false).entitled < 0);
+    cr_assert(NEAR(rate_of(1, false).share, 0.25), "what it got before it was paused");
+}
+
+Test(top, the_first_look_says_nothing_of_rates) {
+    struct top_rate r = rate_of(0, true);
+
+    cr_assert(r.share < 0 && r.busy < 0 && r.iterations < 0);
+    cr_assert(NEAR(r.entitled, 0.75));
+}
+
+Test(top, a_new_job_began_at_nothing_and_a_counter_that_fell_counts_nothing) {
+    jobs[0][1].id = 99;
+    cr_assert(NEAR(rate_of(1, false).share, 0.25));
+    cr_assert(rate_of(1, false).iterations < 0, "since when is not known");
+    jobs[0][0].busy_ns = 900000000;
+    cr_assert(NEAR(rate_of(0, false).share, 0));
+}
+
+Test(top, lines_are_cut_to_the_width) {
+    char *text;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    memset(jobs[1][0].why, 'w', CTL_TEXT_BYTES - 1);
+    top_draw(f, 40, &before, &now);
+    fclose(f);
+    for (char *p = text, *end; (end = strchr(p, '\n')); p = end + 1)
+        cr_assert_leq(end - p, 40);
+    free(text);
+}
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static struct recording recording;
+static char *text;
+
+static const char *written(uint64_t now_ns) {
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    recording_write(&recording, f, now_ns);
+    fclose(f);
+    return text;
+}
+
+static struct ctl_job job(uint64_t id, const char *name, uint64_t since_ns) {
+    struct ctl_job j = {.id = id,
+                        .since_ns = since_ns,
+                        .weight = 1,
+                        .busy_ns = 3000000000,
+                        .iterations = 30,
+                        .iteration_ns = 100000000,
+                        .persistent_peak_bytes = 4u << 20,
+                        .ephemeral_peak_bytes = 6u << 20};
+
+    snprintf(j.name, sizeof(j.name), "%s", name);
+    strcpy(j.boundaries, "period");
+    return j;
+}
+
+static void teardown(void) {
+    recording_finish(&recording);
+    free(text);
+}
+
+TestSuite(recording, .fini = teardown);
+
+Test(recording, arrivals_are_counted_from_the_first_and_names_are_cleaned) {
+    struct ctl_job a = job(1, "my job#1=x", 7000000000), b = job(2, "", 5500000000);
+
+    a.weight = 2;
+    a.priority = -3;
+    recording_see(&recording, &a);
+    recording_see(&recording, &b);
+    cr_assert_str_eq(written(0),
+                     "# recorded by salusctl\n"
+                     "job name=my_job_1_x arrival=1500ms persistent=4MiB ephemeral=6MiB "
+                     "iterations=30 iteration=100ms weight=2 priority=-3\n"
+                     "job name=job arrival=0 persistent=4MiB ephemeral=6MiB iterations=30 "
+                     "iteration=100ms\n",
+                     "%s", text);
+}
+
+Test(recording, the_end_counts_and_what_it_lacks_was_seen_before) {
+    struct ctl_job a = job(1, "a", 1000);
+    struct ctl_ended e = {.id = 1,
+                          .since_ns = 1000,
+                          .weight = 1,
+                          .busy_ns = 1,
+                          .iterations = 77,
+                          .iteration_ns = 1000000,
+                          .persistent_peak_bytes = 9};
+
+    strcpy(e.name, "a");
+    strcpy(a.group, "pair");
+    recording_see(&recording, &a);
+    recording_see_ended(&recording, &e);
+    a.iterations = 5; /* an older look that comes late */
+    recording_see(&recording, &a);
+    cr_assert_str_eq(written(0),
+                     "# recorded by salusctl\n"
+                     "job name=a arrival=0 persistent=9 ephemeral=0 iterations=77 iteration=1ms "
+                     "group=1\n",
+                     "%s", text);
+}
+
+Test(recording, groups_get_numbers_by_user_and_name) {
+    struct ctl_job a = job(1, "a", 0), b = job(2, "b", 0), c = job(3, "c", 0), d = job(4, "d", 0);
+
+    strcpy(a.group, "x");
+    strcpy(c.group, "x");
+    strcpy(d.group, "x");
+    d.uid = 5;
+    recording_see(&recording, &b);
+    recording_see(&recording, &a);
+    recording_see(&recording, &c);
+    recording_see(&recording, &d);
+    written(0);
+    cr_assert_not_null(strstr(text, "name=a arrival=0 persistent=4MiB ephemeral=6MiB "
+                                    "iterations=30 iteration=100ms group=2\n"));
+    cr_assert_not_null(strstr(strstr(text, "name=c"), "group=2\n"));
+    cr_assert_not_null(strstr(strstr(text, "name=d"), "group=4\n"));
+    cr_assert_null(memmem(text, (size_t)(strchr(strstr(text, "name=b"), '\n') - text), "group", 5));
+}
+
+Test(recording, without_boundaries_it_is_one_iteration_and_nothing_is_a_comment) {
+    struct ctl_job a = job(1, "a", 0), b = job(2, "b", 0);
+    struct ctl_ended refused = {.id = 3, .how = "refused", .name = "c", .since_ns = 4};
+
+    a.iterations = 0;
+    b.busy_ns = 0;
+    recording_see(&recording, &a);
+    recording_see(&recording, &b);
+    recording_see_ended(&recording, &refused);
+    cr_assert_str_eq(written(0),
+                     "# recorded by salusctl\n"
+                     "job name=a arrival=0 persistent=4MiB ephemeral=6MiB iterations=1 "
+                     "iteration=3s boundaries=no\n"
+                     "# b, job 2: did nothing on the device\n"
+                     "# c, job 3: was refused\n",
+                     "%s", text);
+}
+
+Test(recording, requests_have_their_time_to_think) {
+    struct ctl_job a = job(1, "server", 1000000000);
+
+    strcpy(a.boundaries, "idle gaps");
+    a.waited_ns = 1000000000;
+    recording_see(&recording, &a);
+    cr_assert_not_null(strstr(written(11000000000), " iteration=100ms think=200ms\n"), "%s", text);
+}

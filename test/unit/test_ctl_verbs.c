@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs of salusctl that change jobs and the policy, show lanes and history, watch and record,
+ * against a broker in this process with a fake worker.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+#include "daemon/sched/sched.h"
+#include "test/lib/broker_rig.h"
+#include "test/lib/clirun.h"
+
+static struct broker_rig rig;
+static int job_fd, fds[WIRE_FD_COUNT];
+
+static void setup(void) {
+    struct wire_hello h = broker_rig_hello();
+
+    broker_rig_init(&rig);
+    broker_rig_start(&rig);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    job_fd = broker_rig_connect(&rig, "job.sock");
+    h.job.weight = 3;
+    broker_rig_attach_as(job_fd, &h, fds);
+}
+
+static void teardown(void) {
+    clirun_forget();
+    close(job_fd);
+    broker_rig_stop(&rig);
+}
+
+TestSuite(ctl_verbs, .init = setup, .fini = teardown, .timeout = 60);
+
+/* ---- policy ---------------------------------------------------------------------------------- */
+
+Test(ctl_verbs, policies_are_listed_shown_and_set) {
+    CTL("policy", "list");
+    EXPECT(0,
+           "KIND    NAME     CHOSEN  WHAT IT RUNS NEXT\n"
+           "lane    fifo     0       one job at a time, in order of arrival\n"
+           "lane    pack     0       as many jobs side by side as memory allows\n"
+           "lane    srtf     0       the job with the shortest remaining time, preempting at "
+           "iteration boundaries\n"
+           "lane    fair     1       equal device time for the jobs of a lane, by weight\n"
+           "kernel  streams  1       every operation of the jobs that have a turn, in order of "
+           "arrival\n",
+           "");
+    CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4");
+    EXPECT(0,
+           "lane:         srtf\n"
+           "kernel:       streams\n"
+           "exclusive:    yes\n"
+           "swap:         no\n"
+           "max_lanes:    4\n"
+           "overtakes:    16\n"
+           "lease_factor: 10\n"
+           "lease:        2 s\n",
+           "");
+    cr_assert_str_eq(rig.worker.last_set.choice.lane, "srtf");
+    cr_assert_eq(rig.worker.last_set.choice.lease_ns, 2000000000);
+    CTL("policy", "set", "--json", "--dry-run", "--kernel=streams", "exclusive=auto");
+    cr_assert_str_eq(clirun_text(clirun_json("policy"), "exclusive"), "auto");
+    CTL("policy", "show", "--json");
+    cr_assert_str_eq(clirun_text(clirun_json("policy"), "exclusive"), "yes");
+    cr_assert_eq(clirun_number(clirun_json("policy"), "lease_seconds"), 2);
+}
+
+Test(ctl_verbs, what_the_daemon_refuses_is_passed_on) {
+    CTL("policy", "set", "--lane", "lottery");
+    EXPECT(2, "", "salusctl: there is no lane policy 'lottery'; see 'salusctl policy list'\n");
+    CTL("policy", "set");
+    EXPECT(2, "", "salusctl: nothing is given that could be set; see 'salusctl policy show'\n");
+    CTL("job", "set", "1", "weight=1001");
+    EXPECT(2, "", "salusctl: weight: 1001 is not from 1 to 1000; see 'salusctl job show'\n");
+    CTL("job", "pause", "77");
+    EXPECT(4, "", "salusctl: job 77: no such job; see 'salusctl job list'\n");
+    CTL("lane", "show", "3");
+    EXPECT(4, "", "salusctl: lane 3: no such lane; see 'salusctl lane list'\n");
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+Test(ctl_verbs, a_job_is_changed_paused_and_resumed) {
+    CTL("job", "set", "1", "weight=7", "priority=-2", "iterations=10", "duration=1min");
+    EXPECT(0, "job 1 (rig) changed: running, weight 7, priority -2\n", "");
+    cr_assert_eq(rig.worker.last_set.job.duration_ns, 60000000000);
+    CTL("job", "pause", "1");
+    EXPECT(0, "job 1 (rig) paused: paused, weight 7, priority -2\n", "");
+    CTL("job", "resume", "1", "--json");
+    cr_assert_str_eq(clirun_text(clirun_json("job"), "state"), "running");
+    cr_assert_eq(clirun_number(clirun_json("job"), "priority"), -2);
+    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(clirun_json("job"), "lane")));
+    atom_store_relaxed(&rig.worker.page->stats.lane, 1);
+    CTL("job", "show", "1", "--json");
+    cr_assert_eq(clirun_number(clirun_json("job"), "lane"), 0);
+    CTL("job", "show", "1");
+    cr_assert_not_null(strstr(clirun_out, "priority:           -2\n"), "%s", clirun_out);
+    cr_assert_not_null(strstr(clirun_out, "lane:               0\n"), "%s", clirun_out);
+}
+
+Test(ctl_verbs, kill_signals_the_process_when_asked_to) {
+    int status, fd, none[WIRE_FD_COUNT];
+    pid_t child = fork();
+
+    if (child == 0) {
+        fd = broker_rig_connect(&rig, "job.sock");
+        broker_rig_attach(fd, none);
+        write(none[WIRE_FD_DOORBELL], &(uint64_t){1}, 8);
+        for (;;)
+            pause();
+    }
+    cr_assert(broker_rig_wait(&rig.worker.attached, 2));
+    for (int i = 0; i < 1000; i++) { /* until it has been welcomed */
+        CTL("job", "show", "2", "--json");
+        if (strcmp(clirun_text(clirun_json("job"), "state"), "running") == 0) break;
+        usleep(1000);
+    }
+    CTL("job", "kill", "2", "--signal", "USR1");
+    EXPECT(0, "job 2 (rig) ended: ending, weight 1, priority 0\n", "");
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);
+    CTL("job", "kill", "1");
+    cr_assert_eq(clirun_status, 0);
+    cr_assert(broker_rig_closed(job_fd), "and this process lives on");
+}
+
+static void *leave_soon(void *arg) {
+    usleep(300000);
+    shutdown(job_fd, SHUT_RDWR);
+    return NULL;
+}
+
+Test(ctl_verbs, wait_ends_when_the_job_has) {
+    uint64_t begin = fdutil_now_ns();
+    pthread_t t;
+
+    CTL("job", "wait", "9");
+    EXPECT(4, "", "salusctl: job 9: no such job; see 'salusctl job list'\n");
+    pthread_create(&t, NULL, leave_soon, NULL);
+    CTL("job", "wait", "1");
+    EXPECT(0, "", "");
+    cr_assert_geq(fdutil_now_ns() - begin, 300000000);
+    pthread_join(t, NULL);
+}
+
+/* ---- lanes and history ----------------------------------------------------------------------- */
+
+/* The job in lane 0 of two, with the turn. */
+static void fill_lanes(void) {
+    struct wire_board *b = rig.worker.board;
+    struct wire_stats *st = &rig.worker.page->stats;
+
+    b->lane_count = 2;
+    b->granted_bytes = 768u << 20;
+    b->lanes[0] = (struct wire_lane){
+        .lane = 0, .jobs = 1, .holder = 1, .bytes = 256u << 20, .chunk_bytes = 128u << 20};
+    b->lanes[1] = (struct wire_lane){.lane = 5, .bytes = 64u << 20};
+    atom_store_relaxed(&st->lane, 1);
+    atom_store_relaxed(&st->turn, 1);
+    atom_store_relaxed(&st->persistent_bytes, 100u << 20);
+    atom_store_relaxed(&st->ephemeral_bytes, 200u << 20);
+    atom_store_relaxed(&st->iterations, 40);
+    atom_store_relaxed(&st->iteration_ns, 25000000);
+    atom_store_relaxed(&st->busy_ns, 1000000000);
+}
+
+Test(ctl_verbs, lanes_are_listed) {
+    CTL("lane", "list", "--no-header");
+    EXPECT(0, "", "");
+    fill_lanes();
+    CTL("lane", "list");
+    EXPECT(0,
+           "LANE  MEMORY   BACKED   JOBS  HOLDER  NAME  SWITCHES  BUSY\n"
+           "0     256 MiB  128 MiB  1     1       rig   0         0 s\n"
+           "5     64 MiB   0 B      0     0       -     0         0 s\n",
+           "");
+    CTL("lane", "show", "5", "--json");
+    cr_assert_eq(clirun_number(clirun_json("lane"), "memory_bytes"), 64 << 20);
+}
+
+Test(ctl_verbs, history_is_shown) {
+    fill_lanes();
+    close(job_fd);
+    for (int i = 0; i < 1000; i++) {
+        CTL("history", "--json");
+        if (cJSON_GetArraySize(clirun_json("history"))) break;
+        usleep(1000);
+    }
+    cr_assert_str_eq(clirun_text(cJSON_GetArrayItem(clirun_json("history"), 0), "how"), "done");
+    cr_assert_eq(clirun_number(cJSON_GetArrayItem(clirun_json("history"), 0), "iterations"), 40);
+    CTL("history", "--no-header");
+    cr_assert_eq(strncmp(clirun_out, "1   rig   ", 10), 0, "%s", clirun_out);
+    cr_assert_not_null(strstr(clirun_out, "  done  "));
+    cr_assert_not_null(strstr(clirun_out, "  25 ms  "), "%s", clirun_out);
+}
+
+/* ---- top and record -------------------------------------------------------------------------- */
+
+Test(ctl_verbs, top_draws_lanes_and_what_jobs_get) {
+    const cJSON *job;
+
+    fill_lanes();
+    CTL("top", "--batch", "-n", "1", "-w", "0.05");
+    EXPECT(0,
+           "GPU 0 Fake GPU, ready   policy fair + streams   1 jobs, 0 waiting\n"
+           "memory [==================0000000000555.........] 768 MiB of 1 GiB granted; = "
+           "persistent, 0-9 lanes\n"
+           "       ID NAME           STATE     PERSISTENT  EPHEMERAL   GOT   DUE  BUSY   ITER/S "
+           "    EACH WHY\n"
+           "lane 0  [0000000000..............................] 256 MiB, 1 jobs, 0 switches\n"
+           "  *     1 rig            running      100 MiB    200 MiB     -  100%    0%        0 "
+           "   25 ms \n"
+           "lane 5  [555.....................................] 64 MiB, 0 jobs, 0 switches\n"
+           "\n",
+           "");
+    CTL("top", "--json", "-n", "2", "-w", "0.05");
+    cr_assert_eq(clirun_status, 0);
+    *strchr(clirun_out, '\n') = '\0';
+    job = cJSON_GetArrayItem(clirun_json("jobs"), 0);
+    cr_assert_eq(clirun_number(job, "entitled"), 1);
+    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(job, "share")), "nobody got anything");
+    cr_assert_eq(clirun_number(job, "iterations_per_second"), 0);
+}
+
+static char *slurp(const char *path) {
+    static char text[4096];
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+    cr_assert_not_null(f);
+    text[n] = '\0';
+    fclose(f);
+    return text;
+}
+
+Test(ctl_verbs, a_recording_is_a_workload) {
+    char path[128];
+    pthread_t t;
+
+    snprintf(path, sizeof(path), "%s/recorded", rig.dir);
+    fill_lanes();
+    pthread_create(&t, NULL, leave_soon, NULL);
+    CTL("record", path, "--until-idle");
+    pthread_join(t, NULL);
+    cr_assert_eq(clirun_status, 0, "%s", clirun_err);
+    cr_assert_str_eq(slurp(path),
+                     "# recorded by salusctl\n"
+                     "device memory=1GiB\n"
+                     "job name=rig arrival=0 persistent=100MiB ephemeral=200MiB iterations=40 "
+                     "iteration=25ms weight=3\n");
+    unlink(path);
+    CTL("record", "-", "--for", "10ms");
+    EXPECT(0, "# recorded by salusctl\ndevice memory=1GiB\n", "");
+    CTL("record", "/nonexistent/x");
+    EXPECT(1, "", "salusctl: /nonexistent/x: No such file or directory\n");
+}
