@@ -67,6 +67,15 @@ int board_to_choice(struct sched_choice *out, const struct wire_choice *choice) 
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
+/* It will never run again. */
+static void board_gone(struct client *c) {
+    struct wire_stats *s = &c->com->stats;
+    atom_store_relaxed(&s->lane, 0);
+    atom_store_relaxed(&s->position, 0);
+    atom_store_relaxed(&s->why, SCHED_WHY_NONE);
+    atom_store_relaxed(&s->turn, 0);
+}
+
 static void board_job(struct client *c, const struct sched_job_view *v) {
     struct wire_stats *s = &c->com->stats;
     atom_store_relaxed(&s->lane, v->lane == SCHED_NO_LANE ? 0 : v->lane + 1ull);
@@ -89,7 +98,10 @@ static uint64_t board_jobs(struct worker *w, uint32_t *waiting) {
     uint64_t granted = 0;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (!sched_job(w->sched, c->job_id, &view)) continue;
+        if (c->abandoned || !sched_job(w->sched, c->job_id, &view)) {
+            board_gone(c);
+            continue;
+        }
         board_job(c, &view);
         if (view.lane == SCHED_NO_LANE)
             ++*waiting;

@@ -1,3 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 # The worker's benchmark drives it with the tests' scripted client.
 $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/wireclient.o
+
+# check-worker-mutants: proof that the worker's tests would notice. Each mutant is one line of the
+# worker made wrong by sed, put in place of the right file; the named test must fail.
+#   name := file | sed expression (~ for a space) | unit test | test that must fail
+WORKER_MUTANTS := fresh-survives old-copy no-crowd reads-on marks-on marks-flood early-boundary \
+	never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
+	silent-refusal free-modules
+WORKER_MUTANT_fresh-survives := lifetime.c|s/->fresh_at = l->epoch/->fresh_at = 0/|test_worker_lifetime|random
+WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied)/if (0)/|test_worker_lifetime|a_copy
+WORKER_MUTANT_no-crowd := lifetime.c|s/if (l->crowded)/if (0)/|test_worker_lifetime|crowd
+WORKER_MUTANT_reads-on := boundary.c|s/if (b->reading != b->current) {/if (0) {/|test_boundary|period
+WORKER_MUTANT_marks-on := boundary.c|s/boundary_hold(c, NULL)/boundary_begin(c)/|test_boundary|read_but_waits
+WORKER_MUTANT_marks-flood := boundary.c|s/ .. b->first_op == c->pushed//|test_boundary|are_one
+WORKER_MUTANT_early-boundary := boundary.c|s/if (b->open.b->current . 1. == 0) boundary_ready/boundary_ready/;s/ .. b->open.b->current . 1.) return;/) return;/|test_boundary|all_its_streams
+WORKER_MUTANT_never-relents := boundary.c|s/return waited >= BOUNDARY_HOST_NS/return false/|test_boundary|does_not_end
+WORKER_MUTANT_held-for-ever := boundary.c|/^void boundary_forget/,/^}/s/boundary_release(c);//|test_boundary|nothing_held
+WORKER_MUTANT_half-lane := residence.c|s/&& c->stranded) residence_spill/\&\& 0) residence_spill/|test_residence|without_room
+WORKER_MUTANT_late-clear := residence.c|/^static void residence_restore/,/^}/s/residence_clear(c->worker, c->lane, c);//|test_residence|no_room_for_survivors
+WORKER_MUTANT_grants-all := credit.c|s/if (!k->granted) return/if (0) return/|test_residence|at_once
+WORKER_MUTANT_keeps-nothing := credit.c|s/if (need == 0) return true/return true/|test_residence|memory_of_its_own
+WORKER_MUTANT_reads-early := client.c|s/c->deaf = CLIENT_WAITS/c->deaf = 0/|test_residence|before_it_is_admitted
+WORKER_MUTANT_holds-memory := client.c|s/if (!c->inflight) client_release(c);//|test_residence|at_once
+WORKER_MUTANT_word-of-all := credit.c|s/k->peak_e = credit_e(c);//|test_residence|is_measured
+WORKER_MUTANT_silent-refusal := residence.c|/^static void residence_refuse/,/^}/s/fault_raise(c, ERR_NO_MEMORY, text);//|test_residence|never_fits
+WORKER_MUTANT_free-modules := object.c|s/err = credit_module(c, out->bytes);/err = 0;/|test_residence|modules
+
+worker_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(WORKER_MUTANT_$(1)))))
+worker_mutant_text = $(subst ~,$(space),$(call worker_mutant_part,$(1),$(2)))
+space := $(subst ,, )
+WORKER_MUTANT_PARTS = $(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+WORKER_MUTANT_LIB = $(addprefix $(BUILD)/test/lib/,fakedev.o wireclient.o)
+
+.PHONY: check-worker-mutants $(addprefix worker-mutant-,$(WORKER_MUTANTS))
+check-worker-mutants: $(addprefix worker-mutant-,$(WORKER_MUTANTS))
+
+define worker_mutant_rule
+worker-mutant-$(1): $(BUILD)/test/unit/$(call worker_mutant_text,$(1),3).o $(WORKER_MUTANT_LIB) \
+		$(WORKER_MUTANT_PARTS)
+	@mkdir -p $(BUILD)/mutants
+	$$(Q)sed '$(call worker_mutant_text,$(1),2)' daemon/worker/$(call worker_mutant_text,$(1),1) \
+		>$(BUILD)/mutants/worker-$(1).c
+	$$(Q)! cmp -s daemon/worker/$(call worker_mutant_text,$(1),1) $(BUILD)/mutants/worker-$(1).c || \
+		{ echo "$(1): sed changed nothing"; exit 1; }
+	$$(Q)$$(COMPILE) -Wno-error -c $(BUILD)/mutants/worker-$(1).c \
+		-o $(BUILD)/mutants/worker-$(1).o 2>/dev/null
+	$$(Q)$$(LINK) -o $(BUILD)/mutants/worker-$(1) \
+		$(BUILD)/test/unit/$(call worker_mutant_text,$(1),3).o $(BUILD)/mutants/worker-$(1).o \
+		$(WORKER_MUTANT_LIB) -Wl,--start-group $(WORKER_MUTANT_PARTS) -Wl,--end-group \
+		-lcriterion $$(DEVICE_LIBS)
+	$$(Q)scripts/must-fail "worker: $(1)" "(FAIL|CRASH|Timed).*$(call worker_mutant_text,$(1),4)" \
+		$(BUILD)/mutants/worker-$(1) --timeout 20 --filter '*/*$(call worker_mutant_text,$(1),4)*'
+endef
+$(foreach m,$(WORKER_MUTANTS),$(eval $(call worker_mutant_rule,$(m))))

@@ -83,20 +83,30 @@ Test(boundary, the_next_iteration_is_read_but_waits_and_the_one_after_is_not_rea
     end(&w);
 }
 
+/* Iterations of 20 launches that are told apart by their grids. */
+static void iterate(struct world *w, int times) {
+    struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = 8};
+    for (int i = 0; i < times; i++)
+        for (uint32_t k = 0; k < 20; k++) {
+            l.grid[0] = 1 + k;
+            wireclient_send(w->c, WIRE_LAUNCH, 0, false, &l, sizeof(l), "12345678", 8);
+        }
+    wirebench_run(w->b);
+}
+
 Test(boundary, a_period_of_launches_is_one_too) {
     struct world w = begin();
     fakedev_hold(w.dev, false);
-    struct wire_launch l = {.block = {32, 1, 1}, .param_bytes = 8};
-    for (uint32_t i = 0; i < 400; i++) /* iterations of 20 launches, told apart by their grids */
-        for (uint32_t k = 0; k < 20; k++) {
-            l.grid[0] = 1 + k;
-            l.grid[1] = l.grid[2] = 1;
-            wireclient_send(w.c, WIRE_LAUNCH, 0, false, &l, sizeof(l), "12345678", 8);
-        }
-    wirebench_run(w.b);
+    iterate(&w, 400);
     cr_expect_gt(boundaries(&w), 300);
     cr_expect_eq(fakedev_launches(w.dev), 8000);
     cr_expect_eq(wireclient_done(w.c, 0), 8000);
+    fakedev_hold(w.dev, true);
+    iterate(&w, 5);
+    cr_expect_leq(atom_load_relaxed(&w.c->com->stats.queued), 40, "two iterations, no more");
+    fakedev_hold(w.dev, false);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_done(w.c, 0), 8100);
     end(&w);
 }
 

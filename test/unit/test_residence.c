@@ -339,6 +339,52 @@ Test(residence, beyond_it_the_answer_comes_at_once) {
     end(&w);
 }
 
+/* A device whose modules take memory: six granules each. */
+static uint64_t module_bytes;
+static uint64_t used_with_modules(struct dev *dev) {
+    return fakedev.mem_used(dev) + module_bytes;
+}
+
+static int load_with_memory(struct dev_space *space, const void *image, size_t bytes,
+                            struct dev_module **out, char *text, size_t text_bytes) {
+    int err = fakedev.module_load(space, image, bytes, out, text, text_bytes);
+    if (!err) module_bytes += 6 * PAGE;
+    return err;
+}
+
+static void unload_with_memory(struct dev_module *module) {
+    module_bytes -= 6 * PAGE;
+    fakedev.module_unload(module);
+}
+
+Test(residence, modules_count_as_persistent_memory) {
+    struct dev_ops ops = fakedev;
+    ops.mem_used = used_with_modules;
+    ops.module_load = load_with_memory;
+    ops.module_unload = unload_with_memory;
+    struct worker_config config = {.ops = &ops, .choice = one_lane};
+    struct world w = {.b = wirebench_start_as(&config)};
+    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 10 * PAGE};
+    w.dev = w.b->worker->dev;
+    struct wireclient *a = wireclient_attach_as(w.b, &job, 0);
+    job.persistent_bytes = DEVICE - 14 * PAGE;
+    struct wireclient *hog = wireclient_attach_as(w.b, &job, 0);
+    cr_expect_eq(wireclient_result(a, wireclient_load(a, 1, "FAKE one")), 0);
+    cr_expect_eq(stat_of(&a->com->persistent_credit), 4, "the module has the rest");
+    cr_expect_eq(wireclient_result(a, wireclient_load(a, 2, "FAKE two")), 0, "12 of 14 granted");
+    uint64_t ticket = wireclient_load(a, 3, "FAKE three");
+    cr_expect_eq(wireclient_result(a, ticket), -5025);
+    cr_expect_neq(strstr(a->host + (8 << 20), "12 MiB more were asked for"), NULL, "%s",
+                  a->host + (8 << 20));
+    struct wire_module_unload u = {.module = 1};
+    wireclient_send(a, WIRE_MODULE_UNLOAD, 0, true, &u, sizeof(u), NULL, 0);
+    cr_expect_eq(wireclient_result(a, wireclient_load(a, 3, "FAKE three")), 0);
+    leave(a);
+    leave(hog);
+    cr_expect_eq(module_bytes, 0);
+    end(&w);
+}
+
 /* ---- swapping -------------------------------------------------------------------------------- */
 
 /* A shorter job is admitted although both do not fit: the longer one's memory goes to the host. */
