@@ -146,8 +146,9 @@ static void settle(struct lifetime *l, struct block *b) {
 }
 
 void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemeral) {
-    const struct key *k = find_key(l, key);
     l->uses += ephemeral;
+    if (l->boundaries == 0) return;
+    const struct key *k = find_key(l, key);
     if (k && k->verdict == VERDICT_PERSISTENT) return; /* nothing is left to learn */
     if (l->next - l->first == LIFETIME_BLOCKS) settle(l, numbered(l, l->first++));
     uint32_t *chain = chain_of(l, addr);
@@ -166,7 +167,6 @@ void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemer
  * before it may not have been, but hardly two. */
 static void judge_by_count(struct lifetime *l, struct block *b) {
     uint64_t passed = l->boundaries - b->boundaries;
-    if (passed == 0 && b->boundaries == 0) return; /* before the first there is no iteration */
     if (passed == 1) return;
     if (passed == 0)
         lived_within(l, b->key);

@@ -41,7 +41,8 @@ bool lifetime_ephemeral(struct lifetime *l, uint64_t key, bool prior);
 
 /* A block was placed, or freed. Those that are `ephemeral` are exactly those that are announced.
  * Before a block of the other window dies, all that was sent before must be complete, and the
- * boundaries found until then be told; unknown addresses are ignored. */
+ * boundaries found until then be told; unknown addresses are ignored. Before the first boundary
+ * there is no iteration, and blocks are counted but not remembered. */
 void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemeral);
 void lifetime_died(struct lifetime *l, uint64_t addr);
 

@@ -136,13 +136,18 @@ static void died(const struct vmem *v, const struct vmem_block *b) {
 
 struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
     struct ctx_thread *t = ctx_self;
-    struct mem_place place = {.key = lifetime_key(bytes, stream, &t->latest, t->previous_bytes)};
+    uint64_t previous = t->previous_bytes;
+    bool ephemeral = stream != LIFETIME_NO_STREAM;
+    struct mem_place place = {.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT};
     t->previous_bytes = bytes;
+    /* Jobs without iterations need not pay for them. */
+    if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
+    place.key = lifetime_key(bytes, stream, &t->latest, previous);
     pthread_mutex_lock(&mem_lock);
     learn();
-    if (lifetime_ephemeral(lifetimes, place.key, stream != LIFETIME_NO_STREAM))
-        place.window = MEM_EPHEMERAL;
+    ephemeral = lifetime_ephemeral(lifetimes, place.key, ephemeral);
     pthread_mutex_unlock(&mem_lock);
+    place.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT;
     return place;
 }
 

@@ -8,7 +8,7 @@ $(BUILD)/shim/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/vmem.o
-$(BUILD)/test/unit/test_lifetime: $(BUILD)/shim/lifetime.o
+$(BUILD)/test/unit/test_shim_lifetime: $(BUILD)/shim/lifetime.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/bins.o
 $(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o $(BUILD)/shim/profile.o

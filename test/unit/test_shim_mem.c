@@ -282,12 +282,13 @@ static void at(uint32_t launch) {
 }
 
 Test(shim_mem, a_pooled_block_that_outlived_an_iteration_moves) {
+    boundary(1, 0);
     at(1);
     uint64_t stays = take_pooled(4096);
     at(2);
     uint64_t goes = take_pooled(4096);
     mem_give(goes);
-    boundary(1, 2);
+    boundary(2, 2);
     at(1);
     cr_assert_not(is_ephemeral(take_pooled(4096)));
     at(2);

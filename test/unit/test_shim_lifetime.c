@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is learnt of allocations' lifetimes, told by the places of boundaries among announcements.
+ */
+#include "shim/lifetime.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct lifetime *l;
+static uint64_t uses, boundaries; /* as the worker counts them */
+
+static void born(uint64_t addr, uint64_t key, bool ephemeral) {
+    uses += ephemeral;
+    lifetime_born(l, addr, key, ephemeral);
+}
+
+/* A boundary here, and known at once. */
+static void boundary(void) {
+    lifetime_boundary(l, ++boundaries, uses);
+}
+
+/* The first boundary lies behind, unless a test says otherwise. */
+static void begin(void) {
+    uses = boundaries = 0;
+    cr_assert_eq(lifetime_create(&l), 0);
+    boundary();
+}
+
+static void end(void) {
+    lifetime_destroy(l);
+}
+
+TestSuite(shim_lifetime, .init = begin, .fini = end);
+
+#define EPHEMERAL true
+#define PERSISTENT false
+#define KEY 77
+
+Test(shim_lifetime, the_call_decides_until_something_is_known) {
+    cr_assert(lifetime_ephemeral(l, KEY, true));
+    cr_assert_not(lifetime_ephemeral(l, KEY, false));
+}
+
+Test(shim_lifetime, one_that_is_alive_at_a_boundary_was_persistent) {
+    born(0x1000, KEY, EPHEMERAL);
+    born(0x2000, KEY + 1, EPHEMERAL);
+    lifetime_died(l, 0x2000);
+    born(0x3000, KEY + 2, EPHEMERAL);
+    boundary();
+    cr_assert_not(lifetime_ephemeral(l, KEY, true));
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+    cr_assert_not(lifetime_ephemeral(l, KEY + 2, true));
+}
+
+Test(shim_lifetime, born_after_the_boundary_tells_nothing) {
+    born(0x1000, KEY, EPHEMERAL);
+    lifetime_died(l, 0x1000);
+    born(0x2000, KEY + 1, EPHEMERAL); /* the client is ahead: the boundary came before this one */
+    lifetime_boundary(l, ++boundaries, 1);
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+    boundary();
+    cr_assert_not(lifetime_ephemeral(l, KEY + 1, true), "but at the next one it is alive");
+}
+
+Test(shim_lifetime, freed_after_the_boundary_but_before_it_is_known) {
+    born(0x1000, KEY, EPHEMERAL);
+    born(0x2000, KEY + 1, EPHEMERAL);
+    lifetime_died(l, 0x2000);
+    /* The boundary is here, after two announcements, and the client goes on. */
+    born(0x3000, KEY + 2, EPHEMERAL);
+    lifetime_died(l, 0x1000);
+    lifetime_boundary(l, ++boundaries, 2);
+    cr_assert_not(lifetime_ephemeral(l, KEY, true));
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+}
+
+Test(shim_lifetime, an_address_is_used_again) {
+    for (uint64_t i = 0; i < 10; i++) {
+        born(0x1000, KEY + i, EPHEMERAL);
+        if (i < 9) lifetime_died(l, 0x1000);
+    }
+    boundary();
+    for (uint64_t i = 0; i < 9; i++)
+        cr_assert(lifetime_ephemeral(l, KEY + i, true), "%lu", (unsigned long)i);
+    cr_assert_not(lifetime_ephemeral(l, KEY + 9, true));
+}
+
+/* ---- from the persistent window -------------------------------------------------------------- */
+
+/* An iteration in which a block of the call for long-lived memory lives and dies. */
+static void step_without_announcements(uint64_t key) {
+    born(0x1000, key, PERSISTENT);
+    lifetime_died(l, 0x1000);
+    boundary();
+}
+
+Test(shim_lifetime, twice_within_an_iteration_is_ephemeral) {
+    step_without_announcements(KEY);
+    cr_assert_not(lifetime_ephemeral(l, KEY, false), "once is not enough");
+    step_without_announcements(KEY);
+    cr_assert(lifetime_ephemeral(l, KEY, false));
+}
+
+Test(shim_lifetime, twice_in_the_same_iteration_is_once) {
+    for (int i = 0; i < 10; i++) {
+        born(0x1000, KEY, PERSISTENT);
+        lifetime_died(l, 0x1000);
+    }
+    cr_assert_not(lifetime_ephemeral(l, KEY, false));
+}
+
+Test(shim_lifetime, before_the_first_boundary_is_no_iteration) {
+    end();
+    cr_assert_eq(lifetime_create(&l), 0);
+    uses = boundaries = 0;
+    born(0x2000, KEY + 1, EPHEMERAL);
+    for (int i = 0; i < 10; i++) {
+        born(0x1000, KEY, PERSISTENT);
+        lifetime_died(l, 0x1000);
+    }
+    boundary();
+    step_without_announcements(KEY);
+    cr_assert_not(lifetime_ephemeral(l, KEY, false), "this was the first");
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+    lifetime_died(l, 0x2000);
+    born(0x3000, KEY + 2, EPHEMERAL);
+    lifetime_boundary(l, ++boundaries, 1); /* announcements are counted from the beginning */
+    cr_assert(lifetime_ephemeral(l, KEY + 2, true));
+    lifetime_boundary(l, ++boundaries, 2);
+    cr_assert_not(lifetime_ephemeral(l, KEY + 2, true));
+}
+
+Test(shim_lifetime, placed_by_announcements_around_it) {
+    for (int i = 0; i < 2; i++) {
+        born(0x9000, 1, EPHEMERAL);
+        born(0x1000, KEY, PERSISTENT);
+        lifetime_boundary(l, ++boundaries, uses - 1); /* one of before, known late */
+        born(0xa000, 2, EPHEMERAL);
+        lifetime_died(l, 0x1000);
+        born(0xb000, 3, EPHEMERAL);
+        lifetime_died(l, 0xb000);
+        lifetime_died(l, 0xa000);
+        lifetime_died(l, 0x9000);
+        boundary();
+    }
+    cr_assert(lifetime_ephemeral(l, KEY, false));
+}
+
+Test(shim_lifetime, where_its_place_is_not_known_nothing_is_concluded) {
+    for (int i = 0; i < 10; i++) {
+        born(0x1000, KEY, PERSISTENT);
+        boundary(); /* before or after the birth: no announcement tells */
+        lifetime_died(l, 0x1000);
+    }
+    cr_assert_not(lifetime_ephemeral(l, KEY, false));
+    cr_assert(lifetime_ephemeral(l, KEY, true), "no counterexample either");
+}
+
+Test(shim_lifetime, a_counterexample_is_for_good) {
+    step_without_announcements(KEY);
+    step_without_announcements(KEY);
+    cr_assert(lifetime_ephemeral(l, KEY, false));
+    born(0x1000, KEY, EPHEMERAL); /* where it is placed now */
+    boundary();
+    cr_assert_not(lifetime_ephemeral(l, KEY, false));
+    lifetime_died(l, 0x1000);
+    for (int i = 0; i < 10; i++)
+        step_without_announcements(KEY);
+    cr_assert_not(lifetime_ephemeral(l, KEY, false));
+}
+
+Test(shim_lifetime, one_that_stays_is_seen_without_announcements) {
+    born(0x1000, KEY, PERSISTENT);
+    boundary();
+    boundary();
+    cr_assert_not(lifetime_ephemeral(l, KEY, true));
+}
+
+Test(shim_lifetime, one_that_stays_behind_one_that_is_not_known) {
+    born(0x1000, KEY, PERSISTENT);
+    born(0x2000, KEY + 1, PERSISTENT);
+    boundary();
+    lifetime_died(l, 0x1000); /* its place is not known */
+    boundary();
+    cr_assert_not(lifetime_ephemeral(l, KEY + 1, true));
+    cr_assert(lifetime_ephemeral(l, KEY, true));
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+Test(shim_lifetime, within_a_long_iteration_the_oldest_are_given_up) {
+    for (uint64_t i = 0; i < 3 * LIFETIME_BLOCKS; i++)
+        born(0x1000 + i * 512, 100 + i, EPHEMERAL);
+    for (uint64_t i = 0; i < 3 * LIFETIME_BLOCKS; i += 2)
+        lifetime_died(l, 0x1000 + i * 512);
+    boundary();
+    uint64_t last = 100 + 3 * LIFETIME_BLOCKS - 1;
+    cr_assert_not(lifetime_ephemeral(l, last, true));
+    cr_assert(lifetime_ephemeral(l, last - 1, true));
+    cr_assert(lifetime_ephemeral(l, 101, true), "forgotten long ago");
+}
+
+Test(shim_lifetime, keys_that_are_looked_up_stay) {
+    born(0x1000, KEY, EPHEMERAL);
+    boundary();
+    for (uint64_t i = 0; i < 4 * LIFETIME_KEYS; i++) {
+        born(0x2000 + i * 512, 1000 + i, EPHEMERAL);
+        boundary();
+        cr_assert_not(lifetime_ephemeral(l, KEY, true), "at %lu", (unsigned long)i);
+        cr_assert_not(lifetime_ephemeral(l, 1000 + i, true));
+    }
+    cr_assert(lifetime_ephemeral(l, 1000, true), "made room");
+}
+
+Test(shim_lifetime, nonsense_from_the_other_side_is_harmless) {
+    born(0x1000, KEY, EPHEMERAL);
+    lifetime_boundary(l, 5, UINT64_MAX);
+    lifetime_boundary(l, 3, 0);
+    lifetime_boundary(l, UINT64_MAX, 0);
+    born(0x2000, KEY, EPHEMERAL);
+    lifetime_died(l, 0x2000);
+    lifetime_died(l, 0x2000);
+    lifetime_died(l, 0xdead);
+    born(0x3000, KEY + 1, EPHEMERAL);
+    lifetime_boundary(l, 7, uses);
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true), "boundaries do not become fewer");
+    cr_assert_not(lifetime_ephemeral(l, KEY, true));
+}
+
+Test(shim_lifetime, what_a_key_is_made_of) {
+    struct lifetime_launch a = {.func = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}};
+    struct lifetime_launch b = a, c = a, d = a;
+    b.func = 2;
+    c.grid[1] = 7;
+    d.block[2] = 3;
+    uint64_t key = lifetime_key(4096, 1, &a, 512);
+    cr_assert_eq(key, lifetime_key(4096, 1, &a, 512));
+    cr_assert_neq(key, lifetime_key(4097, 1, &a, 512));
+    cr_assert_neq(key, lifetime_key(4096, 2, &a, 512));
+    cr_assert_neq(key, lifetime_key(4096, 1, &a, 513));
+    cr_assert_neq(key, lifetime_key(4096, 1, &b, 512));
+    cr_assert_neq(key, lifetime_key(4096, 1, &c, 512));
+    cr_assert_neq(key, lifetime_key(4096, 1, &d, 512));
+}
+
+/* ---- a program against the truth ------------------------------------------------------------- */
+
+#define LIVE 64
+
+/* Blocks of sixteen keys, each with a fixed nature, while boundaries are told up to an iteration
+ * late. Every key must end as what it is. */
+struct program {
+    struct {
+        uint64_t addr, key;
+    } live[LIVE];
+    int count;
+    uint64_t next_addr, told, told_uses;
+};
+
+static bool lives_long(uint64_t key) {
+    return key % 4 == 0;
+}
+
+static void run_iteration(struct program *p) {
+    for (int i = 0; i < 40; i++) {
+        uint64_t key = 1 + (uint64_t)rand() % 16;
+        if (p->count < LIVE / 2 && (!lives_long(key) || rand() % 8 == 0)) {
+            p->live[p->count].addr = p->next_addr += 512;
+            p->live[p->count++].key = key;
+            born(p->next_addr, key, EPHEMERAL);
+        }
+        if (rand() % 10 == 0) lifetime_boundary(l, p->told, p->told_uses);
+    }
+    for (int i = 0; i < p->count;) {
+        bool stays = lives_long(p->live[i].key);
+        if (!stays || (p->count > LIVE / 4 && rand() % 2)) {
+            lifetime_died(l, p->live[i].addr);
+            p->live[i] = p->live[--p->count];
+        } else {
+            i++;
+        }
+    }
+}
+
+Test(shim_lifetime, learns_what_keys_are) {
+    for (int seed = 0; seed < 20; seed++) {
+        end();
+        begin();
+        struct program p = {.next_addr = 0x1000, .told = boundaries};
+        srand((unsigned)seed);
+        for (int i = 0; i < 60; i++) {
+            lifetime_boundary(l, p.told, p.told_uses);
+            p.told = ++boundaries;
+            p.told_uses = uses;
+            run_iteration(&p);
+        }
+        for (uint64_t key = 1; key <= 16; key++)
+            cr_assert_eq(lifetime_ephemeral(l, key, true), !lives_long(key), "seed %d key %lu",
+                         seed, (unsigned long)key);
+    }
+}
