@@ -79,11 +79,11 @@ static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
     return it->gap_points >= GAP_ENOUGH;
 }
 
-/* There are 1.25 to PERIOD_REPEATS periods from gap to gap. */
+/* There are 1.5 to PERIOD_REPEATS periods from gap to gap. */
 static bool iteration_steps(const struct iteration *it, uint32_t period) {
     if (it->gap_points < GAP_ENOUGH || it->gap_count < GAP_MEAN) return false;
     uint64_t launches = it->launches - it->gap_at[it->gap_count % GAP_MEAN];
-    return launches * 4 > (uint64_t)period * GAP_MEAN * 5 &&
+    return launches * 2 > (uint64_t)period * GAP_MEAN * 3 &&
            launches <= (uint64_t)period * GAP_MEAN * PERIOD_REPEATS;
 }
 
@@ -105,7 +105,8 @@ static bool iteration_follow(struct iteration *it, uint16_t print, uint16_t low)
 
 static bool iteration_search(struct iteration *it) {
     struct period_found found;
-    if (!period_search(&it->period, &found)) return false;
+    uint64_t gap = it->gap_count ? it->gap_at[(it->gap_count - 1) % GAP_MEAN] : UINT64_MAX;
+    if (!period_search(&it->period, gap, &found)) return false;
     if (!iteration_steps(it, found.period)) return pattern_learn(&it->pattern, &it->period, &found);
     period_refuse(&it->period, found.period);
     return false;

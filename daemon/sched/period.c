@@ -16,14 +16,8 @@
 
 /* ---- how launches are kept ------------------------------------------------------------------- */
 
-static uint64_t period_mix(uint64_t h) {
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdull;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ull;
-    return h ^ h >> 33;
-}
-
 uint16_t period_print(uint64_t print) {
-    return (uint16_t)period_mix(print);
+    return (uint16_t)((print ^ print >> 32) * 0xff51afd7ed558ccdull >> 48);
 }
 
 /* Rounded up, so that no memory at all is less than any. */
@@ -43,25 +37,20 @@ static uint64_t period_low_bytes(uint16_t code) {
     return (code - shift * one) << shift << LOW_UNIT_BITS;
 }
 
-/* The table keeps 16 bits of a launch's number: what they lead to is compared anyway. */
 void period_push(struct period *p, uint16_t print, uint16_t low) {
-    p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
-    p->context[0] = p->context[0] << 16 | print;
-    uint64_t hash = period_mix(p->context[0] ^ period_mix(p->context[1]));
-    uint16_t *entry = &p->table[hash % PERIOD_TABLE];
-    p->distance = (uint16_t)(p->count - *entry);
-    *entry = (uint16_t)p->count;
     if (p->count && p->low[(p->count - 1) & MASK] != low) p->changed = p->count;
     p->print[p->count & MASK] = print;
     p->low[p->count & MASK] = low;
+    p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
+    p->context[0] = p->context[0] << 16 | print;
     p->count++;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* How many of the latest launches equal the one `period` earlier, as far as history and budget go.
- */
-static uint32_t period_reach(struct period *p, uint32_t period) {
+/* How many of the latest launches equal the one `period` earlier, as far as history and budget go;
+ * *whole when they go no further. */
+static uint32_t period_reach(struct period *p, uint32_t period, bool *whole) {
     uint64_t latest = p->count - 1, most = latest - period + 1;
     uint32_t run = 0;
     if (most > PERIOD_HISTORY - period) most = PERIOD_HISTORY - period;
@@ -69,6 +58,7 @@ static uint32_t period_reach(struct period *p, uint32_t period) {
     while (run < most &&
            p->print[(latest - run) & MASK] == p->print[(latest - run - period) & MASK])
         run++;
+    *whole = run < most || run == latest - period + 1;
     p->budget -= run;
     return run;
 }
@@ -79,9 +69,22 @@ static void period_propose(struct period *p, uint32_t period) {
         if (p->slots[i].period == period) return;
         if (p->slots[i].run < worst->run) worst = &p->slots[i];
     }
-    uint32_t run = period_reach(p, period);
+    bool whole;
+    uint32_t run = period_reach(p, period, &whole);
     if (run < PERIOD_CONTEXT || run <= worst->run) return;
-    *worst = (struct period_slot){.period = period, .run = run, .begin = p->count - run - period};
+    *worst = (struct period_slot){
+        .period = period, .run = run, .begin = p->count - run - period, .whole = whole};
+}
+
+/* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
+ * misses what came during a pause: where it leads to is compared anyway. */
+static uint32_t period_distance(struct period *p) {
+    uint64_t latest = p->count - 1;
+    uint64_t hash = p->context[0] * 0x9e3779b97f4a7c15ull ^ p->context[1] * 0xc4ceb9fe1a85ec53ull;
+    uint16_t *entry = &p->table[hash >> 40 & (PERIOD_TABLE - 1)];
+    uint32_t distance = (uint16_t)(latest - *entry);
+    *entry = (uint16_t)latest;
+    return distance < PERIOD_HISTORY && distance <= latest ? distance : 0;
 }
 
 static void period_continue(struct period *p) {
@@ -176,19 +179,36 @@ static bool period_varied(const struct period *p, uint32_t period) {
     return false;
 }
 
-static bool period_judge(const struct period *p, const struct period_slot *s,
+/* The latest launch that is a number of periods from this one. */
+static uint64_t period_phase(const struct period *p, uint64_t launch, uint32_t period) {
+    return p->count - 1 - (p->count - 1 - launch) % period;
+}
+
+/* Where iterations begin, of the places that may be; `out` tells what the floor is. */
+static bool period_place(const struct period *p, const struct period_slot *s, uint64_t hint,
                          struct period_found *out) {
-    uint64_t latest = p->count - 1, begin = latest - (latest - s->begin) % s->period;
+    uint64_t begin = period_phase(p, s->begin, s->period), trough = begin;
+    if (hint < p->count) hint = period_phase(p, hint, s->period);
+    if (!out->flat) trough = period_trough(p, s->period, out->floor);
+    if (trough == UINT64_MAX) return false;
+    if (s->whole && (out->flat || p->low[begin & MASK] <= out->floor))
+        out->begin = begin;
+    else if (hint < p->count && (out->flat || p->low[hint & MASK] <= out->floor))
+        out->begin = hint;
+    else
+        out->begin = trough;
+    return out->flat || period_settled(p, out->begin, s->period, out->floor);
+}
+
+static bool period_judge(const struct period *p, const struct period_slot *s, uint64_t hint,
+                         struct period_found *out) {
     uint16_t least, most;
-    *out = (struct period_found){.period = s->period, .begin = begin, .flat = period_flat(p)};
-    if (out->flat) return period_varied(p, s->period);
+    *out = (struct period_found){.period = s->period, .flat = period_flat(p)};
+    if (out->flat && !period_varied(p, s->period)) return false;
     period_range(p, period_window(p, (uint64_t)s->period * WINDOW_PERIODS), &least, &most);
     out->floor = period_floor(least, most);
     out->deep = period_deep(least, most);
-    uint64_t trough = period_trough(p, s->period, out->floor);
-    if (trough == UINT64_MAX) return false;
-    if (p->low[begin & MASK] > out->floor) out->begin = trough;
-    return period_settled(p, out->begin, s->period, out->floor);
+    return period_place(p, s, hint, out);
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */
@@ -220,18 +240,18 @@ void period_restart(struct period *p) {
         p->slots[i] = (struct period_slot){0};
 }
 
-bool period_search(struct period *p, struct period_found *out) {
+bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
     p->budget += BUDGET_LAUNCH;
     if (p->budget > PERIOD_HISTORY) p->budget = PERIOD_HISTORY;
     period_continue(p);
-    if (p->distance && p->distance < PERIOD_HISTORY && p->distance < p->count)
-        period_propose(p, p->distance);
+    uint32_t distance = period_distance(p);
+    if (distance) period_propose(p, distance);
     uint32_t least = period_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
     for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
         struct period_slot *s = &p->slots[i];
         if (!s->period || s->run < least || s->run < s->next_try) continue;
         if (s->run < period_repeats(p, s->period) * s->period) continue;
-        if (period_judge(p, s, out)) return true;
+        if (period_judge(p, s, hint, out)) return true;
         period_refuse(p, s->period);
     }
     return false;

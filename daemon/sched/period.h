@@ -19,9 +19,10 @@
  *   - Where live memory did not change within the whole history, only the sequence speaks: it must
  *     be longer (PERIOD_FLAT_RUN launches), and more than one kernel again and again.
  *
- * Iterations begin where the repetition began, if that is at the floor or memory says nothing: the
- * first iteration of a loop. Else with the last launch of the longest stretch at the floor: the
- * next one already has temporaries before it.
+ * Iterations begin where the repetition began, the first iteration of a loop, if that is known and
+ * at the floor; else where the caller thinks; else with the last launch of the longest stretch at
+ * the floor: the next one already has temporaries before it. Where memory says nothing, every place
+ * is at the floor.
  *
  * Owner: the iteration. Errors: none.
  */
@@ -47,6 +48,7 @@ struct period_slot {
     uint64_t run;    /* launches that equalled the one a period earlier, up to the latest */
     uint64_t begin;  /* number of the first launch of the repeating stretch */
     uint64_t next_try;
+    bool whole; /* the launch before `begin` did not belong to it; else nobody knows */
 };
 
 struct period {
@@ -54,7 +56,6 @@ struct period {
     uint64_t changed;    /* the latest with other live memory than the one before it */
     uint64_t context[2]; /* the latest eight fingerprints */
     uint32_t budget;     /* steps back that new candidates may look */
-    uint32_t distance;   /* of the latest launch to where its context was last seen, or wrong */
     struct period_slot slots[PERIOD_SLOTS];
     struct {
         uint32_t period, repeats;
@@ -81,8 +82,9 @@ uint16_t period_low(uint64_t bytes);
 /* Takes note of a launch. */
 void period_push(struct period *p, uint16_t print, uint16_t low);
 /* Looks at the latest launch. True: a period is accepted. To be called after each push until then;
- * period_restart before the first call after a pause. */
-bool period_search(struct period *p, struct period_found *out);
+ * period_restart before the first call after a pause. `hint`: number of a launch that probably
+ * began an iteration, or UINT64_MAX. */
+bool period_search(struct period *p, uint64_t hint, struct period_found *out);
 void period_restart(struct period *p);
 /* What was just found is not believed now; it may be found again a while later. */
 void period_refuse(struct period *p, uint32_t period);

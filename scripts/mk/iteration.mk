@@ -3,11 +3,11 @@
 #   name | file in daemon/sched | sed expression | test that must fail
 ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
 	gap-floor steps logs
-ITERATION_blind := period.c|s/if (trough == .*return false;//;s/return period_settled(.*/return~true;/;s/if (p->low.begin.*trough;//|gradients_as_temporaries
-ITERATION_falling := period.c|s/return period_settled(.*/return~true;/|layers_are_no_iterations
+ITERATION_blind := period.c|s/if (!out->flat) trough = .*//;s/return out->flat .. period_settled(.*/return~true;/|gradients_as_temporaries
+ITERATION_falling := period.c|s/return out->flat .. period_settled(.*/return~true;/|layers_are_no_iterations
 ITERATION_hasty := period.h|s/PERIOD_REPEATS 8u/PERIOD_REPEATS 2u/|lasting_gradients
 ITERATION_flat-hasty := period.h|s/PERIOD_FLAT_RUN 256u/PERIOD_FLAT_RUN 32u/|without_any_temporaries
-ITERATION_one-kernel := period.c|s/return period_varied(.*/return~true;/|random_kernels
+ITERATION_one-kernel := period.c|s/out->flat .. !period_varied(p,~s->period)/0/|random_kernels
 ITERATION_proud := pattern.c|s/place == 0 .. !q->need/place == 0/|evaluation_now_and_then
 ITERATION_deep := pattern.c|s/if (low < q->deep).*//|longer_than_the_window
 ITERATION_forgetful := pattern.c|s/q->trust--;/q->trust = 0;/|evaluation_now_and_then
@@ -16,7 +16,7 @@ ITERATION_drops := iteration.c|s/if (live_bytes < it->low_bytes)/if (0)/|regular
 ITERATION_marks := iteration.c|s/if (!it->marked) {/{/|only_marks
 ITERATION_gaps := iteration.c|s/define GAP_ENOUGH 32/define GAP_ENOUGH 1/|now_and_then_is_no_gap
 ITERATION_gap-floor := iteration.c|s/!period_at_floor(.*) {/0) {/|no_gap
-ITERATION_steps := iteration.c|s/return launches . 4 >.*/return~0;/;s/launches <= .*GAP_MEAN . PERIOD_REPEATS;//|steps_of_a_request
+ITERATION_steps := iteration.c|s/return launches . 2 >.*/return~0;/;s/launches <= .*GAP_MEAN . PERIOD_REPEATS;//|steps_of_a_request
 ITERATION_logs := iteration.c|s/launches <= .*GAP_MEAN . PERIOD_REPEATS;/1;/|a_log_now_and_then
 
 ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c
@@ -44,6 +44,11 @@ iteration-mutant-$(1): test/unit/test_iteration.c $(ITERATION_SOURCES)
 		$(BUILD)/mutants/iteration-$(1)/test --filter '*/*$(call iteration_part,$(1),3)*'
 endef
 $(foreach m,$(ITERATION_MUTANTS),$(eval $(call iteration_mutant_rule,$(m))))
+
+BENCHES += $(BUILD)/test/bench/iteration_bench
+$(BUILD)/test/bench/iteration_bench: $(BUILD)/test/bench/iteration_bench.o \
+		$(addprefix $(BUILD)/lib,sched.a common.a)
+	$(Q)$(LINK) -o $@ $^
 
 # Programs with iterations of many kinds, and recordings of what the worker reads of them.
 ITERATION_PROGRAMS := $(call e2e_bin,default-static,accumulate evaluate pair requests aimless)

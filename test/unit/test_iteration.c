@@ -349,6 +349,76 @@ Test(iteration, short_and_long_periods) {
         }
 }
 
+/* ---- random loops ---------------------------------------------------------------------------- */
+
+struct loop_step {
+    uint32_t func, repeat, body; /* the last `body` steps are done `repeat` times in all */
+    uint64_t alloc, drop;
+};
+
+/* A body of kernels, temporaries that are freed in the reverse order, and loops within. */
+static uint32_t loop_make(struct play *p, struct loop_step *steps, bool temporaries) {
+    uint32_t count = 4 + play_random(p, 60), kinds = 2 + play_random(p, 40), depth = 0;
+    uint64_t held[8];
+    for (uint32_t i = 0; i < count; i++) {
+        struct loop_step *s = &steps[i];
+        *s = (struct loop_step){.func = play_random(p, kinds), .repeat = 1};
+        if (temporaries && depth < 8 && (i == 0 || play_random(p, 3) == 0))
+            s->alloc = held[depth++] = 1 + play_random(p, 100) * 10000;
+        else if (depth > 1 && play_random(p, 3) == 0)
+            s->drop = held[--depth];
+        else if (i > 4 && !s->alloc && play_random(p, 8) == 0)
+            s->repeat = 2 + play_random(p, 6), s->body = 1 + play_random(p, 3);
+    }
+    steps[count] = (struct loop_step){.func = kinds, .repeat = 1};
+    while (depth)
+        steps[count].drop += held[--depth];
+    return count + 1;
+}
+
+static void loop_run(struct play *p, const struct loop_step *steps, uint32_t count) {
+    begins(p);
+    for (uint32_t i = 0; i < count; i++) {
+        alloc(p, steps[i].alloc);
+        launch(p, steps[i].func);
+        for (uint32_t n = 1; n < steps[i].repeat; n++)
+            for (uint32_t k = i + 1 - steps[i].body; k <= i; k++)
+                launch(p, steps[k].func);
+        if (steps[i].drop) drop(p, steps[i].drop);
+    }
+}
+
+/* Odd kernels come in one iteration of `odd`, so that the period must be found between them. */
+static void random_loops(bool temporaries, uint32_t odd, double precision, double recall) {
+    uint32_t found = 0, right = 0, truths = 0;
+    for (uint32_t seed = 1; seed <= 300; seed++) {
+        struct play p = play_start();
+        struct loop_step steps[80];
+        p.random = seed * 2654435761u;
+        uint32_t count = loop_make(&p, steps, temporaries);
+        for (int i = 0; i < 200; i++) {
+            loop_run(&p, steps, count);
+            if (odd && play_random(&p, odd) == 0) launches(&p, 500, 1 + play_random(&p, 9));
+        }
+        if (temporaries) cr_expect_eq(p.inner, 0, "seed %u: %u amid temporaries", seed, p.inner);
+        found += p.found;
+        right += p.right;
+        truths += p.truths;
+        iteration_destroy(p.it);
+    }
+    printf("random loops, temporaries %d, odd 1/%u: precision %.4f recall %.4f\n", temporaries, odd,
+           (double)right / found, (double)right / truths);
+    cr_expect_geq((double)right / found, precision);
+    cr_expect_geq((double)right / truths, recall);
+}
+
+Test(iteration, random_loops_are_found) {
+    random_loops(true, 0, 0.999, 0.9);
+    random_loops(true, 20, 0.999, 0.85);
+    random_loops(false, 0, 0.99, 0.9);
+    random_loops(false, 20, 0.99, 0.8);
+}
+
 /* ---- no period ------------------------------------------------------------------------------- */
 
 Test(iteration, random_kernels_have_none) {
