@@ -44,14 +44,6 @@ struct client {
     struct dev_space *space;
     bool host_mapped;
 
-    struct sched_spec spec;
-    struct memory *memory; /* NULL once it was released */
-    struct credit credit;
-    struct lifetime lifetime;
-    struct boundary boundary;
-    uint32_t lane; /* SCHED_NO_LANE until it is admitted */
-    bool stranded; /* data of an earlier iteration is in its lane: residence.h */
-    bool away;     /* some of its memory is not on the device */
     struct op_pool pool;
     struct stream **streams; /* [WIRE_STREAMS] */
     struct module **modules; /* [WIRE_MODULES] */
@@ -60,6 +52,8 @@ struct client {
     uint64_t pushed, completed; /* stream operations; the first is the next one's number */
     uint64_t launches;
     uint64_t inflight; /* on the device */
+    struct boundary boundary;
+    struct lifetime lifetime;
     uint64_t legacy_pending;
     bool legacy_blocked; /* stream 0 waits for legacy_pending to become 0 */
 
@@ -74,8 +68,15 @@ struct client {
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
     uint8_t deaf;   /* CLIENT_*: its ring is not read */
+    bool away;      /* some of its memory is not on the device */
     bool published; /* since its waiters were last woken */
     bool ending;    /* its deferred list is being run */
+
+    struct sched_spec spec;
+    struct memory *memory; /* NULL once it was released */
+    struct credit credit;
+    uint32_t lane; /* SCHED_NO_LANE until it is admitted */
+    bool stranded; /* data of an earlier iteration is in its lane: residence.h */
 
     pthread_mutex_t text_lock;            /* completion.text: the device's threads write it */
     struct op *callbacks[WIRE_CALLBACKS]; /* posted and not returned; index as on the wire */

@@ -28,7 +28,6 @@ static struct sched_event *engine_event(struct worker *w, enum sched_event_kind 
     struct sched_event *e = &w->events[w->event_count++];
     e->kind = kind;
     e->job = job;
-    e->spec = NULL;
     return e;
 }
 
@@ -82,10 +81,9 @@ static void engine_run(struct worker *w, struct op *op) {
     if (s->cursor != s->next) stream_kick(s);
 }
 
-static void engine_act(struct worker *w, const struct sched_action *a) {
+static __attribute__((noinline)) void engine_act(struct worker *w, const struct sched_action *a) {
     struct client *c;
     switch (a->kind) {
-    case SCHED_RUN: engine_run(w, (struct op *)(uintptr_t)a->op); break;
     case SCHED_GRANT:
     case SCHED_DENY:
         c = worker_client(w, a->job);
@@ -110,8 +108,13 @@ static void engine_step(struct worker *w) {
     }
     w->stepping = true;
     w->steps++;
-    for (uint32_t i = 0; i < actions.count; i++)
-        engine_act(w, &actions.items[i]);
+    for (uint32_t i = 0; i < actions.count; i++) {
+        const struct sched_action *a = &actions.items[i];
+        if (a->kind == SCHED_RUN)
+            engine_run(w, (struct op *)(uintptr_t)a->op);
+        else
+            engine_act(w, a);
+    }
     w->stepping = false;
 }
 
