@@ -4,9 +4,10 @@
  * it); else, and wherever the job is not where its period would have it, idle gaps.
  *
  * A gap: the program waited until nothing was queued, and the next launch came GAP_NS later or
- * more, and not before an eighth of the time that the work before it took, and at the floor of live
- * memory. A pause in the middle of a request is one of those by chance only; so gaps count once
- * enough pauses were gaps: eight in a row, or clearly more than one in five of many.
+ * more, not before a quarter of the time that the work before it took, nor of what gaps take, and
+ * at the floor of live memory. A pause in the middle of a request is one of those by chance only
+ * (the machine is busy); so gaps count once enough pauses were gaps: eight in a row, or clearly
+ * more than one in five of many.
  *
  * Gaps that count speak against a period of which there are a few between two of them: these are
  * the steps of a request. Many of them are not: then the program pauses now and then to write a
@@ -21,7 +22,7 @@
 #include "daemon/sched/period.h"
 
 #define GAP_NS 1000000ull
-#define GAP_PART 8
+#define GAP_PART 4
 #define GAP_GAIN 4 /* points of a gap; another pause costs one */
 #define GAP_ENOUGH 32
 #define GAP_MOST 40
@@ -34,6 +35,7 @@ struct iteration {
     bool marked;
     bool idle;                 /* since idle_ns */
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
+    uint64_t gap_mean_ns;      /* of pauses of GAP_NS and more */
     uint32_t gap_points, gap_count;
     uint64_t gap_at[GAP_MEAN]; /* numbers of launches, by gap_count modulo GAP_MEAN */
     struct period period;
@@ -63,16 +65,25 @@ static bool iteration_begins(struct iteration *it) {
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
+static bool iteration_long(struct iteration *it, uint64_t gap_ns) {
+    uint64_t work_ns = it->idle_ns > it->busy_ns ? it->idle_ns - it->busy_ns : 0;
+    uint64_t mean_ns = it->gap_mean_ns, capped_ns = gap_ns;
+    if (gap_ns < GAP_NS) return false;
+    if (mean_ns && gap_ns > 2 * mean_ns) capped_ns = 2 * mean_ns; /* one is not the rule */
+    it->gap_mean_ns = mean_ns ? mean_ns - mean_ns / 8 + capped_ns / 8 : gap_ns;
+    return gap_ns >= work_ns / GAP_PART && gap_ns >= mean_ns / GAP_PART;
+}
+
 static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
     uint64_t gap_ns = now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
-    uint64_t work_ns = it->idle_ns > it->busy_ns ? it->idle_ns - it->busy_ns : 0;
     if (!it->idle) return false;
+    bool gap = iteration_long(it, gap_ns) && period_at_floor(&it->period);
     it->idle = false;
-    if (gap_ns < GAP_NS || gap_ns < work_ns / GAP_PART || !period_at_floor(&it->period)) {
+    it->busy_ns = now_ns;
+    if (!gap) {
         it->gap_points -= it->gap_points > 0;
         return false;
     }
-    it->busy_ns = now_ns;
     it->gap_points += GAP_GAIN;
     if (it->gap_points > GAP_MOST) it->gap_points = GAP_MOST;
     it->gap_at[it->gap_count++ % GAP_MEAN] = it->launches;

@@ -2,7 +2,7 @@
 # check-iteration: the detector's tests, and one-line mutants of it (by sed) that each must fail one.
 #   name | file in daemon/sched | sed expression | test that must fail
 ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
-	gap-floor steps logs
+	gap-floor steps logs trap
 ITERATION_blind := period.c|s/if (!out->flat) trough = .*//;s/return out->flat .. period_settled(.*/return~true;/|gradients_as_temporaries
 ITERATION_falling := period.c|s/return out->flat .. period_settled(.*/return~true;/|layers_are_no_iterations
 ITERATION_hasty := period.h|s/PERIOD_REPEATS 8u/PERIOD_REPEATS 2u/|lasting_gradients
@@ -15,8 +15,9 @@ ITERATION_trusting := pattern.c|s/q->trust--;/;/|another_network
 ITERATION_drops := iteration.c|s/if (live_bytes < it->low_bytes)/if (0)/|regular_training
 ITERATION_marks := iteration.c|s/if (!it->marked) {/{/|only_marks
 ITERATION_gaps := iteration.c|s/define GAP_ENOUGH 32/define GAP_ENOUGH 1/|now_and_then_is_no_gap
-ITERATION_gap-floor := iteration.c|s/!period_at_floor(.*) {/0) {/|no_gap
+ITERATION_gap-floor := iteration.c|s/ .. period_at_floor(.*);/;/|no_gap
 ITERATION_steps := iteration.c|s/return launches . 2 >.*/return~0;/;s/launches <= .*GAP_MEAN . PERIOD_REPEATS;//|steps_of_a_request
+ITERATION_trap := iteration.c|s/^~~~~it->busy_ns~=~now_ns;//|busy_machine
 ITERATION_logs := iteration.c|s/launches <= .*GAP_MEAN . PERIOD_REPEATS;/1;/|a_log_now_and_then
 
 ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c

@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Daemon, checksum_of, program
+from harness import Daemon, checksum_of, program, wait_for
 
 RUNS = {
     "train": ["train", "300"],
@@ -32,21 +32,30 @@ RUNS = {
     "evaluate": ["evaluate", "200"],
     "pair": ["pair", "100"],
     "requests": ["requests", "200"],
+    "requests_busy": ["requests", "200"],
     "aimless": ["aimless", "4000"],
 }
+# What runs beside it, in the run that gives the sequence.
+BESIDE = {"requests_busy": [["train", "10000000"], ["accumulate", "10000000", "1"]]}
 
 
-def run(argv, marked):
+def run(argv, marked, beside=()):
     """The lines of the launch log: (print, live bytes, time, kind)."""
     with tempfile.NamedTemporaryFile(prefix="salus-launches-") as log:
         os.environ["SALUS_LAUNCH_LOG"] = log.name
         try:
             with Daemon() as d:
+                others = [d.start([program(a[0])] + a[1:]) for a in beside]
+                wait_for("they all run", lambda: sum(j["launches"] > 0 for j in d.jobs()) == len(others))
                 checksum_of(d.run([program(argv[0])] + argv[1:], SALUS_MARK="1" if marked else "0"), d)
+                for p in others:
+                    p.kill()
+                    p.communicate()
         finally:
             del os.environ["SALUS_LAUNCH_LOG"]
         rows = [line.split() for line in open(log.name)]
-    return [(p, int(live), int(now), kind) for _, p, live, now, kind in rows]
+    last = max(int(row[0]) for row in rows)
+    return [(p, int(live), int(now), kind) for job, p, live, now, kind in rows if int(job) == last]
 
 
 def truths(rows):
@@ -97,7 +106,7 @@ def write(path, argv, lines, launches, begins):
 
 def record(folder, name):
     argv = RUNS[name]
-    plain, marked = run(argv, False), run(argv, True)
+    plain, marked = run(argv, False, BESIDE.get(name, ())), run(argv, True)
     launches = [p for p, _, _, kind in plain if kind == "launch"]
     if launches != [p for p, _, _, kind in marked if kind == "launch"]:
         raise AssertionError(f"{name}: the two runs differ")

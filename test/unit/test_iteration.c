@@ -516,6 +516,24 @@ Test(iteration, steps_of_a_request_are_none) {
     }
 }
 
+/* The machine is busy: pauses between steps of a millisecond and more, one of half a second, and
+ * requests that take long. */
+Test(iteration, requests_on_a_busy_machine) {
+    struct play p = play_start();
+    for (int i = 0; i < 600; i++) {
+        uint32_t kind = play_random(&p, 3);
+        begins(&p);
+        for (uint32_t k = 0; k < (kind == 2 ? 4 : 1); k++) {
+            forward(&p, 3000 * kind, 3 + kind, MIB);
+            p.now_ns += play_random(&p, i % 50 < 10 ? 60000000 : 8000000);
+            iteration_idle(p.it, p.now_ns);
+            p.now_ns += play_random(&p, 4) ? 0 : play_random(&p, 1800000);
+        }
+        p.now_ns += i == 30 ? 500000000 : 4000000 + play_random(&p, 20000000);
+    }
+    expect(&p, "requests on a busy machine", 0.99, 0.6);
+}
+
 /* The program reads the loss every 20 iterations, and takes its time to write it down. */
 Test(iteration, a_log_now_and_then_is_no_request) {
     struct play p = play_start();
