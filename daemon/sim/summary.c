@@ -99,47 +99,31 @@ static void print_cell(const char *field, int decimals, double value, char *out,
         snprintf(out, cap, "%.*f", decimals > 2 ? 2 : decimals, value);
 }
 
-static void table_rows(const struct summary *summaries, uint32_t count, FILE *out) {
+void summary_table(const struct summary *summaries, uint32_t count, FILE *out) {
+    char cell[32];
+#define HEADING(field, decimals, heading, text) fprintf(out, " %11s", heading);
+#define CELL(field, decimals, heading, text)                              \
+    print_cell(#field, decimals, summaries[i].field, cell, sizeof(cell)); \
+    fprintf(out, " %11s", cell);
     fprintf(out, "%-8s", "POLICY");
-#define X(field, decimals, heading, text) \
-    if (heading) fprintf(out, " %11s", heading ? heading : "");
-    SUMMARY_FIELDS(X)
-#undef X
+    SUMMARY_COLUMNS(HEADING)
     fputc('\n', out);
     for (uint32_t i = 0; i < count; i++) {
-        char cell[32];
         fprintf(out, "%-8s", summaries[i].policy);
-#define X(field, decimals, heading, text)                                     \
-    if (heading) {                                                            \
-        print_cell(#field, decimals, summaries[i].field, cell, sizeof(cell)); \
-        fprintf(out, " %11s", cell);                                          \
-    }
-        SUMMARY_FIELDS(X)
-#undef X
+        SUMMARY_COLUMNS(CELL)
         fputc('\n', out);
     }
-}
-
-static void request_rows(const struct summary *summaries, uint32_t count, FILE *out) {
-    fprintf(out, "\n%-8s %11s %11s %11s %11s %11s %11s\n", "POLICY", "REQUESTS", "LATENCY", "P50",
-            "P95", "P99", "OVERHEAD");
+    if (count == 0 || summaries[0].requests == 0) return;
+    fprintf(out, "\n%-8s", "POLICY");
+    SUMMARY_REQUESTS(HEADING)
+    fputc('\n', out);
     for (uint32_t i = 0; i < count; i++) {
-        const struct summary *s = &summaries[i];
-        const double cells[] = {s->latency_mean_s, s->latency_p50_s, s->latency_p95_s,
-                                s->latency_p99_s, s->latency_overhead_s};
-        fprintf(out, "%-8s %11.0f", s->policy, s->requests);
-        for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++) {
-            char cell[32];
-            print_time(cells[k], cell, sizeof(cell));
-            fprintf(out, " %11s", cell);
-        }
+        fprintf(out, "%-8s", summaries[i].policy);
+        SUMMARY_REQUESTS(CELL)
         fputc('\n', out);
     }
-}
-
-void summary_table(const struct summary *summaries, uint32_t count, FILE *out) {
-    table_rows(summaries, count, out);
-    if (count > 0 && summaries[0].requests > 0) request_rows(summaries, count, out);
+#undef HEADING
+#undef CELL
 }
 
 /* ---- for programs ---------------------------------------------------------------------------- */

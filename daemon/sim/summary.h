@@ -10,10 +10,9 @@
 
 #include "daemon/sim/sim.h"
 
-/* X(field, decimals, heading or NULL, sentence) */
 /* clang-format off */
-#define SUMMARY_FIELDS(X)                                                                      \
-    X(jobs, 0, NULL, "jobs that ran to their end")                                             \
+/* X(field, decimals, heading, sentence): the columns of the table */
+#define SUMMARY_COLUMNS(X)                                                                     \
     X(makespan_s, 6, "MAKESPAN", "first arrival to last end")                                  \
     X(queueing_mean_s, 6, "QUEUEING", "arrival to first running, mean")                        \
     X(jct_mean_s, 6, "JCT", "job completion time, arrival to end: mean")                       \
@@ -25,15 +24,21 @@
     X(lanes_mean, 3, "LANES", "open lanes, mean over the makespan")                            \
     X(refused, 0, "REFUSED", "jobs refused")                                                   \
     X(switches, 0, "SWITCHES", "turns given to another job")                                   \
-    X(copied_gib, 3, "COPIED", "to and from host memory, GiB")                                 \
-    X(iterations, 0, NULL, "iterations run")                                                   \
-    X(steps, 0, NULL, "steps of the scheduler")                                                \
-    X(requests, 0, NULL, "iterations with think time")                                         \
-    X(latency_mean_s, 6, NULL, "of requests, submission to end: mean")                         \
-    X(latency_p50_s, 6, NULL, "its median")                                                    \
-    X(latency_p95_s, 6, NULL, "its 95th percentile")                                           \
-    X(latency_p99_s, 6, NULL, "its 99th percentile")                                           \
-    X(latency_overhead_s, 6, NULL, "mean latency beyond that of the same requests alone")
+    X(copied_gib, 3, "COPIED", "to and from host memory, GiB")
+/* The columns of the table of requests */
+#define SUMMARY_REQUESTS(X)                                                                    \
+    X(requests, 0, "REQUESTS", "iterations with think time")                                   \
+    X(latency_mean_s, 6, "LATENCY", "of requests, submission to end: mean")                    \
+    X(latency_p50_s, 6, "P50", "its median")                                                   \
+    X(latency_p95_s, 6, "P95", "its 95th percentile")                                          \
+    X(latency_p99_s, 6, "P99", "its 99th percentile")                                          \
+    X(latency_overhead_s, 6, "OVERHEAD", "mean latency beyond that of the same requests alone")
+/* In JSON only */
+#define SUMMARY_OTHERS(X)                                                                      \
+    X(jobs, 0, "", "jobs that ran to their end")                                               \
+    X(iterations, 0, "", "iterations run")                                                     \
+    X(steps, 0, "", "steps of the scheduler")
+#define SUMMARY_FIELDS(X) SUMMARY_COLUMNS(X) SUMMARY_REQUESTS(X) SUMMARY_OTHERS(X)
 /* clang-format on */
 
 struct summary {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulator: the program, its library, what its tests link, the papers' experiments.
+#   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
+#   make check-sim     traces, outputs, what must hold of the experiments, mutants
 SIM := $(call src,daemon/sim)
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a sched.a common.a)
 $(BUILD)/libsim.a: $(call objs,$(SIM))
@@ -9,10 +11,48 @@ all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c))
 $(SIM_TESTS) $(BUILD)/fuzz_workload: $(BUILD)/libsim.a
 
-.PHONY: install-sim uninstall-sim
+.PHONY: install-sim uninstall-sim sim-papers check-sim check-sim-mutants
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
 	$(INSTALL) -D -m 0755 $(BUILD)/salus-sim $(ROOT_DIR)/bin/salus-sim
 uninstall-sim:
 	rm -f $(ROOT_DIR)/bin/salus-sim
+
+sim-papers: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers
+check-sim: $(BUILD)/salus-sim check-sim-mutants
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
+
+# One line made wrong by sed, in place of the right file: the named test must fail.
+#   name | file | sed expression | unit test | test that must fail
+SIM_MUTANTS := no-sharing lost-clock two-in-a-lane overcommit-unseen whole-device free-copies \
+	no-think same-draws endless-file ties
+SIM_MUTANT_no-sharing := simdev|s/> left_milli/> 1000000/|test_sim_device|full_ones_split_it
+SIM_MUTANT_lost-clock := simdev|s/0x1p36/0x1p62/|test_sim_device|still_see_a_nanosecond
+SIM_MUTANT_ties := simdev|s/    sort(jobs, count);//|test_sim_device|in_order_of_job
+SIM_MUTANT_two-in-a-lane := memcheck|s/l->running++ > 0/l->running++ > 1/|test_sim_memcheck|one_iteration_at_a_time
+SIM_MUTANT_overcommit-unseen := memcheck|s/if (l->members > 0) m->lanes_bytes/if (0) m->lanes_bytes/|test_sim_memcheck|must_fit
+SIM_MUTANT_whole-device := sim|s/e->busy_ns = workload_busy_ns.*/e->busy_ns = j->duration_ns;/|test_sim_run|what_is_charged
+SIM_MUTANT_free-copies := sim|s/s->link_free_ns += ns/(void)ns/|test_sim_run|over_the_link
+SIM_MUTANT_no-think := sim|s/if (think_ns)/if (0)/|test_sim_run|think_time
+SIM_MUTANT_same-draws := sim|s/prng_at(s->config->seed,/prng_at(s->r->steps,/|test_sim_run|same_work
+SIM_MUTANT_endless-file := workload|s/p->total_ns > WORKLOAD_MAX_TOTAL_NS/0/|test_sim_workload|too_long
+
+sim_mutant_text = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SIM_MUTANT_$(1))))))
+check-sim-mutants: $(addprefix sim-mutant-,$(SIM_MUTANTS))
+define sim_mutant_rule
+.PHONY: sim-mutant-$(1)
+sim-mutant-$(1): $(BUILD)/test/unit/$(call sim_mutant_text,$(1),3).o $(SIM_LIBS)
+	@mkdir -p $(BUILD)/mutants
+	$$(Q)sed '$(call sim_mutant_text,$(1),2)' daemon/sim/$(call sim_mutant_text,$(1),1).c >$(BUILD)/mutants/sim-$(1).c
+	$$(Q)! cmp -s daemon/sim/$(call sim_mutant_text,$(1),1).c $(BUILD)/mutants/sim-$(1).c || \
+		{ echo "$(1): sed changed nothing"; exit 1; }
+	$$(Q)$$(COMPILE) -Wno-error -c $(BUILD)/mutants/sim-$(1).c -o $(BUILD)/mutants/sim-$(1).o 2>/dev/null
+	$$(Q)$$(LINK) -o $(BUILD)/mutants/sim-$(1) $(BUILD)/test/unit/$(call sim_mutant_text,$(1),3).o \
+		$(BUILD)/mutants/sim-$(1).o $(SIM_LIBS) -lcriterion -lm
+	$$(Q)scripts/must-fail "sim: $(1)" "FAIL.*$(call sim_mutant_text,$(1),4)|CRASH.*$(call sim_mutant_text,$(1),4)" \
+		$(BUILD)/mutants/sim-$(1) --filter '*/*$(call sim_mutant_text,$(1),4)*'
+endef
+$(foreach m,$(SIM_MUTANTS),$(eval $(call sim_mutant_rule,$(m))))

@@ -81,7 +81,7 @@ Test(sim_device, the_small_one_is_served_first_and_the_rest_is_split) {
 
 Test(sim_device, equal_ends_come_together_in_order_of_job) {
     uint32_t ended[JOBS];
-    struct simdev *d = device((uint32_t[]){250, 125, 250, 250}, 4);
+    struct simdev *d = device((uint32_t[]){250, 250, 250, 125}, 4);
     simdev_start(d, 0, 3, 1000);
     simdev_start(d, 0, 1, 1000);
     simdev_start(d, 0, 2, 1000);

@@ -274,6 +274,43 @@ Test(sim_run, demand_is_what_is_charged) {
     workload_finish(&w);
 }
 
+/* At the boundary 2 GiB go out in 2 s, then the short one runs; 2 s to come back. */
+Test(sim_run, swapping_costs_bytes_over_the_link) {
+    struct workload w = load("device memory=4GiB link=1GiB/s\n"
+                             "job name=a persistent=2GiB ephemeral=1GiB iterations=3 iteration=1s\n"
+                             "job name=b arrival=1ms persistent=2GiB ephemeral=1GiB iterations=1 "
+                             "iteration=100ms\n");
+    struct sim_config config = choice("srtf");
+    config.choice.swap = 1;
+    struct sim_result *r = run(&w, &config);
+    cr_expect_eq(r->jobs[1].first_run_ns, 3000 * MS);
+    expect_end(r, 1, 3100 * MS);
+    expect_end(r, 0, 7100 * MS);
+    cr_expect_eq(r->copied_bytes, 4ull << 30);
+    finish(r);
+    workload_finish(&w);
+}
+
+/* A turn ends with its lease; spilling and restoring 1 GiB take 0.1 s each. */
+Test(sim_run, a_job_without_boundaries_is_spilled_when_its_lease_ends) {
+    struct workload w =
+        load("device link=10GiB/s\n"
+             "job name=a persistent=1MiB ephemeral=1GiB iterations=8 iteration=20ms "
+             "boundaries=no\n"
+             "job name=b arrival=10ms persistent=1MiB ephemeral=1GiB iterations=2 "
+             "iteration=30ms\n");
+    struct sim_config config = choice("fair");
+    config.choice.max_lanes = 1;
+    config.choice.lease_ns = 50 * MS;
+    struct sim_result *r = run(&w, &config);
+    cr_expect_eq(r->jobs[1].first_run_ns, 160 * MS);
+    expect_end(r, 1, 220 * MS);
+    expect_end(r, 0, 420 * MS);
+    cr_expect_eq(r->copied_bytes, 2ull << 30);
+    finish(r);
+    workload_finish(&w);
+}
+
 Test(sim_run, a_job_that_never_fits_is_refused_and_the_others_run) {
     struct workload w =
         load("device memory=1GiB\n"

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shorter one takes over at the boundary; the shortest passes it in turn.
+# run: --policy srtf
+job name=long persistent=100MiB ephemeral=1GiB iterations=4 iteration=100ms
+job name=middle arrival=150ms persistent=100MiB ephemeral=1GiB iterations=3 iteration=50ms
+job name=short arrival=210ms persistent=100MiB ephemeral=1GiB iterations=1 iteration=10ms

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# SRTF with swap: the long one's persistent memory goes to host memory at its boundary, 2 GiB at 1 GiB/s,
+# and the shorter one begins when the copy is over; then it comes back.
+# run: --policy srtf --set swap=1
+device memory=4GiB link=1GiB/s
+job name=long persistent=2GiB ephemeral=1GiB iterations=3 iteration=1s
+job name=short arrival=500ms persistent=2GiB ephemeral=1GiB iterations=1 iteration=100ms

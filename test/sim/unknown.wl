@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# An unknown job holds what is free until its word, three iterations later; then the others come in.
+# run: --policy pack
+device memory=4GiB
+job name=unknown persistent=500MiB ephemeral=1GiB iterations=5 iteration=10ms unknown=yes
+job name=known arrival=5ms persistent=500MiB ephemeral=1GiB iterations=1 iteration=10ms
+job name=unknown.too arrival=6ms persistent=100MiB ephemeral=200MiB iterations=1 iteration=10ms unknown=yes
