@@ -60,6 +60,7 @@ static void play(const uint8_t *data, size_t size, bool unique) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size > 8192) return 0; /* longer ones show nothing new */
     play(data, size, false);
     play(data, size, true);
     return 0;
