@@ -258,9 +258,10 @@ struct wire_completion {
      * then.
      */
     _Atomic uint64_t persistent_credit, ephemeral_credit __attribute__((aligned(64)));
-    /* Iterations found so far, and how many MEM_USE records came before the latest began (stored
-     * first): so the client learns which of its allocations outlive an iteration. */
-    _Atomic uint64_t boundaries, boundary_uses;
+    /* Iterations found so far; how many MEM_USE records came before the latest began, and how many
+     * of these before a launch of an earlier one, so that their blocks can hold results of it (both
+     * stored first): so the client learns which of its allocations outlive an iteration. */
+    _Atomic uint64_t boundaries, boundary_uses, boundary_filled;
     struct wire_fault fault;
     struct wire_stats stats;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */

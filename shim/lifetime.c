@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Blocks stand in a queue in the order of their birth, found by address through chains. A boundary
- * judges those at its front that were born before it; a freed block stays until then, for the
- * boundary can have come before it was freed. When the queue is full, the oldest is given up.
+ * judges those at its front that lived in the iteration before it; a freed block stays until then,
+ * for the boundary can have come before it was freed. When the queue is full, the oldest is given
+ * up.
  *
  * Keys are kept in sets of a few; the one that was not looked up for longest makes room.
  */
@@ -34,6 +35,7 @@ enum life { LIFE_SETTLED, LIFE_ALIVE, LIFE_DEAD };
 struct block {
     uint64_t addr, key;
     uint64_t born, died; /* announcements made until then, its own among them */
+    uint64_t written;    /* the same, when the program first wrote to it; 0: never */
     uint64_t boundaries; /* known when it was born */
     uint32_t chain;      /* next of its chain, while alive */
     bool ephemeral;
@@ -163,6 +165,11 @@ void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemer
     *chain = (uint32_t)(l->next++ % LIFETIME_BLOCKS);
 }
 
+void lifetime_written(struct lifetime *l, uint64_t addr) {
+    struct block *b = find_block(l, addr);
+    if (b && !b->written) b->written = l->uses;
+}
+
 /* The program has waited, so each boundary before this death is known; at the birth some of those
  * before it may not have been, but hardly two. */
 static void judge_by_count(struct lifetime *l, struct block *b) {
@@ -186,11 +193,12 @@ void lifetime_died(struct lifetime *l, uint64_t addr) {
 
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
-/* Certainly born before the boundary. A block that is not announced has its place between two that
- * are; where the boundary lies between the same two, only the count of boundaries can tell. */
-static bool before(const struct lifetime *l, const struct block *b, uint64_t uses) {
-    if (b->ephemeral) return b->born <= uses;
-    return b->born < uses || l->boundaries - b->boundaries >= 2;
+/* Certainly born before the last launch before the boundary. A block that is not announced has its
+ * place between two that are; where the launch lies between the same two, only the count of
+ * boundaries can tell. */
+static bool before(const struct lifetime *l, const struct block *b, uint64_t filled) {
+    if (b->ephemeral) return b->born <= filled;
+    return b->born < filled || l->boundaries - b->boundaries >= 2;
 }
 
 static void judge(struct lifetime *l, struct block *b, uint64_t uses) {
@@ -202,12 +210,17 @@ static void judge(struct lifetime *l, struct block *b, uint64_t uses) {
     settle(l, b);
 }
 
-void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses) {
+void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses, uint64_t filled) {
     if (boundaries <= l->boundaries) return;
     l->boundaries = boundaries;
     for (; l->first < l->next; l->first++) {
         struct block *b = numbered(l, l->first);
-        if (b->life != LIFE_SETTLED && !before(l, b, uses)) break;
+        if (b->life != LIFE_SETTLED && !before(l, b, filled)) break;
         judge(l, b, uses);
+    }
+    /* Input that was fetched ahead. */
+    for (uint64_t i = l->first; i < l->next && numbered(l, i)->born <= uses; i++) {
+        struct block *b = numbered(l, i);
+        if (b->ephemeral && b->written && b->written <= uses) judge(l, b, uses);
     }
 }

@@ -46,7 +46,12 @@ bool lifetime_ephemeral(struct lifetime *l, uint64_t key, bool prior);
 void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemeral);
 void lifetime_died(struct lifetime *l, uint64_t addr);
 
-/* So many boundaries were found so far; the latest came after `uses` announcements. */
-void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses);
+/* The program copies something into this block, or sets it. */
+void lifetime_written(struct lifetime *l, uint64_t addr);
+
+/* So many boundaries were found so far. The latest came after `uses` announcements, and the last
+ * launch before it after `filled`: a block that is younger holds no result, unless it was written
+ * to otherwise, and belongs to the iteration that begins. */
+void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses, uint64_t filled);
 
 #endif

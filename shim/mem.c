@@ -123,7 +123,8 @@ static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t k
 static void learn(void) {
     const struct wire_completion *comp = state.conn.completion;
     uint64_t boundaries = atom_load_acquire(&comp->boundaries);
-    lifetime_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses));
+    lifetime_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses),
+                      atom_load_relaxed(&comp->boundary_filled));
 }
 
 /* A block that a pool keeps has died before. */
@@ -239,6 +240,14 @@ bool mem_find(uint64_t addr, struct mem_block *out) {
     pthread_mutex_unlock(&mem_lock);
     if (!err) *out = describe(v, &b);
     return !err;
+}
+
+void mem_written(const struct mem_block *b) {
+    if (b->window != MEM_EPHEMERAL) return;
+    if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return;
+    pthread_mutex_lock(&mem_lock);
+    lifetime_written(lifetimes, b->addr);
+    pthread_mutex_unlock(&mem_lock);
 }
 
 uint64_t mem_capacity(uint64_t bytes) {

@@ -67,6 +67,9 @@ void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uin
 /* The block that contains `addr`; false when the window has none there. */
 bool mem_find(uint64_t addr, struct mem_block *out);
 
+/* The program fills the block by a copy or a memset that it is about to send. */
+void mem_written(const struct mem_block *b);
+
 /* What a request occupies: blocks of equal capacity can stand in for each other. */
 uint64_t mem_capacity(uint64_t bytes);
 

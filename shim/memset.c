@@ -26,7 +26,9 @@ static bool in_range(const struct fill *f) {
     if (conn_in_device(&state.conn, f->dst) && f->dst - w->dev_base >= w->alloc_bytes)
         return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - f->dst;
     if (!mem_find(f->dst, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return false;
-    return bytes <= b.bytes - (f->dst - b.addr);
+    if (bytes > b.bytes - (f->dst - b.addr)) return false;
+    mem_written(&b);
+    return true;
 }
 
 static CUresult fill(struct fill f, CUstream hStream, bool async) {

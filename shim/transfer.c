@@ -34,7 +34,7 @@ static bool rows_apart(const struct transfer *t, uint64_t pitch, uint64_t slice)
     return t->depth <= 1 || slice >= (t->height - 1) * (t->height > 1 ? pitch : 0) + t->width;
 }
 
-static enum place classify(uint64_t addr, uint64_t bytes) {
+static enum place classify(uint64_t addr, uint64_t bytes, bool written) {
     const struct conn *c = &state.conn;
     const struct wire_windows *w = &c->windows;
     struct mem_block b;
@@ -46,7 +46,9 @@ static enum place classify(uint64_t addr, uint64_t bytes) {
     if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return PLACE_PAGEABLE;
     if (!mem_find(addr, &b) || bytes > b.bytes - (addr - b.addr)) return PLACE_BAD;
     if (b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return PLACE_BAD;
-    return b.device ? PLACE_DEVICE : PLACE_PINNED;
+    if (!b.device) return PLACE_PINNED;
+    if (written) mem_written(&b);
+    return PLACE_DEVICE;
 }
 
 /* Rows without gaps are one row. */
@@ -224,7 +226,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
         return CUDA_ERROR_INVALID_VALUE;
     if (!rows_apart(&t, t.dst_pitch, t.dst_slice) || !rows_apart(&t, t.src_pitch, t.src_slice))
         return CUDA_ERROR_INVALID_VALUE;
-    enum place dst = classify(t.dst, dst_bytes), src = classify(t.src, src_bytes);
+    enum place dst = classify(t.dst, dst_bytes, true), src = classify(t.src, src_bytes, false);
     if (dst == PLACE_BAD || src == PLACE_BAD) return CUDA_ERROR_INVALID_VALUE;
     if ((flags & TRANSFER_DST_DEVICE && dst == PLACE_PAGEABLE) ||
         (flags & TRANSFER_SRC_DEVICE && src == PLACE_PAGEABLE))

@@ -35,6 +35,7 @@ static void boundary_begin(struct client *c) {
     b->reading++;
     b->first_op = c->pushed;
     atom_store_relaxed(&c->com->boundary_uses, c->lifetime.uses);
+    atom_store_relaxed(&c->com->boundary_filled, c->lifetime.filled_uses);
     atom_store_release(&c->com->boundaries, b->reading);
     if (b->open[b->current & 1] == 0) boundary_ready(b, &c->worker->passing);
 }

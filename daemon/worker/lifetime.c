@@ -189,6 +189,7 @@ void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes) {
 
 void lifetime_fill(struct lifetime *l) {
     l->fills++;
+    l->filled_uses = l->uses;
     lifetime_splice(&l->filled, &l->fresh);
 }
 

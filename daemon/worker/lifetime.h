@@ -34,11 +34,11 @@ struct lifetime {
     uint32_t mask, count;
     uint64_t untracked; /* blocks alive beyond LIFETIME_BLOCKS */
     uint64_t live_bytes;
-    uint64_t uses;  /* MEM_USE so far */
-    uint64_t fills; /* times that the fresh blocks were filled by a launch */
-    uint32_t epoch; /* grows with each mark */
-    bool marked;    /* and not settled */
-    bool crowded;   /* some were untracked when it was marked */
+    uint64_t uses, filled_uses; /* MEM_USE so far, and before the latest launch with fresh blocks */
+    uint64_t fills;             /* times that the fresh blocks were filled by a launch */
+    uint32_t epoch;             /* grows with each mark */
+    bool marked;                /* and not settled */
+    bool crowded;               /* some were untracked when it was marked */
 };
 
 void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes);

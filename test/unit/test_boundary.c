@@ -237,11 +237,13 @@ Test(boundary, the_client_learns_where_its_allocations_were) {
     wireclient_mem_silent(w.c, WIRE_MEM_USE, at, 512);
     wireclient_mem_silent(w.c, WIRE_MEM_USE, at + 512, 512);
     wireclient_launch(w.c, 0, 0, 1);
-    mark(&w);
     wireclient_mem_silent(w.c, WIRE_MEM_USE, at + 1024, 512);
+    mark(&w);
+    wireclient_mem_silent(w.c, WIRE_MEM_USE, at + 1536, 512);
     wirebench_run(w.b);
     cr_expect_eq(boundaries(&w), 1);
-    cr_expect_eq(atom_load_relaxed(&w.c->com->boundary_uses), 2);
+    cr_expect_eq(atom_load_relaxed(&w.c->com->boundary_uses), 3);
+    cr_expect_eq(atom_load_relaxed(&w.c->com->boundary_filled), 2, "the third holds nothing yet");
     end(&w);
 }
 

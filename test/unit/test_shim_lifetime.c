@@ -17,7 +17,7 @@ static void born(uint64_t addr, uint64_t key, bool ephemeral) {
 
 /* A boundary here, and known at once. */
 static void boundary(void) {
-    lifetime_boundary(l, ++boundaries, uses);
+    lifetime_boundary(l, ++boundaries, uses, uses);
 }
 
 /* The first boundary lies behind, unless a test says otherwise. */
@@ -57,7 +57,7 @@ Test(shim_lifetime, born_after_the_boundary_tells_nothing) {
     born(0x1000, KEY, EPHEMERAL);
     lifetime_died(l, 0x1000);
     born(0x2000, KEY + 1, EPHEMERAL); /* the client is ahead: the boundary came before this one */
-    lifetime_boundary(l, ++boundaries, 1);
+    lifetime_boundary(l, ++boundaries, 1, 1);
     cr_assert(lifetime_ephemeral(l, KEY + 1, true));
     boundary();
     cr_assert_not(lifetime_ephemeral(l, KEY + 1, true), "but at the next one it is alive");
@@ -70,9 +70,45 @@ Test(shim_lifetime, freed_after_the_boundary_but_before_it_is_known) {
     /* The boundary is here, after two announcements, and the client goes on. */
     born(0x3000, KEY + 2, EPHEMERAL);
     lifetime_died(l, 0x1000);
-    lifetime_boundary(l, ++boundaries, 2);
+    lifetime_boundary(l, ++boundaries, 2, 2);
     cr_assert_not(lifetime_ephemeral(l, KEY, true));
     cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+}
+
+/* An iteration's first launch comes after its first allocations. */
+Test(shim_lifetime, what_holds_no_result_belongs_to_what_begins) {
+    for (int i = 0; i < 5; i++) {
+        born(0x1000, KEY, EPHEMERAL);
+        lifetime_boundary(l, ++boundaries, uses, uses - 1);
+        born(0x2000, KEY + 1, EPHEMERAL);
+        lifetime_died(l, 0x1000);
+        lifetime_died(l, 0x2000);
+    }
+    cr_assert(lifetime_ephemeral(l, KEY, true));
+    cr_assert(lifetime_ephemeral(l, KEY + 1, true));
+    born(0x1000, KEY, EPHEMERAL);
+    lifetime_boundary(l, ++boundaries, uses, uses - 1);
+    lifetime_boundary(l, ++boundaries, uses, uses);
+    cr_assert_not(lifetime_ephemeral(l, KEY, true), "it outlived the one that began");
+}
+
+Test(shim_lifetime, what_was_copied_ahead_outlives) {
+    born(0x1000, KEY, EPHEMERAL);
+    born(0x2000, KEY + 1, EPHEMERAL);
+    born(0x3000, KEY + 2, EPHEMERAL);
+    lifetime_written(l, 0x2000);
+    lifetime_written(l, 0x9000);
+    lifetime_died(l, 0x3000);
+    uint64_t before = uses;
+    born(0x4000, KEY + 3, EPHEMERAL);
+    born(0x5000, KEY + 4, EPHEMERAL);
+    lifetime_written(l, 0x1000); /* after the boundary, as is what follows */
+    lifetime_written(l, 0x5000);
+    lifetime_boundary(l, ++boundaries, before, 0);
+    cr_assert(lifetime_ephemeral(l, KEY, true));
+    cr_assert_not(lifetime_ephemeral(l, KEY + 1, true));
+    for (uint64_t i = 2; i < 5; i++)
+        cr_assert(lifetime_ephemeral(l, KEY + i, true), "%lu", (unsigned long)i);
 }
 
 Test(shim_lifetime, an_address_is_used_again) {
@@ -125,9 +161,9 @@ Test(shim_lifetime, before_the_first_boundary_is_no_iteration) {
     cr_assert(lifetime_ephemeral(l, KEY + 1, true));
     lifetime_died(l, 0x2000);
     born(0x3000, KEY + 2, EPHEMERAL);
-    lifetime_boundary(l, ++boundaries, 1); /* announcements are counted from the beginning */
+    lifetime_boundary(l, ++boundaries, 1, 1); /* announcements are counted from the beginning */
     cr_assert(lifetime_ephemeral(l, KEY + 2, true));
-    lifetime_boundary(l, ++boundaries, 2);
+    lifetime_boundary(l, ++boundaries, 2, 2);
     cr_assert_not(lifetime_ephemeral(l, KEY + 2, true));
 }
 
@@ -135,7 +171,7 @@ Test(shim_lifetime, placed_by_announcements_around_it) {
     for (int i = 0; i < 2; i++) {
         born(0x9000, 1, EPHEMERAL);
         born(0x1000, KEY, PERSISTENT);
-        lifetime_boundary(l, ++boundaries, uses - 1); /* one of before, known late */
+        lifetime_boundary(l, ++boundaries, uses - 1, uses - 1); /* one of before, known late */
         born(0xa000, 2, EPHEMERAL);
         lifetime_died(l, 0x1000);
         born(0xb000, 3, EPHEMERAL);
@@ -215,15 +251,15 @@ Test(shim_lifetime, keys_that_are_looked_up_stay) {
 
 Test(shim_lifetime, nonsense_from_the_other_side_is_harmless) {
     born(0x1000, KEY, EPHEMERAL);
-    lifetime_boundary(l, 5, UINT64_MAX);
-    lifetime_boundary(l, 3, 0);
-    lifetime_boundary(l, UINT64_MAX, 0);
+    lifetime_boundary(l, 5, UINT64_MAX, UINT64_MAX);
+    lifetime_boundary(l, 3, 0, 0);
+    lifetime_boundary(l, UINT64_MAX, 0, UINT64_MAX);
     born(0x2000, KEY, EPHEMERAL);
     lifetime_died(l, 0x2000);
     lifetime_died(l, 0x2000);
     lifetime_died(l, 0xdead);
     born(0x3000, KEY + 1, EPHEMERAL);
-    lifetime_boundary(l, 7, uses);
+    lifetime_boundary(l, 7, uses, uses);
     cr_assert(lifetime_ephemeral(l, KEY + 1, true), "boundaries do not become fewer");
     cr_assert_not(lifetime_ephemeral(l, KEY, true));
 }
@@ -270,7 +306,7 @@ static void run_iteration(struct program *p) {
             p->live[p->count++].key = key;
             born(p->next_addr, key, EPHEMERAL);
         }
-        if (rand() % 10 == 0) lifetime_boundary(l, p->told, p->told_uses);
+        if (rand() % 10 == 0) lifetime_boundary(l, p->told, p->told_uses, p->told_uses);
     }
     for (int i = 0; i < p->count;) {
         bool stays = lives_long(p->live[i].key);
@@ -290,7 +326,7 @@ Test(shim_lifetime, learns_what_keys_are) {
         struct program p = {.next_addr = 0x1000, .told = boundaries};
         srand((unsigned)seed);
         for (int i = 0; i < 60; i++) {
-            lifetime_boundary(l, p.told, p.told_uses);
+            lifetime_boundary(l, p.told, p.told_uses, p.told_uses);
             p.told = ++boundaries;
             p.told_uses = uses;
             run_iteration(&p);

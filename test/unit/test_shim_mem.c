@@ -111,6 +111,7 @@ static void set_credit(uint64_t persistent, uint64_t ephemeral) {
 
 static void boundary(uint64_t count, uint64_t uses) {
     atom_store_relaxed(&completion->boundary_uses, uses);
+    atom_store_relaxed(&completion->boundary_filled, uses);
     atom_store_release(&completion->boundaries, count);
 }
 
@@ -294,6 +295,23 @@ Test(shim_mem, a_pooled_block_that_outlived_an_iteration_moves) {
     at(2);
     cr_assert(is_ephemeral(take_pooled(4096)));
     cr_assert(is_ephemeral(stays), "where it is, it stays");
+}
+
+Test(shim_mem, a_pooled_block_that_holds_nothing_yet_stays) {
+    boundary(1, 0);
+    at(1);
+    uint64_t fresh = take_pooled(4096);
+    at(2);
+    struct mem_block b;
+    cr_assert(mem_find(take_pooled(4096), &b));
+    mem_written(&b);
+    boundary(2, 2);
+    atom_store_relaxed(&completion->boundary_filled, 0);
+    at(1);
+    cr_assert(is_ephemeral(take_pooled(4096)));
+    at(2);
+    cr_assert_not(is_ephemeral(take_pooled(4096)), "it was copied ahead");
+    mem_give(fresh);
 }
 
 Test(shim_mem, a_plain_block_that_never_outlives_one_moves) {
