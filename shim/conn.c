@@ -94,19 +94,22 @@ static int check_windows(const struct wire_windows *w, uint64_t granularity) {
     return 0;
 }
 
-/* One offer with its descriptors, checked. -ECONNREFUSED after logging the broker's own reason. */
-static int receive_offer(int sock, struct wire_offer *offer, int *fds) {
+static int refused(struct conn *c, int result, const char *text) {
+    log_error("shim", "what=\"salusd refused this job\" reason=\"%s\"", text);
+    c->refused = true;
+    return result;
+}
+
+/* One offer with its descriptors, checked. */
+static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     int nfds = WIRE_FD_COUNT;
     for (int i = 0; i < WIRE_FD_COUNT; i++)
         fds[i] = -1;
-    int n = fdutil_recv(sock, offer, sizeof(*offer), fds, &nfds);
+    int n = fdutil_recv(c->sock, offer, sizeof(*offer), fds, &nfds);
     if (n <= 0) return n ? n : ERR_BROKER_LOST;
     offer->text[sizeof(offer->text) - 1] = '\0';
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
-    if (offer->result < 0) {
-        log_error("shim", "what=\"salusd refused this job\" reason=\"%s\"", offer->text);
-        return offer->result;
-    }
+    if (offer->result < 0) return refused(c, offer->result, offer->text);
     if (offer->major != WIRE_MAJOR) return ERR_VERSION;
     if (nfds != WIRE_FD_COUNT) return ERR_PROTOCOL;
     int err = check_windows(&offer->windows, offer->device.granularity_bytes);
@@ -157,14 +160,13 @@ static int answer(int sock, uint32_t accepted) {
     return fdutil_send(sock, &a, sizeof(a), NULL, 0);
 }
 
-static int await_welcome(int sock) {
+static int await_welcome(struct conn *c) {
     struct wire_welcome w;
-    int n = fdutil_recv(sock, &w, sizeof(w), NULL, NULL);
+    int n = fdutil_recv(c->sock, &w, sizeof(w), NULL, NULL);
     if (n <= 0) return n ? n : ERR_BROKER_LOST;
     if (n != sizeof(w) || w.magic != WIRE_MAGIC) return ERR_PROTOCOL;
     w.text[sizeof(w.text) - 1] = '\0';
-    if (w.result < 0) log_error("shim", "what=\"salusd refused this job\" reason=\"%s\"", w.text);
-    return w.result < 0 ? w.result : 0;
+    return w.result < 0 ? refused(c, w.result, w.text) : 0;
 }
 
 /* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
@@ -173,7 +175,7 @@ static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
     void *comp = map_shared(0, comp_bytes, PROT_READ, fds[WIRE_FD_COMPLETION]);
     int err = sub && comp ? answer(c->sock, 1) : -ENOMEM;
-    if (!err) err = await_welcome(c->sock);
+    if (!err) err = await_welcome(c);
     if (err) {
         if (sub) munmap(sub, sub_bytes);
         if (comp) munmap(comp, comp_bytes);
@@ -193,7 +195,7 @@ static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
 static int try_offer(struct conn *c) {
     struct wire_offer offer;
     int fds[WIRE_FD_COUNT];
-    int err = receive_offer(c->sock, &offer, fds);
+    int err = receive_offer(c, &offer, fds);
     if (!err) {
         err = map_windows(&offer.windows, fds[WIRE_FD_HOST]);
         if (err == -EEXIST) {
@@ -209,6 +211,7 @@ static int try_offer(struct conn *c) {
 }
 
 int conn_open(struct conn *c) {
+    c->refused = false;
     int err = dial(&c->sock);
     if (err) {
         log_error("shim",
@@ -223,11 +226,10 @@ int conn_open(struct conn *c) {
         if (err != 1) break;
         err = i + 1 < CONN_OFFERS ? 0 : -EADDRINUSE;
     }
-    if (err) {
+    if (err && !c->refused)
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
                   err_text(err));
-        fdutil_close(&c->sock);
-    }
+    if (err) fdutil_close(&c->sock);
     return err;
 }
 

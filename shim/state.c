@@ -55,7 +55,8 @@ static CUresult connect_once(void) {
     if (!err) err = mem_init();
     if (err) {
         munmap((void *)alive, (size_t)sysconf(_SC_PAGESIZE));
-        return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
+        bool memory = err == -ENOMEM || err == ERR_NO_MEMORY;
+        return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
     }
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     state.launch_blocking = blocking && atoi(blocking) != 0;

@@ -225,6 +225,17 @@ def test_no_daemon_is_a_clear_error():
         contains(done.stderr, "/nonexistent/salus", "stderr")
 
 
+def test_a_job_that_never_fits_is_out_of_memory():
+    """The daemon's reason in one line, and the error that programs know; others go on."""
+    with Daemon() as d:
+        done = d.run([program("vecadd")], SALUS_PERSISTENT="10TiB", SALUS_EPHEMERAL="1MiB")
+        equal(done.returncode, 1, "exit code")
+        contains(done.stderr, "out of memory", "stderr")
+        contains(done.stderr, "10 TiB", "the reason on stderr")
+        equal(done.stderr.count(" shim "), 1, "lines of the library")
+        equal(d.checksum([program("vecadd")]), solo("vecadd"), "checksum of the next job")
+
+
 def test_demo_fails_on_a_difference():
     """The demo's verdict with canned results: 0 when all agree, 1 when one differs or failed."""
     path = os.path.join(ROOT, "scripts", "demo")
