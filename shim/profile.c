@@ -31,7 +31,7 @@ uint64_t profile_of(const char *path, const char *arguments, size_t bytes) {
 }
 
 uint64_t profile_self(void) {
-    char path[PATH_MAX] = "", arguments[PROFILE_ARGUMENTS];
+    char path[PATH_MAX] = "", arguments[PROFILE_ARGUMENTS] = "";
     size_t bytes = 0;
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[n > 0 ? n : 0] = '\0';
