@@ -115,6 +115,14 @@ static void admit_resized(struct sched *s, uint32_t lane, uint64_t before) {
     a->bytes = bytes;
 }
 
+/* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
+ * need, which is nothing when they are all swapped out. `before`: its size then. */
+static void admit_settle(struct sched *s, uint32_t lane, uint64_t before) {
+    struct lanes *l = s->st.lanes;
+    if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
+    admit_resized(s, lane, before);
+}
+
 static void admit_begin(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
@@ -173,15 +181,15 @@ static bool admit_back(struct sched *s, uint32_t job) {
     return true;
 }
 
-/* `head`: it is the first in the queue, others may be moved for it. The job is out of the queue. */
-static bool admit_try(struct sched *s, uint32_t job, bool head) {
+/* `reorganise`: others may be moved for it. The job is out of the queue. */
+static bool admit_try(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) {
         j->why = SCHED_WHY_PAUSED;
         return false;
     }
     if (j->swapped) return admit_back(s, job);
-    return j->spec.unknown ? admit_unknown(s, job) : admit_known(s, job, head);
+    return j->spec.unknown ? admit_unknown(s, job) : admit_known(s, job, reorganise);
 }
 
 /* ---- making room ----------------------------------------------------------------------------- */
@@ -204,7 +212,7 @@ static bool admit_drain(struct sched *s, uint32_t job) {
     turn_detach(s, job);
     st->jobs[job].lane = to;
     sched_emit(s, SCHED_MOVE, job);
-    admit_resized(s, from, before);
+    admit_settle(s, from, before);
     turn_attach(s, job);
     return true;
 }
@@ -249,8 +257,7 @@ static void admit_swap_out(struct sched *s, uint32_t victim) {
     turn_forget(s, victim);
     sched_emit(s, SCHED_SWAP_OUT, victim)->bytes = lanes_persistent(st->lanes, victim);
     lanes_swap_out(st->lanes, victim);
-    if (st->lane[v->lane].inside == SCHED_NONE) lanes_settle(st->lanes, v->lane);
-    admit_resized(s, v->lane, before);
+    admit_settle(s, v->lane, before);
     v->swapped = true;
     admit_put(s, victim);
 }
@@ -278,7 +285,7 @@ static bool admit_scan(struct sched *s) {
         uint32_t job = st->pending;
         struct sched_job *j = &st->jobs[job];
         admit_take(s, job);
-        if (admit_try(s, job, count == 0)) {
+        if (admit_try(s, job, count == 0 && s->lane_policy->reorganise)) {
             any = true;
             for (uint32_t i = 0; i < count; i++)
                 st->jobs[kept[i]].overtaken++;
@@ -364,9 +371,7 @@ void admit_left(struct sched *s, uint32_t job) {
     turn_forget(s, job);
     admit_unlink(st, job);
     lanes_leave(st->lanes, job);
-    if (lanes_open(st->lanes, j->lane) && st->lane[j->lane].inside == SCHED_NONE)
-        lanes_settle(st->lanes, j->lane);
-    admit_resized(s, j->lane, before);
+    admit_settle(s, j->lane, before);
     s->look = true;
 }
 

@@ -18,6 +18,9 @@ struct lane_policy {
     const char *text; /* one sentence, for people */
     bool exclusive;   /* one lane runs at a time, unless chosen otherwise */
     bool sticky;      /* who has the turn keeps it until it leaves: no sharing */
+    /* Lanes are merged for a job that waits (Salus, section 3.3.2, third bullet): more jobs take
+     * turns, fewer run side by side. */
+    bool reorganise;
 
     /* The number with which a job begins: when it joins, and again in the lane it is admitted to
      * (job.lane is set then). */

@@ -4,7 +4,8 @@
  * facto mechanism in use today in the absence of Salus" (Salus, section 5.1). PACK: as many lanes
  * as the safety condition allows, side by side, to keep the device busy; "because each lane has
  * guaranteed resources, there is no fairness consideration" (section 4.1), so within a lane the
- * earlier job goes first.
+ * earlier job goes first. Lanes are not merged to let another job in: it would wait inside instead
+ * of outside, and others with it.
  */
 #include "daemon/sched/lane_policy.h"
 

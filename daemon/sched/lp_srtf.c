@@ -41,6 +41,7 @@ const struct lane_policy lane_srtf = {
     .name = "srtf",
     .text = "the job with the shortest remaining time, preempting at iteration boundaries",
     .exclusive = true,
+    .reorganise = true,
     .begin = srtf_begin,
     .charge = srtf_charge,
     .rank = srtf_remaining,
