@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One job at a time, in order of arrival, however short the next one is.
+# One job at a time, in order of arrival, however short the next one is, even while it thinks.
 # run: --policy fifo
-job name=long persistent=100MiB ephemeral=1GiB iterations=3 iteration=100ms
+job name=long persistent=100MiB ephemeral=1GiB iterations=3 iteration=100ms think=5ms
 job name=short arrival=110ms persistent=100MiB ephemeral=1GiB iterations=1 iteration=10ms
 job name=late arrival=120ms persistent=100MiB ephemeral=1GiB iterations=2 iteration=20ms
