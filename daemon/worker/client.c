@@ -185,7 +185,7 @@ void client_release(struct client *c) {
 void client_abandon(struct client *c) {
     if (c->abandoned) return;
     c->abandoned = true;
-    c->deaf &= (uint8_t)~CLIENT_WAITS;
+    c->deaf &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
     if (!c->inflight) client_release(c); /* before the scheduler gives it to others */
     engine_left(c);
     if (c->inflight) c->worker->ops->space_cancel(c->space);

@@ -70,6 +70,7 @@ static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
 
 /* A dead client's later operations end at once, so its count alone says nothing. */
 static bool defer_due(const struct client *c, const struct op *op) {
+    if (c->deaf & CLIENT_OUT) return false;
     if (op->kind == WIRE_MEM_BACK) return true;
     return c->completed >= op->number && c->inflight == 0;
 }

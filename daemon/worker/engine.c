@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/worker/defer.h"
 #include "daemon/worker/fault.h"
 #include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
@@ -132,6 +133,7 @@ void engine_pump(struct worker *w) {
         } else if (!list_empty(&w->passing)) {
             struct client *c = list_entry(w->passing.next, struct client, boundary.link);
             list_remove(&c->boundary.link);
+            if (c->deferred) defer_run(c);
             boundary_pass(c);
         } else if (w->event_count) {
             engine_step(w);

@@ -100,22 +100,30 @@ static void residence_restore(struct client *c) {
     if (err) residence_failed(c, "its ephemeral memory could not be brought back", err);
 }
 
+/* Its lane may shrink to nothing meanwhile. At a boundary its pages there hold nothing, or what is
+ * stranded, which goes to host memory first. */
 static void residence_swap_out(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_swapped(c->memory)) return;
+    if (c->stranded) residence_spill(c);
     int err = memory_swap_out(c->memory, &moved);
+    if (!err) err = memory_join(c->memory, NULL);
     stats_add(&c->com->stats.swaps, 1);
     stats_add(&c->com->stats.swap_bytes, moved);
     c->away = true;
+    c->deaf |= CLIENT_OUT;
     if (err) residence_failed(c, "its persistent memory could not be taken to host memory", err);
 }
 
 static void residence_swap_in(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_swapped(c->memory)) return;
-    int err = memory_swap_in(c->memory, &moved);
+    int err = memory_join(c->memory, c->worker->lanes[c->lane].chunks);
+    if (!err) err = memory_swap_in(c->memory, &moved);
     stats_add(&c->com->stats.swap_bytes, moved);
     c->away = memory_spilled(c->memory);
+    c->deaf &= (uint8_t)~CLIENT_OUT;
+    boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
     if (err) residence_failed(c, "its persistent memory could not be brought back", err);
 }
 

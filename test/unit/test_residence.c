@@ -4,12 +4,14 @@
  * the lane meanwhile. On a device that moves real bytes.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "common/fdutil.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -21,6 +23,9 @@
 struct world {
     struct wirebench *b;
     struct dev *dev;
+    int32_t favours; /* nonzero: who is waited for comes first, whoever has to go for it */
+    struct wireclient *all[4];
+    uint64_t kept_bytes, spilled_bytes, swaps; /* of the lives that ended */
 };
 
 static struct world begin(const struct sched_choice *choice) {
@@ -65,8 +70,20 @@ static void put(struct wireclient *c, uint64_t offset, unsigned char byte) {
     wireclient_copy(c, 0, c->windows.dev_base + offset, c->windows.host_base + byte * 4096, 4096);
 }
 
+/* The others come to a boundary, where their memory can be taken. */
+static void favour(struct world *w, const struct wireclient *c) {
+    for (int i = 0; i < 4; i++)
+        if (w->all[i] && w->all[i] != c) wireclient_say(w->all[i], WIRE_ITERATION);
+    struct wire_worker_msg msg = {.kind = WIRE_SET_JOB, .job_id = c->job_id, .job = c->job};
+    msg.job.priority = w->favours++;
+    cr_assert_eq(fdutil_send(w->b->sock, &msg, sizeof(msg), NULL, 0), 0);
+    cr_assert(wirebench_hear(w->b, &msg, NULL));
+    cr_assert_eq(msg.result, 0);
+}
+
 /* Lets time pass until the client's stream is complete. */
 static void finish(struct world *w, struct wireclient *c) {
+    if (w->favours) favour(w, c);
     for (int i = 0; i < 2000 && wireclient_done(c, 0) != c->seq[0]; i++) {
         wirebench_run(w->b);
         if (wireclient_done(c, 0) != c->seq[0]) usleep(500);
@@ -412,9 +429,13 @@ Test(residence, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     back(b, 0, 3 * PAGE);
     put(b, 0, 0xb1);
     cr_expect_eq(get(&w, b, 0), 0xb1);
-    back(a, 3 * PAGE, PAGE); /* of a job whose memory is away */
+    uint64_t more = wireclient_mem(a, WIRE_MEM_BACK, 3 * PAGE, PAGE);
+    uint64_t lane = wireclient_mem(a, WIRE_MEM_BACK, E0, PAGE);
     wireclient_launch(a, 0, 0, 2);
+    cr_expect_eq(wireclient_result(a, more), -EAGAIN, "its memory is away");
     leave(b);
+    cr_expect_eq(wireclient_result(a, more), 0);
+    cr_expect_eq(wireclient_result(a, lane), 0);
     for (unsigned char i = 0; i < 3; i++)
         cr_expect_eq(get(&w, a, i * PAGE), 0xa1 + i);
     cr_expect_eq(get(&w, a, 3 * PAGE), 0);
@@ -424,12 +445,13 @@ Test(residence, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
 
 /* ---- random lives ---------------------------------------------------------------------------- */
 
-enum { JOBS = 3, PAGES = 6, BLOCKS = 2 * PAGES, STEPS = 6000 };
+/* Blocks of the ephemeral window, and behind them some of the persistent one. */
+enum { JOBS = 3, PAGES = 6, BLOCKS = 2 * PAGES, KEPT = 4, PLACES = BLOCKS + KEPT };
 
 struct life {
     struct wireclient *c;
-    bool backed[PAGES], used[BLOCKS];
-    unsigned char byte[BLOCKS]; /* 0: nothing was written since it was given out */
+    bool backed[PAGES], used[PLACES];
+    unsigned char byte[PLACES]; /* 0: nothing was written since it was given out */
 };
 
 static uint32_t rnd(uint32_t below) {
@@ -439,6 +461,7 @@ static uint32_t rnd(uint32_t below) {
 }
 
 static uint64_t place(uint32_t block) { /* two blocks a page */
+    if (block >= BLOCKS) return (block - BLOCKS) * PAGE;
     return E0 + block / 2 * PAGE + block % 2 * MIB;
 }
 
@@ -484,9 +507,9 @@ static void life_step(struct world *w, struct life *l) {
     else if (pick < 40)
         life_block(l, rnd(BLOCKS));
     else if (pick < 60)
-        life_write(w, l, rnd(BLOCKS));
+        life_write(w, l, rnd(PLACES));
     else if (pick < 70)
-        life_check(w, l, rnd(BLOCKS));
+        life_check(w, l, rnd(PLACES));
     else if (pick < 85)
         wireclient_launch(l->c, 0, 0, 1);
     else
@@ -494,21 +517,38 @@ static void life_step(struct world *w, struct life *l) {
     if (rnd(3) == 0) wirebench_run(w->b);
 }
 
-/* `room`: beside the lane, for survivors. With little, they are spilled. */
-static void random_lives(const struct sched_choice *choice, uint64_t room) {
-    struct world w = begin(choice);
-    uint64_t lane = PAGES * PAGE;
-    struct wireclient *hog = join(&w, DEVICE - lane - room, 0);
-    struct life lives[JOBS] = {0};
+static void lives_run(struct world *w, struct life *lives, int steps) {
+    for (int i = 0; i < steps; i++)
+        life_step(w, &lives[rnd(JOBS)]);
     for (int i = 0; i < JOBS; i++)
-        lives[i].c = join(&w, 0, lane);
-    for (int i = 0; i < STEPS; i++)
-        life_step(&w, &lives[rnd(JOBS)]);
-    for (int i = 0; i < JOBS; i++)
-        for (uint32_t k = 0; k < BLOCKS; k++)
-            life_check(&w, &lives[i], k);
-    for (int i = 0; i < JOBS; i++)
+        for (uint32_t k = 0; k < PLACES; k++)
+            life_check(w, &lives[i], k);
+    memset(w->all, 0, sizeof(w->all));
+    for (int i = 0; i < JOBS; i++) {
+        const struct wire_stats *s = &lives[i].c->com->stats;
+        w->kept_bytes += stat_of(&s->survivor_bytes);
+        w->spilled_bytes += stat_of(&s->switch_bytes);
+        w->swaps += stat_of(&s->swaps);
         leave(lives[i].c);
+    }
+}
+
+/* `room`: beside the lane and P, for survivors. With little, they are spilled. */
+static void random_lives(const struct sched_choice *choice, uint64_t room, int steps) {
+    struct world w = begin(choice);
+    uint64_t lane = PAGES * PAGE, p = KEPT * PAGE;
+    struct wireclient *hog = join(&w, DEVICE - lane - JOBS * p - room, 0);
+    struct life lives[JOBS] = {0};
+    for (int i = 0; i < JOBS; i++) {
+        lives[i].c = join(&w, p, lane);
+        back(lives[i].c, 0, p);
+        memset(lives[i].used + BLOCKS, true, KEPT);
+    }
+    lives_run(&w, lives, steps);
+    if (room > PAGE)
+        cr_expect_gt(w.kept_bytes, 20 * PAGE, "%lu pages",
+                     (unsigned long)(w.kept_bytes / PAGE)); /* or this proves little */
+    cr_expect_gt(w.spilled_bytes, 20 * PAGE, "%lu pages", (unsigned long)(w.spilled_bytes / PAGE));
     leave(hog);
     end(&w);
 }
@@ -516,11 +556,34 @@ static void random_lives(const struct sched_choice *choice, uint64_t room) {
 Test(residence, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 1000000;
-    random_lives(&choice, 100 * MIB);
+    choice.lease_factor = 1;
+    random_lives(&choice, 100 * MIB, 4000);
 }
 
 Test(residence, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 1000000;
-    random_lives(&choice, PAGE);
+    choice.lease_factor = 1;
+    random_lives(&choice, PAGE, 1500);
+}
+
+/* Two of the three fit: whoever is waited for makes another one go to host memory. */
+Test(residence, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
+    struct sched_choice choice = {
+        .lane = "srtf", .exclusive = -1, .swap = 1, .max_lanes = 1, .lease_ns = 1000000};
+    struct world w = begin(&choice);
+    struct wire_job job = {
+        .flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
+    struct life lives[JOBS] = {0};
+    w.favours = 1;
+    for (int i = 0; i < JOBS; i++) {
+        lives[i].c = w.all[i] = wireclient_attach_as(w.b, &job, 0);
+        favour(&w, lives[i].c);
+        wireclient_kernels(lives[i].c, "kern");
+        back(lives[i].c, 0, KEPT * PAGE);
+        memset(lives[i].used + BLOCKS, true, KEPT);
+    }
+    lives_run(&w, lives, 800);
+    cr_expect_gt(w.swaps, 10, "%lu", (unsigned long)w.swaps);
+    end(&w);
 }
