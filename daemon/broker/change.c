@@ -86,15 +86,16 @@ static void take_back(struct server *s, const struct change *c) {
 
 static void log_change(const struct change *c, int result, const char *text) {
     enum log_level level = result < 0 ? LOG_WARN : LOG_INFO;
+    char end[sizeof(((struct wire_worker_msg *)0)->text) + 40];
 
+    snprintf(end, sizeof(end), result < 0 ? "error=%s why=\"%s\"" : "result=ok", err_name(result),
+             text);
     if (c->job_id)
-        log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d result=%s%s%s",
-                  c->job_id, c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED),
-                  result < 0 ? err_name(result) : "ok", result < 0 ? " why=" : "", text);
+        log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d %s", c->job_id,
+                  c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
-        log_write("policy", level, "event=set lane=%s kernel=%s swap=%d result=%s%s%s",
-                  c->choice.lane, c->choice.kernel, c->choice.swap,
-                  result < 0 ? err_name(result) : "ok", result < 0 ? " why=" : "", text);
+        log_write("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
+                  c->choice.kernel, c->choice.swap, end);
 }
 
 int change_did(struct server *s, const struct wire_worker_msg *msg) {

@@ -14,10 +14,6 @@
 #define WORKER_FD "3"
 #define NUMBER_BYTES 24
 #define ARGS_MAX 40
-/* Defaults of daemon/sched. */
-#define OVERTAKES 16
-#define LEASE_FACTOR 10
-#define LEASE_NS 1000000000u
 
 /* Beside our own binary (a build tree), else where `make install` puts it. */
 static int find_worker(const struct config *config, char *out, size_t cap) {
@@ -40,7 +36,7 @@ static int find_worker(const struct config *config, char *out, size_t cap) {
     return -ENOENT;
 }
 
-/* The command line, as it grows. What is chosen as the worker has it by itself is left out. */
+/* The command line, as it grows. */
 struct command {
     char *args[ARGS_MAX + 1];
     char numbers[ARGS_MAX][NUMBER_BYTES];
@@ -63,11 +59,11 @@ static void add_choice(struct command *c, const struct wire_choice *choice) {
     add_text(c, "--lane-policy", choice->lane);
     add_text(c, "--kernel-policy", choice->kernel);
     if (choice->exclusive >= 0) add_number(c, "--exclusive", (uint64_t)choice->exclusive);
-    if (choice->swap > 0) add_number(c, "--swap", 1);
-    if (choice->max_lanes) add_number(c, "--max-lanes", choice->max_lanes);
-    if (choice->overtakes != OVERTAKES) add_number(c, "--overtakes", choice->overtakes);
-    if (choice->lease_factor != LEASE_FACTOR) add_number(c, "--lease-factor", choice->lease_factor);
-    if (choice->lease_ns != LEASE_NS) add_number(c, "--lease-ns", choice->lease_ns);
+    add_number(c, "--swap", (uint64_t)choice->swap);
+    add_number(c, "--max-lanes", choice->max_lanes);
+    add_number(c, "--overtakes", choice->overtakes);
+    add_number(c, "--lease-factor", choice->lease_factor);
+    add_number(c, "--lease-ns", choice->lease_ns);
 }
 
 int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,6 +216,7 @@ static int run_and_wait(struct cli *c, const struct run_options *o) {
     }
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills us means the command */
         status = set_environment(c, o, c->run_dir);
         if (status == CLI_OK) status = execute(c, o->command);
         fflush(c->err);

@@ -252,3 +252,49 @@ Test(broker_worker, a_program_that_hangs_does_not_hold_up_the_end) {
     unlink(path);
     rmdir(rig.dir);
 }
+
+/* A worker that writes its command line into the run directory and hangs. */
+static char *arguments_of_the_worker(void) {
+    static char text[1024];
+    char path[128], args[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/worker", rig.dir);
+    snprintf(args, sizeof(args), "%s/args", rig.dir);
+    f = fopen(path, "w");
+    fprintf(f, "#!/bin/sh\necho \"$@\" >%s.new; mv %s.new %s; exec cat <&3\n", args, args, args);
+    fchmod(fileno(f), 0755);
+    fclose(f);
+    strcpy(rig.config.worker, path);
+    broker_rig_start_real(&rig);
+    for (int i = 0; i < 1000 && access(args, F_OK) != 0; i++)
+        usleep(10000);
+    f = fopen(args, "r");
+    cr_assert_not_null(f);
+    cr_assert_not_null(fgets(text, sizeof(text), f));
+    fclose(f);
+    unlink(path);
+    unlink(args);
+    broker_rig_stop(&rig);
+    return text;
+}
+
+Test(broker_worker, the_configuration_is_its_command_line) {
+    rig.config.device_memory = 12345;
+    strcpy(rig.config.lane_policy, "srtf");
+    strcpy(rig.config.lane_exclusive, "no");
+    strcpy(rig.config.swap, "yes");
+    rig.config.max_lanes = 3;
+    rig.config.overtakes = 4;
+    rig.config.lease_factor = 5;
+    rig.config.lease = 6000000;
+    cr_assert_str_eq(arguments_of_the_worker(),
+                     "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
+                     "--kernel-timeout-ns 0 --inflight-cap 8 --lane-policy srtf --kernel-policy "
+                     "streams --exclusive 0 --swap 1 --max-lanes 3 --overtakes 4 --lease-factor 5 "
+                     "--lease-ns 6000000\n");
+}
+
+Test(broker_worker, what_the_policy_decides_is_left_to_it) {
+    cr_assert_null(strstr(arguments_of_the_worker(), "--exclusive"));
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""salusctl directing real jobs: refused, waiting, paused, killed, remembered, recorded.
+
+    test/e2e/run_ctl.py [--list] [NAME-PART...]
+
+A test is a function whose name begins with `test_`; it fails by raising. Needs `make e2e-programs`.
+"""
+import json
+import os
+import pwd
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import CHECKSUM, PATIENCE, Daemon, program, run_tests, tool, wait_for
+
+LONG = [program("train"), "100000"]
+SHORT = [program("train"), "300"]
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what} lacks {part!r}:\n{text[-3000:]}")
+
+
+def start(daemon, options, command):
+    """A job under `salusctl run`, as people start one."""
+    env = daemon.environment()
+    del env["LD_PRELOAD"]
+    return subprocess.Popen([tool("salusctl"), "--run-dir", daemon.run_dir, "run", "-q", *options, "--",
+                             *command], env=env, text=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+def end(daemon, *processes):
+    """Kills jobs that would run for long, and waits until the worker has let go of them."""
+    for p in processes:
+        p.kill()  # and so does its command end
+    for p in processes:
+        p.communicate(timeout=20)
+    wait_for("no jobs", lambda: not daemon.jobs(), 20)
+
+
+def the_job(daemon, name, state="running"):
+    return wait_for(f"{name} is {state}", lambda: next(
+        (j for j in daemon.jobs() if j["name"] == name and j["state"] == state), None), 20)
+
+
+def history(daemon):
+    return daemon.ctl_json("history")["history"]
+
+
+# ---- admission -----------------------------------------------------------------------------------
+
+def test_a_job_that_never_could_run_ends_with_6():
+    with Daemon() as d:
+        code, _, err = finish(start(d, ["--persistent", "1TiB"], SHORT))
+        equal(code, 6, "exit status")
+        found = re.search(r"^salusctl: the job was refused: 1 TiB persistent \+ 0 B ephemeral asked, the "
+                          r"device has .*$", err, re.M)
+        if not found:
+            raise AssertionError(err)
+        equal(history(d)[0]["how"], "refused", "history")
+        code, out, err = finish(start(d, ["--persistent", "64MiB"], SHORT))
+        equal(code, 0, err)
+
+
+def test_a_job_that_waits_says_why_and_is_refused_in_time():
+    with Daemon("--device-memory", "1GiB") as d:
+        first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
+        the_job(d, "first")
+        second = start(d, ["-v", "--persistent", "800MiB", "--name", "second", "--admit-timeout", "3s"],
+                       SHORT)
+        job = the_job(d, "second", "waiting")
+        equal((job["position"], job["lane"]), (1, None), "place and lane")
+        contains(job["why"], "memory", "why")
+        code, _, err = finish(second)
+        equal(code, 6, err)
+        contains(err, "waits for memory", "stderr")
+        contains(err, "place 1 in the queue", "stderr")
+        contains(err, "salusctl: the job was refused: ", "stderr")
+        end(d, first)
+
+
+def test_a_job_that_waited_runs_when_there_is_room():
+    with Daemon("--device-memory", "1GiB") as d:
+        first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
+        the_job(d, "first")
+        second = start(d, ["--persistent", "800MiB", "--name", "second"], SHORT)
+        job = the_job(d, "second", "waiting")
+        d.ctl("job", "kill", str(the_job(d, "first")["id"]))
+        code, out, err = finish(second)
+        equal((code, bool(CHECKSUM.search(out))), (0, True), err)
+        waited = next(e for e in history(d) if e["id"] == job["id"])["waited_seconds"]
+        if not 0 < waited < PATIENCE:
+            raise AssertionError(f"waited {waited} s")
+        end(d, first)
+
+
+def test_needs_are_remembered():
+    with Daemon("--unknown-memory", "512MiB") as d:
+        equal(finish(start(d, ["--name", "one"], SHORT))[0], 0, "exit status")
+        wait_for("it is in the history", lambda: history(d), 10)
+        measured = history(d)[0]
+        if measured["iterations"] < 10 or measured["persistent_peak_bytes"] == 0:
+            raise AssertionError(f"nothing was measured: {measured}")
+        two = start(d, ["--name", "two"], SHORT)
+        job = wait_for("the job", lambda: next(iter(d.jobs()), None), 20)
+        equal(job["persistent_bytes"] if job["word"] == "profile" else job, measured["persistent_peak_bytes"],
+              "what it is granted")
+        finish(two)
+        wait_for("the file", lambda: os.path.exists(d.run_dir + "/profiles"), 10)
+
+
+# ---- directing -----------------------------------------------------------------------------------
+
+def progress(daemon, job):
+    def iterations():
+        return daemon.ctl_json("job", "show", str(job["id"]))["job"]["iterations"]
+    before = iterations()
+    time.sleep(0.5)
+    return iterations() - before
+
+
+def test_pause_and_resume():
+    with Daemon() as d:
+        p = start(d, ["--name", "p"], LONG)
+        job = the_job(d, "p")
+        wait_for("it has iterations", lambda: progress(d, job) > 0, 20)
+        d.ctl("job", "pause", str(job["id"]))
+        time.sleep(0.3)  # the iteration that was running, and what was sent before
+        equal(progress(d, job), 0, "iterations while paused")
+        equal(d.ctl_json("job", "show", str(job["id"]))["job"]["state"], "paused", "state")
+        d.ctl("job", "resume", str(job["id"]))
+        wait_for("it goes on", lambda: progress(d, job) > 0, 20)
+        end(d, p)
+
+
+def test_a_killed_job_gets_an_error_and_its_memory_is_free():
+    with Daemon() as d:
+        p = start(d, ["--name", "victim"], LONG)
+        job = the_job(d, "victim")
+        d.ctl("job", "kill", str(job["id"]))
+        code, _, err = finish(p)
+        if code in (0, 6):
+            raise AssertionError(f"exit {code}: {err}")
+        wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0,
+                 10)
+        e = wait_for("it is in the history", lambda: history(d), 10)[0]
+        equal((e["id"], e["how"], e["why"]), (job["id"], "killed", f"by user {os.getuid()}"), "history")
+
+
+def test_wait_for_a_job():
+    with Daemon() as d:
+        p = start(d, ["--name", "w"], [program("train"), "1500"])
+        job = the_job(d, "w")
+        equal(d.ctl("job", "wait", str(job["id"])).returncode, 0, "exit status")
+        equal(finish(p)[0], 0, "the job's")
+
+
+def test_every_policy_can_be_chosen_while_jobs_run():
+    with Daemon() as d:
+        jobs = [start(d, ["--group", "g", "--name", f"j{i}"], [program("train"), "1500"]) for i in range(2)]
+        the_job(d, "j0")
+        for kind, name in [(p["kind"], p["name"]) for p in d.ctl_json("policy", "list")["policies"]]:
+            d.ctl("policy", "set", f"--{kind}", name, "lease=500ms")
+            equal(d.ctl_json("policy", "show")["policy"][kind], name, kind)
+        sums = {CHECKSUM.search(finish(p)[1]).group(2) for p in jobs}
+        equal(len(sums), 1, "checksums")
+
+
+def test_the_policy_outlives_the_worker_and_sighup_takes_what_changed():
+    f = tempfile.NamedTemporaryFile("w", suffix=".conf")
+
+    def write(text):
+        f.seek(0)
+        f.truncate()
+        f.write(text)
+        f.flush()
+
+    write("[schedule]\nlane_policy = pack\n")
+    with f, Daemon("--config", f.name) as d:
+        worker = wait_for("a worker", d.worker_pid)
+        equal(d.ctl_json("policy", "show")["policy"]["lane"], "pack", "configured")
+        wait_for("ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        d.ctl("policy", "set", "--lane", "srtf", "max_lanes=2")
+        os.kill(worker, signal.SIGKILL)
+        new = wait_for("the next worker", lambda: d.worker_pid() not in (None, worker) and d.worker_pid())
+        with open(f"/proc/{new}/cmdline") as line:
+            contains(line.read().replace("\0", " "), "--lane-policy srtf", "its command line")
+        equal(d.ctl_json("policy", "show")["policy"]["max_lanes"], 2, "max_lanes")
+        d.process.send_signal(signal.SIGHUP)
+        wait_for("reloaded", lambda: d.log().count("event=reloaded") == 1, 10)
+        equal(d.ctl_json("policy", "show")["policy"]["lane"], "srtf", "the file did not change")
+        wait_for("ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        write("[schedule]\nlane_policy = fifo\n")
+        d.process.send_signal(signal.SIGHUP)
+        wait_for("it is told", lambda: "event=set lane=fifo" in d.log(), 10)
+        equal(d.ctl_json("policy", "show")["policy"]["lane"], "fifo", "the file's")
+
+
+def test_nobody_may_not():
+    """Where the socket is opened to all, setting is still root's and the daemon's user's."""
+    if os.geteuid() != 0:
+        print("    skipped: needs root to become somebody else")
+        return
+    nobody = pwd.getpwnam("nobody")
+    with Daemon() as d:
+        os.chmod(d.run_dir, 0o755)
+        os.chmod(d.run_dir + "/ctl.sock", 0o666)
+        wait_for("ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        r = subprocess.run([tool("salusctl"), "--run-dir", d.run_dir, "policy", "set", "swap=yes"],
+                           user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal((r.returncode, r.stderr), (5, "salusctl: only root and the daemon's user set the policy; see "
+                                            "salusctl(1)\n"), "refusal")
+
+
+# ---- looking -------------------------------------------------------------------------------------
+
+def test_a_recording_is_a_workload_for_the_simulator():
+    with Daemon() as d:
+        path = d.run_dir + "/recorded"
+        recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--until-idle", path],
+                                    stderr=subprocess.PIPE, text=True)
+        time.sleep(0.2)
+        for p in [start(d, ["--name", n, "--weight", w], SHORT) for n, w in (("a", "1"), ("b", "2"))]:
+            finish(p)
+        equal(recorder.wait(20), 0, recorder.stderr.read())
+        with open(path) as f:
+            text = f.read()
+        for name, rest in (("a", ""), ("b", " weight=2")):
+            if not re.search(rf"^job name={name} arrival=\S+ persistent=\S+ ephemeral=\S+ iterations=\d\d+ "
+                             rf"iteration=\S+{rest}$", text, re.M):
+                raise AssertionError(text)
+        if os.path.exists(tool("salus-sim")):
+            r = subprocess.run([tool("salus-sim"), "check", path], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+            equal(r.returncode, 0, r.stdout)
+        recorder.stderr.close()
+
+
+def test_top_shows_what_two_jobs_get():
+    with Daemon("--device-memory", "1GiB", "--max-lanes", "1") as d:
+        need = ["--persistent", "64MiB", "--ephemeral", "512MiB"]
+        jobs = [start(d, [*need, "--name", n, "--weight", w], LONG) for n, w in (("one", "1"), ("three", "3"))]
+        the_job(d, "one"), the_job(d, "three")
+        time.sleep(2)
+        shown = json.loads(d.ctl("top", "--json", "-n", "1", "-w", "3").stdout)
+        by_name = {j["name"]: j for j in shown["jobs"]}
+        equal({n: j["entitled"] for n, j in by_name.items()}, {"one": 0.25, "three": 0.75}, "entitled")
+        if abs(by_name["three"]["share"] - 0.75) > 0.15:
+            raise AssertionError(f"share {by_name['three']['share']}, entitled to 0.75")
+        print(f"    weights 1 and 3 got {by_name['one']['share']:.1%} and {by_name['three']['share']:.1%}")
+        end(d, *jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(dict(globals())))
