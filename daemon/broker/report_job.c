@@ -133,6 +133,10 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->launches = r.launches;
     out->switches = r.switches;
     out->switched_bytes = r.switched_bytes;
+    out->survivors = r.survivors;
+    out->survived_bytes = r.survived_bytes;
+    out->swaps = r.swaps;
+    out->swapped_bytes = r.swapped_bytes;
     out->fault = r.fault;
     memcpy(out->name, r.name, sizeof(out->name));
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");

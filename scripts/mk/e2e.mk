@@ -3,7 +3,7 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
-E2E_TOOLS := managed features offender launches badimage marks
+E2E_TOOLS := managed features offender launches badimage trainer accumulate marks
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -44,10 +44,12 @@ $(BUILD)/e2e/default-static/badimage: $(BUILD)/shim/libcuda.so
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
 
-.PHONY: e2e-programs check-e2e check-e2e-asan check-matrix
+.PHONY: e2e-programs check-e2e check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
+check-sharing: all e2e-programs
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
 # The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients
 # do to the worker is where memory errors would hide.
 check-e2e-asan: all e2e-programs $(BUILD)/test/e2e/garbage_client

@@ -9,8 +9,10 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
@@ -185,3 +187,27 @@ def cuda_lib_dir():
         if os.path.exists(os.path.join(toolkit, sub, "libcudart.so")):
             return os.path.join(toolkit, sub)
     return ""
+
+
+def run_tests(names):
+    """Runs what is called test_*, those that the command line asks for; the exit status."""
+    tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
+    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    if wanted:
+        tests = [(n, f) for n, f in tests if any(w in n for w in wanted)]
+    if "--list" in sys.argv:
+        print("\n".join(n for n, _ in tests))
+        return 0
+    failed = []
+    for name, f in tests:
+        begin = time.monotonic()
+        try:
+            f()
+            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception:
+            failed.append(name)
+            print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"e2e: {len(tests) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed or not tests else 0

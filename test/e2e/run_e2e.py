@@ -16,11 +16,10 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
-                     program, tool, wait_for)
+                     program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
@@ -369,29 +368,6 @@ def test_steady_state_makes_no_system_call():
         equal(sorted(counts)[4], 0, "system calls in the fifth best round")
 
 
-def main():
-    add_variant_tests()
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and callable(f)]
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
-    if wanted:
-        tests = [(n, f) for n, f in tests if any(w in n for w in wanted)]
-    if "--list" in sys.argv:
-        print("\n".join(n for n, _ in tests))
-        return 0
-    failed = []
-    for name, f in tests:
-        begin = time.monotonic()
-        try:
-            f()
-            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Exception:
-            failed.append(name)
-            print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
-    for name in failed:
-        print(f"failed: {name}")
-    print(f"e2e: {len(tests) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed or not tests else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    add_variant_tests()
+    sys.exit(run_tests(globals()))

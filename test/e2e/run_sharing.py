@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lanes, turns and policies in the real daemon on the software GPU, with unmodified programs.
+
+    test/e2e/run_sharing.py [--list] [NAME-PART...]
+
+Every job's result is compared with the one it gives alone. What is asserted of time are shares of
+the device's time and counts of iterations; figures in seconds are only printed.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import PATIENCE, Daemon, checksum_of, program, run_tests, wait_for
+
+MIB = 1 << 20
+solo_cache = {}
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def require(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def solo(argv):
+    """The checksum of a program that has the whole device."""
+    key = tuple(argv)
+    if key not in solo_cache:
+        with Daemon() as d:
+            solo_cache[key] = d.checksum(argv)
+    return solo_cache[key]
+
+
+def trainer(iterations, model=4, temporaries=8, passes=16, stuck=0):
+    return [program("trainer")] + [str(a) for a in (iterations, model, temporaries, passes, stuck)]
+
+
+def word(persistent, ephemeral, **more):
+    """Environment of a job that gives its word, in MiB, with room for its code, and says where its
+    iterations begin; mark=0: that is found out."""
+    env = {"SALUS_PERSISTENT": f"{persistent + 4}MiB", "SALUS_EPHEMERAL": f"{ephemeral}MiB",
+           "SALUS_MARK": "1"}
+    env.update({f"SALUS_{k.upper()}": str(v) for k, v in more.items()})
+    return env
+
+
+def start(d, name, argv, env, **popen):
+    p = d.start(argv, SALUS_JOB_NAME=name, **env)
+    p.salus = (name, argv)
+    return p
+
+
+def finish(p, d):
+    """The process has ended well, with the result it gives alone; its record in the history."""
+    name, argv = p.salus
+    try:
+        out, err = p.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        jobs = json.dumps(d.jobs(), indent=1)
+        p.kill()
+        raise AssertionError(f"{name} hangs\n{jobs}\n{d.ctl('lane', 'list').stdout}\n{d.log()[-3000:]}")
+    done = subprocess.CompletedProcess(argv, p.returncode, out, err)
+    equal(checksum_of(done, d), solo(argv), f"checksum of {name}")
+    return wait_for(f"{name} in the history", lambda: ended(d, name))
+
+
+def ended(d, name):
+    found = [j for j in d.ctl_json("history")["history"] if j["name"] == name]
+    return found[-1] if found else None
+
+
+def job(d, name):
+    return next((j for j in d.jobs() if j["name"] == name), None)
+
+
+def shares(d, names, seconds):
+    """Parts of the device's time that the jobs received in the next seconds, and its sum by second."""
+    before, t0 = {n: job(d, n)["busy_seconds"] for n in names}, time.monotonic()
+    time.sleep(seconds)
+    after, t1 = {n: job(d, n)["busy_seconds"] for n in names}, time.monotonic()
+    got = [after[n] - before[n] for n in names]
+    return [g / sum(got) for g in got], sum(got) / (t1 - t0)
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(v * v for v in values))
+
+
+# ---- fair ---------------------------------------------------------------------------------------
+
+def fair_phases(d, names, argv, env):
+    """Shares of each phase: one job, two, three (Salus, Fig. 11)."""
+    running, phases = [], []
+    for name in names:
+        running.append(start(d, name, argv, env))
+        wait_for(f"{name} iterates", lambda: (job(d, name) or {}).get("iterations", 0) > 3)
+        phases.append(shares(d, names[:len(running)], 3.0))
+    return running, phases
+
+
+def test_fair_shares_of_equal_jobs_in_one_lane():
+    """Salus, Fig. 11: shares 1, 1/2, 1/3 as three equal jobs arrive, and a constant sum."""
+    argv, names = trainer(100000, 2, 2, 1), ["a", "b", "c"]
+    with Daemon("--device-memory", "20MiB", "--lane-policy", "fair") as d:
+        running, phases = fair_phases(d, names, argv, word(2, 2))
+        lanes = d.ctl_json("lane", "list")["lanes"]
+        equal([l["jobs"] for l in lanes], [3], "jobs by lane")
+        for p in running:
+            p.kill()
+            p.communicate()
+    for k, (got, total) in enumerate(phases):
+        print(f"    {k + 1} jobs: shares {' '.join(f'{g:.3f}' for g in got)}  Jain {jain(got):.4f}"
+              f"  device {total:.2f} s/s", flush=True)
+        require(jain(got) >= 0.98, f"Jain's index of {k + 1} jobs is {jain(got):.4f}")
+        for g in got:
+            require(abs(g - 1 / (k + 1)) < 0.05, f"a share of {g:.3f} among {k + 1}")
+    totals = [t for _, t in phases]
+    require(min(totals) > 0.4 * max(totals), f"the device is idle while jobs wait: {totals}")
+
+
+def test_fair_weights():
+    argv = trainer(100000, 2, 2, 1)
+    with Daemon("--device-memory", "14MiB", "--lane-policy", "fair") as d:
+        a = start(d, "light", argv, word(2, 2))
+        b = start(d, "heavy", argv, word(2, 2, weight=3))
+        for n in ("light", "heavy"):
+            wait_for(f"{n} iterates", lambda: (job(d, n) or {}).get("iterations", 0) > 3)
+        got, _ = shares(d, ["light", "heavy"], 5)
+        print(f"    weights 1 and 3: shares {got[0]:.3f} {got[1]:.3f}", flush=True)
+        require(abs(got[1] - 0.75) < 0.06, f"weight 3 of 4 received {got[1]:.3f}")
+        d.ctl("job", "set", str(job(d, "light")["id"]), "weight=3")
+        time.sleep(0.3)
+        got, _ = shares(d, ["light", "heavy"], 5)
+        require(abs(got[1] - 0.5) < 0.06, f"equal weights: {got[1]:.3f}")
+        for p in (a, b):
+            p.kill()
+            p.communicate()
+
+
+def test_switching_moves_no_byte():
+    """Two jobs alternate in one lane, iteration by iteration; both results are right."""
+    argv = trainer(40, 2, 8, 8)
+    with Daemon("--device-memory", "22MiB", "--lane-policy", "fair") as d:
+        done = [finish(p, d) for p in [start(d, n, argv, word(2, 8)) for n in ("a", "b")]]
+    for j in done:
+        print(f"    {j['name']}: {j['iterations']} iterations, {j['switches']} switches,"
+              f" {j['switched_bytes']} bytes moved", flush=True)
+        require(j["switches"] >= 20, f"{j['name']} got the turn only {j['switches']} times")
+        equal(j["switched_bytes"], 0, f"bytes moved by switches to {j['name']}")
+
+
+# ---- srtf, fifo, pack -----------------------------------------------------------------------------
+
+def test_srtf_preempts_a_long_job_within_an_iteration():
+    long_argv, short_argv = trainer(60, 2, 8, 16), trainer(8, 2, 8, 16)
+    with Daemon("--device-memory", "22MiB", "--lane-policy", "srtf") as d:
+        a = start(d, "long", long_argv, word(2, 8, iterations=60))
+        wait_for("the long job iterates", lambda: (job(d, "long") or {}).get("iterations", 0) > 8)
+        b = start(d, "short", short_argv, word(2, 8, iterations=8))
+        first = wait_for("the short job iterates",
+                         lambda: (job(d, "short") or {}).get("iterations", 0) >= 1 and job(d, "long"))
+        last = first
+        while job(d, "short"):
+            now = job(d, "long")
+            if job(d, "short"):
+                last = now
+        made = last["iterations"] - first["iterations"]
+        print(f"    the long job made {made} iterations while the short one ran", flush=True)
+        require(made <= 1, f"the long job made {made} iterations meanwhile")
+        finish(b, d)
+        finish(a, d)
+
+
+def makespan(d, argv, env, count):
+    begin = time.monotonic()
+    started = [start(d, f"job{i}", argv, env) for i in range(count)]
+    turns = 0
+    while any(p.poll() is None for p in started):
+        turns = max(turns, sum(j["turn"] for j in d.jobs()))
+        time.sleep(0.01)
+    seconds = time.monotonic() - begin
+    for p in started:
+        finish(p, d)
+    return seconds, turns
+
+
+def test_pack_runs_small_jobs_side_by_side_and_fifo_one_at_a_time():
+    argv, env, seen = trainer(6, 2, 2, 8), word(2, 2), {}
+    for policy in ("fifo", "pack"):
+        with Daemon("--device-memory", "256MiB", "--lane-policy", policy) as d:
+            seen[policy] = makespan(d, argv, env, 20)
+    print("    20 jobs: " + ", ".join(f"{p} {s:.2f} s, {t} turns at once"
+                                      for p, (s, t) in seen.items()), flush=True)
+    equal(seen["fifo"][1], 1, "turns at once under fifo")
+    require(seen["pack"][1] >= 2, f"pack gave {seen['pack'][1]} turns at once")
+
+
+# ---- more jobs than memory --------------------------------------------------------------------------
+
+def oversubscribed(policy, *options, persistent, ephemeral, count):
+    """Jobs whose words are three times the device's memory, with results as alone."""
+    with Daemon("--device-memory", f"{(persistent + 4 + ephemeral) * count // 3}MiB",
+                "--lane-policy", policy, *options) as d:
+        jobs = []
+        for i in range(count):
+            argv = trainer(6 + i, persistent, ephemeral, 4)
+            jobs.append(start(d, f"job{i}", argv, word(persistent, ephemeral, iterations=6 + i)))
+        return [finish(p, d) for p in jobs]
+
+
+def test_three_times_the_memory_by_waiting():
+    done = oversubscribed("pack", persistent=6, ephemeral=8, count=6)
+    waited = sorted(j["waited_seconds"] for j in done)
+    print(f"    waited {' '.join(f'{w:.2f}' for w in waited)} s", flush=True)
+    require(waited[-1] > 0, "nobody waited")
+
+
+def test_three_times_the_memory_with_swap():
+    done = oversubscribed("fair", "--swap", "yes", "--lease", "50ms",
+                          persistent=12, ephemeral=2, count=6)
+    swaps = sum(j["swaps"] for j in done)
+    print(f"    {swaps} swaps, {sum(j['swapped_bytes'] for j in done) // MIB} MiB moved", flush=True)
+    require(swaps > 0, "nobody was swapped")
+
+
+def test_a_job_larger_than_the_device_is_refused_with_numbers():
+    with Daemon("--device-memory", "64MiB") as d:
+        done = d.run(trainer(2), SALUS_PERSISTENT="60MiB", SALUS_EPHEMERAL="8MiB", SALUS_LOG="warn")
+        require(done.returncode != 0, "it ran")
+        require("68 MiB" in done.stderr + d.log() or "60 MiB" in done.stderr + d.log(),
+                f"no numbers: {done.stderr}\n{d.log()[-1000:]}")
+
+
+def test_waiting_has_a_reason_a_place_and_an_end():
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "pack") as d:
+        first = start(d, "first", trainer(100000, 16, 16), word(16, 16))
+        wait_for("the first iterates", lambda: (job(d, "first") or {}).get("iterations", 0) > 3)
+        second = start(d, "second", trainer(2, 40, 8), word(40, 8))
+        wait_for("the second waits", lambda: (job(d, "second") or {}).get("position") == 1)
+        third = start(d, "third", trainer(2, 40, 8), word(40, 8, admit_timeout="200ms"))
+        require("memory" in job(d, "second")["why"], job(d, "second")["why"])
+        third.communicate(timeout=PATIENCE)
+        require(third.returncode != 0, "the third did not give up")
+        first.kill()
+        first.communicate()
+        finish(second, d)
+
+
+# ---- lifetimes, leases ------------------------------------------------------------------------------
+
+def test_gradients_that_live_over_boundaries_survive_sharing():
+    argv = [program("accumulate"), "60", "4", "each"]
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "fair") as d:
+        env = word(12, 24)
+        done = [finish(p, d) for p in [start(d, n, argv, env) for n in ("a", "b")]]
+    for j in done:
+        print(f"    {j['name']}: {j['iterations']} iterations, {j['survivors']} survivors,"
+              f" {j['switches']} switches", flush=True)
+        require(j["iterations"] >= 30, f"{j['name']}: {j['iterations']} iterations")
+        require(j["survivors"] > 0, f"no gradient of {j['name']} lived over a boundary")
+        require(j["switches"] >= 5, f"{j['name']} shared its lane only {j['switches']} times")
+
+
+def test_a_holder_without_boundaries_does_not_starve_its_lane():
+    stuck_argv, argv = trainer(8, 2, 8, 8, 6), trainer(8, 2, 8, 8)
+    with Daemon("--device-memory", "22MiB", "--lane-policy", "fair", "--lease", "200ms") as d:
+        env = dict(d.environment(), SALUS_JOB_NAME="stuck", **word(2, 8))
+        stuck = subprocess.Popen(stuck_argv, env=env, text=True, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        stuck.salus = ("stuck", stuck_argv)
+        equal(stuck.stdout.readline(), "stuck\n", "what the stuck program says")
+        finish(start(d, "other", argv, word(2, 8)), d)
+        require(stuck.poll() is None, "the stuck program ended by itself")
+        out, err = stuck.communicate("", timeout=PATIENCE)
+        done = subprocess.CompletedProcess(stuck_argv, stuck.returncode, out, err)
+        equal(checksum_of(done, d), solo(trainer(8, 2, 8, 8)), "checksum of the stuck program")
+        j = wait_for("it is in the history", lambda: ended(d, "stuck"))
+        print(f"    {j['switched_bytes'] // MIB} MiB spilled and brought back", flush=True)
+        require(j["switched_bytes"] > 0, "nothing was spilled")
+
+
+def test_an_unknown_job_is_measured_and_then_shares():
+    argv = trainer(100000, 2, 8, 8)
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "fair", "--unknown-memory", "0") as d:
+        a, b = start(d, "a", argv, {}), start(d, "b", argv, {})
+        for n in ("a", "b"):
+            wait_for(f"{n} iterates", lambda: (job(d, n) or {}).get("iterations", 0) > 8)
+        j = job(d, "a")
+        print(f"    measured: P {j['persistent_bytes'] // MIB} MiB, E {j['ephemeral_bytes'] // MIB} MiB",
+              flush=True)
+        equal(j["word"], "measured", "whence the word is known")
+        require(j["persistent_bytes"] + j["ephemeral_bytes"] < 40 * MIB, "the word did not shrink")
+        for p in (a, b):
+            p.kill()
+            p.communicate()
+
+
+# ---- live changes --------------------------------------------------------------------------------------
+
+def test_policies_change_live_without_losing_an_operation():
+    argv = trainer(30, 2, 8, 8)
+    with Daemon("--device-memory", "36MiB", "--lane-policy", "fifo") as d:
+        jobs = [start(d, f"job{i}", argv, word(2, 8)) for i in range(3)]
+        for policy in ("pack", "srtf", "fair", "fifo", "fair"):
+            time.sleep(0.2)
+            d.ctl("policy", "set", "--lane", policy)
+            equal(d.ctl_json("policy", "show")["policy"]["lane"], policy, "the policy in effect")
+        for p in jobs:
+            finish(p, d)
+
+
+def test_pause_and_resume():
+    argv = trainer(40, 2, 8, 8)
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "fair") as d:
+        p = start(d, "paused", argv, word(2, 8))
+        wait_for("it iterates", lambda: (job(d, "paused") or {}).get("iterations", 0) > 3)
+        number = str(job(d, "paused")["id"])
+        d.ctl("job", "pause", number)
+        wait_for("it stands", lambda: job(d, "paused")["turn"] == 0)
+        before = job(d, "paused")["launches"], job(d, "paused")["iterations"]
+        time.sleep(0.3)
+        equal(job(d, "paused")["iterations"], before[1], "iterations while paused")
+        equal(job(d, "paused")["state"], "paused", "state")
+        d.ctl("job", "resume", number)
+        finish(p, d)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
