@@ -8,7 +8,8 @@ check-daemon: $(PROGRAMS) $(SHIM_SO)
 # place of the right file, and the named test must fail.
 #   name | file | sed expression | unit test | test that must fail
 BROKER_MUTANTS := scan magic-only other-major lost-word unsealed silent-worker dead-process \
-	same-windows open-control
+	same-windows open-control anybody did-nobody same-group whole-word torn-board \
+	oldest-stays cut-iterations share-of-all late-look
 MUTANT_scan := proto/ctl_msg.c|s/s.children > (uint64_t)/0 \&\& s.children > (uint64_t)/|test_ctl_msg|64_gib
 MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broker_client|wrong_magic
 MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
@@ -18,6 +19,15 @@ MUTANT_silent-worker := daemon/broker/supervise.c|s/on_silence, ms, 0/on_silence
 MUTANT_dead-process := daemon/broker/client.c|s/uv_poll_start(.c->death.*/;/|test_broker_client|dies_is_noticed
 MUTANT_same-windows := daemon/broker/slots.c|s/s->used.i. = true/(void)0/|test_broker_client|two_clients
 MUTANT_open-control := daemon/broker/server.c|s/"ctl.sock", 0660/"ctl.sock", 0666/|test_ctl_cli|modes
+MUTANT_anybody := daemon/broker/change.c|s/return uid == 0 .*/return true;/|test_broker_control|daemons_user
+MUTANT_did-nobody := daemon/broker/change.c|s/take_back(s, c);/(void)0;/|test_broker_control|cannot_do_is_taken_back
+MUTANT_same-group := daemon/broker/groups.c|s/number == 0 .. find_number(g, number)/number == 0/|test_broker_job|never_collide
+MUTANT_whole-word := daemon/broker/client.c|s/job->persistent_bytes + job->ephemeral_bytes <= device/job->persistent_bytes <= device/|test_broker_job|with_the_numbers
+MUTANT_torn-board := daemon/broker/board.c|s/before & 1/0/|test_broker_control|torn_one
+MUTANT_oldest-stays := daemon/broker/profile.c|s/drop(p, known);/(void)0;/|test_profile|shrink_slowly
+MUTANT_cut-iterations := daemon/broker/profile.c|s/if (measured->iterations == 0).*/;/|test_profile|shrink_slowly
+MUTANT_share-of-all := daemon/ctl/top_draw.c|s/o->lane == 0 .. o->lane != j->lane/o->lane == 0/|test_ctl_top|of_the_lane
+MUTANT_late-look := daemon/ctl/recording.c|s/if (!p->ended) p->job/p->job/|test_ctl_top|seen_before
 
 mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(MUTANT_$(1)))))
 space := $(subst ,, )

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "daemon/broker/broker.h"
 #include "daemon/broker/hello.h"
+#include "proto/job.h"
 
 static struct server *server;
 static int worker_fd = -1;
@@ -47,6 +48,7 @@ static void start(void) {
     log_init("none");
     config_defaults(&config);
     config.window_host_bytes = 64u << 20;
+    config.profiles[0] = '\0';
     if (!mkdtemp(dir)) abort();
     strcpy(config.run_dir, dir);
     if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
@@ -92,6 +94,10 @@ static void check_words(const uint8_t *msg, size_t n) {
             abort();
         for (const char *p = h.name; *p; p++)
             if (*p < ' ' || *p > '~' || *p == '"') abort();
+        if (h.job.weight > JOB_WEIGHT_MAX || h.job.persistent_bytes > JOB_BYTES_MAX ||
+            h.job.ephemeral_bytes > JOB_BYTES_MAX || (h.job.flags & ~WIRE_JOB_WORD) ||
+            !memchr(h.job.group, 0, sizeof(h.job.group)))
+            abort();
     } else if (!*why) {
         abort();
     }
