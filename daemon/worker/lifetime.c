@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Live blocks: a table by address, and a list for each state. Marking moves whole lists, so that a
- * boundary costs the survivors and the fresh blocks, not everything that is alive.
+ * boundary costs the survivors, not everything that is alive.
  */
 #include "daemon/worker/lifetime.h"
 
@@ -17,10 +17,9 @@
 struct lifetime_block {
     struct list link;
     uint64_t addr, bytes;
-    uint64_t fill;     /* lifetime.fills when it was given out */
-    uint32_t born;     /* epoch */
-    uint32_t fresh_at; /* the latest epoch at whose mark it was fresh; 0: none */
-    bool copied;       /* filled by a copy */
+    uint64_t fill;      /* lifetime.fills when it was given out */
+    uint32_t born;      /* epoch */
+    uint32_t copied_at; /* epoch in which a copy filled it; 0: none did */
     bool kept, outlived;
     bool dead; /* freed since the mark: a survivor that nobody finds by address any more */
 };
@@ -141,7 +140,8 @@ int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, s
 
 /* It is among those that lifetime_settle will look at. */
 static bool lifetime_survives(const struct lifetime *l, const struct lifetime_block *b) {
-    return l->marked && !b->kept && b->born != l->epoch && b->fresh_at != l->epoch;
+    bool launched = b->fill != l->mark_fills, copied = b->copied_at && b->copied_at != l->epoch;
+    return l->marked && !b->kept && b->born != l->epoch && (launched || copied);
 }
 
 int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes) {
@@ -167,7 +167,7 @@ int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, 
 }
 
 static void lifetime_copied(struct lifetime *l, struct lifetime_block *b) {
-    b->copied = true;
+    b->copied_at = l->epoch;
     list_remove(&b->link);
     list_append(&l->filled, &b->link);
 }
@@ -177,7 +177,7 @@ void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes) {
     if (list_empty(&l->fresh) || addr >= l->base + l->bytes || addr + bytes <= l->base) return;
     struct lifetime_block *b = lifetime_find(l, addr);
     if (b && bytes <= b->bytes) {
-        if (b->fill == l->fills && !b->copied) lifetime_copied(l, b);
+        if (b->fill == l->fills && !b->copied_at) lifetime_copied(l, b);
         return;
     }
     for (struct list *pos = l->fresh.prev, *before; pos != &l->fresh; pos = before) {
@@ -196,12 +196,11 @@ void lifetime_fill(struct lifetime *l) {
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
 void lifetime_mark(struct lifetime *l) {
-    struct list *pos;
     l->epoch++;
+    l->mark_fills = l->fills;
     l->marked = true;
     l->crowded = l->untracked != 0;
     lifetime_splice(&l->survivors, &l->filled);
-    list_each(pos, &l->fresh) list_entry(pos, struct lifetime_block, link)->fresh_at = l->epoch;
 }
 
 uint64_t lifetime_settle(struct lifetime *l, bool (*keep)(void *arg, uint64_t addr, uint64_t bytes),

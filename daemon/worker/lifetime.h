@@ -35,7 +35,7 @@ struct lifetime {
     uint64_t untracked; /* blocks alive beyond LIFETIME_BLOCKS */
     uint64_t live_bytes;
     uint64_t uses, filled_uses; /* MEM_USE so far, and before the latest launch with fresh blocks */
-    uint64_t fills;             /* times that the fresh blocks were filled by a launch */
+    uint64_t fills, mark_fills; /* times that a launch filled the fresh blocks; before the mark */
     uint32_t epoch;             /* grows with each mark */
     bool marked;                /* and not settled */
     bool crowded;               /* some were untracked when it was marked */

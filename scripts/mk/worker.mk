@@ -5,11 +5,12 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/
 # check-worker-mutants: proof that the worker's tests would notice. Each mutant is one line of the
 # worker made wrong by sed, put in place of the right file; the named test must fail.
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
-WORKER_MUTANTS := fresh-survives old-copy no-crowd reads-on marks-on marks-flood early-boundary \
-	never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
+WORKER_MUTANTS := fresh-survives new-survives old-copy no-crowd reads-on marks-on marks-flood \
+	early-boundary never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
 	silent-refusal free-modules
-WORKER_MUTANT_fresh-survives := lifetime.c|s/->fresh_at = l->epoch/->fresh_at = 0/|test_worker_lifetime|random
-WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied)/if (0)/|test_worker_lifetime|a_copy
+WORKER_MUTANT_fresh-survives := lifetime.c|s/copied = b->copied_at .. b->copied_at != l->epoch/copied = b->copied_at/|test_worker_lifetime|random
+WORKER_MUTANT_new-survives := lifetime.c|s/b->born != l->epoch ..//|test_worker_lifetime|random
+WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied_at)/if (0)/|test_worker_lifetime|a_copy
 WORKER_MUTANT_no-crowd := lifetime.c|s/if (l->crowded)/if (0)/|test_worker_lifetime|crowd
 WORKER_MUTANT_reads-on := boundary.c|s/if (b->reading != b->current) {/if (0) {/|test_boundary|period
 WORKER_MUTANT_marks-on := boundary.c|s/boundary_hold(c, NULL)/boundary_begin(c)/|test_boundary|read_but_waits

@@ -140,7 +140,7 @@ Test(lifetime, what_could_not_be_kept_counts_once) {
 
 /* ---- a random life --------------------------------------------------------------------------- */
 
-enum { BLOCKS = 200, STEPS = 200000 };
+enum { BLOCKS = 40, STEPS = 200000 };
 
 struct model {
     bool alive, filled, surviving, kept;
