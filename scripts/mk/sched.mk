@@ -1,6 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler's own bench.
+# The scheduler's bench, and check-sched: worlds of jobs at random, and mutants of the scheduler
+# (one line made wrong by sed) that this or the timed traces must notice.
+#   name := file | sed expression (~ for a space) | turn: test_turn's test that fails; world
 BENCHES += $(BUILD)/test/bench/sched_bench
 $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test/bench/floor.o \
 		$(addprefix $(BUILD)/lib,sched.a common.a)
 	$(Q)$(LINK) -o $@ $^
+
+SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-back reset-counters \
+	unweighted overtaken-for-ever no-look swap-while-inside half-changed no-timeout paused-runs \
+	blocked-forgotten
+SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
+SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
+SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
+SCHED_MUTANT_no-spill := turn.c|s/if (inside != SCHED_NONE \&\& inside != job) {/if (0) {/|turn:a_holder_without
+SCHED_MUTANT_no-restore := turn.c|s/sched_emit(s, SCHED_RESTORE, job);//|turn:a_holder_without
+SCHED_MUTANT_always-back := turn.c|s/if (lane->last != job) {/{/|turn:a_lone_job
+SCHED_MUTANT_reset-counters := lp_fair.c|s/return state_domain(st, st->jobs.job..lane)->floor;/return 0;/|turn:a_newcomer
+SCHED_MUTANT_unweighted := lp_fair.c|s,/ j->spec.weight,,|turn:fair_gives_by_weight
+SCHED_MUTANT_overtaken-for-ever := admit.c|s/st->jobs.kept.i...overtaken++/(void)0/|turn:nobody_is_overtaken
+SCHED_MUTANT_no-look := admit.c|s/    s->look = true;//|turn:a_release_admits
+SCHED_MUTANT_swap-while-inside := admit.c|s/return !j->turn \&\& !j->running/return !j->left/|world
+SCHED_MUTANT_half-changed := turn.c|s/turn_revoke(s, job); .. of several.*/(void)0;/|world
+SCHED_MUTANT_no-timeout := admit.c|s/if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;//|turn:waiting_ends
+SCHED_MUTANT_paused-runs := sched.c|s/if (paused) turn_revoke(s, job);//|turn:a_paused_job
+SCHED_MUTANT_blocked-forgotten := turn.c|s/if (d->holder == SCHED_NONE) turn_dirty(s, d);//|world
+
+sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))
+sched_test = $(if $(filter turn:%,$(call sched_part,$(1),3)),unit/test_turn,plain/sched_world)
+sched_case = $(patsubst turn:%,%,$(filter turn:%,$(call sched_part,$(1),3)))
+SCHED_LIBS = $(addprefix $(BUILD)/lib,sched.a common.a)
+
+.PHONY: check-sched check-sched-mutants $(addprefix sched-mutant-,$(SCHED_MUTANTS))
+check-sched: $(BUILD)/test/plain/sched_world check-sched-mutants
+	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/sched_world $$seed || exit 1; done
+check-sched-mutants: $(addprefix sched-mutant-,$(SCHED_MUTANTS))
+
+define sched_mutant_rule
+sched-mutant-$(1): $(BUILD)/test/$(call sched_test,$(1)).o $(BUILD)/test/lib/schedtrace.o $(SCHED_LIBS)
+	@mkdir -p $(BUILD)/mutants
+	$$(Q)sed '$(call sched_part,$(1),2)' daemon/sched/$(call sched_part,$(1),1) >$(BUILD)/mutants/sched-$(1).c
+	$$(Q)! cmp -s daemon/sched/$(call sched_part,$(1),1) $(BUILD)/mutants/sched-$(1).c || \
+		{ echo "$(1): sed changed nothing"; exit 1; }
+	$$(Q)$$(COMPILE) -Wno-error -c $(BUILD)/mutants/sched-$(1).c -o $(BUILD)/mutants/sched-$(1).o 2>/dev/null
+	$$(Q)$$(LINK) -o $(BUILD)/mutants/sched-$(1) $(BUILD)/test/$(call sched_test,$(1)).o \
+		$(BUILD)/test/lib/schedtrace.o $(BUILD)/mutants/sched-$(1).o $(SCHED_LIBS) \
+		$(if $(call sched_case,$(1)),-lcriterion)
+	$$(Q)scripts/must-fail "scheduler: $(1)" \
+		$(if $(call sched_case,$(1)),"(FAIL|CRASH).*$(call sched_case,$(1))","sched_world: |sched: ") \
+		timeout 120 $(BUILD)/mutants/sched-$(1) $(if $(call sched_case,$(1)),--filter '*/*$(call sched_case,$(1))*',1 60)
+endef
+$(foreach m,$(SCHED_MUTANTS),$(eval $(call sched_mutant_rule,$(m))))
