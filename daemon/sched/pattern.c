@@ -41,13 +41,14 @@ static void pattern_doubt(struct pattern *q, uint32_t place) {
     q->good = 0;
 }
 
-static void pattern_weigh(struct pattern *q, uint16_t low) {
+static void pattern_weigh(struct pattern *q, uint16_t low, bool begins) {
     uint64_t most = (uint64_t)q->period * PATTERN_TRUST;
     if (most < PATTERN_TRUST_MIN) most = PATTERN_TRUST_MIN;
     if (!q->need)
         q->trust += q->trust < most;
     else
         q->trust--;
+    if (low < q->deep && begins) q->deep = low; /* something lasting moved elsewhere */
     if (low < q->deep) q->trust = 0;
     if (!q->trust) q->period = 0;
 }
@@ -61,6 +62,6 @@ bool pattern_step(struct pattern *q, uint16_t print, uint16_t low) {
         q->good++;
         if (q->good >= q->need) q->need = q->odd = 0;
     }
-    pattern_weigh(q, low);
+    pattern_weigh(q, low, begins);
     return begins;
 }

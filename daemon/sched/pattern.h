@@ -14,7 +14,8 @@
  *
  * How far it is trusted grows with each launch that was as expected and falls with each that was
  * not, up to PATTERN_TRUST iterations; at zero it is given up, and as soon as live memory falls
- * below what was the floor. A repetition within something larger is soon found out that way.
+ * below what was the floor, but where an iteration begins. A repetition within something larger is
+ * soon found out that way.
  *
  * Owner: the iteration. Errors: none.
  */

@@ -2,14 +2,14 @@
 # check-iteration: the detector's tests, and one-line mutants of it (by sed) that each must fail one.
 #   name | file in daemon/sched | sed expression | test that must fail
 ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
-	gap-floor steps logs trap
+	gap-floor steps logs trap fallen
 ITERATION_blind := period.c|s/if (!out->flat) trough = .*//;s/return out->flat .. period_settled(.*/return~true;/|gradients_as_temporaries
 ITERATION_falling := period.c|s/return out->flat .. period_settled(.*/return~true;/|layers_are_no_iterations
 ITERATION_hasty := period.h|s/PERIOD_REPEATS 8u/PERIOD_REPEATS 2u/|lasting_gradients
 ITERATION_flat-hasty := period.h|s/PERIOD_FLAT_RUN 256u/PERIOD_FLAT_RUN 32u/|without_any_temporaries
 ITERATION_one-kernel := period.c|s/out->flat .. !period_varied(p,~s->period)/0/|random_kernels
 ITERATION_proud := pattern.c|s/place == 0 .. !q->need/place == 0/|evaluation_now_and_then
-ITERATION_deep := pattern.c|s/if (low < q->deep).*//|longer_than_the_window
+ITERATION_deep := pattern.c|s/q->trust = 0;/;/|longer_than_the_window
 ITERATION_forgetful := pattern.c|s/q->trust--;/q->trust = 0;/|evaluation_now_and_then
 ITERATION_trusting := pattern.c|s/q->trust--;/;/|another_network
 ITERATION_drops := iteration.c|s/if (live_bytes < it->low_bytes)/if (0)/|regular_training
@@ -18,6 +18,7 @@ ITERATION_gaps := iteration.c|s/define GAP_ENOUGH 32/define GAP_ENOUGH 1/|now_an
 ITERATION_gap-floor := iteration.c|s/ .. period_at_floor(.*);/;/|no_gap
 ITERATION_steps := iteration.c|s/return launches . 2 >.*/return~0;/;s/launches <= .*GAP_MEAN . PERIOD_REPEATS;//|steps_of_a_request
 ITERATION_trap := iteration.c|s/^~~~~it->busy_ns~=~now_ns;//|busy_machine
+ITERATION_fallen := pattern.c|s/if (low < q->deep .. begins).*//|floor_may_fall
 ITERATION_logs := iteration.c|s/launches <= .*GAP_MEAN . PERIOD_REPEATS;/1;/|a_log_now_and_then
 
 ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c

@@ -29,6 +29,7 @@ RUNS = {
     "temporaries": ["accumulate", "150", "1"],
     "accumulate2": ["accumulate", "100", "2"],
     "accumulate4": ["accumulate", "100", "4"],
+    "accumulate16": ["accumulate", "30", "16"],
     "evaluate": ["evaluate", "200"],
     "pair": ["pair", "100"],
     "requests": ["requests", "200"],

@@ -326,6 +326,20 @@ Test(iteration, what_is_left_over_from_the_beginning) {
     expect(&p, "weights among the temporaries", 1, 0.75);
 }
 
+/* Input of the next iteration, alive at each boundary until it is taken for lasting memory. */
+Test(iteration, the_floor_may_fall) {
+    struct play p = play_start();
+    p.floor = 2 * MIB;
+    alloc(&p, p.floor);
+    for (int i = 0; i < 100; i++) {
+        if (i == 50) drop(&p, p.floor);
+        train(&p, 0, 6);
+    }
+    cr_expect_eq(p.inner, 0);
+    /* 24 iterations, until the time when nothing was alive is out of sight */
+    expect(&p, "a floor that falls", 1, 0.7);
+}
+
 Test(iteration, short_and_long_periods) {
     const uint32_t lengths[] = {2, 3, 17, 1000, 4095, 6000, 8184};
     for (int k = 0; k < 7; k++)

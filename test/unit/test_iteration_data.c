@@ -93,9 +93,10 @@ static const struct {
     double recall;
     uint32_t period;
 } recordings[] = {
-    {"train", 0.75, 4},       {"temporaries", 0.9, 20},  {"accumulate2", 0.85, 37},
-    {"accumulate4", 0.9, 71}, {"evaluate", 0.8, 20},     {"pair", 0.9, 44},
-    {"requests", 0.75, 0},    {"requests_busy", 0.5, 0}, {"aimless", 1, 0},
+    {"train", 0.75, 4},       {"temporaries", 0.9, 20},    {"accumulate2", 0.85, 37},
+    {"accumulate4", 0.9, 71}, {"accumulate16", 0.69, 275}, {"evaluate", 0.8, 20},
+    {"pair", 0.9, 44},        {"requests", 0.75, 0},       {"requests_busy", 0.5, 0},
+    {"aimless", 1, 0},
 };
 
 Test(iteration_data, recordings) {
