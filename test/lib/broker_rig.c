@@ -37,6 +37,9 @@ static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
     return map;
 }
 
+/* A worker that was killed may still be at work while the next one begins. */
+static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
+
 static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
     int completion = -1;
@@ -52,9 +55,11 @@ static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worke
         size_t whole = sizeof(struct wire_completion);
         size_t bytes = atomic_load(&w->bad_completion) ? 4096 : whole;
 
+        pthread_mutex_lock(&shown);
         if (w->page) munmap(w->page, whole);
         w->page = make_page("fake-completion", bytes, whole, &completion);
         w->last_attach = *m;
+        pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->attached, 1);
     }
     fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0 ? 1 : 0);
@@ -65,7 +70,9 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
     struct wire_worker_msg reply = {
         .kind = WIRE_DID, .job_id = m->job_id, .result = atomic_load(&w->set_result)};
 
+    pthread_mutex_lock(&shown);
     w->last_set = *m;
+    pthread_mutex_unlock(&shown);
     if (reply.result < 0) strcpy(reply.text, "the lever is stuck");
     if (!atomic_load(&w->set_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
     atomic_fetch_add(&w->sets, 1);
@@ -95,8 +102,10 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     m.device.cc_major = 9;
     if (m.result < 0) strcpy(m.text, "the fan is stuck");
     if (!atomic_load(&w->no_board)) {
+        pthread_mutex_lock(&shown);
         if (w->board) munmap(w->board, sizeof(*w->board));
         w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &board);
+        pthread_mutex_unlock(&shown);
     }
     fdutil_send(fd, &m, sizeof(m), &board, board >= 0);
     fdutil_close(&board);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WORDS 32
+
 char *clirun_out, *clirun_err;
 int clirun_status;
 
@@ -28,17 +30,28 @@ void clirun_forget(void) {
     clirun_out = clirun_err = NULL;
 }
 
+/* argv with its NULL; returns argc. */
+static int make_argv(char *argv[WORDS], const char *const *words) {
+    int argc = 0;
+
+    argv[argc++] = (char *)"salusctl";
+    for (; *words; words++) {
+        if (argc == WORDS - 1) fail("too many words");
+        argv[argc++] = (char *)*words;
+    }
+    argv[argc] = NULL;
+    return argc;
+}
+
 void clirun(const char *const *words) {
-    char *argv[16] = {(char *)"salusctl"};
+    char *argv[WORDS];
+    int argc = make_argv(argv, words);
     size_t a, b;
     FILE *out, *err;
-    int argc = 1;
 
     clirun_forget();
     out = open_memstream(&clirun_out, &a);
     err = open_memstream(&clirun_err, &b);
-    while (*words)
-        argv[argc++] = (char *)*words++;
     clirun_status = cli_main(out, err, argc, argv);
     fclose(out);
     fclose(err);
@@ -68,14 +81,12 @@ const char *clirun_text(const cJSON *object, const char *name) {
 
 char *clirun_in_child(const char *const *words, int *exit_status) {
     static char buf[8192];
-    char *argv[16] = {(char *)"salusctl"};
-    int argc = 1, pair[2], status;
+    char *argv[WORDS];
+    int argc = make_argv(argv, words), pair[2], status;
     size_t used = 0;
     ssize_t n;
     pid_t pid;
 
-    while (*words)
-        argv[argc++] = (char *)*words++;
     if (pipe(pair) < 0) fail("pipe");
     pid = fork();
     if (pid == 0) {

@@ -12,7 +12,7 @@
 extern char *clirun_out, *clirun_err;
 extern int clirun_status;
 
-/* Runs it with up to fourteen words, the last one NULL. */
+/* Runs it with these words, the last one NULL. */
 void clirun(const char *const *words);
 void clirun_forget(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four threads of clients come and go in every way they can, rightly and wrongly, while the worker
- * dies again and again: nobody hangs, nothing is left behind, and the broker serves on. For TSan
- * and for leaks; `broker_churn [rounds]`.
+ * Four threads of clients come and go in every way they can, rightly and wrongly, and one asks and
+ * changes whatever it can, while the worker dies again and again: nobody hangs, nothing is left
+ * behind, and the broker serves on. For TSan and for leaks; `broker_churn [rounds]`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 
 #define THREADS 4
 #define DEATHS 8 /* with the tenth in a minute the broker begins to pause */
 
 static struct broker_rig rig;
-static _Atomic int welcomed, refused, running;
+static _Atomic int welcomed, refused, running, asked, changed;
 static int rounds = 200;
 
 #define CHECK(condition)                                                              \
@@ -86,8 +87,29 @@ static void *client_main(void *arg) {
     return NULL;
 }
 
+/* Any verb with any of its arguments; every one is answered. */
+static void *operator_main(void *arg) {
+    static struct asker a;
+    unsigned seed = 99;
+
+    a.fd = broker_rig_connect(&rig, "ctl.sock");
+    while (atomic_load(&running) > 0) {
+        a.request = (struct ctl_request){.verb = (enum ctl_verb)(rand_r(&seed) % CTL_V_COUNT)};
+        for (int i = 0; i < CTL_A_COUNT; i++)
+            if (ctl_verb_takes(a.request.verb, i) && ctl_arg_info(i)->kind != CTL_KIND_TEXT &&
+                rand_r(&seed) % 2)
+                ctl_msg_put(&a.request, i, rand_r(&seed) % (i == CTL_A_id ? 1000 : 20));
+        if (ctl_verb_takes(a.request.verb, CTL_A_lane) && rand_r(&seed) % 2)
+            ctl_msg_put_text(&a.request, CTL_A_lane, rand_r(&seed) % 2 ? "fifo" : "pack");
+        if (asker_ask(&a) && a.request.verb == CTL_V_POLICY_SET) atomic_fetch_add(&changed, 1);
+        atomic_fetch_add(&asked, 1);
+    }
+    close(a.fd);
+    return NULL;
+}
+
 int main(int argc, char **argv) {
-    pthread_t threads[THREADS];
+    pthread_t threads[THREADS], operator;
     int before, fds[WIRE_FD_COUNT], fd, deaths = 0;
 
     if (argc > 1) rounds = atoi(argv[1]);
@@ -99,6 +121,7 @@ int main(int argc, char **argv) {
     atomic_store(&running, THREADS);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, client_main, (void *)(uintptr_t)(i + 1));
+    pthread_create(&operator, NULL, operator_main, NULL);
     while (atomic_load(&running) > 0) {
         usleep(20000);
         if (deaths < DEATHS && broker_rig_wait(&rig.worker.launches, deaths + 1)) {
@@ -108,8 +131,9 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    pthread_join(operator, NULL);
     CHECK(broker_rig_wait(&rig.worker.launches, deaths + 1));
-    CHECK(atomic_load(&welcomed) > 0);
+    CHECK(atomic_load(&welcomed) > 0 && atomic_load(&changed) > 0);
     fd = broker_rig_connect(&rig, "job.sock"); /* and it serves on */
     broker_rig_attach(fd, fds);
     for (int i = 0; i < WIRE_FD_COUNT; i++)
@@ -119,7 +143,9 @@ int main(int argc, char **argv) {
         usleep(10000);
     CHECK(broker_rig_count_fds() <= before);
     broker_rig_stop(&rig);
-    printf("broker_churn: %d connections, %d welcomed, %d refused, %d workers killed\n",
-           THREADS * rounds, atomic_load(&welcomed), atomic_load(&refused), deaths);
+    printf("broker_churn: %d connections, %d welcomed, %d refused, %d workers killed, %d requests, "
+           "%d of them new policies\n",
+           THREADS * rounds, atomic_load(&welcomed), atomic_load(&refused), deaths,
+           atomic_load(&asked), atomic_load(&changed));
     return 0;
 }
