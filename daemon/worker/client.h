@@ -30,8 +30,7 @@ struct memory;
 /* Why nothing is read of a client that lives. */
 #define CLIENT_WAITS 1u /* for admission */
 #define CLIENT_HELD 2u  /* for the end of an iteration: boundary.h */
-#define CLIENT_OUT 4u   /* for its memory, which is swapped out; it comes back without being asked \
-                         */
+#define CLIENT_OUT 4u   /* for its memory: swapped out, it comes back without being asked for */
 
 struct client {
     struct worker *worker;

@@ -216,6 +216,24 @@ Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     end(&w);
 }
 
+Test(residence, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
+    struct sched_choice choice = one_lane;
+    choice.lease_ns = 100000000;
+    struct world w = begin(&choice);
+    struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
+    wireclient_launch(a, 0, 0, 1);
+    finish(&w, a);
+    wirebench_thread(w.b);
+    usleep(20000); /* past all spinning */
+    uint64_t begun = fdutil_now_ns();
+    wireclient_launch(b, 0, 0, 1);
+    finish(&w, b);
+    cr_expect_lt(fdutil_now_ns() - begun, 600000000, "the heartbeat, each second, did it");
+    leave(a);
+    leave(b);
+    end(&w);
+}
+
 /* ---- admission ------------------------------------------------------------------------------- */
 
 Test(residence, nothing_is_read_of_a_job_before_it_is_admitted) {
