@@ -42,6 +42,7 @@ void admit_moved(struct sched *s, uint32_t job) {
     if (!admit_pending(&s->st.jobs[job])) return;
     admit_take(s, job);
     admit_put(s, job);
+    s->releases++;
     s->look = true;
 }
 
@@ -57,6 +58,7 @@ void admit_reorder(struct sched *s) {
         const struct sched_job *j = &st->jobs[job];
         if (j->used && !j->left && !j->refused && (!j->admitted || j->swapped)) admit_put(s, job);
     }
+    s->releases++;
     s->look = true;
 }
 
@@ -194,11 +196,10 @@ static bool admit_try(struct sched *s, uint32_t job, bool reorganise) {
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
-/* No ephemeral page of it is in use and nothing of it runs. */
+/* No ephemeral page of it is in use, and so nothing of it runs. */
 static bool admit_still(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
-    return !j->turn && !j->running && !j->left && !j->swapped && !j->spilled &&
-           s->st.lane[j->lane].inside != job;
+    return !j->left && !j->swapped && !j->spilled && s->st.lane[j->lane].inside != job;
 }
 
 /* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
@@ -262,51 +263,89 @@ static void admit_swap_out(struct sched *s, uint32_t victim) {
     admit_put(s, victim);
 }
 
-/* The job is out of the queue. What had to go for it, longest first, waits in its place. */
+/* What must be free for the job at the least: P, and a lane if none that is open is large enough.
+ */
+static uint64_t admit_least(const struct sched *s, const struct sched_job *j) {
+    const struct lanes *l = s->st.lanes;
+    uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
+    for (uint32_t lane = 0; lane < lanes_count(l); lane++)
+        if (lanes_open(l, lane) && lanes_size(l, lane) >= e) e = 0;
+    return lanes_round(l, j->spec.persistent_bytes) + e;
+}
+
+/* The job is out of the queue. What had to go for it, longest first, waits in its place. True when
+ * anything changed. It may go for nothing (a group, max_lanes): that is not tried again before
+ * somebody leaves or changes his needs. */
 static bool admit_swap(struct sched *s, uint32_t job) {
-    struct lanes *l = s->st.lanes;
-    uint64_t room, need = lanes_round(l, s->st.jobs[job].spec.persistent_bytes);
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t room, need = admit_least(s, j);
+    bool any = false;
     for (;;) {
         uint32_t victim = admit_victim(s, job, &room);
-        if (victim == SCHED_NONE || room < need) return false;
+        if (victim == SCHED_NONE || room < need) break;
         admit_swap_out(s, victim);
+        any = true;
         if (admit_try(s, job, false)) return true;
     }
+    if (any) j->swap_tried = s->releases;
+    order_put(s->st.jobs, &s->st.pending, job);
+    s->st.pending_count++;
+    return any;
+}
+
+static bool admit_may_swap(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    return s->choice.swap && s->lane_policy->swap_margin && !j->spec.paused &&
+           j->swap_tried != s->releases;
 }
 
 /* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
 
-/* One look at the first of the queue; true when a job was admitted or memory was freed. */
-static bool admit_scan(struct sched *s) {
+/* The job keeps its place: none that comes later begins before it. Who is swapped out may come back
+ * all the same, for it may hold what the job waits for. */
+static bool admit_reserves(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (j->spec.paused) return false;
+    return s->lane_policy->sticky || j->overtaken >= s->choice.overtakes;
+}
+
+/* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
+ * admitted. */
+static bool admit_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     struct sched_state *st = &s->st;
-    uint32_t kept[ADMIT_SCAN], count = 0, head = SCHED_NONE;
-    bool any = false;
-    while (count < ADMIT_SCAN && st->pending != SCHED_NONE) {
+    bool any = false, reserved = false;
+    for (*count = 0; *count < ADMIT_SCAN && st->pending != SCHED_NONE;) {
         uint32_t job = st->pending;
         struct sched_job *j = &st->jobs[job];
         admit_take(s, job);
-        if (admit_try(s, job, count == 0 && s->lane_policy->reorganise)) {
+        bool may = !reserved || j->swapped;
+        if (!may) j->why = SCHED_WHY_ORDER;
+        if (may && admit_try(s, job, *count == 0 && s->lane_policy->reorganise)) {
             any = true;
-            for (uint32_t i = 0; i < count; i++)
+            for (uint32_t i = 0; i < *count; i++)
                 st->jobs[kept[i]].overtaken++;
             continue;
         }
-        if (count == 0) head = job;
-        kept[count++] = job;
-        if (j->overtaken >= s->choice.overtakes && !j->spec.paused) break;
+        kept[(*count)++] = job;
+        reserved |= admit_reserves(s, job);
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < *count; i++) {
         order_put(st->jobs, &st->pending, kept[i]);
         st->pending_count++;
     }
-    if (head == SCHED_NONE) return any;
-    if (admit_drain_all(s)) return true;
-    if (!s->choice.swap || !s->lane_policy->swap_margin || st->jobs[head].spec.paused) return any;
-    admit_take(s, head);
-    if (admit_swap(s, head)) return true;
-    order_put(st->jobs, &st->pending, head);
-    st->pending_count++;
     return any;
+}
+
+/* One look at the queue; true when a job was admitted or memory was freed, so that another look may
+ * find more. */
+static bool admit_scan(struct sched *s) {
+    uint32_t kept[ADMIT_SCAN], count;
+    bool any = admit_first(s, kept, &count);
+    if (count == 0) return any;
+    if (admit_drain_all(s)) return true;
+    if (!admit_may_swap(s, kept[0])) return any;
+    admit_take(s, kept[0]);
+    return admit_swap(s, kept[0]) || any;
 }
 
 static void admit_expire(struct sched *s) {
@@ -336,6 +375,7 @@ static void admit_settle_word(struct sched *s, uint32_t job, uint64_t p, uint64_
     j->spec.persistent_bytes = p;
     j->spec.ephemeral_bytes = e;
     lanes_set(st->lanes, job, p, e);
+    s->releases++;
     s->look = true;
 }
 
@@ -372,6 +412,7 @@ void admit_left(struct sched *s, uint32_t job) {
     admit_unlink(st, job);
     lanes_leave(st->lanes, job);
     admit_settle(s, j->lane, before);
+    s->releases++;
     s->look = true;
 }
 

@@ -17,7 +17,8 @@
 #define SCHED_DEFAULT_CAP 16
 #define SCHED_DEFAULT_CHUNK (2ull << 20)
 #define SCHED_MAX_ENTRIES (1u << 28)
-#define SCHED_ACTIONS_A_JOB 6u    /* REFUSE or ADMIT, MOVE, LANE, SWAP, SPILL or RESTORE, SWITCH */
+#define SCHED_ACTIONS_A_JOB \
+    8u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH */
 #define SCHED_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
 #define SCHED_ACTIONS_A_STEP 64u
 
@@ -408,6 +409,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
+    s->releases = 1;
     int err = lanes_create(&s->st.lanes, capacity, chunk);
     if (!err) err = sched_grow_array((void **)&s->st.domains, sizeof(*s->st.domains), 1);
     if (!err) s->st.domains[0] = sched_new_domain;

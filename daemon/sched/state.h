@@ -56,11 +56,12 @@ struct sched_job {
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
     uint64_t number;        /* the lane policy's own */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
-    uint64_t busy_ns, iteration_busy_ns;   /* device time: in all, of the current iteration */
-    uint64_t iterations, iteration_ns;     /* complete; mean device time of one */
-    uint64_t lap_ns;                       /* mean time from turn to boundary */
-    uint64_t reserved_bytes;               /* unknown: what was free when it was admitted */
-    uint32_t overtaken;                    /* times a later job was admitted before it */
+    uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
+    uint64_t iterations, iteration_ns;   /* complete; mean device time of one */
+    uint64_t lap_ns;                     /* mean time from turn to boundary */
+    uint64_t reserved_bytes;             /* unknown: what was free when it was admitted */
+    uint64_t swap_tried;                 /* releases when others were swapped out for it in vain */
+    uint32_t overtaken;                  /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */
     uint32_t next_free;
     struct sched_spec spec;

@@ -20,7 +20,7 @@ SCHED_MUTANT_reset-counters := lp_fair.c|s/return state_domain(st, st->jobs.job.
 SCHED_MUTANT_unweighted := lp_fair.c|s,/ j->spec.weight,,|turn:fair_gives_by_weight
 SCHED_MUTANT_overtaken-for-ever := admit.c|s/st->jobs.kept.i...overtaken++/(void)0/|turn:nobody_is_overtaken
 SCHED_MUTANT_no-look := admit.c|s/    s->look = true;//|turn:a_release_admits
-SCHED_MUTANT_swap-while-inside := admit.c|s/return !j->turn \&\& !j->running/return !j->left/|world
+SCHED_MUTANT_swap-while-inside := admit.c|s/ \&\& s->st.lane.j->lane..inside != job;/;/|world
 SCHED_MUTANT_half-changed := turn.c|s/turn_revoke(s, job); .. of several.*/(void)0;/|world
 SCHED_MUTANT_no-timeout := admit.c|s/if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;//|turn:waiting_ends
 SCHED_MUTANT_paused-runs := sched.c|s/if (paused) turn_revoke(s, job);//|turn:a_paused_job

@@ -123,7 +123,7 @@ static void run_random(uint64_t seed) {
         uint64_t bits = prng_at(seed, 3, p);
         config.choice.swap = bits & 1;
         config.choice.exclusive = (int)((bits >> 1) % 3) - 1;
-        config.choice.max_lanes = config.choice.swap ? 0 : (uint32_t)(bits >> 8) % 4;
+        config.choice.max_lanes = (uint32_t)(bits >> 8) % 4;
         config.choice.overtakes = (uint32_t)(bits >> 12) % 5;
         config.choice.lease_ns = (bits >> 16) % 2 ? 20 * MS : 0;
         struct sim_result *r = malloc(sizeof(*r));

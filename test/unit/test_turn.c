@@ -258,6 +258,14 @@ Test(turn, nobody_is_overtaken_for_ever) {
     sched_destroy(s);
 }
 
+Test(turn, fifo_admits_in_order) {
+    expect("fifo", 10,
+           "@0 +1(4,0) +2(8,0) +3(2,0)\n"
+           "@1 -1\n",
+           "@0 admit 1@0\n"
+           "@1 admit 2@0, admit 3@1\n");
+}
+
 Test(turn, an_unknown_job_takes_what_is_free_until_it_is_measured) {
     expect("fair", 100,
            "@0 +1(?) +2(?) +3(4,4)\n"
