@@ -10,6 +10,7 @@ import contextlib
 import glob
 import importlib.machinery
 import io
+import json
 import os
 import re
 import signal
@@ -21,7 +22,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
-PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train"]
+PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train",
+            "accumulate", "evaluate", "pair", "requests", "aimless"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
@@ -150,6 +152,39 @@ def test_marks():
 def test_separate_compilation():
     with Daemon() as d:
         d.checksum([program("rdc", "linked")])
+
+
+# ---- iterations that nobody marks ----------------------------------------------------------------
+
+def found_iterations(argv):
+    """What `job show` says of a program shortly before it ends, beside another that shares its device."""
+    with Daemon() as d:
+        other = d.start([program("train"), "10000000"])
+        job = d.start([program(argv[0])] + argv[1:])
+        last = {}
+        while job.poll() is None:
+            mine = [j for j in d.jobs() if j["pid"] == job.pid]
+            if mine:
+                shown = d.ctl("--json", "job", "show", str(mine[0]["id"]), check=False)
+                last = json.loads(shown.stdout)["job"] if shown.returncode == 0 else last
+            time.sleep(0.02)
+        out, err = job.communicate()
+        other.kill()
+        other.communicate()
+        checksum_of(subprocess.CompletedProcess(argv, job.returncode, out, err), d)
+        return last
+
+
+def test_iterations_are_found():
+    for argv, launches, by in ((["accumulate", "1500", "1"], 20, "period"),
+                               (["accumulate", "400", "4"], 71, "period"),
+                               (["pair", "500"], 44, "period"), (["requests", "200"], 12.9, "idle gaps")):
+        job = found_iterations(argv)
+        equal(job["boundaries"], by, f"{argv}: how boundaries are found")
+        true = job["launches"] / launches
+        if not 0.75 * true - 20 <= job["iterations"] <= true + 1:
+            raise AssertionError(f"{argv}: {job['iterations']} iterations, expected at most {true:.0f}")
+    equal(found_iterations(["aimless", "20000"])["iterations"], 0, "iterations of a program without")
 
 
 # ---- how programs are built and how they find the shim ------------------------------------------
