@@ -14,7 +14,8 @@
 #define MIB (1 << 20)
 #define THREADS 256
 
-__global__ void fill(uint32_t *out, size_t n, const uint32_t *model, size_t model_n, uint32_t step) {
+__global__ void fill(uint32_t *out, size_t n, const uint32_t *model, size_t model_n,
+                     uint32_t step) {
     for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         out[i] = model[i % model_n] * 2654435761u + (uint32_t)i + step;
 }
@@ -29,7 +30,8 @@ __global__ void stir(uint32_t *data, size_t n, int passes) {
 }
 
 __global__ void fold(uint32_t *model, size_t model_n, const uint32_t *data, size_t n) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < model_n; i += gridDim.x * blockDim.x) {
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < model_n;
+         i += gridDim.x * blockDim.x) {
         uint32_t sum = model[i];
         for (size_t k = i; k < n; k += model_n)
             sum = sum * 31 + data[k];
@@ -58,7 +60,8 @@ int main(int argc, char **argv) {
             CHECK(cudaStreamSynchronize(s));
             printf("stuck\n");
             fflush(stdout);
-            while (read(0, &first, 1) > 0) continue;
+            while (read(0, &first, 1) > 0)
+                continue;
         }
         fold<<<blocks, THREADS, 0, s>>>(model, model_n, data, n);
         CHECK(cudaFreeAsync(data, s));
