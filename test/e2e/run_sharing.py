@@ -145,6 +145,25 @@ def test_fair_weights():
             p.communicate()
 
 
+def test_time_of_overlapping_lanes_is_split():
+    """Two jobs in lanes of their own run side by side: together they are charged no more time than
+    the device's threads had, and each about half."""
+    argv, threads = trainer(100000, 2, 2, 1), 2
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "pack", "--device-threads", str(threads)) as d:
+        running = [start(d, n, argv, word(2, 2)) for n in ("a", "b")]
+        for n in ("a", "b"):
+            wait_for(f"{n} iterates", lambda: (job(d, n) or {}).get("iterations", 0) > 3)
+        require(job(d, "a")["lane"] != job(d, "b")["lane"], "they share a lane")
+        got, total = shares(d, ["a", "b"], 3)
+        print(f"    two lanes: shares {got[0]:.3f} {got[1]:.3f}, {total:.2f} s of {threads} threads a second",
+              flush=True)
+        require(total < 1.1 * threads, f"{total:.2f} s a second charged of {threads} threads")
+        require(jain(got) > 0.9, f"shares {got}")
+        for p in running:
+            p.kill()
+            p.communicate()
+
+
 def test_switching_moves_no_byte():
     """Two jobs alternate in one lane, iteration by iteration; both results are right."""
     argv = trainer(40, 2, 8, 8)
