@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
-#include "shim/lifetime.h"
+#include "shim/learn.h"
 #include "shim/state.h"
 
 #define CTX_MAX 256
@@ -39,7 +39,7 @@ struct ctx_thread {
     CUstreamCaptureMode capture_mode;
     CUstream own_stream; /* the per-thread default stream, or NULL */
     /* what it launched, and how much it allocated last: an allocation's place in the program */
-    struct lifetime_launch latest;
+    struct learn_launch latest;
     uint64_t previous_bytes;
     struct context *stack[CTX_DEPTH];
 };

@@ -109,7 +109,7 @@ static CUresult fill(const struct function *f, void **params, void **extra, unsi
 /* ---- sending --------------------------------------------------------------------------------- */
 
 static inline void note(const struct wire_launch *l) {
-    struct lifetime_launch *latest = &ctx_self->latest;
+    struct learn_launch *latest = &ctx_self->latest;
     latest->func = l->func;
     for (int i = 0; i < 3; i++) {
         latest->grid[i] = l->grid[i];

@@ -16,7 +16,7 @@
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/ctx.h"
-#include "shim/lifetime.h"
+#include "shim/learn.h"
 #include "shim/pool.h"
 #include "shim/reply.h"
 #include "shim/stream.h"
@@ -30,7 +30,7 @@
 #define MEM_PITCH 512u
 
 static struct vmem device[MEM_WINDOWS], host;
-static struct lifetime *lifetimes;
+static struct learn *lifetimes;
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A tag holds what a mem_block says beyond its range. */
@@ -97,7 +97,7 @@ int mem_init(void) {
     if (!err)
         err = vmem_init(&host, w->host_base, host_bytes, MEM_HOST_GRANULE, MEM_HOST_CACHE,
                         &host_ops, NULL);
-    if (!err) err = lifetime_create(&lifetimes);
+    if (!err) err = learn_create(&lifetimes);
     if (!err) return 0;
     vmem_finish(&device[MEM_PERSISTENT]);
     vmem_finish(&device[MEM_EPHEMERAL]);
@@ -115,7 +115,7 @@ static struct vmem *window_of(uint64_t addr) {
 
 static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t key) {
     bool ephemeral = v == &device[MEM_EPHEMERAL];
-    lifetime_born(lifetimes, addr, key, ephemeral);
+    learn_born(lifetimes, addr, key, ephemeral);
     if (ephemeral) tell(WIRE_MEM_USE, addr, bytes);
 }
 
@@ -123,30 +123,30 @@ static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t k
 static void learn(void) {
     const struct wire_completion *comp = state.conn.completion;
     uint64_t boundaries = atom_load_acquire(&comp->boundaries);
-    lifetime_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses),
-                      atom_load_relaxed(&comp->boundary_filled));
+    learn_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses),
+                   atom_load_relaxed(&comp->boundary_filled));
 }
 
 /* A block that a pool keeps has died before. */
 static void died(const struct vmem *v, const struct vmem_block *b) {
     if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
     learn();
-    lifetime_died(lifetimes, b->addr);
+    learn_died(lifetimes, b->addr);
     if (v == &device[MEM_EPHEMERAL]) tell(WIRE_MEM_DROP, b->addr, b->bytes);
 }
 
 struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
     struct ctx_thread *t = ctx_self;
     uint64_t previous = t->previous_bytes;
-    bool ephemeral = stream != LIFETIME_NO_STREAM;
+    bool ephemeral = stream != LEARN_NO_STREAM;
     struct mem_place place = {.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT};
     t->previous_bytes = bytes;
     /* Jobs without iterations need not pay for them. */
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
-    place.key = lifetime_key(bytes, stream, &t->latest, previous);
+    place.key = learn_key(bytes, stream, &t->latest, previous);
     pthread_mutex_lock(&mem_lock);
     learn();
-    ephemeral = lifetime_ephemeral(lifetimes, place.key, ephemeral);
+    ephemeral = learn_ephemeral(lifetimes, place.key, ephemeral);
     pthread_mutex_unlock(&mem_lock);
     place.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT;
     return place;
@@ -246,7 +246,7 @@ void mem_written(const struct mem_block *b) {
     if (b->window != MEM_EPHEMERAL) return;
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return;
     pthread_mutex_lock(&mem_lock);
-    lifetime_written(lifetimes, b->addr);
+    learn_written(lifetimes, b->addr);
     pthread_mutex_unlock(&mem_lock);
 }
 
@@ -282,7 +282,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr;
     uint32_t owner = ctx_current()->index;
-    struct mem_place place = mem_place(bytesize, LIFETIME_NO_STREAM);
+    struct mem_place place = mem_place(bytesize, LEARN_NO_STREAM);
     r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
     if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
         r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);

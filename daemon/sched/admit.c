@@ -427,14 +427,31 @@ static bool admit_grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64
     return true;
 }
 
+/* What is reserved for the job that is being measured, beyond what it uses, is no promise: an
+ * admitted job that grows comes first. */
+static bool admit_yield(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+    struct lanes *l = s->st.lanes;
+    uint32_t measured = s->st.measuring;
+    if (measured == SCHED_NONE || measured == job) return false;
+    struct sched_job *m = &s->st.jobs[measured];
+    uint64_t in_lane = lanes_round(l, m->spec.ephemeral_bytes);
+    uint64_t used = lanes_round(l, m->spec.persistent_bytes) + in_lane;
+    uint64_t grow_p = lanes_round(l, p) - lanes_persistent(l, job);
+    uint64_t grow_e = lanes_round(l, e) - lanes_ephemeral(l, job);
+    if (m->reserved_bytes < used || m->reserved_bytes - used < grow_p + grow_e) return false;
+    m->reserved_bytes -= grow_p + grow_e;
+    lanes_set(l, measured, m->reserved_bytes - in_lane, m->spec.ephemeral_bytes);
+    return lanes_set(l, job, p, e);
+}
+
 void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec) {
     struct sched_job *j = &s->st.jobs[job];
     uint64_t p = spec->persistent_bytes, e = spec->ephemeral_bytes;
     bool granted = false;
     if (j->admitted && p <= lanes_capacity(s->st.lanes) && e <= lanes_capacity(s->st.lanes)) {
         uint64_t before = lanes_size(s->st.lanes, j->lane);
-        granted =
-            j->spec.unknown ? admit_grow_unknown(s, job, p, e) : lanes_set(s->st.lanes, job, p, e);
+        granted = j->spec.unknown ? admit_grow_unknown(s, job, p, e)
+                                  : lanes_set(s->st.lanes, job, p, e) || admit_yield(s, job, p, e);
         if (granted) admit_resized(s, j->lane, before);
     }
     if (granted) {

@@ -8,11 +8,11 @@ $(BUILD)/shim/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/vmem.o
-$(BUILD)/test/unit/test_shim_lifetime: $(BUILD)/shim/lifetime.o
+$(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/learn.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/bins.o
 $(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o $(BUILD)/shim/profile.o
-$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,mem.o vmem.o lifetime.o)
+$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,mem.o vmem.o learn.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,submit.o mark.o)
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/nvtx.o
 

@@ -605,3 +605,26 @@ Test(residence, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
     cr_expect_gt(w.swaps, 10, "%lu", (unsigned long)w.swaps);
     end(&w);
 }
+
+Test(residence, a_measured_job_may_grow_while_another_is_measured) {
+    struct world w = begin(&one_lane);
+    struct wire_job unknown = {0};
+    struct wireclient *a = wireclient_attach_as(w.b, &unknown, 0);
+    struct wireclient *b = wireclient_attach_as(w.b, &unknown, 0);
+    wireclient_kernels(a, "kern");
+    back(a, 0, PAGE);
+    back(a, E0, PAGE);
+    for (int i = 0; i < 3; i++) {
+        iterate(a, 0xa1, false);
+        finish(&w, a);
+    }
+    back(b, 0, 5 * PAGE);
+    back(b, E0, 3 * PAGE);
+    back(a, PAGE, 4 * PAGE);
+    back(a, E0 + PAGE, 4 * PAGE);
+    cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, 8 * PAGE, 20 * PAGE)), 0);
+    back(b, 5 * PAGE, 5 * PAGE);
+    leave(a);
+    leave(b);
+    end(&w);
+}

@@ -7,15 +7,15 @@
  *
  * Keys are kept in sets of a few; the one that was not looked up for longest makes room.
  */
-#include "shim/lifetime.h"
+#include "shim/learn.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WAYS 8u
-#define SETS (LIFETIME_KEYS / WAYS)
-#define CHAINS LIFETIME_BLOCKS
+#define SETS (LEARN_KEYS / WAYS)
+#define CHAINS LEARN_BLOCKS
 #define NONE UINT32_MAX
 /* Iterations in a row within which a key's blocks lived, until they are believed to. */
 #define PROOFS 2u
@@ -42,14 +42,14 @@ struct block {
     enum life life;
 };
 
-struct lifetime {
+struct learn {
     uint64_t uses; /* announcements made */
     uint64_t boundaries;
     uint64_t clock;
-    uint64_t first, next; /* of the queue: numbers, index = number % LIFETIME_BLOCKS */
+    uint64_t first, next; /* of the queue: numbers, index = number % LEARN_BLOCKS */
     uint32_t chains[CHAINS];
-    struct key keys[LIFETIME_KEYS];
-    struct block blocks[LIFETIME_BLOCKS];
+    struct key keys[LEARN_KEYS];
+    struct block blocks[LEARN_BLOCKS];
 };
 
 static uint64_t mix(uint64_t h, uint64_t value) {
@@ -57,8 +57,8 @@ static uint64_t mix(uint64_t h, uint64_t value) {
     return h ^ h >> 29;
 }
 
-uint64_t lifetime_key(uint64_t bytes, uint32_t stream, const struct lifetime_launch *latest,
-                      uint64_t previous_bytes) {
+uint64_t learn_key(uint64_t bytes, uint32_t stream, const struct learn_launch *latest,
+                   uint64_t previous_bytes) {
     uint64_t h = mix(bytes, stream);
     h = mix(h, previous_bytes);
     h = mix(h, (uint64_t)latest->func << 32 | latest->grid[0]);
@@ -67,20 +67,20 @@ uint64_t lifetime_key(uint64_t bytes, uint32_t stream, const struct lifetime_lau
     return mix(h, latest->block[2]);
 }
 
-int lifetime_create(struct lifetime **out) {
+int learn_create(struct learn **out) {
     *out = calloc(1, sizeof(**out));
     if (!*out) return -ENOMEM;
     memset((*out)->chains, 0xff, sizeof((*out)->chains));
     return 0;
 }
 
-void lifetime_destroy(struct lifetime *l) {
+void learn_destroy(struct learn *l) {
     free(l);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static struct key *find_key(struct lifetime *l, uint64_t key) {
+static struct key *find_key(struct learn *l, uint64_t key) {
     struct key *set = &l->keys[key % SETS * WAYS];
     for (uint32_t i = 0; i < WAYS; i++) {
         if (!set[i].looked || set[i].key != key) continue;
@@ -90,7 +90,7 @@ static struct key *find_key(struct lifetime *l, uint64_t key) {
     return NULL;
 }
 
-static struct key *need_key(struct lifetime *l, uint64_t key) {
+static struct key *need_key(struct learn *l, uint64_t key) {
     struct key *found = find_key(l, key);
     if (found) return found;
     struct key *set = &l->keys[key % SETS * WAYS], *oldest = set;
@@ -101,18 +101,18 @@ static struct key *need_key(struct lifetime *l, uint64_t key) {
     return oldest;
 }
 
-static void outlived(struct lifetime *l, uint64_t key) {
+static void outlived(struct learn *l, uint64_t key) {
     need_key(l, key)->verdict = VERDICT_PERSISTENT;
 }
 
-static void lived_within(struct lifetime *l, uint64_t key) {
+static void lived_within(struct learn *l, uint64_t key) {
     struct key *k = need_key(l, key);
     if (k->verdict != VERDICT_NONE || (k->proofs && k->proved == l->boundaries)) return;
     k->proved = l->boundaries;
     if (++k->proofs == PROOFS) k->verdict = VERDICT_EPHEMERAL;
 }
 
-bool lifetime_ephemeral(struct lifetime *l, uint64_t key, bool prior) {
+bool learn_ephemeral(struct learn *l, uint64_t key, bool prior) {
     const struct key *k = find_key(l, key);
     if (!k || k->verdict == VERDICT_NONE) return prior;
     return k->verdict == VERDICT_EPHEMERAL;
@@ -120,39 +120,39 @@ bool lifetime_ephemeral(struct lifetime *l, uint64_t key, bool prior) {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static uint32_t *chain_of(struct lifetime *l, uint64_t addr) {
+static uint32_t *chain_of(struct learn *l, uint64_t addr) {
     return &l->chains[mix(addr, 0) % CHAINS];
 }
 
-static struct block *numbered(struct lifetime *l, uint64_t number) {
-    return &l->blocks[number % LIFETIME_BLOCKS];
+static struct block *numbered(struct learn *l, uint64_t number) {
+    return &l->blocks[number % LEARN_BLOCKS];
 }
 
-static void chain_remove(struct lifetime *l, const struct block *b) {
+static void chain_remove(struct learn *l, const struct block *b) {
     uint32_t *at = chain_of(l, b->addr);
     while (&l->blocks[*at] != b)
         at = &l->blocks[*at].chain;
     *at = b->chain;
 }
 
-static struct block *find_block(struct lifetime *l, uint64_t addr) {
+static struct block *find_block(struct learn *l, uint64_t addr) {
     uint32_t at = *chain_of(l, addr);
     while (at != NONE && l->blocks[at].addr != addr)
         at = l->blocks[at].chain;
     return at == NONE ? NULL : &l->blocks[at];
 }
 
-static void settle(struct lifetime *l, struct block *b) {
+static void settle(struct learn *l, struct block *b) {
     if (b->life == LIFE_ALIVE) chain_remove(l, b);
     b->life = LIFE_SETTLED;
 }
 
-void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemeral) {
+void learn_born(struct learn *l, uint64_t addr, uint64_t key, bool ephemeral) {
     l->uses += ephemeral;
     if (l->boundaries == 0) return;
     const struct key *k = find_key(l, key);
     if (k && k->verdict == VERDICT_PERSISTENT) return; /* nothing is left to learn */
-    if (l->next - l->first == LIFETIME_BLOCKS) settle(l, numbered(l, l->first++));
+    if (l->next - l->first == LEARN_BLOCKS) settle(l, numbered(l, l->first++));
     uint32_t *chain = chain_of(l, addr);
     struct block *b = numbered(l, l->next);
     *b = (struct block){.addr = addr,
@@ -162,17 +162,17 @@ void lifetime_born(struct lifetime *l, uint64_t addr, uint64_t key, bool ephemer
                         .chain = *chain,
                         .ephemeral = ephemeral,
                         .life = LIFE_ALIVE};
-    *chain = (uint32_t)(l->next++ % LIFETIME_BLOCKS);
+    *chain = (uint32_t)(l->next++ % LEARN_BLOCKS);
 }
 
-void lifetime_written(struct lifetime *l, uint64_t addr) {
+void learn_written(struct learn *l, uint64_t addr) {
     struct block *b = find_block(l, addr);
     if (b && !b->written) b->written = l->uses;
 }
 
 /* The program has waited, so each boundary before this death is known; at the birth some of those
  * before it may not have been, but hardly two. */
-static void judge_by_count(struct lifetime *l, struct block *b) {
+static void judge_by_count(struct learn *l, struct block *b) {
     uint64_t passed = l->boundaries - b->boundaries;
     if (passed == 1) return;
     if (passed == 0)
@@ -182,7 +182,7 @@ static void judge_by_count(struct lifetime *l, struct block *b) {
     settle(l, b);
 }
 
-void lifetime_died(struct lifetime *l, uint64_t addr) {
+void learn_died(struct learn *l, uint64_t addr) {
     struct block *b = find_block(l, addr);
     if (!b) return;
     chain_remove(l, b);
@@ -196,12 +196,12 @@ void lifetime_died(struct lifetime *l, uint64_t addr) {
 /* Certainly born before the last launch before the boundary. A block that is not announced has its
  * place between two that are; where the launch lies between the same two, only the count of
  * boundaries can tell. */
-static bool before(const struct lifetime *l, const struct block *b, uint64_t filled) {
+static bool before(const struct learn *l, const struct block *b, uint64_t filled) {
     if (b->ephemeral) return b->born <= filled;
     return b->born < filled || l->boundaries - b->boundaries >= 2;
 }
 
-static void judge(struct lifetime *l, struct block *b, uint64_t uses) {
+static void judge(struct learn *l, struct block *b, uint64_t uses) {
     if (b->life == LIFE_SETTLED) return;
     if (b->life == LIFE_ALIVE || b->died > uses)
         outlived(l, b->key);
@@ -210,7 +210,7 @@ static void judge(struct lifetime *l, struct block *b, uint64_t uses) {
     settle(l, b);
 }
 
-void lifetime_boundary(struct lifetime *l, uint64_t boundaries, uint64_t uses, uint64_t filled) {
+void learn_boundary(struct learn *l, uint64_t boundaries, uint64_t uses, uint64_t filled) {
     if (boundaries <= l->boundaries) return;
     l->boundaries = boundaries;
     for (; l->first < l->next; l->first++) {
