@@ -196,6 +196,7 @@ def test_a_stopped_broker_does_not_blame_its_worker():
 
 def test_running_out_of_descriptors_passes():
     with Daemon() as d:
+        wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
         resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (40, 40))
         socks = []
         for _ in range(60):
