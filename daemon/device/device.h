@@ -66,7 +66,7 @@ struct dev_op {
     void *owner;               /* the worker's */
     int result;                /* 0 or ERR_* once complete */
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-    uint64_t busy_ns;          /* device time it took, summed over the device's threads */
+    uint64_t busy_ns;          /* device time it took: a half of the device for 2 ns is 1 ns */
     uint64_t fault_addr;       /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
     char fault_text[160];      /* what happened, for people; empty when nothing */
     struct dev_op *next;       /* the backend's, while in flight; then poll's list */

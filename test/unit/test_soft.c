@@ -192,6 +192,16 @@ Test(soft, kernel_timeout) {
     close_device();
 }
 
+Test(soft, no_kernel_takes_more_of_the_device_than_there_is) {
+    open_device(2, 20000000);
+    struct dev_op op = {0};
+    launch(queue, "forever", 8, BASE, 0, &op); /* both threads, to the end */
+    cr_assert_eq(wait_one(), &op);
+    cr_expect_gt(op.busy_ns, 0);
+    cr_expect_leq(op.busy_ns, op.end_ns - op.start_ns);
+    close_device();
+}
+
 Test(soft, modules_and_their_variables) {
     open_device(1, 0);
     struct dev_func *f;

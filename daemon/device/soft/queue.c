@@ -130,6 +130,7 @@ void queue_finish(struct task *t) {
     if (!list_empty(&q->tasks)) pool_add(dev, task_of(q->tasks.next));
     op->end_ns = fdutil_now_ns();
     if (!op->start_ns) op->start_ns = op->end_ns;
+    op->busy_ns /= dev->config.threads; /* was summed over them */
     task_free(t);
     pool_complete(dev, op);
 }
