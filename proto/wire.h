@@ -226,8 +226,9 @@ struct wire_stats {
     _Atomic uint64_t why;      /* enum sched_why: why it does not run now */
     _Atomic uint64_t turn;     /* 1: it has its lane's turn */
     _Atomic uint64_t waited_ns;
-    _Atomic uint64_t iterations, iteration_ns;          /* complete; mean device time of one */
-    _Atomic uint64_t source;                            /* enum iteration_source */
+    _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
+    _Atomic uint64_t demand_milli; /* of the device, that its iterations use alone; 0: not known */
+    _Atomic uint64_t source;       /* enum iteration_source */
     _Atomic uint64_t persistent_bytes, ephemeral_bytes; /* granted */
     _Atomic uint64_t persistent_peak, ephemeral_peak;   /* used, in whole chunks */
     _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */

@@ -67,6 +67,7 @@ static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
     r->ephemeral_peak_bytes = atom_load_relaxed(&st->ephemeral_peak);
     r->iterations = atom_load_relaxed(&st->iterations);
     r->iteration_ns = atom_load_relaxed(&st->iteration_ns);
+    r->demand_milli = atom_load_relaxed(&st->demand_milli);
     r->switches = atom_load_relaxed(&st->switches);
     r->switched_bytes = atom_load_relaxed(&st->switch_bytes);
     r->survivors = atom_load_relaxed(&st->survivors);
@@ -129,6 +130,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->ephemeral_peak_bytes = r.ephemeral_peak_bytes;
     out->iterations = r.iterations;
     out->iteration_ns = r.iteration_ns;
+    out->demand_milli = r.demand_milli;
     out->busy_ns = r.busy_ns;
     out->launches = r.launches;
     out->switches = r.switches;

@@ -66,6 +66,7 @@ int recording_see_ended(struct recording *r, const struct ctl_ended *e) {
     p->job.ephemeral_peak_bytes = e->ephemeral_peak_bytes;
     p->job.iterations = e->iterations;
     p->job.iteration_ns = e->iteration_ns;
+    p->job.demand_milli = e->demand_milli;
     p->job.busy_ns = e->busy_ns;
     p->job.launches = e->launches;
     return 0;
@@ -100,18 +101,54 @@ static uint64_t group_of(const struct recording *r, const struct recorded *p) {
     return i + 1;
 }
 
+/* Those complete; the last one has no boundary, since nothing begins after it. */
+static uint64_t iterations_of(const struct recorded *p) {
+    return p->job.iterations + (p->ended ? 1 : 0);
+}
+
+/* Requests: boundaries are where the job waits for something else to do. */
+static bool has_requests(const struct ctl_job *j) {
+    return strcmp(j->boundaries, "idle gaps") == 0;
+}
+
+/* The part of the device that it uses alone, in thousandths. The time between requests is no part
+ * of them, but was measured with them. */
+static uint64_t demand_of(const struct ctl_job *j) {
+    bool known = j->demand_milli > 0 && j->demand_milli < 1000 && !has_requests(j);
+
+    return known ? j->demand_milli : 1000;
+}
+
+/* How long one takes alone: its device time, over all of them (the scheduler's own mean follows the
+ * latest), and what it leaves idle. */
+static uint64_t iteration_of(const struct recorded *p) {
+    double mean = (double)p->job.busy_ns / (double)iterations_of(p);
+    uint64_t alone_ns = (uint64_t)(mean * 1000 / (double)demand_of(&p->job));
+
+    return alone_ns ? alone_ns : 1;
+}
+
 /* Requests: the time that a job was there and neither waited for admission nor had the device,
  * spread over its iterations. While others had the device it is too long. */
 static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
     uint64_t end = p->ended ? p->ended_ns : now_ns, spent = p->job.waited_ns + p->job.busy_ns;
     uint64_t there = end > p->job.since_ns ? end - p->job.since_ns : 0;
 
-    return there > spent ? (there - spent) / p->job.iterations : 0;
+    return there > spent ? (there - spent) / iterations_of(p) : 0;
 }
 
-/* What a job used counts; where nothing was measured, what it was granted. */
-static uint64_t need(uint64_t peak, uint64_t granted) {
-    return peak ? peak : granted;
+/* By what a job is admitted: its word, where it gave one; else what it used; where nothing was
+ * measured, what it was granted. */
+static uint64_t need(const struct ctl_job *j, uint64_t peak, uint64_t granted) {
+    bool given = strcmp(j->word, "given") == 0 || strcmp(j->word, "profile") == 0;
+
+    return peak && !(given && granted > peak) ? peak : granted;
+}
+
+/* What the scheduler was told of how long it takes. */
+static const char *hint_of(const struct ctl_job *j) {
+    if (j->planned_ns) return "";
+    return j->planned_iterations ? " hint=iterations" : " hint=none";
 }
 
 static bool write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
@@ -129,13 +166,15 @@ static bool write_job(const struct recording *r, const struct recorded *p, uint6
     fprintf(out, "job name=%s", name);
     print_amount(out, "arrival", UNITS_TIME, j->since_ns - first_ns);
     print_amount(out, "persistent", UNITS_BYTES,
-                 need(j->persistent_peak_bytes, j->persistent_bytes));
-    print_amount(out, "ephemeral", UNITS_BYTES, need(j->ephemeral_peak_bytes, j->ephemeral_bytes));
-    fprintf(out, " iterations=%" PRIu64, whole ? j->iterations : 1);
-    print_amount(out, "iteration", UNITS_TIME, whole ? j->iteration_ns : j->busy_ns);
+                 need(j, j->persistent_peak_bytes, j->persistent_bytes));
+    print_amount(out, "ephemeral", UNITS_BYTES,
+                 need(j, j->ephemeral_peak_bytes, j->ephemeral_bytes));
+    fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
+    print_amount(out, "iteration", UNITS_TIME, whole ? iteration_of(p) : j->busy_ns);
+    if (whole && demand_of(j) < 1000) fprintf(out, " demand=0.%03" PRIu64, demand_of(j));
+    fputs(hint_of(j), out);
     if (!whole) fputs(" boundaries=no", out);
-    if (whole && strcmp(j->boundaries, "idle gaps") == 0)
-        print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+    if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
     if (j->weight > 1) fprintf(out, " weight=%" PRIu64, j->weight);
     if (j->priority) fprintf(out, " priority=%" PRId64, j->priority);
     if (group_of(r, p)) fprintf(out, " group=%" PRIu64, group_of(r, p));

@@ -74,17 +74,19 @@ static uint32_t check_queue(const struct sched_state *st, uint32_t root, uint32_
 
 static const char *check_counts(const struct sched *s) {
     const struct sched_state *st = &s->st;
-    uint32_t pending = 0, queued = 0, admitted = 0;
+    uint32_t pending = 0, queued = 0, admitted = 0, turns = 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++) {
         const struct sched_job *j = &st->jobs[i];
         if (!j->used) continue;
         pending += j->node.in && (!j->admitted || j->swapped);
         queued += j->node.in && j->admitted && !j->swapped;
         admitted += j->admitted;
+        turns += j->turn;
     }
     if (pending != st->pending_count || check_queue(st, st->pending, st->jobs_used + 1) != pending)
         return "the queue for admission lost a job";
     if (admitted != st->admitted_count) return "the admitted were miscounted";
+    if (turns != st->turns) return "turns were miscounted";
     for (uint32_t i = 0; i <= st->jobs_cap; i++)
         queued -= check_queue(st, st->domains[i].ready, st->jobs_used + 1);
     return queued == 0 ? NULL : "a queue for a turn lost a job";

@@ -232,14 +232,23 @@ static uint64_t sched_mean(uint64_t mean, uint64_t value) {
     return mean ? mean - mean / 8 + value / 8 : value;
 }
 
+/* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
+static void sched_lap(struct sched_state *st, struct sched_job *j) {
+    uint64_t lap_ns = st->now_ns - j->turn_ns;
+    j->lap_ns = sched_mean(j->lap_ns, lap_ns);
+    if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
+    j->alone_ns += lap_ns;
+    j->alone_busy_ns += j->iteration_busy_ns;
+}
+
 static int sched_boundary(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->running || state_wants(j)) return -EINVAL;
     j->iterations++;
     j->iteration_ns = sched_mean(j->iteration_ns, j->iteration_busy_ns);
+    if (j->turn) sched_lap(st, j);
     j->iteration_busy_ns = 0;
-    if (j->turn) j->lap_ns = sched_mean(j->lap_ns, st->now_ns - j->turn_ns);
     j->iteration++;
     turn_boundary(s, job);
     admit_boundary(s, job);

@@ -157,7 +157,8 @@ struct sched_job_view {
     uint32_t weight;
     int32_t priority;
     uint64_t iterations, iteration_ns; /* completed; mean device time of one, 0: none yet */
-    uint64_t busy_ns, waited_ns;       /* received; from JOINED to ADMIT */
+    uint32_t demand_milli; /* of the device, that its iterations use alone; 0: never was alone */
+    uint64_t busy_ns, waited_ns; /* received; from JOINED to ADMIT */
 };
 
 struct sched_lane_view {

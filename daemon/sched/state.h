@@ -59,9 +59,10 @@ struct sched_job {
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
     uint64_t iterations, iteration_ns;   /* complete; mean device time of one */
     uint64_t lap_ns;                     /* mean time from turn to boundary */
-    uint64_t reserved_bytes;             /* unknown: what was free when it was admitted */
-    uint64_t swap_tried;                 /* releases when others were swapped out for it in vain */
-    uint32_t overtaken;                  /* times a later job was admitted before it */
+    uint64_t alone_ns, alone_busy_ns; /* laps with the device to itself, and device time in them */
+    uint64_t reserved_bytes;          /* unknown: what was free when it was admitted */
+    uint64_t swap_tried;              /* releases when others were swapped out for it in vain */
+    uint32_t overtaken;               /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */
     uint32_t next_free;
     struct sched_spec spec;
@@ -97,6 +98,8 @@ struct sched_state {
     struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
     uint32_t pending, pending_count;
     uint32_t admitted, admitted_count; /* the list's first */
+    uint32_t turns;                    /* how many jobs have one */
+    uint64_t crowded_ns;               /* until when there were several */
     uint32_t measuring;                /* the unknown job that holds all that was free */
     bool exclusive;
     uint64_t lease_ns; /* of the choice */

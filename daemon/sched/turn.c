@@ -75,6 +75,7 @@ static void turn_end(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     struct sched_domain *d = state_domain(&s->st, j->lane);
     j->turn = j->revoked = false;
+    if (s->st.turns-- > 1) s->st.crowded_ns = s->st.now_ns;
     if (d->holder == job) d->holder = SCHED_NONE;
     if (d->holder == SCHED_NONE) turn_dirty(s, d);
     s->policy->turned(s->self, &s->st, job);
@@ -166,6 +167,7 @@ static void turn_give(struct sched *s, struct sched_domain *d) {
     d->holder = job;
     if (j->node.rank > d->floor) d->floor = j->node.rank;
     j->turn = true;
+    st->turns++;
     j->turn_ns = st->now_ns;
     turn_watch(s, d);
     s->policy->turned(s->self, st, job);

@@ -32,6 +32,12 @@ static enum sched_why view_why(const struct sched_job *j) {
     return !j->turn && state_wants(j) ? SCHED_WHY_TURN : SCHED_WHY_NONE;
 }
 
+static uint32_t view_demand(const struct sched_job *j) {
+    if (!j->alone_ns) return 0;
+    double part = (double)j->alone_busy_ns * 1000 / (double)j->alone_ns;
+    return part < 1 ? 1 : part > 1000 ? 1000 : (uint32_t)part;
+}
+
 bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) {
     const struct sched_state *st = &s->st;
     uint32_t slot = jobmap_find(&st->map, job);
@@ -47,6 +53,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
         .priority = j->spec.priority,
         .iterations = j->iterations,
         .iteration_ns = j->iteration_ns,
+        .demand_milli = view_demand(j),
         .busy_ns = j->busy_ns,
         .waited_ns = (j->admitted ? j->admitted_ns : st->now_ns) - j->joined_ns,
     };

@@ -85,6 +85,7 @@ static void board_job(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->waited_ns, v->waited_ns);
     atom_store_relaxed(&s->iterations, v->iterations);
     atom_store_relaxed(&s->iteration_ns, v->iteration_ns);
+    atom_store_relaxed(&s->demand_milli, v->demand_milli);
     atom_store_relaxed(&s->source, iteration_source(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
     atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);

@@ -9,7 +9,8 @@ check-daemon: $(PROGRAMS) $(SHIM_SO)
 #   name | file | sed expression | unit test | test that must fail
 BROKER_MUTANTS := scan magic-only other-major lost-word unsealed silent-worker dead-process \
 	same-windows open-control anybody did-nobody same-group whole-word torn-board \
-	oldest-stays cut-iterations share-of-all late-look
+	oldest-stays cut-iterations share-of-all late-look \
+	last-iteration thinks-twice
 MUTANT_scan := proto/ctl_msg.c|s/s.children > (uint64_t)/0 \&\& s.children > (uint64_t)/|test_ctl_msg|64_gib
 MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broker_client|wrong_magic
 MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
@@ -27,6 +28,8 @@ MUTANT_torn-board := daemon/broker/board.c|s/before & 1/0/|test_broker_control|t
 MUTANT_oldest-stays := daemon/broker/profile.c|s/drop(p, known);/(void)0;/|test_profile|shrink_slowly
 MUTANT_cut-iterations := daemon/broker/profile.c|s/if (measured->iterations == 0).*/;/|test_profile|shrink_slowly
 MUTANT_share-of-all := daemon/ctl/top_draw.c|s/o->lane == 0 .. o->lane != j->lane/o->lane == 0/|test_ctl_top|of_the_lane
+MUTANT_last-iteration := daemon/ctl/recording.c|s/ + (p->ended ? 1 : 0)//|test_ctl_top|the_end_counts
+MUTANT_thinks-twice := daemon/ctl/recording.c|s/ \&\& !has_requests(j);/;/|test_ctl_top|time_to_think
 MUTANT_late-look := daemon/ctl/recording.c|s/if (!p->ended) p->job/p->job/|test_ctl_top|seen_before
 
 mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(MUTANT_$(1)))))

@@ -9,7 +9,7 @@ $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test
 
 SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-back reset-counters \
 	unweighted overtaken-for-ever no-look swap-while-inside half-changed no-timeout paused-runs \
-	blocked-forgotten
+	blocked-forgotten company-unseen late-company
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -25,6 +25,8 @@ SCHED_MUTANT_half-changed := turn.c|s/turn_revoke(s, job); .. of several.*/(void
 SCHED_MUTANT_no-timeout := admit.c|s/if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;//|turn:waiting_ends
 SCHED_MUTANT_paused-runs := sched.c|s/if (paused) turn_revoke(s, job);//|turn:a_paused_job
 SCHED_MUTANT_blocked-forgotten := turn.c|s/if (d->holder == SCHED_NONE) turn_dirty(s, d);//|world
+SCHED_MUTANT_company-unseen := sched.c|s/if (st->turns > 1 .. /if (/|turn:what_a_job_leaves
+SCHED_MUTANT_late-company := sched.c|s/ .. st->crowded_ns > j->turn_ns) return/) return/|turn:what_a_job_leaves
 
 sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))
 sched_test = $(if $(filter turn:%,$(call sched_part,$(1),3)),unit/test_turn,plain/sched_world)

@@ -144,9 +144,9 @@ Test(recording, arrivals_are_counted_from_the_first_and_names_are_cleaned) {
     cr_assert_str_eq(written(0),
                      "# recorded by salusctl\n"
                      "job name=my_job_1_x arrival=1500ms persistent=4MiB ephemeral=6MiB "
-                     "iterations=30 iteration=100ms weight=2 priority=-3\n"
+                     "iterations=30 iteration=100ms hint=none weight=2 priority=-3\n"
                      "job name=job arrival=0 persistent=4MiB ephemeral=6MiB iterations=30 "
-                     "iteration=100ms\n",
+                     "iteration=100ms hint=none\n",
                      "%s", text);
 }
 
@@ -155,21 +155,23 @@ Test(recording, the_end_counts_and_what_it_lacks_was_seen_before) {
     struct ctl_ended e = {.id = 1,
                           .since_ns = 1000,
                           .weight = 1,
-                          .busy_ns = 1,
+                          .busy_ns = 78000000,
                           .iterations = 77,
-                          .iteration_ns = 1000000,
+                          .iteration_ns = 5,
+                          .demand_milli = 500,
                           .persistent_peak_bytes = 9};
 
     strcpy(e.name, "a");
     strcpy(a.group, "pair");
+    a.planned_iterations = 78;
     recording_see(&recording, &a);
     recording_see_ended(&recording, &e);
     a.iterations = 5; /* an older look that comes late */
     recording_see(&recording, &a);
     cr_assert_str_eq(written(0),
                      "# recorded by salusctl\n"
-                     "job name=a arrival=0 persistent=9 ephemeral=0 iterations=77 iteration=1ms "
-                     "group=1\n",
+                     "job name=a arrival=0 persistent=9 ephemeral=0 iterations=78 iteration=2ms "
+                     "demand=0.500 hint=iterations group=1\n",
                      "%s", text);
 }
 
@@ -186,7 +188,7 @@ Test(recording, groups_get_numbers_by_user_and_name) {
     recording_see(&recording, &d);
     written(0);
     cr_assert_not_null(strstr(text, "name=a arrival=0 persistent=4MiB ephemeral=6MiB "
-                                    "iterations=30 iteration=100ms group=2\n"));
+                                    "iterations=30 iteration=100ms hint=none group=2\n"));
     cr_assert_not_null(strstr(strstr(text, "name=c"), "group=2\n"));
     cr_assert_not_null(strstr(strstr(text, "name=d"), "group=4\n"));
     cr_assert_null(memmem(text, (size_t)(strchr(strstr(text, "name=b"), '\n') - text), "group", 5));
@@ -204,7 +206,7 @@ Test(recording, without_boundaries_it_is_one_iteration_and_nothing_is_a_comment)
     cr_assert_str_eq(written(0),
                      "# recorded by salusctl\n"
                      "job name=a arrival=0 persistent=4MiB ephemeral=6MiB iterations=1 "
-                     "iteration=3s boundaries=no\n"
+                     "iteration=3s hint=none boundaries=no\n"
                      "# b, job 2: did nothing on the device\n"
                      "# c, job 3: was refused\n",
                      "%s", text);
@@ -215,6 +217,22 @@ Test(recording, requests_have_their_time_to_think) {
 
     strcpy(a.boundaries, "idle gaps");
     a.waited_ns = 1000000000;
+    a.demand_milli = 100; /* it thinks, and does not take longer */
     recording_see(&recording, &a);
-    cr_assert_not_null(strstr(written(11000000000), " iteration=100ms think=200ms\n"), "%s", text);
+    cr_assert_not_null(strstr(written(11000000000), " iteration=100ms hint=none think=200ms\n"),
+                       "%s", text);
+}
+
+Test(recording, memory_is_what_it_is_admitted_by) {
+    struct ctl_job a = job(1, "a", 0), b = job(2, "b", 0);
+
+    strcpy(a.word, "given");
+    strcpy(b.word, "assumed");
+    a.persistent_bytes = b.persistent_bytes = 32u << 20;
+    a.planned_ns = 1;
+    recording_see(&recording, &a);
+    recording_see(&recording, &b);
+    cr_assert_not_null(strstr(written(0), "name=a arrival=0 persistent=32MiB ephemeral=6MiB "
+                                          "iterations=30 iteration=100ms\n"));
+    cr_assert_not_null(strstr(text, "name=b arrival=0 persistent=4MiB ephemeral=6MiB "));
 }

@@ -526,3 +526,31 @@ Test(turn, the_view_has_reasons_and_places) {
     cr_expect_eq(lane.busy_ns, 5);
     sched_destroy(s);
 }
+
+static uint32_t demand(const struct sched *s, uint32_t job) {
+    struct sched_job_view v;
+    cr_assert(sched_job(s, job, &v));
+    return v.demand_milli;
+}
+
+Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
+    struct sched *s = make((struct sched_choice){.lane = "pack", .exclusive = -1, .swap = -1}, 100);
+    free(schedtrace_run(s, "@0 +1(2,6) +2(2,6)\n"
+                           "@10 1:10 2:20\n"
+                           "@50 1=10*5 1|\n"
+                           "@90 2=20*5 2|\n"));
+    cr_expect_eq(demand(s, 1), 0);
+    cr_expect_eq(demand(s, 2), 0, "job 1 had a turn while 2 had");
+    free(schedtrace_run(s, "@100 1:11/1\n"
+                           "@180 1=11*20 1|\n" /* a quarter of its 80 ns */
+                           "@200 1:12/2\n"
+                           "@210 2:21/1\n" /* somebody comes while it has its turn */
+                           "@220 2=21*10 2|\n"
+                           "@300 1=12*100 1|\n"));
+    cr_expect_eq(demand(s, 1), 250);
+    cr_expect_eq(demand(s, 2), 0);
+    free(schedtrace_run(s, "@300 2:22/2\n"
+                           "@400 2=22*300 2|\n"));
+    cr_expect_eq(demand(s, 2), 1000, "more than all is all");
+    sched_destroy(s);
+}
