@@ -384,6 +384,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->switches, 19);
     atom_store_relaxed(&st->switch_bytes, 20);
     atom_store_relaxed(&st->swaps, 21);
+    atom_store_relaxed(&st->demand_milli, 22);
     cr_assert_str_eq(job_now()->state, "running");
     cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
     cr_assert_str_eq(j->why, "?");
@@ -392,7 +393,8 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     cr_assert(j->turn == 1 && j->persistent_peak_bytes == 11 && j->ephemeral_peak_bytes == 12 &&
               j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
-              j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21);
+              j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21 &&
+              j->demand_milli == 22);
 }
 
 Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {
@@ -424,6 +426,7 @@ Test(broker_control, the_last_moment_counts) {
         usleep(1000);
     atom_store_relaxed(&st->launches, 1234);
     atom_store_relaxed(&st->busy_ns, 99);
+    atom_store_relaxed(&st->demand_milli, 500);
     cr_assert_eq(job_now()->launches, 1234);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
     for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
@@ -435,6 +438,7 @@ Test(broker_control, the_last_moment_counts) {
     cr_assert_str_eq(e->why, "");
     cr_assert_eq(e->launches, 1234);
     cr_assert_eq(e->busy_ns, 99);
+    cr_assert_eq(e->demand_milli, 500);
     cr_assert_geq(e->ended_ns, e->since_ns);
 }
 
