@@ -255,8 +255,8 @@ Test(ctl_verbs, a_recording_is_a_workload) {
     cr_assert_str_eq(slurp(path),
                      "# recorded by salusctl\n"
                      "device memory=1GiB\n"
-                     "job name=rig arrival=0 persistent=100MiB ephemeral=200MiB iterations=40 "
-                     "iteration=25ms weight=3\n");
+                     "job name=rig arrival=0 persistent=100MiB ephemeral=200MiB iterations=41 "
+                     "iteration=24390243ns hint=none weight=3\n");
     unlink(path);
     CTL("record", "-", "--for", "10ms");
     EXPECT(0, "# recorded by salusctl\ndevice memory=1GiB\n", "");
