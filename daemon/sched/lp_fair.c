@@ -18,7 +18,8 @@ static uint64_t fair_begin(const struct sched_state *st, uint32_t job) {
 
 static uint64_t fair_charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
     const struct sched_job *j = &st->jobs[job];
-    return j->number + (busy_ns << FAIR_SHIFT) / j->spec.weight;
+    uint64_t service = busy_ns << FAIR_SHIFT;
+    return j->number + (j->spec.weight == 1 ? service : service / j->spec.weight);
 }
 
 static uint64_t fair_margin(const struct sched_state *st) {

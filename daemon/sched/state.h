@@ -39,7 +39,7 @@ struct sched_op {
     uint32_t list; /* below SCHED_LISTS */
 };
 
-struct sched_job {
+struct sched_job { /* what every operation touches comes first */
     uint32_t id;
     uint32_t inflight; /* counted operations on the device: never above the cap */
     uint32_t running;  /* all operations on the device */
@@ -52,20 +52,22 @@ struct sched_job {
     bool turn;    /* its operations may run */
     bool revoked; /* has the turn but starts nothing: it ends when nothing of it runs */
     bool spilled, swapped;
-    enum sched_why why;     /* why it waits for admission */
-    struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
-    uint64_t number;        /* the lane policy's own */
-    uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+
+    uint64_t number;                     /* the lane policy's own */
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
-    uint64_t iterations, iteration_ns;   /* complete; mean device time of one */
-    uint64_t lap_ns;                     /* mean time from turn to boundary */
-    uint64_t alone_ns, alone_busy_ns; /* laps with the device to itself, and device time in them */
-    uint64_t reserved_bytes;          /* unknown: what was free when it was admitted */
-    uint64_t swap_tried;              /* releases when others were swapped out for it in vain */
-    uint32_t overtaken;               /* times a later job was admitted before it */
-    uint32_t admitted_prev, admitted_next; /* among the admitted */
-    uint32_t next_free;
     struct sched_spec spec;
+
+    struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
+    uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+    uint64_t iterations, iteration_ns; /* complete; mean device time of one */
+    uint64_t lap_ns;                   /* mean time from turn to boundary */
+    uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
+    uint64_t reserved_bytes;           /* unknown: what was free when it was admitted */
+    uint64_t swap_tried;               /* releases when others were swapped out for it in vain */
+    uint32_t overtaken;                /* times a later job was admitted before it */
+    uint32_t admitted_prev, admitted_next; /* among the admitted */
+    enum sched_why why;                    /* why it waits for admission */
+    uint32_t next_free;
 };
 
 /* Where one turn is given out at a time: a lane, or the device. */
