@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulator against the daemon, with real programs: scripts/predict.
+#   make predict REPEAT=3        RESULTS=FILE.md writes the table there as well
+#   make predict EXCLUSIVE=1     records one lane at a time
+#   make check-prediction        one quick workload, within a factor of 2
+.PHONY: predict check-prediction
+predict: all $(call e2e_bin,default-static,trainer)
+	@BUILD=$(BUILD) $(PYTHON) scripts/predict $(addprefix --repeat ,$(REPEAT)) \
+		$(if $(EXCLUSIVE),--exclusive) $(addprefix --report ,$(RESULTS))
+check-prediction: all $(call e2e_bin,default-static,trainer)
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_prediction.py
+check-sharing: check-prediction
