@@ -106,7 +106,9 @@ def test_a_job_that_waited_runs_when_there_is_room():
         d.ctl("job", "kill", str(the_job(d, "first")["id"]))
         code, out, err = finish(second)
         equal((code, bool(CHECKSUM.search(out))), (0, True), err)
-        waited = next(e for e in history(d) if e["id"] == job["id"])["waited_seconds"]
+        ended = wait_for("it is in the history",
+                         lambda: [e for e in history(d) if e["id"] == job["id"]], 10)
+        waited = ended[0]["waited_seconds"]
         if not 0 < waited < PATIENCE:
             raise AssertionError(f"waited {waited} s")
         end(d, first)
