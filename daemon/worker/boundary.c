@@ -12,6 +12,9 @@
 #include "daemon/worker/fault.h"
 #include "daemon/worker/stats.h"
 
+/* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
+ * boundary would find the job not ready, and the turn would go to one that ranks behind it. */
+#define BOUNDARY_MOMENT_NS 1000000ull
 /* Without any progress: a host function may take so long, and a kernel on the software GPU. */
 #define BOUNDARY_HOST_NS 20000000ull
 #define BOUNDARY_KERNEL_NS 2000000000ull
@@ -34,6 +37,7 @@ static void boundary_begin(struct client *c) {
     lifetime_mark(&c->lifetime);
     b->reading++;
     b->first_op = c->pushed;
+    b->begun_ns = c->worker->now_ns;
     atom_store_relaxed(&c->com->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&c->com->boundary_filled, c->lifetime.filled_uses);
     atom_store_release(&c->com->boundaries, b->reading);
@@ -105,9 +109,21 @@ static bool boundary_keep(void *arg, uint64_t addr, uint64_t bytes) {
     return false;
 }
 
+static void boundary_set_early(struct client *c, bool early) {
+    if (early == c->boundary.early) return;
+    c->boundary.early = early;
+    if (early)
+        c->worker->early_count++;
+    else
+        c->worker->early_count--;
+}
+
 void boundary_pass(struct client *c) {
     struct boundary *b = &c->boundary;
-    if (client_dead(c) || b->reading == b->current || b->open[b->current & 1]) return;
+    bool over = !client_dead(c) && b->reading != b->current && !b->open[b->current & 1];
+    boundary_set_early(c, over && c->pushed == b->first_op && !(c->deaf & CLIENT_HELD) &&
+                              c->worker->now_ns - b->begun_ns < BOUNDARY_MOMENT_NS);
+    if (!over || b->early) return;
     c->stranded = false;
     stats_add(&c->com->stats.survivors, lifetime_settle(&c->lifetime, boundary_keep, c));
     if (++b->passed == BOUNDARY_MEASURED && c->spec.unknown) credit_word(c);
@@ -121,6 +137,7 @@ void boundary_pass(struct client *c) {
 
 void boundary_forget(struct client *c) {
     list_remove(&c->boundary.link);
+    boundary_set_early(c, false);
     boundary_release(c);
 }
 
@@ -134,9 +151,10 @@ static bool boundary_stuck(const struct client *c) {
 
 void boundary_relent(struct worker *w) {
     struct list *pos;
-    if (!w->held_count) return;
+    if (!w->held_count && !w->early_count) return;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
+        if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
         if (!(c->deaf & CLIENT_HELD)) continue;
         if (c->completed != c->boundary.held_completed) {
             c->boundary.held_completed = c->completed;

@@ -37,6 +37,8 @@ struct boundary {
     struct list link;  /* worker.passing */
     struct op *held;   /* the launch that would begin a third iteration; NULL when a mark did */
     uint64_t held_ns, held_completed; /* since when, and client.completed then */
+    uint64_t begun_ns;                /* when `reading` began */
+    bool early; /* it could be passed, but nothing of the next iteration has come yet */
 };
 
 int boundary_init(struct client *c);
@@ -55,12 +57,14 @@ void boundary_ready(struct boundary *b, struct list *passing);
 void boundary_pass(struct client *c);
 /* The client is dead: what is held is pushed, and completes at once like the rest. */
 void boundary_forget(struct client *c);
-/* Lets those read on whose current iteration does not get on by itself. */
+/* Lets those read on whose current iteration does not get on by itself, and passes boundaries after
+ * which nothing came. */
 void boundary_relent(struct worker *w);
 
-static inline void boundary_pushed(struct boundary *b, struct op *op) {
+static inline void boundary_pushed(struct boundary *b, struct op *op, struct list *passing) {
     op->iteration = b->reading;
     b->open[b->reading & 1]++;
+    if (b->early) boundary_ready(b, passing);
 }
 
 static inline void boundary_completed(struct boundary *b, uint32_t iteration,

@@ -89,6 +89,7 @@ static uint64_t loop_wait_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
+    if (w->early_count && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;
 }
 

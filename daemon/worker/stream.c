@@ -133,7 +133,7 @@ int stream_push(struct stream *s, struct op *op) {
     op->stream = s;
     op->seq = s->next;
     op->number = c->pushed++;
-    boundary_pushed(&c->boundary, op);
+    boundary_pushed(&c->boundary, op, &c->worker->passing);
     stream_count_legacy(s, op);
     s->ring[s->next++ & s->ring_mask] = op;
     stats_add(&c->com->stats.queued, 1);

@@ -89,6 +89,10 @@ static void finish(struct world *w, struct wireclient *c) {
         if (wireclient_done(c, 0) != c->seq[0]) usleep(500);
     }
     cr_assert_eq(wireclient_done(c, 0), c->seq[0], "job %u hangs", c->job_id);
+    for (int i = 0; i < 2000 && w->b->worker->early_count; i++) { /* a boundary waits a moment */
+        usleep(500);
+        wirebench_run(w->b);
+    }
     cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
 }
 
