@@ -15,7 +15,7 @@ WORKER_MUTANT_no-crowd := lifetime.c|s/if (l->crowded)/if (0)/|test_worker_lifet
 WORKER_MUTANT_reads-on := boundary.c|s/if (b->reading != b->current) {/if (0) {/|test_boundary|period
 WORKER_MUTANT_marks-on := boundary.c|s/boundary_hold(c, NULL)/boundary_begin(c)/|test_boundary|read_but_waits
 WORKER_MUTANT_marks-flood := boundary.c|s/ .. b->first_op == c->pushed//|test_boundary|are_one
-WORKER_MUTANT_early-boundary := boundary.c|s/if (b->open.b->current . 1. == 0) boundary_ready/boundary_ready/;s/ .. b->open.b->current . 1.) return;/) return;/|test_boundary|all_its_streams
+WORKER_MUTANT_early-boundary := boundary.c|s/if (b->open.b->current . 1. == 0) boundary_ready/boundary_ready/;s/ .. !b->open.b->current . 1.;/;/|test_boundary|all_its_streams
 WORKER_MUTANT_never-relents := boundary.c|s/return waited >= BOUNDARY_HOST_NS/return false/|test_boundary|does_not_end
 WORKER_MUTANT_held-for-ever := boundary.c|/^void boundary_forget/,/^}/s/boundary_release(c);//|test_boundary|nothing_held
 WORKER_MUTANT_half-lane := residence.c|s/&& c->stranded) residence_spill/\&\& 0) residence_spill/|test_residence|without_room
