@@ -6,7 +6,7 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/
 # worker made wrong by sed, put in place of the right file; the named test must fail.
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
 WORKER_MUTANTS := fresh-survives new-survives old-copy no-crowd reads-on marks-on marks-flood \
-	early-boundary never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
+	early-boundary no-moment never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
 	silent-refusal free-modules sleeps-on
 WORKER_MUTANT_fresh-survives := lifetime.c|s/copied = b->copied_at .. b->copied_at != l->epoch/copied = b->copied_at/|test_worker_lifetime|random
 WORKER_MUTANT_new-survives := lifetime.c|s/b->born != l->epoch ..//|test_worker_lifetime|random
@@ -16,6 +16,7 @@ WORKER_MUTANT_reads-on := boundary.c|s/if (b->reading != b->current) {/if (0) {/
 WORKER_MUTANT_marks-on := boundary.c|s/boundary_hold(c, NULL)/boundary_begin(c)/|test_boundary|read_but_waits
 WORKER_MUTANT_marks-flood := boundary.c|s/ .. b->first_op == c->pushed//|test_boundary|are_one
 WORKER_MUTANT_early-boundary := boundary.c|s/if (b->open.b->current . 1. == 0) boundary_ready/boundary_ready/;s/ .. !b->open.b->current . 1.;/;/|test_boundary|all_its_streams
+WORKER_MUTANT_no-moment := boundary.c|s/BOUNDARY_MOMENT_NS 1000000ull/BOUNDARY_MOMENT_NS 0ull/|test_boundary|waits_a_moment
 WORKER_MUTANT_never-relents := boundary.c|s/return waited >= BOUNDARY_HOST_NS/return false/|test_boundary|does_not_end
 WORKER_MUTANT_held-for-ever := boundary.c|/^void boundary_forget/,/^}/s/boundary_release(c);//|test_boundary|nothing_held
 WORKER_MUTANT_half-lane := residence.c|s/&& c->stranded) residence_spill/\&\& 0) residence_spill/|test_residence|without_room

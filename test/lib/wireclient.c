@@ -19,6 +19,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/loop.h"
+#include "test/lib/fakedev.h"
 
 #define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
 #define BENCH_PARAMS_AT (9u << 20) /* and for parameter layouts */
@@ -81,6 +82,19 @@ void wirebench_run(struct wirebench *b) {
         b->worker->tick_ns = 0; /* look at the socket every time */
         idle = loop_once(b->worker) ? 0 : idle + 1;
     }
+}
+
+const char *wirebench_launched(struct wirebench *b) {
+    static char text[256];
+    struct dev *dev = b->worker->dev;
+    size_t used = 0;
+    wirebench_run(b);
+    text[0] = 0;
+    for (uint32_t i = 0; i < fakedev_launches(dev); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lu", i ? " " : "",
+                                 (unsigned long)fakedev_token(dev, i));
+    fakedev_forget_launches(dev);
+    return text;
 }
 
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {

@@ -52,6 +52,8 @@ void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
 /* Turns the loop until nothing happens any more. */
 void wirebench_run(struct wirebench *b);
+/* Runs, and says which tokens the fake device was given since the last call; static text. */
+const char *wirebench_launched(struct wirebench *b);
 /* The next message from the worker that is not a beat, within a second; false when there is none.
  */
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);

@@ -37,17 +37,8 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-/* The tokens launched since the last call, as text. */
 static const char *launched(struct world *w) {
-    static char text[256];
-    size_t used = 0;
-    wirebench_run(w->b);
-    text[0] = 0;
-    for (uint32_t i = 0; i < fakedev_launches(w->dev); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lu", i ? " " : "",
-                                 (unsigned long)fakedev_token(w->dev, i));
-    fakedev_forget_launches(w->dev);
-    return text;
+    return wirebench_launched(w->b);
 }
 
 static void finish(struct world *w, uint32_t busy_queue) {
