@@ -6,20 +6,25 @@
 
 static const char *check_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
-    uint32_t waiting = 0;
+    uint32_t waiting = 0, running = 0;
     for (uint32_t list = 0; list < SCHED_LISTS; list++) {
         uint32_t prev = SCHED_NONE;
         for (uint32_t op = j->head[list]; op != SCHED_NONE; prev = op, op = st->ops[op].next) {
             const struct sched_op *o = &st->ops[op];
             if (o->job != job || o->list != list || o->prev != prev)
                 return "an operation is on a list that is not its own";
+            if (list == SCHED_RUNNING) {
+                if (++running > st->running) return "a list is a circle";
+                continue;
+            }
             if (prev != SCHED_NONE && st->ops[prev].arrival >= o->arrival)
                 return "a list is not in order of arrival";
             if (++waiting > st->waiting) return "a list is a circle";
         }
         if (j->tail[list] != prev) return "a list does not end at its tail";
     }
-    return waiting == j->waiting ? NULL : "a job's operations were miscounted";
+    return waiting == j->waiting && running == j->running ? NULL
+                                                          : "a job's operations were miscounted";
 }
 
 static const char *check_turn(const struct sched *s, uint32_t job) {
@@ -45,8 +50,7 @@ static const char *check_job(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
     if (jobmap_find(&st->map, j->id) != job) return "a job is not found by its id";
-    if (j->inflight > st->cap) return "a job has more in flight than the cap";
-    if (j->inflight > j->running) return "a job has more in flight than it runs";
+    if (j->cap != cap_of(st, j)) return "a job's cap is not what it should be";
     if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
     if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
     if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
@@ -94,21 +98,22 @@ static const char *check_counts(const struct sched *s) {
 
 const char *sched_check(const struct sched *s) {
     const struct sched_state *st = &s->st;
-    uint32_t waiting = 0, running = 0, jobs = 0, ops = 0;
+    uint32_t waiting = 0, running = 0, active = 0, jobs = 0, ops = 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++) {
         if (!st->jobs[i].used) continue;
         const char *broken = check_job(s, i);
         if (broken) return broken;
         waiting += st->jobs[i].waiting;
         running += st->jobs[i].running;
+        active += st->jobs[i].running > 0;
         jobs++;
     }
     for (uint32_t i = 0; i < st->ops_cap; i++)
         ops += st->ops[i].job != SCHED_NONE;
     if (jobs != st->jobs_used || jobs != st->map.count) return "jobs were miscounted";
-    if (waiting != st->waiting || ops != waiting || ops != st->ops_used)
+    if (waiting != st->waiting || ops != waiting + running || ops != st->ops_used)
         return "waiting operations were lost";
-    if (running != st->running) return "running operations were miscounted";
+    if (running != st->running || active != st->active) return "running operations were miscounted";
     const char *broken = check_counts(s);
     if (!broken) broken = check_lanes(st);
     if (broken) return broken;

@@ -48,6 +48,31 @@ static inline struct sched_action *sched_emit(struct sched *s, enum sched_action
     return a;
 }
 
+/* ---- choice.c -------------------------------------------------------------------------------- */
+
+/* The choice with every default filled in, and the two policies it names. 0 or -EINVAL. */
+int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
+                   const struct lane_policy **lane, const struct policy **kernel, char *why,
+                   size_t why_bytes);
+
+/* ---- cap.c ----------------------------------------------------------------------------------- */
+
+/* K of the job as it is now: how many of its operations may be on the device. */
+uint32_t cap_of(const struct sched_state *st, const struct sched_job *j);
+/* An operation of it took so much of the device's time. */
+void cap_learn(struct sched_state *st, struct sched_job *j, uint64_t busy_ns);
+
+/* ---- request.c ------------------------------------------------------------------------------- */
+
+/* An operation of the job's current iteration came. */
+void request_begin(struct sched_state *st, struct sched_job *j);
+/* Its iteration is complete. */
+void request_end(struct sched_state *st, struct sched_job *j);
+/* What is on the device changes now: until this moment, jobs may have shared it. */
+static inline void request_mixed(struct sched_state *st) {
+    if (st->active > 1) st->mixed_ns = st->now_ns;
+}
+
 /* ---- admit.c --------------------------------------------------------------------------------- */
 
 void admit_joined(struct sched *s, uint32_t job);

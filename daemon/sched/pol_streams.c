@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Everything goes, in order of arrival over all jobs that have a turn, as if each had streams of
- * its own (the baseline of that name in the Orion paper, section 6.1): the oldest waiting operation
- * whose job is below its in-flight cap runs next. An indexed heap holds the jobs that have such an
- * operation, keyed by its arrival: O(log jobs) a decision, O(1) while one job is served.
+ * its own: the oldest waiting operation whose job is below its in-flight cap runs next. Two
+ * baselines of the Orion paper (section 6.1) are this: streams, and temporal. An indexed heap holds
+ * the jobs that have such an operation, keyed by its arrival: O(log jobs) a decision, O(1) while
+ * one job is served.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,14 +21,6 @@ struct streams {
     uint32_t *place; /* job -> index in the heap, or SCHED_NONE */
     uint32_t count, cap;
 };
-
-static uint32_t streams_oldest(const struct sched_state *st, uint32_t job) {
-    uint32_t a = state_runnable(st, job, false);
-    uint32_t b = state_runnable(st, job, true);
-    if (a == SCHED_NONE) return b;
-    if (b == SCHED_NONE) return a;
-    return st->ops[a].arrival < st->ops[b].arrival ? a : b;
-}
 
 static void streams_set(struct streams *f, uint32_t i, struct streams_node node) {
     f->heap[i] = node;
@@ -62,7 +55,7 @@ static void streams_remove(struct streams *f, uint32_t i) {
 
 /* Puts the job where its oldest runnable operation belongs, or out of the heap. */
 static void streams_update(struct streams *f, const struct sched_state *st, uint32_t job) {
-    uint32_t op = streams_oldest(st, job), at = f->place[job];
+    uint32_t op = state_oldest(st, job), at = f->place[job];
     if (op == SCHED_NONE) {
         if (at != SCHED_NONE) streams_remove(f, at);
         return;
@@ -103,21 +96,18 @@ static int streams_reserve(void *self, uint32_t jobs) {
     return 0;
 }
 
-static void streams_enqueue(void *self, const struct sched_state *st, uint32_t op) {
+/* Whatever becomes of an operation, its job's oldest may be another one. */
+static void streams_moved(void *self, const struct sched_state *st, uint32_t op) {
     streams_update(self, st, st->ops[op].job);
 }
 
-static void streams_dequeue(void *self, const struct sched_state *st, uint32_t op) {
+static void streams_started(void *self, struct sched_state *st, uint32_t op) {
     streams_update(self, st, st->ops[op].job);
 }
 
 static uint32_t streams_pick(void *self, const struct sched_state *st) {
     struct streams *f = self;
-    return f->count ? streams_oldest(st, f->heap[0].job) : SCHED_NONE;
-}
-
-static void streams_ran(void *self, const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
-    streams_update(self, st, job);
+    return f->count ? state_oldest(st, f->heap[0].job) : SCHED_NONE;
 }
 
 static void streams_turned(void *self, const struct sched_state *st, uint32_t job) {
@@ -129,7 +119,7 @@ static const char *streams_check(const void *self, const struct sched_state *st)
     uint32_t runnable = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         const struct streams_node *n = &f->heap[i];
-        uint32_t op = streams_oldest(st, n->job);
+        uint32_t op = state_oldest(st, n->job);
         if (f->place[n->job] != i) return "streams: a job is not where its index says";
         if (op == SCHED_NONE) return "streams: a job without a runnable operation is in the heap";
         if (st->ops[op].arrival != n->key)
@@ -137,20 +127,19 @@ static const char *streams_check(const void *self, const struct sched_state *st)
         if (i && f->heap[(i - 1) / 2].key > n->key) return "streams: the heap is out of order";
     }
     for (uint32_t j = 0; j < st->jobs_cap; j++)
-        runnable += st->jobs[j].used && streams_oldest(st, j) != SCHED_NONE;
+        runnable += st->jobs[j].used && state_oldest(st, j) != SCHED_NONE;
     return runnable == f->count ? NULL : "streams: a runnable job is not in the heap";
 }
 
-const struct policy pol_streams = {
-    .name = "streams",
-    .priv_size = sizeof(struct streams),
-    .init = streams_init,
-    .fini = streams_fini,
-    .reserve = streams_reserve,
-    .enqueue = streams_enqueue,
-    .dequeue = streams_dequeue,
-    .pick = streams_pick,
-    .ran = streams_ran,
-    .turned = streams_turned,
-    .check = streams_check,
-};
+#define STREAMS_HOOKS                                                                \
+    .priv_size = sizeof(struct streams), .init = streams_init, .fini = streams_fini, \
+    .reserve = streams_reserve, .enqueue = streams_moved, .dequeue = streams_moved,  \
+    .started = streams_started, .pick = streams_pick, .ended = streams_moved,        \
+    .turned = streams_turned, .check = streams_check
+
+const struct policy pol_streams = {.name = "streams", STREAMS_HOOKS};
+
+/* "Time-slices the GPU by executing one job's request at a time, while prioritizing the
+ * high-priority job" (Orion, section 6.1): that is what turns do when there is one for the whole
+ * device, for a higher priority gets it first. */
+const struct policy pol_temporal = {.name = "temporal", .exclusive = true, STREAMS_HOOKS};

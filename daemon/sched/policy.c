@@ -6,10 +6,15 @@
 
 #include <string.h>
 
-static const struct policy *const policies[] = {&pol_streams};
+static const struct policy *const policies[] = {&pol_streams, &pol_temporal, &pol_ticktock,
+                                                &pol_reef, &pol_orion};
+
+const struct policy *policy_at(uint32_t index) {
+    return index < sizeof(policies) / sizeof(policies[0]) ? policies[index] : NULL;
+}
 
 const struct policy *policy_find(const char *name) {
-    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
-        if (strcmp(policies[i]->name, name) == 0) return policies[i];
+    for (uint32_t i = 0; policy_at(i); i++)
+        if (strcmp(policy_at(i)->name, name) == 0) return policy_at(i);
     return NULL;
 }

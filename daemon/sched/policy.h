@@ -9,6 +9,7 @@
 #ifndef DAEMON_SCHED_POLICY_H
 #define DAEMON_SCHED_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@
 
 struct policy {
     const char *name;
+    bool exclusive;  /* one job's iteration at a time on the whole device */
+    bool priorities; /* high-priority jobs have the device's priority, unless chosen otherwise */
     size_t priv_size;
 
     int (*init)(void *self, const struct sched_state *st);
@@ -25,16 +28,22 @@ struct policy {
 
     /* `op` has begun to wait; it is at the end of its job's list already. */
     void (*enqueue)(void *self, const struct sched_state *st, uint32_t op);
-    /* `op` has stopped waiting (it runs, or its job left); it is off its job's list already, and
-     * counted in its job's `inflight` when it runs. */
+    /* `op` has stopped waiting because its job left; it is off its job's list already. */
     void (*dequeue)(void *self, const struct sched_state *st, uint32_t op);
+    /* `op` has begun to run: it is at the end of its job's list SCHED_RUNNING. What the policy
+     * counts it as may be kept in its `cost_ns`. */
+    void (*started)(void *self, struct sched_state *st, uint32_t op);
     /* The waiting operation to run now, or SCHED_NONE. Changes nothing. */
     uint32_t (*pick)(void *self, const struct sched_state *st);
-    /* An operation of `job` ended after `busy_ns` of the device's time; its place is free again. */
-    void (*ran)(void *self, const struct sched_state *st, uint32_t job, uint64_t busy_ns);
-    /* `job` has got the turn, has lost it, or begins another iteration: other operations of it may
-     * run now. */
+    /* `op` ended and is off its job's list; its job may have left, but is still there. */
+    void (*ended)(void *self, const struct sched_state *st, uint32_t op);
+    /* `job` was admitted, has got the turn, has lost it, begins another iteration, its spec or its
+     * cap changed, or it left: other operations of it may run now, or none. */
     void (*turned)(void *self, const struct sched_state *st, uint32_t job);
+    /* An iteration of `job` is complete; its request_ns and gap_ns are of it. NULL: no matter. */
+    void (*iterated)(void *self, const struct sched_state *st, uint32_t job);
+    /* SM_THRESHOLD in effect. NULL: it has none. */
+    uint32_t (*sm_threshold)(const void *self, const struct sched_state *st);
     /* Checks the policy's own invariants: NULL, or which one does not hold. */
     const char *(*check)(const void *self, const struct sched_state *st);
 };
@@ -42,6 +51,9 @@ struct policy {
 /* NULL when there is no such policy. */
 const struct policy *policy_find(const char *name);
 
-extern const struct policy pol_streams;
+/* The index-th, for listing; NULL beyond the last. */
+const struct policy *policy_at(uint32_t index);
+
+extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion;
 
 #endif

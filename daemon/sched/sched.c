@@ -14,11 +14,11 @@
 
 #include "daemon/sched/parts.h"
 
-#define SCHED_DEFAULT_CAP 16
 #define SCHED_DEFAULT_CHUNK (2ull << 20)
+#define SCHED_DEFAULT_SMS 80u
 #define SCHED_MAX_ENTRIES (1u << 28)
 #define SCHED_ACTIONS_A_JOB \
-    8u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH */
+    9u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
 #define SCHED_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
 #define SCHED_ACTIONS_A_STEP 64u
 
@@ -117,8 +117,6 @@ static void sched_append(struct sched_state *st, uint32_t op) {
     else
         st->ops[o->prev].next = op;
     j->tail[o->list] = op;
-    j->waiting++;
-    st->waiting++;
 }
 
 static void sched_unlink(struct sched_state *st, uint32_t op) {
@@ -132,8 +130,11 @@ static void sched_unlink(struct sched_state *st, uint32_t op) {
         j->tail[o->list] = o->prev;
     else
         st->ops[o->next].prev = o->prev;
-    j->waiting--;
-    st->waiting--;
+}
+
+static void sched_waits(struct sched_state *st, struct sched_job *j, int change) {
+    j->waiting += (uint32_t)change;
+    st->waiting += (uint32_t)change;
 }
 
 static void sched_free_op(struct sched_state *st, uint32_t op) {
@@ -164,6 +165,7 @@ static int sched_joined(struct sched *s, const struct sched_event *e) {
     *j = (struct sched_job){.id = e->job, .lane = SCHED_NO_LANE, .used = true};
     if (e->spec) j->spec = *e->spec;
     if (!j->spec.weight) j->spec.weight = 1;
+    j->cap = cap_of(st, j);
     for (int list = 0; list < SCHED_LISTS; list++)
         j->head[list] = j->tail[list] = SCHED_NONE;
     j->joined_ns = st->now_ns;
@@ -177,15 +179,17 @@ static int sched_joined(struct sched *s, const struct sched_event *e) {
 static int sched_left(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    for (int list = 0; list < SCHED_LISTS; list++)
+    for (int list = 0; list < SCHED_RUNNING; list++)
         for (uint32_t op; (op = j->head[list]) != SCHED_NONE;) {
             sched_unlink(st, op);
+            sched_waits(st, j, -1);
             s->policy->dequeue(s->self, st, op);
             sched_free_op(st, op);
         }
     j->left = true;
     turn_update(s, job);
     turn_revoke(s, job);
+    s->policy->turned(s->self, st, job);
     if (j->running == 0) sched_end_job(s, job);
     return 0;
 }
@@ -200,42 +204,51 @@ static int sched_submitted(struct sched *s, uint32_t job, const struct sched_eve
     st->ops_used++;
     o->name = e->op;
     o->arrival = st->arrivals++;
+    o->kernel = e->kernel;
     o->job = job;
-    o->list = state_list(e->iteration, e->counted);
+    o->list = state_list(e->iteration, e->kernel ? SCHED_KERNEL : SCHED_MEMORY);
     sched_append(st, op);
+    sched_waits(st, j, 1);
+    if (!ahead) request_begin(st, j);
     s->policy->enqueue(s->self, st, op);
     if (!j->turn && !ahead) turn_update(s, job);
     return 0;
 }
 
+/* Operations end nearly in the order in which they were sent: the first look finds most. */
+static uint32_t sched_running(const struct sched_state *st, uint32_t job, uint64_t name) {
+    uint32_t op = st->jobs[job].head[SCHED_RUNNING];
+    while (op != SCHED_NONE && st->ops[op].name != name)
+        op = st->ops[op].next;
+    return op;
+}
+
 static int sched_done(struct sched *s, uint32_t job, const struct sched_event *e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    if (j->running == 0 || (e->counted && j->inflight == 0)) return -EINVAL;
-    j->running--;
+    uint32_t op = sched_running(st, job, e->op);
+    if (op == SCHED_NONE) return -EINVAL;
+    sched_unlink(st, op);
+    request_mixed(st);
+    st->active -= --j->running == 0;
     st->running--;
-    if (e->counted) j->inflight--;
+    j->done_ns = st->now_ns;
+    cap_learn(st, j, e->busy_ns);
     j->busy_ns += e->busy_ns;
     j->iteration_busy_ns += e->busy_ns;
     st->lane[j->lane].busy_ns += e->busy_ns;
     j->number = s->lane_policy->charge(st, job, e->busy_ns);
     if (j->running == 0 && j->revoked) turn_idle(s, job);
-    if (j->left && j->running == 0)
-        sched_end_job(s, job);
-    else
-        s->policy->ran(s->self, st, job, e->busy_ns);
+    s->policy->ended(s->self, st, op);
+    sched_free_op(st, op);
+    if (j->left && j->running == 0) sched_end_job(s, job);
     return 0;
-}
-
-/* A mean that follows: an eighth of the new. */
-static uint64_t sched_mean(uint64_t mean, uint64_t value) {
-    return mean ? mean - mean / 8 + value / 8 : value;
 }
 
 /* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
 static void sched_lap(struct sched_state *st, struct sched_job *j) {
     uint64_t lap_ns = st->now_ns - j->turn_ns;
-    j->lap_ns = sched_mean(j->lap_ns, lap_ns);
+    j->lap_ns = state_mean(j->lap_ns, lap_ns);
     if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
     j->alone_ns += lap_ns;
     j->alone_busy_ns += j->iteration_busy_ns;
@@ -246,8 +259,10 @@ static int sched_boundary(struct sched *s, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->running || state_wants(j)) return -EINVAL;
     j->iterations++;
-    j->iteration_ns = sched_mean(j->iteration_ns, j->iteration_busy_ns);
+    j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
     if (j->turn) sched_lap(st, j);
+    request_end(st, j);
+    if (s->policy->iterated) s->policy->iterated(s->self, st, job);
     j->iteration_busy_ns = 0;
     j->iteration++;
     turn_boundary(s, job);
@@ -264,9 +279,12 @@ static int sched_set(struct sched *s, uint32_t job, const struct sched_spec *spe
     mine->paused = spec->paused;
     mine->iterations = spec->iterations;
     mine->duration_ns = spec->duration_ns;
+    mine->request_ns = spec->request_ns;
+    s->st.jobs[job].cap = cap_of(&s->st, &s->st.jobs[job]);
     if (paused) turn_revoke(s, job);
     turn_requeue(s, job);
     admit_moved(s, job);
+    s->policy->turned(s->self, &s->st, job);
     return 0;
 }
 
@@ -288,17 +306,29 @@ static int sched_take(struct sched *s, const struct sched_event *e) {
     }
 }
 
+/* Stream priorities (Orion, section 5.1.2), said when they begin to matter. */
+static void sched_level(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint8_t level = s->choice.priorities && state_high(j);
+    if (level == j->level) return;
+    j->level = level;
+    sched_emit(s, SCHED_LEVEL, job)->level = level;
+}
+
 static void sched_run(struct sched *s, uint32_t op) {
     struct sched_state *st = &s->st;
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
+    sched_level(s, o->job);
     sched_emit(s, SCHED_RUN, o->job)->op = o->name;
     sched_unlink(st, op);
-    j->running++;
+    sched_waits(st, j, -1);
+    o->list = SCHED_RUNNING;
+    sched_append(st, op);
+    st->active += j->running++ == 0;
     st->running++;
-    if (o->list % SCHED_KINDS == SCHED_COUNTED) j->inflight++;
-    s->policy->dequeue(s->self, st, op);
-    sched_free_op(st, op);
+    request_mixed(st);
+    s->policy->started(s->self, st, op);
 }
 
 static void sched_arm(struct sched *s) {
@@ -337,39 +367,6 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int sched_refuse_choice(char *why, size_t why_bytes, const char *what, const char *name) {
-    if (why) snprintf(why, why_bytes, "%s %s", what, name);
-    return -EINVAL;
-}
-
-/* The choice with every default filled in, and the two policies it names. */
-static int sched_resolve(const struct sched_choice *in, struct sched_choice *out,
-                         const struct lane_policy **lane, const struct policy **kernel, char *why,
-                         size_t why_bytes) {
-    *out = *in;
-    if (!out->lane) out->lane = "fair";
-    if (!out->kernel) out->kernel = "streams";
-    *lane = lane_policy_find(out->lane);
-    *kernel = policy_find(out->kernel);
-    if (!*lane) return sched_refuse_choice(why, why_bytes, "there is no lane policy", out->lane);
-    if (!*kernel)
-        return sched_refuse_choice(why, why_bytes, "there is no kernel policy", out->kernel);
-    if (out->exclusive < -1 || out->exclusive > 1 || out->swap < -1 || out->swap > 1)
-        return sched_refuse_choice(why, why_bytes,
-                                   "out of range:", "exclusive and swap are 0 or 1");
-    if (out->lease_factor > SCHED_LEASE_FACTOR_MAX || out->lease_ns > SCHED_LEASE_NS_MAX)
-        return sched_refuse_choice(
-            why, why_bytes, "out of range:", "lease_factor is at most 1000, lease at most an hour");
-    out->lane = (*lane)->name;
-    out->kernel = (*kernel)->name;
-    if (out->exclusive < 0) out->exclusive = (*lane)->exclusive;
-    if (out->swap < 0) out->swap = 0;
-    if (!out->overtakes) out->overtakes = SCHED_OVERTAKES;
-    if (!out->lease_factor) out->lease_factor = SCHED_LEASE_FACTOR;
-    if (!out->lease_ns) out->lease_ns = SCHED_LEASE_NS;
-    return 0;
-}
-
 /* All waiting operations are the new policy's. */
 static int sched_enter(struct sched *s, const struct policy *policy) {
     struct sched_state *st = &s->st;
@@ -384,7 +381,10 @@ static int sched_enter(struct sched *s, const struct policy *policy) {
     for (uint32_t job = 0; job < st->jobs_cap; job++)
         for (int list = 0; st->jobs[job].used && list < SCHED_LISTS; list++)
             for (uint32_t op = st->jobs[job].head[list]; op != SCHED_NONE; op = st->ops[op].next)
-                policy->enqueue(self, st, op);
+                if (list == SCHED_RUNNING)
+                    policy->started(self, st, op);
+                else
+                    policy->enqueue(self, st, op);
     if (s->policy) s->policy->fini(s->self);
     free(s->self);
     s->policy = policy;
@@ -396,14 +396,24 @@ int sched_choose(struct sched *s, const struct sched_choice *choice, char *why, 
     const struct lane_policy *lane;
     const struct policy *kernel;
     struct sched_choice next;
-    int err = sched_resolve(choice, &next, &lane, &kernel, why, why_bytes);
-    if (!err && kernel != s->policy) err = sched_enter(s, kernel);
+    int err = choice_resolve(choice, &next, &lane, &kernel, why, why_bytes);
     if (err) return err;
-    s->choice = next;
+    struct sched_choice before = s->choice;
+    s->choice = next; /* what a policy that enters goes by */
+    if (kernel != s->policy) err = sched_enter(s, kernel);
+    if (err) {
+        s->choice = before;
+        return err;
+    }
     s->st.lease_ns = next.lease_ns;
     lanes_limit(s->st.lanes, next.max_lanes);
     turn_rebuild(s, lane, next.exclusive);
     admit_reorder(s);
+    for (uint32_t job = 0; job < s->st.jobs_cap; job++) {
+        if (!s->st.jobs[job].used) continue;
+        s->st.jobs[job].cap = cap_of(&s->st, &s->st.jobs[job]);
+        s->policy->turned(s->self, &s->st, job);
+    }
     return 0;
 }
 
@@ -414,7 +424,8 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     *out = NULL;
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
-    s->st.cap = config->inflight_cap ? config->inflight_cap : SCHED_DEFAULT_CAP;
+    s->st.sms = config->sms ? config->sms : SCHED_DEFAULT_SMS;
+    s->st.choice = &s->choice;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;

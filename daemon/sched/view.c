@@ -12,6 +12,10 @@ const struct sched_choice *sched_chosen(const struct sched *s) {
     return &s->choice;
 }
 
+uint32_t sched_sm_threshold(const struct sched *s) {
+    return s->policy->sm_threshold ? s->policy->sm_threshold(s->self, &s->st) : 0;
+}
+
 static bool view_waits(const struct sched_job *j) {
     return j->used && !j->left && !j->refused && (!j->admitted || j->swapped);
 }
@@ -55,6 +59,8 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
         .iteration_ns = j->iteration_ns,
         .demand_milli = view_demand(j),
         .busy_ns = j->busy_ns,
+        .request_ns = state_request_ns(j),
+        .inflight_cap = j->cap,
         .waited_ns = (j->admitted ? j->admitted_ns : st->now_ns) - j->joined_ns,
     };
     if (!j->admitted) return true;

@@ -107,7 +107,6 @@ static void submit(struct sim *s, uint32_t job) {
     struct sched_event *e = say(s, SCHED_SUBMITTED, job);
     e->op = j->iteration;
     e->iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
-    e->counted = 1;
     j->offered = true;
     j->submitted_ns = s->now_ns;
 }
@@ -119,7 +118,6 @@ static void end_iteration(struct sim *s, uint32_t job) {
     struct sched_event *e = say(s, SCHED_DONE, job);
     e->op = j->iteration;
     e->busy_ns = workload_busy_ns(&s->w->jobs[job], j->duration_ns);
-    e->counted = 1;
     r->busy_ns += e->busy_ns;
     r->iterations++;
     s->r->iterations++;
@@ -297,6 +295,7 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_GRANT:
     case SCHED_DENY: return on_answer(s, job, a->kind == SCHED_GRANT);
     case SCHED_ARM: s->armed_ns = a->at_ns; break;
+    case SCHED_LEVEL: break; /* iterations have none */
     }
     return 0;
 }

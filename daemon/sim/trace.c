@@ -40,6 +40,7 @@ static void print_action(FILE *out, const struct sched_action *a) {
     case SCHED_RESTORE: fprintf(out, "restore %u", a->job); break;
     case SCHED_SWAP_OUT: fprintf(out, "out %u", a->job); break;
     case SCHED_SWAP_IN: fprintf(out, "in %u", a->job); break;
+    case SCHED_LEVEL: fprintf(out, "level %u = %u", a->job, a->level); break;
     case SCHED_ARM: break;
     }
 }

@@ -38,7 +38,7 @@ static void engine_op_event(struct worker *w, enum sched_event_kind kind, const 
     e->op = (uintptr_t)op;
     e->busy_ns = busy_ns;
     e->iteration = op->iteration;
-    e->counted = 1;
+    e->kernel = NULL;
 }
 
 void engine_offer(struct worker *w, struct op *op) {
@@ -90,6 +90,7 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
         c = worker_client(w, a->job);
         if (c) credit_answer(c, a->kind == SCHED_GRANT);
         break;
+    case SCHED_LEVEL: break; /* the device has none yet */
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     default: residence_act(w, a);
     }

@@ -115,13 +115,14 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
-    case OPT_INFLIGHT_CAP: return number32(arg, &c->inflight_cap);
+    case OPT_INFLIGHT_CAP: return number32(arg, &c->choice.inflight_cap);
     default: return take_choice(id, arg, &c->choice);
     }
 }
 
 int main(int argc, char **argv) {
-    struct worker_config config = {.broker_fd = -1, .choice = {.exclusive = -1, .swap = -1}};
+    struct worker_config config = {.broker_fd = -1, .choice = {.exclusive = -1, .swap = -1, .priorities = -1,
+                                              .profiles = -1, .sizes = -1}};
     struct worker *w = NULL;
     const char *device = NULL;
     char why[256] = "no such device";

@@ -53,12 +53,13 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
-    struct sched_config sched = {.choice = config->choice, .inflight_cap = config->inflight_cap};
+    struct sched_config sched = {.choice = config->choice};
     int err = w->ops->open(&w->dev, &config->device);
     if (err) goto fail;
     w->ops->info(w->dev, &w->info);
     sched.capacity_bytes = w->info.memory_bytes;
     sched.chunk_bytes = w->info.granularity_bytes;
+    sched.sms = w->info.sm_count;
     step = policy_why;
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;

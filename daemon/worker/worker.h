@@ -64,7 +64,6 @@ struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
     struct sched_choice choice;
-    uint32_t inflight_cap;
     int broker_fd; /* owned by the worker from now on */
 };
 

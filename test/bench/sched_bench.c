@@ -40,10 +40,10 @@ static void bench_step(struct bench *b, const struct sched_event *events, uint32
 /* `lanes`: 0: each job has one of its own, without memory. */
 static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t queued) {
     struct bench *b = calloc(1, sizeof(*b));
-    struct sched_config config = {.choice = {.lane = policy, .exclusive = 0, .swap = -1},
-                                  .inflight_cap = 1,
-                                  .capacity_bytes = JOBS + lanes * JOBS,
-                                  .chunk_bytes = 1};
+    struct sched_config config = {
+        .choice = {.lane = policy, .exclusive = 0, .swap = -1, .inflight_cap = 1},
+        .capacity_bytes = JOBS + lanes * JOBS,
+        .chunk_bytes = 1};
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < JOBS; i++) {
         struct sched_spec spec = {
@@ -53,8 +53,7 @@ static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t q
     }
     for (uint32_t k = 0; k < queued; k++)
         for (uint32_t i = 0; i < JOBS; i++) {
-            struct sched_event e = {
-                .kind = SCHED_SUBMITTED, .job = i + 1, .op = ++b->next_op, .counted = 1};
+            struct sched_event e = {.kind = SCHED_SUBMITTED, .job = i + 1, .op = ++b->next_op};
             struct sched_actions out;
             if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
             for (uint32_t a = 0; a < out.count; a++)
@@ -80,12 +79,9 @@ static double bench_ops(void *arg) {
             events[i] = (struct sched_event){.kind = SCHED_DONE,
                                              .job = b->running[i].job,
                                              .op = b->running[i].op,
-                                             .busy_ns = 1000,
-                                             .counted = 1};
-            events[n + i] = (struct sched_event){.kind = SCHED_SUBMITTED,
-                                                 .job = b->running[i].job,
-                                                 .op = ++b->next_op,
-                                                 .counted = 1};
+                                             .busy_ns = 1000};
+            events[n + i] = (struct sched_event){
+                .kind = SCHED_SUBMITTED, .job = b->running[i].job, .op = ++b->next_op};
         }
         bench_step(b, events, 2 * n);
         ran += n;
@@ -102,17 +98,13 @@ static double bench_iterations(void *arg) {
         uint32_t n = b->running_count, count = 0;
         for (uint32_t i = 0; i < n; i++) {
             uint32_t job = b->running[i].job;
-            events[count++] = (struct sched_event){.kind = SCHED_DONE,
-                                                   .job = job,
-                                                   .op = b->running[i].op,
-                                                   .busy_ns = 1000,
-                                                   .counted = 1};
+            events[count++] = (struct sched_event){
+                .kind = SCHED_DONE, .job = job, .op = b->running[i].op, .busy_ns = 1000};
             events[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = job};
             events[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
                                                    .job = job,
                                                    .op = ++b->next_op,
-                                                   .iteration = ++b->iteration[job - 1],
-                                                   .counted = 1};
+                                                   .iteration = ++b->iteration[job - 1]};
         }
         bench_step(b, events, count);
         ran += n;

@@ -56,7 +56,8 @@ static void begin(void) {
         ops = fakedev;
         ops.copy = checked_copy;
         ops.memset = checked_memset;
-        struct worker_config config = {.ops = &ops, .inflight_cap = 4};
+        struct worker_config config = {.ops = &ops,
+                                       .choice = {.exclusive = -1, .swap = -1, .inflight_cap = 4}};
         config.choice = (struct sched_choice){.exclusive = -1, .swap = -1, .max_lanes = 1};
         config.choice.lease_ns = 1000000;
         bench = wirebench_start_as(&config);

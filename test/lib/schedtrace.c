@@ -61,7 +61,7 @@ static void trace_joined(const char *word, struct sched_event *e, struct sched_s
 
 static void trace_event(const char *word, struct sched_event *e, struct sched_spec *spec) {
     char *at;
-    *e = (struct sched_event){.kind = SCHED_TIME, .spec = spec, .busy_ns = 1, .counted = 1};
+    *e = (struct sched_event){.kind = SCHED_TIME, .spec = spec, .busy_ns = 1};
     *spec = (struct sched_spec){0};
     if (word[0] == '.') return;
     bool sign = word[0] == '+' || word[0] == '-';
@@ -115,6 +115,7 @@ static void trace_action(struct trace *t, const struct sched_action *a) {
     case SCHED_RESTORE: trace_add(t, "restore %u", a->job); break;
     case SCHED_SWAP_OUT: trace_add(t, "out %u*%llu", a->job, bytes); break;
     case SCHED_SWAP_IN: trace_add(t, "in %u*%llu", a->job, bytes); break;
+    case SCHED_LEVEL: trace_add(t, "level %u=%u", a->job, a->level); break;
     case SCHED_ARM: trace_add(t, "arm %llu", at); break;
     }
 }

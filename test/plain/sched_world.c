@@ -103,7 +103,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         uint32_t op = j->running[--j->running_count];
         j->done++;
         e[count++] = (struct sched_event){
-            .kind = SCHED_DONE, .job = id, .op = op, .busy_ns = 1 + rnd(w, 100), .counted = 1};
+            .kind = SCHED_DONE, .job = id, .op = op, .busy_ns = 1 + rnd(w, 100)};
     }
     if (j->left) return count;
     bool over = j->refused || (j->iteration == j->iterations);
@@ -141,8 +141,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
                                           .job = id,
                                           .op = op_name(j->iteration + ahead, (*sent)++),
-                                          .iteration = j->iteration + ahead,
-                                          .counted = 1};
+                                          .iteration = j->iteration + ahead};
     }
     return count;
 }
@@ -195,8 +194,7 @@ static struct sched_choice world_choice(struct world *w, const char *policy) {
 }
 
 static void world_run(struct world *w, const char *policy) {
-    struct sched_config config = {
-        .inflight_cap = 1 + rnd(w, 4), .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3)};
+    struct sched_config config = {.capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3)};
     config.choice = world_choice(w, policy);
     w->policy = policy;
     w->now_ns = w->steps = 0;

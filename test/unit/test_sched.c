@@ -5,8 +5,8 @@
  *
  * Script, one step a line: `@time event...`, where an event is
  *   +J    job J joined         -J    job J left
- *   J:N   operation N of job J submitted (counted)      J~N  the same, not counted
- *   J=N   operation N of job J is done                  J#N  the same, not counted
+ *   J:N   kernel N of job J submitted                   J~N  a memory operation
+ *   J=N   operation N of job J is done
  * and the trace gives a line a step: `@time J:N ...`, the operations to run, in order.
  */
 #include <criterion/criterion.h>
@@ -19,9 +19,11 @@
 #include "daemon/sched/sched.h"
 #include "daemon/sched/state.h"
 
+static const struct sched_kernel some_kernel = {.mean_ns = 1000, .sms = 8};
+
 static struct sched *make(uint32_t cap) {
     struct sched *s;
-    struct sched_config config = {.inflight_cap = cap};
+    struct sched_config config = {.choice = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
     cr_assert_eq(sched_create(&s, &config, NULL, 0), 0);
     return s;
 }
@@ -38,7 +40,7 @@ static struct sched_event parse_event(const char *word) {
     cr_assert_eq(sscanf(word, "%u%c%lu", &e.job, &kind, &op), 3, "bad word %s", word);
     e.op = op;
     e.kind = kind == ':' || kind == '~' ? SCHED_SUBMITTED : SCHED_DONE;
-    e.counted = kind == ':' || kind == '=';
+    if (kind == ':') e.kernel = &some_kernel;
     return e;
 }
 
@@ -107,16 +109,16 @@ Test(sched, a_freed_place_goes_to_the_oldest_operation) {
            "@4 1:3\n");
 }
 
-Test(sched, what_does_not_occupy_the_device_ignores_the_cap) {
-    expect(1,
+Test(sched, memory_operations_have_a_list_of_their_own_and_the_same_cap) {
+    expect(2,
            "@0 +1\n"
-           "@1 1:1 1:2 1~3 1~4\n"
-           "@2 1#3\n"
+           "@1 1:1 1~2 1~3 1:4\n"
+           "@2 1=2\n"
            "@3 1=1\n",
            "@0\n"
-           "@1 1:1 1:3 1:4\n"
-           "@2\n"
-           "@3 1:2\n");
+           "@1 1:1 1:2\n"
+           "@2 1:3\n"
+           "@3 1:4\n");
 }
 
 Test(sched, a_leaving_job_forgets_what_waits_and_ends_what_runs) {
@@ -165,7 +167,6 @@ enum op_state { ABSENT, WAITING, RUNNING, ENDED, FORGOTTEN };
 
 struct model {
     uint8_t state[OPS];
-    uint8_t counted[OPS];
     uint32_t job[OPS];
     uint32_t next_op;
     uint32_t oldest; /* nothing below it waits */
@@ -185,8 +186,7 @@ static uint32_t model_next(struct model *m) {
     while (m->oldest < m->next_op && m->state[m->oldest] != WAITING)
         m->oldest++;
     for (uint32_t op = m->oldest; op < m->next_op; op++)
-        if (m->state[op] == WAITING && (!m->counted[op] || m->inflight[m->job[op]] < CAP))
-            return op;
+        if (m->state[op] == WAITING && m->inflight[m->job[op]] < CAP) return op;
     return OPS;
 }
 
@@ -202,9 +202,8 @@ static uint32_t model_events(struct model *m, uint64_t *seed, struct sched_event
         uint32_t at = rnd(seed, m->running_count), op = m->running[at];
         m->running[at] = m->running[--m->running_count];
         m->state[op] = ENDED;
-        if (m->counted[op]) m->inflight[m->job[op]]--;
-        events[count++] = (struct sched_event){
-            .kind = SCHED_DONE, .job = m->job[op] + 7, .op = op, .counted = m->counted[op]};
+        m->inflight[m->job[op]]--;
+        events[count++] = (struct sched_event){.kind = SCHED_DONE, .job = m->job[op] + 7, .op = op};
     }
     uint32_t job = rnd(seed, JOBS);
     if (m->joined[job] && rnd(seed, 50) == 0) {
@@ -221,10 +220,11 @@ static uint32_t model_events(struct model *m, uint64_t *seed, struct sched_event
         if (!m->joined[job]) continue;
         uint32_t op = m->next_op++;
         m->job[op] = job;
-        m->counted[op] = rnd(seed, 4) != 0;
         m->state[op] = WAITING;
-        events[count++] = (struct sched_event){
-            .kind = SCHED_SUBMITTED, .job = job + 7, .op = op, .counted = m->counted[op]};
+        events[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
+                                               .job = job + 7,
+                                               .op = op,
+                                               .kernel = rnd(seed, 4) ? &some_kernel : NULL};
     }
     return count;
 }
@@ -240,7 +240,7 @@ static void model_take(struct model *m, const struct sched_actions *actions) {
         cr_assert_eq(actions->items[i].job, m->job[op] + 7);
         m->state[op] = RUNNING;
         m->running[m->running_count++] = op;
-        if (m->counted[op]) m->inflight[m->job[op]]++;
+        m->inflight[m->job[op]]++;
         m->ran++;
     }
     cr_assert_eq(model_next(m), OPS, "a runnable operation was left waiting");
@@ -266,14 +266,14 @@ Test(sched, a_hundred_thousand_random_steps_agree_with_the_model) {
 Test(sched, the_invariant_check_sees_a_broken_state) {
     struct sched *s = make(2);
     struct sched_event events[] = {{.kind = SCHED_JOINED, .job = 1},
-                                   {.kind = SCHED_SUBMITTED, .job = 1, .op = 5, .counted = 1}};
+                                   {.kind = SCHED_SUBMITTED, .job = 1, .op = 5}};
     struct sched_actions actions;
     cr_assert_eq(sched_step(s, 0, events, 2, &actions), 0);
     struct sched_state *st = (struct sched_state *)sched_view(s);
     cr_assert_null(sched_check(s));
-    st->jobs[jobmap_find(&st->map, 1)].inflight = 3;
-    cr_expect_str_eq(sched_check(s), "a job has more in flight than the cap");
-    st->jobs[jobmap_find(&st->map, 1)].inflight = 1;
+    st->jobs[jobmap_find(&st->map, 1)].cap = 3;
+    cr_expect_str_eq(sched_check(s), "a job's cap is not what it should be");
+    st->jobs[jobmap_find(&st->map, 1)].cap = 2;
     st->waiting = 1;
     cr_expect_str_eq(sched_check(s), "waiting operations were lost");
     sched_destroy(s);
