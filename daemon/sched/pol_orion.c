@@ -21,9 +21,9 @@ struct orion {
 /* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. Of a job whose
  * requests are not known yet it is 0: one best-effort kernel at a time. */
 static bool orion_throttled(const struct gate *g, const struct sched_state *st) {
+    uint64_t most_ns = g->request_ns / 1000 * st->choice->dur_threshold_milli;
     if (g->high_count == 0) return false;
-    return g->outstanding_ns > g->request_ns / 1000 * st->choice->dur_threshold_milli &&
-           g->kernels > 0;
+    return most_ns == 0 ? g->kernels > 0 : g->outstanding_ns > most_ns;
 }
 
 static uint32_t orion_sm_threshold(const void *self, const struct sched_state *st) {

@@ -121,8 +121,9 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
 }
 
 int main(int argc, char **argv) {
-    struct worker_config config = {.broker_fd = -1, .choice = {.exclusive = -1, .swap = -1, .priorities = -1,
-                                              .profiles = -1, .sizes = -1}};
+    struct worker_config config = {
+        .broker_fd = -1,
+        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .profiles = -1, .sizes = -1}};
     struct worker *w = NULL;
     const char *device = NULL;
     char why[256] = "no such device";
