@@ -135,11 +135,11 @@ struct sched_choice {
     uint32_t inflight_cap; /* K: operations of one job on the device; 0: 16 */
     uint64_t preempt_ns;   /* K is adapted so that those of a best-effort job end within; 0: no */
     int priorities;        /* 1: high-priority jobs have the device's; -1: default */
-    int profiles;          /* orion: 1: by class; -1: 1 */
-    int sizes;             /* orion: 1: by SMs needed; -1: 1 */
+    int by_class;          /* orion: 1: by class; -1: 1 */
+    int by_size;           /* orion: 1: by SMs needed; -1: 1 */
     uint32_t sm_threshold; /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
-    uint32_t dur_threshold_milli; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
-    uint32_t queue;               /* reef: best-effort kernels on the device; 0: 12 */
+    uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
+    uint32_t reef_queue;             /* reef: best-effort kernels on the device; 0: 12 */
 };
 
 #define SCHED_LEASE_FACTOR_MAX 1000u

@@ -11,7 +11,7 @@ SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-
 	unweighted overtaken-for-ever no-look swap-while-inside half-changed no-timeout paused-runs \
 	blocked-forgotten company-unseen late-company any-class any-size no-throttle never-alone \
 	last-sent not-robin copies-held lost-time wrong-class longer endless-queue both-passes fixed-cap \
-	endless-search level-unsaid
+	endless-search level-unsaid company-counts
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -39,11 +39,12 @@ SCHED_MUTANT_copies-held := gate.c|s/        if (op != SCHED_NONE) return op;//|
 SCHED_MUTANT_lost-time := gate.c|s/change > 0 ? o->cost_ns : -o->cost_ns/o->cost_ns/|world
 SCHED_MUTANT_wrong-class := gate.c|s/    gate_count_job(g, st, job, 1);//|world
 SCHED_MUTANT_longer := pol_reef.c|s/ \&\& best->mean_ns <= high->mean_ns//|policy:reef_fills
-SCHED_MUTANT_endless-queue := pol_reef.c|s/g->kernels >= st->choice->queue/0/|policy:reef_sends
+SCHED_MUTANT_endless-queue := pol_reef.c|s/g->kernels >= st->choice->reef_queue/0/|policy:reef_sends
 SCHED_MUTANT_both-passes := pol_ticktock.c|s/(!ticktock_may(t, job) \&\& !ticktock_alone(st, job))/0/|policy:ticktock_offsets
 SCHED_MUTANT_fixed-cap := cap.c|s/if (st->choice->preempt_ns) j->cap/if (0) j->cap/|policy:the_cap_follows
 SCHED_MUTANT_endless-search := tune.c|s/        t->high = t->value;/        (void)0;/|policy:the_search_finds
 SCHED_MUTANT_level-unsaid := sched.c|s/    if (level == j->level) return;/    return;/|policy:high_priority_jobs
+SCHED_MUTANT_company-counts := request.c|s/j->requested \&\& st->mixed_ns < j->request_at_ns/j->requested/|policy:the_latency_of
 
 sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))
 sched_where = $(subst :,$(space),$(call sched_part,$(1),3))

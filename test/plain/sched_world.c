@@ -216,11 +216,11 @@ static struct sched_choice world_choice(struct world *w, const char *policy) {
                                  .inflight_cap = 1 + rnd(w, 4),
                                  .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
                                  .priorities = (int)rnd(w, 3) - 1,
-                                 .profiles = (int)rnd(w, 3) - 1,
-                                 .sizes = (int)rnd(w, 3) - 1,
+                                 .by_class = (int)rnd(w, 3) - 1,
+                                 .by_size = (int)rnd(w, 3) - 1,
                                  .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
-                                 .dur_threshold_milli = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
-                                 .queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
+                                 .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
+                                 .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
 }
 
 static void world_run(struct world *w, const char *policy) {

@@ -20,7 +20,7 @@ static struct sched *make(struct sched_choice choice) {
     struct sched *s;
     char why[160] = "";
     choice.lane = "pack";
-    choice.swap = choice.profiles = choice.sizes = -1;
+    choice.swap = choice.by_class = choice.by_size = -1;
     if (choice.exclusive == 0) choice.exclusive = -1;
     struct sched_config config = {.choice = choice, .capacity_bytes = 100, .chunk_bytes = 1};
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
@@ -173,10 +173,10 @@ Test(policy, parts_of_orion_can_be_left_out_live) {
     follow(s, JOBS "@1 1:10#c40*100\n@2 2:20#c10*10 3:30#m90*10\n",
            JOINED "@1 switch 1, run 1:10\n@2 switch 2, switch 3\n");
     struct sched_choice c = *sched_chosen(s);
-    c.profiles = 0;
+    c.by_class = 0;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
     follow(s, "@3 .\n", "@3 run 2:20\n");
-    c.sizes = 0;
+    c.by_size = 0;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
     follow(s, "@4 .\n", "@4 run 3:30\n");
     sched_destroy(s);
@@ -188,7 +188,7 @@ Test(policy, thresholds_can_be_set_live) {
            JOINED "@1 switch 2, run 2:20\n@2 switch 1, run 1:10\n");
     cr_expect_eq(sched_sm_threshold(s), 80);
     struct sched_choice c = *sched_chosen(s);
-    c.dur_threshold_milli = 30;
+    c.dur_threshold = 30;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
     follow(s, "@3 .\n", "@3\n");
     c.sm_threshold = 91;
@@ -206,9 +206,9 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
         {{.inflight_cap = 4097}, "out of range: inflight_cap is at most 4096"},
         {{.preempt_ns = 10000000001}, "out of range: preempt is at most 10 s"},
         {{.sm_threshold = 65537}, "out of range: sm_threshold is at most 65536"},
-        {{.dur_threshold_milli = 1001}, "out of range: dur_threshold is at most 1000 thousandths"},
-        {{.queue = 4097}, "out of range: queue is at most 4096"},
-        {{.profiles = 2}, "out of range: priorities, profiles and sizes are 0 or 1"},
+        {{.dur_threshold = 1001}, "out of range: dur_threshold is at most 1000 thousandths"},
+        {{.reef_queue = 4097}, "out of range: reef_queue is at most 4096"},
+        {{.by_class = 2}, "out of range: priorities, by_class and by_size are 0 or 1"},
         {{.kernel = "temporal", .exclusive = 0},
          "temporal runs one job at a time: exclusive cannot be 0"},
         {{.kernel = "lottery"}, "there is no kernel policy lottery"},
@@ -250,6 +250,39 @@ Test(policy, the_cap_follows_the_length_of_operations_when_there_is_a_target) {
     sched_destroy(s);
 }
 
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static uint64_t request_ns(const struct sched *s, uint32_t job) {
+    struct sched_job_view v;
+    cr_assert(sched_job(s, job, &v));
+    return v.request_ns;
+}
+
+Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
+    struct sched *s = make((struct sched_choice){.kernel = "orion"});
+    follow(s, "@0 +1(1,1)h1 +2(1,1)\n@100 1:1 1:2\n@150 1=1*50\n@170 1=2*20 1|\n",
+           "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+           "@100 switch 1, run 1:1, run 1:2\n@150\n@170\n");
+    cr_expect_eq(request_ns(s, 1), 70);
+    /* Another job's copy runs meanwhile: it says nothing about alone. */
+    follow(s, "@200 1:3/1\n@210 2:1\n@500 2=1 1=3*40 1|\n",
+           "@200 run 1:3\n@210 switch 2, run 2:1\n@500\n");
+    cr_expect_eq(request_ns(s, 1), 70);
+    follow(s, "@600 1%h1q5000\n", "@600\n");
+    cr_expect_eq(request_ns(s, 1), 5000, "what was given counts");
+    sched_destroy(s);
+}
+
+/* Until it was alone once, its device time is the least that a request can take. */
+Test(policy, a_request_that_never_was_alone_takes_at_least_its_device_time) {
+    struct sched *s = make((struct sched_choice){.kernel = "streams"});
+    follow(s, "@0 +1(1,1)h1 +2(1,1)\n@1 2:1\n@100 1:1\n@900 1=1*50 1|\n",
+           "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+           "@1 switch 2, run 2:1\n@100 switch 1, run 1:1\n@900\n");
+    cr_expect_eq(request_ns(s, 1), 50);
+    sched_destroy(s);
+}
+
 /* ---- reef ------------------------------------------------------------------------------------ */
 
 Test(policy, reef_fills_the_sms_that_are_left_with_what_is_shorter) {
@@ -263,7 +296,7 @@ Test(policy, reef_fills_the_sms_that_are_left_with_what_is_shorter) {
 }
 
 Test(policy, reef_sends_as_many_as_its_queue_holds) {
-    struct sched *s = make((struct sched_choice){.kernel = "reef", .queue = 3});
+    struct sched *s = make((struct sched_choice){.kernel = "reef", .reef_queue = 3});
     follow(s, JOBS "@1 2:20#c90*9000 2:21#c90*9000 3:30#c90*9000 3:31#c90*9000\n@2 2=20\n",
            JOINED "@1 switch 2, switch 3, run 2:20, run 3:30, run 2:21\n@2 run 3:31\n");
     sched_destroy(s);
