@@ -3,7 +3,7 @@
  * What happens to kernels that run side by side, in numbers; kdev.h says how they are used.
  *
  * SLOTS and CONTENDED are the only free parameters. They are calibrated on Table 2 of the Orion
- * paper alone (two kernels of 1.295 ms and .89 ms, in pairs) by scripts/calibrate-contention and
+ * paper alone (two kernels of 1.295 ms and .89 ms, in pairs) by `make calibrate-contention` and
  * frozen: nothing else that the simulator shows is fitted.
  */
 #ifndef DAEMON_SIM_CONTENTION_H
@@ -11,7 +11,7 @@
 
 /* Slots for blocks, in units of all SMs: blocks of different kernels share an SM, so that a little
  * more fits than one kernel could use. */
-#define CONTENTION_SLOTS 1.13
+#define CONTENTION_SLOTS 1.143
 /* What is left of the peak of a unit (arithmetic, memory bandwidth) once several kernels run. */
 #define CONTENTION_LEFT 0.868
 
