@@ -54,8 +54,9 @@ static int room(struct generator *g, uint32_t jobs) {
 static int add(struct generator *g, const struct workload_job *job, const char *name,
                const char *label, uint64_t arrival_ns) {
     char full[WORKLOAD_MAX_NAME_BYTES + 1];
-    struct workload_job *j = &g->w->jobs[g->w->count++];
+    struct workload_job *j = &g->w->jobs[g->w->count];
     *j = *job;
+    j->number = g->w->count++;
     snprintf(full, sizeof(full), "%s%s%s", name, *label ? "_" : "", label);
     j->name = arena_strdup(g->w->arena, full);
     j->arrival_ns = arrival_ns;
@@ -216,9 +217,7 @@ static const struct {
 
 int generate(struct workload *out, const struct generate_config *config, struct buf *errors) {
     struct generator g = {.w = out, .config = config, .errors = errors};
-    *out = (struct workload){.memory_bytes = 16ull << 30, .link_bytes = 12ull << 30};
-    out->arena = arena_create();
-    if (!out->arena) return fail(&g, -ENOMEM, "out of memory");
+    if (workload_init(out)) return fail(&g, -ENOMEM, "out of memory");
     for (size_t i = 0; i < KINDS; i++) {
         if (strcmp(kinds[i].name, config->kind) != 0) continue;
         int err = kinds[i].make(&g);

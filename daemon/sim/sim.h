@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One run: the scheduler's own sched_step against the simulated device, in virtual time. A job
- * joins, waits for ADMIT, and offers one operation an iteration: SUBMITTED, RUN, DONE, BOUNDARY,
- * and the next one in the same step or after its think time; LEFT after the last. A job whose P and
- * E are unknown asks for them once admitted; it leaves when they are denied.
+ * joins, waits for ADMIT, and offers the operations of an iteration, one of them or a sequence of
+ * kernels: SUBMITTED, RUN, DONE, in the end BOUNDARY, and the next iteration in the same step or
+ * when it is wanted; LEFT after the last. A job whose P and E are unknown asks for them once
+ * admitted; it leaves when they are denied.
  *
  * What a worker would do is carried out in the order of the actions: copies (SPILL, RESTORE,
  * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation handed over after a copy
@@ -47,7 +48,11 @@ struct sim_job_result {
     uint64_t admitted_ns, first_run_ns, end_ns; /* SIM_NEVER when it did not come to that */
     uint64_t busy_ns;
     uint32_t iterations;
-    enum sched_why refused; /* NONE: it ran to its end */
+    double part;             /* cut: of the iteration after these, by operations */
+    uint64_t behind_ns;      /* cut: how long its oldest request had been waiting or running */
+    struct latency *latency; /* with kernels: of its iterations, from when they were wanted */
+    bool cut;                /* it was still there when the run stopped */
+    enum sched_why refused;  /* NONE: it ran to its end, or was cut */
 };
 
 struct sim_result {
@@ -58,8 +63,8 @@ struct sim_result {
     double active_ns;          /* at least one iteration was running */
     double running_ns;         /* integral of the number running */
     double lanes_ns;           /* integral of the number of open lanes */
-    uint64_t steps, iterations, switches, copied_bytes;
-    struct latency latency;  /* of iterations with think time: from submission to end */
+    uint64_t steps, iterations, operations, switches, copied_bytes;
+    struct latency latency;  /* of iterations with think time and of requests */
     double latency_alone_ns; /* the sum had each been alone */
 };
 

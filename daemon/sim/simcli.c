@@ -128,6 +128,7 @@ static const char **text_option(struct simcli *c, const char *option) {
         const char **at;
     } texts[] = {
         {"--policy", &c->policies},
+        {"--kernel", &c->choice.kernel},
         {"--timeline", &c->chrome},
         {"--svg", &c->svg},
         {"--trace", &c->trace},
@@ -379,12 +380,13 @@ static int verb_generate(struct simcli *c) {
 }
 
 int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
-    struct simcli c = {.out = out,
-                       .err = err,
-                       .policies = DEFAULT_POLICIES,
-                       .choice = {.exclusive = -1, .swap = -1},
-                       .generate = {.seed = 1},
-                       .window_ns = 1000000000};
+    struct simcli c = {
+        .out = out,
+        .err = err,
+        .policies = DEFAULT_POLICIES,
+        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .profiles = -1, .sizes = -1},
+        .generate = {.seed = 1},
+        .window_ns = 1000000000};
     int count = 0;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) return print_help(out);

@@ -31,7 +31,7 @@ static int add_jobs(struct summary *out, const struct workload *w, const struct 
     if (!jct) return -ENOMEM;
     for (uint32_t i = 0; i < r->count; i++) {
         const struct sim_job_result *j = &r->jobs[i];
-        if (j->refused) continue;
+        if (j->refused || j->cut) continue;
         jct[n] = seconds(j->end_ns - w->jobs[i].arrival_ns);
         sum += jct[n++];
         queueing += seconds(j->first_run_ns - w->jobs[i].arrival_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workload files: a device and the jobs that come to it (docs/workload.md). A workload and its
+ * Workload files: a device and the jobs that come to it (docs/workload.md). All jobs of a workload
+ * are of one grain: an iteration is one operation, or a sequence of kernels. A workload and its
  * strings belong to one arena. Hostile input: any bytes are taken, every fault is listed with its
  * line, sizes are bounded by the limits below.
  *
@@ -16,6 +17,7 @@
 
 #include "common/arena.h"
 #include "common/buf.h"
+#include "daemon/sched/sched.h"
 
 #define WORKLOAD_MAX_FILE_BYTES (256u << 20)
 #define WORKLOAD_MAX_LINE_BYTES 4096u
@@ -23,11 +25,52 @@
 #define WORKLOAD_MAX_NAME_BYTES 63u
 #define WORKLOAD_MAX_BYTES (1ull << 44)                   /* of any size: 16 TiB */
 #define WORKLOAD_MAX_TIME_NS (1000ull * 3600000000000ull) /* of any time: 1000 h */
-#define WORKLOAD_MAX_TOTAL_NS (1ull << 60) /* all jobs one after the other: 36 years */
-#define WORKLOAD_MAX_ERRORS 100u           /* listed; the others are counted */
+#define WORKLOAD_MAX_TOTAL_NS (1ull << 60)      /* all jobs one after the other: 36 years */
+#define WORKLOAD_MAX_ERRORS 100u                /* listed; the others are counted */
+#define WORKLOAD_MAX_KERNEL_JOBS 1000u          /* of jobs with kernels */
+#define WORKLOAD_MAX_SEQUENCES 1000u            /* of kernels, and of gaps */
+#define WORKLOAD_MAX_KERNEL_NS 3600000000000ull /* of one kernel: 1 h */
+#define WORKLOAD_MAX_SMS 65536u
+#define WORKLOAD_MAX_KERNEL_SMS 100000000u
 
 /* What the scheduler is told about how long a job takes. */
 enum workload_hint { WORKLOAD_HINT_DURATION, WORKLOAD_HINT_ITERATIONS, WORKLOAD_HINT_NONE };
+
+/* When a job's iterations begin. */
+enum workload_arrivals {
+    WORKLOAD_CLOSED,  /* the next one when the one before has ended */
+    WORKLOAD_FIXED,   /* one every every_ns, whether the one before has ended or not */
+    WORKLOAD_POISSON, /* the same at random, with every_ns as the mean */
+    WORKLOAD_GAPS,    /* by a trace of gaps, cyclically */
+    WORKLOAD_SHUFFLED /* by gaps of the trace drawn at random */
+};
+
+#define WORKLOAD_BY_CLASS UINT32_MAX /* a utilisation that the file leaves out */
+
+struct workload_kernel {
+    uint64_t duration_ns;                 /* alone on the device */
+    uint32_t sms;                         /* that its blocks fill, may exceed the device's */
+    uint32_t class;                       /* enum sched_class */
+    uint32_t compute_milli, memory_milli; /* of the device's peaks, alone; or by class */
+    bool copy;                            /* a memory operation: no SM, none of the above */
+    struct sched_kernel profile;          /* what the scheduler is told */
+};
+
+/* The kernels of an iteration, in launch order. */
+struct workload_sequence {
+    const char *name;
+    uint32_t first, count; /* of workload.kernels */
+    uint32_t line;
+    uint64_t total_ns; /* one after the other */
+    uint64_t busy_ns;  /* as the scheduler counts it */
+};
+
+/* A trace of inter-arrival times. */
+struct workload_gaps {
+    const char *name;
+    uint32_t first, count; /* of workload.gap_ns */
+    uint32_t line;
+};
 
 struct workload_job {
     const char *name;
@@ -44,6 +87,18 @@ struct workload_job {
     bool think_random;     /* exponential, with think_ns as its mean */
     bool unknown;          /* P and E are told to the scheduler only once measured */
     bool boundaries;       /* false: the scheduler sees one iteration without an end */
+
+    /* With kernels: the name of the sequence, and where it is. */
+    const char *kernels;
+    uint32_t sequence;
+    uint32_t arrivals;     /* enum workload_arrivals */
+    const char *gaps_name; /* GAPS, SHUFFLED */
+    uint32_t gaps;
+    uint64_t every_ns;   /* FIXED, POISSON */
+    uint64_t launch_ns;  /* host time from one launch to the next */
+    uint64_t request_ns; /* latency of an iteration alone, as the scheduler is told; 0: it learns */
+    uint32_t line;       /* of the file; 0: none */
+    uint32_t number;     /* among the jobs, in order of arrival: names its random numbers */
 };
 
 struct workload {
@@ -51,8 +106,21 @@ struct workload {
     struct workload_job *jobs; /* in order of arrival; equal ones as in the file */
     uint32_t count;
     uint64_t memory_bytes;
-    uint64_t link_bytes; /* a second, to and from host memory */
+    uint64_t link_bytes;  /* a second, to and from host memory */
+    uint64_t dispatch_ns; /* from the scheduler's RUN until the device can begin with it */
+    uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
+    uint32_t sms;
+    struct workload_kernel *kernels; /* of all sequences; NULL: iterations are the grain */
+    struct workload_sequence *sequences;
+    uint64_t *gap_ns; /* of all traces */
+    struct workload_gaps *gaps;
+    uint32_t kernels_count, sequences_count, gap_count, gaps_count;
 };
+
+/* Without a job, the device with its defaults. 0 or -ENOMEM. */
+int workload_init(struct workload *out);
+/* What the scheduler is told of kernels, and the sums of sequences: after whoever fills them. */
+void workload_profile(struct workload *w);
 
 /* 0; -EINVAL with the faults in `errors`, a line each ("12: iteration: ..."); -ENOMEM. */
 int workload_parse(struct workload *out, const char *text, size_t bytes, struct buf *errors);
@@ -64,9 +132,21 @@ void workload_finish(struct workload *w);
 /* As a workload file that parses to the same. */
 void workload_write(const struct workload *w, FILE *out);
 
-/* Device time of one undisturbed iteration, and of all of them: what the scheduler counts. */
+/* Device time of one undisturbed iteration of that length: what the scheduler counts. */
 static inline uint64_t workload_busy_ns(const struct workload_job *j, uint64_t duration_ns) {
     return duration_ns / 1000 * j->demand_milli + duration_ns % 1000 * j->demand_milli / 1000;
+}
+
+/* Device time of a kernel: its time alone on the SMs that it fills. */
+static inline uint64_t workload_kernel_busy_ns(const struct workload *w,
+                                               const struct workload_kernel *k) {
+    if (k->copy || k->sms >= w->sms) return k->duration_ns;
+    return k->duration_ns / w->sms * k->sms + k->duration_ns % w->sms * k->sms / w->sms;
+}
+
+/* Whether the workload's grain is the kernel. */
+static inline bool workload_of_kernels(const struct workload *w) {
+    return w->count && w->jobs[0].kernels;
 }
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulator: the program, its library, what its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
+#   make calibrate-contention   the search for the parameters in daemon/sim/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments, mutants
 SIM := $(call src,daemon/sim)
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a sched.a common.a)
@@ -11,6 +12,12 @@ all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c))
 $(SIM_TESTS) $(BUILD)/fuzz_workload: $(BUILD)/libsim.a
 
+$(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
+	$(Q)$(LINK) -o $@ $^ -lm
+
+.PHONY: calibrate-contention
+calibrate-contention: $(BUILD)/test/sim/calibrate
+	$(Q)$<
 .PHONY: install-sim uninstall-sim sim-papers check-sim check-sim-mutants
 install: install-sim
 uninstall: uninstall-sim

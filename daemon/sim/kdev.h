@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The simulated device at the grain of kernels. Each job has one stream, in order; the heads of the
+ * streams run side by side. Blocks of kernels take slots on the SMs, kernels share the device's
+ * arithmetic and its memory bandwidth:
+ *
+ *   slots   A kernel whose blocks fill n of S SMs wants min(n/S, 1). What is free goes to the
+ *           higher level first; within a level nobody gets more than he wants and the least
+ *           provided get most (max-min). Nothing is taken from running blocks: a kernel of n > S
+ *           runs in waves of S/n of itself, at the end of each its slots are given out anew; a
+ *           smaller one keeps its slots to its end. Whoever has none waits.
+ *   units   A kernel with part r of its slots would use r times the arithmetic and the bandwidth
+ *           that it uses alone. If that is more than there is, each unit is shared max-min, and a
+ *           kernel runs as fast as its scarcest unit allows. When several run, contention leaves
+ *           less of a unit than one could use.
+ *
+ * A memory operation occupies its stream and nothing else. Exact: the next event is reckoned, no
+ * time step. Owner: the simulator. Threads: one. Nothing below create can fail.
+ */
+#ifndef DAEMON_SIM_KDEV_H
+#define DAEMON_SIM_KDEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sim/workload.h"
+
+#define KDEV_NEVER UINT64_MAX
+
+/* A kernel as the device sees it. */
+struct kdev_work {
+    double duration_ns;
+    double want;            /* slots; 0: a memory operation */
+    double wave_ns;         /* of one wave at full speed; 0: there is one only */
+    double compute, memory; /* parts of the units that it uses alone */
+};
+
+/* The two free parameters (contention.h). */
+struct kdev_contention {
+    double slots, left;
+};
+
+struct kdev;
+
+struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms);
+
+/* `depth`: operations that a stream may hold. 0 or -ENOMEM. */
+int kdev_create(struct kdev **out, const struct kdev_contention *contention, uint32_t streams,
+                uint32_t depth);
+void kdev_destroy(struct kdev *d); /* accepts NULL */
+
+/* At the end of the stream; it begins at `ready_ns` at the earliest. `work` stays until it ended.
+ * Times never decrease from call to call, and none passes kdev_next without kdev_finished. */
+void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,
+               uint64_t ready_ns, uint32_t level);
+/* When anything happens next; KDEV_NEVER while nothing runs. */
+uint64_t kdev_next(struct kdev *d);
+/* Takes the operations that have ended, one a stream at most: fills `streams` in ascending order;
+ * returns how many. */
+uint32_t kdev_finished(struct kdev *d, uint64_t now_ns, uint32_t *streams);
+
+/* Integrals over time: at least one running; the number running; slots in use. */
+double kdev_active_ns(const struct kdev *d);
+double kdev_running_ns(const struct kdev *d);
+double kdev_slots_ns(const struct kdev *d);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The jobs: when their iterations begin, which operation they offer next, what they say when
+ * operations end. A job has at most one operation waiting at the scheduler: the next one is offered
+ * when that one has been handed to the device, and when its client has launched it.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "daemon/sim/prng.h"
+#include "daemon/sim/simstate.h"
+
+/* Streams of random numbers of a job. */
+enum { DRAW_DURATION, DRAW_THINK, DRAW_GAP, DRAWS };
+
+/* At most four a job at a time, reserved by the caller. */
+static struct sched_event *say(struct sim *s, enum sched_event_kind kind, uint32_t job) {
+    struct sched_event *e = &s->events[s->events_count++];
+    *e = (struct sched_event){.kind = kind, .job = job + 1};
+    return e;
+}
+
+static int reserve(struct sim *s, uint32_t more) {
+    uint32_t cap = s->events_cap ? s->events_cap : 64;
+    if (s->events_count + more <= s->events_cap) return 0;
+    while (cap < s->events_count + more)
+        cap *= 2;
+    struct sched_event *events = realloc(s->events, cap * sizeof(*events));
+    if (!events) return sim_fail(s, -ENOMEM, "out of memory");
+    s->events = events;
+    s->events_cap = cap;
+    return 0;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static double draw(const struct sim *s, uint32_t job, int what) {
+    uint64_t stream = (uint64_t)s->w->jobs[job].number * DRAWS + (unsigned)what;
+    return prng_unit(prng_at(s->config->seed, stream, s->jobs[job].iteration));
+}
+
+uint64_t sim_duration(const struct sim *s, uint32_t job) {
+    const struct workload_job *j = &s->w->jobs[job];
+    if (!j->jitter_milli) return j->iteration_ns;
+    double part = (2 * draw(s, job, DRAW_DURATION) - 1) * j->jitter_milli / 1000;
+    uint64_t ns = (uint64_t)((double)j->iteration_ns * (1 + part));
+    return ns ? ns : 1;
+}
+
+static uint64_t random_time(const struct sim *s, uint32_t job, int what, uint64_t mean_ns) {
+    return (uint64_t)(-log(draw(s, job, what)) * (double)mean_ns);
+}
+
+static uint64_t think_of(const struct sim *s, uint32_t job) {
+    const struct workload_job *j = &s->w->jobs[job];
+    return j->think_random ? random_time(s, job, DRAW_THINK, j->think_ns) : j->think_ns;
+}
+
+/* From the arrival of the request before to that of this one. */
+static uint64_t gap_of(const struct sim *s, uint32_t job) {
+    const struct workload_job *j = &s->w->jobs[job];
+    if (j->arrivals == WORKLOAD_FIXED) return j->every_ns;
+    if (j->arrivals == WORKLOAD_POISSON) return random_time(s, job, DRAW_GAP, j->every_ns);
+    const struct workload_gaps *g = &s->w->gaps[j->gaps];
+    uint32_t n = j->arrivals == WORKLOAD_GAPS ? s->jobs[job].iteration % g->count
+                                              : (uint32_t)(draw(s, job, DRAW_GAP) * g->count);
+    return s->w->gap_ns[g->first + n];
+}
+
+/* ---- operations offered ---------------------------------------------------------------------- */
+
+static void submit(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    struct sched_event *e = say(s, SCHED_SUBMITTED, job);
+    e->op = (uint64_t)j->iteration * j->ops + j->offered;
+    e->iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
+    if (s->w->jobs[job].kernels) {
+        const struct workload_sequence *q = &s->w->sequences[s->w->jobs[job].sequence];
+        const struct workload_kernel *k = &s->w->kernels[q->first + j->offered];
+        e->kernel = k->copy ? NULL : &k->profile;
+    }
+    j->offered++;
+}
+
+static void offer(struct sim *s, uint32_t job, uint64_t at_ns) {
+    if (at_ns > s->now_ns)
+        timers_add(&s->offers, at_ns, job);
+    else
+        submit(s, job);
+}
+
+/* In a closed loop the first iteration is wanted when the job may begin, the next when the one
+ * before has ended and was thought about. Requests of an open loop come by themselves, and wait
+ * for the one before. */
+static void begin_iteration(struct sim *s, uint32_t job, bool first) {
+    struct sim_job *j = &s->jobs[job];
+    const struct workload_job *w = &s->w->jobs[job];
+    if (w->arrivals == WORKLOAD_CLOSED) {
+        j->asked_ns = j->begun_ns = s->now_ns + (first ? 0 : think_of(s, job));
+    } else {
+        j->arrived_ns = (first ? w->arrival_ns : j->arrived_ns) + gap_of(s, job);
+        j->asked_ns = j->arrived_ns;
+        j->begun_ns = j->arrived_ns > s->now_ns ? j->arrived_ns : s->now_ns;
+    }
+    offer(s, job, j->begun_ns);
+}
+
+/* ---- operations ended ------------------------------------------------------------------------ */
+
+static uint64_t busy_of(const struct sim *s, uint32_t job) {
+    const struct sim_job *j = &s->jobs[job];
+    const struct workload_job *w = &s->w->jobs[job];
+    if (!w->kernels) return workload_busy_ns(w, j->duration_ns);
+    return workload_kernel_busy_ns(s->w,
+                                   &s->w->kernels[s->w->sequences[w->sequence].first + j->ended]);
+}
+
+/* The books, and DONE. True when the iteration is complete. */
+static bool end_operation(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    struct sched_event *e = say(s, SCHED_DONE, job);
+    e->op = (uint64_t)j->iteration * j->ops + j->ended;
+    e->busy_ns = busy_of(s, job);
+    s->r->jobs[job].busy_ns += e->busy_ns;
+    s->r->busy_ns += (double)e->busy_ns;
+    s->r->operations++;
+    j->ended++;
+    if (j->ended == j->handed) memcheck_stopped(&s->mem, j->lane);
+    return j->ended == j->ops;
+}
+
+static void count_latency(struct sim *s, uint32_t job) {
+    const struct sim_job *j = &s->jobs[job];
+    const struct workload_job *w = &s->w->jobs[job];
+    uint64_t ns = s->now_ns - j->asked_ns;
+    if (s->r->jobs[job].latency) latency_add(s->r->jobs[job].latency, ns);
+    if (!w->think_ns && w->arrivals == WORKLOAD_CLOSED) return;
+    latency_add(&s->r->latency, ns);
+    s->r->latency_alone_ns +=
+        (double)(w->kernels ? s->w->sequences[w->sequence].total_ns : j->duration_ns);
+}
+
+static void end_iteration(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    s->r->jobs[job].iterations++;
+    s->r->iterations++;
+    count_latency(s, job);
+    for (uint32_t i = 0; i < s->config->watches_count; i++) {
+        const struct sim_watch *watch = &s->config->watches[i];
+        if (watch->ran) watch->ran(watch->self, job, j->lane, j->started_ns, s->now_ns);
+    }
+    j->iteration++;
+    j->offered = j->handed = j->ended = 0;
+}
+
+static bool is_over(const struct sim *s, uint32_t job) {
+    return s->w->jobs[job].iterations && s->jobs[job].iteration == s->w->jobs[job].iterations;
+}
+
+static void leave(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    say(s, SCHED_LEFT, job);
+    if (j->state == SIM_ADMITTED) memcheck_left(&s->mem, job, s->now_ns);
+    j->state = SIM_LEFT;
+    s->r->jobs[job].end_ns = s->now_ns;
+    s->left++;
+}
+
+/* The last iteration has none: as for a worker, nothing begins after it. */
+static void end_boundaries(struct sim *s) {
+    for (uint32_t i = 0; i < s->done_count; i++) {
+        uint32_t job = s->done[i];
+        const struct workload_job *j = &s->w->jobs[job];
+        if (j->unknown && s->jobs[job].iteration == SIM_MEASURED_AFTER) {
+            s->specs[job].unknown = false;
+            say(s, SCHED_WORD, job)->spec = &s->specs[job];
+        }
+        if (j->boundaries && !is_over(s, job)) say(s, SCHED_BOUNDARY, job);
+    }
+}
+
+/* What the device has finished; `done` keeps the jobs whose iteration is complete. */
+static void end_operations(struct sim *s) {
+    uint32_t complete = 0;
+    for (uint32_t i = 0; i < s->done_count; i++)
+        if (end_operation(s, s->done[i])) s->done[complete++] = s->done[i];
+    s->done_count = complete;
+    for (uint32_t i = 0; i < complete; i++)
+        end_iteration(s, s->done[i]);
+}
+
+int sim_gather(struct sim *s) {
+    s->done_count = 0;
+    if (s->now_ns >= device_next(s->dev))
+        s->done_count = device_finished(s->dev, s->now_ns, s->done);
+    uint32_t due = 0;
+    while (s->arrived + due < s->w->count && s->w->jobs[s->arrived + due].arrival_ns <= s->now_ns)
+        due++;
+    if (reserve(s, 4 * s->done_count + due + s->offers.count + 1)) return -ENOMEM;
+    end_operations(s);
+    end_boundaries(s);
+    for (uint32_t i = 0; i < s->done_count; i++)
+        if (is_over(s, s->done[i])) leave(s, s->done[i]);
+    for (; due > 0; due--) {
+        s->jobs[s->arrived].state = SIM_WAITING;
+        say(s, SCHED_JOINED, s->arrived)->spec = &s->specs[s->arrived];
+        s->arrived++;
+    }
+    for (uint32_t i = 0; i < s->done_count; i++)
+        if (!is_over(s, s->done[i])) begin_iteration(s, s->done[i], false);
+    while (timers_next(&s->offers) <= s->now_ns)
+        submit(s, timers_take(&s->offers));
+    if (s->armed_ns <= s->now_ns) {
+        s->armed_ns = SIM_NEVER;
+        say(s, SCHED_TIME, 0)->job = 0;
+    }
+    return 0;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* An unknown job asks for what it turns out to need; the others begin their first iteration. */
+static void ask(struct sim *s, uint32_t job) {
+    s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
+    s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
+    s->jobs[job].asks = true;
+    say(s, SCHED_ASKED, job)->spec = &s->specs[job];
+}
+
+/* The next operation is eligible now that the one before it has been handed over. */
+static void offer_next(struct sim *s, uint32_t job) {
+    const struct sim_job *j = &s->jobs[job];
+    if (j->offered < j->ops) offer(s, job, j->begun_ns + j->offered * s->w->jobs[job].launch_ns);
+}
+
+int sim_answer(struct sim *s, const struct sched_actions *actions) {
+    const struct sched_action *a = actions->items, *end = a + actions->count;
+    s->events_count = 0;
+    if (reserve(s, actions->count)) return -ENOMEM;
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_ADMIT && s->w->jobs[a->job - 1].unknown) ask(s, a->job - 1);
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_REFUSE || a->kind == SCHED_DENY) leave(s, a->job - 1);
+    for (a = actions->items; a < end; a++)
+        if (a->kind == SCHED_RUN)
+            offer_next(s, a->job - 1);
+        else if (a->kind == SCHED_GRANT ||
+                 (a->kind == SCHED_ADMIT && !s->w->jobs[a->job - 1].unknown))
+            begin_iteration(s, a->job - 1, true);
+    return 0;
+}
+
+void sim_cut(struct sim *s) {
+    for (uint32_t i = 0; i < s->w->count; i++) {
+        struct sim_job *j = &s->jobs[i];
+        struct sim_job_result *r = &s->r->jobs[i];
+        if (j->state == SIM_LEFT) continue;
+        r->cut = true;
+        r->end_ns = s->now_ns;
+        r->part = j->ops ? (double)j->ended / j->ops : 0;
+        if (j->asked_ns && j->asked_ns < s->now_ns) r->behind_ns = s->now_ns - j->asked_ns;
+        if (j->state == SIM_ADMITTED) memcheck_left(&s->mem, i, s->now_ns);
+    }
+}
