@@ -384,7 +384,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         .out = out,
         .err = err,
         .policies = DEFAULT_POLICIES,
-        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .profiles = -1, .sizes = -1},
+        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .generate = {.seed = 1},
         .window_ns = 1000000000};
     int count = 0;
