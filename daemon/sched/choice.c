@@ -53,6 +53,8 @@ static void choice_fill(struct sched_choice *c, const struct lane_policy *lane,
     c->lease_factor = choice_or(c->lease_factor, SCHED_LEASE_FACTOR);
     c->inflight_cap = choice_or(c->inflight_cap, CHOICE_CAP);
     c->dur_threshold = choice_or(c->dur_threshold, CHOICE_DUR_THRESHOLD);
+    c->slack = choice_or(c->slack, 50);
+    c->lookahead = choice_or(c->lookahead, 64);
     c->reef_queue = choice_or(c->reef_queue, CHOICE_QUEUE);
     if (!c->lease_ns) c->lease_ns = SCHED_LEASE_NS;
 }

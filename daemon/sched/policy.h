@@ -54,6 +54,6 @@ const struct policy *policy_find(const char *name);
 /* The index-th, for listing; NULL beyond the last. */
 const struct policy *policy_at(uint32_t index);
 
-extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion;
+extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion, pol_slack;
 
 #endif

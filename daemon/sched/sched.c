@@ -233,6 +233,7 @@ static int sched_done(struct sched *s, uint32_t job, const struct sched_event *e
     st->active -= --j->running == 0;
     st->running--;
     j->done_ns = st->now_ns;
+    if (st->ops[op].kernel) j->kernels_ns += st->ops[op].kernel->mean_ns;
     cap_learn(st, j, e->busy_ns);
     j->busy_ns += e->busy_ns;
     j->iteration_busy_ns += e->busy_ns;

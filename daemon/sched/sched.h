@@ -139,6 +139,8 @@ struct sched_choice {
     int by_size;            /* orion: 1: by SMs needed; -1: 1 */
     uint32_t sm_threshold;  /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
     uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
+    uint32_t slack;                /* slack: what a request may lose, thousandths; 0: 50 */
+    uint32_t lookahead;            /* slack: kernels of the request that it looks at; 0: 64 */
     uint32_t reef_queue;    /* reef: best-effort kernels on the device; 0: 12 */
 };
 
