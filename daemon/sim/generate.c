@@ -201,6 +201,12 @@ static int random_jobs(struct generator *g) {
     return err;
 }
 
+/* Parsed, so that it has an arena of its own. */
+static int orion(struct generator *g) {
+    workload_finish(g->w);
+    return generate_orion(g->w, &g->config->orion, g->errors);
+}
+
 static const struct {
     const char *name, *help;
     int (*make)(struct generator *g);
@@ -210,6 +216,7 @@ static const struct {
     {"salus-fig12-superres", "300 jobs superres_128 at once", fig12_superres},
     {"salus-fig12-resnet50", "300 jobs resnet50_50 at once", fig12_resnet50},
     {"salus-fig13", "42 models that serve requests", fig13},
+    {"orion", "jobs of kernels by the tables in --tables", orion},
     {"random", "--jobs jobs of about --iterations iterations", random_jobs},
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workloads of the Salus paper's experiments and random ones, as functions of a seed.
+ * Workloads of the Salus paper's experiments and random ones, as functions of a seed; and of
+ * kernels from tables.
  */
 #ifndef DAEMON_SIM_GENERATE_H
 #define DAEMON_SIM_GENERATE_H
 
 #include <stdio.h>
 
-#include "daemon/sim/workload.h"
+#include "daemon/sim/generate_orion.h"
 
 struct generate_config {
     const char *kind;
@@ -16,6 +17,7 @@ struct generate_config {
     uint32_t jobs, iterations;  /* random; 0: default */
     uint64_t think_ns;          /* fig13: mean time between requests; 0: 5 s */
     uint32_t demand_milli;      /* all jobs; 0: each its own */
+    struct generate_orion orion;
 };
 
 /* 0; -EINVAL when there is no such kind, -errno when the file cannot be used; with a sentence in

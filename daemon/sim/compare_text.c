@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A comparison as a table for people and as JSON for programs.
+ */
+#include "daemon/sim/compare.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CELL 16
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+/* "12.34 ±0.56 ms", flush right; the sign is two bytes and one column. */
+static void cell(const struct measure *m, double unit, const char *name, FILE *out) {
+    char text[64];
+    double mean = measure_mean(m) / unit, spread = measure_spread(m) / unit;
+    if (m->count == 0)
+        snprintf(text, sizeof(text), "-");
+    else if (m->count == 1)
+        snprintf(text, sizeof(text), "%.2f%s", mean, name);
+    else
+        snprintf(text, sizeof(text), "%.2f ±%.2f%s", mean, spread, name);
+    fprintf(out, " %*s", CELL + (m->count > 1), text);
+}
+
+static void table_job(const struct workload_job *w, const struct compare_job *j, FILE *out) {
+    fprintf(out, " %-22s %4" PRId32, w->name, w->priority);
+    cell(&j->p50_ns, 1e6, "", out);
+    cell(&j->p99_ns, 1e6, "", out);
+    cell(&j->p99_ratio, 1, "", out);
+    cell(&j->rate, 1, "", out);
+    cell(&j->part, 1, "", out);
+}
+
+static void table_row(const struct compare *c, const struct compare_row *row, FILE *out) {
+    for (uint32_t i = 0; i < c->w->count; i++) {
+        fprintf(out, "%-9s", i ? "" : row->policy);
+        table_job(&c->w->jobs[i], &row->jobs[i], out);
+        if (i == 0 && row->total.count) {
+            cell(&row->total, 1, "", out);
+            cell(&row->fairness, 1, "", out);
+        }
+        fputc('\n', out);
+    }
+}
+
+void compare_table(const struct compare *c, FILE *out) {
+    static const char *const headings[] = {"P50 ms",   "P99 ms", "P99/ALONE", "ITERATIONS/S",
+                                           "OF ALONE", "TOTAL",  "FAIRNESS"};
+    fprintf(out, "%-9s %-22s PRIO", "POLICY", "JOB");
+    for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
+        fprintf(out, " %*s", CELL, headings[i]);
+    fputc('\n', out);
+    table_row(c, &c->alone, out);
+    for (uint32_t i = 0; i < c->count; i++)
+        table_row(c, &c->rows[i], out);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static void json_measure(const char *name, const struct measure *m, double unit, FILE *out) {
+    if (m->count == 0)
+        fprintf(out, ",\"%s\":null", name);
+    else
+        fprintf(out, ",\"%s\":{\"mean\":%.9g,\"spread\":%.6g}", name, measure_mean(m) / unit,
+                measure_spread(m) / unit);
+}
+
+static void json_row(const struct compare *c, const struct compare_row *row, FILE *out) {
+    fprintf(out, "{\"policy\":\"%s\",\"jobs\":[", row->policy);
+    for (uint32_t i = 0; i < c->w->count; i++) {
+        const struct compare_job *j = &row->jobs[i];
+        fprintf(out, "%s{\"name\":\"%s\",\"priority\":%" PRId32, i ? "," : "", c->w->jobs[i].name,
+                c->w->jobs[i].priority);
+        json_measure("p50_s", &j->p50_ns, 1e9, out);
+        json_measure("p99_s", &j->p99_ns, 1e9, out);
+        json_measure("p99_of_alone", &j->p99_ratio, 1, out);
+        json_measure("rate", &j->rate, 1, out);
+        json_measure("rate_of_alone", &j->part, 1, out);
+        json_measure("behind_s", &j->behind_ns, 1e9, out);
+        fputc('}', out);
+    }
+    fputc(']', out);
+    if (row->total.count) {
+        json_measure("total", &row->total, 1, out);
+        json_measure("fairness", &row->fairness, 1, out);
+        json_measure("utilisation", &row->used, 1, out);
+    }
+    fputc('}', out);
+}
+
+void compare_json(const struct compare *c, const struct compare_config *config, FILE *out) {
+    fprintf(out,
+            "{\"schema\":1,\"seed\":%" PRIu64 ",\"seeds\":%" PRIu32 ",\"alone\":", config->seed,
+            config->seeds);
+    json_row(c, &c->alone, out);
+    fputs(",\"policies\":[", out);
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (i) fputc(',', out);
+        json_row(c, &c->rows[i], out);
+    }
+    fputs("]}\n", out);
+}

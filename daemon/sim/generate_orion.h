@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Workloads of kernels from tables as the Orion authors publish them: a file a model, a row a
+ * kernel in launch order: Name,Profile,Memory_footprint,SM_usage,Duration. Profile: 1 compute, 0
+ * memory, -1 unknown; SM_usage: SMs that its blocks fill; Duration: nanoseconds alone.
+ */
+#ifndef DAEMON_SIM_GENERATE_ORION_H
+#define DAEMON_SIM_GENERATE_ORION_H
+
+#include "daemon/sim/workload.h"
+
+#define GENERATE_JOBS 64
+
+struct generate_job {
+    const char *model;    /* the file's name without .csv */
+    const char *arrivals; /* closed, poisson:RATE, uniform:RATE, gaps:FILE or shuffled:FILE; NULL */
+    bool high;
+};
+
+struct generate_orion {
+    const char *tables; /* folder */
+    struct generate_job jobs[GENERATE_JOBS];
+    uint32_t count;
+    uint64_t until_ns, launch_ns, dispatch_ns;
+};
+
+/* 0; -EINVAL or -errno with a sentence in `errors`; -ENOMEM. */
+int generate_orion(struct workload *out, const struct generate_orion *config, struct buf *errors);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words into numbers, by tables: options, and the keys of --set.
+ */
+#include "daemon/sim/simopt.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "daemon/sim/quantity.h"
+
+#define MAX_SEEDS 1000u
+
+void simopt_init(struct simopt *o) {
+    *o = (struct simopt){
+        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
+        .seeds = 1,
+        .generate = {.seed = 1,
+                     .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
+        .window_ns = 1000000000};
+}
+
+__attribute__((format(printf, 2, 3))) static bool refuse(FILE *err, const char *fmt, ...) {
+    va_list ap;
+    fputs("salus-sim: ", err);
+    va_start(ap, fmt);
+    vfprintf(err, fmt, ap);
+    va_end(ap);
+    fputc('\n', err);
+    return false;
+}
+
+static bool take_number(FILE *err, const char *option, enum quantity kind, const char *text,
+                        uint64_t max, uint64_t *out) {
+    if (quantity_parse(kind, text, out) == 0 && *out <= max) return true;
+    return refuse(err, "%s: '%s' is not %s", option, text,
+                  kind == QUANTITY_TIME ? "a time such as 5s" : "a number within its range");
+}
+
+/* ---- --set ----------------------------------------------------------------------------------- */
+
+enum set_type { SET_FLAG, SET_COUNT, SET_TIME, SET_PART, SET_NAME };
+
+#define CHOICE(member) offsetof(struct sched_choice, member)
+static const struct set_key {
+    const char *name;
+    enum set_type type;
+    size_t offset;
+} set_keys[] = {
+    {"lane", SET_NAME, CHOICE(lane)},
+    {"kernel", SET_NAME, CHOICE(kernel)},
+    {"exclusive", SET_FLAG, CHOICE(exclusive)},
+    {"swap", SET_FLAG, CHOICE(swap)},
+    {"max_lanes", SET_COUNT, CHOICE(max_lanes)},
+    {"overtakes", SET_COUNT, CHOICE(overtakes)},
+    {"lease_factor", SET_COUNT, CHOICE(lease_factor)},
+    {"lease", SET_TIME, CHOICE(lease_ns)},
+    {"inflight_cap", SET_COUNT, CHOICE(inflight_cap)},
+    {"preempt", SET_TIME, CHOICE(preempt_ns)},
+    {"priorities", SET_FLAG, CHOICE(priorities)},
+    {"by_class", SET_FLAG, CHOICE(by_class)},
+    {"by_size", SET_FLAG, CHOICE(by_size)},
+    {"sm_threshold", SET_COUNT, CHOICE(sm_threshold)},
+    {"dur_threshold", SET_PART, CHOICE(dur_threshold)},
+    {"reef_queue", SET_COUNT, CHOICE(reef_queue)},
+    {"slack", SET_PART, CHOICE(slack)},
+    {"lookahead", SET_COUNT, CHOICE(lookahead)},
+};
+#undef CHOICE
+
+/* "2.5%", or thousandths: "25". */
+static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli) {
+    size_t n = strlen(text);
+    if (n == 0 || text[n - 1] != '%')
+        return take_number(err, option, QUANTITY_COUNT, text, UINT32_MAX, milli);
+    text[n - 1] = '\0';
+    bool taken = take_number(err, option, QUANTITY_MILLI, text, 100000, milli);
+    *milli /= 100; /* of a per cent, to of the whole */
+    return taken;
+}
+
+static bool take_set_value(struct sched_choice *c, const struct set_key *k, char *value,
+                           FILE *err) {
+    void *at = (char *)c + k->offset;
+    uint64_t n = 0;
+    bool taken = true;
+    switch (k->type) {
+    case SET_NAME: *(const char **)at = value; break;
+    case SET_TIME: taken = take_number(err, k->name, QUANTITY_TIME, value, QUANTITY_MAX, at); break;
+    case SET_FLAG:
+        taken = take_number(err, k->name, QUANTITY_COUNT, value, 1, &n);
+        *(int *)at = (int)n;
+        break;
+    case SET_COUNT:
+        taken = take_number(err, k->name, QUANTITY_COUNT, value, UINT32_MAX, &n);
+        *(uint32_t *)at = (uint32_t)n;
+        break;
+    case SET_PART:
+        taken = take_part(err, k->name, value, &n);
+        *(uint32_t *)at = (uint32_t)n;
+        break;
+    }
+    return taken;
+}
+
+static bool take_set(struct simopt *o, char *pair, FILE *err) {
+    char *value = strchr(pair, '=');
+    if (!value) return refuse(err, "--set: '%s' is not of the form key=value", pair);
+    *value++ = '\0';
+    for (size_t i = 0; i < sizeof(set_keys) / sizeof(set_keys[0]); i++)
+        if (strcmp(set_keys[i].name, pair) == 0)
+            return take_set_value(&o->choice, &set_keys[i], value, err);
+    return refuse(err, "--set: there is no key '%s'", pair);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Options with a text value: where it goes. */
+static const char **text_option(struct simopt *o, const char *option) {
+    const struct {
+        const char *name;
+        const char **at;
+    } texts[] = {
+        {"--policy", &o->policies},
+        {"--kernel", &o->choice.kernel},
+        {"--timeline", &o->chrome},
+        {"--svg", &o->svg},
+        {"--trace", &o->trace},
+        {"--rates", &o->rates},
+        {"--kind", &o->generate.kind},
+        {"--output", &o->output},
+        {"-o", &o->output},
+        {"--durations", &o->generate.durations_path},
+        {"--tables", &o->generate.orion.tables},
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (strcmp(texts[i].name, option) == 0) return texts[i].at;
+    return NULL;
+}
+
+/* And those with a number, up to max. */
+struct number_option {
+    const char *name;
+    enum quantity kind;
+    uint64_t max;
+    uint64_t *at;      /* either */
+    uint32_t *at_less; /* or */
+};
+
+static bool number_option(struct simopt *o, const char *option, struct number_option *out) {
+    struct generate_config *g = &o->generate;
+    const struct number_option numbers[] = {
+        {"--seed", QUANTITY_COUNT, UINT64_MAX, &g->seed, NULL},
+        {"--seeds", QUANTITY_COUNT, MAX_SEEDS, NULL, &o->seeds},
+        {"--window", QUANTITY_TIME, QUANTITY_MAX, &o->window_ns, NULL},
+        {"--think", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->think_ns, NULL},
+        {"--until", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.until_ns, NULL},
+        {"--launch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.launch_ns, NULL},
+        {"--dispatch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.dispatch_ns, NULL},
+        {"--demand", QUANTITY_MILLI, 1000, NULL, &g->demand_milli},
+        {"--jobs", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->jobs},
+        {"--iterations", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->iterations},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        *out = numbers[i];
+        if (strcmp(numbers[i].name, option) == 0) return true;
+    }
+    return false;
+}
+
+/* Jobs of a generated workload; their arrivals are said after each. */
+static bool take_job(struct simopt *o, const char *option, char *value, FILE *err) {
+    struct generate_orion *g = &o->generate.orion;
+    if (strcmp(option, "--arrivals") == 0) {
+        if (g->count == 0) return refuse(err, "--arrivals: of which job? --high or --best first");
+        g->jobs[g->count - 1].arrivals = value;
+        return true;
+    }
+    if (g->count == GENERATE_JOBS)
+        return refuse(err, "%s: more than %d jobs", option, GENERATE_JOBS);
+    g->jobs[g->count++] =
+        (struct generate_job){.model = value, .high = strcmp(option, "--high") == 0};
+    return true;
+}
+
+static bool take_value(struct simopt *o, const char *option, char *value, FILE *err) {
+    const char **text = text_option(o, option);
+    struct number_option n;
+    uint64_t number = 0;
+    if (text) {
+        *text = value;
+        return true;
+    }
+    if (strcmp(option, "--set") == 0) return take_set(o, value, err);
+    if (strcmp(option, "--high") == 0 || strcmp(option, "--best") == 0 ||
+        strcmp(option, "--arrivals") == 0)
+        return take_job(o, option, value, err);
+    if (!number_option(o, option, &n)) return refuse(err, "there is no option %s", option);
+    if (!take_number(err, option, n.kind, value, n.max, &number)) return false;
+    if (n.at)
+        *n.at = number;
+    else
+        *n.at_less = (uint32_t)number;
+    if (o->window_ns == 0 || o->seeds == 0) return refuse(err, "%s: not 0", option);
+    return true;
+}
+
+static bool take_flag(struct simopt *o, const char *option) {
+    if (strcmp(option, "--json") == 0)
+        o->json = true;
+    else if (strcmp(option, "--per-job") == 0)
+        o->json = o->per_job = true;
+    else if (strcmp(option, "--check") == 0)
+        o->check = true;
+    else
+        return false;
+    return true;
+}
+
+bool simopt_take(struct simopt *o, int argc, char **argv, char **words, int *count, FILE *err) {
+    *count = 0;
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-' || strcmp(argv[i], "-") == 0) {
+            words[(*count)++] = argv[i];
+            continue;
+        }
+        if (take_flag(o, argv[i])) continue;
+        if (i + 1 == argc)
+            return refuse(err, "%s: no such option, or its value is missing", argv[i]);
+        if (!take_value(o, argv[i], argv[i + 1], err)) return false;
+        i++;
+    }
+    return true;
+}

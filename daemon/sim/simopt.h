@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of salus-sim.
+ */
+#ifndef DAEMON_SIM_SIMOPT_H
+#define DAEMON_SIM_SIMOPT_H
+
+#include <stdio.h>
+
+#include "daemon/sched/sched.h"
+#include "daemon/sim/generate.h"
+
+struct simopt {
+    const char *policies; /* separated by commas; NULL: the verb's default */
+    struct sched_choice choice;
+    uint32_t seeds;
+    struct generate_config generate; /* its seed is everybody's */
+    const char *output, *chrome, *svg, *trace, *rates;
+    uint64_t window_ns;
+    bool json, per_job, check;
+};
+
+void simopt_init(struct simopt *o);
+/* Fills `words` (of argc) with what is no option. False with a sentence on `err`: usage. */
+bool simopt_take(struct simopt *o, int argc, char **argv, char **words, int *count, FILE *err);
+
+#endif
