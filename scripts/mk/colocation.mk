@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A latency-bound service beside two best-effort training jobs, under each kernel policy.
-#   make colocation                 POLICIES=A,B+KEY=VALUE  REQUESTS=200  REPEAT=5  GAP=60 (ms)
+#   make colocation                 POLICIES=A,B+KEY=VALUE  REQUESTS=100  REPEAT=10  GAP=60 (ms)
 #                                   RESULTS=FILE.md writes the table there as well
 #   make check-colocation           results and progress under every policy; E2E=part selects
 # Read before e2e.mk, which has the rule that builds them.

@@ -65,7 +65,8 @@ class Running:
         finally:
             watchdog.cancel()
         if beginning or self.process.returncode:
-            raise AssertionError(f"{self.job.name}: exit {self.process.returncode}\n"
+            raise AssertionError(f"{self.job.name}: exit {self.process.returncode}"
+                                 f" (-9: it hangs, {seconds:g} s were given)\n"
                                  f"{self.output}{self.d.log()[-4000:]}")
 
     def finish(self):

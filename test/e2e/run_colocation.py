@@ -244,13 +244,15 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--policies", default="streams,temporal,orion", type=lambda s: s.split(","),
                         help="kernel policies, each with settings: A,B+KEY=VALUE+KEY=VALUE")
-    parser.add_argument("--requests", type=int, default=200)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=100)
+    parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--gap", type=float, default=GAP_MS, help="ms between requests, in the mean")
     parser.add_argument("--report", help="what is printed goes there as well")
     args = parser.parse_args()
     if args.requests < 1 or args.repeat < 1 or args.gap <= 0:
         parser.error("--requests, --repeat and --gap are above 0")
+    if args.requests * args.gap > 240_000:  # and what trainers print meanwhile fills their pipes
+        parser.error("a run takes more than four minutes: have fewer requests and more repeats")
     return args
 
 
