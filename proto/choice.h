@@ -42,6 +42,10 @@
       "orion: SM_THRESHOLD; 0: the device's SMs, then searched")                                 \
     X(dur_threshold, PART, UINT, TEXT, dur_threshold, dur_threshold,                       \
       "orion: best-effort time on the device, as a part of a request's")                         \
+    X(slack, PART, UINT, TEXT, slack, slack,                                                     \
+      "slack: what a request may lose, as a part of its time alone")                             \
+    X(lookahead, COUNT, UINT, UINT, lookahead, lookahead,                                        \
+      "slack: kernels of the request that it looks at")                                          \
     X(reef_queue, COUNT, UINT, UINT, reef_queue, reef_queue,                                     \
       "reef: best-effort kernels that may be on the device")
 /* clang-format on */

@@ -9,7 +9,9 @@
 
 #define CHOICE_CAP 16u           /* operations of a job on the device */
 #define CHOICE_DUR_THRESHOLD 25u /* "empirically set the default to 2.5 %" (Orion, 5.1.1) */
-#define CHOICE_QUEUE 12u         /* "a software queue size of 12 kernels" (Orion, 6.1) */
+#define CHOICE_SLACK 30u
+#define CHOICE_LOOKAHEAD 64u
+#define CHOICE_QUEUE 12u /* "a software queue size of 12 kernels" (Orion, 6.1) */
 
 static int choice_refuse(char *why, size_t why_bytes, const char *what, const char *name) {
     if (why) snprintf(why, why_bytes, "%s %s", what, name);
@@ -32,6 +34,8 @@ static const char *choice_fault(const struct sched_choice *c) {
     if (c->sm_threshold > SCHED_SM_THRESHOLD_MAX) return "sm_threshold is at most 65536";
     if (c->dur_threshold > SCHED_DUR_THRESHOLD_MAX)
         return "dur_threshold is at most 1000 thousandths";
+    if (c->slack > SCHED_SLACK_MAX) return "slack is at most 1000 thousandths";
+    if (c->lookahead > SCHED_LOOKAHEAD_MAX) return "lookahead is at most 8192";
     if (c->reef_queue > SCHED_QUEUE_MAX) return "reef_queue is at most 4096";
     return NULL;
 }
@@ -53,8 +57,8 @@ static void choice_fill(struct sched_choice *c, const struct lane_policy *lane,
     c->lease_factor = choice_or(c->lease_factor, SCHED_LEASE_FACTOR);
     c->inflight_cap = choice_or(c->inflight_cap, CHOICE_CAP);
     c->dur_threshold = choice_or(c->dur_threshold, CHOICE_DUR_THRESHOLD);
-    c->slack = choice_or(c->slack, 50);
-    c->lookahead = choice_or(c->lookahead, 64);
+    c->slack = choice_or(c->slack, CHOICE_SLACK);
+    c->lookahead = choice_or(c->lookahead, CHOICE_LOOKAHEAD);
     c->reef_queue = choice_or(c->reef_queue, CHOICE_QUEUE);
     if (!c->lease_ns) c->lease_ns = SCHED_LEASE_NS;
 }

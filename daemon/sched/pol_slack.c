@@ -28,6 +28,9 @@
  * docs/scheduling.md, "Contention"). */
 #define SLACK_SLOTS 1140u
 #define SLACK_LEFT 868u
+/* A stream gets its next kernel so long before it runs dry: some launches' time. */
+#define SLACK_LATE 50u
+#define SLACK_LEAD_NS 20000u
 
 /* What a kernel takes of the device, in thousandths, and for how long. */
 struct slack_use {
@@ -42,7 +45,10 @@ struct slack_job {
     uint32_t iteration;
     uint64_t since_ns; /* when the device came to the kernel it is at */
     uint64_t spent_ns; /* of the request's slack */
+    uint64_t until_ns; /* best-effort: when what it has on the device will be over */
+    uint32_t prompt;   /* thousandths of the latest requests that came without a pause, a mean */
     bool open;         /* a request is there */
+    bool late;         /* it waited behind another one */
 };
 
 struct slack {
@@ -52,7 +58,8 @@ struct slack {
     struct slack_use best; /* sums over the best-effort kernels on the device */
 };
 
-/* ---- what kernels use ------------------------------------------------------------------------- */
+/* ---- what kernels use -------------------------------------------------------------------------
+ */
 
 /* Utilisations that are not known are typical of the class (Orion, section 3.2). */
 static void slack_units(struct slack_use *u, const struct sched_kernel *k) {
@@ -110,7 +117,8 @@ static uint64_t slack_waits(const struct slack_use *high, const struct slack_use
     return slower < waits ? slower : waits;
 }
 
-/* ---- the delay of a request -------------------------------------------------------------------- */
+/* ---- the delay of a request --------------------------------------------------------------------
+ */
 
 /* Delay of the high-priority job's request if `best` begins now beside what is there. */
 static uint64_t slack_delay(const struct slack *s, const struct sched_state *st, uint32_t job,
@@ -143,6 +151,7 @@ static bool slack_fits(const struct slack *s, const struct sched_state *st, uint
         const struct slack_job *j = &s->jobs[g->high[i]];
         uint64_t may = state_request_ns(&st->jobs[g->high[i]]) / 1000 * st->choice->slack;
         if (!j->open) continue;
+        if (j->late) may = may / SLACK_LATE;
         if (j->count == 0) return false; /* nothing is known of it yet */
         if (j->ended < j->count &&
             s->best.slots + use.slots + j->steps[j->ended].slots > SLACK_SLOTS)
@@ -155,16 +164,33 @@ static bool slack_fits(const struct slack *s, const struct sched_state *st, uint
 static bool slack_pass(const void *self, const struct sched_state *st, uint32_t op) {
     const struct slack *s = self;
     const struct gate *g = &s->gate;
+    uint32_t job = st->ops[op].job;
     if (g->high_count == 0) return true;
+    if (s->jobs[job].until_ns > st->now_ns + SLACK_LEAD_NS) return false;
     if (g->running[GATE_HIGH]) return slack_fits(s, st, op);
-    return s->best.wave_ns <= g->request_ns / 1000 * st->choice->dur_threshold || g->kernels == 0;
+    return g->running[GATE_BEST] == st->jobs[job].running ||
+           s->best.wave_ns <= g->request_ns / 1000 * st->choice->dur_threshold;
+}
+
+static uint64_t slack_wake(const void *self, const struct sched_state *st) {
+    const struct slack *s = self;
+    uint64_t at = SCHED_NEVER;
+    uint32_t first = s->gate.turn[GATE_BEST], job = first;
+    if (first == SCHED_NONE || s->gate.high_count == 0) return at;
+    do {
+        uint64_t ns = s->jobs[job].until_ns;
+        if (ns > st->now_ns + SLACK_LEAD_NS && ns - SLACK_LEAD_NS < at) at = ns - SLACK_LEAD_NS;
+        job = s->gate.slots[job].next;
+    } while (job != first);
+    return at;
 }
 
 static uint32_t slack_pick(void *self, const struct sched_state *st) {
     return gate_pick(self, st, slack_pass);
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------- */
+/* ---- hooks -------------------------------------------------------------------------------------
+ */
 
 static void slack_fini(void *self) {
     struct slack *s = self;
@@ -209,6 +235,16 @@ static void slack_learn(struct slack_job *j, const struct slack_use *use) {
     j->started++;
 }
 
+/* A request that came at the very end of the one before it waited, and is of those that make the
+ * tail: it gets little. Of a job that never pauses that is no sign. */
+static void slack_open(struct slack_job *j, const struct sched_state *st, uint32_t job) {
+    const struct sched_job *r = &st->jobs[job];
+    uint64_t gap_ns = r->request_at_ns - r->request_done_ns;
+    bool prompt = gap_ns < r->request_ns / 100;
+    j->prompt = j->prompt - j->prompt / 8 + (prompt ? 1000 / 8 : 0);
+    j->late = prompt && j->prompt < 950;
+}
+
 static void slack_started(void *self, struct sched_state *st, uint32_t op) {
     struct slack *s = self;
     struct sched_op *o = &st->ops[op];
@@ -222,6 +258,7 @@ static void slack_started(void *self, struct sched_state *st, uint32_t op) {
             if (h->open) h->spent_ns += slack_delay(s, st, s->gate.high[i], &u);
         }
         slack_sum(s, st, o, true);
+        j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->cost_ns;
         return;
     }
     gate_started(self, st, op);
@@ -229,6 +266,7 @@ static void slack_started(void *self, struct sched_state *st, uint32_t op) {
         j->open = true;
         j->spent_ns = 0;
         j->since_ns = st->now_ns;
+        slack_open(j, st, o->job);
     }
     if (!o->kernel) return;
     struct slack_use u = slack_use(st, o->kernel, o->cost_ns);
@@ -242,6 +280,10 @@ static void slack_ended(void *self, const struct sched_state *st, uint32_t op) {
     struct slack_job *j = &s->jobs[o->job];
     if (s->gate.slots[o->job].class == GATE_BEST) {
         if (o->kernel) slack_sum(s, st, o, false);
+        j->until_ns = st->now_ns;
+        for (uint32_t i = st->jobs[o->job].head[SCHED_RUNNING]; i != SCHED_NONE;
+             i = st->ops[i].next)
+            j->until_ns += st->ops[i].cost_ns;
     } else if (o->kernel) {
         j->ended++;
         j->since_ns = st->now_ns;
@@ -272,5 +314,6 @@ const struct policy pol_slack = {
     .turned = gate_turned,
     .iterated = slack_iterated,
     .pick = slack_pick,
+    .wake = slack_wake,
     .check = gate_check,
 };

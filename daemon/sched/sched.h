@@ -139,8 +139,8 @@ struct sched_choice {
     int by_size;            /* orion: 1: by SMs needed; -1: 1 */
     uint32_t sm_threshold;  /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
     uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
-    uint32_t slack;                /* slack: what a request may lose, thousandths; 0: 50 */
-    uint32_t lookahead;            /* slack: kernels of the request that it looks at; 0: 64 */
+    uint32_t slack;         /* slack: what a request may lose, thousandths; 0: 30 */
+    uint32_t lookahead;     /* slack: kernels of the request that it looks at; 0: 64 */
     uint32_t reef_queue;    /* reef: best-effort kernels on the device; 0: 12 */
 };
 
@@ -150,6 +150,8 @@ struct sched_choice {
 #define SCHED_SM_THRESHOLD_MAX 65536u
 #define SCHED_DUR_THRESHOLD_MAX 1000u
 #define SCHED_QUEUE_MAX 4096u
+#define SCHED_SLACK_MAX 1000u
+#define SCHED_LOOKAHEAD_MAX 8192u
 #define SCHED_LEASE_NS_MAX (3600ull * 1000000000)
 
 struct sched_config {

@@ -25,6 +25,7 @@
 #endif
 
 #define SCHED_NONE UINT32_MAX
+#define SCHED_NEVER UINT64_MAX
 
 /* A job's waiting operations: memory operations and kernels, of its current iteration and of the
  * next. Iterations alternate between the two halves of the lists, so that nothing moves when one
