@@ -11,6 +11,7 @@
 #define LEFT 56.0
 #define GAP 76.0 /* between the panels */
 #define BOTTOM 40.0
+#define RATIO_MOST 8.0 /* higher bars of latency are cut off, so that the others can be read */
 
 /* Distinct on white, and by lightness for those who do not see colours (Okabe and Ito). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
@@ -21,10 +22,11 @@ struct panel {
     const struct compare *c;
     FILE *out;
     double left, scale; /* pixels a unit */
+    double most;        /* what fits */
 };
 
 static double y_of(const struct panel *p, double value) {
-    return TOP + HEIGHT - value * p->scale;
+    return TOP + HEIGHT - (value < p->most ? value : p->most) * p->scale;
 }
 
 static bool is_shown(const struct compare *c, uint32_t job) {
@@ -42,10 +44,11 @@ static void panel_axis(struct panel *p, double largest, const char *title) {
         step = steps[i];
     while (largest / step > 6)
         step *= 2;
-    p->scale = HEIGHT / ((uint32_t)(largest / step) + 1) / step;
+    p->most = ((uint32_t)(largest / step) + 1) * step;
+    p->scale = HEIGHT / p->most;
     fprintf(p->out, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"13\">%s</text>\n", p->left, TOP - 14,
             title);
-    for (double v = 0; v * p->scale <= HEIGHT + 0.5; v += step)
+    for (double v = 0; v <= p->most * 1.001; v += step)
         fprintf(p->out,
                 "<path d=\"M%.1f %.1fh%.0f\" stroke=\"#ddd\"/>\n"
                 "<text x=\"%.1f\" y=\"%.1f\" font-size=\"10\" text-anchor=\"end\">%g</text>\n",
@@ -55,13 +58,16 @@ static void panel_axis(struct panel *p, double largest, const char *title) {
 static void panel_bar(const struct panel *p, double x, double width, double from, double to,
                       const char *colour) {
     fprintf(p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n", x,
-            y_of(p, to), width, (to - from) * p->scale, colour);
+            y_of(p, to), width, y_of(p, from) - y_of(p, to), colour);
+    if (to > p->most)
+        fprintf(p->out, "<path d=\"M%.1f %.1fl%.1f -8\" stroke=\"#fff\" stroke-width=\"3\"/>\n", x,
+                TOP + 18, width);
 }
 
 /* Mean and spread above what they are of. */
 static void panel_value(const struct panel *p, double x, const struct measure *m) {
     double mean = measure_mean(m), spread = measure_spread(m);
-    if (spread > 0)
+    if (spread > 0 && mean + spread < p->most)
         fprintf(p->out,
                 "<path d=\"M%.1f %.1fV%.1fm-3 0h6m-6 %.1fh6\" stroke=\"#000\" fill=\"none\"/>\n", x,
                 y_of(p, mean - spread), y_of(p, mean + spread), 2 * spread * p->scale);
@@ -90,6 +96,7 @@ static void latency_panel(const struct compare *c, FILE *out) {
             if (top > largest) largest = top;
         }
     }
+    if (largest > RATIO_MOST) largest = RATIO_MOST;
     panel_axis(&p, largest, "p99 latency / alone");
     for (uint32_t i = 0; i < c->count; i++) {
         double width = 0.7 * slot / shown, x = p.left + slot * (i + 0.15);

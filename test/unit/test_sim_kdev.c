@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The simulated device at the grain of kernels: times worked out by hand for each rule of kdev.h,
+ * what random kernels must keep to, and Table 2 of the Orion paper.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "daemon/sim/contention.h"
+#include "daemon/sim/prng.h"
+#include "test/lib/table2.h"
+
+#define STREAMS 8
+#define DEPTH 4
+#define US 1000ull
+
+/* One slot for all SMs, units that contention leaves whole: rules one at a time. */
+static const struct kdev_contention plain = {1, 1};
+
+static struct kdev *device(const struct kdev_contention *c) {
+    struct kdev *d;
+    cr_assert_eq(kdev_create(&d, c, STREAMS, DEPTH), 0);
+    return d;
+}
+
+/* A kernel that uses no unit. */
+static struct kdev_work slots_only(double us, double want, double wave_us) {
+    return (struct kdev_work){.duration_ns = us * 1e3, .want = want, .wave_ns = wave_us * 1e3};
+}
+
+/* When each stream's last operation ends, by stream. */
+static void run_to_end(struct kdev *d, uint64_t *ends) {
+    uint32_t streams[STREAMS], count;
+    for (uint64_t at; (at = kdev_next(d)) != KDEV_NEVER;) {
+        count = kdev_finished(d, at, streams);
+        for (uint32_t i = 0; i < count; i++) {
+            cr_assert(i == 0 || streams[i] > streams[i - 1]);
+            ends[streams[i]] = at;
+        }
+    }
+}
+
+/* Ends of up to 4 kernels, stream by stream, pushed at given times with given levels. */
+struct pushed {
+    struct kdev_work work;
+    uint64_t at_us;
+    uint32_t level;
+};
+
+static void expect_ends(const struct kdev_contention *c, const struct pushed *p, uint32_t count,
+                        const double *expected_us) {
+    struct kdev *d = device(c);
+    uint64_t ends[STREAMS] = {0};
+    uint32_t streams[STREAMS];
+    for (uint32_t i = 0; i < count; i++) {
+        bool later = i > 0 && p[i].at_us > p[i - 1].at_us;
+        for (uint64_t at; later && (at = kdev_next(d)) <= p[i].at_us * US;) {
+            uint32_t ended = kdev_finished(d, at, streams);
+            for (uint32_t k = 0; k < ended; k++)
+                ends[streams[k]] = at;
+        }
+        kdev_push(d, p[i].at_us * US, i, &p[i].work, 0, p[i].level);
+    }
+    run_to_end(d, ends);
+    for (uint32_t i = 0; i < count; i++)
+        cr_expect_lt(fabs((double)ends[i] - expected_us[i] * 1e3), 2,
+                     "kernel %u: %lu ns, not %g us", i, (unsigned long)ends[i], expected_us[i]);
+    kdev_destroy(d);
+}
+
+#define ENDS(contention, ...)                               \
+    expect_ends(contention, (struct pushed[]){__VA_ARGS__},                            \
+                sizeof((struct pushed[]){__VA_ARGS__}) / sizeof(struct pushed), (double[])
+#define ARE(...) {__VA_ARGS__})
+
+/* ---- a kernel alone -------------------------------------------------------------------------- */
+
+Test(sim_kdev, alone_it_takes_its_own_time_to_the_nanosecond) {
+    const struct kdev_contention c = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    static const uint32_t sms[] = {1, 7, 32, 80, 81, 200, 5000};
+    for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
+        for (uint32_t class = 0; class < 3; class ++) {
+            struct workload_kernel k = {.duration_ns = 123456 + i,
+                                        .sms = sms[i],
+                                        .class = class,
+                                        .compute_milli = WORKLOAD_BY_CLASS,
+                                        .memory_milli = WORKLOAD_BY_CLASS};
+            struct kdev_work work = kdev_work_of(&k, 80);
+            struct kdev *d = device(&c);
+            uint64_t ends[STREAMS];
+            kdev_push(d, 77, 3, &work, 0, 0);
+            run_to_end(d, ends);
+            cr_expect_eq(ends[3], 77 + k.duration_ns, "%u SMs: %lu", sms[i],
+                         (unsigned long)ends[3]);
+            cr_expect_eq(kdev_active_ns(d), (double)k.duration_ns);
+            kdev_destroy(d);
+        }
+}
+
+Test(sim_kdev, a_class_stands_for_what_the_paper_measured) {
+    struct workload_kernel k = {.duration_ns = 1,
+                                .sms = 16,
+                                .class = SCHED_CLASS_MEMORY,
+                                .compute_milli = WORKLOAD_BY_CLASS,
+                                .memory_milli = WORKLOAD_BY_CLASS};
+    struct kdev_work w = kdev_work_of(&k, 80);
+    cr_expect_float_eq(w.want, 0.2, 1e-9);
+    cr_expect_float_eq(w.memory, 0.4, 1e-9, "half of what it reaches on 40 %% of the SMs");
+    cr_expect_float_eq(w.compute, 0.07, 1e-9);
+    k.class = SCHED_CLASS_COMPUTE;
+    k.sms = 160;
+    w = kdev_work_of(&k, 80);
+    cr_expect_float_eq(w.want, 1, 1e-9);
+    cr_expect_float_eq(w.wave_ns, 0.5, 1e-9);
+    cr_expect_float_eq(w.compute, 0.89, 1e-9);
+    cr_expect_float_eq(w.memory, 0.20, 1e-9);
+    k.memory_milli = 550;
+    cr_expect_float_eq(kdev_work_of(&k, 80).memory, 0.55, 1e-9, "given");
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+Test(sim_kdev, a_stream_runs_in_order_and_not_before_it_is_ready) {
+    struct kdev *d = device(&plain);
+    struct kdev_work work = slots_only(10, 0.5, 0);
+    uint32_t streams[STREAMS];
+    kdev_push(d, 0, 0, &work, 3 * US, 0);
+    kdev_push(d, 0, 0, &work, 3 * US, 0);
+    cr_expect_eq(kdev_next(d), 3 * US);
+    cr_expect_eq(kdev_finished(d, 3 * US, streams), 0);
+    kdev_push(d, 5 * US, 0, &work, 30 * US, 0);
+    static const uint64_t times[] = {13 * US, 23 * US, 30 * US, 40 * US};
+    static const uint32_t counts[] = {1, 1, 0, 1};
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(kdev_next(d), times[i]);
+        cr_assert_eq(kdev_finished(d, times[i], streams), counts[i]);
+    }
+    cr_expect_eq(kdev_next(d), KDEV_NEVER);
+    cr_expect_eq(kdev_active_ns(d), 30.0 * US);
+    cr_expect_eq(kdev_slots_ns(d), 15.0 * US);
+    kdev_destroy(d);
+}
+
+Test(sim_kdev, a_copy_takes_nothing_from_kernels) {
+    ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(7, 0, 0), 0, 0}) ARE(10, 7);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* Three that want .2, .7 and .7 of 1 get .2, .4 and .4: the small one runs at full speed. Once it
+ * has ended, after 10 us, the others have .5 each: 40/7 us of each were done by then. */
+Test(sim_kdev, slots_are_shared_by_water_filling) {
+    double done = 10 * 0.4 / 0.7, end = 10 + (100 - done) * 0.7 / 0.5;
+    ENDS(&plain, {slots_only(10, 0.2, 0), 0, 0}, {slots_only(100, 0.7, 0), 0, 0},
+         {slots_only(100, 0.7, 0), 0, 0})
+    ARE(10, end, end);
+}
+
+/* What has begun keeps its slots: the second one gets what is left of them, and more when the first
+ * has ended. */
+Test(sim_kdev, running_blocks_keep_their_slots) {
+    ENDS(&plain, {slots_only(10, 0.8, 0), 0, 0}, {slots_only(10, 0.8, 0), 2, 1}) ARE(10, 18);
+    ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 0.5, 0), 2, 1}) ARE(10, 20);
+}
+
+/* A kernel of 4 waves of 10 us; another one comes in the second and gets half at its end. */
+Test(sim_kdev, slots_are_given_out_anew_when_a_wave_ends) {
+    /* From 20 us on half each: the second ends at 40, when 30 of the first's 40 us are done. */
+    ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 13, 0}) ARE(50, 40);
+    /* A whole wave when the other is of a higher level. */
+    ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 13, 1}) ARE(50, 30);
+    /* It comes exactly when a wave ends. */
+    ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 20, 1}) ARE(50, 30);
+}
+
+Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
+    /* All at once: the high one has all; then the others half each. */
+    ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 0, 0},
+         {slots_only(10, 1, 0), 0, 1})
+    ARE(30, 30, 10);
+    /* Both levels wait for the first: what it leaves goes up. */
+    ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 0.6, 0), 1, 0},
+         {slots_only(10, 0.6, 0), 2, 1})
+    ARE(10, 10 + 10 + 10 / 3.0, 20);
+}
+
+/* More slots than one kernel can use are for the others. */
+Test(sim_kdev, blocks_of_several_kernels_share_sms) {
+    const struct kdev_contention c = {1.5, 1};
+    ENDS(&c, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 2, 0}) ARE(10, 16);
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static struct kdev_work units(double us, double compute, double memory) {
+    return (struct kdev_work){
+        .duration_ns = us * 1e3, .want = 0.1, .compute = compute, .memory = memory};
+}
+
+/* Uses .2, .6 and .6 of the bandwidth: .2, .4 and .4. */
+Test(sim_kdev, bandwidth_is_shared_by_water_filling) {
+    double done = 10 * 0.4 / 0.6, end = 10 + (100 - done) * 0.6 / 0.5;
+    ENDS(&plain, {units(10, 0, 0.2), 0, 0}, {units(100, 0, 0.6), 0, 0}, {units(100, 0, 0.6), 0, 0})
+    ARE(10, end, end);
+}
+
+/* The scarcest unit sets the pace. What the first, held by bandwidth at half speed, leaves of the
+ * arithmetic is the third's: (.8 - .4 / 2) / .8 of its speed. */
+Test(sim_kdev, what_one_unit_withholds_another_unit_gives_on) {
+    const struct kdev_contention c = {1, 0.8};
+    ENDS(&c, {units(100, 0.4, 0.8), 0, 0}, {units(100, 0, 0.8), 0, 0}, {units(30, 0.8, 0), 0, 0})
+    ARE(200, 200, 40);
+}
+
+Test(sim_kdev, no_level_helps_within_a_unit) {
+    ENDS(&plain, {units(10, 0, 1), 0, 0}, {units(10, 0, 1), 0, 1}) ARE(20, 20);
+}
+
+/* Contention leaves less of a unit to several, and all of it to one that runs beside a copy or
+ * beside one that waits for slots. */
+Test(sim_kdev, contention_costs_only_when_several_run) {
+    const struct kdev_contention c = {1, 0.5};
+    struct kdev_work one = units(10, 0.9, 0), full = {.duration_ns = 10e3, .want = 1, .compute = 1};
+    /* 9 us at 5/9 of its speed, then alone. */
+    ENDS(&c, {one, 0, 0}, {units(9, 0, 0), 0, 0}) ARE(14, 9);
+    ENDS(&c, {full, 0, 0}, {slots_only(30, 0, 0), 0, 0}) ARE(10, 30);
+    ENDS(&c, {full, 0, 0}, {full, 1, 0}) ARE(10, 20);
+}
+
+/* ---- Table 2 --------------------------------------------------------------------------------- */
+
+Test(sim_kdev, table_2_of_the_orion_paper) {
+    const struct kdev_contention frozen = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    for (int pair = 0; pair < TABLE2_PAIRS; pair++) {
+        double speedup = table2_speedup(&frozen, pair);
+        cr_expect_lt(fabs(speedup / table2[pair].speedup - 1), 0.02, "%s: %.3f, not %.2f",
+                     table2[pair].name, speedup, table2[pair].speedup);
+    }
+}
+
+/* ---- random kernels -------------------------------------------------------------------------- */
+
+/* Each takes at least its own time, nobody gets slots that there are not, and everything ends. */
+static void run_random(uint64_t seed) {
+    const struct kdev_contention c = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    struct kdev_work works[STREAMS * DEPTH];
+    struct kdev *d = device(&c);
+    uint64_t ends[STREAMS] = {0};
+    double alone_ns[STREAMS] = {0};
+    for (uint32_t i = 0; i < STREAMS * DEPTH; i++) {
+        uint64_t r = prng_at(seed, 0, i);
+        struct workload_kernel k = {.duration_ns = 1 + r % 200000,
+                                    .sms = 1 + (r >> 20) % ((r >> 60) % 2 ? 80 : 3000),
+                                    .class = (r >> 40) % 3,
+                                    .copy = (r >> 50) % 8 == 0,
+                                    .compute_milli = WORKLOAD_BY_CLASS,
+                                    .memory_milli = WORKLOAD_BY_CLASS};
+        works[i] = kdev_work_of(&k, 80);
+        kdev_push(d, 0, i % STREAMS, &works[i], 0, (r >> 56) % 2);
+        alone_ns[i % STREAMS] += works[i].duration_ns;
+    }
+    run_to_end(d, ends);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        cr_assert_geq((double)ends[i], alone_ns[i], "seed %lu: stream %u was too fast",
+                      (unsigned long)seed, i);
+    cr_assert_leq(kdev_slots_ns(d), kdev_active_ns(d) * CONTENTION_SLOTS * (1 + 1e-9));
+    cr_assert_leq(kdev_active_ns(d), kdev_running_ns(d));
+    kdev_destroy(d);
+}
+
+Test(sim_kdev, random_kernels_all_end_and_none_before_its_time) {
+    for (uint64_t seed = 1; seed <= 2000; seed++)
+        run_random(seed);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs at the grain of kernels: when operations are offered and begin, when requests come and what
+ * their latency is, where a run stops; and random workloads under every policy.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/policy.h"
+#include "daemon/sim/compare.h"
+#include "daemon/sim/prng.h"
+#include "daemon/sim/sim.h"
+#include "daemon/sim/trace.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define JOB "persistent=1MiB ephemeral=10MiB "
+
+static struct workload load(const char *text) {
+    struct workload w;
+    struct buf errors;
+    buf_init(&errors);
+    int err = workload_parse(&w, text, strlen(text), &errors);
+    cr_assert_eq(err, 0, "%s", buf_str(&errors));
+    buf_finish(&errors);
+    return w;
+}
+
+static struct sim_config choice(const char *kernel) {
+    return (struct sim_config){.choice = {.kernel = kernel,
+                                          .exclusive = -1,
+                                          .swap = -1,
+                                          .priorities = -1,
+                                          .profiles = -1,
+                                          .sizes = -1},
+                               .seed = 7,
+                               .check = true};
+}
+
+static struct sim_result *run(const struct workload *w, const struct sim_config *config) {
+    struct sim_result *r = malloc(sizeof(*r));
+    char why[SIM_WHY_BYTES];
+    int err = sim_run(r, w, config, why);
+    cr_assert_eq(err, 0, "%s: %s", config->choice.kernel, why);
+    return r;
+}
+
+static void finish(struct sim_result *r) {
+    sim_result_finish(r);
+    free(r);
+}
+
+static uint64_t end_of(const char *text, const char *kernel, uint32_t job) {
+    struct workload w = load(text);
+    struct sim_config config = choice(kernel);
+    struct sim_result *r = run(&w, &config);
+    uint64_t end_ns = r->jobs[job].end_ns;
+    finish(r);
+    workload_finish(&w);
+    return end_ns;
+}
+
+/* ---- when operations begin ------------------------------------------------------------------- */
+
+#define THREE "kernels name=a\nk 10us sms=80\nk 20us sms=40\nc 30us\n"
+
+Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
+    struct workload w = load(THREE "job name=j kernels=a iterations=5 " JOB "\n");
+    struct sim_config config = choice("orion");
+    struct sim_result *r = run(&w, &config);
+    cr_expect_eq(r->jobs[0].end_ns, 300 * US);
+    cr_expect_eq(r->jobs[0].iterations, 5);
+    cr_expect_eq(r->operations, 15);
+    /* What is charged: the second kernel fills half of the SMs. */
+    cr_expect_eq(r->jobs[0].busy_ns, 250 * US);
+    cr_expect_eq(r->jobs[0].latency->count, 5);
+    cr_expect_eq(r->jobs[0].latency->sum_ns, 300.0 * US);
+    cr_expect_eq(r->latency.count, 0, "a closed loop has no requests");
+    finish(r);
+    workload_finish(&w);
+}
+
+/* The first operation of an iteration finds an empty queue; the others were handed over while it
+ * ran. With one at a time on the device, each waits. */
+Test(sim_kernels, dispatch_is_paid_where_the_queue_is_empty) {
+    const char *text = "device dispatch=3us\n" THREE "job name=j kernels=a iterations=2 " JOB "\n";
+    struct workload w = load(text);
+    struct sim_config config = choice("streams");
+    struct sim_result *r = run(&w, &config);
+    cr_expect_eq(r->jobs[0].end_ns, 2 * (3 + 60) * US);
+    finish(r);
+    config.choice.inflight_cap = 1;
+    r = run(&w, &config);
+    cr_expect_eq(r->jobs[0].end_ns, 2 * (9 + 60) * US);
+    finish(r);
+    workload_finish(&w);
+}
+
+/* A client that launches more slowly than the device runs is what the device waits for. */
+Test(sim_kernels, launches_take_the_hosts_time) {
+    const char *text = "kernels name=a\nk 1us sms=1\nk 1us sms=1\nk 20us sms=1\nk 1us sms=1\n"
+                       "job name=j kernels=a launch=5us iterations=2 " JOB "\n";
+    /* Launched at 0, 5, 10, 15 us; the last waits for the third, which ends at 30. */
+    cr_expect_eq(end_of(text, "streams", 0), 62 * US);
+}
+
+/* Two streams on one SM each: side by side. */
+Test(sim_kernels, jobs_run_side_by_side) {
+    const char *text = "kernels name=a\nk 1ms sms=8 compute=0.1 memory=0.1\n"
+                       "job name=j kernels=a iterations=10 " JOB "\n"
+                       "job name=k kernels=a iterations=10 " JOB "\n";
+    cr_expect_eq(end_of(text, "streams", 0), 10 * MS);
+    cr_expect_eq(end_of(text, "streams", 1), 10 * MS);
+    /* One request at a time. */
+    cr_expect_eq(end_of(text, "temporal", 0) + end_of(text, "temporal", 1), 39 * MS);
+}
+
+/* The device's own priorities: a kernel of the high-priority job that waits for slots gets the
+ * first that are free. */
+Test(sim_kernels, a_high_priority_job_passes_at_the_device) {
+    const char *text = "kernels name=long\nk 10ms sms=800\n"
+                       "kernels name=short\nk 1ms sms=80\n"
+                       "job name=best kernels=long iterations=3 " JOB "\n"
+                       "job name=high kernels=short every=4.5ms iterations=1 priority=1 " JOB "\n";
+    struct workload w = load(text);
+    uint64_t latency_ns[2];
+    for (int i = 0; i < 2; i++) {
+        struct sim_config config = choice("streams");
+        config.choice.priorities = i;
+        struct sim_result *r = run(&w, &config);
+        latency_ns[i] = r->jobs[1].end_ns - 4500 * US;
+        finish(r);
+    }
+    cr_expect_lt(latency_ns[1], latency_ns[0]);
+    cr_expect_geq(latency_ns[1], MS);
+    workload_finish(&w);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+#define REQUEST "kernels name=r\nk 4ms sms=40\n"
+
+Test(sim_kernels, requests_come_by_themselves_and_wait_for_one_another) {
+    struct workload w = load(REQUEST "gaps name=g\n1ms 2ms\n100ms\n"
+                                     "job name=j kernels=r every=gaps:g iterations=4 " JOB "\n");
+    struct sim_config config = choice("streams");
+    struct sim_result *r = run(&w, &config);
+    /* Come at 1, 3, 103 and 104 ms; end at 5, 9, 107 and 111. */
+    cr_expect_eq(r->jobs[0].end_ns, 111 * MS);
+    cr_expect_eq(r->jobs[0].latency->sum_ns, (4.0 + 6 + 4 + 7) * MS);
+    cr_expect_eq(r->latency.count, 4);
+    cr_expect_eq(r->latency_alone_ns, 16.0 * MS);
+    finish(r);
+    workload_finish(&w);
+}
+
+Test(sim_kernels, fixed_gaps_begin_with_the_jobs_arrival) {
+    const char *text =
+        REQUEST "job name=j arrival=50ms kernels=r every=10ms iterations=3 " JOB "\n";
+    cr_expect_eq(end_of(text, "streams", 0), 84 * MS);
+}
+
+/* M/D/1 (Pollaczek and Khinchine): the mean wait is service * load / (2 (1 - load)). */
+Test(sim_kernels, random_arrivals_wait_as_theory_says) {
+    struct workload w =
+        load(REQUEST "job name=j kernels=r every=exp(20ms) iterations=200000 " JOB "\n");
+    struct sim_config config = choice("orion");
+    config.check = false;
+    struct sim_result *r = run(&w, &config);
+    double mean_ns = r->latency.sum_ns / (double)r->latency.count;
+    double load = 0.2, expected_ns = 4e6 * (1 + load / (2 * (1 - load)));
+    cr_expect_lt(fabs(mean_ns / expected_ns - 1), 0.01, "%g, not %g", mean_ns, expected_ns);
+    finish(r);
+    workload_finish(&w);
+}
+
+/* Gaps of the trace only, another order each seed. */
+Test(sim_kernels, shuffled_gaps_are_the_traces) {
+    struct workload w =
+        load(REQUEST "gaps name=g\n5ms 6ms 9ms\n"
+                     "job name=j kernels=r every=shuffled:g iterations=3000 " JOB "\n");
+    struct sim_config config = choice("streams");
+    config.check = false;
+    uint64_t ends[2];
+    for (int i = 0; i < 2; i++) {
+        struct sim_result *r = run(&w, &config);
+        ends[i] = r->jobs[0].end_ns;
+        cr_expect_eq(r->jobs[0].latency->sum_ns, 3000.0 * 4 * MS, "nobody waits");
+        cr_expect_lt(fabs((double)(ends[i] - 4 * MS) / (3000.0 * 20 / 3 * MS) - 1), 0.02);
+        cr_expect_eq(ends[i] % MS, 0);
+        finish(r);
+        config.seed++;
+    }
+    cr_expect_neq(ends[0], ends[1]);
+    workload_finish(&w);
+}
+
+/* ---- where a run stops ----------------------------------------------------------------------- */
+
+Test(sim_kernels, a_run_stops_when_time_is_up) {
+    struct workload w = load("device until=25ms\n"
+                             "kernels name=a\nk 1ms sms=8\nk 1ms sms=8\nk 2ms sms=8\nk 6ms sms=8\n"
+                             "job name=j kernels=a " JOB "\n"
+                             "job name=k kernels=a every=3ms " JOB "\n"
+                             "job name=l kernels=a iterations=1 " JOB "\n");
+    struct sim_config config = choice("streams");
+    struct sim_result *r = run(&w, &config);
+    cr_expect_eq(r->end_ns, 25 * MS);
+    cr_expect_eq(r->jobs[0].iterations, 2);
+    cr_expect_eq(r->jobs[0].part, 0.75);
+    cr_expect(r->jobs[0].cut && r->jobs[1].cut && !r->jobs[2].cut);
+    cr_expect_eq(r->jobs[1].iterations, 2);
+    cr_expect_eq(r->jobs[1].behind_ns, 16 * MS, "its third request came at 9 ms");
+    cr_expect_eq(r->jobs[2].end_ns, 10 * MS);
+    finish(r);
+    workload_finish(&w);
+}
+
+/* ---- all policies ---------------------------------------------------------------------------- */
+
+static uint32_t pick(uint64_t seed, uint64_t stream, uint64_t n, uint32_t bound) {
+    return (uint32_t)(prng_at(seed, stream, n) % bound);
+}
+
+static void random_sequence(FILE *f, uint64_t seed, uint32_t n) {
+    static const char *const classes[] = {"unknown", "compute", "memory"};
+    uint32_t count = 1 + pick(seed, 10 + n, 0, 12);
+    fprintf(f, "kernels name=q%u\n", n);
+    for (uint32_t i = 1; i <= count; i++) {
+        if (pick(seed, 10 + n, 5 * i, 8) == 0)
+            fprintf(f, "c %uus\n", 1 + pick(seed, 10 + n, 5 * i + 1, 40));
+        else
+            fprintf(f, "k %uns sms=%u class=%s\n", 1 + pick(seed, 10 + n, 5 * i + 1, 90000),
+                    1 + pick(seed, 10 + n, 5 * i + 2, pick(seed, 10 + n, 5 * i + 3, 2) ? 80 : 900),
+                    classes[pick(seed, 10 + n, 5 * i + 4, 3)]);
+    }
+}
+
+static void random_file(FILE *f, uint64_t seed) {
+    static const char *const every[] = {"closed", "2ms", "exp(1ms)", "gaps:g", "shuffled:g"};
+    uint32_t n = 1 + pick(seed, 0, 0, 6), sequences = 1 + pick(seed, 0, 1, 3);
+    fprintf(f, "device memory=%uMiB dispatch=%uus sms=80\ngaps name=g\n1ms 50us 300us\n",
+            40 + pick(seed, 0, 2, 200), pick(seed, 0, 3, 6));
+    for (uint32_t i = 0; i < sequences; i++)
+        random_sequence(f, seed, i);
+    for (uint32_t i = 0; i < n; i++) {
+        fprintf(f,
+                "job name=j arrival=%uus persistent=%uMiB ephemeral=%uMiB kernels=q%u "
+                "iterations=%u every=%s launch=%uus priority=%d unknown=%s boundaries=%s "
+                "hint=%s request=%uus",
+                pick(seed, 1, i, 3) * pick(seed, 2, i, 5000), pick(seed, 3, i, 20),
+                pick(seed, 4, i, 20), pick(seed, 5, i, sequences), 1 + pick(seed, 6, i, 20),
+                every[pick(seed, 7, i, 5)], pick(seed, 8, i, 3) * 4, (int)pick(seed, 9, i, 4) - 1,
+                pick(seed, 20, i, 6) ? "no" : "yes", pick(seed, 21, i, 8) ? "yes" : "no",
+                pick(seed, 22, i, 2) ? "none" : "duration", pick(seed, 23, i, 2) * 100);
+        fputc('\n', f);
+    }
+}
+
+static void expect_sound(const struct workload *w, const struct sim_result *r, const char *policy,
+                         uint64_t seed) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct workload_job *j = &w->jobs[i];
+        const struct sim_job_result *o = &r->jobs[i];
+        const struct workload_sequence *q = &w->sequences[j->sequence];
+        if (o->refused) continue;
+        cr_assert_eq(o->iterations, j->iterations, "seed %lu, %s: %u", (unsigned long)seed, policy,
+                     i);
+        cr_assert_eq(o->busy_ns, q->busy_ns * j->iterations);
+        cr_assert_geq(o->end_ns - o->first_run_ns, q->total_ns * j->iterations,
+                      "seed %lu, %s: %u was too fast", (unsigned long)seed, policy, i);
+        cr_assert_eq(o->latency->count, j->iterations);
+    }
+    cr_assert_leq(r->active_ns, (double)(r->end_ns - r->begin_ns));
+}
+
+static void run_random(uint64_t seed) {
+    static const char *const lanes[] = {"fifo", "pack", "srtf", "fair"};
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    random_file(f, seed);
+    fclose(f);
+    struct workload w = load(text);
+    for (uint32_t p = 0; policy_at(p); p++) {
+        struct sim_config config = choice(policy_at(p)->name);
+        struct sched_choice *c = &config.choice;
+        c->lane = lanes[pick(seed, 30, p, 4)];
+        c->swap = (int)pick(seed, 31, p, 2);
+        c->max_lanes = pick(seed, 32, p, 4);
+        c->lease_ns = pick(seed, 33, p, 2) ? 200 * US : 0;
+        c->inflight_cap = pick(seed, 34, p, 2) ? 1 + pick(seed, 35, p, 6) : 0;
+        c->preempt_ns = pick(seed, 36, p, 3) ? 0 : 100 * US;
+        c->dur_threshold_milli = pick(seed, 37, p, 2) * 200;
+        c->queue = pick(seed, 38, p, 4);
+        struct sim_result *r = malloc(sizeof(*r));
+        char why[SIM_WHY_BYTES];
+        int err = sim_run(r, &w, &config, why);
+        cr_assert_eq(err, 0, "seed %lu, %s, %s: %s\n%s", (unsigned long)seed, c->lane, c->kernel,
+                     why, text);
+        expect_sound(&w, r, c->kernel, seed);
+        finish(r);
+    }
+    workload_finish(&w);
+    free(text);
+}
+
+Test(sim_kernels, random_workloads_keep_every_rule_under_every_policy, .timeout = 300) {
+    for (uint64_t seed = 1; seed <= 300; seed++)
+        run_random(seed);
+}
+
+static char *traced(const struct workload *w, struct sim_config config) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    struct sim_watch watch = {.self = f, .stepped = trace_stepped};
+    config.watches = &watch;
+    config.watches_count = 1;
+    finish(run(w, &config));
+    fclose(f);
+    return text;
+}
+
+Test(sim_kernels, the_same_seed_gives_the_same_bytes_and_another_does_not) {
+    struct workload w = load(THREE "job name=j kernels=a every=exp(100us) priority=1 launch=1us "
+                                   "iterations=40 " JOB "\n"
+                                   "job name=k kernels=a iterations=60 " JOB "\n");
+    for (uint32_t p = 0; policy_at(p); p++) {
+        struct sim_config config = choice(policy_at(p)->name);
+        char *a = traced(&w, config), *b = traced(&w, config);
+        config.seed++;
+        char *c = traced(&w, config);
+        cr_expect_str_eq(a, b);
+        cr_expect_str_neq(a, c);
+        free(a);
+        free(b);
+        free(c);
+    }
+    workload_finish(&w);
+}
+
+/* ---- compare --------------------------------------------------------------------------------- */
+
+static void compare(struct compare *c, const struct workload *w, const char *policies,
+                    uint32_t seeds) {
+    struct compare_config config = {
+        .choice = choice(NULL).choice, .policies = policies, .seed = 3, .seeds = seeds};
+    char why[SIM_WHY_BYTES];
+    int err = compare_run(c, w, &config, why);
+    cr_assert_eq(err, 0, "%s", why);
+}
+
+/* Two equal jobs that fill the device: each gets half of what contention leaves. */
+Test(sim_compare, parts_are_of_what_each_does_alone) {
+    struct workload w = load("device until=1s\nkernels name=a\nk 1ms sms=80 class=compute\n"
+                             "job name=j kernels=a " JOB "\njob name=k kernels=a " JOB "\n");
+    struct compare c;
+    compare(&c, &w, "streams,temporal", 1);
+    cr_assert_eq(c.count, 2);
+    cr_expect_lt(fabs(measure_mean(&c.alone.jobs[1].rate) / 1000 - 1), 0.002);
+    cr_expect_eq(measure_mean(&c.alone.jobs[1].p99_ratio), 1);
+    double total = measure_mean(&c.rows[0].total);
+    cr_expect(total > 0.9 && total < 1, "%g", total);
+    cr_expect_lt(fabs(measure_mean(&c.rows[1].total) - 1), 0.002);
+    cr_expect_lt(fabs(measure_mean(&c.rows[1].fairness) - 1), 0.001);
+    cr_expect_lt(fabs(measure_mean(&c.rows[0].jobs[0].part) - total / 2), 0.002);
+    compare_finish(&c);
+    workload_finish(&w);
+}
+
+/* A job alone and beside others serves the same requests: with nothing else on the device, under
+ * any policy, the ratio is 1. */
+Test(sim_compare, a_lone_job_is_not_slowed_by_any_policy) {
+    struct workload w = load("device until=2s\n" REQUEST
+                             "job name=j kernels=r every=exp(9ms) priority=1 " JOB "\n");
+    struct compare c;
+    compare(&c, &w, NULL, 4);
+    for (uint32_t i = 0; i < c.count; i++) {
+        cr_expect_eq(measure_mean(&c.rows[i].jobs[0].p99_ratio), 1, "%s", c.rows[i].policy);
+        cr_expect_eq(measure_mean(&c.rows[i].total), 1, "%s", c.rows[i].policy);
+    }
+    cr_expect_eq(c.alone.jobs[0].p99_ns.count, 4);
+    cr_expect_gt(measure_spread(&c.alone.jobs[0].p99_ns), 0);
+    compare_finish(&c);
+    workload_finish(&w);
+}
+
+Test(sim_compare, what_cannot_be_compared_is_said) {
+    struct workload w = load("job name=a persistent=1 ephemeral=1 iterations=1 iteration=1ms\n");
+    struct compare c;
+    struct compare_config config = {.seeds = 1};
+    char why[SIM_WHY_BYTES];
+    cr_expect_eq(compare_run(&c, &w, &config, why), -EINVAL);
+    cr_expect_not_null(strstr(why, "no kernels"), "%s", why);
+    workload_finish(&w);
+    w = load(REQUEST "job name=j kernels=r iterations=1 " JOB "\n");
+    config.policies = "streams,lottery";
+    cr_expect_eq(compare_run(&c, &w, &config, why), -EINVAL);
+    cr_expect_not_null(strstr(why, "lottery"), "%s", why);
+    workload_finish(&w);
+}
