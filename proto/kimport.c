@@ -160,29 +160,26 @@ static bool says_something(const struct kimport_sum *s) {
     return s->ns.count || s->compute_percent.count || s->memory_percent.count;
 }
 
-/* The sums as hints of the set: all of them or, where they are too many, none. */
+/* The sums as hints of the set: all of them or none. */
 static int deliver(struct kimport *k, struct kset *s) {
-    uint32_t fresh = 0;
-    int rc = 0;
+    struct kprofile_hint *hints = malloc((k->count + 1) * sizeof(*hints));
+    uint32_t count = 0;
+    int rc = -ENOMEM;
 
-    for (uint32_t i = 0; i < k->count; i++) {
-        const struct kprofile_hint *h = &k->sums[i].hint, *old;
-
+    for (uint32_t i = 0; hints && i < k->count; i++) {
         conclude(&k->sums[i]);
-        if (!says_something(&k->sums[i])) continue;
-        k->report->hints++;
-        old = kprofile_hint_find(s->hints, s->hint_count, h->name, h->grid, h->block);
-        fresh += !old || kprofile_hint_order(old, h) != 0;
+        if (says_something(&k->sums[i])) hints[count++] = k->sums[i].hint;
     }
-    if (k->report->hints == 0) return kimport_bad(k, "the end, and no row says anything of use");
-    if (fresh > KSET_HINTS_MAX - s->hint_count) {
+    if (hints && count == 0) rc = kimport_bad(k, "the end, and no row says anything of use");
+    if (hints && count > 0) rc = kset_add_hints(s, hints, count);
+    if (rc == -ENOSPC) {
         snprintf(k->report->why, sizeof(k->report->why),
-                 "%u hints beside the %u that are there are more than %u; forget some first", fresh,
-                 s->hint_count, KSET_HINTS_MAX);
-        return -EINVAL;
+                 "its %u hints and the %u that are there are more than %u; forget some first",
+                 count, s->hint_count, KSET_HINTS_MAX);
+        rc = -EINVAL;
     }
-    for (uint32_t i = 0; i < k->count && rc == 0; i++)
-        if (says_something(&k->sums[i])) rc = kset_hint(s, &k->sums[i].hint);
+    k->report->hints = count;
+    free(hints);
     return rc;
 }
 

@@ -23,8 +23,8 @@ struct kimport_report {
     char why[KPROFILE_WHY_BYTES];
 };
 
-/* Adds the table's hints to the set's: 0; -EINVAL with what is wrong where in `why`, the set as it
- * was; -ENOMEM, with some of them perhaps added. */
+/* Adds the table's hints to the set's: 0; -EINVAL with what is wrong where in `why`, or -ENOMEM,
+ * and the set as it was. */
 int kimport_table(struct kset *s, const char *text, size_t bytes, struct kimport_report *report);
 
 #endif

@@ -115,27 +115,48 @@ uint32_t *kset_order(const struct kset *s) {
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
-int kset_hint(struct kset *s, const struct kprofile_hint *h) {
-    uint32_t at = s->hint_count;
+/* Where it is or has to be: the first that does not come before it. */
+static uint32_t place_of(const struct kset *s, const struct kprofile_hint *h) {
+    uint32_t low = 0, high = s->hint_count;
 
-    while (at > 0 && kprofile_hint_order(&s->hints[at - 1], h) > 0)
-        at--;
-    if (at > 0 && kprofile_hint_order(&s->hints[at - 1], h) == 0) {
-        s->hints[at - 1] = *h;
-        return 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (kprofile_hint_order(&s->hints[middle], h) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    if (s->hint_count == KSET_HINTS_MAX) return -ENOSPC;
-    if (s->hint_count == s->hint_cap) {
-        uint32_t cap = s->hint_cap ? 2 * s->hint_cap : 64;
+    return low;
+}
+
+static bool is_there(const struct kset *s, const struct kprofile_hint *h, uint32_t place) {
+    return place < s->hint_count && kprofile_hint_order(&s->hints[place], h) == 0;
+}
+
+int kset_add_hints(struct kset *s, const struct kprofile_hint *hints, uint32_t count) {
+    uint32_t fresh = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        fresh += !is_there(s, &hints[i], place_of(s, &hints[i]));
+    if (fresh > KSET_HINTS_MAX - s->hint_count) return -ENOSPC;
+    if (s->hint_count + fresh > s->hint_cap) {
+        uint32_t cap = s->hint_count + fresh + s->hint_cap / 2;
         struct kprofile_hint *grown = realloc(s->hints, cap * sizeof(*grown));
 
         if (!grown) return -ENOMEM;
         s->hints = grown;
         s->hint_cap = cap;
     }
-    memmove(&s->hints[at + 1], &s->hints[at], (s->hint_count - at) * sizeof(*h));
-    s->hints[at] = *h;
-    s->hint_count++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = place_of(s, &hints[i]);
+
+        if (!is_there(s, &hints[i], at)) {
+            memmove(&s->hints[at + 1], &s->hints[at], (s->hint_count - at) * sizeof(*hints));
+            s->hint_count++;
+        }
+        s->hints[at] = hints[i];
+    }
     return 0;
 }
 

@@ -51,8 +51,10 @@ const struct kprofile *kset_find(const struct kset *s, const struct kprofile_key
 /* In place of what was known of this kernel. Where there is no room the one whose use is longest
  * ago goes; the user's own where half of the set is theirs. 0 or -ENOMEM. */
 int kset_learn(struct kset *s, const struct kprofile *p);
-/* In place of the hint of the same name and shape. 0, -ENOSPC, -ENOMEM. */
-int kset_hint(struct kset *s, const struct kprofile_hint *h);
+/* Each in place of the hint of the same name and shape. 0; -ENOSPC, -ENOMEM with none of them
+ * taken.
+ */
+int kset_add_hints(struct kset *s, const struct kprofile_hint *hints, uint32_t count);
 
 /* What to forget: a user's (KSET_ANYBODY: everybody's) profiles of a name (NULL: every), and hints
  * of it as well. */

@@ -234,7 +234,7 @@ static void parse_hint(struct reader *r, struct kset *s) {
     h.duration_ns = take_number(r, " ns=", KPROFILE_NS_MAX);
     take_name(r, h.name, sizeof(h.name));
     if (r->rc == 0 && kprofile_hint_check(&h, why) < 0) bad(r, "%s", why);
-    if (r->rc == 0) r->rc = kset_hint(s, &h);
+    if (r->rc == 0) r->rc = kset_add_hints(s, &h, 1);
     if (r->rc == 0 && s->hint_count == before) bad(r, "a hint that was there already");
 }
 

@@ -129,14 +129,26 @@ Test(kimport, ncu_details) {
                                                 "0", VEC4, "(128, 1, 1)",
                                                 "(96, 1, 1)") "\"Compute (SM) "
                                                               "Throughput\",\"%\",\"37."
-                                                              "35\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Memory Throughput\",\"Gbyte/s\",\"1,287.5\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Registers Per Thread\",\"register/thread\",\"16\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"\",\"\",\"\",\"SOLBottleneck\",\"OPT\",\"Memory is\nmore utilized\"\n" LAUNCH("1",
-                                                                                                                                                                                                                                                                                                                                                                                                               "gemm",
-                                                                                                                                                                                                                                                                                                                                                                                                               "(384,1,1)",
-                                                                                                                                                                                                                                                                                                                                                                                                               "(9,32,1)") "\"Duration\",\"nsecond\",\"853,984\"\n" LAUNCH("1",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "gemm",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "(384,1,1)",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "(9,32,1)") "\"Memory Throughput\",\"%\",\"n/a\"\n" LAUNCH("1", "gemm", "(384,1,1)", "(9,32,1)") "\"Compute (SM) Throughput\",\"%\",\"104.2\"\n"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            "==PROF== Disconnected from process 4711\n"),
+                                                              "35\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Memory Throughput\",\"Gbyte/s\",\"1,287.5\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Registers Per Thread\",\"register/thread\",\"16\"\n" LAUNCH(
+                                                                  "0", VEC4, "(128, 1, 1)",
+                                                                  "(96, 1, 1)") "\"\",\"\",\"\","
+                                                                                "\"SOLBottleneck\","
+                                                                                "\"OPT\",\"Memory "
+                                                                                "is\nmore "
+                                                                                "utilized\""
+                                                                                "\n" LAUNCH("1",
+                                                                                            "gemm",
+                                                                                            "(384,"
+                                                                                            "1,1)",
+                                                                                            "(9,32,"
+                                                                                            "1)") "\"Duration\",\"nsecond\",\"853,984\"\n" LAUNCH("1",
+                                                                                                                                                  "gemm",
+                                                                                                                                                  "(384,1,1)",
+                                                                                                                                                  "(9,32,1)") "\"Memory Throughput\",\"%\",\"n/a\"\n" LAUNCH("1",
+                                                                                                                                                                                                             "gemm",
+                                                                                                                                                                                                             "(384,1,1)",
+                                                                                                                                                                                                             "(9,32,1)") "\"Compute (SM) Throughput\",\"%\",\"104.2\"\n"
+                                                                                                                                                                                                                         "==PROF== Disconnected from process 4711\n"),
         0, "%s", report.why);
     cr_assert_str_eq(report.format, "Nsight Compute's details page");
     cr_assert_eq(report.hints, 4);
@@ -156,51 +168,51 @@ Test(kimport, ncu_launches_of_a_shape_become_one) {
                                           "(1, 1, 1)") "\"Duration\","
                                                        "\"ms\",\"0."
                                                        "03\""
-                                                       "\n" LAUNCH(
-                                                           "1",
-                                                           "k"
-                                                           "("
-                                                           "i"
-                                                           "n"
-                                                           "t"
-                                                           ")",
-                                                           "("
-                                                           "3"
-                                                           "2"
-                                                           ","
-                                                           " "
-                                                           "1"
-                                                           ","
-                                                           " "
-                                                           "1"
-                                                           ")",
-                                                           "("
-                                                           "1"
-                                                           ","
-                                                           " "
-                                                           "1"
-                                                           ","
-                                                           " "
-                                                           "1"
-                                                           ")") "\"Compute (SM) "
-                                                                "Throughput\",\"%\","
-                                                                "\"60\"\n" LAUNCH("2", "k(int)",
-                                                                                  "(32, 1, 1)",
-                                                                                  "(9, 1, 1)") "\"C"
-                                                                                               "omp"
-                                                                                               "ute"
-                                                                                               " ("
-                                                                                               "SM)"
-                                                                                               " Th"
-                                                                                               "rou"
-                                                                                               "ghp"
-                                                                                               "ut"
-                                                                                               "\","
-                                                                                               "\"%"
-                                                                                               "\","
-                                                                                               "\"9"
-                                                                                               "1\""
-                                                                                               "\n"),
+                                                       "\n" LAUNCH("1",
+                                                                   "k"
+                                                                   "("
+                                                                   "i"
+                                                                   "n"
+                                                                   "t"
+                                                                   ")",
+                                                                   "("
+                                                                   "3"
+                                                                   "2"
+                                                                   ","
+                                                                   " "
+                                                                   "1"
+                                                                   ","
+                                                                   " "
+                                                                   "1"
+                                                                   ")",
+                                                                   "("
+                                                                   "1"
+                                                                   ","
+                                                                   " "
+                                                                   "1"
+                                                                   ","
+                                                                   " "
+                                                                   "1"
+                                                                   ")") "\"Compute (SM) "
+                                                                        "Throughput\",\"%\","
+                                                                        "\"60\"\n" LAUNCH(
+                                                                            "2", "k(int)",
+                                                                            "(32, 1, 1)",
+                                                                            "(9, 1, 1)") "\"C"
+                                                                                         "omp"
+                                                                                         "ute"
+                                                                                         " ("
+                                                                                         "SM)"
+                                                                                         " Th"
+                                                                                         "rou"
+                                                                                         "ghp"
+                                                                                         "ut"
+                                                                                         "\","
+                                                                                         "\"%"
+                                                                                         "\","
+                                                                                         "\"9"
+                                                                                         "1\""
+                                                                                         "\n"),
                  0, "%s", report.why);
     expect("k", 1, 32, KPROFILE_UNKNOWN, 550, 0, 0, 20000);
     expect("k", 9, 32, KPROFILE_COMPUTE, 910, 0, 0, 0);
@@ -314,8 +326,8 @@ Test(kimport, more_kernels_than_can_be_kept) {
     cr_assert_eq(kimport_table(&s, buf_str(&b), b.len, &report), 0);
     cr_assert_eq(s.hint_count, KSET_HINTS_MAX);
     cr_assert_eq(IMPORT(ORION "k1,1,0,1,20\nmore,1,0,1,20\n"), -EINVAL);
-    cr_assert_str_eq(report.why, "1 hints beside the 4096 that are there are more than 4096; "
-                                 "forget some first");
+    cr_assert_str_eq(report.why, "its 2 hints and the 4096 that are there are more than "
+                                 "4096; forget some first");
     expect("k1", 1, 1, KPROFILE_COMPUTE, 0, 0, 1, 10);
     buf_printf(&b, "more,1,0,1,10\n");
     cr_assert_eq(kimport_table(&s, buf_str(&b), b.len, &report), -EINVAL);

@@ -94,7 +94,7 @@ static int hint(const char *name, uint32_t grid, uint32_t sms) {
     snprintf(h.name, sizeof(h.name), "%s", name);
     for (int i = 0; i < 3; i++)
         h.grid[i] = grid;
-    return kset_hint(&s, &h);
+    return kset_add_hints(&s, &h, 1);
 }
 
 Test(kset, hints_lie_in_order_and_replace_each_other) {
@@ -118,6 +118,10 @@ Test(kset, hints_are_bounded) {
     }
     cr_assert_eq(s.hint_count, KSET_HINTS_MAX);
     cr_assert_eq(hint("more", 0, 1), -ENOSPC);
+    struct kprofile_hint two[2] = {{.name = "k0", .sms = 7}, {.name = "more"}};
+    cr_assert_eq(kset_add_hints(&s, two, 2), -ENOSPC);
+    cr_assert_eq(kprofile_hint_find(s.hints, s.hint_count, "k0", two[0].grid, two[0].block)->sms, 1,
+                 "all or none");
     cr_assert_eq(hint("k0", 0, 2), 0, "in place of one");
 }
 

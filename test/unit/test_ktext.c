@@ -61,7 +61,7 @@ Test(ktext, it_has_these_bytes) {
     strcpy(s.device.name, "Soft GPU");
     s.device.sms = 80;
     cr_assert_eq(kset_learn(&s, &p), 0);
-    cr_assert_eq(kset_hint(&s, &h), 0);
+    cr_assert_eq(kset_add_hints(&s, &h, 1), 0);
     ktext_print(&s, &b);
     cr_assert_str_eq(buf_str(&b), GOOD);
 }
@@ -104,7 +104,7 @@ Test(ktext, a_full_set_comes_back_in_the_order_of_use) {
     }
     for (uint32_t i = 0; i < KSET_HINTS_MAX; i++) {
         memcpy(h.grid, (uint32_t[]){UINT32_MAX - i, 1, 1}, sizeof(h.grid));
-        cr_assert_eq(kset_hint(&s, &h), 0);
+        cr_assert_eq(kset_add_hints(&s, &h, 1), 0);
     }
     ktext_print(&s, &b);
     cr_assert_leq(b.len, KTEXT_BYTES_MAX);
