@@ -107,9 +107,3 @@ int csv_find(const struct csv *c, const char *name) {
         if (strcmp(csv_field(c, i), name) == 0) return (int)i;
     return -1;
 }
-
-char *csv_join(struct csv *c, uint32_t count) {
-    for (uint32_t i = 1; i < count && i < c->count; i++)
-        c->row.data[c->starts[i] - 1] = ',';
-    return (char *)c->row.data;
-}

@@ -36,7 +36,5 @@ int csv_next(struct csv *c);
 const char *csv_field(const struct csv *c, uint32_t column);
 /* The first field that says exactly this, or -1. */
 int csv_find(const struct csv *c, const char *name);
-/* The first `count` fields as one again, as they were between their commas. */
-char *csv_join(struct csv *c, uint32_t count);
 
 #endif

@@ -32,18 +32,18 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Every other sample goes; of a bin with an odd number, one more. */
+/* Every other sample goes; of a bin with an odd number, one more, whose time the sum may keep only
+ * as far as the bins allow. */
 static void halve(struct kdist *d) {
-    uint64_t odd_ns = 0, least, most;
+    uint64_t least, most;
 
     d->count = 0;
     for (uint32_t i = 0; i < KDIST_BINS; i++) {
-        if (d->bins[i] & 1) odd_ns += (bin_start(i) + bin_start(i + 1)) / 2;
         d->bins[i] /= 2;
         d->count += d->bins[i];
     }
     bounds(d, &least, &most);
-    d->sum_ns = clamp((d->sum_ns - (odd_ns < d->sum_ns ? odd_ns : d->sum_ns)) / 2, least, most);
+    d->sum_ns = clamp(d->sum_ns / 2, least, most);
 }
 
 bool kdist_add(struct kdist *d, uint64_t ns) {

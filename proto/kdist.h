@@ -18,7 +18,7 @@
 
 /* All zeroes: empty. */
 struct kdist {
-    uint64_t sum_ns; /* of the samples that still count: theirs to half a bin each */
+    uint64_t sum_ns; /* of the samples that still count; after halving, one that their bins allow */
     uint32_t count;  /* sum of the bins */
     uint16_t bins[KDIST_BINS];
 };

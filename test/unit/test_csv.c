@@ -63,13 +63,6 @@ Test(csv, what_is_not_there_is_empty) {
     cr_assert_eq(csv_find(&c, "c"), -1);
 }
 
-Test(csv, fields_can_be_one_again) {
-    READ("f<a,b,c>,1,2\n");
-    expect(1, "f<a|b|c>|1|2");
-    cr_assert_str_eq(csv_join(&c, 3), "f<a,b,c>");
-    cr_assert_str_eq(csv_field(&c, 3), "1");
-}
-
 #define REFUSED(text, reason, at)            \
     do {                                     \
         READ(text);                          \

@@ -110,6 +110,13 @@ Test(kdist, the_sum_stays_that_of_the_bins) {
     cr_assert(kdist_settle(&d));
 }
 
+Test(kdist, the_odd_ones_that_go_take_their_time_with_them) {
+    add(1000000000, 3);
+    add(700, 65536);
+    cr_assert_eq(d.count, 1 + 32767 + 1);
+    near(kdist_mean(&d), (1000000000 + 32768 * 700ull) / d.count);
+}
+
 Test(kdist, merging_is_adding) {
     struct kdist other = {0}, both;
 

@@ -100,57 +100,65 @@ Test(kimport, orion_what_is_wrong) {
 
 /* ---- Nsight Compute -------------------------------------------------------------------------- */
 
-#define PROF "==PROF== Connected to process 4711 (/usr/bin/python3)\n"
-#define DETAILS                                                                                    \
-    "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\"," \
-    "\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\","             \
-    "\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\"\n"
-#define LAUNCH(id, name, block, grid)                                                           \
-    "\"" id "\",\"1\",\"python3\",\"127.0.0.1\",\"" name "\",\"1\",\"7\",\"" block "\",\"" grid \
-    "\",\"0\",\"8.9\",\"Speed Of Light\","
-#define VEC4 "void at::native::vec<(int)4, at::Fill<float>>(int, T2)"
+static struct buf page;
+
+#define DETAILS                                                                                  \
+    "\"ID\",\"Process ID\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\",\"Grid Size\"," \
+    "\"Device\",\"CC\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\","       \
+    "\"Rule Name\",\"Rule Type\",\"Rule Description\"\n"
+#define RAW                                                                 \
+    "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\","                  \
+    "\"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed\"," \
+    "\"gpu__time_duration.sum\",\"launch__registers_per_thread\","          \
+    "\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
+#define UNITS "\"\",\"\",\"\",\"\",\"%\",\"us\",\"register/thread\",\"%\"\n"
+
+static void begin(const char *header) {
+    buf_finish(&page);
+    buf_printf(&page, "%s", header);
+}
+
+/* Which kernel and launch the rows of metrics are about. */
+static const char *kernel, *block, *grid;
+
+static void launch(const char *name, const char *blocks, const char *grids) {
+    kernel = name;
+    block = blocks;
+    grid = grids;
+}
+
+static void row(const char *metric, const char *unit, const char *value) {
+    buf_printf(&page,
+               "\"0\",\"4711\",\"%s\",\"1\",\"7\",\"%s\",\"%s\",\"0\",\"8.9\",\"Section\","
+               "\"%s\",\"%s\",\"%s\",\"\",\"\",\"\"\n",
+               kernel, block, grid, metric, unit, value);
+}
+
+static int import_page(void) {
+    int rc = kimport_table(&s, buf_str(&page), page.len, &report);
+
+    buf_finish(&page);
+    return rc;
+}
 
 Test(kimport, ncu_details) {
-    cr_assert_eq(
-        IMPORT(PROF "a word of the program, \"in quotes\n" DETAILS LAUNCH(
-            "0", VEC4, "(128, 1, 1)",
-            "(96, 1, 1)") "\"Duration\",\"us\",\"12.50\",\"\",\"\","
-                          "\"\"\n" LAUNCH(
-                              "0", VEC4, "(128, 1, 1)",
-                              "(96, 1, 1)") "\"Memo"
-                                            "ry "
-                                            "Throug"
-                                            "hput\""
-                                            ",\"%"
-                                            "\","
-                                            "\"87."
-                                            "54\""
-                                            "\n" LAUNCH(
-                                                "0", VEC4, "(128, 1, 1)",
-                                                "(96, 1, 1)") "\"Compute (SM) "
-                                                              "Throughput\",\"%\",\"37."
-                                                              "35\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Memory Throughput\",\"Gbyte/s\",\"1,287.5\"\n" LAUNCH("0", VEC4, "(128, 1, 1)", "(96, 1, 1)") "\"Registers Per Thread\",\"register/thread\",\"16\"\n" LAUNCH(
-                                                                  "0", VEC4, "(128, 1, 1)",
-                                                                  "(96, 1, 1)") "\"\",\"\",\"\","
-                                                                                "\"SOLBottleneck\","
-                                                                                "\"OPT\",\"Memory "
-                                                                                "is\nmore "
-                                                                                "utilized\""
-                                                                                "\n" LAUNCH("1",
-                                                                                            "gemm",
-                                                                                            "(384,"
-                                                                                            "1,1)",
-                                                                                            "(9,32,"
-                                                                                            "1)") "\"Duration\",\"nsecond\",\"853,984\"\n" LAUNCH("1",
-                                                                                                                                                  "gemm",
-                                                                                                                                                  "(384,1,1)",
-                                                                                                                                                  "(9,32,1)") "\"Memory Throughput\",\"%\",\"n/a\"\n" LAUNCH("1",
-                                                                                                                                                                                                             "gemm",
-                                                                                                                                                                                                             "(384,1,1)",
-                                                                                                                                                                                                             "(9,32,1)") "\"Compute (SM) Throughput\",\"%\",\"104.2\"\n"
-                                                                                                                                                                                                                         "==PROF== Disconnected from process 4711\n"),
-        0, "%s", report.why);
+    begin("==PROF== Connected to process 4711 (/usr/bin/python3)\n"
+          "a word of the program, \"in quotes\n" DETAILS);
+    launch("void at::native::vec<(int)4, at::Fill<float>>(int, T2)", "(128, 1, 1)", "(96, 1, 1)");
+    row("Duration", "us", "12.50");
+    row("Memory Throughput", "%", "87.54");
+    row("Compute (SM) Throughput", "%", "37.35");
+    row("Memory Throughput", "Gbyte/s", "1,287.5");
+    row("Registers Per Thread", "register/thread", "16");
+    row("", "", "\"\"Memory is\nmore utilized\"\"");
+    launch("gemm", "(384,1,1)", "(9,32,1)");
+    row("Duration", "nsecond", "853,984");
+    row("Memory Throughput", "%", "n/a");
+    row("Compute (SM) Throughput", "%", "104.2");
+    buf_printf(&page, "==PROF== Disconnected from process 4711\n");
+    cr_assert_eq(import_page(), 0, "%s", report.why);
     cr_assert_str_eq(report.format, "Nsight Compute's details page");
+    cr_assert_eq(report.rows, 9);
     cr_assert_eq(report.hints, 4);
     expect("at::native::vec", 96, 128, KPROFILE_MEMORY, 374, 875, 0, 12500);
     expect("at::native::vec", 97, 128, KPROFILE_MEMORY, 374, 875, 0, 0);
@@ -159,61 +167,15 @@ Test(kimport, ncu_details) {
 }
 
 Test(kimport, ncu_launches_of_a_shape_become_one) {
-    cr_assert_eq(IMPORT(
-                     DETAILS LAUNCH(
-                         "0", "k(int)", "(32, 1, 1)",
-                         "(1, 1, 1)") "\"Duration\",\"us\","
-                                      "\"10\"\n" LAUNCH("0", "k(int)", "(32, 1, 1)", "(1, 1, 1)") "\"Compute (SM) Throughput\",\"%\",\"50\"\n" LAUNCH(
-                                          "1", "k(int)", "(32, 1, 1)",
-                                          "(1, 1, 1)") "\"Duration\","
-                                                       "\"ms\",\"0."
-                                                       "03\""
-                                                       "\n" LAUNCH("1",
-                                                                   "k"
-                                                                   "("
-                                                                   "i"
-                                                                   "n"
-                                                                   "t"
-                                                                   ")",
-                                                                   "("
-                                                                   "3"
-                                                                   "2"
-                                                                   ","
-                                                                   " "
-                                                                   "1"
-                                                                   ","
-                                                                   " "
-                                                                   "1"
-                                                                   ")",
-                                                                   "("
-                                                                   "1"
-                                                                   ","
-                                                                   " "
-                                                                   "1"
-                                                                   ","
-                                                                   " "
-                                                                   "1"
-                                                                   ")") "\"Compute (SM) "
-                                                                        "Throughput\",\"%\","
-                                                                        "\"60\"\n" LAUNCH(
-                                                                            "2", "k(int)",
-                                                                            "(32, 1, 1)",
-                                                                            "(9, 1, 1)") "\"C"
-                                                                                         "omp"
-                                                                                         "ute"
-                                                                                         " ("
-                                                                                         "SM)"
-                                                                                         " Th"
-                                                                                         "rou"
-                                                                                         "ghp"
-                                                                                         "ut"
-                                                                                         "\","
-                                                                                         "\"%"
-                                                                                         "\","
-                                                                                         "\"9"
-                                                                                         "1\""
-                                                                                         "\n"),
-                 0, "%s", report.why);
+    begin(DETAILS);
+    launch("k(int)", "(32, 1, 1)", "(1, 1, 1)");
+    row("Duration", "us", "10");
+    row("Compute (SM) Throughput", "%", "50");
+    row("Duration", "ms", "0.03");
+    row("Compute (SM) Throughput", "%", "60");
+    launch("k(int)", "(32, 1, 1)", "(9, 1, 1)");
+    row("Compute (SM) Throughput", "%", "91");
+    cr_assert_eq(import_page(), 0, "%s", report.why);
     expect("k", 1, 32, KPROFILE_UNKNOWN, 550, 0, 0, 20000);
     expect("k", 9, 32, KPROFILE_COMPUTE, 910, 0, 0, 0);
     expect("k", 5, 32, KPROFILE_COMPUTE, 670, 0, 0, 0);
@@ -221,74 +183,87 @@ Test(kimport, ncu_launches_of_a_shape_become_one) {
 
 /* Before 2022: no shapes in columns, other names. */
 Test(kimport, ncu_details_of_old) {
-    cr_assert_eq(
-        IMPORT("\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Kernel "
-               "Time\",\"Context\","
-               "\"Stream\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
-               "\"0\",\"1\",\"p\",\"h\",\"k\",\"t\",\"1\",\"7\",\"S\",\"Duration\",\"usecond\","
-               "\"14,887.28\"\n"
-               "\"0\",\"1\",\"p\",\"h\",\"k\",\"t\",\"1\",\"7\",\"S\",\"Memory [%]\",\"%\",\"70\"\n"
-               "\"0\",\"1\",\"p\",\"h\",\"k\",\"t\",\"1\",\"7\",\"S\",\"Compute (SM) "
-               "[%]\",\"%\",\"20\"\n"),
-        0, "%s", report.why);
+    begin("\"ID\",\"Kernel Name\",\"Kernel Time\",\"Metric Name\",\"Metric Unit\",\"Metric "
+          "Value\"\n"
+          "\"0\",\"k\",\"t\",\"Duration\",\"usecond\",\"14,887.28\"\n"
+          "\"0\",\"k\",\"t\",\"Memory [%]\",\"%\",\"70\"\n"
+          "\"0\",\"k\",\"t\",\"Compute (SM) [%]\",\"%\",\"20\"\n");
+    cr_assert_eq(import_page(), 0, "%s", report.why);
     cr_assert_eq(report.hints, 1);
     expect("k", 1, 32, KPROFILE_MEMORY, 200, 700, 0, 14887280);
 }
 
-#define RAW                                                                 \
-    "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\","                  \
-    "\"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed\"," \
-    "\"gpu__time_duration.sum\",\"launch__registers_per_thread\","          \
-    "\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
-#define UNITS "\"\",\"\",\"\",\"\",\"%\",\"us\",\"register/thread\",\"%\"\n"
-
 Test(kimport, ncu_raw) {
-    cr_assert_eq(
-        IMPORT("\xef\xbb\xbf" PROF RAW UNITS
-               "\"0\",\"saxpy(int, float, float *)\",\"(256, 1, 1)\",\"(4096, 1, "
-               "1)\",\"91.2\",\"12.5\",\"32\",\"8.04\"\n"
-               "\"1\",\"_ZN1a1kEv\",\"(64, 2, 1)\",\"(7, 1, 1)\",\"\",\"3\",\"16\",\"70\"\n"),
-        0, "%s", report.why);
+    begin("\xef\xbb\xbf" RAW UNITS);
+    buf_printf(&page, "\"0\",\"saxpy(int, float *)\",\"(256, 1, 1)\",\"(4096, 1, 1)\",\"91.2\","
+                      "\"12.5\",\"32\",\"8.04\"\n");
+    buf_printf(&page,
+               "\"1\",\"_ZN1a1kEv\",\"(64, 2, 1)\",\"(7, 1, 1)\",\"\",\"3\",\"16\",\"70\"\n");
+    cr_assert_eq(import_page(), 0, "%s", report.why);
     cr_assert_str_eq(report.format, "Nsight Compute's raw page");
     cr_assert_eq(report.rows, 2);
     expect("saxpy", 4096, 256, KPROFILE_MEMORY, 80, 912, 0, 12500);
     expect("a::k", 1, 1, KPROFILE_COMPUTE, 700, 0, 0, 0);
-    cr_assert_eq(kprofile_hint_find(s.hints, s.hint_count, "a::k", (uint32_t[]){7, 1, 1},
-                                    (uint32_t[]){64, 2, 1})
-                     ->duration_ns,
-                 3000);
+    const struct kprofile_hint *h = kprofile_hint_find(
+        s.hints, s.hint_count, "a::k", (uint32_t[]){7, 1, 1}, (uint32_t[]){64, 2, 1});
+    cr_assert_eq(h->duration_ns, 3000);
 }
 
-#define ONE(unit, value) \
-    LAUNCH("0", "k", "(1, 1, 1)", "(1, 1, 1)") "\"Duration\",\"" unit "\",\"" value "\"\n"
-
-Test(kimport, ncu_what_is_wrong) {
+Test(kimport, ncu_headers_that_are_wrong) {
     REFUSED("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Average\"\n",
             "line 1: the header has no \"Metric Unit\" or no \"Metric Value\"");
-    REFUSED(PROF "\"ID\",\"Kernel Name\",\"Registers\"\n",
+    REFUSED("==PROF==\n\"ID\",\"Kernel Name\",\"Registers\"\n",
             "line 2: no \"Metric Name\", and no column of a metric that is used, such as "
             "gpu__time_duration.sum");
-    REFUSED(DETAILS ONE("us", "1") ONE("cycle", "1"),
-            "line 3: a duration in \"cycle\", not in ns, us, ms or s");
-    REFUSED(DETAILS ONE("us", "1e3"), "line 2: \"1e3\" is no number");
-    REFUSED(DETAILS ONE("us", "-1"), "line 2: \"-1\" is no number");
-    REFUSED(DETAILS ONE("s", "3,601"), "line 2: a duration of more than an hour");
-    REFUSED(DETAILS ONE("us", "n/a"), "line 3: the end, and no row says anything of use");
-    REFUSED(DETAILS LAUNCH("0", "", "(1, 1, 1)", "(1, 1, 1)") "\"Duration\",\"us\",\"1\"\n",
-            "line 2: no kernel's name");
-    REFUSED(DETAILS LAUNCH("0", "k", "(1, 1, 1)", "(0, 1, 1)") "\"Duration\",\"us\",\"1\"\n",
-            "line 2: Grid Size \"(0, 1, 1)\" is no shape like (128, 1, 1)");
-    REFUSED(DETAILS LAUNCH("0", "k", "(1, 1, 1, 1)", "(1, 1, 1)") "\"Duration\",\"us\",\"1\"\n",
-            "line 2: Block Size \"(1, 1, 1, 1)\" is no shape like (128, 1, 1)");
-    REFUSED(
-        DETAILS LAUNCH("0", "k", "(4294967296, 1, 1)", "(1, 1, 1)") "\"Duration\",\"us\",\"1\"\n",
-        "line 2: Block Size \"(4294967296, 1, 1)\" is no shape like (128, 1, 1)");
-    REFUSED(DETAILS "Killed\n", "line 2: 1 columns, of which \"Metric Value\" would be number 15");
     REFUSED(RAW, "line 2: no units under the header");
     REFUSED(RAW "\"0\",\"k\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\"\n",
             "line 2: no units under the header");
     REFUSED(RAW UNITS "\"0\",\"k\",\"1\",\"1\",\"1\"\n",
             "line 3: 5 columns, not 8 as in the header");
+    REFUSED(DETAILS "Killed\n", "line 2: 1 columns, of which \"Metric Value\" would be number 13");
+}
+
+static void refuse_page(const char *why) {
+    cr_assert_eq(import_page(), -EINVAL);
+    cr_assert_str_eq(report.why, why, "%s", report.why);
+    cr_assert_eq(s.hint_count, 0);
+}
+
+static void refuse_value(const char *unit, const char *value, const char *why) {
+    begin(DETAILS);
+    launch("k", "(1, 1, 1)", "(1, 1, 1)");
+    row("Duration", "us", "1");
+    row("Duration", unit, value);
+    refuse_page(why);
+}
+
+static void refuse_launch(const char *name, const char *blocks, const char *grids,
+                          const char *why) {
+    begin(DETAILS);
+    launch(name, blocks, grids);
+    row("Duration", "us", "1");
+    refuse_page(why);
+}
+
+Test(kimport, ncu_rows_that_are_wrong) {
+    refuse_value("cycle", "1", "line 3: a duration in \"cycle\", not in ns, us, ms or s");
+    refuse_value("us", "1e3", "line 3: \"1e3\" is no number");
+    refuse_value("us", "-1", "line 3: \"-1\" is no number");
+    refuse_value("us", ",", "line 3: \",\" is no number");
+    refuse_value("s", "3,601", "line 3: a duration of more than an hour");
+    refuse_launch("", "(1, 1, 1)", "(1, 1, 1)", "line 2: no kernel's name");
+    refuse_launch("k", "(1, 1, 1)", "(0, 1, 1)",
+                  "line 2: Grid Size \"(0, 1, 1)\" is no shape like (128, 1, 1)");
+    refuse_launch("k", "(1, 1, 1, 1)", "(1, 1, 1)",
+                  "line 2: Block Size \"(1, 1, 1, 1)\" is no shape like (128, 1, 1)");
+    refuse_launch("k", "(1, 1, 1)x", "(1, 1, 1)",
+                  "line 2: Block Size \"(1, 1, 1)x\" is no shape like (128, 1, 1)");
+    refuse_launch("k", "(4294967296, 1, 1)", "(1, 1, 1)",
+                  "line 2: Block Size \"(4294967296, 1, 1)\" is no shape like (128, 1, 1)");
+    begin(DETAILS);
+    launch("k", "(1, 1, 1)", "(1, 1, 1)");
+    row("Duration", "us", "n/a");
+    refuse_page("line 3: the end, and no row says anything of use");
 }
 
 /* ---- any table ------------------------------------------------------------------------------- */

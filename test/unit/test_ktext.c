@@ -102,6 +102,11 @@ Test(ktext, a_full_set_comes_back_in_the_order_of_use) {
         p.key.uid = UINT32_MAX - 2 - i % 2;
         cr_assert_eq(kset_learn(&s, &p), 0);
     }
+    for (uint32_t i = 0; i < 100;
+         i++) { /* in use again: the first in the array, the last in time */
+        p = s.items[i];
+        cr_assert_eq(kset_learn(&s, &p), 0);
+    }
     for (uint32_t i = 0; i < KSET_HINTS_MAX; i++) {
         memcpy(h.grid, (uint32_t[]){UINT32_MAX - i, 1, 1}, sizeof(h.grid));
         cr_assert_eq(kset_add_hints(&s, &h, 1), 0);
