@@ -29,7 +29,7 @@ struct kernels {
     uint64_t evicted, refused;
     struct slotmap by_key;
     struct kprofile_hint *hints;
-    uint32_t hint_count, sm_count;
+    uint32_t hint_count;
     struct kprofile_rate peak;
     uint64_t seed;
 };
@@ -39,7 +39,6 @@ int kernels_create(struct kernels **out, const struct kernels_config *config) {
 
     if (!k) return -ENOMEM;
     k->cap = config->cap ? config->cap : KERNELS_MAX;
-    k->sm_count = config->sm_count;
     k->peak = config->peak;
     k->seed = config->seed;
     list_init(&k->idle);
@@ -97,11 +96,6 @@ bool kernels_take_dirty(struct kernels *k, struct kprofile *out) {
 
 /* ---- what the scheduler sees ----------------------------------------------------------------- */
 
-/* Tables count blocks that come one after the other as well: no more than the device has. */
-static uint32_t shown_sms(const struct kernels *k, uint32_t sms) {
-    return k->sm_count && sms > k->sm_count ? k->sm_count : sms;
-}
-
 /* All of it, and when its tail is due again. Before the first sample a table's word counts. */
 static void derive(const struct kernels *k, struct kernel *e) {
     const struct kprofile *p = &e->profile;
@@ -110,7 +104,7 @@ static void derive(const struct kernels *k, struct kernel *e) {
 
     s->mean_ns = count ? kdist_mean(&p->durations) : e->hint_ns;
     s->tail_ns = count ? kdist_quantile(&p->durations, TAIL_MILLI) : e->hint_ns;
-    s->sms = shown_sms(k, p->sms);
+    s->sms = p->sms;
     s->compute_milli = p->compute_milli;
     s->memory_milli = p->memory_milli;
     s->class = p->class;
@@ -234,9 +228,9 @@ struct kernel *kernels_intern(struct kernels *k, const struct kprofile_key *key,
 
     if (!e) e = intern_new(k, key, name, sms, hash, created);
     if (!e) return NULL;
-    if (sms && e->sched.sms != shown_sms(k, sms)) { /* a table had said something else */
+    if (sms && e->sched.sms != sms) { /* a table had said something else */
         e->profile.sms = sms;
-        e->sched.sms = shown_sms(k, sms);
+        e->sched.sms = sms;
     }
     kernels_hold(k, e);
     return e;

@@ -12,18 +12,8 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/sched/sched.h"
 #include "proto/kset.h"
-
-/* ==== TEMPORARY: until daemon/sched/sched.h has these, word for word; delete the block then, and
- * include that instead. ====================================================================== */
-enum sched_class { SCHED_CLASS_UNKNOWN, SCHED_CLASS_COMPUTE, SCHED_CLASS_MEMORY };
-struct sched_kernel {
-    uint64_t mean_ns, tail_ns; /* tail: the 0.99 quantile */
-    uint32_t sms;
-    uint16_t compute_milli, memory_milli;
-    uint8_t class;
-};
-/* ==== END OF TEMPORARY ======================================================================= */
 
 #define KERNELS_MAX KSET_MAX
 #define KERNELS_PER_JOB 4096u /* new entries, so that no flood of shapes drives out all others' */
@@ -45,7 +35,6 @@ struct kernel {
 
 struct kernels_config {
     uint32_t cap;              /* entries; 0: KERNELS_MAX */
-    uint32_t sm_count;         /* of the device */
     struct kprofile_rate peak; /* of the device; zeroes: nothing is counted */
     uint64_t seed;             /* a secret, for clients choose keys */
 };

@@ -17,7 +17,7 @@ static uint32_t created;
 /* 80 SMs; 1000 instructions and 1 byte a nanosecond. */
 static void make(uint32_t cap) {
     struct kernels_config config = {
-        .cap = cap, .sm_count = 80, .peak = {1000ull * 1000000000, 1000000000}, .seed = 7};
+        .cap = cap, .peak = {1000ull * 1000000000, 1000000000}, .seed = 7};
 
     cr_assert_eq(kernels_create(&k, &config), 0);
 }
@@ -245,7 +245,7 @@ Test(kernels, classes_from_counts) {
 }
 
 Test(kernels, a_device_that_counts_nothing_has_no_classes) {
-    struct kernels_config config = {.cap = CAP, .sm_count = 80};
+    struct kernels_config config = {.cap = CAP};
     struct kernel *e;
 
     kernels_destroy(k);
@@ -288,7 +288,7 @@ Test(kernels, sms_of_a_table_are_for_those_without_occupancy) {
     cr_assert_eq(kernels_set_hints(k, &hint, 1), 0);
     e = kernels_intern(k, &key, "a::kern(int)", 0, &created);
     cr_assert_eq(e->profile.sms, 1000);
-    cr_assert_eq(e->sched.sms, 80, "no more than there are");
+    cr_assert_eq(e->sched.sms, 1000);
     cr_assert_eq(intern(1), e);
     cr_assert_eq(e->sched.sms, 10);
 }
