@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+# What a launch pays for its kernel's profile.
+BENCHES += $(BUILD)/test/bench/kernels_bench
+$(BUILD)/test/bench/kernels_bench: $(addprefix $(BUILD)/test/bench/,kernels_bench.o floor.o) \
+		$(addprefix $(BUILD)/lib,worker.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $^
+
 # check-kernel-mutants: proof that the tests of kernels' profiles would notice. Each mutant is one
 # line made wrong by sed, put in place of the right file; the named test must fail.
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
