@@ -9,7 +9,7 @@
 #include <string.h>
 
 void kset_init(struct kset *s, uint64_t seed) {
-    *s = (struct kset){.seed = seed};
+    *s = (struct kset){.device = {.name = "?"}, .seed = seed};
 }
 
 void kset_finish(struct kset *s) {

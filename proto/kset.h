@@ -18,7 +18,8 @@
 #define KSET_HINTS_MAX 4096u
 #define KSET_ANYBODY UINT32_MAX
 
-/* Which device this was measured on. */
+/* Which device this was measured on; "?" with 0 SMs: none in particular, as tables of other tools.
+ */
 struct kset_device {
     char name[64];
     uint32_t sms;

@@ -52,7 +52,6 @@ static void check_table(const char *text, size_t n) {
     struct kset s;
 
     kset_init(&s, 1);
-    strcpy(s.device.name, "any");
     if (kimport_table(&s, text, n, &report) < 0) {
         if (s.hint_count || !*report.why) abort();
         return;

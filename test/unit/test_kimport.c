@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "proto/kimport.h"
+#include "proto/ktext.h"
 
 static struct kset s;
 static struct kimport_report report;
@@ -264,6 +265,22 @@ Test(kimport, ncu_rows_that_are_wrong) {
     launch("k", "(1, 1, 1)", "(1, 1, 1)");
     row("Duration", "us", "n/a");
     refuse_page("line 3: the end, and no row says anything of use");
+}
+
+Test(kimport, what_was_imported_can_be_sent_as_text) {
+    struct kset again;
+    struct buf b;
+    char why[KPROFILE_WHY_BYTES];
+
+    buf_init(&b);
+    kset_init(&again, 2);
+    cr_assert_eq(IMPORT(ORION "Conv,1,0,98,100480\n"), 0);
+    ktext_print(&s, &b);
+    cr_assert_eq(ktext_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
+    cr_assert_eq(again.device.sms, 0, "of no device in particular");
+    cr_assert_eq(again.hint_count, 1);
+    kset_finish(&again);
+    buf_finish(&b);
 }
 
 /* ---- any table ------------------------------------------------------------------------------- */
