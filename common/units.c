@@ -45,15 +45,40 @@ static const struct unit *units_of(enum units kind) {
     return plain_units;
 }
 
+static int parse_digits(const char **at, uint64_t *value) {
+    const char *p = *at;
+
+    if (*p < '0' || *p > '9') return -EINVAL;
+    for (*value = 0; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(*value, 10u, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*p - '0'), value))
+            return -ERANGE;
+    *at = p;
+    return 0;
+}
+
+/* "2.5%": one digit behind the point is a thousandth. */
+static int parse_part(const char *p, uint64_t value, uint64_t *out) {
+    unsigned tenth = 0;
+
+    if (*p == '.') {
+        if (p[1] < '0' || p[1] > '9') return -EINVAL;
+        tenth = (unsigned)(p[1] - '0');
+        p += 2;
+    }
+    if (strcmp(p, "%") != 0 && (value || *p)) return -EINVAL; /* "0" needs no unit */
+    return __builtin_mul_overflow(value, 10u, out) || __builtin_add_overflow(*out, tenth, out)
+               ? -ERANGE
+               : 0;
+}
+
 int units_parse(enum units kind, const char *text, uint64_t *out) {
     uint64_t value = 0;
     const char *p = text;
+    int rc = parse_digits(&p, &value);
 
-    if (*p < '0' || *p > '9') return -EINVAL;
-    for (; *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
-            return -ERANGE;
+    if (rc < 0) return rc;
+    if (kind == UNITS_PART) return parse_part(p, value, out);
     while (*p == ' ')
         p++;
     if (value == 0 && *p == '\0') { /* "0" needs no unit */
@@ -71,6 +96,12 @@ void units_print(enum units kind, uint64_t value, char *out, size_t cap) {
 
     if (value == 0) {
         snprintf(out, cap, "0");
+        return;
+    }
+    if (kind == UNITS_PART) {
+        snprintf(out, cap, "%" PRIu64, value / 10);
+        snprintf(out + strlen(out), cap - strlen(out), value % 10 ? ".%u%%" : "%%",
+                 (unsigned)(value % 10));
         return;
     }
     while (value % u->factor != 0)

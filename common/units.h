@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum units { UNITS_NONE, UNITS_BYTES, UNITS_TIME };
+enum units { UNITS_NONE, UNITS_BYTES, UNITS_TIME, UNITS_PART };
 
 /* Whole numbers with a unit of this kind: bytes (a bare number, B, K, KiB, ... TiB), nanoseconds
- * (ns, us, ms, s, min, h; only 0 may be bare), or nothing but digits. 0, -EINVAL when it is no such
+ * (ns, us, ms, s, min, h; only 0 may be bare), thousandths (a percentage, at most one digit behind
+ * its point: "2.5%"), or nothing but digits. 0, -EINVAL when it is no such
  * number, -ERANGE above 64 bits. */
 int units_parse(enum units kind, const char *text, uint64_t *out);
 

@@ -70,7 +70,8 @@ int job_check(struct wire_job *job, char *why) {
                    JOB_PRIORITY_MAX);
     if (job->iterations > JOB_ITERATIONS_MAX)
         return bad(why, "iterations: more than %llu", JOB_ITERATIONS_MAX);
-    if (job->duration_ns > JOB_NS_MAX || job->admit_timeout_ns > JOB_NS_MAX)
+    if (job->duration_ns > JOB_NS_MAX || job->request_ns > JOB_NS_MAX ||
+        job->admit_timeout_ns > JOB_NS_MAX)
         return bad(why, "a time of the job is more than %llu years",
                    JOB_NS_MAX / 31557600000000000);
     if (!good_group(job->group, sizeof(job->group)))

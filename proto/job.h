@@ -36,6 +36,8 @@
       "iterations that it will run in all")                                                 \
     X("duration", "SALUS_DURATION", TIME, duration_ns, 0, JOB_NS_MAX,                       \
       "device time that it needs in all")                                                   \
+    X("request", "SALUS_REQUEST", TIME, request_ns, 0, JOB_NS_MAX,                          \
+      "how long a request of it takes alone; else it is learnt")                            \
     X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
       "refused when it waited for admission so long; 0: never")
 /* clang-format on */

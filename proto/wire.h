@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "proto/choice.h"
 #include "proto/ring.h"
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
@@ -33,6 +34,7 @@ struct wire_job {
     int32_t priority;
     uint32_t run;                     /* SALUS_RUN: the `salusctl run` that started it */
     uint64_t iterations, duration_ns; /* that it will run in all */
+    uint64_t request_ns;              /* latency of a request of it alone */
     uint64_t admit_timeout_ns;
     uint64_t profile; /* names the program and its arguments: jobs with the same are alike */
     char group[32];   /* jobs of one group of one user never share a lane */
@@ -135,9 +137,9 @@ enum wire_worker_kind {
 /* sched_choice in fixed width. */
 struct wire_choice {
     char lane[16], kernel[16];
-    int32_t exclusive, swap;
-    uint32_t max_lanes, overtakes, lease_factor, pad;
-    uint64_t lease_ns;
+#define X(field, ...) int64_t field;
+    CHOICE_NUMBERS(X)
+#undef X
 };
 
 struct wire_worker_msg {
@@ -176,6 +178,7 @@ struct wire_board {
     struct wire_choice choice;
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
+    uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
     struct wire_lane lanes[WIRE_LANES];
 };
 
@@ -228,7 +231,9 @@ struct wire_stats {
     _Atomic uint64_t waited_ns;
     _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     _Atomic uint64_t demand_milli; /* of the device, that its iterations use alone; 0: not known */
-    _Atomic uint64_t source;       /* enum iteration_source */
+    _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
+    _Atomic uint64_t inflight_cap;                      /* K of the job now */
+    _Atomic uint64_t source;                            /* enum iteration_source */
     _Atomic uint64_t persistent_bytes, ephemeral_bytes; /* granted */
     _Atomic uint64_t persistent_peak, ephemeral_peak;   /* used, in whole chunks */
     _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */

@@ -53,7 +53,7 @@ static CUresult check(const struct wire_launch *l, const struct function *f) {
 static CUresult check_cooperative(const struct wire_launch *l, const struct function *f) {
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
     uint64_t resident =
-        (uint64_t)occupancy_blocks(f, threads, l->shared_bytes) * state.conn.device.sm_count;
+        (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * state.conn.device.sm_count;
     uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
     return plane <= resident && plane * l->grid[2] <= resident
                ? CUDA_SUCCESS

@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The occupancy rules of NVIDIA's documentation for compute capability 9: registers are given to
- * warps in units of 256, shared memory to blocks in units of 128 bytes plus what the system keeps.
+ * The calls about occupancy, upon the rules of common/occupancy.h.
  */
 #include "shim/occupancy.h"
 
+#include "common/occupancy.h"
 #include "proto/gen/prototypes.h"
 #include "shim/ctx.h"
 #include "shim/function.h"
 
 #define WARP 32u
-#define WARP_REG_UNIT 256u
-#define SHARED_UNIT 128u
 
-static uint64_t round_up(uint64_t value, uint64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-static uint32_t at_most(uint32_t value, uint64_t bound) {
-    return bound < value ? (uint32_t)bound : value;
-}
-
-uint32_t occupancy_blocks(const struct function *f, uint32_t threads, uint64_t dynamic) {
+uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic) {
     const struct wire_device *d = &state.conn.device;
-    uint32_t warps = (threads + WARP - 1) / WARP;
-    uint32_t regs = f->info.regs ? f->info.regs : 1;
-    if (threads == 0 || threads > f->info.max_threads) return 0;
-    uint64_t shared = f->info.shared_bytes + dynamic;
-    if (shared > d->shared_optin_bytes) return 0;
-    uint32_t blocks = at_most(d->blocks_per_sm, d->threads_per_sm / (warps * WARP));
-    uint64_t block_regs = warps * round_up((uint64_t)regs * WARP, WARP_REG_UNIT);
-    blocks = at_most(blocks, d->regs_per_sm / block_regs);
-    uint64_t block_shared = round_up(shared + d->shared_reserved_bytes, SHARED_UNIT);
-    return block_shared ? at_most(blocks, d->shared_per_sm_bytes / block_shared) : blocks;
+    const struct occupancy_sm sm = {.threads = d->threads_per_sm,
+                                    .blocks = d->blocks_per_sm,
+                                    .regs = d->regs_per_sm,
+                                    .shared_bytes = d->shared_per_sm_bytes,
+                                    .shared_reserved_bytes = d->shared_reserved_bytes,
+                                    .shared_optin_bytes = d->shared_optin_bytes};
+    const struct occupancy_block block = {threads, f->info.regs, f->info.shared_bytes + dynamic};
+    if (threads > f->info.max_threads || dynamic > d->shared_optin_bytes) return 0;
+    return occupancy_blocks(&sm, &block);
 }
 
 static CUresult enter(CUfunction handle, struct function **f) {
@@ -50,7 +39,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CU
     if (r) return r;
     if (!numBlocks || blockSize <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return CUDA_ERROR_INVALID_VALUE;
-    *numBlocks = (int)occupancy_blocks(f, (uint32_t)blockSize, dynamicSMemSize);
+    *numBlocks = (int)occupancy_resident(f, (uint32_t)blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
@@ -76,7 +65,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
         uint32_t threads = size < limit ? size : limit;
         size_t dynamic =
             blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize((int)threads) : dynamicSMemSize;
-        uint32_t blocks = occupancy_blocks(f, threads, dynamic);
+        uint32_t blocks = occupancy_resident(f, threads, dynamic);
         if (blocks * threads <= best * best_blocks) continue;
         best = threads;
         best_blocks = blocks;
@@ -101,7 +90,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     if (r) return r;
     if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
     const struct wire_device *d = &state.conn.device;
-    uint64_t share = d->shared_per_sm_bytes / (uint32_t)numBlocks / SHARED_UNIT * SHARED_UNIT;
+    uint64_t share = d->shared_per_sm_bytes / (uint32_t)numBlocks / OCCUPANCY_SHARED_UNIT *
+                     OCCUPANCY_SHARED_UNIT;
     uint64_t taken = f->info.shared_bytes + d->shared_reserved_bytes;
     uint64_t most = d->shared_optin_bytes > f->info.shared_bytes
                         ? d->shared_optin_bytes - f->info.shared_bytes
@@ -130,6 +120,6 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     if (!numClusters || !config) return CUDA_ERROR_INVALID_VALUE;
     uint32_t threads = config->blockDimX * config->blockDimY * config->blockDimZ;
     *numClusters =
-        (int)(occupancy_blocks(f, threads, config->sharedMemBytes) * state.conn.device.sm_count);
+        (int)(occupancy_resident(f, threads, config->sharedMemBytes) * state.conn.device.sm_count);
     return CUDA_SUCCESS;
 }

@@ -11,6 +11,6 @@
 struct function;
 
 /* 0 when not even one fits. `dynamic`: bytes of shared memory beyond the kernel's own. */
-uint32_t occupancy_blocks(const struct function *f, uint32_t threads, uint64_t dynamic);
+uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic);
 
 #endif

@@ -95,7 +95,7 @@ static void log_change(const struct change *c, int result, const char *text) {
                   c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
         log_write("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
-                  c->choice.kernel, c->choice.swap, end);
+                  c->choice.kernel, (int)c->choice.swap, end);
 }
 
 int change_did(struct server *s, const struct wire_worker_msg *msg) {
@@ -167,7 +167,7 @@ static int set_policy(const struct asking *q) {
     if (choice_change(&choice, q->r, why) < 0)
         return refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
     if (q->r->args.dry_run) {
-        choice_show(&choice, &any.choice);
+        choice_show(&choice, 0, &any.choice);
         ctl_msg_add(q->out, CTL_RECORD_CHOICE, &any);
         return ctl_msg_reply(q->out, 0, q->bytes, q->n);
     }
@@ -199,6 +199,7 @@ static bool alter(const struct ctl_request *r, struct wire_job *job, char *why) 
     }
     if (ctl_msg_given(r, CTL_A_iterations)) job->iterations = a->iterations;
     if (ctl_msg_given(r, CTL_A_duration_ns)) job->duration_ns = a->duration_ns;
+    if (ctl_msg_given(r, CTL_A_request_ns)) job->request_ns = a->request_ns;
     if (r->verb == CTL_V_JOB_PAUSE) job->flags |= WIRE_JOB_PAUSED;
     if (r->verb == CTL_V_JOB_RESUME) job->flags &= ~WIRE_JOB_PAUSED;
     bare = *job;

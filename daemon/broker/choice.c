@@ -9,6 +9,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/units.h"
+#include "daemon/broker/config_value.h"
+
 static const struct choice_policy policies[] = {
 #define LANE_POLICY(name, sentence) {"lane", #name, sentence},
 #define KERNEL_POLICY(name, sentence) {"kernel", #name, sentence},
@@ -20,17 +23,58 @@ const struct choice_policy *choice_policies(int *count) {
     return policies;
 }
 
+/* ---- styles: how each kind of number is kept in the configuration, and shown ------------------
+ */
+
+enum style { STYLE_SWITCH, STYLE_AUTO, STYLE_COUNT, STYLE_TIME, STYLE_PART };
+
+static bool is_flag(enum style style) {
+    return style == STYLE_SWITCH || style == STYLE_AUTO;
+}
+
+static int64_t config_number(const struct config *c, const char *option, enum style style) {
+    const struct config_option *o = config_find(option, strlen(option));
+    const char *at = (const char *)c + o->offset;
+    uint64_t number;
+
+    if (is_flag(style)) return *at == 'a' ? -1 : *at == 'y';
+    memcpy(&number, at, sizeof(number));
+    return (int64_t)number;
+}
+
 void choice_from_config(struct wire_choice *out, const struct config *c) {
     memset(out, 0, sizeof(*out));
     snprintf(out->lane, sizeof(out->lane), "%.15s", c->lane_policy);
     snprintf(out->kernel, sizeof(out->kernel), "%.15s", c->kernel_policy);
-    out->exclusive = strcmp(c->lane_exclusive, "auto") == 0 ? -1 : *c->lane_exclusive == 'y';
-    out->swap = *c->swap == 'y';
-    out->max_lanes = (uint32_t)c->max_lanes;
-    out->overtakes = (uint32_t)c->overtakes;
-    out->lease_factor = (uint32_t)c->lease_factor;
-    out->lease_ns = c->lease;
+#define X(field, style, argument, shown, key, option, sentence) \
+    out->field = config_number(c, #option, STYLE_##style);
+    CHOICE_NUMBERS(X)
+#undef X
 }
+
+static void show_text(char *out, int64_t value, enum style style) {
+    if (style == STYLE_PART)
+        units_print(UNITS_PART, (uint64_t)value, out, CTL_TEXT_BYTES);
+    else
+        snprintf(out, CTL_TEXT_BYTES, "%s", value < 0 ? "auto" : value ? "yes" : "no");
+}
+
+#define SHOW_TEXT(at, value, style) show_text(at, value, style)
+#define SHOW_UINT(at, value, style) at = (uint64_t)(value)
+#define SHOW_NS(at, value, style) at = (uint64_t)(value)
+
+void choice_show(const struct wire_choice *c, uint64_t sm_threshold, struct ctl_choice *out) {
+    memset(out, 0, sizeof(*out));
+    snprintf(out->lane, sizeof(out->lane), "%.*s", (int)sizeof(c->lane), c->lane);
+    snprintf(out->kernel, sizeof(out->kernel), "%.*s", (int)sizeof(c->kernel), c->kernel);
+#define X(field, style, argument, shown, key, option, sentence) \
+    SHOW_##shown(out->field, c->field, STYLE_##style);
+    CHOICE_NUMBERS(X)
+#undef X
+    out->sm_threshold_now = sm_threshold;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static int bad(char *why, const char *fmt, ...) {
     va_list ap;
@@ -50,67 +94,40 @@ static int take_policy(char out[16], const char *kind, const char *name, char *w
     return bad(why, "there is no %s policy '%s'", kind, name);
 }
 
-/* The argument of that number, if given, within an option's bounds. */
-static int take_number(uint64_t *out, const struct ctl_request *r, enum ctl_arg arg, uint64_t n,
-                       const char *option, char *why) {
+/* The argument of that number, if given, within its option's bounds. */
+static int take_number(int64_t *out, const struct ctl_request *r, enum ctl_arg arg, int64_t value,
+                       enum style style, const char *key, const char *option, char *why) {
     const struct config_option *o = config_find(option, strlen(option));
+    char given[32], least[32], most[32];
 
     if (!ctl_msg_given(r, arg)) return 0;
-    if (n < o->min || n > o->max)
-        return bad(why, "%s: %llu is not from %llu to %llu", ctl_arg_info(arg)->name,
-                   (unsigned long long)n, (unsigned long long)o->min, (unsigned long long)o->max);
-    *out = n;
-    return 0;
-}
-
-static int take_flags(struct wire_choice *c, const struct ctl_request *r, char *why) {
-    const struct ctl_args *a = &r->args;
-
-    if (ctl_msg_given(r, CTL_A_exclusive)) {
-        if (a->exclusive < -1 || a->exclusive > 1) return bad(why, "exclusive: not 1, 0 or -1");
-        c->exclusive = (int32_t)a->exclusive;
+    if (is_flag(style) && (value < (style == STYLE_AUTO ? -1 : 0) || value > 1))
+        return bad(why, "%s: not yes or no%s", key, style == STYLE_AUTO ? " or auto" : "");
+    if (!is_flag(style) && ((uint64_t)value < o->min || (uint64_t)value > o->max)) {
+        config_value_print(o->type, (uint64_t)value, given, sizeof(given));
+        config_value_print(o->type, o->min, least, sizeof(least));
+        config_value_print(o->type, o->max, most, sizeof(most));
+        return bad(why, "%s: %s is not from %s to %s", key, given, least, most);
     }
-    if (ctl_msg_given(r, CTL_A_swap)) {
-        if (a->swap < 0 || a->swap > 1) return bad(why, "swap: not 1 or 0");
-        c->swap = (int32_t)a->swap;
-    }
+    *out = value;
     return 0;
 }
 
 int choice_change(struct wire_choice *choice, const struct ctl_request *r, char *why) {
     struct wire_choice c = *choice;
     const struct ctl_args *a = &r->args;
-    uint64_t lanes = c.max_lanes, overtakes = c.overtakes, factor = c.lease_factor;
     int rc = 0;
 
     if (ctl_msg_given(r, CTL_A_lane)) rc = take_policy(c.lane, "lane", a->lane, why);
     if (rc == 0 && ctl_msg_given(r, CTL_A_kernel))
         rc = take_policy(c.kernel, "kernel", a->kernel, why);
-    if (rc == 0) rc = take_flags(&c, r, why);
-    if (rc == 0) rc = take_number(&lanes, r, CTL_A_max_lanes, a->max_lanes, "max_lanes", why);
-    if (rc == 0) rc = take_number(&overtakes, r, CTL_A_overtakes, a->overtakes, "overtakes", why);
-    if (rc == 0)
-        rc = take_number(&factor, r, CTL_A_lease_factor, a->lease_factor, "lease_factor", why);
-    if (rc == 0) rc = take_number(&c.lease_ns, r, CTL_A_lease_ns, a->lease_ns, "lease", why);
+#define X(field, style, argument, shown, key, option, sentence)                              \
+    if (rc == 0)                                                                             \
+        rc = take_number(&c.field, r, CTL_A_##field, (int64_t)a->field, STYLE_##style, #key, \
+                         #option, why);
+    CHOICE_NUMBERS(X)
+#undef X
     if (rc < 0) return rc;
-    c.max_lanes = (uint32_t)lanes;
-    c.overtakes = (uint32_t)overtakes;
-    c.lease_factor = (uint32_t)factor;
     *choice = c;
     return 0;
-}
-
-void choice_show(const struct wire_choice *c, struct ctl_choice *out) {
-    memset(out, 0, sizeof(*out));
-    snprintf(out->lane, sizeof(out->lane), "%.*s", (int)sizeof(c->lane), c->lane);
-    snprintf(out->kernel, sizeof(out->kernel), "%.*s", (int)sizeof(c->kernel), c->kernel);
-    snprintf(out->exclusive, sizeof(out->exclusive), "%s",
-             c->exclusive < 0 ? "auto"
-             : c->exclusive   ? "yes"
-                              : "no");
-    snprintf(out->swap, sizeof(out->swap), "%s", c->swap > 0 ? "yes" : "no");
-    out->max_lanes = c->max_lanes;
-    out->overtakes = c->overtakes;
-    out->lease_factor = c->lease_factor;
-    out->lease_ns = c->lease_ns;
 }

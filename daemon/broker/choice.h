@@ -24,6 +24,7 @@ void choice_from_config(struct wire_choice *out, const struct config *c);
  * was. */
 int choice_change(struct wire_choice *choice, const struct ctl_request *r, char *why);
 
-void choice_show(const struct wire_choice *c, struct ctl_choice *out);
+/* `sm_threshold`: as the worker found it; 0: none. */
+void choice_show(const struct wire_choice *c, uint64_t sm_threshold, struct ctl_choice *out);
 
 #endif

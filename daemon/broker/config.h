@@ -30,6 +30,7 @@ enum config_type {
     CONFIG_BYTES,
     CONFIG_COUNT,
     CONFIG_TIME,
+    CONFIG_PART,
     CONFIG_ADDRESS
 };
 
@@ -39,6 +40,7 @@ enum config_type {
 #define CONFIG_FIELD_BYTES(name) uint64_t name
 #define CONFIG_FIELD_COUNT(name) uint64_t name
 #define CONFIG_FIELD_TIME(name) uint64_t name /* nanoseconds */
+#define CONFIG_FIELD_PART(name) uint64_t name /* thousandths */
 #define CONFIG_FIELD_ADDRESS(name) uint64_t name
 
 struct config {

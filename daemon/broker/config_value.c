@@ -13,6 +13,7 @@
 
 static enum units units_of(enum config_type type) {
     if (type == CONFIG_BYTES) return UNITS_BYTES;
+    if (type == CONFIG_PART) return UNITS_PART;
     return type == CONFIG_TIME ? UNITS_TIME : UNITS_NONE;
 }
 
@@ -56,6 +57,7 @@ const char *config_value_expected(enum config_type type) {
     case CONFIG_BYTES: return "a size such as 512MiB";
     case CONFIG_COUNT: return "a whole number";
     case CONFIG_TIME: return "a time with its unit, such as 500ms";
+    case CONFIG_PART: return "a percentage such as 2.5%";
     case CONFIG_ADDRESS: return "an address such as 0x200000000000";
     }
     return "a value";

@@ -149,6 +149,13 @@ static bool list_lanes(struct server *s, const uint64_t *id, struct ctl_out *out
     return found;
 }
 
+/* As the worker's policy found it. */
+static uint64_t sm_threshold(const struct server *s) {
+    struct wire_board board;
+
+    return board_read(s->supervise.board, &board) ? board.sm_threshold : 0;
+}
+
 static void list_policies(const struct server *s, struct ctl_out *out) {
     int count;
     const struct choice_policy *p = choice_policies(&count);
@@ -212,7 +219,7 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
     case CTL_V_POLICY_LIST: list_policies(s, out); break;
     case CTL_V_POLICY_SHOW:
     case CTL_V_POLICY_SET:
-        choice_show(&s->choice, &any.choice);
+        choice_show(&s->choice, sm_threshold(s), &any.choice);
         ctl_msg_add(out, CTL_RECORD_CHOICE, &any);
         break;
     case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, out); break;

@@ -67,6 +67,8 @@ static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
     r->ephemeral_peak_bytes = atom_load_relaxed(&st->ephemeral_peak);
     r->iterations = atom_load_relaxed(&st->iterations);
     r->iteration_ns = atom_load_relaxed(&st->iteration_ns);
+    r->request_ns = atom_load_relaxed(&st->request_ns);
+    r->inflight_cap = atom_load_relaxed(&st->inflight_cap);
     r->demand_milli = atom_load_relaxed(&st->demand_milli);
     r->switches = atom_load_relaxed(&st->switches);
     r->switched_bytes = atom_load_relaxed(&st->switch_bytes);

@@ -12,8 +12,8 @@
 #include "daemon/broker/broker.h"
 
 #define WORKER_FD "3"
-#define NUMBER_BYTES 24
-#define ARGS_MAX 40
+#define NUMBER_BYTES 48
+#define ARGS_MAX 64
 
 /* Beside our own binary (a build tree), else where `make install` puts it. */
 static int find_worker(const struct config *config, char *out, size_t cap) {
@@ -55,15 +55,19 @@ static void add_number(struct command *c, const char *option, uint64_t value) {
     add_text(c, option, text);
 }
 
+static void add_set(struct command *c, const char *field, int64_t value) {
+    char *text = c->numbers[c->number_count++];
+
+    snprintf(text, NUMBER_BYTES, "%s=%" PRId64, field, value);
+    add_text(c, "--set", text);
+}
+
 static void add_choice(struct command *c, const struct wire_choice *choice) {
     add_text(c, "--lane-policy", choice->lane);
     add_text(c, "--kernel-policy", choice->kernel);
-    if (choice->exclusive >= 0) add_number(c, "--exclusive", (uint64_t)choice->exclusive);
-    add_number(c, "--swap", (uint64_t)choice->swap);
-    add_number(c, "--max-lanes", choice->max_lanes);
-    add_number(c, "--overtakes", choice->overtakes);
-    add_number(c, "--lease-factor", choice->lease_factor);
-    add_number(c, "--lease-ns", choice->lease_ns);
+#define X(field, ...) add_set(c, #field, choice->field);
+    CHOICE_NUMBERS(X)
+#undef X
 }
 
 int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
@@ -89,7 +93,6 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
     add_number(&command, "--sm-count", c->sm_count);
     add_number(&command, "--threads", c->device_threads);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
-    add_number(&command, "--inflight-cap", c->inflight_cap);
     add_choice(&command, &s->choice);
     s->supervise.process.data = s;
     s->supervise.process_open = true; /* even a failed start leaves a handle to close */

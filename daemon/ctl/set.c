@@ -21,7 +21,7 @@
 /* ---- key=value ------------------------------------------------------------------------------- */
 
 /* How a key is written; what it may be is the daemon's to say. */
-enum style { NUMBER, SIGNED, TIME, YES_NO, YES_NO_AUTO };
+enum style { COUNT, SIGNED, TIME, PART, SWITCH, AUTO };
 
 struct key {
     const char *name;
@@ -29,41 +29,38 @@ struct key {
     enum style style;
 };
 
-static const struct key job_keys[] = {{"weight", CTL_A_weight, NUMBER},
-                                      {"priority", CTL_A_priority, SIGNED},
-                                      {"iterations", CTL_A_iterations, NUMBER},
-                                      {"duration", CTL_A_duration_ns, TIME},
-                                      {0}};
-static const struct key policy_keys[] = {{"exclusive", CTL_A_exclusive, YES_NO_AUTO},
-                                         {"swap", CTL_A_swap, YES_NO},
-                                         {"max_lanes", CTL_A_max_lanes, NUMBER},
-                                         {"overtakes", CTL_A_overtakes, NUMBER},
-                                         {"lease_factor", CTL_A_lease_factor, NUMBER},
-                                         {"lease", CTL_A_lease_ns, TIME},
-                                         {0}};
+static const struct key job_keys[] = {
+    {"weight", CTL_A_weight, COUNT},         {"priority", CTL_A_priority, SIGNED},
+    {"iterations", CTL_A_iterations, COUNT}, {"duration", CTL_A_duration_ns, TIME},
+    {"request", CTL_A_request_ns, TIME},     {0}};
+static const struct key policy_keys[] = {
+#define X(field, style, argument, shown, key, option, sentence) {#key, CTL_A_##field, style},
+    CHOICE_NUMBERS(X)
+#undef X
+        {0}};
 
 static bool parse(enum style style, const char *text, int64_t *out) {
     bool negative = style == SIGNED && *text == '-';
     uint64_t n;
 
-    if (style == YES_NO || style == YES_NO_AUTO) {
+    if (style == SWITCH || style == AUTO) {
         *out = strcmp(text, "yes") == 0 ? 1 : strcmp(text, "no") == 0 ? 0 : -1;
-        return *out >= 0 || (style == YES_NO_AUTO && strcmp(text, "auto") == 0);
+        return *out >= 0 || (style == AUTO && strcmp(text, "auto") == 0);
     }
-    if (units_parse(style == TIME ? UNITS_TIME : UNITS_NONE, text + negative, &n) < 0 ||
-        n > INT64_MAX)
-        return false;
+    enum units units = style == TIME ? UNITS_TIME : style == PART ? UNITS_PART : UNITS_NONE;
+    if (units_parse(units, text + negative, &n) < 0 || n > INT64_MAX) return false;
     *out = negative ? -(int64_t)n : (int64_t)n;
     return true;
 }
 
 static const char *expected(enum style style) {
     switch (style) {
-    case NUMBER:
+    case COUNT:
     case SIGNED: return "a whole number";
     case TIME: return "a time such as 30s";
-    case YES_NO: return "yes or no";
-    case YES_NO_AUTO: return "yes, no or auto";
+    case PART: return "a percentage such as 2.5%";
+    case SWITCH: return "yes or no";
+    case AUTO: return "yes, no or auto";
     }
     return "a value";
 }

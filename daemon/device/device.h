@@ -40,6 +40,11 @@ struct dev_info {
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
+    uint32_t levels; /* of queue_level; 1: none */
+    /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
+     * not what its threads reach: thread instructions and bytes of global memory a second at the
+     * peak. 0: not known. */
+    uint64_t insts_s, bytes_s;
 };
 
 /* Addresses of a client, equal in both processes. `host_*` is already mapped by the caller. */
@@ -63,13 +68,19 @@ struct dev_func_info {
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */
 struct dev_op {
-    void *owner;               /* the worker's */
-    int result;                /* 0 or ERR_* once complete */
-    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-    uint64_t busy_ns;          /* device time it took: a half of the device for 2 ns is 1 ns */
-    uint64_t fault_addr;       /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
-    char fault_text[160];      /* what happened, for people; empty when nothing */
-    struct dev_op *next;       /* the backend's, while in flight; then poll's list */
+    void *owner; /* the worker's */
+    int result;  /* 0 or ERR_* once complete */
+    /* CLOCK_MONOTONIC. The device began with it, which is not when it was submitted or came to the
+     * head of its queue, and was through with it. It need not have run all the time between. */
+    uint64_t start_ns, end_ns;
+    uint64_t busy_ns; /* device time it took: a half of the device for 2 ns is 1 ns */
+    /* Of a launch, summed over the grid, the same however it was run; 0: not counted. Instructions
+     * of each thread, without those whose guard was false; and global memory's traffic as profilers
+     * count it: 32 bytes for each sector that an instruction's lanes of a warp touch. */
+    uint64_t thread_insts, memory_bytes;
+    uint64_t fault_addr;  /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
+    char fault_text[160]; /* what happened, for people; empty when nothing */
+    struct dev_op *next;  /* the backend's, while in flight; then poll's list */
 };
 
 struct dev_launch {
@@ -157,6 +168,10 @@ struct dev_ops {
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
     /* Must be idle. */
     void (*queue_destroy)(struct dev_queue *queue);
+    /* Operations of queues at level 1 are dispatched before those of level 0, where queues begin; a
+     * part of one that runs already runs to its end. At any time, also with operations in flight,
+     * which change their level with their queue. NULL where info.levels is 1. */
+    void (*queue_level)(struct dev_queue *queue, uint32_t level);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
      * Arguments were validated by the caller against the windows and the function's limits; memory

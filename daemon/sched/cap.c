@@ -6,8 +6,9 @@
  */
 #include "daemon/sched/parts.h"
 
-#define CAP_LEAST 2u /* one runs, one is ready behind it: fewer leave the device idle in between \
-                      */
+#define CAP_LEAST                                                                  \
+    2u /* one runs, one is ready behind it: fewer leave the device idle in between \
+        */
 #define CAP_MOST 64u
 
 uint32_t cap_of(const struct sched_state *st, const struct sched_job *j) {

@@ -9,7 +9,9 @@
 
 #define CHOICE_CAP 16u           /* operations of a job on the device */
 #define CHOICE_DUR_THRESHOLD 25u /* "empirically set the default to 2.5 %" (Orion, 5.1.1) */
-#define CHOICE_QUEUE 12u         /* "a software queue size of 12 kernels" (Orion, 6.1) */
+#define CHOICE_SLACK 30u
+#define CHOICE_LOOKAHEAD 64u
+#define CHOICE_QUEUE 12u /* "a software queue size of 12 kernels" (Orion, 6.1) */
 
 static int choice_refuse(char *why, size_t why_bytes, const char *what, const char *name) {
     if (why) snprintf(why, why_bytes, "%s %s", what, name);
@@ -27,12 +29,14 @@ static const char *choice_fault(const struct sched_choice *c) {
         return "lease_factor is at most 1000, lease at most an hour";
     if (c->inflight_cap > SCHED_CAP_MAX) return "inflight_cap is at most 4096";
     if (c->preempt_ns > SCHED_PREEMPT_NS_MAX) return "preempt is at most 10 s";
-    if (!choice_flag(c->priorities) || !choice_flag(c->profiles) || !choice_flag(c->sizes))
-        return "priorities, profiles and sizes are 0 or 1";
+    if (!choice_flag(c->priorities) || !choice_flag(c->by_class) || !choice_flag(c->by_size))
+        return "priorities, by_class and by_size are 0 or 1";
     if (c->sm_threshold > SCHED_SM_THRESHOLD_MAX) return "sm_threshold is at most 65536";
-    if (c->dur_threshold_milli > SCHED_DUR_THRESHOLD_MAX)
+    if (c->dur_threshold > SCHED_DUR_THRESHOLD_MAX)
         return "dur_threshold is at most 1000 thousandths";
-    if (c->queue > SCHED_QUEUE_MAX) return "queue is at most 4096";
+    if (c->slack > SCHED_SLACK_MAX) return "slack is at most 1000 thousandths";
+    if (c->lookahead > SCHED_LOOKAHEAD_MAX) return "lookahead is at most 8192";
+    if (c->reef_queue > SCHED_QUEUE_MAX) return "reef_queue is at most 4096";
     return NULL;
 }
 
@@ -47,13 +51,15 @@ static void choice_fill(struct sched_choice *c, const struct lane_policy *lane,
     if (c->exclusive < 0) c->exclusive = lane->exclusive || kernel->exclusive;
     if (c->swap < 0) c->swap = 0;
     if (c->priorities < 0) c->priorities = kernel->priorities;
-    if (c->profiles < 0) c->profiles = 1;
-    if (c->sizes < 0) c->sizes = 1;
+    if (c->by_class < 0) c->by_class = 1;
+    if (c->by_size < 0) c->by_size = 1;
     c->overtakes = choice_or(c->overtakes, SCHED_OVERTAKES);
     c->lease_factor = choice_or(c->lease_factor, SCHED_LEASE_FACTOR);
     c->inflight_cap = choice_or(c->inflight_cap, CHOICE_CAP);
-    c->dur_threshold_milli = choice_or(c->dur_threshold_milli, CHOICE_DUR_THRESHOLD);
-    c->queue = choice_or(c->queue, CHOICE_QUEUE);
+    c->dur_threshold = choice_or(c->dur_threshold, CHOICE_DUR_THRESHOLD);
+    c->slack = choice_or(c->slack, CHOICE_SLACK);
+    c->lookahead = choice_or(c->lookahead, CHOICE_LOOKAHEAD);
+    c->reef_queue = choice_or(c->reef_queue, CHOICE_QUEUE);
     if (!c->lease_ns) c->lease_ns = SCHED_LEASE_NS;
 }
 

@@ -84,7 +84,7 @@ static void gate_count_job(struct gate *g, const struct sched_state *st, uint32_
 }
 
 /* A kernel of which nothing is known is taken for one like its job's others. */
-static uint64_t gate_expected(const struct sched_state *st, const struct sched_op *o) {
+uint64_t gate_expected(const struct sched_state *st, const struct sched_op *o) {
     if (!o->kernel) return 0;
     return o->kernel->mean_ns ? o->kernel->mean_ns : st->jobs[o->job].op_ns;
 }

@@ -55,6 +55,8 @@ const char *gate_check(const void *self, const struct sched_state *st);
     .init = gate_init, .fini = gate_fini, .reserve = gate_reserve, .dequeue = gate_moved, \
     .started = gate_started, .ended = gate_ended, .turned = gate_turned, .check = gate_check
 
+/* What the operation is taken to need of the device alone; 0: a memory operation. */
+uint64_t gate_expected(const struct sched_state *st, const struct sched_op *o);
 /* The kernel that the device is at for a job: its oldest there; NULL when it has none. */
 const struct sched_kernel *gate_kernel(const struct sched_state *st, uint32_t job);
 

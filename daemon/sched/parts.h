@@ -11,8 +11,6 @@
 #include "daemon/sched/policy.h"
 #include "daemon/sched/state.h"
 
-#define SCHED_NEVER UINT64_MAX
-
 /* Defaults of sched_choice. */
 #define SCHED_OVERTAKES 16u
 #define SCHED_LEASE_FACTOR 10u

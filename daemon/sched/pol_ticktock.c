@@ -104,7 +104,7 @@ static void ticktock_ended(void *self, const struct sched_state *st, uint32_t op
     struct ticktock_job *j = &t->jobs[st->ops[op].job];
     j->ended++;
     j->busy_ns = st->jobs[st->ops[op].job].iteration_busy_ns;
-    if (3 * j->busy_ns < j->last_busy_ns) j->next_split = j->ended;
+    if (3 * j->busy_ns <= j->last_busy_ns) j->next_split = j->ended;
     ticktock_settle(t, st);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct policy *const policies[] = {&pol_streams, &pol_temporal, &pol_ticktock,
-                                                &pol_reef, &pol_orion};
+                                                &pol_reef,    &pol_orion,    &pol_slack};
 
 const struct policy *policy_at(uint32_t index) {
     return index < sizeof(policies) / sizeof(policies[0]) ? policies[index] : NULL;

@@ -42,6 +42,8 @@ struct policy {
     void (*turned)(void *self, const struct sched_state *st, uint32_t job);
     /* An iteration of `job` is complete; its request_ns and gap_ns are of it. NULL: no matter. */
     void (*iterated)(void *self, const struct sched_state *st, uint32_t job);
+    /* When pick may have another answer although nothing happened; SCHED_NEVER. NULL: never. */
+    uint64_t (*wake)(const void *self, const struct sched_state *st);
     /* SM_THRESHOLD in effect. NULL: it has none. */
     uint32_t (*sm_threshold)(const void *self, const struct sched_state *st);
     /* Checks the policy's own invariants: NULL, or which one does not hold. */
@@ -54,6 +56,6 @@ const struct policy *policy_find(const char *name);
 /* The index-th, for listing; NULL beyond the last. */
 const struct policy *policy_at(uint32_t index);
 
-extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion;
+extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion, pol_slack;
 
 #endif

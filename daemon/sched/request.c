@@ -22,6 +22,8 @@ void request_end(struct sched_state *st, struct sched_job *j) {
         j->request_done_ns = j->done_ns;
         if (alone) j->alone_request_ns = state_mean(j->alone_request_ns, j->request_ns);
     }
+    j->request_kernels_ns = j->kernels_ns;
+    j->kernels_ns = 0;
     /* What came ahead of the boundary belongs to the request that begins here. */
     j->requested = j->waiting > 0;
     j->request_at_ns = st->now_ns;

@@ -233,6 +233,7 @@ static int sched_done(struct sched *s, uint32_t job, const struct sched_event *e
     st->active -= --j->running == 0;
     st->running--;
     j->done_ns = st->now_ns;
+    if (st->ops[op].kernel) j->kernels_ns += st->ops[op].kernel->mean_ns;
     cap_learn(st, j, e->busy_ns);
     j->busy_ns += e->busy_ns;
     j->iteration_busy_ns += e->busy_ns;
@@ -334,6 +335,10 @@ static void sched_run(struct sched *s, uint32_t op) {
 static void sched_arm(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
+    if (s->policy->wake) {
+        uint64_t wake_at = s->policy->wake(s->self, &s->st);
+        if (wake_at < at) at = wake_at;
+    }
     if (at == s->armed_at) return;
     s->armed_at = at;
     if (at != SCHED_NEVER) sched_emit(s, SCHED_ARM, SCHED_NONE)->at_ns = at;

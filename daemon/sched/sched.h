@@ -132,14 +132,16 @@ struct sched_choice {
     uint32_t lease_factor; /* lease of a turn, in learned iterations; 0: 10 */
     uint64_t lease_ns;     /* lease of a job without a learned iteration; 0: 1 s */
     /* Kernel policies. A job of priority above 0 is high-priority, every other is best-effort. */
-    uint32_t inflight_cap; /* K: operations of one job on the device; 0: 16 */
-    uint64_t preempt_ns;   /* K is adapted so that those of a best-effort job end within; 0: no */
-    int priorities;        /* 1: high-priority jobs have the device's; -1: default */
-    int profiles;          /* orion: 1: by class; -1: 1 */
-    int sizes;             /* orion: 1: by SMs needed; -1: 1 */
-    uint32_t sm_threshold; /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
-    uint32_t dur_threshold_milli; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
-    uint32_t queue;               /* reef: best-effort kernels on the device; 0: 12 */
+    uint32_t inflight_cap;  /* K: operations of one job on the device; 0: 16 */
+    uint64_t preempt_ns;    /* K is adapted so that those of a best-effort job end within; 0: no */
+    int priorities;         /* 1: high-priority jobs have the device's; -1: default */
+    int by_class;           /* orion: 1: by class; -1: 1 */
+    int by_size;            /* orion: 1: by SMs needed; -1: 1 */
+    uint32_t sm_threshold;  /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
+    uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
+    uint32_t slack;         /* slack: what a request may lose, thousandths; 0: 30 */
+    uint32_t lookahead;     /* slack: kernels of the request that it looks at; 0: 64 */
+    uint32_t reef_queue;    /* reef: best-effort kernels on the device; 0: 12 */
 };
 
 #define SCHED_LEASE_FACTOR_MAX 1000u
@@ -148,6 +150,8 @@ struct sched_choice {
 #define SCHED_SM_THRESHOLD_MAX 65536u
 #define SCHED_DUR_THRESHOLD_MAX 1000u
 #define SCHED_QUEUE_MAX 4096u
+#define SCHED_SLACK_MAX 1000u
+#define SCHED_LOOKAHEAD_MAX 8192u
 #define SCHED_LEASE_NS_MAX (3600ull * 1000000000)
 
 struct sched_config {

@@ -25,6 +25,7 @@
 #endif
 
 #define SCHED_NONE UINT32_MAX
+#define SCHED_NEVER UINT64_MAX
 
 /* A job's waiting operations: memory operations and kernels, of its current iteration and of the
  * next. Iterations alternate between the two halves of the lists, so that nothing moves when one
@@ -69,6 +70,8 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t request_at_ns, done_ns;   /* first operation of the iteration came; latest one ended */
     uint64_t request_done_ns;          /* when the latest complete one was */
     uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
+    uint64_t kernels_ns;               /* expected time of its kernels in the current iteration */
+    uint64_t request_kernels_ns;       /* and in the latest complete one */
     uint64_t alone_request_ns; /* mean latency of requests that had the device to themselves */
     uint64_t op_ns;            /* mean device time of an operation */
     uint64_t reserved_bytes;   /* unknown: what was free when it was admitted */
@@ -143,10 +146,12 @@ static inline bool state_high(const struct sched_job *j) {
     return j->spec.priority > 0;
 }
 
-/* Latency of a request of the job alone: given, seen, or at least the device time it takes. */
+/* Latency of a request of the job alone: given, seen, or at least what its kernels take one after
+ * the other, by their profiles or as measured. */
 static inline uint64_t state_request_ns(const struct sched_job *j) {
     if (j->spec.request_ns) return j->spec.request_ns;
-    return j->alone_request_ns ? j->alone_request_ns : j->iteration_ns;
+    if (j->alone_request_ns) return j->alone_request_ns;
+    return j->request_kernels_ns > j->iteration_ns ? j->request_kernels_ns : j->iteration_ns;
 }
 
 /* A mean that follows: an eighth of the new. */

@@ -13,7 +13,7 @@
 
 void simopt_init(struct simopt *o) {
     *o = (struct simopt){
-        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .profiles = -1, .sizes = -1},
+        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .seeds = 1,
         .generate = {.seed = 1,
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
@@ -58,11 +58,13 @@ static const struct set_key {
     {"inflight_cap", SET_COUNT, CHOICE(inflight_cap)},
     {"preempt", SET_TIME, CHOICE(preempt_ns)},
     {"priorities", SET_FLAG, CHOICE(priorities)},
-    {"profiles", SET_FLAG, CHOICE(profiles)},
-    {"sizes", SET_FLAG, CHOICE(sizes)},
+    {"by_class", SET_FLAG, CHOICE(by_class)},
+    {"by_size", SET_FLAG, CHOICE(by_size)},
     {"sm_threshold", SET_COUNT, CHOICE(sm_threshold)},
-    {"dur_threshold", SET_PART, CHOICE(dur_threshold_milli)},
-    {"queue", SET_COUNT, CHOICE(queue)},
+    {"dur_threshold", SET_PART, CHOICE(dur_threshold)},
+    {"reef_queue", SET_COUNT, CHOICE(reef_queue)},
+    {"slack", SET_PART, CHOICE(slack)},
+    {"lookahead", SET_COUNT, CHOICE(lookahead)},
 };
 #undef CHOICE
 

@@ -36,12 +36,10 @@ void board_destroy(struct worker *w) {
 /* ---- choices --------------------------------------------------------------------------------- */
 
 void board_from_choice(struct wire_choice *out, const struct sched_choice *choice) {
-    *out = (struct wire_choice){.exclusive = choice->exclusive,
-                                .swap = choice->swap,
-                                .max_lanes = choice->max_lanes,
-                                .overtakes = choice->overtakes,
-                                .lease_factor = choice->lease_factor,
-                                .lease_ns = choice->lease_ns};
+    *out = (struct wire_choice){0};
+#define X(field, ...) out->field = (int64_t)choice->field;
+    CHOICE_NUMBERS(X)
+#undef X
     if (choice->lane) snprintf(out->lane, sizeof(out->lane), "%s", choice->lane);
     if (choice->kernel) snprintf(out->kernel, sizeof(out->kernel), "%s", choice->kernel);
 }
@@ -55,13 +53,12 @@ int board_to_choice(struct sched_choice *out, const struct wire_choice *choice) 
         !memchr(choice->kernel, 0, sizeof(choice->kernel)))
         return -EINVAL;
     *out = (struct sched_choice){.lane = board_name(choice->lane),
-                                 .kernel = board_name(choice->kernel),
-                                 .exclusive = choice->exclusive,
-                                 .swap = choice->swap,
-                                 .max_lanes = choice->max_lanes,
-                                 .overtakes = choice->overtakes,
-                                 .lease_factor = choice->lease_factor,
-                                 .lease_ns = choice->lease_ns};
+                                 .kernel = board_name(choice->kernel)};
+#define X(field, ...)                                     \
+    out->field = (__typeof__(out->field))(choice->field); \
+    if ((int64_t)out->field != choice->field) return -EINVAL;
+    CHOICE_NUMBERS(X)
+#undef X
     return 0;
 }
 
@@ -85,6 +82,8 @@ static void board_job(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->waited_ns, v->waited_ns);
     atom_store_relaxed(&s->iterations, v->iterations);
     atom_store_relaxed(&s->iteration_ns, v->iteration_ns);
+    atom_store_relaxed(&s->request_ns, v->request_ns);
+    atom_store_relaxed(&s->inflight_cap, v->inflight_cap);
     atom_store_relaxed(&s->demand_milli, v->demand_milli);
     atom_store_relaxed(&s->source, iteration_source(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
@@ -127,6 +126,7 @@ static void board_write(struct worker *w) {
     b->capacity_bytes = w->info.memory_bytes;
     b->lane_count = count;
     b->waiting_jobs = waiting;
+    b->sm_threshold = sched_sm_threshold(w->sched);
     for (uint32_t i = 0; i < count; i++) {
         const struct sched_lane_view *v = &views[i];
         granted += v->bytes;

@@ -186,6 +186,7 @@ static void link_set_job(struct worker *w, const struct wire_worker_msg *msg) {
     c->spec.paused = msg->job.flags & WIRE_JOB_PAUSED;
     c->spec.iterations = msg->job.iterations;
     c->spec.duration_ns = msg->job.duration_ns;
+    c->spec.request_ns = msg->job.request_ns;
     engine_set(c);
     link_did(w, msg, 0, "");
 }

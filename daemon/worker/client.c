@@ -113,6 +113,7 @@ static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
                                .paused = j->flags & WIRE_JOB_PAUSED,
                                .iterations = j->iterations,
                                .duration_ns = j->duration_ns,
+                               .request_ns = j->request_ns,
                                .admit_timeout_ns = j->admit_timeout_ns};
 }
 

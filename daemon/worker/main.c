@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/worker/board.h"
 #include "daemon/worker/broker_link.h"
 #include "daemon/worker/launchlog.h"
 #include "daemon/worker/loop.h"
@@ -23,15 +24,9 @@ enum option_id {
     OPT_SM_COUNT,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
-    OPT_INFLIGHT_CAP,
     OPT_LANE_POLICY,
     OPT_KERNEL_POLICY,
-    OPT_EXCLUSIVE,
-    OPT_SWAP,
-    OPT_MAX_LANES,
-    OPT_OVERTAKES,
-    OPT_LEASE_FACTOR,
-    OPT_LEASE,
+    OPT_SET,
 };
 
 static const struct option options[] = {
@@ -41,26 +36,17 @@ static const struct option options[] = {
     {"sm-count", required_argument, NULL, OPT_SM_COUNT},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
-    {"inflight-cap", required_argument, NULL, OPT_INFLIGHT_CAP},
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
-    {"exclusive", required_argument, NULL, OPT_EXCLUSIVE},
-    {"swap", required_argument, NULL, OPT_SWAP},
-    {"max-lanes", required_argument, NULL, OPT_MAX_LANES},
-    {"overtakes", required_argument, NULL, OPT_OVERTAKES},
-    {"lease-factor", required_argument, NULL, OPT_LEASE_FACTOR},
-    {"lease-ns", required_argument, NULL, OPT_LEASE},
+    {"set", required_argument, NULL, OPT_SET},
     {0},
 };
 
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
-    "                 [--threads N] [--kernel-timeout-ns NS] [--inflight-cap N]\n"
-    "                 [--lane-policy NAME] [--kernel-policy NAME] [--exclusive 0|1] [--swap 0|1]\n"
-    "                 [--max-lanes N] [--overtakes N] [--lease-factor N] [--lease-ns NS]\n"
-    "Started by salusd. 0 means the default everywhere, but for --exclusive and --swap: there it "
-    "is\n"
-    "-1, and 0 means no.\n";
+    "                 [--threads N] [--kernel-timeout-ns NS] [--lane-policy NAME]\n"
+    "                 [--kernel-policy NAME] [--set FIELD=NUMBER]...\n"
+    "Started by salusd. 0 means the default; FIELD is one of proto/choice.h.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
     char *end;
@@ -78,32 +64,33 @@ static bool number32(const char *text, uint32_t *out) {
     return ok;
 }
 
-static bool choice3(const char *text, int *out) {
-    uint64_t value = 1;
-    if (strcmp(text, "-1") == 0) {
-        *out = -1;
-        return true;
+/* "field=number" of proto/choice.h. */
+static bool take_set(const char *pair, struct wire_choice *c) {
+    const char *equals = strchr(pair, '=');
+    size_t n = equals ? (size_t)(equals - pair) : 0;
+    char *end = NULL;
+    int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
+    bool found = false;
+    if (!end || end == equals + 1 || *end) n = 0;
+#define X(field, ...)                                              \
+    if (n == sizeof(#field) - 1 && memcmp(pair, #field, n) == 0) { \
+        c->field = value;                                          \
+        found = true;                                              \
     }
-    bool ok = number(text, 1, &value);
-    *out = (int)value;
-    return ok;
+    CHOICE_NUMBERS(X)
+#undef X
+    if (!found) fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
+    return found;
 }
 
-static bool take_choice(int id, const char *arg, struct sched_choice *c) {
-    switch (id) {
-    case OPT_LANE_POLICY: c->lane = arg; return true;
-    case OPT_KERNEL_POLICY: c->kernel = arg; return true;
-    case OPT_EXCLUSIVE: return choice3(arg, &c->exclusive);
-    case OPT_SWAP: return choice3(arg, &c->swap);
-    case OPT_MAX_LANES: return number32(arg, &c->max_lanes);
-    case OPT_OVERTAKES: return number32(arg, &c->overtakes);
-    case OPT_LEASE_FACTOR: return number32(arg, &c->lease_factor);
-    case OPT_LEASE: return number(arg, UINT64_MAX, &c->lease_ns);
-    default: return false;
-    }
+static bool take_name(const char *name, char out[16]) {
+    if (snprintf(out, 16, "%s", name) < 16) return true;
+    fprintf(stderr, "salus-gpu: no policy has so long a name: %s\n", name);
+    return false;
 }
 
-static bool take_option(int id, const char *arg, struct worker_config *c, const char **device) {
+static bool take_option(int id, const char *arg, struct worker_config *c,
+                        struct wire_choice *choice, const char **device) {
     uint64_t fd;
     switch (id) {
     case OPT_BROKER_FD:
@@ -115,22 +102,26 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
-    case OPT_INFLIGHT_CAP: return number32(arg, &c->choice.inflight_cap);
-    default: return take_choice(id, arg, &c->choice);
+    case OPT_LANE_POLICY: return take_name(arg, choice->lane);
+    case OPT_KERNEL_POLICY: return take_name(arg, choice->kernel);
+    case OPT_SET: return take_set(arg, choice);
+    default: return false;
     }
 }
 
 int main(int argc, char **argv) {
-    struct worker_config config = {.broker_fd = -1, .choice = {.exclusive = -1, .swap = -1, .priorities = -1,
-                                              .profiles = -1, .sizes = -1}};
+    struct worker_config config = {.broker_fd = -1};
+    struct wire_choice choice = {
+        .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
     struct worker *w = NULL;
     const char *device = NULL;
     char why[256] = "no such device";
     int id, err = -ENODEV;
 
     while ((id = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!take_option(id, optarg, &config, &device)) break;
-    if (id != -1 || optind != argc || config.broker_fd < 0) {
+        if (!take_option(id, optarg, &config, &choice, &device)) break;
+    if (id != -1 || optind != argc || config.broker_fd < 0 ||
+        board_to_choice(&config.choice, &choice)) {
         fputs(usage, stderr);
         return 2;
     }

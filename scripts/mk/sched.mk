@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The scheduler's bench, and check-sched: worlds of jobs at random, and mutants of the scheduler
 # (one line made wrong by sed) that this or the timed traces must notice.
-#   name := file | sed expression (~ for a space) | turn: test_turn's test that fails; world
+#   name := file | sed expression (~ for a space) | turn:, policy: the test of that file that fails; world
 BENCHES += $(BUILD)/test/bench/sched_bench
 $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test/bench/floor.o \
 		$(addprefix $(BUILD)/lib,sched.a common.a)
@@ -9,7 +9,9 @@ $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test
 
 SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-back reset-counters \
 	unweighted overtaken-for-ever no-look swap-while-inside half-changed no-timeout paused-runs \
-	blocked-forgotten company-unseen late-company
+	blocked-forgotten company-unseen late-company any-class any-size no-throttle never-alone \
+	last-sent not-robin copies-held lost-time wrong-class longer endless-queue both-passes fixed-cap \
+	endless-search level-unsaid company-counts
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -27,10 +29,27 @@ SCHED_MUTANT_paused-runs := sched.c|s/if (paused) turn_revoke(s, job);//|turn:a_
 SCHED_MUTANT_blocked-forgotten := turn.c|s/if (d->holder == SCHED_NONE) turn_dirty(s, d);//|world
 SCHED_MUTANT_company-unseen := sched.c|s/if (st->turns > 1 .. /if (/|turn:what_a_job_leaves
 SCHED_MUTANT_late-company := sched.c|s/ .. st->crowded_ns > j->turn_ns) return/) return/|turn:what_a_job_leaves
+SCHED_MUTANT_any-class := pol_orion.c|s/high->class != best->class;/true;/|policy:orion_lets_the_opposite
+SCHED_MUTANT_any-size := pol_orion.c|s/best->sms >= orion_sm_threshold/0 \&\& best->sms >= orion_sm_threshold/|policy:orion_holds_what_needs
+SCHED_MUTANT_no-throttle := pol_orion.c|s/return !orion_throttled.* \&\& orion_schedule/return orion_schedule/|policy:orion_throttles
+SCHED_MUTANT_never-alone := pol_orion.c|s/g->kernels > 0 :/false :/|policy:orion_of_unknown_requests
+SCHED_MUTANT_last-sent := gate.c|s/uint32_t op = st->jobs.job..head.SCHED_RUNNING.;/uint32_t op = st->jobs[job].tail[SCHED_RUNNING];/|policy:orion_compares_with
+SCHED_MUTANT_not-robin := gate.c|s/g->turn.s->class. = s->next;/(void)s;/|policy:orion_serves_best_effort
+SCHED_MUTANT_copies-held := gate.c|s/        if (op != SCHED_NONE) return op;//|policy:orion_never_holds
+SCHED_MUTANT_lost-time := gate.c|s/change > 0 ? o->cost_ns : -o->cost_ns/o->cost_ns/|world
+SCHED_MUTANT_wrong-class := gate.c|s/    gate_count_job(g, st, job, 1);//|world
+SCHED_MUTANT_longer := pol_reef.c|s/ \&\& best->mean_ns <= high->mean_ns//|policy:reef_fills
+SCHED_MUTANT_endless-queue := pol_reef.c|s/g->kernels >= st->choice->reef_queue/0/|policy:reef_sends
+SCHED_MUTANT_both-passes := pol_ticktock.c|s/(!ticktock_may(t, job) \&\& !ticktock_alone(st, job))/0/|policy:ticktock_offsets
+SCHED_MUTANT_fixed-cap := cap.c|s/if (st->choice->preempt_ns) j->cap/if (0) j->cap/|policy:the_cap_follows
+SCHED_MUTANT_endless-search := tune.c|s/        t->high = t->value;/        (void)0;/|policy:the_search_finds
+SCHED_MUTANT_level-unsaid := sched.c|s/    if (level == j->level) return;/    return;/|policy:high_priority_jobs
+SCHED_MUTANT_company-counts := request.c|s/j->requested \&\& st->mixed_ns < j->request_at_ns/j->requested/|policy:the_latency_of
 
 sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))
-sched_test = $(if $(filter turn:%,$(call sched_part,$(1),3)),unit/test_turn,plain/sched_world)
-sched_case = $(patsubst turn:%,%,$(filter turn:%,$(call sched_part,$(1),3)))
+sched_where = $(subst :,$(space),$(call sched_part,$(1),3))
+sched_test = $(if $(call sched_case,$(1)),unit/test_$(word 1,$(call sched_where,$(1))),plain/sched_world)
+sched_case = $(word 2,$(call sched_where,$(1)))
 SCHED_LIBS = $(addprefix $(BUILD)/lib,sched.a common.a)
 
 .PHONY: check-sched check-sched-mutants $(addprefix sched-mutant-,$(SCHED_MUTANTS))

@@ -2,7 +2,8 @@
  *
  * What a decision of the scheduler costs, with 1,000 jobs attached: of an operation, with 100,000
  * operations queued; and of an iteration, when every operation is one and the lanes are full of
- * jobs that want the turn, under each lane policy. Invariant checks are compiled out.
+ * jobs that want the turn, under each lane policy; of a kernel of a high-priority job and four
+ * best-effort ones, under each kernel policy. Invariant checks are compiled out.
  *
  *   sched_bench [samples]
  */
@@ -11,6 +12,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/sched/lane_policy.h"
+#include "daemon/sched/policy.h"
 #include "daemon/sched/sched.h"
 #include "test/bench/floor.h"
 
@@ -19,6 +21,15 @@
 #define BATCH 64u   /* events of a kind in a step, as a busy worker has them */
 #define ROUNDS 2000u
 #define GOAL_NS 70.0
+
+#define FEW 5u /* jobs that share a device by kernel policies */
+
+/* Of both classes, some too large to go beside a high-priority one. */
+static const struct sched_kernel kernels[] = {
+    {.mean_ns = 1000, .tail_ns = 1100, .sms = 20, .class = SCHED_CLASS_COMPUTE},
+    {.mean_ns = 1000, .tail_ns = 1100, .sms = 40, .class = SCHED_CLASS_MEMORY},
+    {.mean_ns = 1000, .tail_ns = 1100, .sms = 100, .class = SCHED_CLASS_MEMORY},
+};
 
 struct bench {
     struct sched *s;
@@ -112,6 +123,63 @@ static double bench_iterations(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
+/* A job with priority and four without, each with kernels queued. */
+static struct bench *bench_create_few(const char *policy) {
+    struct bench *b = calloc(1, sizeof(*b));
+    struct sched_config config = {.choice = {.lane = "pack",
+                                             .kernel = policy,
+                                             .exclusive = -1,
+                                             .swap = -1,
+                                             .priorities = -1,
+                                             .by_class = -1,
+                                             .by_size = -1,
+                                             .dur_threshold = 1000}};
+    if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
+    for (uint32_t i = 0; i < FEW; i++) {
+        struct sched_spec spec = {.priority = i == 0, .request_ns = 1000000};
+        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = &spec};
+        bench_step(b, &e, 1);
+    }
+    for (uint32_t k = 0; k < QUEUED * FEW; k++) {
+        struct sched_event e = {.kind = SCHED_SUBMITTED,
+                                .job = k % FEW + 1,
+                                .op = ++b->next_op,
+                                .kernel = &kernels[k % 3]};
+        struct sched_actions out;
+        if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
+        for (uint32_t a = 0; a < out.count; a++)
+            if (out.items[a].kind == SCHED_RUN && b->running_count < BATCH)
+                b->running[b->running_count++] = out.items[a];
+    }
+    return b;
+}
+
+/* A kernel ends, its job submits another, whatever may go goes: a step each, as a worker that is
+ * not busy has them. */
+static double bench_kernels(void *arg) {
+    struct bench *b = arg;
+    uint64_t start = fdutil_now_ns(), ran = 0;
+    for (uint32_t r = 0; r < ROUNDS * 16; r++) {
+        if (b->running_count == 0) abort();
+        struct sched_action done = b->running[r % b->running_count];
+        struct sched_event events[] = {
+            {.kind = SCHED_DONE, .job = done.job, .op = done.op, .busy_ns = 1000},
+            {.kind = SCHED_SUBMITTED,
+             .job = done.job,
+             .op = ++b->next_op,
+             .kernel = &kernels[r % 3]}};
+        struct sched_actions out;
+        b->running[r % b->running_count] = b->running[b->running_count - 1];
+        b->running_count--;
+        if (sched_step(b->s, b->now_ns += 1000, events, 2, &out)) abort();
+        for (uint32_t i = 0; i < out.count; i++)
+            if (out.items[i].kind == SCHED_RUN && b->running_count < BATCH)
+                b->running[b->running_count++] = out.items[i];
+        ran++;
+    }
+    return (double)(fdutil_now_ns() - start) / (double)ran;
+}
+
 static int bench_case(const char *name, double (*measure)(void *), struct bench *b, int samples) {
     struct floor_series s = {.name = name, .goal = GOAL_NS, .goal_is_ns = true};
     measure(b);
@@ -138,6 +206,11 @@ int main(int argc, char **argv) {
         const char *policy = lane_policy_at(i)->name;
         snprintf(name, sizeof(name), "an iteration of 1,000 jobs in 20 lanes, %s", policy);
         bench_case(name, bench_iterations, bench_create(policy, 20, 1), samples);
+    }
+    for (uint32_t i = 0; policy_at(i); i++) {
+        const char *policy = policy_at(i)->name;
+        snprintf(name, sizeof(name), "a kernel of five jobs, %s", policy);
+        bench_case(name, bench_kernels, bench_create_few(policy), samples);
     }
     floor_stop();
     return 0;

@@ -19,6 +19,7 @@
 
 #define FAKE_LAUNCHES 1000000u
 #define FAKE_NAME_BYTES 32
+#define FAKE_LEVELS 2
 #define FAKE_MEMORY (256ull << 20)
 #define FAKE_CHUNKS (FAKE_MEMORY / FAKEDEV_GRANULARITY)
 
@@ -29,6 +30,7 @@ struct dev_chunk {
 
 struct fake_launch {
     uint64_t token;
+    uint32_t level;
     char kernel[FAKE_NAME_BYTES];
 };
 
@@ -36,6 +38,7 @@ struct dev {
     bool held;
     int event_fd;
     uint64_t memory_used, clock_ns;
+    struct fakedev_cost cost;
     struct list spaces;
     uint32_t space_count;
     struct dev_op *done_first, **done_last;
@@ -64,6 +67,7 @@ struct dev_queue {
     struct dev_space *space;
     struct list link;
     struct dev_op *first, **last;
+    uint32_t level;
 };
 
 struct dev_func {
@@ -95,6 +99,7 @@ static int fake_open(struct dev **out, const struct dev_config *config) {
     dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     dev->done_last = &dev->done_first;
     dev->clock_ns = 1000;
+    dev->cost.ns = 1000;
     list_init(&dev->spaces);
     dev->memory_fd = fdutil_memfd("fakedev-memory", FAKE_MEMORY, 0);
     dev->memory = mmap(NULL, FAKE_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED, dev->memory_fd, 0);
@@ -118,7 +123,15 @@ static void fake_info(struct dev *dev, struct dev_info *out) {
                              .granularity_bytes = FAKEDEV_GRANULARITY,
                              .sm_count = 4,
                              .cc_major = 9,
-                             .shared_optin_bytes = 100000};
+                             .threads_per_sm = 2048,
+                             .blocks_per_sm = 32,
+                             .regs_per_sm = 65536,
+                             .shared_per_sm_bytes = 228 << 10,
+                             .shared_reserved_bytes = 1 << 10,
+                             .shared_optin_bytes = 100000,
+                             .levels = FAKE_LEVELS,
+                             .insts_s = FAKEDEV_INSTS_S,
+                             .bytes_s = FAKEDEV_BYTES_S};
 }
 
 static int fake_event_fd(struct dev *dev) {
@@ -190,12 +203,14 @@ static void fake_space_destroy(struct dev_space *s) {
 
 /* Ends a queue's first operation. */
 static void fake_pop(struct dev_queue *q, int result) {
+    struct dev *dev = q->space->dev;
     struct dev_op *op = q->first;
     q->first = op->next;
     if (!q->first) q->last = &q->first;
     q->space->inflight--;
-    q->space->dev->clock_ns += 1000;
-    fake_done(q->space->dev, op, op->result ? op->result : result);
+    dev->clock_ns += dev->cost.ns;
+    if (q->first) q->first->start_ns = dev->clock_ns;
+    fake_done(dev, op, op->result ? op->result : result);
 }
 
 static void fake_space_cancel(struct dev_space *s) {
@@ -403,9 +418,14 @@ static void fake_queue_destroy(struct dev_queue *q) {
     free(q);
 }
 
+static void fake_queue_level(struct dev_queue *q, uint32_t level) {
+    if (level >= FAKE_LEVELS) fake_violation(q->space->dev, "no such level");
+    q->level = level;
+}
+
 static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool hang) {
     struct dev *dev = q->space->dev;
-    op->start_ns = dev->clock_ns;
+    op->start_ns = dev->clock_ns; /* or later, when what is before it ends */
     op->result = result;
     op->next = NULL;
     *q->last = op;
@@ -423,11 +443,14 @@ static int fake_launch(struct dev_queue *q, const struct dev_launch *l, struct d
     if (l->func->module->space != q->space) fake_violation(dev, "launched in another's space");
     if (dev->launch_count < FAKE_LAUNCHES - 1) dev->launch_count++;
     memcpy(&log->token, l->params, 8);
+    log->level = q->level;
     memcpy(log->kernel, name, FAKE_NAME_BYTES);
     if (strncmp(name, "say", 3) == 0) {
         int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", log->token);
         q->space->ops->text(q->space->arg, 0, text, (size_t)n);
     }
+    op->thread_insts = dev->cost.thread_insts;
+    op->memory_bytes = dev->cost.memory_bytes;
     op->fault_addr = log->token; /* where fakedev_head finds it */
     if (strncmp(name, "fault", 5) == 0) {
         op->fault_addr = 0xbad;
@@ -445,6 +468,7 @@ static int fake_copy(struct dev_queue *q, const struct dev_copy *c, struct dev_o
             memmove((void *)(uintptr_t)(c->dst + z * c->dst_slice + y * c->dst_pitch),
                     (void *)(uintptr_t)(c->src + z * c->src_slice + y * c->src_pitch),
                     c->width_bytes);
+    op->thread_insts = op->memory_bytes = 0;
     fake_submit(q, op, 0, false);
     return 0;
 }
@@ -454,6 +478,7 @@ static int fake_memset(struct dev_queue *q, const struct dev_memset *m, struct d
         for (uint64_t x = 0; x < m->width_elems; x++)
             memcpy((char *)(uintptr_t)(m->dst + y * m->pitch) + x * m->elem_bytes, &m->value,
                    m->elem_bytes);
+    op->thread_insts = op->memory_bytes = 0;
     fake_submit(q, op, 0, false);
     return 0;
 }
@@ -486,6 +511,7 @@ const struct dev_ops fakedev = {
     .global_count = fake_global_count,
     .queue_create = fake_queue_create,
     .queue_destroy = fake_queue_destroy,
+    .queue_level = fake_queue_level,
     .launch = fake_launch,
     .copy = fake_copy,
     .memset = fake_memset,
@@ -544,6 +570,20 @@ uint64_t fakedev_token(const struct dev *dev, uint32_t at) {
 
 const char *fakedev_kernel(const struct dev *dev, uint32_t at) {
     return at < dev->launch_count ? dev->launches[at].kernel : "";
+}
+
+uint32_t fakedev_level(const struct dev *dev, uint32_t at) {
+    return at < dev->launch_count ? dev->launches[at].level : UINT32_MAX;
+}
+
+uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    return q ? q->level : UINT32_MAX;
+}
+
+void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost) {
+    dev->cost = *cost;
 }
 
 void fakedev_forget_launches(struct dev *dev) {

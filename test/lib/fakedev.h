@@ -21,6 +21,8 @@
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
 #define FAKEDEV_BIG_BYTES 5000u
+#define FAKEDEV_INSTS_S 1000000000000ull /* the roofline that it reports */
+#define FAKEDEV_BYTES_S 500000000000ull
 
 extern const struct dev_ops fakedev;
 
@@ -38,7 +40,17 @@ void fakedev_finish_all(struct dev *dev);
 uint32_t fakedev_launches(const struct dev *dev);
 uint64_t fakedev_token(const struct dev *dev, uint32_t at);
 const char *fakedev_kernel(const struct dev *dev, uint32_t at);
+/* The level of the launch's queue when it was launched; that of the n-th busy queue now. */
+uint32_t fakedev_level(const struct dev *dev, uint32_t at);
+uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
 void fakedev_forget_launches(struct dev *dev);
+
+/* What each operation takes, and kernels launched from now on count; at first 1000 ns and nothing.
+ */
+struct fakedev_cost {
+    uint64_t ns, thread_insts, memory_bytes;
+};
+void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost);
 
 /* Most operations of one space that were ever on the device at once. */
 uint32_t fakedev_most_inflight(const struct dev *dev);

@@ -37,6 +37,7 @@ static void trace_options(const char *at, struct sched_spec *spec) {
         case 'd': spec->duration_ns = (uint64_t)n; break;
         case 't': spec->admit_timeout_ns = (uint64_t)n; break;
         case 'g': spec->group = (uint32_t)n; break;
+        case 'q': spec->request_ns = (uint64_t)n; break;
         case 'p': spec->paused = true; break;
         default: fprintf(stderr, "no such option %c\n", kind); abort();
         }
@@ -59,6 +60,17 @@ static void trace_joined(const char *word, struct sched_event *e, struct sched_s
     if (close) trace_options(close + 1, spec);
 }
 
+/* Never freed: operations name it as long as they are there. */
+static const struct sched_kernel *trace_kernel(const char *at) {
+    struct sched_kernel *k = calloc(1, sizeof(*k));
+    k->class = at[1] == 'c'   ? SCHED_CLASS_COMPUTE
+               : at[1] == 'm' ? SCHED_CLASS_MEMORY
+                              : SCHED_CLASS_UNKNOWN;
+    k->sms = (uint32_t)strtoul(at + 2, (char **)&at, 10);
+    if (*at == '*') k->mean_ns = k->tail_ns = strtoull(at + 1, NULL, 10);
+    return k;
+}
+
 static void trace_event(const char *word, struct sched_event *e, struct sched_spec *spec) {
     char *at;
     *e = (struct sched_event){.kind = SCHED_TIME, .spec = spec, .busy_ns = 1};
@@ -76,7 +88,8 @@ static void trace_event(const char *word, struct sched_event *e, struct sched_sp
     case ':':
         e->kind = SCHED_SUBMITTED;
         e->op = strtoull(at, &at, 10);
-        if (*at == '/') e->iteration = (uint32_t)strtoul(at + 1, NULL, 10);
+        if (*at == '/') e->iteration = (uint32_t)strtoul(at + 1, &at, 10);
+        if (*at == '#') e->kernel = trace_kernel(at);
         break;
     case '=':
         e->kind = SCHED_DONE;

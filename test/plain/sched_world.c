@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Worlds of jobs at random, under every lane policy in turn: they arrive, wait, run iterations of
- * several operations, ask for more memory, are paused, stop reaching boundaries, leave early. After
- * every step: the invariants hold, no operation runs twice or before its iteration, no two jobs run
- * in one lane, every answer is given. At the end of a world nobody is left waiting: what was not
- * refused has run all that it had.
+ * Worlds of jobs at random, under every lane policy and every kernel policy: they arrive, wait, run
+ * iterations of several operations, ask for more memory, are paused, stop reaching boundaries,
+ * leave early. After every step: the invariants hold, no operation runs twice or before its
+ * iteration, no two jobs run in one lane, every answer is given. At the end of a world nobody is
+ * left waiting: what was not refused has run all that it had.
  *
  *   sched_world [seed] [worlds]
  */
@@ -13,12 +13,21 @@
 #include <string.h>
 
 #include "daemon/sched/lane_policy.h"
+#include "daemon/sched/policy.h"
 #include "daemon/sched/state.h"
 
 #define JOBS 40u
 #define OPS 6u /* of an iteration, at most */
 #define CAPACITY 64u
 #define EVENTS 256u
+
+/* The last one is of a kernel of which nothing is known. */
+static const struct sched_kernel kernels[] = {
+    {.mean_ns = 10, .sms = 4, .class = SCHED_CLASS_COMPUTE},
+    {.mean_ns = 100, .sms = 100, .class = SCHED_CLASS_MEMORY},
+    {.mean_ns = 3, .sms = 1, .class = SCHED_CLASS_UNKNOWN},
+    {.sms = 30},
+};
 
 struct job {
     struct sched_spec spec;
@@ -27,7 +36,7 @@ struct job {
     uint32_t iteration, submitted, done;
     uint32_t next_submitted; /* of the next iteration, sent ahead */
     uint32_t running[OPS], running_count;
-    bool joined, admitted, refused, left, asked, lost;
+    bool joined, admitted, refused, left, asked, lost, level;
 };
 
 struct world {
@@ -81,6 +90,10 @@ static void world_action(struct world *w, const struct sched_action *a) {
         break;
     case SCHED_SWAP_IN:
     case SCHED_RESTORE: j->lost = false; break;
+    case SCHED_LEVEL:
+        if (a->level != !j->level) fail(w, "is told a level that it has", a->job);
+        j->level = a->level;
+        break;
     case SCHED_SWITCH:
         if (j->lost) fail(w, "has a turn without its memory", a->job);
         break;
@@ -132,7 +145,10 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .spec = &j->spec};
     }
     if (rnd(w, 30) == 0) {
-        j->spec.paused = !j->spec.paused;
+        if (rnd(w, 4) == 0)
+            j->spec.priority = (int32_t)rnd(w, 3) - 1;
+        else
+            j->spec.paused = !j->spec.paused;
         e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = &j->spec};
     }
     uint32_t ahead = j->submitted == j->ops && j->iteration + 1 < j->iterations;
@@ -141,6 +157,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
                                           .job = id,
                                           .op = op_name(j->iteration + ahead, (*sent)++),
+                                          .kernel = rnd(w, 5) ? &kernels[rnd(w, 4)] : NULL,
                                           .iteration = j->iteration + ahead};
     }
     return count;
@@ -185,12 +202,25 @@ static bool world_over(const struct world *w) {
 }
 
 static struct sched_choice world_choice(struct world *w, const char *policy) {
+    uint32_t kernels_policies = 0;
+    while (policy_at(kernels_policies))
+        kernels_policies++;
+    const struct policy *kernel = policy_at(rnd(w, kernels_policies));
     return (struct sched_choice){.lane = policy,
-                                 .exclusive = (int)rnd(w, 3) - 1,
+                                 .kernel = kernel->name,
+                                 .exclusive = kernel->exclusive ? -1 : (int)rnd(w, 3) - 1,
                                  .swap = (int)rnd(w, 2),
                                  .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
                                  .overtakes = 1 + rnd(w, 20),
-                                 .lease_ns = 1000};
+                                 .lease_ns = 1000,
+                                 .inflight_cap = 1 + rnd(w, 4),
+                                 .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
+                                 .priorities = (int)rnd(w, 3) - 1,
+                                 .by_class = (int)rnd(w, 3) - 1,
+                                 .by_size = (int)rnd(w, 3) - 1,
+                                 .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
+                                 .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
+                                 .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
 }
 
 static void world_run(struct world *w, const char *policy) {
@@ -203,7 +233,7 @@ static void world_run(struct world *w, const char *policy) {
     while (!world_over(w)) {
         world_step(w);
         if (w->steps > 200000) fail(w, "somebody never got his turn", 0);
-        if (rnd(w, 300)) continue;
+        if (rnd(w, 100)) continue;
         struct sched_choice other = world_choice(w, lane_policy_at(rnd(w, 4))->name);
         if (sched_choose(w->s, &other, NULL, 0)) abort();
     }

@@ -288,11 +288,14 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     rig.config.overtakes = 4;
     rig.config.lease_factor = 5;
     rig.config.lease = 6000000;
-    cr_assert_str_eq(arguments_of_the_worker(),
-                     "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
-                     "--kernel-timeout-ns 0 --inflight-cap 8 --lane-policy srtf --kernel-policy "
-                     "streams --exclusive 0 --swap 1 --max-lanes 3 --overtakes 4 --lease-factor 5 "
-                     "--lease-ns 6000000\n");
+    cr_assert_str_eq(
+        arguments_of_the_worker(),
+        "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
+        "--kernel-timeout-ns 0 --lane-policy srtf --kernel-policy streams --set exclusive=0 "
+        "--set swap=1 --set max_lanes=3 --set overtakes=4 --set lease_factor=5 "
+        "--set lease_ns=6000000 --set inflight_cap=16 --set preempt_ns=0 "
+        "--set priorities=-1 --set by_class=1 --set by_size=1 --set sm_threshold=0 "
+        "--set dur_threshold=25 --set slack=30 --set lookahead=64 --set reef_queue=12\n");
 }
 
 Test(broker_worker, what_the_policy_decides_is_left_to_it) {

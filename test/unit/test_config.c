@@ -238,14 +238,14 @@ Test(config, each_source_is_over_the_one_before) {
     cr_assert_not_null(mkdtemp(root));
     put_file("/usr/lib/salus/salus.conf",
              "[broker]\nmax_jobs = 1\n[gpu]\nsm_count = 1\ndevice_threads = 1\n"
-             "inflight_cap = 1\ndevice_memory = 1MiB\n");
+             "kernel_timeout = 1s\ndevice_memory = 1MiB\n");
     put_file("/etc/salus/salus.conf", "[gpu]\nsm_count = 2\ndevice_threads = 2\n"
-                                      "inflight_cap = 2\ndevice_memory = 2MiB\n");
+                                      "kernel_timeout = 2s\ndevice_memory = 2MiB\n");
     put_file("/etc/salus/conf.d/20-b.conf", "[gpu]\ndevice_threads = 3\n");
-    put_file("/etc/salus/conf.d/10-a.conf", "[gpu]\ndevice_threads = 4\ninflight_cap = 3\n"
+    put_file("/etc/salus/conf.d/10-a.conf", "[gpu]\ndevice_threads = 4\nkernel_timeout = 3s\n"
                                             "device_memory = 3MiB\n");
     put_file("/etc/salus/conf.d/ignored.txt", "nonsense\n");
-    setenv("SALUS_INFLIGHT_CAP", "5", 1);
+    setenv("SALUS_KERNEL_TIMEOUT", "5s", 1);
     setenv("SALUS_DEVICE_MEMORY", "5MiB", 1);
     s.flag_names[0] = "device_memory";
     s.flag_values[0] = "6MiB";
@@ -254,7 +254,7 @@ Test(config, each_source_is_over_the_one_before) {
     cr_assert_eq(config.max_jobs, 1);
     cr_assert_eq(config.sm_count, 2);
     cr_assert_eq(config.device_threads, 3);
-    cr_assert_eq(config.inflight_cap, 5);
+    cr_assert_eq(config.kernel_timeout, 5000000000);
     cr_assert_eq(config.device_memory, 6ull << 20);
     free(text);
     snprintf(why, sizeof(why), "rm -rf '%s'", root);

@@ -80,9 +80,14 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     EXPECT(2, "", "salusctl: 'weight' is not KEY=VALUE\n");
     CTL("job", "set", "3", "wieght=1");
     EXPECT(2, "",
-           "salusctl: unknown key 'wieght'; there are weight, priority, iterations, duration\n");
+           "salusctl: unknown key 'wieght'; there are weight, priority, iterations, duration, "
+           "request\n");
     CTL("job", "set", "3", "duration=5");
     EXPECT(2, "", "salusctl: duration: '5' is not a time such as 30s\n");
+    CTL("policy", "set", "dur_threshold=2.55%");
+    EXPECT(2, "", "salusctl: dur_threshold: '2.55%' is not a percentage such as 2.5%\n");
+    CTL("policy", "set", "dur_threshold=25");
+    EXPECT(2, "", "salusctl: dur_threshold: '25' is not a percentage such as 2.5%\n");
     CTL("policy", "set", "swap=maybe");
     EXPECT(2, "", "salusctl: swap: 'maybe' is not yes or no\n");
     CTL("policy", "set", "--lane");

@@ -44,27 +44,50 @@ TestSuite(ctl_verbs, .init = setup, .fini = teardown, .timeout = 60);
 
 Test(ctl_verbs, policies_are_listed_shown_and_set) {
     CTL("policy", "list");
+    EXPECT(
+        0,
+        "KIND    NAME      CHOSEN  WHAT IT RUNS NEXT\n"
+        "lane    fifo      0       one job at a time, in order of arrival\n"
+        "lane    pack      0       as many jobs side by side as memory allows\n"
+        "lane    srtf      0       the job with the shortest remaining time, preempting at "
+        "iteration boundaries\n"
+        "lane    fair      1       equal device time for the jobs of a lane, by weight\n"
+        "kernel  streams   1       every operation of the jobs that have a turn, in order of "
+        "arrival\n"
+        "kernel  temporal  0       one job's request or iteration at a time, high priority "
+        "first\n"
+        "kernel  ticktock  0       forward passes of one job beside backward passes of another\n"
+        "kernel  reef      0       high priority first; others' kernels where they fit beside "
+        "it, by size and time\n"
+        "kernel  orion     0       high priority first; others' kernels where they need another "
+        "unit than it\n"
+        "kernel  slack     0       high priority first; others' kernels while they delay it by no "
+        "more than its slack\n",
+        "");
+    CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4",
+        "--kernel=orion", "dur_threshold=3.5%", "by_size=no", "preempt=1ms");
     EXPECT(0,
-           "KIND    NAME     CHOSEN  WHAT IT RUNS NEXT\n"
-           "lane    fifo     0       one job at a time, in order of arrival\n"
-           "lane    pack     0       as many jobs side by side as memory allows\n"
-           "lane    srtf     0       the job with the shortest remaining time, preempting at "
-           "iteration boundaries\n"
-           "lane    fair     1       equal device time for the jobs of a lane, by weight\n"
-           "kernel  streams  1       every operation of the jobs that have a turn, in order of "
-           "arrival\n",
+           "lane:             srtf\n"
+           "kernel:           orion\n"
+           "exclusive:        yes\n"
+           "swap:             no\n"
+           "max_lanes:        4\n"
+           "overtakes:        16\n"
+           "lease_factor:     10\n"
+           "lease:            2 s\n"
+           "inflight_cap:     16\n"
+           "preempt:          1 ms\n"
+           "priorities:       auto\n"
+           "by_class:         yes\n"
+           "by_size:          no\n"
+           "sm_threshold:     0\n"
+           "dur_threshold:    3.5%\n"
+           "slack:            3%\n"
+           "lookahead:        64\n"
+           "reef_queue:       12\n"
+           "sm_threshold_now: 0\n",
            "");
-    CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4");
-    EXPECT(0,
-           "lane:         srtf\n"
-           "kernel:       streams\n"
-           "exclusive:    yes\n"
-           "swap:         no\n"
-           "max_lanes:    4\n"
-           "overtakes:    16\n"
-           "lease_factor: 10\n"
-           "lease:        2 s\n",
-           "");
+    cr_assert_eq(rig.worker.last_set.choice.dur_threshold, 35);
     cr_assert_str_eq(rig.worker.last_set.choice.lane, "srtf");
     cr_assert_eq(rig.worker.last_set.choice.lease_ns, 2000000000);
     CTL("policy", "set", "--json", "--dry-run", "--kernel=streams", "exclusive=auto");

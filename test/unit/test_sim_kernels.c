@@ -34,8 +34,8 @@ static struct sim_config choice(const char *kernel) {
                                           .exclusive = -1,
                                           .swap = -1,
                                           .priorities = -1,
-                                          .profiles = -1,
-                                          .sizes = -1},
+                                          .by_class = -1,
+                                          .by_size = -1},
                                .seed = 7,
                                .check = true};
 }
@@ -294,8 +294,8 @@ static void run_random(uint64_t seed) {
         c->lease_ns = pick(seed, 33, p, 2) ? 200 * US : 0;
         c->inflight_cap = pick(seed, 34, p, 2) ? 1 + pick(seed, 35, p, 6) : 0;
         c->preempt_ns = pick(seed, 36, p, 3) ? 0 : 100 * US;
-        c->dur_threshold_milli = pick(seed, 37, p, 2) * 200;
-        c->queue = pick(seed, 38, p, 4);
+        c->dur_threshold = pick(seed, 37, p, 2) * 200;
+        c->reef_queue = pick(seed, 38, p, 4);
         struct sim_result *r = malloc(sizeof(*r));
         char why[SIM_WHY_BYTES];
         int err = sim_run(r, &w, &config, why);

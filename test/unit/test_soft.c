@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "daemon/device/device.h"
@@ -25,7 +26,18 @@ static const char ptx[] =
     "mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x;\n"
     "mad.lo.s32 %r5, %r3, %r4, %r2; mul.wide.s32 %rd2, %r5, 4; add.s64 %rd3, %rd1, %rd2;\n"
     "ld.global.u32 %r6, [%rd3]; add.s32 %r7, %r6, %r1; st.global.u32 [%rd3], %r7; ret;\n}\n"
-    ".visible .entry forever(.param .u64 p)\n{\n$L: bra $L;\n}\n";
+    ".visible .entry forever(.param .u64 p)\n{\n$L: bra $L;\n}\n"
+    /* Counts in p[0] and never ends. */
+    ".visible .entry ticks(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n"
+    "ld.param.u64 %rd1, [p];\n$L: red.global.add.u64 [%rd1], 1; bra $L;\n}\n"
+    /* Says in p[1] that it began, waits for p[2], and notes p[0] before and after 60 slices. */
+    ".visible .entry watch(.param .u64 p)\n{\n.reg .b64 %rd<6>; .reg .b32 %r<3>; .reg .pred %p;\n"
+    "ld.param.u64 %rd1, [p]; st.global.u64 [%rd1+8], 1;\n"
+    "$W: ld.volatile.global.u64 %rd2, [%rd1+16]; setp.eq.u64 %p, %rd2, 0; @%p bra $W;\n"
+    "ld.volatile.global.u64 %rd3, [%rd1]; mov.u32 %r1, 0;\n"
+    "$L: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 655360; @%p bra $L;\n"
+    "ld.volatile.global.u64 %rd4, [%rd1]; sub.u64 %rd5, %rd4, %rd3;\n"
+    "st.global.u64 [%rd1+24], %rd5; ret;\n}\n";
 
 static struct dev *dev;
 static struct dev_space *space;
@@ -183,6 +195,143 @@ Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
     close_device();
 }
 
+/* What `ticks` got done while `watch` ran for 60 slices of the only thread. `early`: the level of
+ * watch's queue before it begins, `late`: from then on. */
+static uint64_t ticks_beside_watch(uint32_t early, uint32_t late) {
+    volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
+    struct dev_op ticks = {0}, watch = {0};
+    struct dev_queue *second;
+    cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
+    p[0] = p[1] = p[2] = 0;
+    dev_soft.queue_level(second, early);
+    launch(queue, "ticks", 1, host, 0, &ticks);
+    while (!p[0])
+        usleep(100);
+    launch(second, "watch", 1, host, 0, &watch);
+    while (!p[1])
+        usleep(100);
+    dev_soft.queue_level(second, late);
+    p[2] = 1;
+    cr_assert_eq(wait_one(), &watch);
+    cr_assert_eq(watch.result, 0, "%s", watch.fault_text);
+    uint64_t got = p[3];
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &ticks);
+    dev_soft.queue_destroy(second);
+    return got;
+}
+
+Test(soft, a_queue_of_level_1_goes_first) {
+    open_device(1, 0);
+    struct dev_info info;
+    dev_soft.info(dev, &info);
+    cr_assert_eq(info.levels, 2);
+    cr_expect_gt(ticks_beside_watch(0, 0), 0, "equal slices");
+    cr_expect_eq(ticks_beside_watch(1, 1), 0, "nothing is left for the other");
+    close_device();
+}
+
+Test(soft, a_level_changes_with_operations_in_flight) {
+    open_device(1, 0);
+    cr_expect_eq(ticks_beside_watch(0, 1), 0);
+    cr_expect_gt(ticks_beside_watch(1, 0), 0);
+    cr_expect_eq(ticks_beside_watch(0, 7), 0, "there is none above");
+    close_device();
+}
+
+/* While the one thread is busy at level 1, a dying client must not wait for it. */
+Test(soft, what_is_cancelled_waits_for_no_level) {
+    open_device(1, 0);
+    struct dev_windows w = {BASE + (1ull << 40), 64 * MIB, 32 * MIB, host, MIB, 0};
+    static const struct dev_space_ops ops;
+    struct dev_space *other;
+    struct dev_queue *high;
+    struct dev_module *mine = module, *theirs;
+    struct dev_op ticks = {0}, running = {0}, queued = {0};
+    volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
+    char why[256];
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
+    cr_assert_eq(dev_soft.queue_create(other, 0, &high), 0);
+    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof ptx, &theirs, why, sizeof why), 0);
+    launch(queue, "forever", 1, BASE, 0, &running);
+    launch(queue, "forever", 1, BASE, 0, &queued);
+    dev_soft.queue_level(high, 1);
+    module = theirs;
+    launch(high, "ticks", 1, host, 0, &ticks);
+    module = mine;
+    while (!p[0])
+        usleep(100);
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &running);
+    cr_expect_eq(running.result, ERR_CANCELLED);
+    if (!running.next) cr_assert_eq(wait_one(), &queued);
+    cr_expect_eq(queued.result, ERR_CANCELLED);
+    dev_soft.space_cancel(other);
+    cr_assert_eq(wait_one(), &ticks);
+    dev_soft.module_unload(theirs);
+    dev_soft.queue_destroy(high);
+    dev_soft.space_destroy(other);
+    close_device();
+}
+
+/* An operation begins when a thread takes it, not when it is submitted or heads its queue. */
+Test(soft, an_operation_starts_when_the_device_begins_with_it) {
+    open_device(1, 0);
+    struct dev_op ticks = {0}, watch = {0}, after = {0};
+    struct dev_queue *second;
+    volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
+    cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
+    dev_soft.queue_level(queue, 1);
+    launch(queue, "watch", 1, host, 0, &watch);
+    while (!p[1])
+        usleep(100);
+    launch(queue, "ticks", 1, host, 0, &ticks); /* behind it on its queue */
+    launch(second, "add", 1, host + 4096, 1, &after);
+    p[2] = 1;
+    cr_assert_eq(wait_one(), &watch);
+    while (!p[0])
+        usleep(100);
+    cr_expect_null(dev_soft.poll(dev), "level 1 has not stopped");
+    dev_soft.queue_level(queue, 0);
+    cr_assert_eq(wait_one(), &after);
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &ticks);
+    cr_expect_leq(watch.start_ns, watch.end_ns);
+    cr_expect_geq(ticks.start_ns, watch.end_ns, "its queue's head was not through");
+    cr_expect_geq(after.start_ns, watch.end_ns, "the only thread was not free");
+    cr_expect_leq(after.end_ns, ticks.end_ns);
+    dev_soft.queue_destroy(second);
+    close_device();
+}
+
+/* add: 12 instructions, and a row of words read and written. */
+Test(soft, a_kernel_is_counted) {
+    struct dev_op op = {0}, set = {0};
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        open_device(threads, 0);
+        cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+        launch(queue, "add", 100, BASE, 1, &op);
+        cr_assert_eq(wait_one(), &op);
+        cr_expect_eq(op.thread_insts, 100 * 32 * 12, "%lu", (unsigned long)op.thread_insts);
+        cr_expect_eq(op.memory_bytes, 100 * 256, "%lu", (unsigned long)op.memory_bytes);
+        set.thread_insts = set.memory_bytes = 9; /* of another use */
+        struct dev_memset m = {.dst = BASE, .width_elems = MIB, .height = 1, .elem_bytes = 1};
+        cr_assert_eq(dev_soft.memset(queue, &m, &set), 0);
+        cr_assert_eq(wait_one(), &set);
+        cr_expect_eq(set.thread_insts | set.memory_bytes, 0, "kernels alone are counted");
+        close_device();
+    }
+}
+
+Test(soft, the_roofline_is_of_the_gpu_that_it_says_it_is) {
+    struct dev_info i;
+    open_device(1, 0);
+    dev_soft.info(dev, &i);
+    cr_expect_eq(i.insts_s, i.sm_count * 128ull * 1980 * 1000000);
+    cr_expect_eq(i.bytes_s, 3352320000000ull); /* 5120 bits at 2619 MHz, both edges */
+    close_device();
+}
+
 Test(soft, kernel_timeout) {
     open_device(2, 20000000);
     struct dev_op op = {0};
@@ -207,9 +356,9 @@ Test(soft, modules_and_their_variables) {
     struct dev_func *f;
     struct dev_func_info info;
     uint64_t addr, bytes;
-    cr_assert_eq(dev_soft.func_count(module), 2);
+    cr_assert_eq(dev_soft.func_count(module), 4);
     cr_assert_str_eq(dev_soft.func_name(module, 0), "add");
-    cr_assert_null(dev_soft.func_name(module, 2));
+    cr_assert_null(dev_soft.func_name(module, 4));
     cr_assert_eq(dev_soft.func_get(module, "missing", &f, &info), ERR_NOT_FOUND);
     cr_assert_eq(dev_soft.func_get(module, "add", &f, &info), 0);
     cr_assert_eq(info.param_count, 2);

@@ -14,7 +14,7 @@ static struct sched *make(struct sched_choice choice, uint64_t capacity) {
     struct sched *s;
     char why[160] = "";
     choice.inflight_cap = 16;
-    choice.priorities = choice.profiles = choice.sizes = -1;
+    choice.priorities = choice.by_class = choice.by_size = -1;
     struct sched_config config = {.choice = choice, .capacity_bytes = capacity, .chunk_bytes = 1};
     if (!choice.lease_ns) config.choice.lease_ns = 1000;
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);

@@ -113,6 +113,7 @@ static uint16_t atomics_new16(const struct code_inst *i, uint16_t old, uint16_t 
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                     \
         x->spin = true;                                                                           \
         if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                   \
+        mem_count(x, at);                                                                         \
         uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);          \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                            \
         const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c); \
@@ -144,6 +145,7 @@ static bool atomics_one_address(const uint64_t *at, uint32_t mask) {
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                      \
         x->spin = true;                                                                            \
         if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                    \
+        mem_count(x, at);                                                                          \
         uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);           \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
         if (i->space == PTX_SHARED) {                                                              \

@@ -130,7 +130,7 @@ void block_begin(struct block *b, uint64_t linear) {
         x->boost = x->fair_lane = 0;
         x->spin = x->stop = false;
         x->w.carry = 0;
-        x->warp_insts = x->thread_insts = 0;
+        x->warp_insts = x->thread_insts = x->sectors = 0;
         x->root->live = x->live;
         memset(x->root->regs, 0, x->root->func->reg_bytes);
         warp_split_add(x, x->root, 0, x->live, SPLIT_RUN, 0);

@@ -25,7 +25,10 @@
 
 /* code_inst.target of memory operations and address moves: flags, and from bit 8 which of the
  * warp's windows the instruction uses (an instruction mostly stays in one buffer). */
-enum { CODE_FRAME_LOCAL = 1 }; /* offset counts from the frame's local memory */
+enum {
+    CODE_FRAME_LOCAL = 1, /* offset counts from the frame's local memory */
+    CODE_CONSTANT = 2,    /* reads .const, which lies in global memory but has caches of its own */
+};
 #define CODE_WINDOWS 16
 #define CODE_WINDOW(i) ((uint32_t)(i)->target >> 8 & (CODE_WINDOWS - 1))
 

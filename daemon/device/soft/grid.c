@@ -14,6 +14,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/device/soft/sectors.h"
 #include "daemon/device/soft/warp.h"
 
 #define GRID_MAX_THREADS 1024
@@ -167,6 +168,15 @@ static struct block *grid_take(struct grid *g) {
     return NULL;
 }
 
+/* Adds what the warps of a block did. */
+static void grid_count(struct grid_result *r, const struct block *b) {
+    for (uint32_t k = 0; k < b->warp_count; k++) {
+        r->warp_insts += b->warps[k].warp_insts;
+        r->thread_insts += b->warps[k].thread_insts;
+        r->memory_bytes += b->warps[k].sectors * SECTOR_BYTES;
+    }
+}
+
 static void grid_put(struct grid *g, struct block *b, enum block_state state) {
     g->inside--;
     if (state != BLOCK_ENDED) {
@@ -175,10 +185,7 @@ static void grid_put(struct grid *g, struct block *b, enum block_state state) {
         g->tail = &b->next;
         return;
     }
-    for (uint32_t k = 0; k < b->warp_count; k++) {
-        g->result.warp_insts += b->warps[k].warp_insts;
-        g->result.thread_insts += b->warps[k].thread_insts;
-    }
+    grid_count(&g->result, b);
     if (b->fault.err) grid_fail(g, b->fault.err, b->fault.addr, b->fault.text);
     g->ended++;
     g->resident--;
@@ -215,10 +222,7 @@ void grid_cancel(struct grid *g, int err) {
 void grid_result(const struct grid *g, struct grid_result *out) {
     *out = g->result;
     for (const struct block *b = g->head; b; b = b->next)
-        for (uint32_t k = 0; k < b->warp_count; k++) {
-            out->warp_insts += b->warps[k].warp_insts;
-            out->thread_insts += b->warps[k].thread_insts;
-        }
+        grid_count(out, b);
 }
 
 static void grid_free_list(struct block *b) {

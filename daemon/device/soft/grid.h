@@ -52,6 +52,7 @@ struct grid_result {
     uint64_t fault_addr;
     char text[160]; /* what happened: block, thread, instruction, address */
     uint64_t warp_insts, thread_insts;
+    uint64_t memory_bytes; /* of global memory, in whole sectors (sectors.h) */
 };
 /* After GRID_DONE. */
 void grid_result(const struct grid *g, struct grid_result *out);

@@ -9,17 +9,26 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/isa/access.h"
+#include "daemon/device/soft/sectors.h"
 #include "daemon/device/soft/warp.h"
 
 static bool mem_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
     return size >= bytes && addr - lo <= size - bytes;
 }
 
+/* In the block's shared memory, or on the lane's stack. */
+static bool mem_lane_own(const struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes) {
+    return mem_inside(addr, bytes, x->shared_base, x->shared_bytes) ||
+           mem_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes);
+}
+
+/* In global memory. */
+static bool mem_lane_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
+    return ranges_find(x->block->config->ranges, addr, bytes) != NULL;
+}
+
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write) {
-    if (mem_inside(addr, bytes, x->shared_base, x->shared_bytes)) return true;
-    if (mem_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes))
-        return true;
-    if (ranges_find(x->block->config->ranges, addr, bytes)) return true;
+    if (mem_lane_own(x, lane, addr, bytes) || mem_lane_global(x, addr, bytes)) return true;
     if (!write && mem_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
     uint64_t workspace = grid_workspace(x->block->grid);
     return workspace && mem_inside(addr, bytes, workspace, GRID_WORKSPACE_BYTES);
@@ -52,20 +61,28 @@ static bool mem_all_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, ui
 bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, const uint64_t *at,
                uint32_t bytes, bool write) {
     struct range *window = &x->windows[CODE_WINDOW(i)], fresh;
-    if (mem_all_inside(at, mask, bytes, window->lo, window->hi - window->lo)) return true;
-    if (mem_window(x, at[__builtin_ctz(mask)], bytes, &fresh)) {
+    uint32_t global = 0;
+    bool inside = mem_all_inside(at, mask, bytes, window->lo, window->hi - window->lo);
+    if (!inside && mem_window(x, at[__builtin_ctz(mask)], bytes, &fresh)) {
         *window = fresh;
-        if (mem_all_inside(at, mask, bytes, fresh.lo, fresh.hi - fresh.lo)) return true;
+        inside = mem_all_inside(at, mask, bytes, fresh.lo, fresh.hi - fresh.lo);
+    }
+    if (inside) {
+        x->global = mem_counted(x, i, window) ? mask : 0;
+        return true;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        int err = !mem_lane_ok(x, lane, at[lane], bytes, write) ? ERR_ILLEGAL_ADDRESS
-                  : at[lane] & (bytes - 1)                      ? ERR_MISALIGNED
-                                                                : 0;
+        bool own = mem_lane_own(x, lane, at[lane], bytes);
+        bool client = !own && mem_lane_global(x, at[lane], bytes);
+        bool ok = own || client || mem_lane_ok(x, lane, at[lane], bytes, write);
+        int err = !ok ? ERR_ILLEGAL_ADDRESS : at[lane] & (bytes - 1) ? ERR_MISALIGNED : 0;
+        global |= (uint32_t)client << lane;
         if (!err) continue;
         warp_fault(&x->w, i, lane, err, at[lane], NULL);
         return false;
     }
+    x->global = i->target & CODE_CONSTANT ? 0 : global;
     return true;
 }
 
@@ -103,6 +120,7 @@ static bool mem_windowed(struct warp_ctx *x, const struct code_inst *i, uint32_t
 
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at) {
+    x->global = 0;
     switch (i->space) {
     case PTX_SHARED:
         mem_offsets(x, i, 0, at);
@@ -136,11 +154,16 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
     }
 }
 
+void mem_count(struct warp_ctx *x, const uint64_t *at) {
+    if (x->global) x->sectors += sectors_count(at, x->global);
+}
+
 /* cp.async: a is a shared offset, b a generic address, target the bytes, c how many to read. */
 static void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint32_t bytes = (uint32_t)i->target;
-    uint64_t to[WARP_LANES], from[WARP_LANES];
+    uint64_t to[WARP_LANES], from[WARP_LANES] __attribute__((aligned(64)));
+    x->global = 0;
     memcpy(to, SLOT(uint64_t, w, i->a), sizeof to);
     memcpy(from, SLOT(uint64_t, w, i->b), sizeof from);
     if (!mem_windowed(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory", to))
@@ -156,9 +179,11 @@ static void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t m
                 return;
             }
             memcpy(d, (const void *)(uintptr_t)from[lane], count);
+            x->global |= (uint32_t)mem_lane_global(x, from[lane], count) << lane;
         }
         memset(d + count, 0, bytes - count);
     }
+    mem_count(x, from);
 }
 
 code_handler *mem_select(const struct code_inst *i) {

@@ -203,6 +203,7 @@ void operand_address(struct lower *l, const struct ptx_operand *o, struct code_i
         /* An address taken by mov: the parameter block's own, or in the stack of the lane. */
         c->space = l->func->entry ? PTX_GENERIC : PTX_LOCAL;
     }
+    if (c->space == PTX_CONST) c->target |= CODE_CONSTANT;
     if (c->space == PTX_GLOBAL || c->space == PTX_CONST) c->space = PTX_GENERIC;
 }
 

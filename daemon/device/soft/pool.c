@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The device's threads. Each takes the first task that can use it, runs one slice, and puts the
- * task at the end of the line: equal slices for everybody, whatever the length of a kernel.
+ * task at the end of the line: equal slices for everybody, whatever the length of a kernel. There
+ * is a line for each level, and the lower one gets what the higher one has no use for, as a GPU
+ * dispatches the blocks of streams of higher priority first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +21,11 @@ static struct task *task_of(struct list *ready_link) {
     return list_entry(ready_link, struct task, ready_link);
 }
 
+/* What was cancelled must not wait until those of a higher level have nothing to do. */
 void pool_add(struct dev *dev, struct task *task) {
-    list_append(&dev->ready, &task->ready_link);
+    bool over = atom_load_relaxed(&task->cancelled);
+    list_remove(&task->ready_link);
+    list_append(&dev->ready[over ? SOFT_LEVELS - 1 : task->queue->level], &task->ready_link);
     pthread_cond_signal(&dev->work); /* it begins with one thread, whatever it is */
 }
 
@@ -67,6 +72,8 @@ static void pool_take_result(struct task *t) {
     grid_result(t->grid, &r);
     t->op->result = r.err;
     t->op->fault_addr = r.fault_addr;
+    t->op->thread_insts = r.thread_insts;
+    t->op->memory_bytes = r.memory_bytes;
     snprintf(t->op->fault_text, sizeof t->op->fault_text, "%s", r.text);
 }
 
@@ -93,20 +100,27 @@ static bool pool_slice(struct task *t, bool *idle) {
     return state == GRID_DONE;
 }
 
-/* The first task that another thread can help with, moved to the end of the line. Lock held. */
-static struct task *pool_take(struct dev *dev) {
+/* The first task of a line that another thread can help with, moved to its end. Lock held. */
+static struct task *pool_take_from(struct list *line) {
     struct list *pos;
-    list_each(pos, &dev->ready) {
+    list_each(pos, line) {
         struct task *t = task_of(pos);
         if (t->idle || t->done) continue;
         bool alone = t->exclusive || !t->grid; /* a grid is created by one thread */
         if (alone && t->inside) continue;
         list_remove(&t->ready_link);
-        list_append(&dev->ready, &t->ready_link);
+        list_append(line, &t->ready_link);
         t->inside++;
         return t;
     }
     return NULL;
+}
+
+static struct task *pool_take(struct dev *dev) {
+    struct task *t = NULL;
+    for (uint32_t level = SOFT_LEVELS; level-- && !t;)
+        t = pool_take_from(&dev->ready[level]);
+    return t;
 }
 
 /* Lock held. */

@@ -18,7 +18,7 @@ static struct task *task_of(struct list *queue_link) {
 }
 
 int queue_create(struct dev_space *space, int priority, struct dev_queue **out) {
-    (void)priority; /* threads are shared in equal slices; a priority is a hint, as in CUDA */
+    (void)priority; /* a hint, as in CUDA, and not taken: slices of a level are equal */
     struct dev_queue *q = calloc(1, sizeof *q);
     if (!q) return -ENOMEM;
     q->space = space;
@@ -38,6 +38,16 @@ void queue_destroy(struct dev_queue *q) {
     free(q);
 }
 
+void queue_level(struct dev_queue *q, uint32_t level) {
+    struct dev *dev = q->space->dev;
+    if (level >= SOFT_LEVELS) level = SOFT_LEVELS - 1;
+    pthread_mutex_lock(&dev->lock);
+    bool moves = level != q->level && !list_empty(&q->tasks);
+    q->level = level;
+    if (moves) pool_add(dev, task_of(q->tasks.next));
+    pthread_mutex_unlock(&dev->lock);
+}
+
 static struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
                                 uint32_t param_bytes) {
     struct task *t = calloc(1, sizeof *t + param_bytes);
@@ -50,6 +60,7 @@ static struct task *task_create(struct dev_queue *q, enum task_kind kind, struct
     list_init(&t->ready_link);
     op->result = 0;
     op->start_ns = op->end_ns = op->busy_ns = 0;
+    op->thread_insts = op->memory_bytes = 0;
     op->fault_addr = 0;
     op->fault_text[0] = 0;
     return t;
@@ -148,6 +159,7 @@ void queue_cancel_space(struct dev_space *space) {
             if (t->grid) grid_cancel(t->grid, ERR_CANCELLED);
             t->idle = false;
         }
+        if (!list_empty(&q->tasks)) pool_add(dev, task_of(q->tasks.next));
     }
     pthread_cond_broadcast(&dev->work);
     pthread_mutex_unlock(&dev->lock);

@@ -15,6 +15,8 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 
+#define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */
+
 /* Half of the machine's memory, at most 16 GiB: a guest among others. */
 static uint64_t soft_default_memory(void) {
     uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -45,7 +47,11 @@ static void soft_describe(struct dev *dev) {
         .mem_clock_khz = 2619000,
         .mem_bus_bits = 5120,
         .l2_bytes = 50 << 20,
+        .levels = SOFT_LEVELS,
     };
+    struct dev_info *i = &dev->info;
+    i->insts_s = (uint64_t)i->sm_count * SOFT_SM_LANES * i->clock_khz * 1000;
+    i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
 }
 
 static int soft_open(struct dev **out, const struct dev_config *config) {
@@ -62,7 +68,8 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
     soft_describe(dev);
     pthread_mutex_init(&dev->lock, NULL);
     pthread_cond_init(&dev->work, NULL);
-    list_init(&dev->ready);
+    for (uint32_t level = 0; level < SOFT_LEVELS; level++)
+        list_init(&dev->ready[level]);
     dev->done_last = &dev->done_first;
     dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int err = dev->event_fd < 0 ? -errno : chunk_open(dev);
@@ -149,6 +156,7 @@ const struct dev_ops dev_soft = {
     .global_count = module_global_count,
     .queue_create = queue_create,
     .queue_destroy = queue_destroy,
+    .queue_level = queue_level,
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,

@@ -26,6 +26,7 @@
 #define SOFT_HEAP_BYTES (8ull << 20) /* CU_LIMIT_MALLOC_HEAP_SIZE's default */
 #define SOFT_SLICE_INSTS 32768u      /* warp-instructions: some 160 us of one thread */
 #define SOFT_SLICE_BYTES (1u << 20)  /* of a copy: some 100 us */
+#define SOFT_LEVELS 2                /* of dispatch: the higher goes first */
 /* A copy this small costs less than waking a thread: 22 us for 256 KiB, a piece of staging. */
 #define SOFT_INLINE_BYTES (256u << 10)
 
@@ -41,7 +42,7 @@ struct dev {
 
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct list ready; /* tasks of all queues' heads; threads rotate through it */
+    struct list ready[SOFT_LEVELS]; /* tasks of queues' heads; threads rotate through each */
     bool stopping;
     pthread_t *threads;
     uint32_t thread_count;
@@ -69,6 +70,7 @@ struct dev_queue {
     struct dev_space *space;
     struct list space_link;
     struct list tasks; /* first: the one that is ready or running */
+    uint32_t level;
 };
 
 enum task_kind { TASK_LAUNCH, TASK_TRANSFER };
@@ -142,6 +144,7 @@ uint32_t module_global_count(struct dev_module *module);
 /* queue.c */
 int queue_create(struct dev_space *space, int priority, struct dev_queue **out);
 void queue_destroy(struct dev_queue *queue);
+void queue_level(struct dev_queue *queue, uint32_t level);
 int queue_launch(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
 int queue_copy(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
 int queue_memset(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
@@ -152,7 +155,8 @@ void queue_finish(struct task *task);
 /* pool.c */
 int pool_start(struct dev *dev);
 void pool_stop(struct dev *dev);
-/* Called with the lock held. */
+/* Called with the lock held. The first also moves a task that is there already to the line where it
+ * belongs now. */
 void pool_add(struct dev *dev, struct task *task);
 void pool_complete(struct dev *dev, struct dev_op *op);
 

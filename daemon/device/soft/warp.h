@@ -58,6 +58,8 @@ struct warp_ctx {
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
+    uint64_t sectors; /* of global memory, touched by accesses */
+    uint32_t global;  /* lanes of the access checked last that touch it */
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };
 
@@ -171,14 +173,24 @@ void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 /* Checks one access of a lane at a generic address, slowly. */
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write);
 /* The same for all lanes of `mask`, after the quick check failed: finds the faulty one, or moves
- * the cached range. False after a fault. */
+ * the cached range; and says in x->global which of them touch global memory. False after a fault.
+ */
 bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, const uint64_t *at,
                uint32_t bytes, bool write);
 
 /* Addresses of the lanes of `mask` for an access of `bytes` bytes a lane, in any space, checked.
- * False after a fault. `at` is aligned to 64; lanes outside the mask get no meaningful address. */
+ * False after a fault; x->global as by mem_check. `at` is aligned to 64; lanes outside the mask get
+ * no meaningful address. */
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at);
+
+/* Counts the sectors that the lanes of x->global touch. */
+void mem_count(struct warp_ctx *x, const uint64_t *at);
+/* Accesses that hit `window` count as traffic of global memory. */
+static inline bool mem_counted(const struct warp_ctx *x, const struct code_inst *i,
+                               const struct range *window) {
+    return window->lo != x->shared_base && !(i->target & CODE_CONSTANT);
+}
 
 /* ---- block.c ---- */
 enum block_state { BLOCK_MORE, BLOCK_SPINS, BLOCK_ENDED };

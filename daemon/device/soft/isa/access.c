@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/isa/isa.h"
+#include "daemon/device/soft/sectors.h"
 #include "daemon/device/soft/warp.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -36,14 +37,6 @@ typedef uint64_t __attribute__((may_alias)) access_u64;
         const unsigned l = (unsigned)__builtin_ctz(left);  \
         __VA_ARGS__                                        \
     }
-
-/* All lanes at neighbouring words. */
-static inline bool access_row(const uint64_t *at, uint64_t bytes, uint32_t mask) {
-    uint64_t off = mask ^ ISA_FULL;
-    for (unsigned l = 0; l < WARP_LANES; l++)
-        off |= at[l] ^ (at[0] + l * bytes);
-    return !off;
-}
 
 #ifdef ACCESS_AVX512
 
@@ -151,6 +144,14 @@ static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_
 }
 
 #else
+
+/* All lanes at neighbouring words. */
+static inline bool access_row(const uint64_t *at, uint64_t bytes, uint32_t mask) {
+    uint64_t off = mask ^ ISA_FULL;
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        off |= at[l] ^ (at[0] + l * bytes);
+    return !off;
+}
 
 static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k, uint32_t mask) {
     if (access_row(at, 4, mask))
@@ -261,12 +262,18 @@ static void access_store_elem(const struct code_inst *i, const void *s, uint32_t
 /* ---- any space, any form ----------------------------------------------------------------------
  */
 
+/* Of the lanes whose addresses were found to be good. */
+static inline void access_count(struct warp_ctx *x, const uint64_t *at) {
+    if (x->global) x->sectors += sectors_count(at, x->global);
+}
+
 ISA_HANDLER(access_load) {
     struct warp_ctx *x = ACCESS_CTX(w);
     const struct code_extra *e = i->extra;
     const uint32_t size = ptx_type_bytes(i->type);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     if (!mem_resolve(x, i, mask, e ? size * e->def_count : size, false, at)) return;
+    access_count(x, at);
     if (!e) {
         access_load_elem(i, SLOT(void, w, i->d), i->d_bytes, at, 0, mask);
         return;
@@ -283,6 +290,7 @@ ISA_HANDLER(access_store) {
     const uint32_t size = ptx_type_bytes(i->type);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     if (!mem_resolve(x, i, mask, e ? size * e->use_count : size, true, at)) return;
+    access_count(x, at);
     if (!e) {
         access_store_elem(i, SLOT(void, w, i->b), i->d_bytes, at, 0, mask);
         return;
@@ -299,6 +307,54 @@ ISA_HANDLER(access_load_waiting) {
 
 /* ---- the usual: one word a lane, generic address in a 64-bit register --------------------------
  */
+
+#define ACCESS_HALF (WARP_LANES / 2)
+
+/* Half a warp of lanes at equal steps from the first. */
+static inline bool access_steps_are(const uint64_t *a, uint64_t step) {
+#ifdef ACCESS_AVX512
+    const __m512i row =
+        _mm512_add_epi64(_mm512_set1_epi64((long long)a[0]), access_steps((int)step));
+    const __m512i rest = _mm512_add_epi64(row, _mm512_set1_epi64((long long)(8 * step)));
+    return !(_mm512_cmpneq_epi64_mask(_mm512_load_si512(a), row) |
+             _mm512_cmpneq_epi64_mask(_mm512_load_si512(a + 8), rest));
+#else
+    uint64_t off = 0;
+    for (unsigned l = 1; l < ACCESS_HALF; l++)
+        off |= a[l] ^ (a[0] + l * step);
+    return !off;
+#endif
+}
+
+/* Both halves of a warp, each a row of words or one word, as blocks of 16 by 16 threads have them.
+ */
+struct access_halves {
+    uint64_t first[2], last[2]; /* words */
+};
+
+/* Whether the addresses of all lanes are like that and lie in the window that this instruction hit
+ * last, for which the ends are looked at alone. Counts them if so. */
+static inline bool access_halves(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
+                                 struct access_halves *out) {
+    const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
+    const struct range *window = &x->windows[CODE_WINDOW(i)];
+    const uint64_t lo = window->lo, size = window->hi - lo, row = (ACCESS_HALF - 1) * bytes;
+    uint64_t bad = size < row + bytes;
+    for (unsigned h = 0; h < 2; h++, a += ACCESS_HALF) {
+        uint64_t extent = row;
+        if (!access_steps_are(a, bytes)) {
+            if (!access_steps_are(a, 0)) return false;
+            extent = 0;
+        }
+        out->first[h] = a[0] + (uint64_t)i->offset;
+        out->last[h] = out->first[h] + extent;
+        bad |= (uint64_t)(out->first[h] - lo > size - bytes - extent);
+        bad |= out->first[h] & (bytes - 1);
+    }
+    if (bad) return false;
+    if (mem_counted(x, i, window)) x->sectors += sectors_runs(out->first, out->last);
+    return true;
+}
 
 /* Addresses of all lanes, checked against the window that this instruction hit last. */
 static inline bool access_generic(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
@@ -336,42 +392,77 @@ static inline bool access_generic(struct warp_ctx *x, const struct code_inst *i,
     }
     ok = ok && !bad;
 #endif
-    return ok || mem_check(x, i, mask, at, bytes, write);
+    x->global = mem_counted(x, i, window) ? mask : 0;
+    if (!ok && !mem_check(x, i, mask, at, bytes, write)) return false;
+    access_count(x, at);
+    return true;
 }
 
-#define ACCESS_GENERIC(bits)                                                      \
-    ISA_HANDLER(access_load_generic##bits) {                                      \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                     \
-        if (access_generic(ACCESS_CTX(w), i, mask, bits / 8, false, at))          \
-            access_load##bits(SLOT(uint##bits##_t, w, i->d), at, 0, mask);        \
-    }                                                                             \
-    ISA_HANDLER(access_store_generic##bits) {                                     \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                     \
-        if (access_generic(ACCESS_CTX(w), i, mask, bits / 8, true, at))           \
-            access_store##bits(SLOT(const uint##bits##_t, w, i->b), at, 0, mask); \
+/* A load of one `type` a lane into a `reg`, by halves or by what the rest says. */
+#define ACCESS_LOAD(name, type, reg, rest)                                               \
+    __attribute__((noinline)) static void access_load_any_##name(                        \
+        struct warp *w, const struct code_inst *i, uint32_t mask) {                      \
+        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                            \
+        reg *d = SLOT(reg, w, i->d);                                                     \
+        if (access_generic(ACCESS_CTX(w), i, mask, sizeof(type), false, at)) rest;       \
+    }                                                                                    \
+    ISA_HANDLER(access_load_##name) {                                                    \
+        struct access_halves half;                                                       \
+        if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, sizeof(type), &half)) { \
+            access_load_any_##name(w, i, mask);                                          \
+            return;                                                                      \
+        }                                                                                \
+        reg *d = SLOT(reg, w, i->d);                                                     \
+        for (unsigned h = 0; h < 2; h++, d += ACCESS_HALF) {                             \
+            const type *from = (const type *)(uintptr_t)half.first[h], one = *from;      \
+            type row[ACCESS_HALF];                                                       \
+            if (half.first[h] == half.last[h])                                           \
+                for (unsigned l = 0; l < ACCESS_HALF; l++)                               \
+                    d[l] = (reg)one;                                                     \
+            else if (sizeof(type) == sizeof(reg))                                        \
+                memcpy(d, from, sizeof row);                                             \
+            else {                                                                       \
+                memcpy(row, from, sizeof row);                                           \
+                for (unsigned l = 0; l < ACCESS_HALF; l++)                               \
+                    d[l] = (reg)row[l];                                                  \
+            }                                                                            \
+        }                                                                                \
     }
-ACCESS_GENERIC(32)
-ACCESS_GENERIC(64)
-
-/* Bytes and half words; neighbouring ones widen as a vector. */
-#define ACCESS_SMALL(name, type, reg)                                                     \
-    ISA_HANDLER(access_load_##name) {                                                     \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                             \
-        reg *d = SLOT(reg, w, i->d);                                                      \
-        if (!access_generic(ACCESS_CTX(w), i, mask, sizeof(type), false, at)) return;     \
-        if (access_row(at, sizeof(type), mask)) {                                         \
-            const type *row = (const type *)(uintptr_t)at[0];                             \
-            ISA_INDEPENDENT for (unsigned l = 0; l < WARP_LANES; l++) d[l] = (reg)row[l]; \
-        } else {                                                                          \
-            ACCESS_LOOP(mask, d[l] = (reg) * (const type *)(uintptr_t)at[l];)             \
-        }                                                                                 \
-    }
+ACCESS_LOAD(generic32, access_u32, uint32_t, access_load32(d, at, 0, mask))
+ACCESS_LOAD(generic64, access_u64, uint64_t, access_load64(d, at, 0, mask))
+#define ACCESS_SMALL(name, type, reg) \
+    ACCESS_LOAD(name, type, reg, ACCESS_LOOP(mask, d[l] = (reg) * (const type *)(uintptr_t)at[l];))
 ACCESS_SMALL(u8_16, access_u8, uint16_t)
 ACCESS_SMALL(u8_32, access_u8, uint32_t)
 ACCESS_SMALL(s8_16, access_s8, uint16_t)
 ACCESS_SMALL(s8_32, access_s8, uint32_t)
 ACCESS_SMALL(u16_16, access_u16, uint16_t)
 ACCESS_SMALL(u16_32, access_u16, uint32_t)
+
+#define ACCESS_STORE(bits)                                                           \
+    __attribute__((noinline)) static void access_store_any##bits(                    \
+        struct warp *w, const struct code_inst *i, uint32_t mask) {                  \
+        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                        \
+        if (access_generic(ACCESS_CTX(w), i, mask, bits / 8, true, at))              \
+            access_store##bits(SLOT(const uint##bits##_t, w, i->b), at, 0, mask);    \
+    }                                                                                \
+    ISA_HANDLER(access_store_generic##bits) {                                        \
+        struct access_halves half;                                                   \
+        if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, bits / 8, &half)) { \
+            access_store_any##bits(w, i, mask);                                      \
+            return;                                                                  \
+        }                                                                            \
+        const uint##bits##_t *s = SLOT(const uint##bits##_t, w, i->b);               \
+        for (unsigned h = 0; h < 2; h++, s += ACCESS_HALF) {                         \
+            access_u##bits *to = (access_u##bits *)(uintptr_t)half.first[h];         \
+            if (half.first[h] != half.last[h])                                       \
+                memcpy(to, s, ACCESS_HALF * sizeof *s);                              \
+            else                                                                     \
+                *to = s[ACCESS_HALF - 1]; /* the last lane's stays */                \
+        }                                                                            \
+    }
+ACCESS_STORE(32)
+ACCESS_STORE(64)
 
 /* ---- shared memory through a 32-bit register ---------------------------------------------------
  */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many blocks of a kernel one multiprocessor holds, from the numbers of both alone: the rules
+ * of NVIDIA's cuda_occupancy.h for compute capability 9. Pure; any thread.
+ */
+#ifndef COMMON_OCCUPANCY_H
+#define COMMON_OCCUPANCY_H
+
+#include <stdint.h>
+
+/* What a multiprocessor has, and what a block of any kernel costs and may cost there. */
+struct occupancy_sm {
+    uint32_t threads, blocks, regs, shared_bytes;
+    uint32_t shared_reserved_bytes; /* the system's, of each block */
+    uint32_t shared_optin_bytes;    /* of one block, at most */
+};
+
+struct occupancy_block {
+    uint32_t threads;
+    uint32_t regs;         /* of a thread */
+    uint64_t shared_bytes; /* static and dynamic */
+};
+
+#define OCCUPANCY_SHARED_UNIT 128u /* in which shared memory is given to blocks */
+
+/* 0 when not even one fits. */
+uint32_t occupancy_blocks(const struct occupancy_sm *sm, const struct occupancy_block *block);
+
+/* Multiprocessors that a grid fills when it has them to itself (Orion, section 5.2), be there so
+ * many or not; 0 when no block fits, UINT32_MAX for more. */
+uint32_t occupancy_sms(const struct occupancy_sm *sm, const struct occupancy_block *block,
+                       uint64_t blocks);
+
+#endif
