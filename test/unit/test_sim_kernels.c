@@ -343,6 +343,33 @@ Test(sim_kernels, the_same_seed_gives_the_same_bytes_and_another_does_not) {
     workload_finish(&w);
 }
 
+/* Orion searches SM_THRESHOLD beside a job that never pauses. Requests that have queued up follow
+ * one another without a pause too, for a while: beside these the threshold stays. */
+static bool is_searched(const char *every) {
+    char text[512];
+    snprintf(text, sizeof(text),
+             "device until=1s\nkernels name=r\nk 300us sms=30 class=memory\nk 300us sms=30\n"
+             "kernels name=t\nk 100us sms=200\nk 200us sms=90\n"
+             "job name=j kernels=r every=%s priority=1 " JOB "\njob name=k kernels=t " JOB "\n",
+             every);
+    struct workload w = load(text);
+    struct sim_config config = choice("orion");
+    char *searched = traced(&w, config);
+    config.choice.sm_threshold = 80;
+    char *fixed = traced(&w, config);
+    bool differ = strcmp(searched, fixed) != 0;
+    free(searched);
+    free(fixed);
+    workload_finish(&w);
+    return differ;
+}
+
+Test(sim_kernels, orion_searches_its_threshold_beside_a_job_that_never_pauses) {
+    cr_expect(is_searched("closed"));
+    cr_expect_not(is_searched("exp(2ms)"));
+    cr_expect_not(is_searched("5ms"));
+}
+
 /* ---- compare --------------------------------------------------------------------------------- */
 
 static void compare(struct compare *c, const struct workload *w, const char *policies,
