@@ -117,7 +117,7 @@ def check_orion(folder):
         json.dump([0.001, 0.0025, 0.004], f)
     args = ["generate", "--kind", "orion", "--tables", folder]
     wl = os.path.join(folder, "orion.wl")
-    done = salus_sim(*args, "--high", "small", "--arrivals", "poisson:400", "--best", "small", "--best", "small",
+    done = salus_sim(*args, "--high", "small", "--arrivals", "poisson:400", "--best", "small", "--think", "50us", "--best", "small",
                      "--arrivals", "shuffled:gaps.json", "--until", "300ms", "--launch", "2us", "--dispatch", "0",
                      "-o", wl)
     expect(done.returncode == 0, f"generate --kind orion: {done.stderr}")
@@ -125,7 +125,7 @@ def check_orion(folder):
     kernels = "kernels name=small\nk 100480ns sms=98 class=compute\nk 23328ns sms=32 class=memory\nk 32512ns sms=392\n"
     expect(text.count(kernels) == 1, f"the table's kernels: {text}")
     expect("gaps name=gaps\n1ms 2500us 4ms\n" in text, f"the gaps: {text}")
-    for end in ("every=exp(2500us) launch=2us priority=1\n", "kernels=small launch=2us\n", "every=shuffled:gaps launch=2us\n"):
+    for end in ("every=exp(2500us) launch=2us priority=1\n", "think=50us kernels=small launch=2us\n", "every=shuffled:gaps launch=2us\n"):
         expect(text.count(end) == 1, f"{end} in {text}")
     for name, content, sentence in (
             ("short", "Name,Profile\nConv,1,0\n", "short.csv:2: the last four columns are not numbers"),

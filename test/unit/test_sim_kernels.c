@@ -107,6 +107,11 @@ Test(sim_kernels, launches_take_the_hosts_time) {
     cr_expect_eq(end_of(text, "streams", 0), 62 * US);
 }
 
+Test(sim_kernels, a_client_may_think_between_its_iterations) {
+    cr_expect_eq(end_of(THREE "job name=j kernels=a think=40us iterations=3 " JOB "\n", "reef", 0),
+                 260 * US);
+}
+
 /* Two streams on one SM each: side by side. */
 Test(sim_kernels, jobs_run_side_by_side) {
     const char *text = "kernels name=a\nk 1ms sms=8 compute=0.1 memory=0.1\n"

@@ -138,6 +138,7 @@ Test(sim_workload_kernels, every_fault_of_a_job_is_listed_with_its_line) {
                   "job name=j kernels=a iterations=1 demand=0.5 " LITTLE "\n"
                   "job name=j iteration=1ms iterations=1 launch=1us " LITTLE "\n"
                   "job name=j iterations=1 " LITTLE "\n"
+                  "job name=j kernels=a iterations=1 every=1ms think=1ms " LITTLE "\n"
                   "job name=j kernels=a " LITTLE "\n"
                   "job name=j iteration=1ms iterations=1 " LITTLE "\n",
                   "5: every: '0s' is not closed, a time from 1ns to 1000h, exp(time), gaps:NAME "
@@ -145,10 +146,11 @@ Test(sim_workload_kernels, every_fault_of_a_job_is_listed_with_its_line) {
                   "6: demand: not with kernels=\n"
                   "7: launch: not without kernels=\n"
                   "8: iteration is missing\n"
+                  "9: think: not with every=: requests come by themselves\n"
                   "3: kernels: there is no sequence 'b'\n"
                   "4: every: there are no gaps 'g'\n"
-                  "9: iterations is missing, and the device has no until\n"
-                  "10: jobs with kernels= and jobs with iteration= do not mix\n");
+                  "10: iterations is missing, and the device has no until\n"
+                  "11: jobs with kernels= and jobs with iteration= do not mix\n");
 }
 
 Test(sim_workload_kernels, what_takes_too_long_is_refused) {
