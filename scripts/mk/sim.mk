@@ -48,12 +48,12 @@ SIM_MUTANT_free-copies := sim_action|s/s->link_free_ns += ns/(void)ns/|test_sim_
 SIM_MUTANT_no-think := sim_job|s/(first ? 0 : think_of(s, job))/0/|test_sim_run|think_time
 SIM_MUTANT_same-draws := sim_job|s/prng_at(s->config->seed,/prng_at(s->r->steps,/|test_sim_run|same_work
 SIM_MUTANT_endless-file := workload|s/p->total_ns > WORKLOAD_MAX_TOTAL_NS/0/|test_sim_workload|too_long
-SIM_MUTANT_no-waves := kdev|s/h->slots = 0;/(void)0;/|test_sim_kdev|given_out_anew
-SIM_MUTANT_preempting := kdev|s/if (h->work->wave_ns <= 0) continue;/h->slots = 0;/|test_sim_kdev|keep_their_slots
-SIM_MUTANT_levels-unknown := kdev|s/h->level == level \&\& lacks/lacks/|test_sim_kdev|higher_level
-SIM_MUTANT_free-contention := kdev|s/several > 1 ?/several > 99 ?/|test_sim_kdev|table_2
+SIM_MUTANT_no-waves := kshare|s/h->slots = 0;/(void)0;/|test_sim_kdev|given_out_anew
+SIM_MUTANT_preempting := kshare|s/if (h->work->wave_ns <= 0) continue;/h->slots = 0;/|test_sim_kdev|keep_their_slots
+SIM_MUTANT_levels-unknown := kshare|s/h->level == level \&\& kshare_lacks/kshare_lacks/|test_sim_kdev|higher_level
+SIM_MUTANT_free-contention := kshare|s/several > 1 ?/several > 99 ?/|test_sim_kdev|table_2
 SIM_MUTANT_never-ready := kdev|s/if (item->ready_ns > d->now_ns)/if (0)/|test_sim_kdev|runs_in_order
-SIM_MUTANT_one-round := kdev|s/round < ROUNDS/round < 1/|test_sim_kdev|one_unit_withholds
+SIM_MUTANT_one-round := kshare|s/round < ROUNDS/round < 1/|test_sim_kdev|one_unit_withholds
 SIM_MUTANT_latency-of-service := sim_job|s/j->asked_ns = j->arrived_ns/j->asked_ns = s->now_ns/|test_sim_kernels|requests_come
 SIM_MUTANT_launches-at-once := sim_job|s/j->begun_ns + j->offered .*)/s->now_ns)/|test_sim_kernels|launches_take
 SIM_MUTANT_free-dispatch := sim_action|s/s->now_ns + s->w->dispatch_ns/s->now_ns/|test_sim_kernels|dispatch_is_paid
