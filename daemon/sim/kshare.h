@@ -8,8 +8,7 @@
 
 #include "daemon/sim/kdev.h"
 
-#define KSHARE_LEFT_NS 1e-3 /* less than this is left of an operation or of a wave: it has ended \
-                             */
+#define KSHARE_LEFT_NS 1e-3 /* less is left of an operation or of a wave: it has ended */
 
 struct kshare_head {
     const struct kdev_work *work;
