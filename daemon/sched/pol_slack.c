@@ -198,6 +198,10 @@ static void slack_open(struct slack_job *j, const struct sched_state *st, uint32
 /* Every request that is there pays for a best-effort kernel, also for one that no request was asked
  * about because none was there when it was let through. */
 static void slack_charge(struct slack *s, const struct sched_state *st, const struct sched_op *o) {
+    bool open = false;
+    for (uint32_t i = 0; i < s->gate.high_count; i++)
+        open |= s->jobs[s->gate.high[i]].open;
+    if (!open) return;
     struct foresee_use heads = slack_heads(s, st);
     struct foresee_use one = foresee_use(o->kernel, o->cost_ns, st->sms);
     for (uint32_t i = 0; i < s->gate.high_count; i++) {
