@@ -69,19 +69,22 @@ $(foreach m,$(SIM_MUTANTS),$(eval $(call sim_mutant_rule,$(m))))
 
 # A kernel policy made wrong by sed, in a simulator of its own: what must hold of the Orion paper's
 # experiments must not.   name | file | sed expression | what does not hold
-ORION_MUTANTS := unthrottled sizeless classless endless-slack late-priority leaky
+ORION_MUTANTS := unthrottled sizeless classless endless-slack endless-queue two-at-once \
+	stuck-request leaky
 ORION_MUTANT_unthrottled := pol_orion|s/return most_ns == 0 .*/return false;/|larger DUR_THRESHOLD
 ORION_MUTANT_sizeless := pol_orion|s/st->choice->by_size &&/0 \&\&/|rule of sizes
 ORION_MUTANT_classless := pol_orion|s/st->choice->by_class &&/0 \&\&/|rule of classes
 ORION_MUTANT_endless-slack := pol_slack|s/ > may) return false/ > may) return true/|with more slack
-ORION_MUTANT_late-priority := gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
+ORION_MUTANT_endless-queue := pol_reef|s/g->kernels >= st->choice->reef_queue/0/|a longer queue
+ORION_MUTANT_two-at-once := pol_streams|s/.exclusive = true, //|training iteration
+ORION_MUTANT_stuck-request := gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
 ORION_MUTANT_leaky := pol_orion|s/g->outstanding_ns > most_ns/1/|without any condition
 
 orion_mutant_text = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(ORION_MUTANT_$(1))))))
 .PHONY: check-sim-orion $(addprefix orion-mutant-,$(ORION_MUTANTS))
 check-sim-orion: $(BUILD)/salus-sim $(addprefix orion-mutant-,$(ORION_MUTANTS))
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion --quick
-orion-mutant-%: $(BUILD)/salus-sim
+$(addprefix orion-mutant-,$(ORION_MUTANTS)): orion-mutant-%: $(BUILD)/salus-sim
 	@mkdir -p $(BUILD)/mutants
 	$(Q)sed '$(call orion_mutant_text,$*,2)' daemon/sched/$(call orion_mutant_text,$*,1).c >$(BUILD)/mutants/orion-$*.c
 	$(Q)! cmp -s daemon/sched/$(call orion_mutant_text,$*,1).c $(BUILD)/mutants/orion-$*.c || \
