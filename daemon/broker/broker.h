@@ -18,6 +18,7 @@
 #include "daemon/broker/profile.h"
 #include "daemon/broker/server.h"
 #include "daemon/broker/slots.h"
+#include "daemon/broker/store_file.h"
 #include "proto/wire.h"
 
 /* More than max_jobs may connect, so that each gets an answer; above, they wait in the backlog. */
@@ -115,12 +116,10 @@ struct supervise {
     char trouble[256];              /* why there is no worker; empty when there is */
 };
 
-/* The file of profiles; see profile_store.h. */
+/* See profile_store.h. */
 struct profile_store {
     struct profiles table;
-    char path[600]; /* empty: nothing is kept */
-    uv_timer_t timer;
-    bool dirty, writing, complained;
+    struct store_file file;
 };
 
 struct listener {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file of profiles: read at the start, written some time after something was learned, in
- * libuv's thread pool, since a disk may take its time. A file that cannot be understood is set
- * aside, one that cannot be written is said once: neither stops the daemon. Owner: the server.
+ * What programs needed, kept in a file (store_file.h): a job that does not say what it needs is
+ * given what is remembered. Owner: the server. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_PROFILE_STORE_H
 #define DAEMON_BROKER_PROFILE_STORE_H

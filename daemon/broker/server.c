@@ -134,7 +134,7 @@ static void stop_all(struct server *s) {
     uv_close((uv_handle_t *)&s->stop, NULL);
     uv_close((uv_handle_t *)&s->watchdog, NULL);
     uv_close((uv_handle_t *)&s->retry, NULL);
-    uv_close((uv_handle_t *)&s->store.timer, NULL);
+    store_file_stop(&s->store.file);
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
@@ -210,8 +210,7 @@ static void init_handles(struct server *s) {
     uv_async_init(&s->loop, &s->stop, on_stop);
     uv_timer_init(&s->loop, &s->watchdog);
     uv_timer_init(&s->loop, &s->retry);
-    uv_timer_init(&s->loop, &s->store.timer);
-    s->stop.data = s->watchdog.data = s->retry.data = s->store.timer.data = s;
+    s->stop.data = s->watchdog.data = s->retry.data = s;
     if (ms > 0) uv_timer_start(&s->watchdog, on_watchdog, 0, ms);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);

@@ -80,6 +80,7 @@ static int print_help(FILE *out) {
           "  --high MODEL         orion: a high-priority job; --best MODEL: a best-effort one\n"
           "  --arrivals HOW       orion: of the job before: closed (default), poisson:RATE,\n"
           "                       uniform:RATE (a second), gaps:FILE, shuffled:FILE (JSON)\n"
+          "  --think TIME         orion: of the job before: host time between iterations (0)\n"
           "  --until TIME         orion: (60s)\n"
           "  --launch TIME, --dispatch TIME   orion: (5us)\n\n"
           "Measures of run:\n",

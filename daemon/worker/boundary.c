@@ -10,6 +10,7 @@
 #include "daemon/worker/credit.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/fault.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/stats.h"
 
 /* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
@@ -63,6 +64,7 @@ static void boundary_release(struct client *c) {
     if (!op) return;
     lifetime_launch(&c->lifetime);
     if (stream_push(op->stream, op) == 0) return;
+    profiling_drop(c->worker, op);
     op_give(&c->pool, op);
     fault_expel(c, "out of memory for an operation");
 }

@@ -21,6 +21,7 @@
 #include "daemon/worker/fault.h"
 #include "daemon/worker/memory.h"
 #include "daemon/worker/object.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/text.h"
@@ -123,6 +124,7 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->worker = w;
     c->job_id = msg->job_id;
     c->windows = msg->windows;
+    c->uid = msg->uid;
     c->spec = client_spec(msg);
     c->lane = SCHED_NO_LANE;
     c->deaf = CLIENT_WAITS;
@@ -225,7 +227,15 @@ void client_completed(struct client *c, struct op *op) {
     c->completed++;
     stats_sub(&c->com->stats.queued, 1);
     boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
+    profiling_drop(c->worker, op);
     op_give(&c->pool, op);
+}
+
+void client_level(struct client *c, uint32_t level) {
+    const struct dev_ops *ops = c->worker->ops;
+    c->level = level;
+    for (uint32_t id = 0; ops->queue_level && id < WIRE_STREAMS; id++)
+        if (c->streams[id] && c->streams[id]->queue) ops->queue_level(c->streams[id]->queue, level);
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */

@@ -76,8 +76,11 @@ struct client {
     struct sched_spec spec;
     struct memory *memory; /* NULL once it was released */
     struct credit credit;
-    uint32_t lane; /* SCHED_NO_LANE until it is admitted */
-    bool stranded; /* data of an earlier iteration is in its lane: residence.h */
+    uint32_t uid;
+    uint32_t kernels_created; /* entries of the table of kernels */
+    uint32_t level;           /* of the device's priorities, of all its streams */
+    uint32_t lane;            /* SCHED_NO_LANE until it is admitted */
+    bool stranded;            /* data of an earlier iteration is in its lane: residence.h */
 
     pthread_mutex_t text_lock;            /* completion.text: the device's threads write it */
     struct op *callbacks[WIRE_CALLBACKS]; /* posted and not returned; index as on the wire */
@@ -93,6 +96,8 @@ void client_destroy(struct client *c);
 
 /* The scheduler let it in: its ring is read from now on. */
 void client_admitted(struct client *c);
+/* All its streams, those it will open as well, have this level of the device's priorities. */
+void client_level(struct client *c, uint32_t level);
 /* Gives back its device memory; nothing of it is on the device. */
 void client_release(struct client *c);
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "daemon/worker/defer.h"
 #include "daemon/worker/fault.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
 
@@ -38,7 +39,7 @@ static void engine_op_event(struct worker *w, enum sched_event_kind kind, const 
     e->op = (uintptr_t)op;
     e->busy_ns = busy_ns;
     e->iteration = op->iteration;
-    e->kernel = NULL;
+    e->kernel = profiling_sched(op);
 }
 
 void engine_offer(struct worker *w, struct op *op) {
@@ -76,7 +77,9 @@ static void engine_run(struct worker *w, struct op *op) {
         return; /* the client is abandoned at the next safe point, which retires this too */
     }
     op->state = OP_RUNNING;
-    c->inflight++;
+    profiling_mixed(w);
+    w->active_clients += c->inflight++ == 0;
+    profiling_mixed(w);
     w->inflight++;
     s->cursor++;
     if (s->cursor != s->next) stream_kick(s);
@@ -90,7 +93,10 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
         c = worker_client(w, a->job);
         if (c) credit_answer(c, a->kind == SCHED_GRANT);
         break;
-    case SCHED_LEVEL: break; /* the device has none yet */
+    case SCHED_LEVEL:
+        c = worker_client(w, a->job);
+        if (c) client_level(c, a->level);
+        break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     default: residence_act(w, a);
     }
@@ -187,9 +193,11 @@ void engine_left(struct client *c) {
 static void engine_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = s->client;
-    c->inflight--;
+    profiling_mixed(w);
+    w->active_clients -= --c->inflight == 0;
     w->inflight--;
     op->state = OP_DONE;
+    profiling_ended(w, op);
     stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
     engine_done(w, op);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);

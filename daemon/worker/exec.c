@@ -15,6 +15,7 @@
 #include "daemon/worker/defer.h"
 #include "daemon/worker/launchlog.h"
 #include "daemon/worker/object.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -37,6 +38,7 @@ static __attribute__((cold, format(printf, 2, 3))) int exec_refuse(struct exec *
 }
 
 static int exec_full(struct exec *x, struct op *op) {
+    profiling_drop(x->c->worker, op);
     op_give(&x->c->pool, op);
     return exec_refuse(x, "out of memory for an operation");
 }
@@ -90,6 +92,7 @@ static int exec_launch(struct exec *x, const void *rec) {
     d->param_bytes = l->param_bytes;
     op->launch.func = (struct func *)f;
     op->launch.number = c->launches;
+    op->launch.kernel = client_dead(c) ? NULL : profiling_launch(c, op->launch.func, d);
     if (client_dead(c)) return exec_push(x, op);
     op->stream = x->stream;
     if (boundary_launch(c, op, f->print) == 0) return 0;

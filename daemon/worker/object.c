@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/defer.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -145,6 +146,7 @@ void object_free_module(struct client *c, struct module *m) {
     uint64_t funcs = 0;
     for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
         next = f->next;
+        profiling_drop_func(c->worker, f);
         free(f);
     }
     c->worker->ops->module_unload(m->dev);
@@ -185,7 +187,8 @@ static struct func *object_add_func(struct client *c, struct module *m,
                        .id = g->func,
                        .param_bytes = info->param_bytes,
                        .max_threads = info->max_threads,
-                       .shared_bytes = info->shared_bytes};
+                       .shared_bytes = info->shared_bytes,
+                       .regs = info->regs};
     memcpy(f->name, g + 1, g->name_bytes);
     m->funcs = f;
     c->funcs[f->id] = f;

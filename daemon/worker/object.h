@@ -14,13 +14,21 @@
 struct client;
 struct dev_func;
 struct dev_module;
+struct kernel;
 struct module;
+
+/* How a function is launched. */
+struct func_shape {
+    uint32_t grid[3], block[3], shared_bytes; /* dynamic */
+};
 
 struct func {
     struct dev_func *dev;
     struct func *next; /* of its module */
     uint64_t print;    /* of its module's image and its name: the same in every run */
-    uint32_t id, param_bytes, max_threads, shared_bytes;
+    uint32_t id, param_bytes, max_threads, shared_bytes, regs;
+    struct func_shape shape; /* of its latest launch */
+    struct kernel *kernel;   /* what is known of it in that shape; held; NULL: nothing */
     char name[];
 };
 

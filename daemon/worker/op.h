@@ -12,6 +12,7 @@
 #include "proto/wire.h"
 
 struct func;
+struct kernel;
 struct module;
 struct stream;
 
@@ -45,7 +46,8 @@ struct op {
         struct {
             struct dev_launch args;
             struct func *func;
-            uint64_t number; /* from 1, in the order in which the client sent launches */
+            struct kernel *kernel; /* held; NULL: without a profile */
+            uint64_t number;       /* from 1, in the order in which the client sent launches */
         } launch;
         struct dev_copy copy;
         struct dev_memset memset;

@@ -55,6 +55,7 @@ int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, u
     if (!s->queue && !client_dead(c)) {
         int err = c->worker->ops->queue_create(c->space, priority, &s->queue);
         if (err) return err;
+        if (c->level) c->worker->ops->queue_level(s->queue, c->level);
     }
     s->open = true;
     s->closing = false;

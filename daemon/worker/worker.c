@@ -16,6 +16,7 @@
 #include "daemon/worker/board.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
+#include "daemon/worker/profiling.h"
 #include "daemon/worker/residence.h"
 
 static int worker_open_epoll(struct worker *w) {
@@ -63,6 +64,9 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     step = policy_why;
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;
+    step = "the table of kernels cannot be made";
+    err = profiling_create(w);
+    if (err) goto fail;
     step = "the event loop cannot be made";
     err = worker_open_epoll(w);
     if (err) goto fail;
@@ -98,6 +102,7 @@ void worker_destroy(struct worker *w) {
     if (!w) return;
     if (w->dev) worker_end_clients(w);
     sched_destroy(w->sched);
+    profiling_destroy(w);
     residence_finish(w);
     board_destroy(w);
     if (w->dev) w->ops->close(w->dev);

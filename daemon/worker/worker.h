@@ -19,6 +19,7 @@
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
 
 struct client;
+struct kernels;
 struct residence;
 
 struct worker {
@@ -42,12 +43,15 @@ struct worker {
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
-    struct list active;   /* stream.active: streams that may have something to do */
-    struct list faulted;  /* client.fault_link: to be abandoned at the next safe point */
-    struct list passing;  /* client.boundary.link: may be at a boundary */
-    uint32_t held_count;  /* clients with a record that waits for one */
-    uint32_t early_count; /* clients at one, whose next operation may come any moment */
-    uint64_t inflight;    /* operations on the device */
+    struct list active;      /* stream.active: streams that may have something to do */
+    struct list faulted;     /* client.fault_link: to be abandoned at the next safe point */
+    struct list passing;     /* client.boundary.link: may be at a boundary */
+    uint32_t held_count;     /* clients with a record that waits for one */
+    uint32_t early_count;    /* clients at one, whose next operation may come any moment */
+    uint64_t inflight;       /* operations on the device */
+    uint32_t active_clients; /* that have some */
+    uint64_t mixed_ns;       /* until when there were several of these */
+    struct kernels *kernels; /* what is known of kernels */
 
     int broker_fd, epoll_fd;
     uint32_t cores;

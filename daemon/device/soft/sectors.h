@@ -47,7 +47,7 @@ static inline uint32_t sectors_steps(const uint64_t *at) {
     return (uint32_t)(a < b ? b - a : a - b) + 1;
 }
 
-/* The lowest lane of those that touch its sector counts; likewise below. */
+/* Any pattern, one lane after the other: the lowest of those that touch a sector counts. */
 static inline uint32_t sectors_apart(const uint64_t *at, uint32_t mask) {
     uint32_t count = 0;
     for (uint32_t left = mask; left; left &= left - 1, count++)
@@ -59,8 +59,8 @@ static inline uint32_t sectors_apart(const uint64_t *at, uint32_t mask) {
 
 #ifdef SECTORS_AVX512
 
-/* Any pattern: each lane is compared with those before it. Lanes outside the mask get a sector that
- * nobody has. */
+/* Any pattern: each lane is compared with those before it, within a half by the instruction for
+ * that and across by turning the lower one. Lanes outside the mask get a sector that nobody has. */
 __attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     const __m512i one = _mm512_set1_epi64((long long)at[__builtin_ctz(mask)]);
     const __m512i none = _mm512_set1_epi32(-1);
@@ -110,9 +110,9 @@ static inline uint32_t sectors_count(const uint64_t *at, uint32_t mask) {
 
 #else
 
-/* Any pattern. Each lane is compared with those behind it, a vector of them at once; lanes outside
+/* Any pattern: each lane is compared with those behind it, a vector of them at once; lanes outside
  * the mask, and behind the last one, get a sector that nobody has. */
-static uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
+__attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     typedef uint32_t lanes __attribute__((vector_size(4 * SECTORS_LANES)));
     uint32_t sector[2 * WARP_LANES], again[WARP_LANES], count = 0;
     const uint64_t one = at[__builtin_ctz(mask)];
@@ -143,7 +143,7 @@ static inline uint32_t sectors_count(const uint64_t *at, uint32_t mask) {
     const uint32_t steps = mask == UINT32_MAX ? sectors_steps(at) : 0;
     if (steps) return steps;
     const quads first = at[__builtin_ctz(mask)] / SECTOR_BYTES - (quads){0}, in = mask - (quads){0};
-    quads lane, a, bits = {0}, far = {0};
+    quads lane = {0}, a, bits = {0}, far = {0};
     for (unsigned l = 0; l < SECTORS_LANES / 2; l++)
         lane[l] = l;
     for (unsigned l = 0; l < WARP_LANES; l += SECTORS_LANES / 2) {

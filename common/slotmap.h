@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hash -> slots of somebody's table: open addressing with linear probing, at most half full,
+ * entries moved back on removal so that nothing degrades with churn. It holds no keys: several
+ * slots may have one hash, and the caller compares. Keys that a stranger chooses need a hash with a
+ * secret. The caller serialises.
+ */
+#ifndef COMMON_SLOTMAP_H
+#define COMMON_SLOTMAP_H
+
+#include <stdint.h>
+
+#define SLOTMAP_NONE UINT32_MAX
+
+struct slotmap_entry {
+    uint32_t tag, slot; /* slot SLOTMAP_NONE: empty */
+};
+
+struct slotmap {
+    struct slotmap_entry *entries;
+    uint32_t mask, count;
+};
+
+/* Where a search stands. */
+struct slotmap_walk {
+    uint32_t tag, at;
+};
+
+/* An empty map is one of zeroes. Room for `count` slots in all: 0, or -ENOMEM, the map unchanged.
+ */
+int slotmap_reserve(struct slotmap *map, uint32_t count);
+void slotmap_finish(struct slotmap *map);
+
+/* The slots whose hash may be this one, one a call, then SLOTMAP_NONE. Adding and removing ends the
+ * walk. */
+struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64_t hash);
+uint32_t slotmap_next(const struct slotmap *map, struct slotmap_walk *walk);
+
+/* Room must be reserved. */
+void slotmap_add(struct slotmap *map, uint64_t hash, uint32_t slot);
+/* It must be there. */
+void slotmap_remove(struct slotmap *map, uint64_t hash, uint32_t slot);
+
+/* A hash of `count` words that nobody can aim at who does not know the seed. */
+uint64_t slotmap_hash(const uint64_t *words, uint32_t count, uint64_t seed);
+
+#endif

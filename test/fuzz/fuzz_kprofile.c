@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What others say of kernels; the first byte chooses: t the text of profiles, c a table of another
+ * tool, n a kernel's name. A refusal leaves nothing and says why; what is accepted prints as a text
+ * that gives the same again.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/kimport.h"
+#include "proto/ktext.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* The set's text parses, and prints as the same. */
+static void round_trip(const struct kset *s) {
+    char why[KPROFILE_WHY_BYTES];
+    struct buf b, b_again;
+    struct kset again;
+
+    buf_init(&b);
+    buf_init(&b_again);
+    kset_init(&again, 2);
+    ktext_print(s, &b);
+    if (ktext_parse(&again, buf_str(&b), b.len, why) < 0) abort();
+    ktext_print(&again, &b_again);
+    if (b.len != b_again.len || memcmp(buf_str(&b), buf_str(&b_again), b.len) != 0) abort();
+    kset_finish(&again);
+    buf_finish(&b);
+    buf_finish(&b_again);
+}
+
+static void check_text(const char *text, size_t n) {
+    char why[KPROFILE_WHY_BYTES] = "";
+    struct kset s;
+
+    kset_init(&s, 1);
+    if (ktext_parse(&s, text, n, why) < 0) {
+        if (s.count || s.hint_count || !*why) abort();
+        return;
+    }
+    for (uint32_t i = 0; i < s.count; i++)
+        if (kprofile_check(&s.items[i], why) < 0 || !kset_find(&s, &s.items[i].key)) abort();
+    round_trip(&s);
+    kset_finish(&s);
+}
+
+static void check_table(const char *text, size_t n) {
+    struct kimport_report report;
+    char why[KPROFILE_WHY_BYTES];
+    struct kset s;
+
+    kset_init(&s, 1);
+    if (kimport_table(&s, text, n, &report) < 0) {
+        if (s.hint_count || !*report.why) abort();
+        return;
+    }
+    if (s.hint_count == 0 || s.hint_count != report.hints) abort();
+    for (uint32_t i = 0; i < s.hint_count; i++) {
+        if (kprofile_hint_check(&s.hints[i], why) < 0) abort();
+        if (i > 0 && kprofile_hint_order(&s.hints[i - 1], &s.hints[i]) >= 0) abort();
+    }
+    round_trip(&s);
+    kset_finish(&s);
+}
+
+static void check_name(const char *text, size_t n) {
+    char *name = malloc(n + 1), out[KNAME_BYTES];
+
+    if (!name) abort();
+    memcpy(name, text, n);
+    name[n] = '\0';
+    memset(out, 'x', sizeof(out));
+    kname_base(name, out);
+    if (!memchr(out, '\0', sizeof(out)) || !kname_clean(out)) abort();
+    free(name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n == 0) return 0;
+    if (*data == 't') check_text((const char *)data + 1, n - 1);
+    if (*data == 'c') check_table((const char *)data + 1, n - 1);
+    if (*data == 'n') check_name((const char *)data + 1, n - 1);
+    return 0;
+}

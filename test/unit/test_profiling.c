@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the worker learns of kernels from their launches, and what becomes of its table's entries.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine.h"
+#include "daemon/worker/kernels.h"
+#include "daemon/worker/object.h"
+#include "daemon/worker/profiling.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+enum { KERN, OTHER, FAULT };
+
+struct world {
+    struct wirebench *b;
+    struct wireclient *c;
+    struct dev *dev;
+};
+
+static struct world begin(void) {
+    struct sched_choice choice = {.kernel = "orion",
+                                  .lane = "pack",
+                                  .exclusive = -1,
+                                  .swap = -1,
+                                  .priorities = -1,
+                                  .by_class = -1,
+                                  .by_size = -1};
+    struct world w = {
+        .b = wirebench_start_as(&(struct worker_config){.ops = &fakedev, .choice = choice})};
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    wireclient_kernels(w.c, "kern other fault");
+    return w;
+}
+
+static void end(struct world *w) {
+    struct kernels_view v;
+    const char *what;
+    wireclient_detach(w->c);
+    kernels_view(w->b->worker->kernels, &v);
+    cr_expect_eq(v.held, 0, "%u entries are held by nobody who is there", v.held);
+    cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
+    wireclient_free(w->c);
+    wirebench_stop(w->b);
+}
+
+static struct client *client_of(const struct world *w) {
+    return list_entry(w->b->worker->clients.next, struct client, link);
+}
+
+static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
+    return client_of(w)->funcs[func]->kernel;
+}
+
+static void launch(struct world *w, uint32_t func, int times) {
+    for (int i = 0; i < times; i++)
+        wireclient_launch(w->c, 0, func, 1);
+    wirebench_run(w->b);
+}
+
+Test(profiling, durations_and_class_are_learnt_from_launches) {
+    struct world w = begin();
+    fakedev_cost(w.dev, &(struct fakedev_cost){50000, 100, 40000 * 500});
+    launch(&w, KERN, 20);
+    const struct kernel *k = kernel_of(&w, KERN);
+    cr_assert_not_null(k);
+    cr_expect_str_eq(k->profile.name, "kern");
+    cr_expect_eq(k->profile.durations.count, 20);
+    cr_expect_eq(k->sched.mean_ns, 50000);
+    cr_expect_eq(k->sched.class, SCHED_CLASS_MEMORY);
+    cr_expect_eq(k->profile.lone, 1);
+    fakedev_cost(w.dev, &(struct fakedev_cost){50000, 40000 * 1000, 100});
+    launch(&w, OTHER, 3);
+    cr_expect_eq(kernel_of(&w, OTHER)->sched.class, SCHED_CLASS_COMPUTE);
+    end(&w);
+}
+
+Test(profiling, what_failed_says_nothing) {
+    struct world w = begin();
+    struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    struct kernel *k = profiling_launch(client_of(&w), client_of(&w)->funcs[FAULT], &l);
+    launch(&w, FAULT, 1);
+    cr_expect_eq(k->profile.durations.count, 0);
+    kernels_drop(w.b->worker->kernels, k);
+    end(&w);
+}
+
+Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
+    struct world w = begin();
+    struct wireclient *other = wireclient_attach(w.b);
+    wireclient_kernels(other, "kern");
+    fakedev_hold(w.dev, true);
+    wireclient_launch(other, 0, KERN, 2);
+    launch(&w, KERN, 1);
+    fakedev_finish(w.dev, 0);
+    fakedev_finish(w.dev, 0);
+    wirebench_run(w.b);
+    const struct kernel *k =
+        w.b->worker->clients.next
+            ? list_entry(w.b->worker->clients.next, struct client, link)->funcs[KERN]->kernel
+            : NULL;
+    cr_assert_not_null(k);
+    cr_expect_eq(k->profile.lone, 0);
+    cr_expect_gt(k->profile.durations.count, 0);
+    fakedev_hold(w.dev, false);
+    wireclient_detach(other);
+    wireclient_free(other);
+    end(&w);
+}
+
+/* The table is asked again only when the shape changes, and each shape has an entry of its own. */
+Test(profiling, each_shape_is_a_kernel_of_its_own) {
+    struct world w = begin();
+    struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    struct client *c = client_of(&w);
+    launch(&w, KERN, 1);
+    struct func *f = c->funcs[KERN];
+    const struct kernel *first = profiling_launch(c, f, &l);
+    kernels_drop(w.b->worker->kernels, (struct kernel *)first);
+    l.grid[0] = 2;
+    const struct kernel *second = profiling_launch(c, f, &l);
+    kernels_drop(w.b->worker->kernels, (struct kernel *)second);
+    cr_expect_neq(first, second);
+    l.shared_bytes = 1024;
+    const struct kernel *third = profiling_launch(c, f, &l);
+    kernels_drop(w.b->worker->kernels, (struct kernel *)third);
+    cr_expect_neq(second, third);
+    l.shared_bytes = 0;
+    l.grid[0] = 1;
+    const struct kernel *again = profiling_launch(c, f, &l);
+    kernels_drop(w.b->worker->kernels, (struct kernel *)again);
+    cr_expect_eq(first, again);
+    end(&w);
+}
+
+Test(profiling, sms_needed_come_from_occupancy) {
+    struct world w = begin();
+    struct dev_launch l = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
+    struct client *c = client_of(&w);
+    launch(&w, KERN, 1);
+    uint32_t per_sm = w.b->worker->info.threads_per_sm / 1024;
+    l.grid[0] = 10 * per_sm + 1;
+    struct kernel *k = profiling_launch(c, c->funcs[KERN], &l);
+    cr_expect_eq(k->sched.sms, 11);
+    kernels_drop(w.b->worker->kernels, k);
+    end(&w);
+}
+
+/* One whose table has no room is a kernel all the same: of unknown class, as large as any. */
+Test(profiling, a_kernel_without_profile_runs) {
+    struct world w = begin();
+    client_of(&w)->kernels_created = KERNELS_PER_JOB;
+    launch(&w, KERN, 2);
+    cr_expect_null(kernel_of(&w, KERN));
+    cr_expect_eq(fakedev_launches(w.dev), 2);
+    struct op op = {.kind = WIRE_LAUNCH};
+    cr_expect_eq(profiling_sched(&op)->class, SCHED_CLASS_UNKNOWN);
+    cr_expect_gt(profiling_sched(&op)->sms, w.b->worker->info.sm_count);
+    op.kind = WIRE_COPY;
+    cr_expect_null(profiling_sched(&op));
+    end(&w);
+}
+
+/* Under orion a job of priority has the device's, with the streams that it opens later. */
+Test(profiling, streams_have_the_level_of_their_job) {
+    struct world w = begin();
+    struct client *c = client_of(&w);
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_level(w.dev, 0), 0);
+    c->spec.priority = 5;
+    engine_set(c);
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_level(w.dev, 1), 1);
+    wireclient_create_stream(w.c, 3, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 3, KERN, 7);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_level(w.dev, 2), 1);
+    c->spec.priority = 0;
+    engine_set(c);
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_level(w.dev, 3), 0);
+    end(&w);
+}
