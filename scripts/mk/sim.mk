@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulator: the program, its library, what its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
+#   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; half an hour
 #   make calibrate-contention   the search for the parameters in daemon/sim/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments, mutants
 SIM := $(call src,daemon/sim)
@@ -18,7 +19,7 @@ $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate
 	$(Q)$<
-.PHONY: install-sim uninstall-sim sim-papers check-sim check-sim-mutants
+.PHONY: install-sim uninstall-sim sim-papers sim-orion check-sim check-sim-mutants
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
@@ -28,7 +29,9 @@ uninstall-sim:
 
 sim-papers: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers
-check-sim: $(BUILD)/salus-sim check-sim-mutants
+sim-orion: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion
+check-sim: $(BUILD)/salus-sim check-sim-mutants check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
 
@@ -78,3 +81,30 @@ sim-mutant-$(1): $(BUILD)/test/unit/$(call sim_mutant_text,$(1),3).o $(SIM_LIBS)
 		$(BUILD)/mutants/sim-$(1) --filter '*/*$(call sim_mutant_text,$(1),4)*'
 endef
 $(foreach m,$(SIM_MUTANTS),$(eval $(call sim_mutant_rule,$(m))))
+
+# A kernel policy made wrong by sed, in a simulator of its own: what must hold of the Orion paper's
+# experiments must not.   name | file | sed expression | what does not hold
+ORION_MUTANTS := unthrottled sizeless classless endless-slack endless-queue two-at-once \
+	stuck-request leaky
+ORION_MUTANT_unthrottled := pol_orion|s/return most_ns == 0 .*/return false;/|larger DUR_THRESHOLD
+ORION_MUTANT_sizeless := pol_orion|s/st->choice->by_size &&/0 \&\&/|rule of sizes
+ORION_MUTANT_classless := pol_orion|s/st->choice->by_class &&/0 \&\&/|rule of classes
+ORION_MUTANT_endless-slack := pol_slack|s/ > may) return false/ > may) return true/|with more slack
+ORION_MUTANT_endless-queue := pol_reef|s/g->kernels >= st->choice->reef_queue/0/|a longer queue
+ORION_MUTANT_two-at-once := pol_streams|s/.exclusive = true, //|training iteration
+ORION_MUTANT_stuck-request := gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
+ORION_MUTANT_leaky := pol_orion|s/g->outstanding_ns > most_ns/1/|without any condition
+
+orion_mutant_text = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(ORION_MUTANT_$(1))))))
+.PHONY: check-sim-orion $(addprefix orion-mutant-,$(ORION_MUTANTS))
+check-sim-orion: $(BUILD)/salus-sim $(addprefix orion-mutant-,$(ORION_MUTANTS))
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion --quick
+$(addprefix orion-mutant-,$(ORION_MUTANTS)): orion-mutant-%: $(BUILD)/salus-sim
+	@mkdir -p $(BUILD)/mutants
+	$(Q)sed '$(call orion_mutant_text,$*,2)' daemon/sched/$(call orion_mutant_text,$*,1).c >$(BUILD)/mutants/orion-$*.c
+	$(Q)! cmp -s daemon/sched/$(call orion_mutant_text,$*,1).c $(BUILD)/mutants/orion-$*.c || \
+		{ echo "$*: sed changed nothing"; exit 1; }
+	$(Q)$(COMPILE) -Wno-error -c $(BUILD)/mutants/orion-$*.c -o $(BUILD)/mutants/orion-$*.o 2>/dev/null
+	$(Q)$(LINK) -o $(BUILD)/mutants/orion-$* $(BUILD)/daemon/sim/main.o $(BUILD)/mutants/orion-$*.o $(SIM_LIBS) -lm
+	$(Q)scripts/must-fail "sim-orion: $*" "does not hold: .*$(call orion_mutant_text,$*,3)" \
+		$(PYTHON) scripts/sim-orion --quick --sim $(BUILD)/mutants/orion-$*
