@@ -204,7 +204,9 @@ void broker_rig_stop_keep(struct broker_rig *r) {
 }
 
 void broker_rig_stop(struct broker_rig *r) {
-    static const char *const files[] = {"salusd.lock", "profiles", "profiles.corrupt"};
+    static const char *const files[] = {"salusd.lock",     "profiles",
+                                        "profiles.corrupt", "kernels",
+                                        "kernels.corrupt",  "kernels.Other-GPU-8"};
     char path[128];
 
     broker_rig_stop_keep(r);
