@@ -34,7 +34,8 @@ static inline size_t kwire_batch_bytes(uint32_t count) {
 /* A message of so many bytes is a batch, and one of that length. */
 bool kwire_is_batch(const union kwire_message *m, size_t bytes);
 
-/* A sealed memfd with the set's hints and, where wanted, its profiles, the oldest use first; -errno.
+/* A sealed memfd with the set's hints and, where wanted, its profiles, the oldest use first;
+ * -errno.
  */
 int kwire_pack(const struct kset *s, bool profiles);
 
