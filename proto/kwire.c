@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memfd: a head, the hints, the profiles.
+ * The worker's memfd: a head, the hints, the profiles.
  */
 #include "proto/kwire.h"
 
@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fdutil.h"
+#include "proto/ktext.h"
 
 #define MAGIC 0x6b53414cu /* "LASk" */
 
@@ -64,6 +66,22 @@ int kwire_pack(const struct kset *s, bool profiles) {
     free(order);
     if (rc < 0 && fd >= 0) fdutil_close(&fd);
     return rc < 0 ? rc : fd;
+}
+
+int kwire_text(const struct kset *s) {
+    struct buf b;
+    int fd = -ENOMEM;
+
+    buf_init(&b);
+    ktext_print(s, &b);
+    if (!b.failed) fd = fdutil_memfd("salus-kernels", b.len, 1);
+    if (fd >= 0 && pwrite(fd, b.data, b.len, 0) != (ssize_t)b.len) {
+        fdutil_close(&fd);
+        fd = -EIO;
+    }
+    buf_finish(&b);
+    if (fd >= 0) fdutil_seal_readonly(fd);
+    return fd;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

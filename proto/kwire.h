@@ -2,7 +2,8 @@
  *
  * Profiles of kernels between broker and worker. What the worker has learned comes in batches, a
  * message each; what the broker knows goes as one sealed memfd, since a full set does not fit into
- * a socket's buffer. Both sides check every item. Owner: the caller.
+ * a socket's buffer. Both sides check every item. Also the same as text, for salusctl. Owner: the
+ * caller.
  */
 #ifndef PROTO_KWIRE_H
 #define PROTO_KWIRE_H
@@ -52,5 +53,8 @@ void kwire_close(struct kwire *k);
 /* Copy one, unchecked. */
 void kwire_hint(const struct kwire *k, uint32_t i, struct kprofile_hint *out);
 void kwire_profile(const struct kwire *k, uint32_t i, struct kprofile *out);
+
+/* A sealed memfd with the set as text (ktext.h); -errno. */
+int kwire_text(const struct kset *s);
 
 #endif

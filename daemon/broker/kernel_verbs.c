@@ -153,23 +153,6 @@ static int select_user(const struct kset *s, uint64_t uid, struct kset *out) {
     return rc;
 }
 
-/* A sealed memfd with the text; -errno. */
-static int print_text(const struct kset *s) {
-    struct buf b;
-    int fd = -ENOMEM;
-
-    buf_init(&b);
-    ktext_print(s, &b);
-    if (!b.failed) fd = fdutil_memfd("salus-kernels", b.len, 1);
-    if (fd >= 0 && pwrite(fd, b.data, b.len, 0) != (ssize_t)b.len) {
-        fdutil_close(&fd);
-        fd = -EIO;
-    }
-    buf_finish(&b);
-    if (fd >= 0) fdutil_seal_readonly(fd);
-    return fd;
-}
-
 static int export(struct kernel_asking *q) {
     const struct kset *set = &q->s->kernels.store.set;
     bool given = ctl_msg_given(q->r, CTL_A_uid), all = !given && change_permitted(q->uid);
@@ -181,7 +164,7 @@ static int export(struct kernel_asking *q) {
         return refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
     kset_init(&own, set->seed);
     if (!all) fd = select_user(set, uid, &own);
-    if (fd == 0) fd = print_text(all ? set : &own);
+    if (fd == 0) fd = kwire_text(all ? set : &own);
     profiles = all ? set->count : own.count;
     hints = all ? set->hint_count : 0;
     kset_finish(&own);
