@@ -229,7 +229,7 @@ static int import(uint32_t uid) {
 
 Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
-    cr_assert_eq(import(KSET_ANYBODY), -EINVAL);
+    cr_assert_eq(import(KSET_ANYBODY), -ENODEV);
     cr_assert_str_eq(why, "no worker has said which device this is");
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
