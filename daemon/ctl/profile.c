@@ -137,9 +137,9 @@ static void show_one(struct cli *c, const struct ctl_profile *p) {
     fprintf(c->out, "%s %s, user %" PRIu64 "\n", p->id, p->name, p->uid);
     fprintf(c->out, "  grid %s, block %s, shared %" PRIu64 " bytes, function %s\n", p->grid,
             p->block, p->shared_bytes, p->func);
-    fprintf(c->out, "  needs %s SMs; class %s (%s): compute %.1f%%, memory %.1f%% of the peak\n",
-            p->sms ? sms : "an unknown number of", p->class, p->source,
-            (double)p->compute_milli / 10, (double)p->memory_milli / 10);
+    fprintf(c->out, "  SMs needed %s; class %s (%s): compute %.1f%%, memory %.1f%% of the peak\n",
+            p->sms ? sms : "not known", p->class, p->source, (double)p->compute_milli / 10,
+            (double)p->memory_milli / 10);
     if (p->count == 0) {
         fprintf(c->out, "  no launch was measured\n");
         return;
