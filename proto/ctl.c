@@ -61,6 +61,21 @@ static const struct ctl_field ended_fields[] = {
     {#name, CTL_KIND_##kind, offsetof(struct ctl_ended, name), sentence},
 #include "proto/ctl.def"
 };
+static const struct ctl_field profile_fields[] = {
+#define CTL_PROFILE_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_profile, name), sentence},
+#include "proto/ctl.def"
+};
+static const struct ctl_field hint_fields[] = {
+#define CTL_HINT_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_hint, name), sentence},
+#include "proto/ctl.def"
+};
+static const struct ctl_field known_fields[] = {
+#define CTL_KNOWN_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_known, name), sentence},
+#include "proto/ctl.def"
+};
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof((a)[0])))
 

@@ -28,9 +28,10 @@ enum ctl_error {
 
 /* X(NAME, struct): what replies are made of. */
 /* clang-format off */
-#define CTL_RECORDS(X)                                              \
-    X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)   \
-    X(LANE, lane) X(POLICY, policy) X(CHOICE, choice) X(ENDED, ended)
+#define CTL_RECORDS(X)                                                \
+    X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)     \
+    X(LANE, lane) X(POLICY, policy) X(CHOICE, choice) X(ENDED, ended) \
+    X(PROFILE, profile) X(HINT, hint) X(KNOWN, known)
 /* clang-format on */
 
 enum ctl_record {
@@ -59,7 +60,7 @@ enum ctl_kind {
 #define CTL_MEMBER(name, kind, sentence) CTL_MEMBER_##kind(name)
 
 /* Arguments of a request, by name; CTL_A_<name> is an argument's number. */
-#define CTL_ARG_BYTES 64
+#define CTL_ARG_BYTES 128 /* a kernel's name fits */
 #define CTL_ARG_MEMBER_UINT(name) uint64_t name;
 #define CTL_ARG_MEMBER_INT(name) int64_t name;
 #define CTL_ARG_MEMBER_TEXT(name) char name[CTL_ARG_BYTES];
@@ -105,6 +106,18 @@ struct ctl_choice {
 };
 struct ctl_ended {
 #define CTL_ENDED_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_profile {
+#define CTL_PROFILE_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_hint {
+#define CTL_HINT_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_known {
+#define CTL_KNOWN_FIELD CTL_MEMBER
 #include "proto/ctl.def"
 };
 

@@ -14,8 +14,7 @@ static uint32_t bin_of(uint64_t ns) {
     return 8 * (octave - KDIST_LEAST_LOG2) + (uint32_t)(ns >> (octave - 3) & 7);
 }
 
-/* The least duration of a bin; that of bin KDIST_BINS is the end of the last. */
-static uint64_t bin_start(uint32_t bin) {
+uint64_t kdist_bin_start(uint32_t bin) {
     return bin == 0 ? 0 : (8ull + bin % 8) << (KDIST_LEAST_LOG2 - 3 + bin / 8);
 }
 
@@ -23,8 +22,8 @@ static uint64_t bin_start(uint32_t bin) {
 static void bounds(const struct kdist *d, uint64_t *least, uint64_t *most) {
     *least = *most = 0;
     for (uint32_t i = 0; i < KDIST_BINS; i++) {
-        *least += d->bins[i] * bin_start(i);
-        *most += d->bins[i] * (bin_start(i + 1) - 1);
+        *least += d->bins[i] * kdist_bin_start(i);
+        *most += d->bins[i] * (kdist_bin_start(i + 1) - 1);
     }
 }
 
@@ -86,10 +85,10 @@ uint64_t kdist_quantile(const struct kdist *d, uint32_t milli) {
     if (d->count == 0) return 0;
     if (rank == 0) rank = 1;
     for (uint32_t i = 0; i < KDIST_BINS; i++) {
-        uint64_t start = bin_start(i);
+        uint64_t start = kdist_bin_start(i);
 
         if (before + d->bins[i] >= rank)
-            return start + (bin_start(i + 1) - 1 - start) * (rank - before) / d->bins[i];
+            return start + (kdist_bin_start(i + 1) - 1 - start) * (rank - before) / d->bins[i];
         before += d->bins[i];
     }
     return KDIST_NS_MAX;

@@ -33,6 +33,9 @@ uint64_t kdist_mean(const struct kdist *d);
 /* The duration that `milli` in a thousand samples do not exceed; straight lines within a bin. */
 uint64_t kdist_quantile(const struct kdist *d, uint32_t milli);
 
+/* The least duration that counts in a bin; that of KDIST_BINS is the end of the last. */
+uint64_t kdist_bin_start(uint32_t bin);
+
 /* Works out `count` from the bins; false when the sum cannot be theirs. */
 bool kdist_settle(struct kdist *d);
 

@@ -8,7 +8,7 @@
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
  *   client -> broker: wire_answer; broker -> client: wire_welcome. Then the socket only says, by
  *   closing, that the other side is gone.
- *   broker <-> worker: wire_worker_msg.
+ *   broker <-> worker: wire_worker_msg, and kwire_batch (kwire.h).
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -132,6 +132,11 @@ enum wire_worker_kind {
     WIRE_SET_POLICY = 9, /* broker -> worker: `choice`; answered */
     WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
     WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
+    WIRE_PROFILES =
+        12,            /* worker -> broker: a kwire_batch (kwire.h) of what it learned of kernels */
+    WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kwire.h */
+    WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
+                          ""); `result`: the number to put into each WIRE_PROFILES from now on */
 };
 
 /* sched_choice in fixed width. */

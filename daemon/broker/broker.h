@@ -15,6 +15,7 @@
 #include "common/list.h"
 #include "daemon/broker/config.h"
 #include "daemon/broker/groups.h"
+#include "daemon/broker/kernel_store.h"
 #include "daemon/broker/profile.h"
 #include "daemon/broker/server.h"
 #include "daemon/broker/slots.h"
@@ -122,6 +123,13 @@ struct profile_store {
     struct store_file file;
 };
 
+/* See kernel_link.h. */
+struct kernel_link {
+    struct kernel_store store;
+    uint32_t turn;   /* of the latest WIRE_FORGET to this worker */
+    bool complained; /* of a profile that could not be kept */
+};
+
 struct listener {
     int fd;
     uv_poll_t poll;
@@ -139,6 +147,7 @@ struct server {
     struct wire_choice choice; /* of policies: the configuration's, then the latest request's */
     struct supervise supervise;
     struct profile_store store;
+    struct kernel_link kernels;
     struct history *history;
     struct list clients, controls;
     unsigned client_count, running_count, control_count;
@@ -177,6 +186,9 @@ struct attachment *supervise_attach(struct client *c, int slot);
 /* The client is gone or wants other windows. */
 void supervise_detach(struct server *s, struct attachment *a);
 struct attachment *supervise_find(struct server *s, uint32_t job_id); /* or NULL */
+/* Sends the worker a message, with copies of the descriptors: 0, or negative, and then it is ended.
+ */
+int supervise_tell(struct server *s, const struct wire_worker_msg *msg, const int *fds, int nfds);
 /* Tells the worker of a->job, or of the choice; 0, or negative, and then the worker is ended. */
 int supervise_set_job(struct server *s, const struct attachment *a);
 int supervise_set_policy(struct server *s, const struct wire_choice *choice);

@@ -5,6 +5,7 @@
  * request is told why and closed. While the worker's answer is awaited nothing more is read.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 #include "common/log.h"
 #include "daemon/broker/broker.h"
 #include "daemon/broker/change.h"
+#include "daemon/broker/kernel_verbs.h"
 #include "daemon/broker/report.h"
 #include "proto/ctl_msg.h"
 
@@ -104,42 +106,80 @@ static bool changes(enum ctl_verb verb) {
     }
 }
 
+/* A request in work, with its reply. */
+struct answer {
+    struct ctl_out *out;
+    const void *bytes;
+    size_t n;
+    int fd; /* that goes along, ours; -1: none */
+};
+
+static int answer_kernels(struct control *c, const struct ctl_request *r, int in_fd,
+                          struct answer *a) {
+    struct kernel_asking q = {.s = c->server,
+                              .r = r,
+                              .uid = c->uid,
+                              .in_fd = in_fd,
+                              .out = a->out,
+                              .bytes = &a->bytes,
+                              .n = &a->n};
+    int rc = kernel_verbs_answer(&q);
+
+    a->fd = q.out_fd;
+    return rc;
+}
+
+/* 0: the reply is there; 1: it comes later; -errno. */
+static int answer_verb(struct control *c, const struct ctl_request *r, int in_fd,
+                       struct answer *a) {
+    int rc;
+
+    if (kernel_verbs_has(r->verb)) return answer_kernels(c, r, in_fd, a);
+    if (!changes(r->verb)) return report_answer(c->server, r, a->out, &a->bytes, &a->n);
+    rc = change_start(c->server, r, c->uid, c, a->out, &a->bytes, &a->n);
+    if (rc > 0) wait_for_worker(c, r);
+    return rc;
+}
+
 /* Answers one request: 0, or negative when the connection is of no more use. */
-static int answer(struct control *c, const void *request, size_t bytes) {
+static int answer(struct control *c, const void *request, size_t bytes, int in_fd) {
+    struct answer a = {.out = ctl_msg_create(), .fd = -1};
     struct ctl_request r;
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES];
-    struct ctl_out *out = ctl_msg_create();
-    const void *reply;
-    size_t n;
     int rc, bad;
 
-    if (!out) return -ENOMEM;
+    if (!a.out) return -ENOMEM;
     bad = ctl_msg_request_decode(request, bytes, &r, &error, why, sizeof(why));
+    if (bad == 0 && in_fd >= 0 && r.verb != CTL_V_PROFILE_IMPORT) {
+        snprintf(why, sizeof(why), "verb '%s' takes no descriptor", ctl_verb_info(r.verb)->text);
+        bad = -EPROTO;
+    }
     if (bad < 0) {
         log_warn("control", "event=refused why=\"%s\"", why);
-        rc = ctl_msg_refusal(out, error, why, "see salusctl(1)", &reply, &n);
-    } else if (changes(r.verb)) {
-        rc = change_start(c->server, &r, c->uid, c, out, &reply, &n);
-        if (rc > 0) wait_for_worker(c, &r);
+        rc = ctl_msg_refusal(a.out, error, why, "see salusctl(1)", &a.bytes, &a.n);
     } else {
-        rc = report_answer(c->server, &r, out, &reply, &n);
+        rc = answer_verb(c, &r, in_fd, &a);
     }
-    if (rc == 0) rc = fdutil_send(c->fd, reply, n, NULL, 0);
-    ctl_msg_destroy(out);
+    if (rc == 0) rc = fdutil_send(c->fd, a.bytes, a.n, &a.fd, a.fd >= 0);
+    fdutil_close(&a.fd);
+    ctl_msg_destroy(a.out);
     return rc < 0 ? rc : bad;
 }
 
 static void on_readable(uv_poll_t *p, int status, int events) {
     struct control *c = p->data;
     unsigned char buf[REQUEST_BYTES];
-    int n = fdutil_recv(c->fd, buf, sizeof(buf), NULL, NULL);
+    int fd = -1, nfds = 1, rc = -EPROTO;
+    int n = fdutil_recv(c->fd, buf, sizeof(buf), &fd, &nfds);
 
     if (n == -EAGAIN && status == 0) return;
     if (n == -EPROTO)
         log_warn("control", "event=closed why=\"request above %d bytes, or with descriptors\"",
                  REQUEST_BYTES);
-    if (n <= 0 || answer(c, buf, (size_t)n) < 0)
+    if (n > 0) rc = answer(c, buf, (size_t)n, nfds == 1 ? fd : -1);
+    if (n > 0 && nfds == 1) fdutil_close(&fd);
+    if (rc < 0)
         control_close(c);
     else if (!c->waiting)
         uv_timer_again(&c->idle);

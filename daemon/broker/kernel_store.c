@@ -135,25 +135,25 @@ int kernel_store_learn(struct kernel_store *k, struct kprofile *p, char *why) {
     return rc;
 }
 
-__attribute__((format(printf, 2, 3))) static int bad(char *why, const char *fmt, ...) {
+__attribute__((format(printf, 3, 4))) static int bad(int rc, char *why, const char *fmt, ...) {
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(why, KPROFILE_WHY_BYTES, fmt, ap);
     va_end(ap);
-    return -EINVAL;
+    return rc;
 }
 
 /* Tables of other tools are of no device: theirs has no SMs. */
 static int may_import(const struct kernel_store *k, const struct kset *from, uint32_t uid,
                       char *why) {
-    if (!k->known) return bad(why, "no worker has said which device this is");
+    if (!k->known) return bad(-ENODEV, why, "no worker has said which device this is");
     if (from->device.sms && !kset_device_same(&from->device, &k->set.device))
-        return bad(why, "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
+        return bad(-EXDEV, why, "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
                    from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
     for (uint32_t i = 0; uid != KSET_ANYBODY && i < from->count; i++)
         if (from->items[i].key.uid != uid)
-            return bad(why, "it has profiles of user %u", from->items[i].key.uid);
+            return bad(-EPERM, why, "it has profiles of user %u", from->items[i].key.uid);
     return 0;
 }
 
@@ -165,7 +165,8 @@ int kernel_store_import(struct kernel_store *k, const struct kset *from, uint32_
     order = kset_order(from);
     rc = order ? kset_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
     if (rc == -ENOSPC)
-        rc = bad(why, "its %u hints and the %u that are there are more than %u; forget some first",
+        rc = bad(-EINVAL, why,
+                 "its %u hints and the %u that are there are more than %u; forget some first",
                  from->hint_count, k->set.hint_count, KSET_HINTS_MAX);
     for (uint32_t i = 0; i < from->count && rc == 0; i++)
         rc = kset_learn(&k->set, &from->items[order[i]]);

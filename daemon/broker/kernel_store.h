@@ -32,8 +32,9 @@ bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms)
 int kernel_store_learn(struct kernel_store *k, struct kprofile *p, char *why);
 
 /* Takes over what a text (ktext_parse) said: hints, and profiles of `uid` (KSET_ANYBODY:
- * everybody's). 0; -EINVAL with the reason and nothing taken where it is of another device, has
- * profiles of somebody else, or more hints than there is room for; -ENOMEM. */
+ * everybody's). 0; with the reason and nothing taken -EXDEV where it is of another device, -EPERM
+ * where it has profiles of somebody else, -EINVAL where it has more hints than there is room for,
+ * -ENODEV; -ENOMEM. */
 int kernel_store_import(struct kernel_store *k, const struct kset *from, uint32_t uid, char *why);
 /* How many profiles and hints went. */
 uint32_t kernel_store_forget(struct kernel_store *k, const struct kset_filter *f);

@@ -223,6 +223,12 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         ctl_msg_add(out, CTL_RECORD_CHOICE, &any);
         break;
     case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, out); break;
+    case CTL_V_PROFILE_LIST: /* kernel_verbs.h */
+    case CTL_V_PROFILE_SHOW:
+    case CTL_V_PROFILE_HINTS:
+    case CTL_V_PROFILE_IMPORT:
+    case CTL_V_PROFILE_EXPORT:
+    case CTL_V_PROFILE_FORGET:
     case CTL_V_COUNT: return -EINVAL;
     }
     return ctl_msg_reply(out, next, bytes, n);

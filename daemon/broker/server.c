@@ -20,6 +20,7 @@
 #include "daemon/broker/change.h"
 #include "daemon/broker/choice.h"
 #include "daemon/broker/history.h"
+#include "daemon/broker/kernel_link.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
 #include "daemon/broker/profile_store.h"
@@ -135,6 +136,7 @@ static void stop_all(struct server *s) {
     uv_close((uv_handle_t *)&s->watchdog, NULL);
     uv_close((uv_handle_t *)&s->retry, NULL);
     store_file_stop(&s->store.file);
+    kernel_store_stop(&s->kernels.store);
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
@@ -249,6 +251,7 @@ int server_create(struct server **out, const struct config *config,
     }
     init_handles(s);
     profile_store_open(s);
+    kernel_link_open(s);
     rc = open_listener(s, &s->jobs, "job.sock", 0666, on_job, why, cap);
     if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, on_control, why, cap);
     if (rc < 0) {
@@ -285,6 +288,7 @@ void server_destroy(struct server *s) {
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
     profile_store_close(s);
+    kernel_store_finish(&s->kernels.store);
     history_destroy(s->history);
     fdutil_close(&s->lock_fd);
     free(s);

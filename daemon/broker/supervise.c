@@ -20,6 +20,7 @@
 #include "daemon/broker/broker.h"
 #include "daemon/broker/change.h"
 #include "daemon/broker/history.h"
+#include "daemon/broker/kernel_link.h"
 #include "daemon/broker/pages.h"
 #include "daemon/broker/profile_store.h"
 
@@ -133,6 +134,13 @@ static void end_worker(struct server *s) {
     shutdown(s->supervise.fd, SHUT_RDWR);
 }
 
+int supervise_tell(struct server *s, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+    int rc = post(s, msg, fds, nfds);
+
+    if (rc < 0) end_worker(s);
+    return rc;
+}
+
 static struct attachment *make_attachment(struct client *c, int slot) {
     struct server *s = c->server;
     struct attachment *a = calloc(1, sizeof(*a));
@@ -165,10 +173,9 @@ struct attachment *supervise_attach(struct client *c, int slot) {
     msg.job_id = a->job_id;
     msg.group = a->group;
     memcpy(msg.name, c->name, sizeof(msg.name));
-    if (post(s, &msg, fds, 3) < 0) {
+    if (supervise_tell(s, &msg, fds, 3) < 0) {
         groups_put(&s->groups, a->group);
         free(a);
-        end_worker(s);
         return NULL;
     }
     list_append(&s->supervise.attachments, &a->link);
@@ -178,18 +185,14 @@ struct attachment *supervise_attach(struct client *c, int slot) {
 int supervise_set_job(struct server *s, const struct attachment *a) {
     struct wire_worker_msg msg = {
         .kind = WIRE_SET_JOB, .job_id = a->job_id, .job = a->job, .group = a->group};
-    int rc = post(s, &msg, NULL, 0);
 
-    if (rc < 0) end_worker(s);
-    return rc;
+    return supervise_tell(s, &msg, NULL, 0);
 }
 
 int supervise_set_policy(struct server *s, const struct wire_choice *choice) {
     struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .choice = *choice};
-    int rc = post(s, &msg, NULL, 0);
 
-    if (rc < 0) end_worker(s);
-    return rc;
+    return supervise_tell(s, &msg, NULL, 0);
 }
 
 void supervise_detach(struct server *s, struct attachment *a) {
@@ -197,7 +200,7 @@ void supervise_detach(struct server *s, struct attachment *a) {
 
     a->client = NULL;
     a->detached_ns = fdutil_now_ns();
-    if (post(s, &msg, NULL, 0) < 0) end_worker(s);
+    supervise_tell(s, &msg, NULL, 0);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -263,6 +266,7 @@ static void on_ready(struct server *s, const struct wire_worker_msg *msg, int bo
              v->device.sm_count,
              (unsigned long long)((fdutil_now_ns() - v->started_ns) / NS_PER_MS));
     change_sync_policy(s);
+    kernel_link_ready(s);
     client_worker_ready(s);
 }
 
@@ -324,6 +328,16 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
     }
 }
 
+/* A message of either kind, of so many bytes. */
+static int on_any(struct server *s, union kwire_message *m, int bytes, int *fd) {
+    if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
+        return on_message(s, &m->msg, fd);
+    if (!kwire_is_batch(m, (size_t)bytes) || s->supervise.state == SUPERVISE_STARTING)
+        return ERR_PROTOCOL;
+    kernel_link_learn(s, &m->batch);
+    return 0;
+}
+
 static void on_poll(uv_poll_t *p, int status, int events) {
     struct server *s = p->data;
     struct supervise *v = &s->supervise;
@@ -333,17 +347,17 @@ static void on_poll(uv_poll_t *p, int status, int events) {
         return;
     }
     for (int i = 0; i < BATCH && v->fd >= 0; i++) {
-        struct wire_worker_msg msg;
+        union kwire_message m;
         int fd = -1, nfds = 1;
-        int n = fdutil_recv(v->fd, &msg, sizeof(msg), &fd, &nfds);
+        int n = fdutil_recv(v->fd, &m, sizeof(m), &fd, &nfds);
 
         if (n == -EAGAIN) return;
         if (nfds == 0 || n <= 0) fd = -1;
         if (n <= 0) {
             lose_worker(s, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
-        } else if (n != sizeof(msg) || on_message(s, &msg, &fd) < 0) {
+        } else if (on_any(s, &m, n, &fd) < 0) {
             lose_worker(s, "protocol error: message kind %u of %d bytes, job %u",
-                        n >= 4 ? msg.kind : 0, n, n == sizeof(msg) ? msg.job_id : 0);
+                        n >= 4 ? m.msg.kind : 0, n, n == sizeof(m.msg) ? m.msg.job_id : 0);
         } else if (v->fd >= 0) {
             still_alive(s);
         }

@@ -95,6 +95,13 @@ int cli_job_resume(struct cli *c, int argc, char **argv);
 int cli_job_kill(struct cli *c, int argc, char **argv);
 int cli_job_wait(struct cli *c, int argc, char **argv);
 
+/* profile.c, profile_file.c */
+int cli_profile_list(struct cli *c, int argc, char **argv);
+int cli_profile_show(struct cli *c, int argc, char **argv);
+int cli_profile_import(struct cli *c, int argc, char **argv);
+int cli_profile_export(struct cli *c, int argc, char **argv);
+int cli_profile_forget(struct cli *c, int argc, char **argv);
+
 /* top.c, record.c */
 int cli_top(struct cli *c, int argc, char **argv);
 int cli_record(struct cli *c, int argc, char **argv);

@@ -42,7 +42,8 @@ static void become_daemon(const char *path, const char *dir, pid_t parent) {
     unsetenv("NOTIFY_SOCKET"); /* were we a service ourselves, it is not ours to pass on */
     unsetenv("WATCHDOG_USEC");
     dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is the command's alone */
-    execl(path, "salusd", "--run-dir", dir, "--device", "soft", "--profiles", "", (char *)NULL);
+    execl(path, "salusd", "--run-dir", dir, "--device", "soft", "--profiles", "", "--kernels", "",
+          (char *)NULL);
     _exit(CLI_NO_COMMAND);
 }
 

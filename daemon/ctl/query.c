@@ -84,17 +84,18 @@ static int status_of(const char *code) {
 }
 
 /* One request and its reply; `next` is set to where the list goes on. */
-static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct query *q,
-                    uint64_t *next) {
+static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct query_fds *fds,
+                    struct query *q, uint64_t *next) {
     static unsigned char buf[CTL_MESSAGE_MAX];
     char why[CTL_MSG_WHY_BYTES];
     struct ctl_reply reply;
     size_t bytes;
-    int n;
+    int n, came = 1;
 
+    fdutil_close(&fds->in);
     n = ctl_msg_request_encode(r, buf, sizeof(buf), &bytes);
-    if (n == 0) n = fdutil_send(fd, buf, bytes, NULL, 0);
-    if (n == 0) n = fdutil_recv(fd, buf, sizeof(buf), NULL, NULL);
+    if (n == 0) n = fdutil_send(fd, buf, bytes, &fds->out, fds->out >= 0);
+    if (n == 0) n = fdutil_recv(fd, buf, sizeof(buf), &fds->in, &came);
     if (n <= 0) return explain(c, n < 0 ? n : -ECONNRESET, false);
     if (ctl_msg_reply_decode(buf, (size_t)n, q->kind, &reply, keep_record, q, why, sizeof(why)) < 0)
         return cli_fail(c, CLI_PROTOCOL,
@@ -109,7 +110,8 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
     return CLI_OK;
 }
 
-int query_send(struct cli *c, const struct ctl_request *request, bool quiet, struct query *q) {
+static int send_request(struct cli *c, const struct ctl_request *request, bool quiet,
+                        struct query_fds *fds, struct query *q) {
     struct ctl_request r = *request;
     int fd = query_connect(c->socket, c->timeout_ms), rc;
 
@@ -120,12 +122,28 @@ int query_send(struct cli *c, const struct ctl_request *request, bool quiet, str
     for (;;) {
         uint64_t next = 0;
 
-        rc = ask_once(c, fd, &r, q, &next);
+        rc = ask_once(c, fd, &r, fds, q, &next);
         if (rc != CLI_OK || next <= r.args.after) break; /* a list only goes forward */
         ctl_msg_put(&r, CTL_A_after, (int64_t)next);
     }
     fdutil_close(&fd);
     if (rc != CLI_OK) query_finish(q);
+    return rc;
+}
+
+int query_send(struct cli *c, const struct ctl_request *r, bool quiet, struct query *q) {
+    struct query_fds none = {-1, -1};
+    int rc = send_request(c, r, quiet, &none, q);
+
+    fdutil_close(&none.in);
+    return rc;
+}
+
+int query_send_fds(struct cli *c, const struct ctl_request *r, struct query_fds *fds,
+                   struct query *q) {
+    int rc = send_request(c, r, false, fds, q);
+
+    if (rc != CLI_OK) fdutil_close(&fds->in);
     return rc;
 }
 

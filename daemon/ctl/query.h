@@ -20,7 +20,14 @@ struct query {
 /* Asks until the list is complete. CLI_OK, or an exit status after a diagnostic. With `quiet`, a
  * daemon that is not running is not diagnosed. */
 int query_send(struct cli *c, const struct ctl_request *r, bool quiet, struct query *q);
-/* The same for a verb that takes nothing, or `id` alone. */
+/* Descriptors that go along, -1: none: ours with the request, and the reply's, the caller's to
+ * close. */
+struct query_fds {
+    int out, in;
+};
+int query_send_fds(struct cli *c, const struct ctl_request *r, struct query_fds *fds,
+                   struct query *q);
+/* query_send for a verb that takes nothing, or `id` alone. */
 int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q);
 const void *query_record(const struct query *q, size_t i);
 void query_finish(struct query *q);

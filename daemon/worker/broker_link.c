@@ -19,6 +19,7 @@
 #include "daemon/worker/board.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
+#include "daemon/worker/kernel_link.h"
 
 #define LINK_FDS 3 /* submission, host, doorbell */
 
@@ -106,6 +107,8 @@ void broker_link_reap(struct worker *w) {
         epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         client_destroy(c);
         w->leaving_count--;
+        w->telling = true;
+        kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
         link_say(w, &msg, NULL, 0);
     }
 }
@@ -206,6 +209,8 @@ static bool link_take(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_DETACH: link_detach(w, msg); return true;
     case WIRE_SET_JOB: link_set_job(w, msg); return true;
     case WIRE_SET_POLICY: link_set_policy(w, msg); return true;
+    case WIRE_FORGET: kernel_link_forget(w, msg); return true;
+    case WIRE_KERNELS: return true; /* taken already */
     default: return false;
     }
 }
@@ -223,6 +228,7 @@ static bool link_read_one(struct worker *w) {
         link_attach(w, &msg, fds, nfds);
         return true;
     }
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     if (n == (int)sizeof(msg) && link_take(w, &msg)) return true;

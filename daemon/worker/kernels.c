@@ -134,6 +134,14 @@ static void apply_hint(const struct kernels *k, struct kernel *e) {
     derive(k, e);
 }
 
+/* The broker is to see what has become of it. */
+static void apply_anew(struct kernels *k, struct kernel *e) {
+    struct kprofile before = e->profile;
+
+    apply_hint(k, e);
+    if (memcmp(&before, &e->profile, sizeof(before)) != 0) mark_dirty(k, e);
+}
+
 int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint32_t count) {
     struct kprofile_hint *copy = malloc((count + 1) * sizeof(*copy));
 
@@ -143,7 +151,7 @@ int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint
     k->hints = copy;
     k->hint_count = count;
     for (uint32_t i = 0; i < k->fresh; i++)
-        apply_hint(k, &k->entries[i]); /* a free one is cleared before it is used again */
+        if (k->entries[i].profile.name[0]) apply_anew(k, &k->entries[i]);
     return 0;
 }
 
@@ -201,8 +209,11 @@ static struct kernel *insert(struct kernels *k, const struct kprofile *p, uint64
 
 bool kernels_restore(struct kernels *k, const struct kprofile *p) {
     uint64_t hash = kprofile_hash(&p->key, k->seed);
+    struct kernel *e = NULL;
 
-    return k->count < k->cap && !find(k, &p->key, hash) && insert(k, p, hash);
+    if (k->count < k->cap && !find(k, &p->key, hash)) e = insert(k, p, hash);
+    if (e && memcmp(p, &e->profile, sizeof(*p)) != 0) mark_dirty(k, e); /* by a hint */
+    return e != NULL;
 }
 
 static struct kernel *intern_new(struct kernels *k, const struct kprofile_key *key,

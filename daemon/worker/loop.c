@@ -15,6 +15,7 @@
 #include "daemon/worker/chan.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
+#include "daemon/worker/kernel_link.h"
 #include "daemon/worker/reply.h"
 
 #define TICK_NS 1000000ull
@@ -71,7 +72,9 @@ static void loop_tick(struct worker *w) {
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
         broker_link_beat(w);
+        w->telling = true;
     }
+    if (w->telling) kernel_link_tell(w);
 }
 
 unsigned loop_once(struct worker *w) {
@@ -89,7 +92,7 @@ static uint64_t loop_wait_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
-    if (w->early_count && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
+    if ((w->early_count || w->telling) && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;
 }
 

@@ -52,6 +52,8 @@ struct worker {
     uint32_t active_clients; /* that have some */
     uint64_t mixed_ns;       /* until when there were several of these */
     struct kernels *kernels; /* what is known of kernels */
+    bool telling;            /* the broker, what was learned of them; see kernel_link.h */
+    uint32_t kernel_turn;    /* of the latest WIRE_FORGET */
 
     int broker_fd, epoll_fd;
     uint32_t cores;

@@ -78,11 +78,30 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
     atomic_fetch_add(&w->sets, 1);
 }
 
-static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
+static void take_kernels(struct broker_rig_worker *w, int memfd) {
+    struct kwire k;
+
+    if (kwire_open(&k, memfd) < 0) fail("WIRE_KERNELS");
+    pthread_mutex_lock(&shown);
+    w->last_hints = k.hints;
+    w->last_profiles = k.profiles;
+    pthread_mutex_unlock(&shown);
+    kwire_close(&k);
+    atomic_fetch_add(&w->kernels, 1);
+}
+
+static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m, int memfd) {
     if (m->kind == WIRE_ATTACH) {
         answer_attach(w, fd, m);
     } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
         answer_set(w, fd, m);
+    } else if (m->kind == WIRE_KERNELS) {
+        take_kernels(w, memfd);
+    } else if (m->kind == WIRE_FORGET) {
+        pthread_mutex_lock(&shown);
+        w->last_forget = *m;
+        pthread_mutex_unlock(&shown);
+        atomic_fetch_add(&w->forgets, 1);
     } else if (m->kind == WIRE_DETACH && !atomic_load(&w->keep)) {
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
 
@@ -129,9 +148,9 @@ static void *worker_main(void *arg) {
             continue;
         }
         if (fdutil_recv(fd, &m, sizeof(m), fds, &nfds) <= 0) break;
+        obey(w, fd, &m, fds[0]);
         for (int i = 0; i < nfds; i++)
             fdutil_close(&fds[i]);
-        obey(w, fd, &m);
     }
     atomic_compare_exchange_strong(&w->fd, &(int){fd}, -1);
     close(fd);
@@ -155,6 +174,10 @@ void broker_rig_kill_worker(struct broker_rig *r) {
 
 void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg) {
     if (fdutil_send(atomic_load(&r->worker.fd), msg, sizeof(*msg), NULL, 0) < 0) fail("say");
+}
+
+void broker_rig_learned(struct broker_rig *r, const struct kwire_batch *b, size_t bytes) {
+    if (fdutil_send(atomic_load(&r->worker.fd), b, bytes, NULL, 0) < 0) fail("learned");
 }
 
 /* ---- the broker ------------------------------------------------------------------------------ */
@@ -204,7 +227,8 @@ void broker_rig_stop_keep(struct broker_rig *r) {
 }
 
 void broker_rig_stop(struct broker_rig *r) {
-    static const char *const files[] = {"salusd.lock", "profiles", "profiles.corrupt"};
+    static const char *const files[] = {"salusd.lock", "profiles",        "profiles.corrupt",
+                                        "kernels",     "kernels.corrupt", "kernels.Other-GPU-8"};
     char path[128];
 
     broker_rig_stop_keep(r);

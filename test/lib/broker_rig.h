@@ -13,6 +13,7 @@
 
 #include "daemon/broker/config.h"
 #include "daemon/broker/server.h"
+#include "proto/kwire.h"
 #include "proto/wire.h"
 
 /* How the fake worker behaves; set before or while it runs. */
@@ -31,12 +32,15 @@ struct broker_rig_worker {
     _Atomic int launches;       /* times it was started */
     _Atomic int attached, detached;
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
+    _Atomic int kernels;            /* WIRE_KERNELS that came */
+    _Atomic int forgets;            /* WIRE_FORGET that came */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
     /* The latest of each, to be read once its counter says that it came. */
-    struct wire_worker_msg last_attach, last_set;
-    struct wire_completion *page; /* of the job attached last; mapped for good */
-    struct wire_board *board;     /* of the worker started last; mapped for good */
+    struct wire_worker_msg last_attach, last_set, last_forget;
+    uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
+    struct wire_completion *page;       /* of the job attached last; mapped for good */
+    struct wire_board *board;           /* of the worker started last; mapped for good */
 };
 
 struct broker_rig {
@@ -58,6 +62,9 @@ void broker_rig_stop_keep(struct broker_rig *r); /* its directory, to start agai
 void broker_rig_kill_worker(struct broker_rig *r);
 /* Sends a message as the worker. */
 void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg);
+
+/* Sends what it learned of kernels, `bytes` of it. */
+void broker_rig_learned(struct broker_rig *r, const struct kwire_batch *b, size_t bytes);
 
 /* A connected socket (blocking, 10 s receive timeout). */
 int broker_rig_connect(const struct broker_rig *r, const char *socket_name);

@@ -229,7 +229,7 @@ static int import(uint32_t uid) {
 
 Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
-    cr_assert_eq(import(KSET_ANYBODY), -EINVAL);
+    cr_assert_eq(import(KSET_ANYBODY), -ENODEV);
     cr_assert_str_eq(why, "no worker has said which device this is");
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
@@ -247,10 +247,10 @@ Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
 Test(kernel_store, what_may_not_be_imported) {
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 1 0\ndevice sms=16 name=GPU\n" KERNEL("1", "1000"));
-    cr_assert_eq(import(KSET_ANYBODY), -EINVAL);
+    cr_assert_eq(import(KSET_ANYBODY), -EXDEV);
     cr_assert_str_eq(why, "it is of 'GPU' with 16 SMs, and this is 'GPU' with 8");
     parse("salus-kernels 1 1 1\ndevice sms=8 name=GPU\n" HINT KERNEL("1", "1000"));
-    cr_assert_eq(import(1001), -EINVAL);
+    cr_assert_eq(import(1001), -EPERM);
     cr_assert_str_eq(why, "it has profiles of user 1000");
     cr_assert_eq(k.set.count + k.set.hint_count, 0);
     parse("salus-kernels 1 1 0\ndevice sms=8 name=GPU\n" KERNEL("1", "1000"));

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Profiles of kernels from a file to the daemon and back. Tables of other tools are read here; what
+ * the daemon is given is always our own text, in a memfd.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/fdutil.h"
+#include "daemon/ctl/profile.h"
+#include "daemon/ctl/query.h"
+#include "daemon/ctl/render.h"
+#include "proto/kadopt.h"
+#include "proto/kimport.h"
+#include "proto/ktext.h"
+#include "proto/kwire.h"
+
+#define OURS "salus-kernels "
+#define FULL "more than %u hints of tables; import parts of it"
+
+/* What is to be imported. */
+struct source {
+    const char *path; /* for people */
+    struct buf text;
+    struct kset set;
+    struct kimport_report report;
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int read_file(struct cli *c, const char *path, struct source *s) {
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : fopen(path, "re");
+    bool bad;
+
+    s->path = standard ? "standard input" : path;
+    if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(errno));
+    do {
+        if (buf_reserve(&s->text, 65536) < 0) break;
+        s->text.len += fread(s->text.data + s->text.len, 1, 65536, f);
+    } while (!feof(f) && !ferror(f) && s->text.len <= KIMPORT_BYTES_MAX);
+    bad = ferror(f);
+    if (!standard) fclose(f);
+    if (s->text.failed) return cli_fail(c, CLI_FAILED, "out of memory");
+    if (bad) return cli_fail(c, CLI_FAILED, "%s: cannot be read", s->path);
+    if (s->text.len > KIMPORT_BYTES_MAX)
+        return cli_fail(c, CLI_USAGE, "%s: longer than %u MiB; import parts of it", s->path,
+                        KIMPORT_BYTES_MAX >> 20);
+    return CLI_OK;
+}
+
+static int understand(struct cli *c, struct source *s) {
+    const char *text = s->text.len ? (const char *)s->text.data : "";
+    size_t n = s->text.len;
+    bool ours = n >= strlen(OURS) && memcmp(text, OURS, strlen(OURS)) == 0;
+    char *why = s->report.why;
+    int rc =
+        ours ? ktext_parse(&s->set, text, n, why) : kimport_table(&s->set, text, n, &s->report);
+
+    if (ours) s->report.format = "profiles of Salus";
+    if (rc == -EINVAL) return cli_fail(c, CLI_USAGE, "%s: %s", s->path, why);
+    if (rc < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
+    if (cli_option(c, "--any-device") && (rc = kadopt(&s->set)) < 0) {
+        if (rc == -ENOSPC) return cli_fail(c, CLI_USAGE, "%s: " FULL, s->path, KSET_HINTS_MAX);
+        return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
+    }
+    return CLI_OK;
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+static void say_imported(struct cli *c, const struct source *s, const struct ctl_known *k) {
+    fprintf(c->out, "%s: %s", s->path, s->report.format);
+    if (s->report.rows) fprintf(c->out, ", %u rows", s->report.rows);
+    fprintf(c->out, ": profiles %" PRIu64 ", hints %" PRIu64 "\n", k->moved_profiles,
+            k->moved_hints);
+    fprintf(c->out, "known of '%s' with %" PRIu64 " SMs: profiles %" PRIu64 ", hints %" PRIu64 "\n",
+            k->device, k->sms, k->profiles, k->hints);
+}
+
+static int send_set(struct cli *c, const struct source *s) {
+    struct ctl_request r = {.verb = CTL_V_PROFILE_IMPORT};
+    struct query_fds fds = {.out = kwire_text(&s->set), .in = -1};
+    struct query q;
+    int rc;
+
+    if (fds.out < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-fds.out));
+    rc = query_send_fds(c, &r, &fds, &q);
+    fdutil_close(&fds.out);
+    if (rc != CLI_OK) return rc;
+    if (c->format == CLI_TABLE && q.count)
+        say_imported(c, s, query_record(&q, 0));
+    else
+        rc = render_one(c, &q, "known");
+    query_finish(&q);
+    return rc;
+}
+
+int cli_profile_import(struct cli *c, int argc, char **argv) {
+    struct source s = {0};
+    int rc;
+
+    buf_init(&s.text);
+    kset_init(&s.set, 0);
+    rc = read_file(c, argv[0], &s);
+    if (rc == CLI_OK) rc = understand(c, &s);
+    if (rc == CLI_OK) rc = send_set(c, &s);
+    kset_finish(&s.set);
+    buf_finish(&s.text);
+    return rc;
+}
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+/* Copies what the daemon gave: a whole file or none. */
+static int write_file(struct cli *c, int fd, const char *path) {
+    FILE *f = path ? fopen(path, "we") : c->out;
+    char piece[65536];
+    off_t at = 0;
+    ssize_t n;
+    bool bad;
+
+    if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
+        if (fwrite(piece, 1, (size_t)n, f) != (size_t)n) break;
+        at += n;
+    }
+    bad = n != 0 || fflush(f) != 0 || ferror(f);
+    if (path && fclose(f) != 0) bad = true;
+    if (!bad) return CLI_OK;
+    if (path) unlink(path);
+    return cli_fail(c, CLI_FAILED, "%s: cannot be written", path ? path : "standard output");
+}
+
+int cli_profile_export(struct cli *c, int argc, char **argv) {
+    const char *path = argc && strcmp(argv[0], "-") != 0 ? argv[0] : NULL;
+    struct ctl_request r = {.verb = CTL_V_PROFILE_EXPORT};
+    struct query_fds fds = {-1, -1};
+    struct query q;
+    int rc = cli_profile_user(c, &r);
+
+    if (rc == CLI_OK) rc = query_send_fds(c, &r, &fds, &q);
+    if (rc != CLI_OK) return rc;
+    if (fds.in < 0 || fdutil_check_sealed(fds.in, 1) < 0)
+        rc = cli_fail(c, CLI_PROTOCOL, "the reply from %s brought no text of profiles", c->socket);
+    else
+        rc = write_file(c, fds.in, path);
+    fdutil_close(&fds.in);
+    if (rc == CLI_OK && path && q.count) {
+        const struct ctl_known *k = query_record(&q, 0);
+
+        fprintf(c->out, "%s: profiles %" PRIu64 ", hints %" PRIu64 "\n", path, k->moved_profiles,
+                k->moved_hints);
+    }
+    query_finish(&q);
+    return rc;
+}

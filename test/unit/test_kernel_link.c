@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker's side of what is known of kernels: what it tells, how much at a time, what it takes.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/kernel_link.h"
+#include "daemon/worker/kernels.h"
+#include "proto/kwire.h"
+
+static struct worker w;
+static int peer;
+static struct kset set;
+static union kwire_message m;
+
+static void setup(void) {
+    struct kernels_config config = {.cap = 1024, .seed = 3};
+    int pair[2];
+
+    log_init("none");
+    cr_assert_eq(kernels_create(&w.kernels, &config), 0);
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    w.broker_fd = pair[0];
+    peer = pair[1];
+    fcntl(peer, F_SETFL, O_NONBLOCK);
+    kset_init(&set, 1);
+}
+
+static void teardown(void) {
+    kernels_destroy(w.kernels);
+    kset_finish(&set);
+    close(w.broker_fd);
+    close(peer);
+}
+
+TestSuite(kernel_link, .init = setup, .fini = teardown, .timeout = 30);
+
+static struct kernel *intern(uint64_t func) {
+    struct kprofile_key key = {func, {1, 1, 1}, {32, 1, 1}, 0, 5};
+    uint32_t created = 0;
+
+    return kernels_intern(w.kernels, &key, "k", 1, &created);
+}
+
+static void learn(uint32_t count) {
+    for (uint64_t f = 1; f <= count; f++) {
+        struct kernel *e = intern(f);
+
+        kernels_sample(w.kernels, e, 1000, true);
+        kernels_drop(w.kernels, e);
+    }
+}
+
+/* How many profiles the next batch has; -1: none is there. */
+static int hear(void) {
+    int n = fdutil_recv(peer, &m, sizeof(m), NULL, NULL);
+
+    if (n < 0) return -1;
+    cr_assert(kwire_is_batch(&m, (size_t)n));
+    return (int)m.batch.count;
+}
+
+Test(kernel_link, what_was_learned_is_told_in_batches) {
+    learn(20);
+    w.telling = true;
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), 16);
+    cr_assert_eq(m.batch.items[0].key.func, 1);
+    cr_assert_eq(m.batch.items[15].durations.sum_ns, 1000);
+    cr_assert_eq(hear(), 4);
+    cr_assert_eq(hear(), -1);
+    cr_assert_not(w.telling);
+    w.telling = true;
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), -1, "nothing has changed");
+    cr_assert_not(w.telling);
+}
+
+Test(kernel_link, it_never_waits_for_the_broker) {
+    int told = 0, n;
+
+    learn(1000);
+    w.telling = true;
+    for (int i = 0; i < 100; i++)
+        kernel_link_tell(&w); /* hangs where it would wait: nobody reads */
+    cr_assert(w.telling);
+    while (told < 1000) {
+        while ((n = hear()) >= 0)
+            told += n;
+        kernel_link_tell(&w);
+    }
+    cr_assert_eq(told, 1000);
+    cr_assert_not(w.telling);
+}
+
+Test(kernel_link, a_broker_that_is_gone_ends_it) {
+    learn(1);
+    w.telling = true;
+    close(peer);
+    kernel_link_tell(&w);
+    peer = -1;
+    cr_assert(w.stop);
+}
+
+static struct kprofile_hint hint = {.name = "k", .class = KPROFILE_MEMORY, .duration_ns = 5};
+
+static void give(void) {
+    int fd = kwire_pack(&set, true);
+
+    kernel_link_take(&w, fd);
+    close(fd);
+}
+
+Test(kernel_link, what_the_broker_knows_is_known_here) {
+    struct kprofile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
+    struct kernels_view v;
+
+    kdist_add(&p.durations, 7000);
+    kset_learn(&set, &p);
+    kset_add_hints(&set, &hint, 1);
+    give();
+    kernels_view(w.kernels, &v);
+    cr_assert_eq(v.entries, 1);
+    cr_assert_eq(intern(9)->sched.mean_ns, 7000);
+    cr_assert_eq(intern(1)->sched.mean_ns, 5);
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), 1, "a hint changed the class of what it knew");
+    cr_assert_eq(m.batch.items[0].key.func, 9);
+    cr_assert_eq(m.batch.items[0].class, KPROFILE_MEMORY);
+    give();
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), -1, "it says nothing new");
+}
+
+/* The set as it would be sent, with a byte of it changed. */
+static void give_spoilt(size_t at, unsigned char byte) {
+    int fd = kwire_pack(&set, true), bad;
+    size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
+    unsigned char *copy = malloc(bytes);
+
+    cr_assert_eq(pread(fd, copy, bytes, 0), (ssize_t)bytes);
+    copy[at] = byte;
+    bad = fdutil_memfd("bad", bytes, 1);
+    cr_assert_eq(pwrite(bad, copy, bytes, 0), (ssize_t)bytes);
+    kernel_link_take(&w, bad);
+    free(copy);
+    close(bad);
+    close(fd);
+}
+
+Test(kernel_link, what_is_wrong_is_not_taken) {
+    struct kprofile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
+    struct kprofile_hint second = hint;
+    size_t hints_at = 16, profile_at = 16 + 2 * sizeof(hint);
+    struct kernels_view v;
+
+    strcpy(second.name, "l");
+    kset_add_hints(&set, &hint, 1);
+    kset_add_hints(&set, &second, 1);
+    kset_learn(&set, &p);
+    give_spoilt(0, 'x');
+    give_spoilt(hints_at, 'm'); /* now behind the second */
+    give_spoilt(hints_at, ' ');
+    give_spoilt(profile_at + offsetof(struct kprofile, class), 77);
+    kernels_view(w.kernels, &v);
+    cr_assert_eq(v.entries, 0);
+    cr_assert_not(w.stop);
+    give_spoilt(hints_at, 'k');
+    kernels_view(w.kernels, &v);
+    cr_assert_eq(v.entries, 1);
+}
+
+Test(kernel_link, what_is_forgotten_is_not_told_any_more) {
+    struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = 5, .result = 3, .text = "k"};
+    struct kernels_view v;
+
+    learn(20);
+    kernel_link_forget(&w, &msg);
+    kernels_view(w.kernels, &v);
+    cr_assert_eq(v.entries, 0);
+    learn(1);
+    w.telling = true;
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), 1);
+    cr_assert_eq(m.batch.turn, 3);
+}
