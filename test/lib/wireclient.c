@@ -4,8 +4,6 @@
  */
 #include "test/lib/wireclient.h"
 
-#include "proto/kwire.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,6 +19,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/loop.h"
+#include "proto/kwire.h"
 #include "test/lib/fakedev.h"
 
 #define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
