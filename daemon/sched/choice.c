@@ -9,7 +9,7 @@
 
 #define CHOICE_CAP 16u           /* operations of a job on the device */
 #define CHOICE_DUR_THRESHOLD 25u /* "empirically set the default to 2.5 %" (Orion, 5.1.1) */
-#define CHOICE_SLACK 30u
+#define CHOICE_SLACK 10u
 #define CHOICE_LOOKAHEAD 64u
 #define CHOICE_QUEUE 12u /* "a software queue size of 12 kernels" (Orion, 6.1) */
 
@@ -31,7 +31,7 @@ static const char *choice_fault(const struct sched_choice *c) {
     if (c->preempt_ns > SCHED_PREEMPT_NS_MAX) return "preempt is at most 10 s";
     if (!choice_flag(c->priorities) || !choice_flag(c->by_class) || !choice_flag(c->by_size))
         return "priorities, by_class and by_size are 0 or 1";
-    if (c->sm_threshold > SCHED_SM_THRESHOLD_MAX) return "sm_threshold is at most 65536";
+    if (c->sm_threshold > SCHED_SM_THRESHOLD_MAX) return "sm_threshold is at most 1048576";
     if (c->dur_threshold > SCHED_DUR_THRESHOLD_MAX)
         return "dur_threshold is at most 1000 thousandths";
     if (c->slack > SCHED_SLACK_MAX) return "slack is at most 1000 thousandths";

@@ -11,11 +11,13 @@
 #include "daemon/sched/gate.h"
 #include "daemon/sched/tune.h"
 
-#define ORION_GAP_MILLI 100 /* of an iteration: a job that pauses less is after throughput */
+#define ORION_GAP_MILLI 100 /* of an iteration: less is no pause */
+#define ORION_STEADY 32     /* iterations without one: requests that queue up do not last so long */
 
 struct orion {
     struct gate gate; /* first */
     struct tune tune;
+    uint32_t steady; /* iterations of high-priority jobs since one of them paused */
 };
 
 /* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. Of a job whose
@@ -29,6 +31,7 @@ static bool orion_throttled(const struct gate *g, const struct sched_state *st) 
 static uint32_t orion_sm_threshold(const void *self, const struct sched_state *st) {
     const struct orion *o = self;
     if (st->choice->sm_threshold) return st->choice->sm_threshold;
+    if (o->steady < ORION_STEADY) return st->sms;
     return o->tune.value || o->tune.low ? o->tune.value : st->sms;
 }
 
@@ -76,8 +79,12 @@ static void orion_iterated(void *self, const struct sched_state *st, uint32_t jo
     struct orion *o = self;
     const struct sched_job *j = &st->jobs[job];
     uint64_t alone_ns = state_request_ns(j);
-    if (state_high(j) && alone_ns && j->gap_ns < j->request_ns / 1000 * ORION_GAP_MILLI)
-        tune_iteration(&o->tune, j->request_ns, alone_ns);
+    if (state_high(j)) {
+        bool paused = j->gap_ns >= j->request_ns / 1000 * ORION_GAP_MILLI;
+        o->steady = paused ? 0 : o->steady + (o->steady < ORION_STEADY);
+        if (o->steady == ORION_STEADY && alone_ns)
+            tune_iteration(&o->tune, j->request_ns, alone_ns);
+    }
     gate_iterated(self, st, job);
 }
 

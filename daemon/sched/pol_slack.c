@@ -2,161 +2,124 @@
  *
  * Admission by predicted delay. Orion asks whether two kernels need opposite units; that says
  * nothing of how much, nor of the kernels that come next. Here a best-effort kernel goes beside a
- * high-priority request when the time by which it will delay it, reckoned from what both need over
- * the high-priority kernels that are still to come, fits into what the request may lose: `slack` of
- * its time alone.
+ * high-priority request while the time by which it is reckoned to delay it (foresee.h) fits into
+ * what the request may lose: `slack` of its time alone.
  *
- *   sequence    the kernels of a job's iteration are nearly those of the one before (look-ahead)
- *   slots       a kernel that begins while a best-effort wave holds SMs that it needs, waits for
- *               the end of that wave: with the device's priorities for no more than a wave
- *   units       two kernels that use a unit share it max-min, and something is lost to contention
- *   account     each request starts with its slack; what is on the device when it arrives, and
- *               every kernel let through later, is charged with what it is reckoned to cost
+ *   account       each request begins with its slack; every kernel let through is charged with what
+ *                 it is reckoned to cost
+ *   late          a request that came at the very end of the one before it waited behind it, and is
+ *                 of those that make the tail: it gets little
+ *   just in time  a stream gets its next kernel shortly before it runs dry, so that the device
+ *                 does not wait for a launch and nothing is queued in front of a request
  *
- * While no request is there, best-effort kernels go until those on the device would hold its SMs,
- * by the tail of their durations, longer than `dur_threshold` of a request: only the wave that a
- * stream is at can delay what arrives, not the kernels queued behind it.
+ * While no request is there, best-effort kernels go: of one stream in any case, of others too while
+ * the waves that would hold up a request are no longer than `dur_threshold` of it.
  */
-#include "daemon/sched/gate.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLACK_STEPS 8192u /* of an iteration that are remembered */
-/* Slots and unit capacity when several kernels run, in thousandths: Orion's Table 2 (see
- * docs/scheduling.md, "Contention"). */
-#define SLACK_SLOTS 1140u
-#define SLACK_LEFT 868u
-/* A stream gets its next kernel so long before it runs dry: some launches' time. */
-#define SLACK_LATE 50u
-#define SLACK_LEAD_NS 20000u
+#include "daemon/sched/foresee.h"
+#include "daemon/sched/gate.h"
 
-/* What a kernel takes of the device, in thousandths, and for how long. */
-struct slack_use {
-    uint64_t ns, wave_ns;
-    uint32_t slots, compute, memory;
-};
+#define SLACK_LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
+#define SLACK_HOST_NS 50000u   /* between two launches of a host that does not wait */
+#define SLACK_LATE 50u         /* a late request's slack is divided by */
+#define SLACK_PROMPT_MILLI 10  /* of a request: a shorter pause before it is none */
+#define SLACK_STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
 
 struct slack_job {
-    struct slack_use *steps; /* the latest iteration's kernels; [cap] */
-    uint32_t cap, count;     /* known of a whole iteration */
-    uint32_t started, ended; /* kernels of the current one */
-    uint32_t iteration;
-    uint64_t since_ns; /* when the device came to the kernel it is at */
-    uint64_t spent_ns; /* of the request's slack */
-    uint64_t until_ns; /* best-effort: when what it has on the device will be over */
-    uint32_t prompt;   /* thousandths of the latest requests that came without a pause, a mean */
-    bool open;         /* a request is there */
-    bool late;         /* it waited behind another one */
+    struct foresee sequence; /* high-priority: the kernels of its request */
+    uint64_t spent_ns;       /* of the request's slack */
+    uint64_t until_ns;       /* best-effort: when what it has on the device will be over */
+    uint32_t prompt_milli;   /* of its requests that came without a pause, a mean that follows */
+    uint32_t at;             /* in `active`, while it is there */
+    bool active;
+    bool open; /* a request is there */
+    bool late;
 };
 
 struct slack {
     struct gate gate; /* first */
     struct slack_job *jobs;
-    uint32_t cap;
-    struct slack_use best; /* sums over the best-effort kernels on the device */
+    uint32_t *active; /* jobs with kernels on the device, [cap] */
+    uint32_t cap, active_count;
 };
 
-/* ---- what kernels use -------------------------------------------------------------------------
+/* ---- who has kernels on the device -------------------------------------------------------------
  */
 
-/* Utilisations that are not known are typical of the class (Orion, section 3.2). */
-static void slack_units(struct slack_use *u, const struct sched_kernel *k) {
-    u->compute = k->compute_milli;
-    u->memory = k->memory_milli;
-    if (u->compute || u->memory) return;
-    uint32_t part = u->slots, busy = part < 400 ? part * 1000 / 400 : 1000;
-    switch (k->class) {
-    case SCHED_CLASS_COMPUTE:
-        u->compute = 890 * part / 1000;
-        u->memory = 200 * part / 1000;
-        break;
-    case SCHED_CLASS_MEMORY:
-        u->compute = 140 * busy / 1000;
-        u->memory = 800 * busy / 1000;
-        break;
-    default: u->compute = u->memory = 300 * part / 1000;
+static void slack_active(struct slack *s, const struct sched_state *st, uint32_t job) {
+    struct slack_job *j = &s->jobs[job];
+    bool active = gate_kernel(st, job) != NULL;
+    if (active == j->active) return;
+    j->active = active;
+    if (active) {
+        j->at = s->active_count;
+        s->active[s->active_count++] = job;
+        return;
     }
+    uint32_t last = s->active[--s->active_count];
+    s->active[j->at] = last;
+    s->jobs[last].at = j->at;
 }
 
-static struct slack_use slack_use(const struct sched_state *st, const struct sched_kernel *k,
-                                  uint64_t ns) {
-    uint32_t filled = (uint32_t)((uint64_t)k->sms * 1000 / st->sms);
-    struct slack_use u = {.ns = ns, .slots = filled < 1000 ? filled : 1000};
-    uint64_t tail_ns = k->tail_ns ? k->tail_ns : ns;
-    u.wave_ns = filled > 1000 ? tail_ns * 1000 / filled : tail_ns;
-    slack_units(&u, k);
-    return u;
+/* What the kernels that best-effort streams are at take together; those queued behind take nothing
+ * yet. */
+static struct foresee_use slack_heads(const struct slack *s, const struct sched_state *st) {
+    struct foresee_use sum = {0};
+    for (uint32_t i = 0; i < s->active_count; i++) {
+        uint32_t job = s->active[i];
+        if (s->gate.slots[job].class == GATE_HIGH) continue;
+        const struct sched_kernel *k = gate_kernel(st, job);
+        struct foresee_use u = foresee_use(k, k->mean_ns, st->sms);
+        sum.wave_ns += u.wave_ns;
+        sum.slots += u.slots;
+        sum.compute += u.compute;
+        sum.memory += u.memory;
+    }
+    return sum;
 }
 
-/* Max-min of two in a unit of which `use` and `other` would be used: the first one's speed. */
-static uint32_t slack_speed(uint32_t use, uint32_t other) {
-    if (use + other <= SLACK_LEFT) return 1000;
-    uint32_t half = SLACK_LEFT / 2, rest = other < half ? SLACK_LEFT - other : half;
-    return use <= rest ? 1000 : rest * 1000 / use;
-}
-
-/* By how much `high`, of which `ns` are left, is delayed beside `best` for that long. */
-static uint64_t slack_shared(const struct slack_use *high, uint64_t ns,
-                             const struct slack_use *best) {
-    uint32_t a = slack_speed(high->compute, best->compute);
-    uint32_t b = slack_speed(high->memory, best->memory), speed = a < b ? a : b;
-    return ns * 1000 / speed - ns;
-}
-
-/* By how much `high`, which begins now, is delayed when `best` holds slots for `wave_ns` more. */
-static uint64_t slack_waits(const struct slack_use *high, const struct slack_use *best,
-                            uint64_t wave_ns) {
-    uint32_t free = best->slots < SLACK_SLOTS ? SLACK_SLOTS - best->slots : 0;
-    if (high->slots <= free) return 0;
-    uint64_t part = (uint64_t)free * 1000 / high->slots; /* that it has until the wave's end */
-    uint64_t waits = wave_ns * (1000 - part) / 1000;
-    if (part == 0) return waits;
-    uint64_t slower = high->ns * 1000 / part - high->ns;
-    return slower < waits ? slower : waits;
-}
-
-/* ---- the delay of a request --------------------------------------------------------------------
+/* ---- whether a kernel may go -------------------------------------------------------------------
  */
 
-/* Delay of the high-priority job's request if `best` begins now beside what is there. */
+/* A request is there: something of it is on the device, or is about to be, for its host is only
+ * between two launches. */
+static bool slack_between(const struct slack_job *j, const struct sched_state *st) {
+    return j->open && foresee_more(&j->sequence) &&
+           st->now_ns < j->sequence.since_ns + SLACK_HOST_NS;
+}
+
+static bool slack_busy(const struct slack *s, const struct sched_state *st) {
+    if (s->gate.running[GATE_HIGH]) return true;
+    for (uint32_t i = 0; i < s->gate.high_count; i++)
+        if (slack_between(&s->jobs[s->gate.high[i]], st)) return true;
+    return false;
+}
+
 static uint64_t slack_delay(const struct slack *s, const struct sched_state *st, uint32_t job,
-                            const struct slack_use *one) {
-    const struct slack_job *j = &s->jobs[job];
-    struct slack_use best = *one;
-    uint64_t at = 0, delay = 0;
-    uint32_t last = j->ended + st->choice->lookahead;
-    best.slots += s->best.slots;
-    best.compute += s->best.compute;
-    best.memory += s->best.memory;
-    if (best.slots > SLACK_SLOTS) best.slots = SLACK_SLOTS;
-    for (uint32_t i = j->ended; i < j->count && i < last && at < one->ns; i++) {
-        const struct slack_use *high = &j->steps[i];
-        uint64_t left = high->ns, passed = st->now_ns - j->since_ns;
-        if (i == j->ended) left = passed < left ? left - passed : 0;
-        uint64_t both = left < one->ns - at ? left : one->ns - at;
-        delay += slack_shared(high, both, &best);
-        if (i > j->ended && at < one->wave_ns) delay += slack_waits(high, &best, one->wave_ns - at);
-        at += left;
-    }
-    return delay;
+                            const struct foresee_use *one, const struct foresee_use *heads) {
+    return foresee_delay(&s->jobs[job].sequence, st->now_ns, one, heads, st->choice->lookahead);
 }
 
+static uint64_t slack_may(const struct slack *s, const struct sched_state *st, uint32_t job) {
+    uint64_t ns = state_request_ns(&st->jobs[job]) / 1000 * st->choice->slack;
+    return s->jobs[job].late ? ns / SLACK_LATE : ns;
+}
+
+/* It has its slots beside what runs, and every request that is there can afford it. */
 static bool slack_fits(const struct slack *s, const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
-    const struct gate *g = &s->gate;
-    struct slack_use use = slack_use(st, o->kernel, gate_expected(st, o));
-    for (uint32_t i = 0; i < g->high_count; i++) {
-        const struct slack_job *j = &s->jobs[g->high[i]];
-        uint64_t may = state_request_ns(&st->jobs[g->high[i]]) / 1000 * st->choice->slack;
+    struct foresee_use heads = slack_heads(s, st);
+    struct foresee_use one = foresee_use(o->kernel, gate_expected(st, o), st->sms);
+    for (uint32_t i = 0; i < s->gate.high_count; i++) {
+        uint32_t job = s->gate.high[i];
+        const struct slack_job *j = &s->jobs[job];
         if (!j->open) continue;
-        if (j->late) may = may / SLACK_LATE;
-        if (j->count == 0) return false; /* nothing is known of it yet */
-        if (j->ended < j->count &&
-            s->best.slots + use.slots + j->steps[j->ended].slots > SLACK_SLOTS)
+        if (!foresee_room(&j->sequence, &one, &heads)) return false;
+        if (j->spent_ns + slack_delay(s, st, job, &one, &heads) > slack_may(s, st, job))
             return false;
-        if (j->spent_ns + slack_delay(s, st, g->high[i], &use) > may) return false;
     }
     return true;
 }
@@ -167,16 +130,26 @@ static bool slack_pass(const void *self, const struct sched_state *st, uint32_t 
     uint32_t job = st->ops[op].job;
     if (g->high_count == 0) return true;
     if (s->jobs[job].until_ns > st->now_ns + SLACK_LEAD_NS) return false;
-    if (g->running[GATE_HIGH]) return slack_fits(s, st, op);
+    if (slack_busy(s, st)) return slack_fits(s, st, op);
     return g->running[GATE_BEST] == st->jobs[job].running ||
-           s->best.wave_ns <= g->request_ns / 1000 * st->choice->dur_threshold;
+           slack_heads(s, st).wave_ns <= g->request_ns / 1000 * st->choice->dur_threshold;
 }
 
+static uint32_t slack_pick(void *self, const struct sched_state *st) {
+    return gate_pick(self, st, slack_pass);
+}
+
+/* When a stream is about to run dry, or a request turns out to wait for its host. */
 static uint64_t slack_wake(const void *self, const struct sched_state *st) {
     const struct slack *s = self;
     uint64_t at = SCHED_NEVER;
     uint32_t first = s->gate.turn[GATE_BEST], job = first;
     if (first == SCHED_NONE || s->gate.high_count == 0) return at;
+    for (uint32_t i = 0; i < s->gate.high_count && s->gate.running[GATE_HIGH] == 0; i++) {
+        const struct slack_job *j = &s->jobs[s->gate.high[i]];
+        uint64_t ns = j->sequence.since_ns + SLACK_HOST_NS;
+        if (slack_between(j, st) && ns < at) at = ns;
+    }
     do {
         uint64_t ns = s->jobs[job].until_ns;
         if (ns > st->now_ns + SLACK_LEAD_NS && ns - SLACK_LEAD_NS < at) at = ns - SLACK_LEAD_NS;
@@ -185,119 +158,115 @@ static uint64_t slack_wake(const void *self, const struct sched_state *st) {
     return at;
 }
 
-static uint32_t slack_pick(void *self, const struct sched_state *st) {
-    return gate_pick(self, st, slack_pass);
-}
-
 /* ---- hooks -------------------------------------------------------------------------------------
  */
 
 static void slack_fini(void *self) {
     struct slack *s = self;
     for (uint32_t i = 0; i < s->cap; i++)
-        free(s->jobs[i].steps);
+        foresee_finish(&s->jobs[i].sequence);
     free(s->jobs);
+    free(s->active);
     gate_fini(self);
 }
 
 static int slack_reserve(void *self, uint32_t jobs) {
     struct slack *s = self;
-    if (jobs > s->cap) {
-        struct slack_job *grown = realloc(s->jobs, jobs * sizeof(*grown));
-        if (!grown) return -ENOMEM;
-        memset(grown + s->cap, 0, (jobs - s->cap) * sizeof(*grown));
-        s->jobs = grown;
-        s->cap = jobs;
-    }
+    if (jobs <= s->cap) return gate_reserve(self, jobs);
+    uint32_t *active = realloc(s->active, jobs * sizeof(*active));
+    if (!active) return -ENOMEM;
+    s->active = active;
+    struct slack_job *grown = realloc(s->jobs, jobs * sizeof(*grown));
+    if (!grown) return -ENOMEM;
+    memset(grown + s->cap, 0, (jobs - s->cap) * sizeof(*grown));
+    s->jobs = grown;
+    s->cap = jobs;
     return gate_reserve(self, jobs);
 }
 
-static void slack_sum(struct slack *s, const struct sched_state *st, const struct sched_op *o,
-                      bool more) {
-    struct slack_use u = slack_use(st, o->kernel, o->cost_ns);
-    uint32_t sign = more ? 1 : -1u;
-    s->best.wave_ns += more ? u.wave_ns : -u.wave_ns;
-    s->best.slots += sign * u.slots;
-    s->best.compute += sign * u.compute;
-    s->best.memory += sign * u.memory;
-}
-
-/* Remembers the kernel as the iteration's next; without memory what is known ends here. */
-static void slack_learn(struct slack_job *j, const struct slack_use *use) {
-    if (j->started < SLACK_STEPS && j->started == j->cap) {
-        uint32_t cap = j->cap ? 2 * j->cap : 256;
-        struct slack_use *grown = realloc(j->steps, cap * sizeof(*grown));
-        if (!grown) return;
-        j->steps = grown;
-        j->cap = cap;
-    }
-    if (j->started < j->cap) j->steps[j->started] = *use;
-    j->started++;
-}
-
-/* A request that came at the very end of the one before it waited, and is of those that make the
- * tail: it gets little. Of a job that never pauses that is no sign. */
+/* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
 static void slack_open(struct slack_job *j, const struct sched_state *st, uint32_t job) {
     const struct sched_job *r = &st->jobs[job];
     uint64_t gap_ns = r->request_at_ns - r->request_done_ns;
-    bool prompt = gap_ns < r->request_ns / 100;
-    j->prompt = j->prompt - j->prompt / 8 + (prompt ? 1000 / 8 : 0);
-    j->late = prompt && j->prompt < 950;
+    bool prompt = gap_ns < r->request_ns / 1000 * SLACK_PROMPT_MILLI;
+    j->prompt_milli = j->prompt_milli - j->prompt_milli / 8 + (prompt ? 1000 / 8 : 0);
+    j->late = prompt && j->prompt_milli < SLACK_STEADY_MILLI;
+    j->open = true;
+    j->spent_ns = 0;
+}
+
+/* Every request that is there pays for a best-effort kernel, also for one that no request was asked
+ * about because none was there when it was let through. */
+static void slack_charge(struct slack *s, const struct sched_state *st, const struct sched_op *o) {
+    bool open = false;
+    for (uint32_t i = 0; i < s->gate.high_count; i++)
+        open |= s->jobs[s->gate.high[i]].open;
+    if (!open) return;
+    struct foresee_use heads = slack_heads(s, st);
+    struct foresee_use one = foresee_use(o->kernel, o->cost_ns, st->sms);
+    for (uint32_t i = 0; i < s->gate.high_count; i++) {
+        struct slack_job *j = &s->jobs[s->gate.high[i]];
+        if (j->open) j->spent_ns += slack_delay(s, st, s->gate.high[i], &one, &heads);
+    }
 }
 
 static void slack_started(void *self, struct sched_state *st, uint32_t op) {
     struct slack *s = self;
     struct sched_op *o = &st->ops[op];
     struct slack_job *j = &s->jobs[o->job];
-    if (s->gate.slots[o->job].class == GATE_BEST) {
-        gate_started(self, st, op);
-        if (!o->kernel) return;
-        struct slack_use u = slack_use(st, o->kernel, o->cost_ns);
-        for (uint32_t i = 0; i < s->gate.high_count; i++) {
-            struct slack_job *h = &s->jobs[s->gate.high[i]];
-            if (h->open) h->spent_ns += slack_delay(s, st, s->gate.high[i], &u);
-        }
-        slack_sum(s, st, o, true);
-        j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->cost_ns;
-        return;
-    }
     gate_started(self, st, op);
-    if (!j->open) {
-        j->open = true;
-        j->spent_ns = 0;
-        j->since_ns = st->now_ns;
-        slack_open(j, st, o->job);
+    if (s->gate.slots[o->job].class == GATE_HIGH) {
+        if (!j->open) slack_open(j, st, o->job);
+        if (o->kernel)
+            foresee_began(&j->sequence, st->now_ns, foresee_use(o->kernel, o->cost_ns, st->sms));
+    } else if (o->kernel) {
+        slack_charge(s, st, o);
+        j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->cost_ns;
     }
-    if (!o->kernel) return;
-    struct slack_use u = slack_use(st, o->kernel, o->cost_ns);
-    if (j->started == j->ended) j->since_ns = st->now_ns;
-    slack_learn(j, &u);
+    slack_active(s, st, o->job);
 }
 
 static void slack_ended(void *self, const struct sched_state *st, uint32_t op) {
     struct slack *s = self;
     const struct sched_op *o = &st->ops[op];
     struct slack_job *j = &s->jobs[o->job];
-    if (s->gate.slots[o->job].class == GATE_BEST) {
-        if (o->kernel) slack_sum(s, st, o, false);
-        j->until_ns = st->now_ns;
-        for (uint32_t i = st->jobs[o->job].head[SCHED_RUNNING]; i != SCHED_NONE;
-             i = st->ops[i].next)
-            j->until_ns += st->ops[i].cost_ns;
-    } else if (o->kernel) {
-        j->ended++;
-        j->since_ns = st->now_ns;
-    }
+    uint32_t i = st->jobs[o->job].head[SCHED_RUNNING];
+    if (s->gate.slots[o->job].class == GATE_HIGH && o->kernel)
+        foresee_ended(&j->sequence, st->now_ns);
+    for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
+        j->until_ns += st->ops[i].cost_ns;
+    slack_active(s, st, o->job);
     gate_ended(self, st, op);
 }
 
 static void slack_iterated(void *self, const struct sched_state *st, uint32_t job) {
     struct slack *s = self;
-    struct slack_job *j = &s->jobs[job];
-    j->count = j->started < j->cap ? j->started : j->cap;
-    j->started = j->ended = 0;
-    j->open = false;
+    foresee_over(&s->jobs[job].sequence);
+    s->jobs[job].open = false;
     gate_iterated(self, st, job);
+}
+
+/* A slot is used again: nothing of who had it before may stay. */
+static void slack_turned(void *self, const struct sched_state *st, uint32_t job) {
+    struct slack *s = self;
+    struct slack_job *j = &s->jobs[job];
+    gate_turned(self, st, job);
+    if (!st->jobs[job].left) return;
+    foresee_forget(&j->sequence);
+    j->open = j->late = false;
+    j->prompt_milli = 0;
+    j->until_ns = 0;
+}
+
+static const char *slack_check(const void *self, const struct sched_state *st) {
+    const struct slack *s = self;
+    uint32_t active = 0;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        if (s->jobs[job].active != (st->jobs[job].used && gate_kernel(st, job)))
+            return "slack: who has kernels on the device is not known";
+        active += s->jobs[job].active;
+    }
+    return active == s->active_count ? gate_check(self, st) : "slack: the active were miscounted";
 }
 
 const struct policy pol_slack = {
@@ -311,9 +280,9 @@ const struct policy pol_slack = {
     .dequeue = gate_moved,
     .started = slack_started,
     .ended = slack_ended,
-    .turned = gate_turned,
+    .turned = slack_turned,
     .iterated = slack_iterated,
     .pick = slack_pick,
     .wake = slack_wake,
-    .check = gate_check,
+    .check = slack_check,
 };

@@ -139,7 +139,7 @@ struct sched_choice {
     int by_size;            /* orion: 1: by SMs needed; -1: 1 */
     uint32_t sm_threshold;  /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
     uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
-    uint32_t slack;         /* slack: what a request may lose, thousandths; 0: 30 */
+    uint32_t slack;         /* slack: what a request may lose, thousandths; 0: 10 */
     uint32_t lookahead;     /* slack: kernels of the request that it looks at; 0: 64 */
     uint32_t reef_queue;    /* reef: best-effort kernels on the device; 0: 12 */
 };
@@ -147,7 +147,7 @@ struct sched_choice {
 #define SCHED_LEASE_FACTOR_MAX 1000u
 #define SCHED_CAP_MAX 4096u
 #define SCHED_PREEMPT_NS_MAX 10000000000ull
-#define SCHED_SM_THRESHOLD_MAX 65536u
+#define SCHED_SM_THRESHOLD_MAX (1u << 20)
 #define SCHED_DUR_THRESHOLD_MAX 1000u
 #define SCHED_QUEUE_MAX 4096u
 #define SCHED_SLACK_MAX 1000u

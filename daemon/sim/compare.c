@@ -31,7 +31,7 @@ double measure_spread(const struct measure *m) {
 
 /* What one job came to in one run. */
 struct outcome {
-    double p50_ns, p99_ns, rate;
+    double p50_ns, p95_ns, p99_ns, rate;
 };
 
 static struct outcome outcome_of(const struct workload_job *w, const struct sim_job_result *j) {
@@ -39,6 +39,7 @@ static struct outcome outcome_of(const struct workload_job *w, const struct sim_
     double span_ns = j->end_ns == SIM_NEVER ? 0 : (double)(j->end_ns - w->arrival_ns);
     if (j->refused || span_ns <= 0) return out;
     out.p50_ns = latency_quantile(j->latency, 0.5);
+    out.p95_ns = latency_quantile(j->latency, 0.95);
     out.p99_ns = latency_quantile(j->latency, 0.99);
     out.rate = (j->iterations + j->part) / span_ns * 1e9;
     return out;
@@ -51,13 +52,19 @@ static void add_job(struct compare_job *out, const struct sim_job_result *r,
     measure_add(&out->behind_ns, (double)r->behind_ns);
     if (o->p99_ns <= 0) return; /* no iteration was completed */
     measure_add(&out->p50_ns, o->p50_ns);
+    measure_add(&out->p95_ns, o->p95_ns);
     measure_add(&out->p99_ns, o->p99_ns);
-    if (alone->p99_ns > 0) measure_add(&out->p99_ratio, o->p99_ns / alone->p99_ns);
+    if (alone->p99_ns <= 0) return;
+    measure_add(&out->p95_ratio, o->p95_ns / alone->p95_ns);
+    measure_add(&out->p99_ratio, o->p99_ns / alone->p99_ns);
 }
 
 static int run_alone(struct compare *c, const struct compare_config *config, uint64_t seed,
                      struct sim_result *r, struct outcome *alone, char *why) {
-    struct sim_config sim = {.choice = config->choice, .seed = seed, .check = config->check};
+    struct sim_config sim = {.choice = config->choice,
+                             .seed = seed,
+                             .contention = config->contention,
+                             .check = config->check};
     sim.choice.kernel = "streams";
     for (uint32_t i = 0; i < c->w->count; i++) {
         struct workload one = *c->w;
@@ -92,7 +99,10 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
                     struct sim_result *r, struct outcome *alone, char *why) {
     int err = run_alone(c, config, seed, r, alone, why);
     for (uint32_t i = 0; i < c->count && !err; i++) {
-        struct sim_config sim = {.choice = config->choice, .seed = seed, .check = config->check};
+        struct sim_config sim = {.choice = config->choice,
+                                 .seed = seed,
+                                 .contention = config->contention,
+                                 .check = config->check};
         sim.choice.kernel = c->rows[i].policy;
         err = sim_run(r, c->w, &sim, why);
         if (err) return err;

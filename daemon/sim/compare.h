@@ -25,11 +25,11 @@ double measure_mean(const struct measure *m);
 double measure_spread(const struct measure *m); /* standard deviation; 0 for one seed */
 
 struct compare_job {
-    struct measure p50_ns, p99_ns; /* latency of its iterations, from when they were wanted */
-    struct measure p99_ratio;      /* to that alone with the same arrivals */
-    struct measure rate;           /* iterations a second, the unfinished one by its kernels */
-    struct measure part;           /* of the rate alone */
-    struct measure behind_ns;      /* age of its oldest request when the run stopped */
+    struct measure p50_ns, p95_ns, p99_ns; /* latency of its iterations, from when wanted */
+    struct measure p95_ratio, p99_ratio;   /* to that alone with the same arrivals */
+    struct measure rate;                   /* iterations a second, the last one by its kernels */
+    struct measure part;                   /* of the rate alone */
+    struct measure behind_ns;              /* age of its oldest request when the run stopped */
 };
 
 struct compare_row {
@@ -49,6 +49,7 @@ struct compare {
 
 struct compare_config {
     struct sched_choice choice;
+    struct kdev_contention contention;
     const char *policies; /* kernel policies, separated by commas; NULL: all */
     uint64_t seed;        /* the first of */
     uint32_t seeds;

@@ -74,7 +74,9 @@ static void json_row(const struct compare *c, const struct compare_row *row, FIL
         fprintf(out, "%s{\"name\":\"%s\",\"priority\":%" PRId32, i ? "," : "", c->w->jobs[i].name,
                 c->w->jobs[i].priority);
         json_measure("p50_s", &j->p50_ns, 1e9, out);
+        json_measure("p95_s", &j->p95_ns, 1e9, out);
         json_measure("p99_s", &j->p99_ns, 1e9, out);
+        json_measure("p95_of_alone", &j->p95_ratio, 1, out);
         json_measure("p99_of_alone", &j->p99_ratio, 1, out);
         json_measure("rate", &j->rate, 1, out);
         json_measure("rate_of_alone", &j->part, 1, out);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "daemon/sim/contention.h"
-#include "daemon/sim/kdev.h"
 #include "daemon/sim/simdev.h"
 #include "daemon/sim/timers.h"
 
@@ -20,8 +19,10 @@ struct device {
     uint64_t *durations; /* of these, by job */
 };
 
-static int create_kernels(struct device *d, const struct workload *w, uint32_t depth) {
-    const struct kdev_contention contention = {CONTENTION_SLOTS, CONTENTION_LEFT};
+static int create_kernels(struct device *d, const struct workload *w, uint32_t depth,
+                          struct kdev_contention contention) {
+    if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS;
+    if (contention.left <= 0) contention.left = CONTENTION_LEFT;
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)
@@ -36,10 +37,12 @@ static int create_iterations(struct device *d, const struct workload *w) {
     return simdev_create(&d->iterations, w);
 }
 
-int device_create(struct device **out, const struct workload *w, uint32_t depth) {
+int device_create(struct device **out, const struct workload *w, uint32_t depth,
+                  struct kdev_contention contention) {
     struct device *d = *out = calloc(1, sizeof(*d));
     if (!d) return -ENOMEM;
-    int err = workload_of_kernels(w) ? create_kernels(d, w, depth) : create_iterations(d, w);
+    int err =
+        workload_of_kernels(w) ? create_kernels(d, w, depth, contention) : create_iterations(d, w);
     if (err) {
         device_destroy(d);
         *out = NULL;

@@ -10,13 +10,15 @@
 
 #include <stdint.h>
 
+#include "daemon/sim/kdev.h"
 #include "daemon/sim/workload.h"
 
 struct device;
 
-/* Room for `depth` operations of each job at a time; at the grain of iterations, for one. 0 or
- * -ENOMEM. */
-int device_create(struct device **out, const struct workload *w, uint32_t depth);
+/* Room for `depth` operations of each job at a time; at the grain of iterations, for one. What
+ * `contention` leaves 0 is as calibrated. 0 or -ENOMEM. */
+int device_create(struct device **out, const struct workload *w, uint32_t depth,
+                  struct kdev_contention contention);
 void device_destroy(struct device *d); /* accepts NULL */
 
 /* Hands over, to begin at `ready_ns` at the earliest. Times never decrease from call to call, and

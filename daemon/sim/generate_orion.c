@@ -178,6 +178,7 @@ static int add_job(struct orion *o, const struct generate_job *j) {
     bool train = strstr(name, "train") != NULL;
     buf_printf(&o->text, "job name=%s kernels=%s priority=%d launch=%" PRIu64 "ns %s", name, name,
                j->high, o->config->launch_ns, train ? TRAIN_MEMORY : SERVE_MEMORY);
+    if (j->think_ns) buf_printf(&o->text, " think=%" PRIu64 "ns", j->think_ns);
     int err = add_every(o, j->arrivals);
     buf_printf(&o->text, "\n");
     return err;

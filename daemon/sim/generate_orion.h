@@ -14,6 +14,7 @@
 struct generate_job {
     const char *model;    /* the file's name without .csv */
     const char *arrivals; /* closed, poisson:RATE, uniform:RATE, gaps:FILE or shuffled:FILE; NULL */
+    uint64_t think_ns;    /* closed: host time between iterations */
     bool high;
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams with rings of operations; the list of running heads, small and scanned; slots and rates
- * reckoned anew whenever that list or a wave changes.
+ * Streams with rings of operations; the list of running heads, small and scanned; when what ends.
  */
 #include "daemon/sim/kdev.h"
 
@@ -11,10 +10,8 @@
 #include <string.h>
 
 #include "daemon/sim/contention.h"
+#include "daemon/sim/kshare.h"
 
-#define LEFT_NS 1e-3   /* less than this is left of an operation or of a wave: it has ended */
-#define SLOTS_MIN 1e-6 /* less than this is no slot */
-#define ROUNDS 8       /* of the two units' levels: each round changes the other's by less */
 #define FAR_NS 1e18
 
 struct item {
@@ -28,22 +25,12 @@ struct stream {
     uint32_t first, count;
 };
 
-struct head {
-    const struct kdev_work *work;
-    uint32_t stream, level;
-    uint32_t waves; /* that have ended */
-    double done_ns; /* of its time alone */
-    double slots;   /* that it holds */
-    double part;    /* of the slots that it wants */
-    double rate;
-};
-
 struct kdev {
     struct kdev_contention contention;
     struct stream *streams;
     struct item *items;
-    struct head *running; /* by stream, ascending */
-    uint32_t *waiting;    /* streams whose head is not ready, in no order */
+    struct kshare_head *running; /* by stream, ascending */
+    uint32_t *waiting;           /* streams whose head is not ready, in no order */
     uint32_t running_count, waiting_count;
     uint32_t mask; /* of rings */
     bool settled;  /* slots, rates and next_ns are those of the running ones */
@@ -117,154 +104,14 @@ void kdev_destroy(struct kdev *d) {
     free(d);
 }
 
-/* ---- slots ----------------------------------------------------------------------------------- */
-
-static bool lacks(const struct head *h) {
-    return h->slots < h->work->want;
-}
-
-/* A wave that ends now gives its slots back. Those that ended while nobody asked were the same
- * blocks' successors on the same slots. */
-static void end_waves(struct kdev *d) {
-    for (uint32_t i = 0; i < d->running_count; i++) {
-        struct head *h = &d->running[i];
-        if (h->work->wave_ns <= 0) continue;
-        uint32_t waves = (uint32_t)((h->done_ns + LEFT_NS) / h->work->wave_ns);
-        if (waves > h->waves && h->done_ns - waves * h->work->wave_ns < LEFT_NS) h->slots = 0;
-        h->waves = waves;
-    }
-}
-
-/* Raises the least provided of a level together, until nobody lacks or nothing is free: returns
- * what is left. Each round brings one of them to where another is, or to what it wants. */
-static double give(struct kdev *d, uint32_t level, double left) {
-    while (left > SLOTS_MIN) {
-        double low = INFINITY, next = INFINITY;
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < d->running_count; i++) {
-            const struct head *h = &d->running[i];
-            if (h->level == level && lacks(h) && h->slots < low) low = h->slots;
-        }
-        if (low == INFINITY) return left;
-        for (uint32_t i = 0; i < d->running_count; i++) {
-            const struct head *h = &d->running[i];
-            if (h->level != level || !lacks(h)) continue;
-            if (h->slots == low) {
-                count++;
-                next = fmin(next, h->work->want);
-            } else {
-                next = fmin(next, h->slots);
-            }
-        }
-        if ((next - low) * count > left) next = low + left / count;
-        left -= (next - low) * count;
-        for (uint32_t i = 0; i < d->running_count; i++) {
-            struct head *h = &d->running[i];
-            if (h->level == level && lacks(h) && h->slots == low) h->slots = next;
-        }
-        if (next == low) return 0;
-    }
-    return left;
-}
-
-static void share_slots(struct kdev *d) {
-    double left = d->contention.slots, wanted = 0;
-    for (uint32_t i = 0; i < d->running_count; i++) {
-        left -= d->running[i].slots;
-        wanted += d->running[i].work->want - d->running[i].slots;
-    }
-    if (wanted <= left) {
-        for (uint32_t i = 0; i < d->running_count; i++)
-            d->running[i].slots = d->running[i].work->want;
-        return;
-    }
-    left = give(d, 1, left);
-    give(d, 0, left);
-}
-
-/* ---- units ----------------------------------------------------------------------------------- */
-
-/* Part of what each unit can do that a kernel may use: as much as it likes below the level. */
-struct levels {
-    double compute, memory;
-};
-
-static double rate_within(const struct head *h, const struct levels *l) {
-    double rate = h->part;
-    if (rate * h->work->compute > l->compute) rate = l->compute / h->work->compute;
-    if (rate * h->work->memory > l->memory) rate = l->memory / h->work->memory;
-    return rate;
-}
-
-/* The level of one unit at which all of it is used, the other's being as it is; INFINITY when all
- * together use less. Fills it step by step: below the level stay those that ask for less. */
-static double fill(const struct kdev *d, const struct levels *other, bool memory, double capacity) {
-    struct levels without = *other;
-    *(memory ? &without.memory : &without.compute) = INFINITY;
-    double level = 0, left = capacity;
-    uint32_t above;
-    for (;;) {
-        double next = INFINITY, below = 0;
-        above = 0;
-        for (uint32_t i = 0; i < d->running_count; i++) {
-            const struct head *h = &d->running[i];
-            double use = rate_within(h, &without) * (memory ? h->work->memory : h->work->compute);
-            if (use <= level) {
-                below += use;
-                continue;
-            }
-            above++;
-            next = fmin(next, use);
-        }
-        if (above == 0) return INFINITY;
-        left = capacity - below;
-        if (next * above > left) return left / above;
-        level = next;
-    }
-}
-
-static void share_units(struct kdev *d, double capacity) {
-    struct levels levels = {INFINITY, INFINITY};
-    for (int round = 0; round < ROUNDS; round++) {
-        double compute = fill(d, &levels, false, capacity);
-        bool same = compute == levels.compute;
-        levels.compute = compute;
-        double memory = fill(d, &levels, true, capacity);
-        same = same && memory == levels.memory;
-        levels.memory = memory;
-        if (same) break;
-    }
-    for (uint32_t i = 0; i < d->running_count; i++)
-        d->running[i].rate = rate_within(&d->running[i], &levels);
-}
-
-static void share(struct kdev *d) {
-    double compute = 0, memory = 0;
-    uint32_t several = 0;
-    end_waves(d);
-    share_slots(d);
-    d->used = 0;
-    for (uint32_t i = 0; i < d->running_count; i++) {
-        struct head *h = &d->running[i];
-        h->part = h->work->want <= 0 ? 1 : h->slots < SLOTS_MIN ? 0 : h->slots / h->work->want;
-        h->rate = h->part;
-        several += h->slots >= SLOTS_MIN;
-        compute += h->part * h->work->compute;
-        memory += h->part * h->work->memory;
-        d->used += h->slots;
-    }
-    double capacity = several > 1 ? d->contention.left : 1;
-    if (compute > capacity || memory > capacity) share_units(d, capacity);
-}
-
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* When a wave's end would change who has which slots: somebody lacks some who comes before the
  * kernel, or beside it with less. */
-static bool wave_matters(const struct kdev *d, const struct head *h) {
+static bool wave_matters(const struct kdev *d, const struct kshare_head *h) {
     for (uint32_t i = 0; i < d->running_count; i++) {
-        const struct head *o = &d->running[i];
-        if (o != h && lacks(o) &&
+        const struct kshare_head *o = &d->running[i];
+        if (o != h && kshare_lacks(o) &&
             (o->level > h->level || (o->level == h->level && o->slots < h->slots)))
             return true;
     }
@@ -272,23 +119,23 @@ static bool wave_matters(const struct kdev *d, const struct head *h) {
 }
 
 static uint64_t reach(const struct kdev *d, double left_ns, double rate) {
-    if (left_ns < LEFT_NS) return d->now_ns;
+    if (left_ns < KSHARE_LEFT_NS) return d->now_ns;
     double ns = left_ns / rate;
     if (ns > FAR_NS) ns = FAR_NS;
     uint64_t whole = (uint64_t)ns;
-    return d->now_ns + whole + (ns - (double)whole >= LEFT_NS);
+    return d->now_ns + whole + (ns - (double)whole >= KSHARE_LEFT_NS);
 }
 
 static void settle(struct kdev *d) {
     if (d->settled) return;
     d->settled = true;
     d->next_ns = KDEV_NEVER;
-    share(d);
+    d->used = kshare(d->running, d->running_count, &d->contention);
     bool lacking = false;
     for (uint32_t i = 0; i < d->running_count; i++)
-        lacking |= lacks(&d->running[i]);
+        lacking |= kshare_lacks(&d->running[i]);
     for (uint32_t i = 0; i < d->running_count; i++) {
-        const struct head *h = &d->running[i];
+        const struct kshare_head *h = &d->running[i];
         if (h->rate <= 0) continue;
         double end_ns = h->work->duration_ns;
         if (lacking && h->work->wave_ns > 0 && wave_matters(d, h))
@@ -330,7 +177,8 @@ static void begin(struct kdev *d, uint32_t stream) {
     uint32_t i = d->running_count++;
     for (; i > 0 && d->running[i - 1].stream > stream; i--)
         d->running[i] = d->running[i - 1];
-    d->running[i] = (struct head){.work = item->work, .stream = stream, .level = item->level > 0};
+    d->running[i] =
+        (struct kshare_head){.work = item->work, .stream = stream, .level = item->level > 0};
 }
 
 void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,
@@ -364,8 +212,8 @@ uint32_t kdev_finished(struct kdev *d, uint64_t now_ns, uint32_t *streams) {
     advance(d, now_ns);
     d->settled = false;
     for (uint32_t i = 0; i < d->running_count; i++) {
-        const struct head *h = &d->running[i];
-        if (h->work->duration_ns - h->done_ns < LEFT_NS)
+        const struct kshare_head *h = &d->running[i];
+        if (h->work->duration_ns - h->done_ns < KSHARE_LEFT_NS)
             streams[count++] = h->stream;
         else
             d->running[kept++] = *h;

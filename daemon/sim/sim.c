@@ -144,7 +144,8 @@ static int sim_init(struct sim *s) {
     s->done = calloc(n, sizeof(*s->done));
     s->offers.heap = calloc(n, sizeof(*s->offers.heap));
     if (!s->r->jobs || !s->jobs || !s->specs || !s->done || !s->offers.heap || init_jobs(s) ||
-        device_create(&s->dev, s->w, s->depth) || memcheck_init(&s->mem, s->w))
+        device_create(&s->dev, s->w, s->depth, s->config->contention) ||
+        memcheck_init(&s->mem, s->w))
         return sim_fail(s, -ENOMEM, "out of memory");
     fill_specs(s);
     return 0;

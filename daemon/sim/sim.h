@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "daemon/sched/sched.h"
+#include "daemon/sim/kdev.h"
 #include "daemon/sim/latency.h"
 #include "daemon/sim/workload.h"
 
@@ -39,7 +40,8 @@ struct sim_watch {
 struct sim_config {
     struct sched_choice choice;
     uint64_t seed;
-    bool check; /* sched_check after every step: O(jobs) each */
+    struct kdev_contention contention; /* with kernels; 0: as calibrated */
+    bool check;                        /* sched_check after every step: O(jobs) each */
     const struct sim_watch *watches;
     uint32_t watches_count;
 };

@@ -65,6 +65,7 @@ static int print_help(FILE *out) {
           "  --policy LIST        kernel policies (all)\n"
           "  --seeds N            so many seeds from --seed on: means and spreads (1)\n"
           "  --svg FILE           the table as a picture\n"
+          "  --contention SLOTS,LEFT   of the device, instead of those calibrated\n"
           "  --seed, --set, --json, --check as above\n\n"
           "check: whether the file is a workload; lists all faults.\n\n"
           "generate: writes a workload.\n"
@@ -79,6 +80,7 @@ static int print_help(FILE *out) {
           "  --high MODEL         orion: a high-priority job; --best MODEL: a best-effort one\n"
           "  --arrivals HOW       orion: of the job before: closed (default), poisson:RATE,\n"
           "                       uniform:RATE (a second), gaps:FILE, shuffled:FILE (JSON)\n"
+          "  --think TIME         orion: of the job before: host time between iterations (0)\n"
           "  --until TIME         orion: (60s)\n"
           "  --launch TIME, --dispatch TIME   orion: (5us)\n\n"
           "Measures of run:\n",
@@ -259,6 +261,7 @@ static int verb_compare(struct simcli *c, const char *path) {
                                     .policies = c->opt.policies,
                                     .seed = c->opt.generate.seed,
                                     .seeds = c->opt.seeds,
+                                    .contention = c->opt.contention,
                                     .check = c->opt.check};
     const char *slash = strrchr(path, '/');
     struct compare compared;

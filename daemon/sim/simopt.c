@@ -153,7 +153,8 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
         {"--seed", QUANTITY_COUNT, UINT64_MAX, &g->seed, NULL},
         {"--seeds", QUANTITY_COUNT, MAX_SEEDS, NULL, &o->seeds},
         {"--window", QUANTITY_TIME, QUANTITY_MAX, &o->window_ns, NULL},
-        {"--think", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->think_ns, NULL},
+        {"--think", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS,
+         g->orion.count ? &g->orion.jobs[g->orion.count - 1].think_ns : &g->think_ns, NULL},
         {"--until", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.until_ns, NULL},
         {"--launch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.launch_ns, NULL},
         {"--dispatch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.dispatch_ns, NULL},
@@ -183,6 +184,21 @@ static bool take_job(struct simopt *o, const char *option, char *value, FILE *er
     return true;
 }
 
+/* "1.143,0.868": slots, and what is left of a unit. */
+static bool take_contention(struct simopt *o, char *value, FILE *err) {
+    char *left = strchr(value, ',');
+    uint64_t slots_milli = 0, left_milli = 0;
+    if (!left) return refuse(err, "--contention: '%s' is not of the form SLOTS,LEFT", value);
+    *left++ = '\0';
+    if (!take_number(err, "--contention", QUANTITY_MILLI, value, 2000, &slots_milli) ||
+        !take_number(err, "--contention", QUANTITY_MILLI, left, 1000, &left_milli))
+        return false;
+    if (slots_milli < 1000 || left_milli == 0)
+        return refuse(err, "--contention: SLOTS is from 1 to 2, LEFT above 0 and at most 1");
+    o->contention = (struct kdev_contention){(double)slots_milli / 1e3, (double)left_milli / 1e3};
+    return true;
+}
+
 static bool take_value(struct simopt *o, const char *option, char *value, FILE *err) {
     const char **text = text_option(o, option);
     struct number_option n;
@@ -192,6 +208,7 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
         return true;
     }
     if (strcmp(option, "--set") == 0) return take_set(o, value, err);
+    if (strcmp(option, "--contention") == 0) return take_contention(o, value, err);
     if (strcmp(option, "--high") == 0 || strcmp(option, "--best") == 0 ||
         strcmp(option, "--arrivals") == 0)
         return take_job(o, option, value, err);

@@ -9,12 +9,14 @@
 
 #include "daemon/sched/sched.h"
 #include "daemon/sim/generate.h"
+#include "daemon/sim/kdev.h"
 
 struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */
     struct sched_choice choice;
     uint32_t seeds;
-    struct generate_config generate; /* its seed is everybody's */
+    struct kdev_contention contention; /* 0: as calibrated */
+    struct generate_config generate;   /* its seed is everybody's */
     const char *output, *chrome, *svg, *trace, *rates;
     uint64_t window_ns;
     bool json, per_job, check;

@@ -75,6 +75,8 @@ static void check_grain(struct parser *p, const struct workload_job *j, uint32_t
         parser_fault(p, "%s: not with%s kernels=", k->name, j->kernels ? "" : "out");
         return;
     }
+    if (j->arrivals != WORKLOAD_CLOSED && j->think_ns)
+        parser_fault(p, "think: not with every=: requests come by themselves");
     if (!j->kernels && !j->iteration_ns) parser_fault(p, "iteration is missing");
 }
 

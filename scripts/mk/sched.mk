@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The scheduler's bench, and check-sched: worlds of jobs at random, and mutants of the scheduler
 # (one line made wrong by sed) that this or the timed traces must notice.
-#   name := file | sed expression (~ for a space) | turn:, policy: the test of that file that fails; world
+#   name := file | sed expression (~ for a space) | turn:, policy:, slack: the test of that file that fails; world
 BENCHES += $(BUILD)/test/bench/sched_bench
 $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test/bench/floor.o \
 		$(addprefix $(BUILD)/lib,sched.a common.a)
@@ -11,7 +11,8 @@ SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-
 	unweighted overtaken-for-ever no-look swap-while-inside half-changed no-timeout paused-runs \
 	blocked-forgotten company-unseen late-company any-class any-size no-throttle never-alone \
 	last-sent not-robin copies-held lost-time wrong-class longer endless-queue both-passes fixed-cap \
-	endless-search level-unsaid company-counts
+	endless-search level-unsaid company-counts no-account no-lookahead no-end no-contention unasked \
+	too-early no-wake late-unseen
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -45,6 +46,14 @@ SCHED_MUTANT_fixed-cap := cap.c|s/if (st->choice->preempt_ns) j->cap/if (0) j->c
 SCHED_MUTANT_endless-search := tune.c|s/        t->high = t->value;/        (void)0;/|policy:the_search_finds
 SCHED_MUTANT_level-unsaid := sched.c|s/    if (level == j->level) return;/    return;/|policy:high_priority_jobs
 SCHED_MUTANT_company-counts := request.c|s/j->requested \&\& st->mixed_ns < j->request_at_ns/j->requested/|policy:the_latency_of
+SCHED_MUTANT_no-account := pol_slack.c|s/if (j->open) j->spent_ns += /if (j->open)~(void)/|slack:a_request_pays
+SCHED_MUTANT_no-lookahead := foresee.c|s/delay += foresee_waits/(void)foresee_waits/|slack:a_kernel_to_come
+SCHED_MUTANT_no-end := foresee.c|s/f->count \&\& i < lookahead/f->ended~+~i~<~f->count~\&\&~i~<~lookahead/|slack:another_request
+SCHED_MUTANT_no-contention := foresee.c|s/    if (use + other <= FORESEE_LEFT) return 1000;/    return 1000;/|slack:a_unit_that_both
+SCHED_MUTANT_unasked := pol_slack.c|s/    if (slack_busy(s, st)) return slack_fits(s, st, op);//|slack:a_kernel_goes_beside
+SCHED_MUTANT_too-early := pol_slack.c|s/    if (s->jobs.job..until_ns > st->now_ns + SLACK_LEAD_NS) return false;//|slack:a_stream_gets
+SCHED_MUTANT_no-wake := sched.c|s/        if (wake_at < at) at = wake_at;//|slack:a_stream_gets
+SCHED_MUTANT_late-unseen := pol_slack.c|s,ns / SLACK_LATE : ns,ns : ns,|slack:a_request_that_waited
 
 sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))
 sched_where = $(subst :,$(space),$(call sched_part,$(1),3))

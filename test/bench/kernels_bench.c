@@ -78,8 +78,7 @@ static double measure_anew(void *ways) {
 
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : 25;
-    struct kernels_config config = {
-        .sm_count = 80, .peak = {14000000000000ull, 900000000000ull}, .seed = 5};
+    struct kernels_config config = {.peak = {14000000000000ull, 900000000000ull}, .seed = 5};
     static uint32_t few = 64, some = 1024, full = KERNELS_MAX;
     static struct {
         struct floor_series series;

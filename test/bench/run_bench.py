@@ -23,6 +23,8 @@ from harness import BUILD, Daemon, launch_system_calls, tool  # noqa: E402
 CLIENTS = 8
 LOAD_SECONDS = 1.0
 LOAD_ROUNDS = 8
+ALONE_ROUNDS = 6
+OVERHEAD_NS = 115  # a kernel
 LOAD_STEADY = 1.1  # capacity before and after a round; beyond that the machine was not ours
 
 
@@ -132,6 +134,36 @@ def load(samples):
             load_row("one such client alone, of the capacity", single, 0, "")]
 
 
+def alone(samples):
+    """What a kernel policy costs a program that shares with nobody: steps in a second that keeps the
+    device full, and that waits for each step, under orion against fifo with streams."""
+    rows = []
+    with Daemon() as d:
+        turns = d.run([bench("load_bench"), "turn"], "path").stdout.strip()
+        for mode, what in (("full", "keeps the device full"), ("step", "waits for each step")):
+            ratios = []
+            for _ in range(ALONE_ROUNDS):
+                steps = []
+                for kernel in ("streams", "orion", "orion", "streams"):
+                    d.ctl("policy", "set", "--lane", "fifo", "--kernel", kernel)
+                    steps.append(load_run(d, mode, 1, turns)[0]["steps"])
+                ratios.append((steps[1] + steps[2]) / (steps[0] + steps[3]))
+            rows.append(load_row(f"a program alone that {what}: steps under orion, of fifo", ratios, 0.99,
+                                 "at least"))
+    return rows
+
+
+def overhead(found):
+    """Interception and policy, from what was measured: a launch in the library, and a decision."""
+    launch = [r for r in found if r.get("what") == "cuLaunchKernel, kernels executing"]
+    decision = [r for r in found if r.get("what") == "a kernel of five jobs, orion"]
+    if not launch or not decision:
+        return []
+    ns = launch[0]["ns"] + decision[0]["ns"]
+    return [{"bench": "overhead", "what": "interception and policy: a launch, and orion's decision about it",
+             "ns": ns, "goal": OVERHEAD_NS, "goal_unit": "ns", "verdict": verdict(ns <= OVERHEAD_NS)}]
+
+
 def calls(samples):
     """System calls in 1,000 launches between two markers: the median and the best of 20 rounds."""
     program = os.path.join(BUILD, "e2e", "default-static", "launches")
@@ -212,7 +244,7 @@ def machine():
 
 
 def main():
-    stack = {"shim": shim, "copy": copy, "load": load, "calls": calls}
+    stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls}
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")
@@ -231,6 +263,10 @@ def main():
         begin = len(found)
         found += job(samples)
         print(f"\n{name}\n{plain(table(found[begin:]))}", flush=True)
+    sums = overhead(found)
+    found += sums
+    if sums:
+        print(f"\noverhead\n{plain(table(sums))}")
     with open(args.json, "w") as f:
         json.dump({"machine": where, "results": found}, f, indent=1)
     if args.report:

@@ -36,7 +36,7 @@ struct bench {
     uint64_t now_ns, next_op;
     uint32_t iteration[JOBS];
     struct sched_action running[BATCH];
-    uint32_t running_count;
+    uint32_t first, running_count; /* kernels: a ring */
 };
 
 static void bench_step(struct bench *b, const struct sched_event *events, uint32_t count) {
@@ -123,6 +123,12 @@ static double bench_iterations(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
+static void bench_ran(struct bench *b, const struct sched_actions *out) {
+    for (uint32_t i = 0; i < out->count; i++)
+        if (out->items[i].kind == SCHED_RUN && b->running_count < BATCH)
+            b->running[(b->first + b->running_count++) % BATCH] = out->items[i];
+}
+
 /* A job with priority and four without, each with kernels queued. */
 static struct bench *bench_create_few(const char *policy) {
     struct bench *b = calloc(1, sizeof(*b));
@@ -147,9 +153,7 @@ static struct bench *bench_create_few(const char *policy) {
                                 .kernel = &kernels[k % 3]};
         struct sched_actions out;
         if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
-        for (uint32_t a = 0; a < out.count; a++)
-            if (out.items[a].kind == SCHED_RUN && b->running_count < BATCH)
-                b->running[b->running_count++] = out.items[a];
+        bench_ran(b, &out);
     }
     return b;
 }
@@ -161,7 +165,8 @@ static double bench_kernels(void *arg) {
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS * 16; r++) {
         if (b->running_count == 0) abort();
-        struct sched_action done = b->running[r % b->running_count];
+        struct sched_action done =
+            b->running[b->first % BATCH]; /* as devices do, nearly in order */
         struct sched_event events[] = {
             {.kind = SCHED_DONE, .job = done.job, .op = done.op, .busy_ns = 1000},
             {.kind = SCHED_SUBMITTED,
@@ -169,12 +174,10 @@ static double bench_kernels(void *arg) {
              .op = ++b->next_op,
              .kernel = &kernels[r % 3]}};
         struct sched_actions out;
-        b->running[r % b->running_count] = b->running[b->running_count - 1];
+        b->first++;
         b->running_count--;
         if (sched_step(b->s, b->now_ns += 1000, events, 2, &out)) abort();
-        for (uint32_t i = 0; i < out.count; i++)
-            if (out.items[i].kind == SCHED_RUN && b->running_count < BATCH)
-                b->running[b->running_count++] = out.items[i];
+        bench_ran(b, &out);
         ran++;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;

@@ -92,6 +92,34 @@ def test_policies_change_while_jobs_run():
         raise AssertionError(f"the training ended before {', '.join(missing)} had been chosen")
 
 
+def test_kernel_policies_compose_with_lanes():
+    """Both trainers in one lane, in turns by fair; the service in another, before them by kernel."""
+    jobs = [service(12, 40, hold=True)] + trainers(24)
+    want = alone(*jobs)
+    for kernel in ("orion", "slack"):
+        with Daemon("--device-memory", MEMORY, "--lane-policy", "fair", "--max-lanes", "2",
+                    "--kernel-policy", kernel) as d, Together(d) as t:
+            training = [t.start(jobs[1])]  # the first lane is large enough for the other one too
+            wait_for_progress(d, training, 1)
+            serving = t.start(jobs[0])
+            serving.read_until("service ready")
+            training.append(t.start(jobs[2]))
+            wait_for_progress(d, training, 3)
+            lanes = {j["name"]: j["lane"] for j in d.jobs()}
+            if lanes["streaming"] != lanes["computing"] or lanes["service"] == lanes["streaming"]:
+                raise AssertionError(f"the lanes are {lanes}")
+            got = [r.finish() for r in training]
+            got.insert(0, serving.finish())
+            switches = max((j["switches"] for j in d.ctl_json("history")["history"]
+                            if j["name"] == "streaming"), default=0)
+            for job, g, w in zip(jobs, got, want):
+                compare(g, w, f"{job.name} under {kernel}")
+            if switches < 3:
+                raise AssertionError(f"the trainers took turns {switches} times")
+            print(f"    {kernel}: the trainers in lane {lanes['streaming']}, {switches} turns of one;"
+                  f" the service in lane {lanes['service']}", flush=True)
+
+
 def refused(what, check):
     try:
         check()

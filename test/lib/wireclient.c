@@ -4,6 +4,8 @@
  */
 #include "test/lib/wireclient.h"
 
+#include "proto/kwire.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -103,7 +105,11 @@ bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
         struct pollfd p = {.fd = b->sock, .events = POLLIN};
         if (!b->threaded) wirebench_run(b);
         if (poll(&p, 1, b->threaded ? 1 : 0) <= 0) continue;
-        bench_check(fdutil_recv(b->sock, msg, sizeof(*msg), fds, &nfds) == sizeof(*msg), "recv");
+        union kwire_message in;
+        int n = fdutil_recv(b->sock, &in, sizeof(in), fds, &nfds);
+        if (n > 0 && kwire_is_batch(&in, (size_t)n)) continue;
+        bench_check(n == sizeof(*msg), "recv");
+        *msg = in.msg;
         if (msg->kind == WIRE_BEAT) continue;
         if (fd) *fd = nfds ? fds[0] : -1;
         return true;

@@ -102,12 +102,86 @@ def check_outputs(folder):
         expect(counted == sum(j["iterations"] for j in run["jobs"]), "the rates count every iteration")
 
 
+TABLE = """Name,Profile,Memory_footprint,SM_usage,Duration
+Conv,1,0,98,100480
+void at::native::kernel<(int)4, float>,0,0,32,23328
+"void at::native, quoted",-1,0,392,32512
+"""
+
+
+def check_orion(folder):
+    """Workloads from tables of kernels, and what cannot be one."""
+    with open(os.path.join(folder, "small.csv"), "w") as f:
+        f.write(TABLE)
+    with open(os.path.join(folder, "gaps.json"), "w") as f:
+        json.dump([0.001, 0.0025, 0.004], f)
+    args = ["generate", "--kind", "orion", "--tables", folder]
+    wl = os.path.join(folder, "orion.wl")
+    done = salus_sim(*args, "--high", "small", "--arrivals", "poisson:400", "--best", "small", "--think", "50us", "--best", "small",
+                     "--arrivals", "shuffled:gaps.json", "--until", "300ms", "--launch", "2us", "--dispatch", "0",
+                     "-o", wl)
+    expect(done.returncode == 0, f"generate --kind orion: {done.stderr}")
+    text = open(wl).read()
+    kernels = "kernels name=small\nk 100480ns sms=98 class=compute\nk 23328ns sms=32 class=memory\nk 32512ns sms=392\n"
+    expect(text.count(kernels) == 1, f"the table's kernels: {text}")
+    expect("gaps name=gaps\n1ms 2500us 4ms\n" in text, f"the gaps: {text}")
+    for end in ("every=exp(2500us) launch=2us priority=1\n", "think=50us kernels=small launch=2us\n", "every=shuffled:gaps launch=2us\n"):
+        expect(text.count(end) == 1, f"{end} in {text}")
+    for name, content, sentence in (
+            ("short", "Name,Profile\nConv,1,0\n", "short.csv:2: the last four columns are not numbers"),
+            ("range", TABLE + "x,2,0,1,5\n", "range.csv:5: Profile 2"), ("none", TABLE.splitlines()[0] + "\n", "none is empty")):
+        with open(os.path.join(folder, name + ".csv"), "w") as f:
+            f.write(content)
+        done = salus_sim(*args, "--high", name)
+        expect(done.returncode == 2 and sentence in done.stderr, f"{name}: {done.stderr}")
+    for content in ("", "{}", "[1, 2", "[0.1, x]", "[-1]", "[]", "[1e99]"):
+        with open(os.path.join(folder, "bad.json"), "w") as f:
+            f.write(content)
+        done = salus_sim(*args, "--high", "small", "--arrivals", "gaps:bad.json")
+        expect(done.returncode == 2 and "bad.json" in done.stderr, f"{content!r}: {done.stderr}")
+    for bad in (["--high", "absent"], [], ["--arrivals", "closed"], ["--high", "small", "--arrivals", "often"],
+                ["--high", "small", "--arrivals", "poisson:0"]):
+        done = salus_sim(*args, *bad)
+        expect(done.returncode == 2 and done.stderr, f"{bad}: {done.returncode} {done.stderr}")
+    return wl
+
+
+def check_compare(folder, wl):
+    """One table and one picture over all policies, the same bytes again."""
+    svg = os.path.join(folder, "compare.svg")
+    first, second = (salus_sim("compare", wl, "--seeds", "3", "--json", "--svg", svg) for _ in range(2))
+    expect(first.returncode == 0 and first.stdout == second.stdout, f"compare: {first.stderr}")
+    report = json.loads(first.stdout)
+    names = [r["policy"] for r in report["policies"]]
+    expect({"streams", "temporal", "ticktock", "reef", "orion"} <= set(names), f"every policy: {names}")
+    expect([j["priority"] for j in report["alone"]["jobs"]] == [1, 0, 0], "a record a job")
+    for r in report["policies"]:
+        total = sum(j["rate_of_alone"]["mean"] for j in r["jobs"])
+        expect(abs(total - r["total"]["mean"]) < 1e-6, f"{r['policy']}: the total is the sum of the parts")
+        expect(0 < r["fairness"]["mean"] <= 1 + 1e-9, f"{r['policy']}: fairness {r['fairness']}")
+        expect(all(j["p99_s"]["mean"] >= j["p50_s"]["mean"] for j in r["jobs"] if j["p99_s"]), r["policy"])
+    table = salus_sim("compare", wl, "--seeds", "3").stdout.splitlines()
+    expect(len(table) == 1 + 3 * (1 + len(names)), f"a line a policy and job: {table}")
+    svg = xml.etree.ElementTree.parse(svg).getroot()
+    rows = [e.text for e in svg.iter() if e.tag.endswith("text")]
+    expect(all(rows.count(n) == 2 for n in names), "both panels name every policy")
+    expect("small (high priority)" in rows and "orion.wl" in rows, "the picture says what it shows")
+    run = salus_sim("run", wl, "--policy", "fair", "--kernel", "orion", "--set", "dur_threshold=2.5%", "--per-job")
+    expect(run.returncode == 0, f"run with kernels: {run.stderr}")
+    expect(salus_sim("compare", os.path.join(HERE, "srtf.wl")).returncode == 1, "a workload without kernels")
+    expect(salus_sim("compare", wl, "--policy", "lottery").returncode == 1, "an unknown kernel policy")
+    for bad in ("dur_threshold=200%", "dur_threshold=%", "sizes=2", "inflight_cap=x", "preempt=5"):
+        done = salus_sim("compare", wl, "--set", bad)
+        expect(done.returncode in (1, 2) and done.stderr, f"--set {bad}: {done.returncode}")
+
+
 def main():
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         traces = check_traces(folder, update)
         check_command_line(folder)
         check_outputs(folder)
+        check_compare(folder, check_orion(folder))
     if not failed:
         print(f"sim: {traces} traces, command line and outputs as they should be")
     return 1 if failed else 0

@@ -284,8 +284,8 @@ Test(broker_control, policies_that_cannot_be_are_refused) {
     expect_refusal("bad_request", "dur_threshold: 0 is not from 0.1% to 100%");
     cr_assert_not(set_policy(NULL, CTL_A_dur_threshold, 1001));
     expect_refusal("bad_request", "dur_threshold: 100.1% is not from 0.1% to 100%");
-    cr_assert_not(set_policy(NULL, CTL_A_sm_threshold, 65537));
-    expect_refusal("bad_request", "sm_threshold: 65537 is not from 0 to 65536");
+    cr_assert_not(set_policy(NULL, CTL_A_sm_threshold, 1048577));
+    expect_refusal("bad_request", "sm_threshold: 1048577 is not from 0 to 1048576");
     cr_assert_not(set_policy(NULL, CTL_A_inflight_cap, 0));
     expect_refusal("bad_request", "inflight_cap: 0 is not from 1 to 4096");
     cr_assert_not(set_policy(NULL, CTL_A_exclusive, 2));

@@ -295,7 +295,7 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--set swap=1 --set max_lanes=3 --set overtakes=4 --set lease_factor=5 "
         "--set lease_ns=6000000 --set inflight_cap=16 --set preempt_ns=0 "
         "--set priorities=-1 --set by_class=1 --set by_size=1 --set sm_threshold=0 "
-        "--set dur_threshold=25 --set slack=30 --set lookahead=64 --set reef_queue=12\n");
+        "--set dur_threshold=25 --set slack=10 --set lookahead=64 --set reef_queue=12\n");
 }
 
 Test(broker_worker, what_the_policy_decides_is_left_to_it) {

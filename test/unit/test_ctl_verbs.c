@@ -82,7 +82,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
            "by_size:          no\n"
            "sm_threshold:     0\n"
            "dur_threshold:    3.5%\n"
-           "slack:            3%\n"
+           "slack:            1%\n"
            "lookahead:        64\n"
            "reef_queue:       12\n"
            "sm_threshold_now: 0\n",

@@ -205,7 +205,7 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
     } bad[] = {
         {{.inflight_cap = 4097}, "out of range: inflight_cap is at most 4096"},
         {{.preempt_ns = 10000000001}, "out of range: preempt is at most 10 s"},
-        {{.sm_threshold = 65537}, "out of range: sm_threshold is at most 65536"},
+        {{.sm_threshold = (1 << 20) + 1}, "out of range: sm_threshold is at most 1048576"},
         {{.dur_threshold = 1001}, "out of range: dur_threshold is at most 1000 thousandths"},
         {{.reef_queue = 4097}, "out of range: reef_queue is at most 4096"},
         {{.by_class = 2}, "out of range: priorities, by_class and by_size are 0 or 1"},

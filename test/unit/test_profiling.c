@@ -49,7 +49,7 @@ static void end(struct world *w) {
 }
 
 static struct client *client_of(const struct world *w) {
-    return list_entry(w->b->worker->clients.next, struct client, link);
+    return worker_client(w->b->worker, w->c->job_id);
 }
 
 static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
@@ -183,5 +183,34 @@ Test(profiling, streams_have_the_level_of_their_job) {
     engine_set(c);
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 3), 0);
+    end(&w);
+}
+
+/* Orion, 5.1.3: a copy is not held, but what is held before it in its stream is not overtaken. */
+Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stream_does_not) {
+    struct world w = begin();
+    struct wireclient *high = wireclient_attach(w.b);
+    wireclient_kernels(high, "kern");
+    struct client *h = worker_client(w.b->worker, high->job_id);
+    h->spec.priority = 1;
+    engine_set(h);
+    fakedev_hold(w.dev, true);
+    wireclient_launch(high, 0, KERN, 50);
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
+    client_of(&w)->kernels_created = KERNELS_PER_JOB; /* then it is too large to go beside */
+    wireclient_launch(w.c, 1, KERN, 60);
+    wireclient_copy(w.c, 1, w.c->windows.host_base, w.c->windows.host_base + 64, 16);
+    wireclient_copy(w.c, 2, w.c->windows.host_base, w.c->windows.host_base + 64, 16);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_launches(w.dev), 1, "the kernel is held");
+    cr_expect_eq(fakedev_busy(w.dev), 2, "the high-priority kernel and one copy");
+    fakedev_finish_all(w.dev);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_launches(w.dev), 2, "it goes when nothing of high priority is there");
+    fakedev_hold(w.dev, false);
+    wirebench_run(w.b);
+    wireclient_detach(high);
+    wireclient_free(high);
     end(&w);
 }

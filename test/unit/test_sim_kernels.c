@@ -107,6 +107,11 @@ Test(sim_kernels, launches_take_the_hosts_time) {
     cr_expect_eq(end_of(text, "streams", 0), 62 * US);
 }
 
+Test(sim_kernels, a_client_may_think_between_its_iterations) {
+    cr_expect_eq(end_of(THREE "job name=j kernels=a think=40us iterations=3 " JOB "\n", "reef", 0),
+                 260 * US);
+}
+
 /* Two streams on one SM each: side by side. */
 Test(sim_kernels, jobs_run_side_by_side) {
     const char *text = "kernels name=a\nk 1ms sms=8 compute=0.1 memory=0.1\n"
@@ -341,6 +346,33 @@ Test(sim_kernels, the_same_seed_gives_the_same_bytes_and_another_does_not) {
         free(c);
     }
     workload_finish(&w);
+}
+
+/* Orion searches SM_THRESHOLD beside a job that never pauses. Requests that have queued up follow
+ * one another without a pause too, for a while: beside these the threshold stays. */
+static bool is_searched(const char *every) {
+    char text[512];
+    snprintf(text, sizeof(text),
+             "device until=1s\nkernels name=r\nk 300us sms=30 class=memory\nk 300us sms=30\n"
+             "kernels name=t\nk 100us sms=200\nk 200us sms=90\n"
+             "job name=j kernels=r every=%s priority=1 " JOB "\njob name=k kernels=t " JOB "\n",
+             every);
+    struct workload w = load(text);
+    struct sim_config config = choice("orion");
+    char *searched = traced(&w, config);
+    config.choice.sm_threshold = 80;
+    char *fixed = traced(&w, config);
+    bool differ = strcmp(searched, fixed) != 0;
+    free(searched);
+    free(fixed);
+    workload_finish(&w);
+    return differ;
+}
+
+Test(sim_kernels, orion_searches_its_threshold_beside_a_job_that_never_pauses) {
+    cr_expect(is_searched("closed"));
+    cr_expect_not(is_searched("exp(2ms)"));
+    cr_expect_not(is_searched("5ms"));
 }
 
 /* ---- compare --------------------------------------------------------------------------------- */

@@ -188,7 +188,9 @@ Test(sim_workload, a_long_line_is_refused_and_the_next_is_read) {
     char text[6000];
     memset(text, 'x', 5000);
     snprintf(text + 5000, sizeof(text) - 5000, "\nbad\n");
-    expect_errors(text, "1: longer than 4096 bytes\n2: 'bad': a line begins with job, device, kernels or gaps\n");
+    expect_errors(
+        text,
+        "1: longer than 4096 bytes\n2: 'bad': a line begins with job, device, kernels or gaps\n");
 }
 
 Test(sim_workload, no_more_than_a_hundred_faults_are_listed) {

@@ -29,6 +29,10 @@ typedef uint64_t __attribute__((may_alias)) access_u64;
 
 #define ACCESS_CTX(w) ((struct warp_ctx *)(w))
 
+/* What a kernel's threads do to memory at once is the kernel's affair, and its ways to order it are
+ * instructions that ThreadSanitizer does not know. */
+#define ACCESS_CLIENT __attribute__((no_sanitize("thread")))
+
 /* ---- values, given checked addresses -----------------------------------------------------------
  */
 
@@ -45,7 +49,8 @@ static inline __m512i access_steps(int stride) {
     return _mm512_mullo_epi64(iota, _mm512_set1_epi64(stride));
 }
 
-static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k,
+                                               uint32_t mask) {
     for (unsigned h = 0; h < 2; h++) {
         const __mmask16 m = (__mmask16)(mask >> 16 * h);
         if (!m) continue;
@@ -81,7 +86,8 @@ static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k, ui
     }
 }
 
-static inline void access_load64(uint64_t *d, const uint64_t *at, uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static inline void access_load64(uint64_t *d, const uint64_t *at, uint64_t k,
+                                               uint32_t mask) {
     for (unsigned q = 0; q < 4; q++) {
         const __mmask8 m = (__mmask8)(mask >> 8 * q);
         if (!m) continue;
@@ -100,8 +106,8 @@ static inline void access_load64(uint64_t *d, const uint64_t *at, uint64_t k, ui
     }
 }
 
-static inline void access_store32(const uint32_t *s, const uint64_t *at, uint64_t k,
-                                  uint32_t mask) {
+ACCESS_CLIENT static inline void access_store32(const uint32_t *s, const uint64_t *at, uint64_t k,
+                                                uint32_t mask) {
     for (unsigned h = 0; h < 2; h++) {
         const __mmask16 m = (__mmask16)(mask >> 16 * h);
         if (!m) continue;
@@ -126,8 +132,8 @@ static inline void access_store32(const uint32_t *s, const uint64_t *at, uint64_
     }
 }
 
-static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_t k,
-                                  uint32_t mask) {
+ACCESS_CLIENT static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_t k,
+                                                uint32_t mask) {
     for (unsigned q = 0; q < 4; q++) {
         const __mmask8 m = (__mmask8)(mask >> 8 * q);
         if (!m) continue;
@@ -153,30 +159,32 @@ static inline bool access_row(const uint64_t *at, uint64_t bytes, uint32_t mask)
     return !off;
 }
 
-static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static inline void access_load32(uint32_t *d, const uint64_t *at, uint64_t k,
+                                               uint32_t mask) {
     if (access_row(at, 4, mask))
         memcpy(d, (const void *)(uintptr_t)(at[0] + k), 4 * WARP_LANES);
     else
         ACCESS_LOOP(mask, d[l] = *(const access_u32 *)(uintptr_t)(at[l] + k);)
 }
 
-static inline void access_load64(uint64_t *d, const uint64_t *at, uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static inline void access_load64(uint64_t *d, const uint64_t *at, uint64_t k,
+                                               uint32_t mask) {
     if (access_row(at, 8, mask))
         memcpy(d, (const void *)(uintptr_t)(at[0] + k), 8 * WARP_LANES);
     else
         ACCESS_LOOP(mask, d[l] = *(const access_u64 *)(uintptr_t)(at[l] + k);)
 }
 
-static inline void access_store32(const uint32_t *s, const uint64_t *at, uint64_t k,
-                                  uint32_t mask) {
+ACCESS_CLIENT static inline void access_store32(const uint32_t *s, const uint64_t *at, uint64_t k,
+                                                uint32_t mask) {
     if (access_row(at, 4, mask))
         memcpy((void *)(uintptr_t)(at[0] + k), s, 4 * WARP_LANES);
     else
         ACCESS_LOOP(mask, *(access_u32 *)(uintptr_t)(at[l] + k) = s[l];)
 }
 
-static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_t k,
-                                  uint32_t mask) {
+ACCESS_CLIENT static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_t k,
+                                                uint32_t mask) {
     if (access_row(at, 8, mask))
         memcpy((void *)(uintptr_t)(at[0] + k), s, 8 * WARP_LANES);
     else
@@ -201,8 +209,8 @@ static inline void access_store64(const uint64_t *s, const uint64_t *at, uint64_
             ACCESS_WIDEN(type, uint64_t); \
     } while (0)
 
-static void access_load_elem(const struct code_inst *i, void *d, uint32_t bytes, const uint64_t *at,
-                             uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static void access_load_elem(const struct code_inst *i, void *d, uint32_t bytes,
+                                           const uint64_t *at, uint64_t k, uint32_t mask) {
     const bool sign = i->type == PTX_S8 || i->type == PTX_S16 || i->type == PTX_S32;
     switch (ptx_type_bytes(i->type)) {
     case 1:
@@ -244,8 +252,9 @@ static void access_load_elem(const struct code_inst *i, void *d, uint32_t bytes,
             ACCESS_NARROW(type, uint64_t); \
     } while (0)
 
-static void access_store_elem(const struct code_inst *i, const void *s, uint32_t bytes,
-                              const uint64_t *at, uint64_t k, uint32_t mask) {
+ACCESS_CLIENT static void access_store_elem(const struct code_inst *i, const void *s,
+                                            uint32_t bytes, const uint64_t *at, uint64_t k,
+                                            uint32_t mask) {
     switch (ptx_type_bytes(i->type)) {
     case 1: ACCESS_NARROW_ANY(access_u8, bytes); break;
     case 2: ACCESS_NARROW_ANY(access_u16, bytes); break;
@@ -267,7 +276,7 @@ static inline void access_count(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-ISA_HANDLER(access_load) {
+ACCESS_CLIENT ISA_HANDLER(access_load) {
     struct warp_ctx *x = ACCESS_CTX(w);
     const struct code_extra *e = i->extra;
     const uint32_t size = ptx_type_bytes(i->type);
@@ -284,7 +293,7 @@ ISA_HANDLER(access_load) {
                              mask);
 }
 
-ISA_HANDLER(access_store) {
+ACCESS_CLIENT ISA_HANDLER(access_store) {
     struct warp_ctx *x = ACCESS_CTX(w);
     const struct code_extra *e = i->extra;
     const uint32_t size = ptx_type_bytes(i->type);
@@ -400,13 +409,13 @@ static inline bool access_generic(struct warp_ctx *x, const struct code_inst *i,
 
 /* A load of one `type` a lane into a `reg`, by halves or by what the rest says. */
 #define ACCESS_LOAD(name, type, reg, rest)                                               \
-    __attribute__((noinline)) static void access_load_any_##name(                        \
+    ACCESS_CLIENT __attribute__((noinline)) static void access_load_any_##name(          \
         struct warp *w, const struct code_inst *i, uint32_t mask) {                      \
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                            \
         reg *d = SLOT(reg, w, i->d);                                                     \
         if (access_generic(ACCESS_CTX(w), i, mask, sizeof(type), false, at)) rest;       \
     }                                                                                    \
-    ISA_HANDLER(access_load_##name) {                                                    \
+    ACCESS_CLIENT ISA_HANDLER(access_load_##name) {                                      \
         struct access_halves half;                                                       \
         if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, sizeof(type), &half)) { \
             access_load_any_##name(w, i, mask);                                          \
@@ -440,13 +449,13 @@ ACCESS_SMALL(u16_16, access_u16, uint16_t)
 ACCESS_SMALL(u16_32, access_u16, uint32_t)
 
 #define ACCESS_STORE(bits)                                                           \
-    __attribute__((noinline)) static void access_store_any##bits(                    \
+    ACCESS_CLIENT __attribute__((noinline)) static void access_store_any##bits(      \
         struct warp *w, const struct code_inst *i, uint32_t mask) {                  \
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                        \
         if (access_generic(ACCESS_CTX(w), i, mask, bits / 8, true, at))              \
             access_store##bits(SLOT(const uint##bits##_t, w, i->b), at, 0, mask);    \
     }                                                                                \
-    ISA_HANDLER(access_store_generic##bits) {                                        \
+    ACCESS_CLIENT ISA_HANDLER(access_store_generic##bits) {                          \
         struct access_halves half;                                                   \
         if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, bits / 8, &half)) { \
             access_store_any##bits(w, i, mask);                                      \

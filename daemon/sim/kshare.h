@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who gets what of the simulated device: slots for blocks and parts of the units, by the rules of
+ * kdev.h, for the kernels that head their streams now. Private to kdev.c and kshare.c.
+ */
+#ifndef DAEMON_SIM_KSHARE_H
+#define DAEMON_SIM_KSHARE_H
+
+#include "daemon/sim/kdev.h"
+
+#define KSHARE_LEFT_NS 1e-3 /* less is left of an operation or of a wave: it has ended */
+
+struct kshare_head {
+    const struct kdev_work *work;
+    uint32_t stream, level;
+    uint32_t waves; /* that have ended */
+    double done_ns; /* of its time alone */
+    double slots;   /* that it holds */
+    double part;    /* of the slots that it wants */
+    double rate;
+};
+
+static inline bool kshare_lacks(const struct kshare_head *h) {
+    return h->slots < h->work->want;
+}
+
+/* Slots and rates anew, after heads were added or taken away, or when a wave has ended. Returns how
+ * many slots are in use. */
+double kshare(struct kshare_head *heads, uint32_t count, const struct kdev_contention *contention);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Workload files at the grain of kernels: sequences, gaps, the jobs that name them, and every fault
+ * with its line.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sim/workload.h"
+
+#define LITTLE "persistent=1MiB ephemeral=1MiB"
+
+static int parse(struct workload *w, const char *text, char *errors, size_t cap) {
+    struct buf b;
+    buf_init(&b);
+    int err = workload_parse(w, text, strlen(text), &b);
+    snprintf(errors, cap, "%s", buf_str(&b));
+    buf_finish(&b);
+    return err;
+}
+
+static struct workload load(const char *text) {
+    struct workload w;
+    char errors[1024];
+    cr_assert_eq(parse(&w, text, errors, sizeof(errors)), 0, "%s", errors);
+    return w;
+}
+
+static void expect_errors(const char *text, const char *expected) {
+    struct workload w;
+    char errors[16384];
+    cr_expect_eq(parse(&w, text, errors, sizeof(errors)), -EINVAL);
+    cr_expect_str_eq(errors, expected, "got:\n%s", errors);
+    workload_finish(&w);
+}
+
+Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
+    struct workload w =
+        load("job name=j kernels=a iterations=2 launch=5us request=6.5ms " LITTLE "\n"
+             "kernels name=other\nk 1ns sms=1\n"
+             "kernels name=a # in launch order\n"
+             "k 100us sms=160 class=compute compute=0.62 memory=0.18\n"
+             "k 40us sms=20 class=memory\n"
+             "c 30us\n"
+             "device sms=40 dispatch=3us until=2s\n");
+    cr_expect_eq(w.sms, 40);
+    cr_expect_eq(w.dispatch_ns, 3000);
+    cr_expect_eq(w.until_ns, 2000000000);
+    cr_assert_eq(w.sequences_count, 2);
+    cr_assert_eq(w.jobs->sequence, 1);
+    const struct workload_sequence *q = &w.sequences[1];
+    cr_assert_eq(q->count, 3);
+    cr_expect_eq(q->total_ns, 170000);
+    cr_expect_eq(q->busy_ns, 150000, "half of the SMs for 40 us; a copy counts whole");
+    const struct workload_kernel *k = &w.kernels[q->first];
+    cr_expect_eq(k[0].profile.mean_ns, 100000);
+    cr_expect_eq(k[0].profile.sms, 160);
+    cr_expect_eq(k[0].profile.class, SCHED_CLASS_COMPUTE);
+    cr_expect_eq(k[0].profile.compute_milli, 620);
+    cr_expect_eq(k[0].profile.memory_milli, 180);
+    cr_expect_eq(k[1].profile.class, SCHED_CLASS_MEMORY);
+    cr_expect_eq(k[1].profile.compute_milli, 0, "not known");
+    cr_expect(k[2].copy && !k[1].copy);
+    cr_expect_eq(w.jobs->launch_ns, 5000);
+    cr_expect_eq(w.jobs->request_ns, 6500000);
+    workload_finish(&w);
+}
+
+Test(sim_workload_kernels, every_way_of_arriving) {
+    struct workload w = load("device until=1s\nkernels name=a\nk 1us sms=1\n"
+                             "gaps name=g\n1ms 2ms 3ms\n0.5s\n"
+                             "gaps name=h\n7us\n"
+                             "job name=a kernels=a " LITTLE "\n"
+                             "job name=b kernels=a every=closed " LITTLE "\n"
+                             "job name=c kernels=a every=12.5ms " LITTLE "\n"
+                             "job name=d kernels=a every=exp(66.7ms) " LITTLE "\n"
+                             "job name=e kernels=a every=gaps:g " LITTLE "\n"
+                             "job name=f kernels=a every=shuffled:h " LITTLE "\n");
+    static const enum workload_arrivals arrivals[] = {WORKLOAD_CLOSED, WORKLOAD_CLOSED,
+                                                      WORKLOAD_FIXED,  WORKLOAD_POISSON,
+                                                      WORKLOAD_GAPS,   WORKLOAD_SHUFFLED};
+    for (uint32_t i = 0; i < 6; i++)
+        cr_expect_eq(w.jobs[i].arrivals, arrivals[i], "%u", i);
+    cr_expect_eq(w.jobs[2].every_ns, 12500000);
+    cr_expect_eq(w.jobs[3].every_ns, 66700000);
+    cr_expect_eq(w.jobs[4].gaps, 0);
+    cr_expect_eq(w.jobs[5].gaps, 1);
+    cr_expect_eq(w.gaps[0].count, 4);
+    cr_expect_eq(w.gap_ns[3], 500000000);
+    cr_expect_eq(w.gap_ns[w.gaps[1].first], 7000);
+    workload_finish(&w);
+}
+
+Test(sim_workload_kernels, every_fault_of_a_section_is_listed_with_its_line) {
+    expect_errors("k 1us sms=1\n"
+                  "kernels name=a\n"
+                  "k\n"
+                  "k 2h sms=1\n"
+                  "k 1us\n"
+                  "k 1us sms=0 class=both compute=1.1\n"
+                  "c 1us sms=1\n"
+                  "5us\n"
+                  "k 1us sms=1\n"
+                  "gaps name=g\n"
+                  "1ms 0s 3ms\n"
+                  "1ms sms=1\n"
+                  "kernels name=a\n"
+                  "gaps\n"
+                  "gaps name=g\n"
+                  "job name=j kernels=a iterations=1 " LITTLE "\n",
+                  "1: a kernel that is in no sequence: `kernels name=...` comes first\n"
+                  "3: '' is not a time from 1ns to 1h\n"
+                  "3: sms is missing\n"
+                  "4: '2h' is not a time from 1ns to 1h\n"
+                  "5: sms is missing\n"
+                  "6: sms: '0' is not a whole number from 1 to 100000000\n"
+                  "6: class: 'both' is not compute, memory or unknown\n"
+                  "6: compute: '1.1' is not a number from 0 to 1\n"
+                  "7: a copy has nothing but its time\n"
+                  "8: '5us': a line begins with job, device, kernels or gaps\n"
+                  "9: a kernel that is in no sequence: `kernels name=...` comes first\n"
+                  "11: '0s' is not a time from 1ns to 1000h\n"
+                  "12: 'sms=1' is not a time from 1ns to 1000h\n"
+                  "14: name is missing\n"
+                  "13: kernels: a is empty\n"
+                  "13: kernels: a second 'a'\n"
+                  "15: gaps: g is empty\n"
+                  "15: gaps: a second 'g'\n");
+}
+
+Test(sim_workload_kernels, every_fault_of_a_job_is_listed_with_its_line) {
+    expect_errors("kernels name=a\nk 1us sms=1\n"
+                  "job name=j kernels=b iterations=1 " LITTLE "\n"
+                  "job name=j kernels=a iterations=1 every=gaps:g " LITTLE "\n"
+                  "job name=j kernels=a iterations=1 every=0s " LITTLE "\n"
+                  "job name=j kernels=a iterations=1 demand=0.5 " LITTLE "\n"
+                  "job name=j iteration=1ms iterations=1 launch=1us " LITTLE "\n"
+                  "job name=j iterations=1 " LITTLE "\n"
+                  "job name=j kernels=a iterations=1 every=1ms think=1ms " LITTLE "\n"
+                  "job name=j kernels=a " LITTLE "\n"
+                  "job name=j iteration=1ms iterations=1 " LITTLE "\n",
+                  "5: every: '0s' is not closed, a time from 1ns to 1000h, exp(time), gaps:NAME "
+                  "or shuffled:NAME\n"
+                  "6: demand: not with kernels=\n"
+                  "7: launch: not without kernels=\n"
+                  "8: iteration is missing\n"
+                  "9: think: not with every=: requests come by themselves\n"
+                  "3: kernels: there is no sequence 'b'\n"
+                  "4: every: there are no gaps 'g'\n"
+                  "10: iterations is missing, and the device has no until\n"
+                  "11: jobs with kernels= and jobs with iteration= do not mix\n");
+}
+
+Test(sim_workload_kernels, what_takes_too_long_is_refused) {
+    expect_errors("kernels name=a\nk 1h sms=1\n"
+                  "job name=j kernels=a iterations=1000000 " LITTLE "\n",
+                  "3: the jobs so far take more than 36 years\n");
+    char text[16384] = "kernels name=a\n", line[32];
+    for (int i = 0; i < 1001; i++) {
+        snprintf(line, sizeof(line), "k 1h sms=1\n");
+        strcat(text, line);
+    }
+    strcat(text, "job name=j kernels=a iterations=1 " LITTLE "\n");
+    expect_errors(text, "1002: the sequence so far takes more than 1000 h\n");
+}
+
+Test(sim_workload_kernels, too_many_jobs_are_refused) {
+    size_t bytes;
+    char *text = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+    fputs("kernels name=a\nk 1us sms=1\n", f);
+    for (uint32_t i = 0; i <= WORKLOAD_MAX_KERNEL_JOBS; i++)
+        fputs("job name=j kernels=a iterations=1 " LITTLE "\n", f);
+    fclose(f);
+    expect_errors(text, "1003: more than 1000 jobs with kernels=\n");
+    free(text);
+}
+
+Test(sim_workload_kernels, what_is_written_reads_back_to_the_same) {
+    static const char *const text =
+        "device sms=40 dispatch=5us until=1min\n"
+        "kernels name=a\n"
+        "k 100us sms=160 class=compute compute=0.620 memory=0.180\n"
+        "k 40ns sms=20\n"
+        "c 30us\n"
+        "gaps name=g\n"
+        "1ms 2ms 3ms 4ms 5ms 6ms 7ms 8ms 9ms 10ms\n"
+        "11ms\n"
+        "job name=x persistent=1MiB ephemeral=1MiB kernels=a every=exp(66700us) launch=5us "
+        "request=6500us priority=1\n"
+        "job name=y persistent=1MiB ephemeral=1MiB iterations=4 kernels=a every=shuffled:g\n"
+        "job name=z persistent=1MiB ephemeral=1MiB kernels=a\n";
+    struct workload w = load(text);
+    char *written = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&written, &bytes);
+    workload_write(&w, f);
+    fclose(f);
+    cr_expect_str_eq(written, text, "%s", written);
+    free(written);
+    workload_finish(&w);
+}

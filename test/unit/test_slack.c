@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Foreseen delays by hand, and the policy that admits by them as timed traces (schedtrace.h). The
+ * device has 80 SMs; a request of job 1 takes 100 us alone, so that 1 % of it is 1 us.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/foresee.h"
+#include "daemon/sched/policy.h"
+#include "daemon/sched/state.h"
+#include "test/lib/schedtrace.h"
+
+/* ---- delays ---------------------------------------------------------------------------------- */
+
+static struct foresee_use use(uint64_t ns, uint32_t sms, uint8_t class) {
+    struct sched_kernel k = {.mean_ns = ns, .tail_ns = ns, .sms = sms, .class = class};
+    return foresee_use(&k, ns, 80);
+}
+
+static const struct foresee_use nothing;
+
+Test(slack, what_a_kernel_takes_follows_from_its_class_and_size) {
+    struct foresee_use u = use(1000, 160, SCHED_CLASS_COMPUTE);
+    cr_expect_eq(u.slots, 1000);
+    cr_expect_eq(u.wave_ns, 500, "two waves");
+    cr_expect_eq(u.compute, 890);
+    cr_expect_eq(u.memory, 200);
+    u = use(1000, 32, SCHED_CLASS_MEMORY);
+    cr_expect_eq(u.slots, 400);
+    cr_expect_eq(u.wave_ns, 1000);
+    cr_expect_eq(u.memory, 800);
+    u = use(1000, 16, SCHED_CLASS_MEMORY);
+    cr_expect_eq(u.memory, 400);
+    struct sched_kernel known = {
+        .sms = 80, .compute_milli = 100, .memory_milli = 300, .class = SCHED_CLASS_COMPUTE};
+    u = foresee_use(&known, 1000, 80);
+    cr_expect_eq(u.compute, 100, "what was measured counts");
+    cr_expect_eq(u.memory, 300);
+}
+
+/* A request of kernels a to e; the first has begun. */
+static struct foresee request(const struct foresee_use *steps, uint32_t count) {
+    struct foresee f = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        foresee_began(&f, 1000 * i, steps[i]);
+        foresee_ended(&f, 1000 * i + 500);
+    }
+    foresee_over(&f);
+    foresee_began(&f, 1000000, steps[0]);
+    return f;
+}
+
+Test(slack, a_unit_that_both_need_delays_by_what_is_lacking) {
+    struct foresee_use steps[] = {use(1000, 40, SCHED_CLASS_COMPUTE)};
+    struct foresee f = request(steps, 1);
+    struct foresee_use small = use(1000, 8, SCHED_CLASS_COMPUTE);
+    struct foresee_use equal = use(1000, 40, SCHED_CLASS_COMPUTE);
+    struct foresee_use other = use(1000, 16, SCHED_CLASS_MEMORY);
+    cr_expect_eq(foresee_delay(&f, 1000000, &small, &nothing, 64), 0, ".445 + .089 < .868");
+    /* .445 and .445 of a unit of which .868 are left: .434 each, 445 / 434 - 1. */
+    cr_expect_eq(foresee_delay(&f, 1000000, &equal, &nothing, 64), 25);
+    cr_expect_eq(foresee_delay(&f, 1000000, &other, &nothing, 64), 0);
+    cr_expect_eq(foresee_delay(&f, 1000500, &equal, &nothing, 64), 24,
+                 "half of it, half of the next");
+    foresee_finish(&f);
+}
+
+Test(slack, a_kernel_to_come_waits_for_the_wave_that_has_its_slots) {
+    struct foresee_use steps[] = {use(1000, 8, 0), use(1000, 80, 0), use(1000, 8, 0)};
+    struct foresee f = request(steps, 3);
+    struct foresee_use half = use(3000, 40, 0);
+    /* It holds .5 for 2000 ns more when the second begins, which has 640 of 1000 slots till then:
+     * 2000 * .36, but at 640 of its speed it takes only 562 longer. */
+    cr_expect_eq(foresee_delay(&f, 1000000, &half, &nothing, 64), 562);
+    cr_expect_eq(foresee_delay(&f, 1000000, &half, &nothing, 1), 0, "without looking ahead");
+    struct foresee_use brief = use(900, 40, 0);
+    cr_expect_eq(foresee_delay(&f, 1000000, &brief, &nothing, 64), 0, "it is over before");
+    foresee_finish(&f);
+}
+
+Test(slack, another_request_may_follow_at_once) {
+    struct foresee_use steps[] = {use(1000, 80, 0), use(1000, 8, 0)};
+    struct foresee f = request(steps, 2);
+    foresee_ended(&f, 1001000);
+    foresee_began(&f, 1001000, steps[1]);
+    struct foresee_use half = use(3000, 40, 0);
+    cr_expect_gt(foresee_delay(&f, 1001000, &half, &nothing, 64), 500);
+    foresee_finish(&f);
+}
+
+Test(slack, there_is_room_only_beside_what_runs) {
+    struct foresee_use steps[] = {use(1000, 40, 0)}, heads = use(1000, 20, 0);
+    struct foresee f = request(steps, 1), unknown = {0};
+    struct foresee_use fits = use(1000, 51, 0), large = use(1000, 52, 0);
+    cr_expect(foresee_room(&f, &fits, &nothing));
+    cr_expect_not(foresee_room(&f, &large, &nothing));
+    cr_expect_not(foresee_room(&f, &fits, &heads));
+    cr_expect_not(foresee_room(&unknown, &fits, &nothing), "nothing is known of its requests");
+    foresee_finish(&f);
+}
+
+/* ---- the policy ------------------------------------------------------------------------------ */
+
+static struct sched *make(uint32_t slack) {
+    struct sched *s;
+    char why[160] = "";
+    struct sched_config config = {.choice = {.lane = "pack",
+                                             .kernel = "slack",
+                                             .exclusive = -1,
+                                             .swap = -1,
+                                             .by_class = -1,
+                                             .by_size = -1,
+                                             .slack = slack},
+                                  .capacity_bytes = 100,
+                                  .chunk_bytes = 1};
+    cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
+    return s;
+}
+
+static void follow(struct sched *s, const char *script, const char *trace) {
+    char *got = schedtrace_run(s, script);
+    cr_expect_str_eq(got, trace, "got:\n%s", got);
+    free(got);
+}
+
+#define JOBS "@0 +1(1,1)h1q100000 +2(1,1) +3(1,1)\n"
+#define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, lane 2=1, admit 3@2\n"
+/* A request of two kernels of 50 us, the second on all SMs, so that it is known. */
+#define REQUEST                       \
+    "@1 1:1#c8*50000 1:2#c80*50000\n" \
+    "@50001 1=1*50000\n@100001 1=2*50000 1|\n"
+#define SERVED "@1 switch 1, run 1:1, run 1:2\n@50001\n@100001\n"
+
+Test(slack, a_kernel_goes_beside_a_request_that_it_does_not_delay) {
+    struct sched *s = make(10);
+    follow(s,
+           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                        "@205000 3:30#c40*90000\n"
+                        "@210000 2:20#m8*9000\n"
+                        "@250000 1=3*50000\n"
+                        "@300000 1=4*50000 1|\n",
+           JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                         "@205000 switch 3\n"
+                         "@210000 switch 2, run 2:20\n"
+                         "@250000\n"
+                         "@300000\n");
+    sched_destroy(s);
+}
+
+/* Its slack pays for one kernel that costs something, not for two. */
+Test(slack, a_request_pays_until_its_slack_is_spent) {
+    struct sched *s = make(15);
+    follow(s,
+           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                        "@249000 2:20#c11*5000 2:21#c11*5000\n"
+                        "@250000 1=3*50000\n"
+                        "@254000 2=20*5000\n"
+                        "@300000 1=4*50000 1|\n",
+           JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                         "@249000 switch 2, run 2:20\n"
+                         "@250000\n"
+                         "@254000\n"
+                         "@300000 run 2:21\n");
+    sched_destroy(s);
+}
+
+Test(slack, nothing_goes_beside_a_request_of_which_nothing_is_known) {
+    struct sched *s = make(1000);
+    follow(s,
+           JOBS "@1 1:1#c8*50000\n"
+                "@2 2:20#m1*10\n"
+                "@3 2:21\n"
+                "@50001 1=1*50000 1|\n",
+           JOINED "@1 switch 1, run 1:1\n"
+                  "@2 switch 2\n"
+                  "@3 run 2:21\n"
+                  "@50001 run 2:20\n");
+    sched_destroy(s);
+}
+
+/* The second is sent ten microseconds before the first is over, as it turns out to be. */
+Test(slack, a_stream_gets_its_next_kernel_just_in_time) {
+    struct sched *s = make(10);
+    follow(s,
+           JOBS "@1 2:20#c80*30000 2:21#c80*30000\n"
+                "@20001 .\n"
+                "@30001 2=20*30000\n",
+           JOINED "@1 switch 2, run 2:20, arm 20001\n"
+                  "@20001 run 2:21\n"
+                  "@30001\n");
+    sched_destroy(s);
+}
+
+/* A request whose host is between two launches is still there; one that waits longer is not. */
+Test(slack, a_host_between_two_launches_is_waited_for) {
+    struct sched *s = make(10);
+    follow(s,
+           JOBS REQUEST "@200000 1:3/1#c8*50000\n"
+                        "@250000 1=3*50000\n"
+                        "@250001 2:20#c80*30000\n"
+                        "@300000 .\n",
+           JOINED SERVED "@200000 run 1:3\n"
+                         "@250000\n"
+                         "@250001 switch 2, arm 300000\n"
+                         "@300000 run 2:20\n");
+    sched_destroy(s);
+}
+
+/* Beside a kernel of one stream another one's goes while both waves are short enough: 2.5 % of a
+ * request are 2.5 us. */
+Test(slack, several_streams_run_while_no_request_is_there_if_their_waves_are_short) {
+    struct sched *s = make(10);
+    follow(s,
+           JOBS "@1 2:20#c80*2000 3:30#c80*2000\n"
+                "@2001 2=20*2000 3=30*2000\n"
+                "@2002 2:21#c80*3000 3:31#c80*3000\n"
+                "@5002 2=21*3000\n",
+           JOINED "@1 switch 2, switch 3, run 2:20, run 3:30\n"
+                  "@2001\n"
+                  "@2002 run 2:21\n"
+                  "@5002 run 3:31\n");
+    sched_destroy(s);
+}
+
+/* Requests 2 and 3 come when the one before them ends: what they may lose is a fiftieth. */
+Test(slack, a_request_that_waited_gets_little) {
+    struct sched *s = make(20);
+    follow(s,
+           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                        "@250000 1=3*50000\n"
+                        "@300000 1=4*50000 1|\n"
+                        "@300001 1:5/2#c8*50000 1:6/2#c80*50000\n"
+                        "@349001 2:20#c12*5000\n",
+           JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                         "@250000\n"
+                         "@300000\n"
+                         "@300001 run 1:5, run 1:6\n"
+                         "@349001 switch 2\n");
+    sched_destroy(s);
+}
