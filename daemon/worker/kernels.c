@@ -134,12 +134,12 @@ static void apply_hint(const struct kernels *k, struct kernel *e) {
     derive(k, e);
 }
 
-/* The broker is to see what has become of it. */
+/* The broker is to see what has become of what was measured. */
 static void apply_anew(struct kernels *k, struct kernel *e) {
     struct kprofile before = e->profile;
 
     apply_hint(k, e);
-    if (memcmp(&before, &e->profile, sizeof(before)) != 0) mark_dirty(k, e);
+    if (before.durations.count && memcmp(&before, &e->profile, sizeof(before)) != 0) mark_dirty(k, e);
 }
 
 int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint32_t count) {

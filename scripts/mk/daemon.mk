@@ -10,7 +10,9 @@ check-daemon: $(PROGRAMS) $(SHIM_SO)
 BROKER_MUTANTS := scan magic-only other-major lost-word unsealed silent-worker dead-process \
 	same-windows open-control anybody did-nobody same-group whole-word torn-board \
 	oldest-stays cut-iterations share-of-all late-look \
-	last-iteration thinks-twice
+	last-iteration thinks-twice \
+	comes-back fatal-profile short-batch others-hints open-text any-text silent-import kept-time \
+	shows-all
 MUTANT_scan := proto/ctl_msg.c|s/s.children > (uint64_t)/0 \&\& s.children > (uint64_t)/|test_ctl_msg|64_gib
 MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broker_client|wrong_magic
 MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
@@ -31,6 +33,16 @@ MUTANT_share-of-all := daemon/ctl/top_draw.c|s/o->lane == 0 .. o->lane != j->lan
 MUTANT_last-iteration := daemon/ctl/recording.c|s/ + (p->ended ? 1 : 0)//|test_ctl_top|the_end_counts
 MUTANT_thinks-twice := daemon/ctl/recording.c|s/ \&\& !has_requests(j);/;/|test_ctl_top|time_to_think
 MUTANT_late-look := daemon/ctl/recording.c|s/if (!p->ended) p->job/p->job/|test_ctl_top|seen_before
+
+MUTANT_comes-back := daemon/broker/kernel_link.c|s/if (b->turn != s->kernels.turn) return;//|test_broker_kernels|does_not_come_back
+MUTANT_fatal-profile := daemon/broker/kernel_store.c|s/kprofile_check(p, why)/0/|test_broker_kernels|wrong_is_dropped
+MUTANT_short-batch := proto/kwire.c|s/ \&\& bytes == kwire_batch_bytes(m->batch.count)//|test_broker_kernels|none_ends_the_worker
+MUTANT_others-hints := daemon/broker/kernel_verbs.c|s/!all .. from->hint_count/0/|test_broker_kernels|his_own
+MUTANT_open-text := daemon/broker/kernel_verbs.c|s/fd < 0 .. fdutil_check_sealed(fd, 1) < 0/fd < 0/|test_broker_kernels|cannot_be_imported
+MUTANT_any-text := daemon/broker/control.c|s/in_fd >= 0 .. r.verb != CTL_V_PROFILE_IMPORT/0/|test_broker_kernels|cannot_be_imported
+MUTANT_silent-import := daemon/broker/kernel_verbs.c|s/kernel_link_imported(q->s);//|test_broker_kernels|given_to_the_worker
+MUTANT_kept-time := proto/kadopt.c|s/h.duration_ns = 0;//|test_kwire|of_another_device
+MUTANT_shows-all := daemon/broker/kernel_report.c|s/p->key.uid != r->args.uid/0/|test_ctl_profile|of_a_user
 
 mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(MUTANT_$(1)))))
 space := $(subst ,, )

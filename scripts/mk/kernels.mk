@@ -12,7 +12,7 @@ KERNEL_MUTANTS := all-fades no-bounds half-bin at-sixty no-floor loose-name lost
 	takes-all takes-over forgets-none other-order open-sum twice-there first-comma one-vote \
 	bytes-percent thousand no-remark half-table evicts-held flood keeps-crowded stale-tail \
 	over-counts counts-over-table dirty-stays late-file torn-file lost-change reads-all other-device \
-	one-file unchecked of-any-device anybodys hole same-seed
+	one-file unchecked of-any-device anybodys hole same-seed waits-for-broker wrong-order untold-class begins-told old-number
 KERNEL_MUTANT_all-fades := proto/kdist.c|s/d->bins.i. .= 2;/d->bins[i]~=~0;/|test_kdist|fades
 KERNEL_MUTANT_no-bounds := proto/kdist.c|s/clamp(d->sum_ns . 2, least, most)/d->sum_ns~\/~2/|test_kdist|sum_stays
 KERNEL_MUTANT_half-bin := proto/kdist.c|s/octave - 3) & 7/octave~-~2)~\&~7/|test_kdist|its_bin
@@ -51,6 +51,11 @@ KERNEL_MUTANT_of-any-device := daemon/broker/kernel_store.c|s/from->device.sms .
 KERNEL_MUTANT_anybodys := daemon/broker/kernel_store.c|s/uid != KSET_ANYBODY .. i < from->count/0~\&\&~i~<~from->count/|test_kernel_store|may_not_be_imported
 KERNEL_MUTANT_hole := common/slotmap.c|s/if (((i - home) .*continue;//|test_slotmap|churn
 KERNEL_MUTANT_same-seed := common/slotmap.c|s/hash = seed;/hash~=~0;/;s/fold(seed ^ /fold(/|test_slotmap|depends_on_seed
+KERNEL_MUTANT_waits-for-broker := daemon/worker/kernel_link.c|s/ .. has_room(w->broker_fd)//|test_kernel_link|never_waits
+KERNEL_MUTANT_wrong-order := daemon/worker/kernel_link.c|s/kprofile_hint_order(.hints.i - 1., .hints.i.) >= 0/0/|test_kernel_link|wrong_is_not_taken
+KERNEL_MUTANT_untold-class := daemon/worker/kernels.c|s/if (e .. memcmp(p, .*mark_dirty(k, e);.*//|test_kernel_link|is_known_here
+KERNEL_MUTANT_begins-told := daemon/worker/kernels.c|s/before.durations.count .. memcmp/memcmp/|test_kernel_link|began_anew
+KERNEL_MUTANT_old-number := daemon/worker/kernel_link.c|s/w->kernel_turn = .*;//|test_kernel_link|not_told_any_more
 
 space := $(subst ,, )
 kernel_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(KERNEL_MUTANT_$(1)))))

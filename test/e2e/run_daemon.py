@@ -20,7 +20,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Daemon, tool, wait_for
+from harness import BUILD, Daemon, tool, wait_for
 
 
 def equal(got, want, what):
@@ -312,6 +312,137 @@ def test_a_private_daemon_that_cannot_start():
     equal(r.returncode, 1, "exit status")
     contains(r.stderr, "environment SALUS_MAX_JOBS: max_jobs: 'x' is not a whole number\n", "stderr")
     contains(r.stderr, "salusctl: the private salusd ended at once (status 2)", "stderr")
+
+
+# ---- profiles of kernels -------------------------------------------------------------------------
+
+LAUNCHER = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "launcher.py"),
+            os.path.join(BUILD, "shim", "libcuda.so.1")]
+
+
+def launch(d, launches):
+    r = d.run([*LAUNCHER, str(launches)])
+    equal((r.returncode, r.stderr), (0, ""), "the job")
+
+
+def profiles(d, *options):
+    """By name."""
+    return {p["name"]: p for p in d.ctl_json("profile", "list", *options)["profiles"]}
+
+
+def learned(d, launches):
+    """Once both kernels have so many samples."""
+    wait_for(f"{launches} samples", lambda: (p := profiles(d)).keys() >= {"mix", "copy"}
+             and all(p[k]["count"] == launches for k in ("mix", "copy")), 20)
+    return profiles(d)
+
+
+def import_text(d, text, *options):
+    return subprocess.run([tool("salusctl"), "--run-dir", d.run_dir, "profile", "import", *options, "-"],
+                          input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=30)
+
+
+ORION = "Name,Profile,Memory_footprint,SM_usage,Duration\n"
+
+
+def test_profiles_survive_the_worker_and_the_daemon():
+    with Daemon() as d:
+        launch(d, 4)
+        first = learned(d, 4)
+        equal((first["mix"]["class"], first["mix"]["source"]), ("compute", "counted"), "class")
+        equal(first["mix"]["alone"], 1, "measured alone")
+        os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
+        wait_for("the next", lambda: d.ctl_json("status")["status"]["worker_restarts"] == 1
+                 and d.ctl_json("status")["status"]["state"] == "ok", 10)
+        equal(profiles(d), first, "after the worker's end")
+        contains(d.log(), "event=taken hints=0 profiles=2 restored=2", "the worker's log")
+        launch(d, 3)
+        second = learned(d, 7)
+        d.process.terminate()
+        equal(d.process.wait(10), 0, "exit status")
+        d.__class__.__enter__(d)
+        wait_for("the file is read", lambda: profiles(d) == second, 10)
+        launch(d, 1)
+        learned(d, 8)
+
+
+def test_a_killed_daemon_keeps_what_was_written():
+    with Daemon() as d:
+        launch(d, 2)
+        before = learned(d, 2)
+        wait_for("the file", lambda: os.path.exists(d.run_dir + "/kernels"), 20)
+        d.process.kill()
+        d.process.wait()
+        d.__class__.__enter__(d)
+        wait_for("the file is read", lambda: profiles(d) == before, 10)
+
+
+def test_a_corrupt_store_is_set_aside():
+    with Daemon() as d:
+        d.process.terminate()
+        d.process.wait(10)
+        with open(d.run_dir + "/kernels", "w") as f:
+            f.write("salus-kernels 1 1 0\ndevice sms=16 name=Salus software GPU\nkernel func=0")
+        d.__class__.__enter__(d)
+        wait_for("it is said", lambda: "event=corrupt" in d.log(), 10)
+        contains(d.log(), 'why="line 3: it has no end"', "log")
+        equal(os.path.exists(d.run_dir + "/kernels.corrupt"), True, "it is kept")
+        launch(d, 1)
+        learned(d, 1)
+
+
+def test_profiles_of_another_device():
+    with Daemon("--sm-count", "8") as d:
+        wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        text = ("salus-kernels 1 1 0\ndevice sms=108 name=NVIDIA A100\nkernel func=00000000000000ab "
+                "grid=1,1,1 block=32,1,1 shared=0 uid=0 sms=1 class=memory source=counted compute=0 "
+                "memory=900 lone=1 sum=600 bins=1:1 name=mix\n")
+        r = import_text(d, text)
+        equal((r.returncode, r.stderr), (1,
+              "salusctl: it is of 'NVIDIA A100' with 108 SMs, and this is 'Salus software GPU' with "
+              "8; with --any-device its classes and SMs are taken, its times are not\n"), "refusal")
+        equal(profiles(d), {}, "profiles")
+        r = import_text(d, text, "--any-device")
+        equal((r.returncode, r.stderr), (0, ""), "with --any-device")
+        hint = d.ctl_json("profile", "list", "--imported")["hints"][0]
+        equal((hint["class"], hint["duration_seconds"]), ("memory", 0), "what was taken")
+
+
+def test_an_import_that_is_wrong_is_refused_with_its_line():
+    good = ("salus-kernels 1 0 1\ndevice sms=16 name=Salus software GPU\n"
+            "hint grid=0,0,0 block=0,0,0 sms=4 class=memory compute=0 memory=0 ns=1 name=h\n")
+    with Daemon() as d:
+        wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        for text, why in [(good[:-10], "line 3: it has no end"),
+                          (good[:good.index("hint")], "line 3: the text ends before it"),
+                          (good.replace("memory=0", "memory=x"), "line 3: 'memory=' is no number"),
+                          (good + "more\n", "line 4: more follows than was announced"),
+                          (ORION + "f,1,0,3,7000\ng,1,0,3\n", "line 3: "),
+                          ("\x00\x01garbage\n", "no line is a header")]:
+            r = import_text(d, text)
+            equal(r.returncode, 2, f"exit status of {text[-20:]!r}")
+            contains(r.stderr, "salusctl: standard input: " + why, "stderr")
+        equal(d.ctl_json("profile", "list", "--imported")["hints"], [], "hints")
+        equal(import_text(d, good).returncode, 0, "the right one")
+
+
+def test_an_imported_table_changes_the_class_of_a_running_jobs_kernel():
+    with Daemon() as d:
+        p = subprocess.Popen([*LAUNCHER, "3", "--stay"], env=d.environment(), text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            equal(p.stdout.readline(), "launched\n", "the job")
+            equal(learned(d, 3)["mix"]["class"], "compute", "as it was counted")
+            equal(import_text(d, ORION + "mix,0,0,2,9000\n").returncode, 0, "import")
+            wait_for("another class", lambda: "class memory (imported)" in
+                     d.ctl("profile", "show", "mix").stdout, 10)
+            equal(profiles(d)["copy"]["source"], "counted", "the other kernel")
+            equal(d.ctl_json("profile", "forget", "mix")["known"]["moved_profiles"], 1, "forgotten")
+            equal(sorted(profiles(d)), ["copy"], "what is left")
+        finally:
+            p.communicate()
+        equal(p.returncode, 0, "the job's end")
 
 
 def main():

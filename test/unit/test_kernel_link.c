@@ -192,3 +192,18 @@ Test(kernel_link, what_is_forgotten_is_not_told_any_more) {
     cr_assert_eq(hear(), 1);
     cr_assert_eq(m.batch.turn, 3);
 }
+
+Test(kernel_link, a_kernel_that_began_anew_is_not_told_before_it_ran) {
+    struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = UINT32_MAX, .result = 1};
+    struct kernel *held = intern(1);
+
+    kset_add_hints(&set, &hint, 1);
+    give();
+    kernels_sample(w.kernels, held, 1000, true);
+    kernel_link_forget(&w, &msg);
+    kset_finish(&set);
+    give(); /* the hint went as well */
+    kernel_link_tell(&w);
+    cr_assert_eq(hear(), -1);
+    cr_assert_eq(held->profile.source, KPROFILE_NONE);
+}
