@@ -22,9 +22,10 @@
 #include "daemon/sched/sched.h"
 
 #define FORESEE_STEPS 8192u /* of a request that are remembered */
-#define FORESEE_SLOTS 1140u /* of all SMs, in thousandths, that several kernels' blocks may take \
-                             */
-#define FORESEE_LEFT 868u   /* of a unit, in thousandths, that is left when several kernels run */
+#define FORESEE_SLOTS                                                                          \
+    1140u                 /* of all SMs, in thousandths, that several kernels' blocks may take \
+                           */
+#define FORESEE_LEFT 868u /* of a unit, in thousandths, that is left when several kernels run */
 
 /* What a kernel takes of the device, in thousandths, and for how long. */
 struct foresee_use {

@@ -32,8 +32,8 @@ void profiling_destroy(struct worker *w) {
 /* Word by word: wider loads would wait for the words that were just stored. */
 static bool profiling_same(const struct func_shape *s, const struct dev_launch *l) {
     return s->grid[0] == l->grid[0] && s->grid[1] == l->grid[1] && s->grid[2] == l->grid[2] &&
-           s->block[0] == l->block[0] && s->block[1] == l->block[1] &&
-           s->block[2] == l->block[2] && s->shared_bytes == l->shared_bytes;
+           s->block[0] == l->block[0] && s->block[1] == l->block[1] && s->block[2] == l->block[2] &&
+           s->shared_bytes == l->shared_bytes;
 }
 
 static struct func_shape profiling_shape(const struct dev_launch *l) {
