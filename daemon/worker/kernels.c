@@ -139,7 +139,8 @@ static void apply_anew(struct kernels *k, struct kernel *e) {
     struct kprofile before = e->profile;
 
     apply_hint(k, e);
-    if (before.durations.count && memcmp(&before, &e->profile, sizeof(before)) != 0) mark_dirty(k, e);
+    if (before.durations.count && memcmp(&before, &e->profile, sizeof(before)) != 0)
+        mark_dirty(k, e);
 }
 
 int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint32_t count) {
