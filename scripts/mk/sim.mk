@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulator: the program, its library, what its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
-#   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; half an hour
+#   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
 #   make calibrate-contention   the search for the parameters in daemon/sim/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments, mutants
 SIM := $(call src,daemon/sim)
