@@ -23,4 +23,12 @@
 /* Runs the script; the trace is malloc'ed. Ends the test when a step breaks an invariant. */
 char *schedtrace_run(struct sched *s, const char *script);
 
+/* For Criterion's tests: the script's trace is this one. */
+#define SCHEDTRACE_EXPECT(s, script, trace)                                  \
+    do {                                                                     \
+        char *schedtrace_got = schedtrace_run(s, script);                    \
+        cr_expect_str_eq(schedtrace_got, trace, "got:\n%s", schedtrace_got); \
+        free(schedtrace_got);                                                \
+    } while (0)
+
 #endif

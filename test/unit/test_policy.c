@@ -27,16 +27,10 @@ static struct sched *make(struct sched_choice choice) {
     return s;
 }
 
-static void follow(struct sched *s, const char *script, const char *trace) {
-    char *got = schedtrace_run(s, script);
-    cr_expect_str_eq(got, trace, "got:\n%s", got);
-    free(got);
-}
-
 /* Without the device's priorities, which have a test of their own. */
 static void expect(const char *kernel, const char *script, const char *trace) {
     struct sched *s = make((struct sched_choice){.kernel = kernel});
-    follow(s, script, trace);
+    SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
 
@@ -170,31 +164,31 @@ Test(policy, a_job_that_becomes_high_priority_takes_its_kernels_along) {
 
 Test(policy, parts_of_orion_can_be_left_out_live) {
     struct sched *s = make((struct sched_choice){.kernel = "orion"});
-    follow(s, JOBS "@1 1:10#c40*100\n@2 2:20#c10*10 3:30#m90*10\n",
-           JOINED "@1 switch 1, run 1:10\n@2 switch 2, switch 3\n");
+    SCHEDTRACE_EXPECT(s, JOBS "@1 1:10#c40*100\n@2 2:20#c10*10 3:30#m90*10\n",
+                      JOINED "@1 switch 1, run 1:10\n@2 switch 2, switch 3\n");
     struct sched_choice c = *sched_chosen(s);
     c.by_class = 0;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    follow(s, "@3 .\n", "@3 run 2:20\n");
+    SCHEDTRACE_EXPECT(s, "@3 .\n", "@3 run 2:20\n");
     c.by_size = 0;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    follow(s, "@4 .\n", "@4 run 3:30\n");
+    SCHEDTRACE_EXPECT(s, "@4 .\n", "@4 run 3:30\n");
     sched_destroy(s);
 }
 
 Test(policy, thresholds_can_be_set_live) {
     struct sched *s = make((struct sched_choice){.kernel = "orion"});
-    follow(s, JOBS "@1 2:20#c90*300 2:21#c90*300\n@2 1:10#m10*100\n",
-           JOINED "@1 switch 2, run 2:20\n@2 switch 1, run 1:10\n");
+    SCHEDTRACE_EXPECT(s, JOBS "@1 2:20#c90*300 2:21#c90*300\n@2 1:10#m10*100\n",
+                      JOINED "@1 switch 2, run 2:20\n@2 switch 1, run 1:10\n");
     cr_expect_eq(sched_sm_threshold(s), 80);
     struct sched_choice c = *sched_chosen(s);
     c.dur_threshold = 30;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    follow(s, "@3 .\n", "@3\n");
+    SCHEDTRACE_EXPECT(s, "@3 .\n", "@3\n");
     c.sm_threshold = 91;
     cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
     cr_expect_eq(sched_sm_threshold(s), 91);
-    follow(s, "@4 .\n", "@4 run 2:21\n");
+    SCHEDTRACE_EXPECT(s, "@4 .\n", "@4 run 2:21\n");
     sched_destroy(s);
 }
 
@@ -226,10 +220,11 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
 
 Test(policy, high_priority_jobs_have_the_device_level_where_it_is_chosen) {
     struct sched *s = make((struct sched_choice){.kernel = "orion", .priorities = 1});
-    follow(s, JOBS "@1 2:20#c10*10 1:10#m10*10\n@2 1:11#m10*10\n@3 1%h0q10000 1:12#m10*10\n",
-           JOINED "@1 switch 2, switch 1, level 1=1, run 1:10, run 2:20\n"
-                  "@2 run 1:11\n"
-                  "@3 level 1=0, run 1:12\n");
+    SCHEDTRACE_EXPECT(
+        s, JOBS "@1 2:20#c10*10 1:10#m10*10\n@2 1:11#m10*10\n@3 1%h0q10000 1:12#m10*10\n",
+        JOINED "@1 switch 2, switch 1, level 1=1, run 1:10, run 2:20\n"
+               "@2 run 1:11\n"
+               "@3 level 1=0, run 1:12\n");
     sched_destroy(s);
 }
 
@@ -239,12 +234,12 @@ Test(policy, the_cap_follows_the_length_of_operations_when_there_is_a_target) {
     struct sched *s =
         make((struct sched_choice){.kernel = "streams", .inflight_cap = 4, .preempt_ns = 300});
     struct sched_job_view v;
-    follow(s, "@0 +2(1,1)\n@1 2:1 2:2 2:3 2:4 2:5 2:6\n@2 2=1*100\n@3 2=2*100\n",
-           "@0 lane 0=1, admit 2@0\n@1 switch 2, run 2:1, run 2:2, run 2:3, run 2:4\n"
-           "@2\n@3 run 2:5\n");
+    SCHEDTRACE_EXPECT(s, "@0 +2(1,1)\n@1 2:1 2:2 2:3 2:4 2:5 2:6\n@2 2=1*100\n@3 2=2*100\n",
+                      "@0 lane 0=1, admit 2@0\n@1 switch 2, run 2:1, run 2:2, run 2:3, run 2:4\n"
+                      "@2\n@3 run 2:5\n");
     cr_assert(sched_job(s, 2, &v));
     cr_expect_eq(v.inflight_cap, 3);
-    follow(s, "@4 2=3*1000000\n@5 2=4*1000000\n", "@4\n@5 run 2:6\n");
+    SCHEDTRACE_EXPECT(s, "@4 2=3*1000000\n@5 2=4*1000000\n", "@4\n@5 run 2:6\n");
     cr_assert(sched_job(s, 2, &v));
     cr_expect_eq(v.inflight_cap, 2, "one runs, one is ready: never fewer");
     sched_destroy(s);
@@ -260,15 +255,15 @@ static uint64_t request_ns(const struct sched *s, uint32_t job) {
 
 Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
     struct sched *s = make((struct sched_choice){.kernel = "orion"});
-    follow(s, "@0 +1(1,1)h1 +2(1,1)\n@100 1:1 1:2\n@150 1=1*50\n@170 1=2*20 1|\n",
-           "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
-           "@100 switch 1, run 1:1, run 1:2\n@150\n@170\n");
+    SCHEDTRACE_EXPECT(s, "@0 +1(1,1)h1 +2(1,1)\n@100 1:1 1:2\n@150 1=1*50\n@170 1=2*20 1|\n",
+                      "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+                      "@100 switch 1, run 1:1, run 1:2\n@150\n@170\n");
     cr_expect_eq(request_ns(s, 1), 70);
     /* Another job's copy runs meanwhile: it says nothing about alone. */
-    follow(s, "@200 1:3/1\n@210 2:1\n@500 2=1 1=3*40 1|\n",
-           "@200 run 1:3\n@210 switch 2, run 2:1\n@500\n");
+    SCHEDTRACE_EXPECT(s, "@200 1:3/1\n@210 2:1\n@500 2=1 1=3*40 1|\n",
+                      "@200 run 1:3\n@210 switch 2, run 2:1\n@500\n");
     cr_expect_eq(request_ns(s, 1), 70);
-    follow(s, "@600 1%h1q5000\n", "@600\n");
+    SCHEDTRACE_EXPECT(s, "@600 1%h1q5000\n", "@600\n");
     cr_expect_eq(request_ns(s, 1), 5000, "what was given counts");
     sched_destroy(s);
 }
@@ -276,9 +271,9 @@ Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
 /* Until it was alone once, its device time is the least that a request can take. */
 Test(policy, a_request_that_never_was_alone_takes_at_least_its_device_time) {
     struct sched *s = make((struct sched_choice){.kernel = "streams"});
-    follow(s, "@0 +1(1,1)h1 +2(1,1)\n@1 2:1\n@100 1:1\n@900 1=1*50 1|\n",
-           "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
-           "@1 switch 2, run 2:1\n@100 switch 1, run 1:1\n@900\n");
+    SCHEDTRACE_EXPECT(s, "@0 +1(1,1)h1 +2(1,1)\n@1 2:1\n@100 1:1\n@900 1=1*50 1|\n",
+                      "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+                      "@1 switch 2, run 2:1\n@100 switch 1, run 1:1\n@900\n");
     cr_expect_eq(request_ns(s, 1), 50);
     sched_destroy(s);
 }
@@ -297,8 +292,9 @@ Test(policy, reef_fills_the_sms_that_are_left_with_what_is_shorter) {
 
 Test(policy, reef_sends_as_many_as_its_queue_holds) {
     struct sched *s = make((struct sched_choice){.kernel = "reef", .reef_queue = 3});
-    follow(s, JOBS "@1 2:20#c90*9000 2:21#c90*9000 3:30#c90*9000 3:31#c90*9000\n@2 2=20\n",
-           JOINED "@1 switch 2, switch 3, run 2:20, run 3:30, run 2:21\n@2 run 3:31\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS "@1 2:20#c90*9000 2:21#c90*9000 3:30#c90*9000 3:31#c90*9000\n@2 2=20\n",
+                      JOINED "@1 switch 2, switch 3, run 2:20, run 3:30, run 2:21\n@2 run 3:31\n");
     sched_destroy(s);
 }
 

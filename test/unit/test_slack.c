@@ -119,12 +119,6 @@ static struct sched *make(uint32_t slack) {
     return s;
 }
 
-static void follow(struct sched *s, const char *script, const char *trace) {
-    char *got = schedtrace_run(s, script);
-    cr_expect_str_eq(got, trace, "got:\n%s", got);
-    free(got);
-}
-
 #define JOBS "@0 +1(1,1)h1q100000 +2(1,1) +3(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, lane 2=1, admit 3@2\n"
 /* A request of two kernels of 50 us, the second on all SMs, so that it is known. */
@@ -135,76 +129,76 @@ static void follow(struct sched *s, const char *script, const char *trace) {
 
 Test(slack, a_kernel_goes_beside_a_request_that_it_does_not_delay) {
     struct sched *s = make(10);
-    follow(s,
-           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
-                        "@205000 3:30#c40*90000\n"
-                        "@210000 2:20#m8*9000\n"
-                        "@250000 1=3*50000\n"
-                        "@300000 1=4*50000 1|\n",
-           JOINED SERVED "@200000 run 1:3, run 1:4\n"
-                         "@205000 switch 3\n"
-                         "@210000 switch 2, run 2:20\n"
-                         "@250000\n"
-                         "@300000\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                   "@205000 3:30#c40*90000\n"
+                                   "@210000 2:20#m8*9000\n"
+                                   "@250000 1=3*50000\n"
+                                   "@300000 1=4*50000 1|\n",
+                      JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                                    "@205000 switch 3\n"
+                                    "@210000 switch 2, run 2:20\n"
+                                    "@250000\n"
+                                    "@300000\n");
     sched_destroy(s);
 }
 
 /* Its slack pays for one kernel that costs something, not for two. */
 Test(slack, a_request_pays_until_its_slack_is_spent) {
     struct sched *s = make(15);
-    follow(s,
-           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
-                        "@249000 2:20#c11*5000 2:21#c11*5000\n"
-                        "@250000 1=3*50000\n"
-                        "@254000 2=20*5000\n"
-                        "@300000 1=4*50000 1|\n",
-           JOINED SERVED "@200000 run 1:3, run 1:4\n"
-                         "@249000 switch 2, run 2:20\n"
-                         "@250000\n"
-                         "@254000\n"
-                         "@300000 run 2:21\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                   "@249000 2:20#c11*5000 2:21#c11*5000\n"
+                                   "@250000 1=3*50000\n"
+                                   "@254000 2=20*5000\n"
+                                   "@300000 1=4*50000 1|\n",
+                      JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                                    "@249000 switch 2, run 2:20\n"
+                                    "@250000\n"
+                                    "@254000\n"
+                                    "@300000 run 2:21\n");
     sched_destroy(s);
 }
 
 Test(slack, nothing_goes_beside_a_request_of_which_nothing_is_known) {
     struct sched *s = make(1000);
-    follow(s,
-           JOBS "@1 1:1#c8*50000\n"
-                "@2 2:20#m1*10\n"
-                "@3 2:21\n"
-                "@50001 1=1*50000 1|\n",
-           JOINED "@1 switch 1, run 1:1\n"
-                  "@2 switch 2\n"
-                  "@3 run 2:21\n"
-                  "@50001 run 2:20\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS "@1 1:1#c8*50000\n"
+                           "@2 2:20#m1*10\n"
+                           "@3 2:21\n"
+                           "@50001 1=1*50000 1|\n",
+                      JOINED "@1 switch 1, run 1:1\n"
+                             "@2 switch 2\n"
+                             "@3 run 2:21\n"
+                             "@50001 run 2:20\n");
     sched_destroy(s);
 }
 
 /* The second is sent ten microseconds before the first is over, as it turns out to be. */
 Test(slack, a_stream_gets_its_next_kernel_just_in_time) {
     struct sched *s = make(10);
-    follow(s,
-           JOBS "@1 2:20#c80*30000 2:21#c80*30000\n"
-                "@20001 .\n"
-                "@30001 2=20*30000\n",
-           JOINED "@1 switch 2, run 2:20, arm 20001\n"
-                  "@20001 run 2:21\n"
-                  "@30001\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS "@1 2:20#c80*30000 2:21#c80*30000\n"
+                           "@20001 .\n"
+                           "@30001 2=20*30000\n",
+                      JOINED "@1 switch 2, run 2:20, arm 20001\n"
+                             "@20001 run 2:21\n"
+                             "@30001\n");
     sched_destroy(s);
 }
 
 /* A request whose host is between two launches is still there; one that waits longer is not. */
 Test(slack, a_host_between_two_launches_is_waited_for) {
     struct sched *s = make(10);
-    follow(s,
-           JOBS REQUEST "@200000 1:3/1#c8*50000\n"
-                        "@250000 1=3*50000\n"
-                        "@250001 2:20#c80*30000\n"
-                        "@300000 .\n",
-           JOINED SERVED "@200000 run 1:3\n"
-                         "@250000\n"
-                         "@250001 switch 2, arm 300000\n"
-                         "@300000 run 2:20\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST "@200000 1:3/1#c8*50000\n"
+                                   "@250000 1=3*50000\n"
+                                   "@250001 2:20#c80*30000\n"
+                                   "@300000 .\n",
+                      JOINED SERVED "@200000 run 1:3\n"
+                                    "@250000\n"
+                                    "@250001 switch 2, arm 300000\n"
+                                    "@300000 run 2:20\n");
     sched_destroy(s);
 }
 
@@ -212,31 +206,31 @@ Test(slack, a_host_between_two_launches_is_waited_for) {
  * request are 2.5 us. */
 Test(slack, several_streams_run_while_no_request_is_there_if_their_waves_are_short) {
     struct sched *s = make(10);
-    follow(s,
-           JOBS "@1 2:20#c80*2000 3:30#c80*2000\n"
-                "@2001 2=20*2000 3=30*2000\n"
-                "@2002 2:21#c80*3000 3:31#c80*3000\n"
-                "@5002 2=21*3000\n",
-           JOINED "@1 switch 2, switch 3, run 2:20, run 3:30\n"
-                  "@2001\n"
-                  "@2002 run 2:21\n"
-                  "@5002 run 3:31\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS "@1 2:20#c80*2000 3:30#c80*2000\n"
+                           "@2001 2=20*2000 3=30*2000\n"
+                           "@2002 2:21#c80*3000 3:31#c80*3000\n"
+                           "@5002 2=21*3000\n",
+                      JOINED "@1 switch 2, switch 3, run 2:20, run 3:30\n"
+                             "@2001\n"
+                             "@2002 run 2:21\n"
+                             "@5002 run 3:31\n");
     sched_destroy(s);
 }
 
 /* Requests 2 and 3 come when the one before them ends: what they may lose is a fiftieth. */
 Test(slack, a_request_that_waited_gets_little) {
     struct sched *s = make(20);
-    follow(s,
-           JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
-                        "@250000 1=3*50000\n"
-                        "@300000 1=4*50000 1|\n"
-                        "@300001 1:5/2#c8*50000 1:6/2#c80*50000\n"
-                        "@349001 2:20#c12*5000\n",
-           JOINED SERVED "@200000 run 1:3, run 1:4\n"
-                         "@250000\n"
-                         "@300000\n"
-                         "@300001 run 1:5, run 1:6\n"
-                         "@349001 switch 2\n");
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                   "@250000 1=3*50000\n"
+                                   "@300000 1=4*50000 1|\n"
+                                   "@300001 1:5/2#c8*50000 1:6/2#c80*50000\n"
+                                   "@349001 2:20#c12*5000\n",
+                      JOINED SERVED "@200000 run 1:3, run 1:4\n"
+                                    "@250000\n"
+                                    "@300000\n"
+                                    "@300001 run 1:5, run 1:6\n"
+                                    "@349001 switch 2\n");
     sched_destroy(s);
 }

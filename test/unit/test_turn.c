@@ -21,16 +21,10 @@ static struct sched *make(struct sched_choice choice, uint64_t capacity) {
     return s;
 }
 
-static void follow(struct sched *s, const char *script, const char *trace) {
-    char *got = schedtrace_run(s, script);
-    cr_expect_str_eq(got, trace, "got:\n%s", got);
-    free(got);
-}
-
 static void expect(const char *lane, uint64_t capacity, const char *script, const char *trace) {
     struct sched *s =
         make((struct sched_choice){.lane = lane, .exclusive = -1, .swap = -1}, capacity);
-    follow(s, script, trace);
+    SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
 
@@ -91,13 +85,13 @@ Test(turn, lanes_run_side_by_side) {
 
 Test(turn, exclusive_lets_one_lane_run_at_a_time) {
     struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
-    follow(s,
-           "@0 +1(1,6) +2(1,6)\n"
-           "@1 1:10 2:20\n"
-           "@2 1=10 1|\n",
-           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
-           "@1 switch 1, run 1:10, arm 1001\n"
-           "@2 switch 2, run 2:20\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(1,6) +2(1,6)\n"
+                      "@1 1:10 2:20\n"
+                      "@2 1=10 1|\n",
+                      "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
+                      "@1 switch 1, run 1:10, arm 1001\n"
+                      "@2 switch 2, run 2:20\n");
     sched_destroy(s);
 }
 
@@ -242,21 +236,21 @@ Test(turn, waiting_ends_at_the_timeout) {
 Test(turn, nobody_is_overtaken_for_ever) {
     struct sched *s = make(
         (struct sched_choice){.lane = "pack", .overtakes = 2, .exclusive = -1, .swap = -1}, 10);
-    follow(s,
-           "@0 +1(4,0) +2(8,0)\n"
-           "@1 +3(2,0)\n"
-           "@2 +4(2,0)\n"
-           "@3 +5(2,0)\n"
-           "@4 -1\n"
-           "@5 -3\n"
-           "@6 -4\n",
-           "@0 admit 1@0\n"
-           "@1 admit 3@1\n"
-           "@2 admit 4@2\n"
-           "@3\n"
-           "@4\n"
-           "@5 admit 2@0\n"
-           "@6 admit 5@1\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(4,0) +2(8,0)\n"
+                      "@1 +3(2,0)\n"
+                      "@2 +4(2,0)\n"
+                      "@3 +5(2,0)\n"
+                      "@4 -1\n"
+                      "@5 -3\n"
+                      "@6 -4\n",
+                      "@0 admit 1@0\n"
+                      "@1 admit 3@1\n"
+                      "@2 admit 4@2\n"
+                      "@3\n"
+                      "@4\n"
+                      "@5 admit 2@0\n"
+                      "@6 admit 5@1\n");
     sched_destroy(s);
 }
 
@@ -375,17 +369,17 @@ Test(turn, a_lease_is_ten_learned_iterations) {
 
 Test(turn, in_different_lanes_nobody_spills) {
     struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
-    follow(s,
-           "@0 +1(1,6) +2(1,6)\n"
-           "@1 1:10 2:20\n"
-           "@2 1=10\n"
-           "@1001 .\n"
-           "@1002 1:11 2=20 2|\n",
-           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
-           "@1 switch 1, run 1:10, arm 1001\n"
-           "@2\n"
-           "@1001 switch 2, run 2:20\n"
-           "@1002 run 1:11, arm 2001\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(1,6) +2(1,6)\n"
+                      "@1 1:10 2:20\n"
+                      "@2 1=10\n"
+                      "@1001 .\n"
+                      "@1002 1:11 2=20 2|\n",
+                      "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"
+                      "@1 switch 1, run 1:10, arm 1001\n"
+                      "@2\n"
+                      "@1001 switch 2, run 2:20\n"
+                      "@1002 run 1:11, arm 2001\n");
     sched_destroy(s);
 }
 
@@ -393,17 +387,17 @@ Test(turn, in_different_lanes_nobody_spills) {
 
 Test(turn, srtf_swaps_a_longer_job_out_for_a_shorter_one) {
     struct sched *s = make((struct sched_choice){.lane = "srtf", .exclusive = -1, .swap = 1}, 10);
-    follow(s,
-           "@0 +1(6,2)d1000\n"
-           "@1 1:10 1:11/1\n"
-           "@2 +2(5,4)d50 2:20\n"
-           "@3 1=10*100 1|\n"
-           "@4 2=20*50 2| -2\n",
-           "@0 lane 0=2, admit 1@0\n"
-           "@1 switch 1, run 1:10\n"
-           "@2\n"
-           "@3 out 1*6, lane 0=0, lane 1=4, admit 2@1, switch 2, run 2:20\n"
-           "@4 lane 1=0, lane 0=2, in 1*6, switch 1, run 1:11\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(6,2)d1000\n"
+                      "@1 1:10 1:11/1\n"
+                      "@2 +2(5,4)d50 2:20\n"
+                      "@3 1=10*100 1|\n"
+                      "@4 2=20*50 2| -2\n",
+                      "@0 lane 0=2, admit 1@0\n"
+                      "@1 switch 1, run 1:10\n"
+                      "@2\n"
+                      "@3 out 1*6, lane 0=0, lane 1=4, admit 2@1, switch 2, run 2:20\n"
+                      "@4 lane 1=0, lane 0=2, in 1*6, switch 1, run 1:11\n");
     sched_destroy(s);
 }
 
@@ -440,28 +434,28 @@ Test(turn, a_paused_job_starts_nothing_and_goes_on_where_it_was) {
 Test(turn, the_policy_changes_live_and_loses_nothing) {
     struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
     struct sched_choice pack = {.lane = "pack", .exclusive = -1, .swap = -1};
-    follow(s,
-           "@0 +1(1,6) +2(1,6) +3(1,6)\n"
-           "@1 1:10 2:20 3:30\n",
-           "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
-           "@1 switch 1, run 1:10\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(1,6) +2(1,6) +3(1,6)\n"
+                      "@1 1:10 2:20 3:30\n",
+                      "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
+                      "@1 switch 1, run 1:10\n");
     cr_assert_eq(sched_choose(s, &pack, NULL, 0), 0);
-    follow(s,
-           "@2 .\n"
-           "@3 1=10 1|\n",
-           "@2 switch 2, run 2:20, arm 1000000001\n"
-           "@3 switch 3, run 3:30\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@2 .\n"
+                      "@3 1=10 1|\n",
+                      "@2 switch 2, run 2:20, arm 1000000001\n"
+                      "@3 switch 3, run 3:30\n");
     cr_assert_eq(sched_choose(s,
                               &(struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1},
                               NULL, 0),
                  0);
-    follow(s,
-           "@4 1:11/1\n"
-           "@5 2=20\n"
-           "@6 3=30\n",
-           "@4\n"
-           "@5\n"
-           "@6\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@4 1:11/1\n"
+                      "@5 2=20\n"
+                      "@6 3=30\n",
+                      "@4\n"
+                      "@5\n"
+                      "@6\n");
     sched_destroy(s);
 }
 
