@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,25 +89,47 @@ Test(store_file, what_changed_is_written_once) {
     expect("three");
 }
 
-Test(store_file, what_changes_while_it_is_written_is_written_after_it) {
-    touch("one");
+/* ---- while it is being written ----------------------------------------------------------------
+ */
+
+/* The pool's only thread, kept busy, so that a writing that was begun does not end. */
+static sem_t held;
+static uv_work_t holder;
+
+static void hold(uv_work_t *work) {
+    while (sem_wait(&held) < 0)
+        continue;
+}
+
+static void begin_writing(const char *text) {
+    setenv("UV_THREADPOOL_SIZE", "1", 1);
+    sem_init(&held, 0, 0);
+    cr_assert_eq(uv_queue_work(&loop, &holder, hold, NULL), 0);
+    touch(text);
     while (!f.writing)
-        uv_run(&loop, UV_RUN_ONCE);
-    touch("two");
+        uv_run(&loop, UV_RUN_NOWAIT);
+}
+
+static void end_writing(void) {
+    sem_post(&held);
     run();
+}
+
+Test(store_file, what_changes_while_it_is_written_is_written_after_it) {
+    begin_writing("one");
+    touch("two");
+    end_writing();
     expect("two");
     cr_assert_eq(prints, 2);
 }
 
 Test(store_file, a_flush_overtakes_what_is_being_written) {
-    touch("old");
-    while (!f.writing)
-        uv_run(&loop, UV_RUN_ONCE);
+    begin_writing("old");
     strcpy(content, "new");
     store_file_flush(&f);
     expect("new");
-    cr_assert(f.writing, "the pool may still be at it");
-    run();
+    cr_assert(f.writing, "the pool is still at it");
+    end_writing();
     expect("new");
     cr_assert_neq(access(path_of("file.new"), F_OK), 0);
     cr_assert_neq(access(path_of("file.now"), F_OK), 0);
