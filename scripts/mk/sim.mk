@@ -89,7 +89,7 @@ ORION_MUTANTS := unthrottled sizeless classless endless-slack endless-queue two-
 ORION_MUTANT_unthrottled := pol_orion|s/return most_ns == 0 .*/return false;/|larger DUR_THRESHOLD
 ORION_MUTANT_sizeless := pol_orion|s/st->choice->by_size &&/0 \&\&/|rule of sizes
 ORION_MUTANT_classless := pol_orion|s/st->choice->by_class &&/0 \&\&/|rule of classes
-ORION_MUTANT_endless-slack := pol_slack|s/ > may) return false/ > may) return true/|with more slack
+ORION_MUTANT_endless-slack := pol_slack|s/ > slack_may(s, st, job))/ > UINT64_MAX)/|with more slack
 ORION_MUTANT_endless-queue := pol_reef|s/g->kernels >= st->choice->reef_queue/0/|a longer queue
 ORION_MUTANT_two-at-once := pol_streams|s/.exclusive = true, //|training iteration
 ORION_MUTANT_stuck-request := gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
