@@ -34,9 +34,12 @@ void asker_send(struct asker *a) {
 void asker_hear(struct asker *a) {
     static unsigned char buf[CTL_MESSAGE_MAX];
     char why[CTL_MSG_WHY_BYTES];
-    int n = fdutil_recv(a->fd, buf, sizeof(buf), NULL, NULL);
+    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS; /* an export has its text in one */
+    int n = fdutil_recv(a->fd, buf, sizeof(buf), fds, &nfds);
 
     if (n <= 0) fail("no reply");
+    for (int i = 0; i < nfds; i++)
+        fdutil_close(&fds[i]);
     a->count = 0;
     a->kind = ctl_verb_info(a->request.verb)->record;
     if (ctl_msg_reply_decode(buf, (size_t)n, a->kind, &a->reply, keep, a, why, sizeof(why)) < 0)
