@@ -101,10 +101,6 @@ void profiling_drop_func(struct worker *w, struct func *f) {
 
 /* ---- what its end says ----------------------------------------------------------------------- */
 
-void profiling_mixed(struct worker *w) {
-    if (w->active_clients > 1) w->mixed_ns = w->now_ns;
-}
-
 /* What failed or was cancelled says nothing of the kernel. */
 void profiling_ended(struct worker *w, struct op *op) {
     const struct dev_op *d = &op->dev;

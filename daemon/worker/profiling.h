@@ -17,7 +17,9 @@ struct kernel *profiling_launch(struct client *c, struct func *f, const struct d
 /* What the scheduler is told of the operation; NULL: it is no kernel. */
 const struct sched_kernel *profiling_sched(const struct op *op);
 /* What is on the device changes now. */
-void profiling_mixed(struct worker *w);
+static inline void profiling_mixed(struct worker *w) {
+    if (w->active_clients > 1) w->mixed_ns = w->now_ns;
+}
 /* A launch ended on the device. */
 void profiling_ended(struct worker *w, struct op *op);
 /* The operation is about to be freed. */
