@@ -12,6 +12,7 @@
 #include "daemon/sched/state.h"
 
 #define TRACE_EVENTS 64
+#define TRACE_KERNELS 256 /* different ones, of all scripts of a process */
 
 struct trace {
     char *text;
@@ -60,14 +61,21 @@ static void trace_joined(const char *word, struct sched_event *e, struct sched_s
     if (close) trace_options(close + 1, spec);
 }
 
-/* Never freed: operations name it as long as they are there. */
+/* One for each kernel of all scripts: operations name it as long as they are there. */
 static const struct sched_kernel *trace_kernel(const char *at) {
-    struct sched_kernel *k = calloc(1, sizeof(*k));
+    static struct sched_kernel kernels[TRACE_KERNELS];
+    static uint32_t count;
+    struct sched_kernel *k = &kernels[count];
+    if (count == TRACE_KERNELS) abort();
+    *k = (struct sched_kernel){0};
     k->class = at[1] == 'c'   ? SCHED_CLASS_COMPUTE
                : at[1] == 'm' ? SCHED_CLASS_MEMORY
                               : SCHED_CLASS_UNKNOWN;
     k->sms = (uint32_t)strtoul(at + 2, (char **)&at, 10);
     if (*at == '*') k->mean_ns = k->tail_ns = strtoull(at + 1, NULL, 10);
+    for (uint32_t i = 0; i < count; i++)
+        if (memcmp(&kernels[i], k, sizeof(*k)) == 0) return &kernels[i];
+    count++;
     return k;
 }
 
