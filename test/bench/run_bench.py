@@ -154,14 +154,19 @@ def alone(samples):
 
 
 def overhead(found):
-    """Interception and policy, from what was measured: a launch in the library, and a decision."""
+    """Interception and policy, from what was measured: a launch in the library, and a decision: when
+    it is the only one of its step, and when a busy worker takes several decisions in one."""
     launch = [r for r in found if r.get("what") == "cuLaunchKernel, kernels executing"]
-    decision = [r for r in found if r.get("what") == "a kernel of five jobs, orion"]
-    if not launch or not decision:
-        return []
-    ns = launch[0]["ns"] + decision[0]["ns"]
-    return [{"bench": "overhead", "what": "interception and policy: a launch, and orion's decision about it",
-             "ns": ns, "goal": OVERHEAD_NS, "goal_unit": "ns", "verdict": verdict(ns <= OVERHEAD_NS)}]
+    rows = []
+    for decision, when in (("a kernel of five jobs, orion", "a decision a step"),
+                           ("the same, eight a step, orion", "eight a step")):
+        made = [r for r in found if r.get("what") == decision]
+        if not launch or not made:
+            continue
+        ns = launch[0]["ns"] + made[0]["ns"]
+        rows.append({"bench": "overhead", "what": f"interception and policy: a launch, and orion's decision, {when}",
+                     "ns": ns, "goal": OVERHEAD_NS, "goal_unit": "ns", "verdict": verdict(ns <= OVERHEAD_NS)})
+    return rows
 
 
 def calls(samples):

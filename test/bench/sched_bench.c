@@ -183,6 +183,31 @@ static double bench_kernels(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
+/* The same when kernels come and end faster than steps are made: a busy worker's sweep. */
+static double bench_eights(void *arg) {
+    struct bench *b = arg;
+    uint64_t start = fdutil_now_ns(), ran = 0;
+    for (uint32_t r = 0; r < ROUNDS * 2; r++) {
+        struct sched_event events[16];
+        uint32_t n = b->running_count < 8 ? b->running_count : 8;
+        for (uint32_t i = 0; i < n; i++) {
+            struct sched_action done = b->running[b->first++ % BATCH];
+            events[i] = (struct sched_event){
+                .kind = SCHED_DONE, .job = done.job, .op = done.op, .busy_ns = 1000};
+            events[n + i] = (struct sched_event){.kind = SCHED_SUBMITTED,
+                                                 .job = done.job,
+                                                 .op = ++b->next_op,
+                                                 .kernel = &kernels[i % 3]};
+        }
+        b->running_count -= n;
+        struct sched_actions out;
+        if (n == 0 || sched_step(b->s, b->now_ns += 1000, events, 2 * n, &out)) abort();
+        bench_ran(b, &out);
+        ran += n;
+    }
+    return (double)(fdutil_now_ns() - start) / (double)ran;
+}
+
 static int bench_case(const char *name, double (*measure)(void *), struct bench *b, int samples) {
     struct floor_series s = {.name = name, .goal = GOAL_NS, .goal_is_ns = true};
     measure(b);
@@ -214,6 +239,8 @@ int main(int argc, char **argv) {
         const char *policy = policy_at(i)->name;
         snprintf(name, sizeof(name), "a kernel of five jobs, %s", policy);
         bench_case(name, bench_kernels, bench_create_few(policy), samples);
+        snprintf(name, sizeof(name), "the same, eight a step, %s", policy);
+        bench_case(name, bench_eights, bench_create_few(policy), samples);
     }
     floor_stop();
     return 0;
