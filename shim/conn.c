@@ -100,6 +100,16 @@ static int refused(struct conn *c, int result, const char *text) {
     return result;
 }
 
+/* A refusal in the words of a welcome, while an offer is expected: it was sent before the broker
+ * heard that the windows before did not fit. 0: it is none. */
+static int refused_late(struct conn *c, const struct wire_offer *offer, int bytes) {
+    struct wire_welcome w;
+    memcpy(&w, offer, sizeof(w));
+    if (bytes != sizeof(w) || w.magic != WIRE_MAGIC || w.result >= 0) return 0;
+    w.text[sizeof(w.text) - 1] = '\0';
+    return refused(c, w.result, w.text);
+}
+
 /* One offer with its descriptors, checked. */
 static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     int nfds = WIRE_FD_COUNT;
@@ -107,6 +117,8 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
         fds[i] = -1;
     int n = fdutil_recv(c->sock, offer, sizeof(*offer), fds, &nfds);
     if (n <= 0) return n ? n : ERR_BROKER_LOST;
+    int late = refused_late(c, offer, n);
+    if (late) return late;
     offer->text[sizeof(offer->text) - 1] = '\0';
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
     if (offer->result < 0) return refused(c, offer->result, offer->text);
@@ -139,14 +151,26 @@ static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
     return p;
 }
 
-/* Both windows or neither. -EEXIST: something of this process is in the way. */
+/* Both windows or neither. -EEXIST: something of this process is in the way, and another place may
+ * do; any other error would be the same there. */
 static int map_windows(const struct wire_windows *w, int host_fd) {
     uint64_t dev_bytes = w->alloc_bytes + w->module_bytes;
     void *dev = map_shared(w->dev_base, dev_bytes, PROT_NONE, -1);
-    if (!dev) return errno == EEXIST || errno == ENOMEM ? -EEXIST : -errno;
+    if (!dev) return -errno;
     if (map_shared(w->host_base, w->host_bytes, PROT_READ | PROT_WRITE, host_fd)) return 0;
-    int err = errno == EEXIST || errno == ENOMEM ? -EEXIST : -errno;
+    int err = -errno;
     munmap(dev, dev_bytes);
+    return err;
+}
+
+/* Addresses are short where the user limits them, or this process has all the mappings it may. */
+static int no_room(struct conn *c, const struct wire_windows *w, int err) {
+    log_error("shim",
+              "what=\"this process cannot reserve the addresses of its GPU's memory\" gib=%llu "
+              "error=%s do=\"ulimit -v unlimited; or smaller window_*_bytes in salus.conf\"",
+              (unsigned long long)((w->alloc_bytes + w->module_bytes + w->host_bytes) >> 30),
+              err_name(err));
+    c->refused = true;
     return err;
 }
 
@@ -201,7 +225,9 @@ static int try_offer(struct conn *c) {
         if (err == -EEXIST) {
             err = answer(c->sock, 0);
             if (!err) err = 1;
-        } else if (!err) {
+        } else if (err) {
+            err = no_room(c, &offer.windows, err);
+        } else {
             err = settle(c, &offer, fds);
             if (err) unmap_windows(&offer.windows);
         }

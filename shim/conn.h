@@ -17,7 +17,7 @@ struct conn {
     uint32_t job_id;
     struct wire_submission *submission;
     const struct wire_completion *completion;
-    bool refused; /* by the broker, which said why */
+    bool refused; /* why was said already */
     int sock;     /* closes when either side ends */
     int doorbell; /* eventfd that wakes the worker */
 };

@@ -116,16 +116,26 @@ static void set_deadline(struct client *c, uint64_t ns) {
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-static void try_next_slot(struct client *c, int from) {
-    struct server *s = c->server;
-    int slot = slots_take(&s->slots, from);
-
-    if (slot < 0 || c->tries >= BROKER_TRIES) {
-        if (slot >= 0) slots_put(&s->slots, slot);
+/* Other jobs have them, or (tries > 0) something of the client or of the worker lies there. */
+static void refuse_windows(struct client *c) {
+    if (c->tries == 0)
+        refuse(c, -EBUSY,
+               "all %d address windows belong to jobs, some of which may be ending; try again when "
+               "one has ended",
+               c->server->slots.count);
+    else
         refuse(c, -EADDRNOTAVAIL,
                "%d address windows were tried, and each is in use in the client "
                "or in the worker; set window_base to where both are empty",
                c->tries);
+}
+
+static void try_next_slot(struct client *c, int from) {
+    struct server *s = c->server;
+    int slot = c->tries < BROKER_TRIES ? slots_take(&s->slots, from) : -1;
+
+    if (slot < 0) {
+        refuse_windows(c);
         return;
     }
     c->tries++;
@@ -286,6 +296,7 @@ static void on_answer(struct client *c, const void *msg, size_t bytes) {
     } else if (!accepted) {
         supervise_detach(c->server, c->attachment);
         c->attachment = NULL;
+        c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
         try_next_slot(c, slot + 1);
     } else if (full(c)) {
         refuse_full(c);

@@ -160,25 +160,30 @@ static int version_json(struct cli *c, const struct query *q) {
     return render_print(c, root);
 }
 
-/* Our own version is known without a daemon, so its absence is no failure here. */
-int cli_version(struct cli *c, int argc, char **argv) {
-    struct query q;
-    int rc = query_ask(c, CTL_V_VERSION, 0, true, &q);
-    const struct ctl_version *v;
+static void version_text(struct cli *c, const struct query *q, int asked) {
+    const struct ctl_version *v = q->count ? query_record(q, 0) : NULL;
 
-    if (rc != CLI_OK && rc != CLI_NO_DAEMON) return rc;
-    if (c->format == CLI_JSON) {
-        rc = version_json(c, &q);
-        query_finish(&q);
-        return rc;
-    }
     fprintf(c->out, "salusctl %s (control protocol %d)\n", VERSION_TEXT, CTL_PROTOCOL);
-    v = q.count ? query_record(&q, 0) : NULL;
     if (v)
         fprintf(c->out, "salusd %s (client protocol %s, spec %s)\n", v->version, v->client_protocol,
                 v->spec_hash);
-    else
+    else if (asked == CLI_NO_DAEMON)
         fprintf(c->out, "salusd not running at %s\n", c->socket);
+    else
+        fprintf(c->out, "salusd not known\n"); /* the diagnostic has why */
+}
+
+/* Our own version is known without a daemon: it is shown whatever the daemon's answer is. That none
+ * runs, or that it is not ours to ask, is no failure here. */
+int cli_version(struct cli *c, int argc, char **argv) {
+    struct query q;
+    int asked = query_ask(c, CTL_V_VERSION, 0, true, &q), rc = CLI_OK;
+
+    if (c->format == CLI_JSON)
+        rc = version_json(c, &q);
+    else
+        version_text(c, &q, asked);
     query_finish(&q);
-    return CLI_OK;
+    if (rc != CLI_OK || asked == CLI_NO_DAEMON || asked == CLI_NOT_PERMITTED) return rc;
+    return asked;
 }

@@ -33,11 +33,17 @@ static int link_send(int fd, const struct wire_worker_msg *msg, const int *fds, 
     }
 }
 
+/* The broker ended; with messages of ours unread, it is a reset that tells us. */
+static bool link_over(int result) {
+    return result == 0 || result == -EPIPE || result == -ECONNRESET;
+}
+
 static void link_say(struct worker *w, const struct wire_worker_msg *msg, const int *fds,
                      int nfds) {
     int err = link_send(w->broker_fd, msg, fds, nfds);
     if (err == 0) return;
-    log_error("worker", "broker does not listen: kind=%u error=%s", msg->kind, err_name(err));
+    if (!link_over(err))
+        log_error("worker", "broker does not listen: kind=%u error=%s", msg->kind, err_name(err));
     w->stop = true;
 }
 
@@ -232,7 +238,10 @@ static bool link_read_one(struct worker *w) {
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     if (n == (int)sizeof(msg) && link_take(w, &msg)) return true;
-    if (n != 0) log_error("worker", "broker sent %d bytes that are no message", n);
+    if (n > 0)
+        log_error("worker", "broker sent %d bytes that are no message", n);
+    else if (!link_over(n))
+        log_error("worker", "broker cannot be heard: error=%s", err_name(n));
     w->stop = true;
     return false;
 }

@@ -241,6 +241,42 @@ Test(broker_client, sixteen_tries_and_no_more) {
     cr_assert_eq(atomic_load(&rig.worker.collide), 1000 - 16);
 }
 
+/* As one that waits for another offer must hear it. */
+Test(broker_client, sixteen_that_the_client_declines_and_no_more) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer no = {.magic = WIRE_MAGIC};
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    for (int i = 0; i < 16; i++) {
+        broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+        for (int k = 0; k < WIRE_FD_COUNT; k++)
+            close(fds[k]);
+        fdutil_send(fd, &no, sizeof(no), NULL, 0);
+    }
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, -EADDRNOTAVAIL);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(broker_client, windows_that_others_have_are_not_said_to_be_tried, .init = NULL) {
+    int fds[WIRE_FD_COUNT], fd;
+    struct wire_hello h = broker_rig_hello();
+
+    broker_rig_init(&rig);
+    rig.config.window_base = CONFIG_WINDOW_END - CONFIG_STRIDE_BYTES; /* room for one */
+    broker_rig_start(&rig);
+    atomic_store(&rig.worker.keep, 1);
+    fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(fd, fds);
+    close(fd); /* the worker does not let go of it */
+    expect_refusal(&h, sizeof(h), -EBUSY,
+                   "all 1 address windows belong to jobs, some of which may be ending; try again "
+                   "when one has ended");
+}
+
 Test(broker_client, the_workers_refusal_is_passed_on_with_its_words) {
     struct wire_hello h = broker_rig_hello();
 

@@ -143,6 +143,32 @@ Test(ctl_cli, version_needs_no_daemon) {
 
 static char fake_dir[64], lib_dir[64];
 
+static void fake_daemon(const char *reply, size_t n);
+
+/* As one who may not open its socket, and when it answers nonsense. */
+Test(ctl_cli, version_says_what_it_could_not_ask) {
+    char why[256];
+
+    fake_daemon(NULL, 0);
+    snprintf(why, sizeof(why), "%s/ctl.sock", fake_dir);
+    chmod(why, 0);
+    snprintf(why, sizeof(why),
+             "salusctl: %s/ctl.sock: permission denied; members of its group may use it, see 'ls "
+             "-l %s/ctl.sock'\n",
+             fake_dir, fake_dir);
+    if (geteuid() == 0) {
+        chmod(fake_dir, 0755);
+        cr_assert_eq(seteuid(65534), 0);
+    }
+    CTL("version");
+    if (getuid() == 0) seteuid(0);
+    EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd not known\n", why);
+    fake_daemon("\xdd\xff\xff\xff\xff", 5);
+    CTL("version");
+    cr_assert_eq(clirun_status, 7);
+    cr_assert_str_eq(clirun_out, "salusctl 0.1.0 (control protocol 1)\nsalusd not known\n");
+}
+
 static void remove_files(void) {
     char command[256];
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct script {
     uint64_t granularity;     /* 0: GRANULE */
     uint64_t alloc;           /* granules of the window; 0: 4 */
     int welcome;              /* result of the welcome */
+    bool late;                /* refuses as to one that accepted, before it hears that it did not */
     uint64_t base[2];         /* of the first and the second offer */
     uint32_t answers[2];      /* what the client said */
     int offers;               /* made */
@@ -81,6 +83,11 @@ static void *broker(void *arg) {
     s->peer = accept(s->listener, NULL, NULL);
     fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
     for (int i = 0; i < 2 && !s->hang_up; i++) {
+        if (s->late && i == 1) {
+            struct wire_welcome w = {.magic = WIRE_MAGIC, .result = ERR_WORKER_LOST};
+            fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
+            break;
+        }
         send_offer(s, s->base[i]);
         if (fdutil_recv(s->peer, &a, sizeof(a), NULL, NULL) <= 0) break;
         s->answers[i] = a.accepted;
@@ -223,6 +230,28 @@ Test(shim_conn, refusal) {
 
 Test(shim_conn, refused_welcome) {
     check_refused(&(struct script){.welcome = -ENOMEM}, -ENOMEM);
+}
+
+static void block_first(void) {
+    void *p = mmap((void *)(FIRST + 17 * GRANULE), 4096, PROT_READ,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    cr_assert_neq(p, MAP_FAILED);
+}
+
+Test(shim_conn, a_refusal_that_crossed_its_answer) {
+    struct script s = {.late = true};
+    block_first();
+    check_refused(&s, ERR_WORKER_LOST);
+    cr_assert_eq(s.answers[0], 0);
+}
+
+/* No other place would do. */
+Test(shim_conn, no_address_space_is_no_collision) {
+    struct script s = {.alloc = 1024};
+    struct rlimit some = {1ull << 30, 1ull << 30};
+    cr_assert_eq(setrlimit(RLIMIT_AS, &some), 0);
+    check_refused(&s, -ENOMEM);
+    cr_assert_eq(s.offers, 1);
 }
 
 Test(shim_conn, other_version) {

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker's end of the socket to its broker: an end of the broker is no error, whatever it left
+ * unread; what is no message is one.
+ */
+#include "daemon/worker/broker_link.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+static char text[4096];
+
+/* What the worker logs as a warning or worse in `body`. */
+static void logged_by(struct wirebench *b, void (*body)(struct wirebench *)) {
+    int pair[2], before = dup(STDERR_FILENO);
+    ssize_t n;
+
+    unsetenv("SALUS_LOG");
+    log_init("warn");
+    cr_assert_eq(pipe(pair), 0);
+    dup2(pair[1], STDERR_FILENO);
+    body(b);
+    log_init("none");
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(pair[1]);
+    n = read(pair[0], text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(pair[0]);
+}
+
+static void listen_once(struct wirebench *b) {
+    broker_link_read(b->worker);
+}
+
+/* Its socket's end is a reset then. */
+static void broker_ends_with_beats_unread(struct wirebench *b) {
+    broker_link_beat(b->worker);
+    fdutil_close(&b->sock);
+    broker_link_read(b->worker);
+}
+
+static void broker_ends_while_we_speak(struct wirebench *b) {
+    fdutil_close(&b->sock);
+    broker_link_beat(b->worker);
+}
+
+static struct wirebench *begin(void) {
+    return wirebench_start_as(
+        &(struct worker_config){.ops = &fakedev, .choice = {.exclusive = -1, .swap = -1}});
+}
+
+static void expect_silence(void (*body)(struct wirebench *)) {
+    struct wirebench *b = begin();
+
+    logged_by(b, body);
+    cr_assert(b->worker->stop);
+    cr_assert_str_eq(text, "");
+    wirebench_stop(b);
+}
+
+Test(broker_link, an_end_with_messages_unread_is_no_error) {
+    expect_silence(broker_ends_with_beats_unread);
+}
+
+Test(broker_link, an_end_while_it_is_spoken_to_is_no_error) {
+    expect_silence(broker_ends_while_we_speak);
+}
+
+Test(broker_link, what_is_no_message_is_one) {
+    struct wirebench *b = begin();
+
+    cr_assert_eq(fdutil_send(b->sock, "nonsense", 8, NULL, 0), 0);
+    logged_by(b, listen_once);
+    cr_assert(b->worker->stop);
+    cr_assert(strstr(text, "broker sent 8 bytes that are no message"), "%s", text);
+    wirebench_stop(b);
+}
