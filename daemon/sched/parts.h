@@ -15,6 +15,7 @@
 #define SCHED_OVERTAKES 16u
 #define SCHED_LEASE_FACTOR 10u
 #define SCHED_LEASE_NS 1000000000ull
+#define SCHED_LEASE_LEAST_NS 10000000ull /* of learned iterations, when lease_ns is not less */
 
 struct sched {
     struct sched_state st;

@@ -19,10 +19,13 @@ static void turn_dirty(struct sched *s, struct sched_domain *d) {
     s->last_dirty = at;
 }
 
-/* When the lease of the domain's holder ends, now that somebody waits for it. */
+/* When the lease of the domain's holder ends, now that somebody waits for it. Iterations of
+ * microseconds would make it shorter than the moment in which the caller waits for the first
+ * operation of the next one, and a job that is at its boundary would be spilled. */
 static uint64_t turn_lease_end(const struct sched *s, const struct sched_job *j) {
-    uint64_t lease = j->lap_ns ? j->lap_ns * s->choice.lease_factor : s->choice.lease_ns;
-    return j->turn_ns + lease;
+    uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->choice.lease_factor;
+    if (!j->lap_ns || least > s->choice.lease_ns) least = s->choice.lease_ns;
+    return j->turn_ns + (lease > least ? lease : least);
 }
 
 static void turn_watch(struct sched *s, const struct sched_domain *d) {

@@ -12,7 +12,7 @@ SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-
 	blocked-forgotten company-unseen late-company any-class any-size no-throttle never-alone \
 	last-sent not-robin copies-held lost-time wrong-class longer endless-queue both-passes fixed-cap \
 	endless-search level-unsaid company-counts no-account no-lookahead no-end no-contention unasked \
-	too-early no-wake late-unseen
+	too-early no-wake late-unseen cut-short
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -53,6 +53,7 @@ SCHED_MUTANT_no-contention := foresee.c|s/    if (use + other <= FORESEE_LEFT) r
 SCHED_MUTANT_unasked := pol_slack.c|s/    if (slack_busy(s, st)) return slack_fits(s, st, op);//|slack:a_kernel_goes_beside
 SCHED_MUTANT_too-early := pol_slack.c|s/    if (s->jobs.job..until_ns > st->now_ns + SLACK_LEAD_NS) return false;//|slack:a_stream_gets
 SCHED_MUTANT_no-wake := sched.c|s/        if (wake_at < at) at = wake_at;//|slack:a_stream_gets
+SCHED_MUTANT_cut-short := turn.c|s/uint64_t least = SCHED_LEASE_LEAST_NS/uint64_t least = 0/|turn:a_lease_outlasts
 SCHED_MUTANT_late-unseen := pol_slack.c|s,ns / SLACK_LATE : ns,ns : ns,|slack:a_request_that_waited
 
 sched_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(SCHED_MUTANT_$(1))))))

@@ -138,7 +138,7 @@ Test(turn, srtf_learns_the_remaining_time) {
            "@0 lane 0=6, admit 1@0, admit 2@0\n"
            "@1 switch 1, run 1:10, arm 1001\n"
            "@2 switch 2, run 2:20\n"
-           "@3 switch 1, run 1:11, arm 13\n"
+           "@3 switch 1, run 1:11\n"
            "@4 switch 2, run 2:21\n");
 }
 
@@ -154,7 +154,7 @@ Test(turn, fair_gives_by_weight) {
            "@0 lane 0=6, admit 1@0, admit 2@0\n"
            "@1 switch 1, run 1:10, arm 1001\n"
            "@2 switch 2, run 2:20\n"
-           "@3 switch 1, run 1:11, arm 13\n"
+           "@3 switch 1, run 1:11\n"
            "@4 run 1:12\n"
            "@5 switch 2, run 2:21\n"
            "@6 switch 1, run 1:13\n");
@@ -174,7 +174,7 @@ Test(turn, a_newcomer_begins_where_the_lane_is) {
            "@1 switch 1, run 1:10\n"
            "@2 run 1:11\n"
            "@3 run 1:12\n"
-           "@4 admit 2@0, arm 13\n"
+           "@4 admit 2@0, arm 1003\n"
            "@5 switch 2, run 2:20\n"
            "@6 switch 1, run 1:13\n"
            "@7 switch 2, run 2:21\n");
@@ -192,7 +192,7 @@ Test(turn, a_higher_priority_goes_before_any_rank) {
            "@1 switch 1, run 1:10\n"
            "@2 arm 1001\n"
            "@3 switch 2, run 2:20\n"
-           "@4 run 2:21, arm 14\n"
+           "@4 run 2:21\n"
            "@5 switch 1, run 1:11\n");
 }
 
@@ -349,22 +349,61 @@ Test(turn, a_holder_without_a_boundary_loses_its_turn_when_idle) {
            "@1004 restore 1, switch 1, run 1:11\n");
 }
 
+static void expect_lease(uint64_t lease_ns, const char *script, const char *trace) {
+    struct sched *s = make(
+        (struct sched_choice){.lane = "fair", .exclusive = -1, .swap = -1, .lease_ns = lease_ns},
+        10);
+    SCHEDTRACE_EXPECT(s, script, trace);
+    sched_destroy(s);
+}
+
 Test(turn, a_lease_is_ten_learned_iterations) {
-    expect("fair", 10,
-           "@0 +1(1,6)\n"
-           "@10 1:10\n"
-           "@20 1=10 1| 1:11/1\n"
-           "@21 +2(1,6) 2:20\n"
-           "@119 .\n"
-           "@120 .\n"
-           "@121 1=11\n",
-           "@0 lane 0=6, admit 1@0\n"
-           "@10 switch 1, run 1:10\n"
-           "@20 run 1:11\n"
-           "@21 admit 2@0, arm 120\n"
-           "@119\n"
-           "@120\n"
-           "@121 spill 1, switch 2, run 2:20\n");
+    expect_lease(1000000000,
+                 "@0 +1(1,6)\n"
+                 "@10000000 1:10\n"
+                 "@20000000 1=10 1| 1:11/1\n"
+                 "@21000000 +2(1,6) 2:20\n"
+                 "@119999999 .\n"
+                 "@120000000 .\n"
+                 "@121000000 1=11\n",
+                 "@0 lane 0=6, admit 1@0\n"
+                 "@10000000 switch 1, run 1:10\n"
+                 "@20000000 run 1:11\n"
+                 "@21000000 admit 2@0, arm 120000000\n"
+                 "@119999999\n"
+                 "@120000000\n"
+                 "@121000000 spill 1, switch 2, run 2:20\n");
+}
+
+/* Its second iteration is over, but not yet said to be; the third is sent a millisecond later. */
+Test(turn, a_lease_outlasts_the_moment_after_a_short_iteration) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10 1| 1:11/1\n"
+                 "@21 1=11 2:20\n"
+                 "@1000021 1| 1:12/2\n"
+                 "@1000022 2=20*9 2|\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20 run 1:11\n"
+                 "@21 arm 10000020\n"
+                 "@1000021 switch 2, run 2:20\n"
+                 "@1000022 switch 1, run 1:12\n");
+}
+
+Test(turn, the_lease_of_a_short_iteration_is_no_longer_than_that_of_an_unknown_one) {
+    expect_lease(1000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10 1| 1:11/1\n"
+                 "@21 1=11 2:20\n"
+                 "@1020 .\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20 run 1:11\n"
+                 "@21 arm 1020\n"
+                 "@1020 spill 1, switch 2, run 2:20\n");
 }
 
 Test(turn, in_different_lanes_nobody_spills) {
