@@ -10,9 +10,16 @@ $(BUILD)/test/bench/ring_bench: $(BUILD)/test/bench/ring_bench.o $(BUILD)/test/b
 	$(Q)$(LINK) -o $@ $^
 
 # Chosen when the recipe runs, for files read later than this one add to BENCHES as well.
-.PHONY: bench
-bench: all
+# check-bench runs each in a short form: one that fails, or measures nothing, fails `make check`.
+.PHONY: bench bench-programs check-bench
+bench-programs: all
 	@$(MAKE) --no-print-directory $(BENCHES) $(STACK_BENCHES) \
 		$(if $(shell scripts/find-nvcc),$(BUILD)/e2e/default-static/launches)
+check-bench: bench-programs
+	@BUILD=$(BUILD) $(PYTHON) test/bench/run_bench.py --short --json $(BUILD)/bench-short.json $(BENCHES) \
+		>$(BUILD)/bench-short.log || { cat $(BUILD)/bench-short.log; exit 1; }
+	@echo "check-bench: every bench measures"
+bench: setup
+	@$(MAKE) --no-print-directory bench-programs
 	@BUILD=$(BUILD) $(PYTHON) test/bench/run_bench.py $(addprefix --only ,$(ONLY)) \
 		$(addprefix --samples ,$(SAMPLES)) $(addprefix --report ,$(RESULTS)) $(BENCHES)

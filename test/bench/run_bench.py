@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """make bench: every benchmark, one table with goals met or missed, and the figures as JSON.
 
-  run_bench.py [--only NAME] [--json FILE] [--report FILE.md] [PROGRAM...]
+  run_bench.py [--short] [--only NAME] [--json FILE] [--report FILE.md] [PROGRAM...]
 
 Programs are benches that need no daemon (ring, worker, software GPU). The others run here under a
-private one. A missed goal is no failure: only a program that fails, or a wrong result, is. Let
-nothing else run meanwhile.
+private one. A missed goal is no failure: only a program that fails, measures nothing or computes
+something wrong is. Let nothing else run meanwhile.
+
+--short is the test of the benches themselves, which make check runs: one sample of everything, so
+that none can rot. Its figures are worth nothing.
 """
 import argparse
 import json
@@ -28,6 +31,11 @@ OVERHEAD_NS = 115  # a kernel
 LOAD_STEADY = 1.1  # capacity before and after a round; beyond that the machine was not ours
 
 
+def shorten():
+    global CLIENTS, LOAD_SECONDS, LOAD_ROUNDS, ALONE_ROUNDS
+    CLIENTS, LOAD_SECONDS, LOAD_ROUNDS, ALONE_ROUNDS = 2, 0.1, 1, 1
+
+
 def bench(name):
     return tool(os.path.join("test", "bench", name))
 
@@ -41,7 +49,10 @@ def records(argv, **kwargs):
     for line in lines:
         if "no verdict" in line and not line.startswith("{"):
             print(line, file=sys.stderr)
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    if not found:
+        raise SystemExit(f"{argv[0]}: measured nothing\n{done.stdout}{done.stderr}")
+    return found
 
 
 def verdict(met):
@@ -68,7 +79,7 @@ def shim(samples):
 
 def copy(samples):
     with Daemon() as d:
-        return records([bench("copy_bench")], env=d.environment("path"))
+        return records([bench("copy_bench")] + samples, env=d.environment("path"))
 
 
 def load_run(daemon, mode, clients, turns):
@@ -253,12 +264,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")
+    parser.add_argument("--short", action="store_true", help="one sample of each: do they work?")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench.json"))
     parser.add_argument("--report", help="the table as a Markdown file")
     parser.add_argument("programs", nargs="*")
     args = parser.parse_args()
+    if args.short:
+        shorten()
+        args.samples = 1
     samples = [str(args.samples)] if args.samples else []
-    jobs = [(os.path.basename(p), lambda s, p=p: records([p])) for p in args.programs]
+    jobs = [(os.path.basename(p), lambda s, p=p: records([p] + (s if args.short else []))) for p in args.programs]
     jobs += list(stack.items())
     found, where = [], machine()
     print(f"{where['date']}, {where['cpu']}, {where['cores']} cores, {where['commit']}", flush=True)
