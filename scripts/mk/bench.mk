@@ -17,7 +17,9 @@ bench-programs: all
 		$(if $(shell scripts/find-nvcc),$(BUILD)/e2e/default-static/launches)
 check-bench: bench-programs
 	@BUILD=$(BUILD) $(PYTHON) test/bench/run_bench.py --short --json $(BUILD)/bench-short.json $(BENCHES) \
-		>$(BUILD)/bench-short.log || { cat $(BUILD)/bench-short.log; exit 1; }
+		>$(BUILD)/bench-short.log 2>&1 || { cat $(BUILD)/bench-short.log; exit 1; }
+	@BUILD=$(BUILD) scripts/must-fail "bench: a program without figures" "measured nothing" \
+		$(PYTHON) test/bench/run_bench.py --short --only true /bin/true
 	@echo "check-bench: every bench measures"
 bench: setup
 	@$(MAKE) --no-print-directory bench-programs

@@ -3,6 +3,7 @@
 .PHONY: check-daemon
 check-daemon: $(PROGRAMS) $(SHIM_SO)
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/e2e/run_daemon.py $(DAEMON_TESTS)
+	$(Q)trap '' INT HUP QUIT; BUILD=$(BUILD) $(PYTHON) test/e2e/run_daemon.py interrupt
 
 # Proof that the tests would notice: each mutant is one line of the broker made wrong by sed, put in
 # place of the right file, and the named test must fail.

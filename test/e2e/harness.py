@@ -21,6 +21,12 @@ DAEMON_BUILD = os.path.join(ROOT, os.environ.get("SALUS_DAEMON_BUILD", os.enviro
 # Generous: a test that needs it all has failed anyway; sanitizers and loaded machines are slow.
 PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "120"))
 
+# nohup, `&` in a shell and many CI systems start us with signals ignored, which every program that
+# we start would inherit; a shell can then not even trap them.
+for _inherited in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_inherited) == signal.SIG_IGN:
+        signal.signal(_inherited, signal.SIG_DFL)
+
 CHECKSUM = re.compile(r"^(\w+) checksum ([0-9a-f]{16})$", re.M)
 
 

@@ -301,7 +301,11 @@ def test_interrupt_ends_the_command_and_not_its_daemon_first():
     p = private_run("sh", "-c", script, start_new_session=True)
     equal(p.stdout.readline(), "up\n", "output")
     os.killpg(p.pid, signal.SIGINT)
-    out, _ = p.communicate(timeout=20)
+    try:
+        out, _ = p.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        raise
     equal((p.returncode, out), (5, "served\n"), "exit status and output")
 
 
