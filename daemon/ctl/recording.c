@@ -101,6 +101,15 @@ static uint64_t group_of(const struct recording *r, const struct recorded *p) {
     return i + 1;
 }
 
+/* Users are numbers there as well: 0 is the first job's. */
+static uint64_t user_of(const struct recording *r, const struct recorded *p) {
+    uint64_t i = 0;
+
+    while (r->jobs[i].job.uid != p->job.uid)
+        i++;
+    return i;
+}
+
 /* Those complete; the last one has no boundary, since nothing begins after it. */
 static uint64_t iterations_of(const struct recorded *p) {
     return p->job.iterations + (p->ended ? 1 : 0);
@@ -178,6 +187,7 @@ static bool write_job(const struct recording *r, const struct recorded *p, uint6
     if (j->weight > 1) fprintf(out, " weight=%" PRIu64, j->weight);
     if (j->priority) fprintf(out, " priority=%" PRId64, j->priority);
     if (group_of(r, p)) fprintf(out, " group=%" PRIu64, group_of(r, p));
+    if (user_of(r, p)) fprintf(out, " user=%" PRIu64, user_of(r, p));
     fputc('\n', out);
     return true;
 }

@@ -145,7 +145,7 @@ static bool admit_unknown(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     uint64_t all = lanes_capacity(st->lanes), room = all - lanes_used(st->lanes);
-    struct lane_need need = {room, 0, j->spec.group};
+    struct lane_need need = {room, 0, j->spec.group, j->spec.user};
     uint32_t lane;
     j->why = st->measuring != SCHED_NONE ? SCHED_WHY_UNKNOWN : SCHED_WHY_MEMORY;
     if (st->measuring != SCHED_NONE) return false;
@@ -163,7 +163,8 @@ static bool admit_unknown(struct sched *s, uint32_t job) {
 static bool admit_known(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    struct lane_need need = {j->spec.persistent_bytes, j->spec.ephemeral_bytes, j->spec.group};
+    struct lane_need need = {j->spec.persistent_bytes, j->spec.ephemeral_bytes, j->spec.group,
+                             j->spec.user};
     uint32_t lane;
     j->why = SCHED_WHY_MEMORY;
     enum lane_how how = lanes_admit(st->lanes, job, &need, reorganise, &lane);
@@ -270,7 +271,7 @@ static uint64_t admit_least(const struct sched *s, const struct sched_job *j) {
     const struct lanes *l = s->st.lanes;
     uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
     for (uint32_t lane = 0; lane < lanes_count(l); lane++)
-        if (lanes_open(l, lane) && lanes_size(l, lane) >= e) e = 0;
+        if (lanes_admits(l, lane, j->spec.user) && lanes_size(l, lane) >= e) e = 0;
     return lanes_round(l, j->spec.persistent_bytes) + e;
 }
 

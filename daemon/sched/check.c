@@ -58,12 +58,17 @@ static const char *check_job(const struct sched *s, uint32_t job) {
     return broken ? broken : check_lists(st, job);
 }
 
-/* One iteration at a time in a lane, whoever has the turn. */
-static const char *check_lanes(const struct sched_state *st) {
+/* One iteration at a time in a lane, whoever has the turn, and one user's jobs. */
+static const char *check_lanes(const struct sched *s) {
+    const struct sched_state *st = &s->st;
     for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next)
-        for (uint32_t b = st->jobs[a].admitted_next; b != SCHED_NONE; b = st->jobs[b].admitted_next)
-            if (st->jobs[a].lane == st->jobs[b].lane && st->jobs[a].running && st->jobs[b].running)
-                return "two jobs run in one lane";
+        for (uint32_t b = st->jobs[a].admitted_next; b != SCHED_NONE;
+             b = st->jobs[b].admitted_next) {
+            const struct sched_job *x = &st->jobs[a], *y = &st->jobs[b];
+            if (x->lane != y->lane) continue;
+            if (x->running && y->running) return "two jobs run in one lane";
+            if (x->spec.user != y->spec.user && !s->share_users) return "two users share a lane";
+        }
     return lanes_check(st->lanes);
 }
 
@@ -115,7 +120,7 @@ const char *sched_check(const struct sched *s) {
         return "waiting operations were lost";
     if (running != st->running || active != st->active) return "running operations were miscounted";
     const char *broken = check_counts(s);
-    if (!broken) broken = check_lanes(st);
+    if (!broken) broken = check_lanes(s);
     if (broken) return broken;
     if (s->policy->pick(s->self, st) != SCHED_NONE) return "a runnable operation was left waiting";
     return s->policy->check ? s->policy->check(s->self, st) : NULL;

@@ -58,6 +58,14 @@ void lanes_limit(struct lanes *l, uint32_t max_lanes) {
     l->max_lanes = max_lanes;
 }
 
+void lanes_share(struct lanes *l) {
+    l->share = true;
+}
+
+static uint32_t lanes_user(const struct lanes *l, uint32_t user) {
+    return l->share ? 0 : user;
+}
+
 uint64_t lanes_round(const struct lanes *l, uint64_t bytes) {
     uint64_t over = bytes % l->chunk_bytes;
     if (!over) return bytes;
@@ -120,13 +128,13 @@ static void lanes_link(struct lanes *l, uint32_t job, uint32_t to) {
     lanes_widen(lane, lanes_present(j));
 }
 
-static uint32_t lanes_open_one(struct lanes *l, uint64_t bytes) {
+static uint32_t lanes_open_one(struct lanes *l, uint64_t bytes, uint32_t user) {
     uint32_t lane = l->free_hint;
     while (lane < l->count && l->lanes[lane].open)
         lane++;
     l->free_hint = lane + 1;
     if (lane == l->count) l->count++;
-    l->lanes[lane] = (struct lane){.head = LANE_NONE, .open = true};
+    l->lanes[lane] = (struct lane){.head = LANE_NONE, .open = true, .user = user};
     lanes_resize(l, lane, bytes);
     l->open++;
     return lane;
@@ -194,8 +202,9 @@ void lanes_bar(struct lanes *l, uint32_t group) {
         l->lanes[l->jobs[i].lane].stamp = l->stamp;
 }
 
-static bool lanes_candidate(const struct lanes *l, uint32_t lane) {
-    return l->lanes[lane].open && !l->lanes[lane].draining && !lanes_barred(l, lane);
+static bool lanes_candidate(const struct lanes *l, uint32_t lane, uint32_t user) {
+    const struct lane *a = &l->lanes[lane];
+    return a->open && a->user == user && !a->draining && !lanes_barred(l, lane);
 }
 
 /* Of equal sizes the one with fewer members goes first, then the lower number: lanes are looked at
@@ -210,11 +219,11 @@ static bool lanes_before(const struct lanes *l, uint32_t a, uint32_t b) {
 
 /* "for all j in L do: if L_j >= E and is the best match then return j" (lines 31-33): the smallest
  * that is large enough. */
-static uint32_t lanes_best_fit(const struct lanes *l, uint64_t ephemeral_bytes) {
+static uint32_t lanes_best_fit(const struct lanes *l, const struct lane_need *need) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
-        if (lanes_candidate(l, i) && l->lanes[i].size_bytes >= ephemeral_bytes &&
-            lanes_before(l, i, best))
+        if (lanes_candidate(l, i, need->user) &&
+            l->lanes[i].size_bytes >= need->ephemeral_bytes && lanes_before(l, i, best))
             best = i;
     return best;
 }
@@ -226,7 +235,8 @@ static uint32_t lanes_smallest_to_grow(const struct lanes *l, const struct lane_
     uint64_t room = lanes_free(l) - need->persistent_bytes;
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
-        if (lanes_candidate(l, i) && l->lanes[i].size_bytes < need->ephemeral_bytes &&
+        if (lanes_candidate(l, i, need->user) &&
+            l->lanes[i].size_bytes < need->ephemeral_bytes &&
             need->ephemeral_bytes - l->lanes[i].size_bytes <= room && lanes_before(l, i, best))
             best = i;
     return best;
@@ -240,7 +250,7 @@ struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
     if (p <= room && e <= room - p && (!l->max_lanes || l->open < l->max_lanes))
         return (struct lane_choice){LANE_OPENED, LANE_NONE};
     /* As printed, lines 30-33 take a lane without asking whether P fits. It must. */
-    if (p <= room && (lane = lanes_best_fit(l, e)) != LANE_NONE)
+    if (p <= room && (lane = lanes_best_fit(l, need)) != LANE_NONE)
         return (struct lane_choice){LANE_FITTED, lane};
     if (p <= room && (lane = lanes_smallest_to_grow(l, need)) != LANE_NONE)
         return (struct lane_choice){LANE_REPLACED, lane};
@@ -250,7 +260,8 @@ struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
 enum lane_how lanes_admit(struct lanes *l, uint32_t job, const struct lane_need *need,
                           bool reorganise, uint32_t *lane) {
     struct lane_need n = {lanes_round(l, need->persistent_bytes),
-                          lanes_round(l, need->ephemeral_bytes), need->group};
+                          lanes_round(l, need->ephemeral_bytes), need->group,
+                          lanes_user(l, need->user)};
     *lane = LANE_NONE;
     if (!lanes_ever(l, n.persistent_bytes, n.ephemeral_bytes)) return LANE_NEVER;
     struct lane_choice c = lanes_find(l, &n);
@@ -258,11 +269,12 @@ enum lane_how lanes_admit(struct lanes *l, uint32_t job, const struct lane_need 
         if (reorganise) lane_plan(l, &n);
         return c.how;
     }
-    if (c.how == LANE_OPENED) c.lane = lanes_open_one(l, n.ephemeral_bytes);
+    if (c.how == LANE_OPENED) c.lane = lanes_open_one(l, n.ephemeral_bytes, n.user);
     if (c.how == LANE_REPLACED) lanes_resize(l, c.lane, n.ephemeral_bytes);
     l->jobs[job] = (struct lane_job){.persistent_bytes = n.persistent_bytes,
                                      .ephemeral_bytes = n.ephemeral_bytes,
-                                     .group = n.group};
+                                     .group = n.group,
+                                     .user = n.user};
     lanes_count_persistent(l, 0, n.persistent_bytes);
     lanes_link(l, job, c.lane);
     lanes_join_group(l, job);
@@ -296,7 +308,8 @@ uint32_t lanes_target(struct lanes *l, uint32_t job) {
     uint32_t best = LANE_NONE;
     lanes_bar(l, j->group);
     for (uint32_t i = 0; i < l->count; i++) {
-        if (i == j->lane || !lanes_candidate(l, i) || l->lanes[i].need_bytes < j->ephemeral_bytes)
+        if (i == j->lane || !lanes_candidate(l, i, j->user) ||
+            l->lanes[i].need_bytes < j->ephemeral_bytes)
             continue;
         if (best == LANE_NONE || l->lanes[i].need_bytes < l->lanes[best].need_bytes ||
             (l->lanes[i].need_bytes == l->lanes[best].need_bytes && lanes_before(l, i, best)))
@@ -404,6 +417,10 @@ bool lanes_open(const struct lanes *l, uint32_t lane) {
 
 bool lanes_draining(const struct lanes *l, uint32_t lane) {
     return lanes_open(l, lane) && l->lanes[lane].draining;
+}
+
+bool lanes_admits(const struct lanes *l, uint32_t lane, uint32_t user) {
+    return lanes_open(l, lane) && l->lanes[lane].user == lanes_user(l, user);
 }
 
 uint64_t lanes_capacity(const struct lanes *l) {

@@ -25,6 +25,7 @@ struct lanes;
 struct lane_need {
     uint64_t persistent_bytes, ephemeral_bytes; /* P, E */
     uint32_t group; /* members of one group never share a lane; 0: none */
+    uint32_t user;  /* jobs of different users never share a lane, but for lanes_share */
 };
 
 /* What FINDLANE (Algorithm 1, lines 21-39) came to. */
@@ -42,6 +43,8 @@ void lanes_destroy(struct lanes *l); /* accepts NULL */
 int lanes_reserve(struct lanes *l, uint32_t jobs);
 /* At most so many lanes are open; 0: no bound. Lanes beyond it stay until their jobs leave. */
 void lanes_limit(struct lanes *l, uint32_t max_lanes);
+/* Whose job it is does not matter from now on. Before the first job only. */
+void lanes_share(struct lanes *l);
 
 /* FINDLANE and the assignment. The condition is checked with P in every branch (as printed, lines
  * 30-33 never look at P). On WAITS nothing changes but this: with `reorganise`, when closing lanes
@@ -82,6 +85,8 @@ uint32_t lanes_members(const struct lanes *l, uint32_t lane);
 uint32_t lanes_count(const struct lanes *l);
 bool lanes_open(const struct lanes *l, uint32_t lane);
 bool lanes_draining(const struct lanes *l, uint32_t lane);
+/* It is open, and to this user's jobs. */
+bool lanes_admits(const struct lanes *l, uint32_t lane, uint32_t user);
 uint64_t lanes_capacity(const struct lanes *l);
 uint64_t lanes_used(const struct lanes *l); /* sum P + sum L */
 uint64_t lanes_persistent(const struct lanes *l, uint32_t job);

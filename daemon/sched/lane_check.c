@@ -17,6 +17,7 @@ static const char *lane_check_members(const struct lanes *l, uint32_t lane, uint
         uint64_t bytes = lanes_present(&l->jobs[i]);
         if (members++ == l->cap) return "a lane's list of members has no end";
         if (l->jobs[i].lane != lane) return "a member belongs to another lane";
+        if (l->jobs[i].user != a->user) return "a lane holds jobs of two users";
         if (l->jobs[i].prev != last) return "a lane's list of members is not linked both ways";
         if (bytes > need_bytes) top = 0;
         need_bytes = lanes_max(need_bytes, bytes);

@@ -48,13 +48,13 @@ static uint32_t lane_plan_rehearse(struct lanes *l, const struct lane_need *need
     return stuck;
 }
 
-/* The lane that every plan leaves alone: one that keeps the most, for its largest member has
- * nowhere to go, and of several such the smallest now. */
-static uint32_t lane_plan_keeper(const struct lanes *l) {
+/* The lane of a user that every plan leaves alone: one that keeps the most, for its largest member
+ * has nowhere to go, and of several such the smallest now. */
+static uint32_t lane_plan_keeper(const struct lanes *l, uint32_t user) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++) {
         const struct lane *a = &l->lanes[i], *b = best == LANE_NONE ? NULL : &l->lanes[best];
-        if (!a->open || a->draining) continue;
+        if (!a->open || a->draining || a->user != user) continue;
         if (!b || a->need_bytes > b->need_bytes ||
             (a->need_bytes == b->need_bytes && a->size_bytes < b->size_bytes))
             best = i;
@@ -78,10 +78,11 @@ static int lane_plan_order(const void *a, const void *b) {
 
 /* The lanes that can be emptied, in ascending order of size. */
 static uint32_t lane_plan_candidates(struct lanes *l) {
-    uint32_t n = 0, keeper = lane_plan_keeper(l);
+    uint32_t n = 0;
     for (uint32_t i = 0; i < l->count; i++) {
         const struct lane *a = &l->lanes[i];
-        if (!a->open || a->draining || i == keeper || !lane_plan_movable(l, i)) continue;
+        if (!a->open || a->draining || i == lane_plan_keeper(l, a->user)) continue;
+        if (!lane_plan_movable(l, i)) continue;
         l->ranks[n++] = (struct lane_rank){a->size_bytes, a->members, i};
     }
     qsort(l->ranks, n, sizeof(*l->ranks), lane_plan_order);
@@ -103,7 +104,8 @@ static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
             continue;
         }
         *most_bytes += a->size_bytes;
-        if (!lanes_barred(l, i)) largest = lanes_max(largest, a->size_bytes);
+        if (a->user == need->user && !lanes_barred(l, i))
+            largest = lanes_max(largest, a->size_bytes);
     }
     wanted = lanes_max(need->ephemeral_bytes, largest) - largest + need->persistent_bytes;
     return wanted > room ? wanted - room : 0;
@@ -115,8 +117,8 @@ static void lane_plan_mark(struct lanes *l, uint32_t first, uint32_t count, bool
 }
 
 /* `count` neighbours in the order of size, from the smallest on that free enough: the first that
- * let the job in stay marked. Without groups that misses nothing: if any `count` lanes do, the
- * `count` largest do. */
+ * let the job in stay marked. Without groups and with one user that misses nothing: if any
+ * `count` lanes do, the `count` largest do. */
 static bool lane_plan_slide(struct lanes *l, const struct lane_need *need, uint32_t n,
                             uint32_t count, uint64_t missing, uint32_t *tries) {
     uint64_t sum = 0;

@@ -12,7 +12,7 @@
 
 struct lane_job {
     uint64_t persistent_bytes, ephemeral_bytes;
-    uint32_t group;
+    uint32_t group, user;
     uint32_t lane;                   /* LANE_NONE: not admitted */
     uint32_t prev, next;             /* members of its lane */
     uint32_t group_prev, group_next; /* admitted members of its group */
@@ -26,6 +26,7 @@ struct lane {
     uint32_t top;        /* present members with E == need_bytes */
     uint32_t members;    /* swapped ones included */
     uint32_t head;
+    uint32_t user; /* of all its members */
     bool open, draining;
 };
 
@@ -48,6 +49,7 @@ struct lanes {
     uint32_t max_lanes;
     uint32_t free_hint;   /* no free lane number lies below */
     struct jobmap groups; /* group -> one of its admitted jobs */
+    bool share;           /* everybody counts as user 0 */
 };
 
 struct lane_choice {

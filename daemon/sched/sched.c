@@ -435,7 +435,9 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
+    s->share_users = config->share_users;
     int err = lanes_create(&s->st.lanes, capacity, chunk);
+    if (!err && s->share_users) lanes_share(s->st.lanes);
     if (!err) err = sched_grow_array((void **)&s->st.domains, sizeof(*s->st.domains), 1);
     if (!err) s->st.domains[0] = sched_new_domain;
     if (!err) err = sched_choose(s, &config->choice, why, why_bytes);

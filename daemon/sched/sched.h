@@ -50,6 +50,7 @@ struct sched_spec {
     uint32_t weight;           /* fair: its part; 0: 1 */
     int32_t priority;          /* higher goes first under every policy */
     uint32_t group;            /* jobs of one group never share a lane; 0: none */
+    uint32_t user;             /* jobs of different users never share one, but for share_users */
     bool unknown;              /* P and E are not: it takes what is free, until SCHED_WORD */
     bool paused;
     uint64_t iterations;       /* in all; 0: not known */
@@ -159,6 +160,7 @@ struct sched_config {
     uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
     uint64_t chunk_bytes;    /* 0: 2 MiB */
     uint32_t sms;            /* of the device; 0: 80 */
+    bool share_users;        /* lanes take jobs of different users */
 };
 
 /* -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when there is no such policy or a number

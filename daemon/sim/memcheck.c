@@ -32,8 +32,14 @@ static void at(struct memcheck *m, uint64_t now_ns) {
 
 static void enter(struct memcheck *m, uint32_t job, uint32_t lane) {
     struct memcheck_lane *l = &m->lanes[lane];
+    uint32_t user = m->w->jobs[job].user;
     m->jobs[job].lane = lane;
-    if (l->members++ > 0) return;
+    if (l->members++ > 0) {
+        l->mixed |= l->user != user && !m->w->share_users;
+        return;
+    }
+    l->user = user;
+    l->mixed = false;
     m->open++;
     m->lanes_bytes += l->bytes;
 }
@@ -88,6 +94,7 @@ void memcheck_granted(struct memcheck *m, uint32_t job) {
 const char *memcheck_started(struct memcheck *m, uint32_t job, uint32_t lane) {
     struct memcheck_lane *l = &m->lanes[lane];
     if (l->running++ > 0) return "two iterations at a time in one lane";
+    if (l->mixed) return "its lane has jobs of two users";
     if (m->jobs[job].known && l->bytes < m->w->jobs[job].ephemeral_bytes)
         return "its lane is smaller than its ephemeral memory";
     return NULL;

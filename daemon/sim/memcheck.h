@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a worker would rely on, kept from the actions alone and without asking the scheduler: which
- * jobs are in which lane, how large lanes are, that one iteration at a time runs in one, and that
- * persistent memory and lanes fit the device. Every call but `all` is O(1), and so is `all`.
+ * jobs are in which lane, how large lanes are, that one iteration at a time runs in one, of one
+ * user's jobs, and that persistent memory and lanes fit the device. Every call but `all` is O(1), and so is `all`.
  */
 #ifndef DAEMON_SIM_MEMCHECK_H
 #define DAEMON_SIM_MEMCHECK_H
@@ -15,6 +15,8 @@
 struct memcheck_lane {
     uint64_t bytes;
     uint32_t members, running;
+    uint32_t user; /* of the first who came */
+    bool mixed;    /* another user's job came as well */
 };
 
 struct memcheck_job {

@@ -103,6 +103,7 @@ static void fill_specs(struct sim *s) {
         s->specs[i] = (struct sched_spec){.weight = j->weight,
                                           .priority = j->priority,
                                           .group = j->group,
+                                          .user = j->user,
                                           .unknown = j->unknown,
                                           .admit_timeout_ns = j->admit_timeout_ns,
                                           .request_ns = j->request_ns};
@@ -133,7 +134,8 @@ static int sim_init(struct sim *s) {
     struct sched_config config = {.choice = s->config->choice,
                                   .capacity_bytes = s->w->memory_bytes,
                                   .chunk_bytes = SIM_CHUNK_BYTES,
-                                  .sms = s->w->sms};
+                                  .sms = s->w->sms,
+                                  .share_users = s->w->share_users};
     int err = sched_create(&s->sched, &config, s->why, SIM_WHY_BYTES);
     if (err) return err;
     s->depth = sched_chosen(s->sched)->inflight_cap;

@@ -79,7 +79,7 @@ struct workload_job {
     uint64_t iteration_ns; /* alone on the device */
     uint64_t think_ns;     /* between an iteration's end and the next one's submission */
     uint64_t admit_timeout_ns;
-    uint32_t iterations, weight, group;
+    uint32_t iterations, weight, group, user;
     int32_t priority;
     uint32_t demand_milli; /* part of the device that an iteration can use alone, in thousandths */
     uint32_t jitter_milli; /* iterations vary by so much up or down */
@@ -107,6 +107,7 @@ struct workload {
     uint32_t count;
     uint64_t memory_bytes;
     uint64_t link_bytes;  /* a second, to and from host memory */
+    bool share_users;     /* lanes take jobs of different users */
     uint64_t dispatch_ns; /* from the scheduler's RUN until the device can begin with it */
     uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
     uint32_t sms;

@@ -53,6 +53,8 @@ static const struct key job_keys[] = {
      "a whole number from -1000000 to 1000000", KEY_ANY},
     {"group", KEY_COUNT, JOB(group), 0, 1000000000, 0, false,
      "a whole number from 0 to 1000000000", KEY_ANY},
+    {"user", KEY_COUNT, JOB(user), 0, 1000000000, 0, false,
+     "a whole number from 0 to 1000000000", KEY_ANY},
     {"admit_timeout", KEY_TIME, JOB(admit_timeout_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
      "a time from 0 to 1000h", KEY_ANY},
     {"hint", KEY_HINT, JOB(hint), 0, 0, WORKLOAD_HINT_DURATION, false,
@@ -69,6 +71,7 @@ static const struct key device_keys[] = {
      "a whole number from 1 to 65536", KEY_ANY},
     {"dispatch", KEY_TIME, DEVICE(dispatch_ns), 0, MAX_DISPATCH_NS, 0, false,
      "a time from 0 to 1s, such as 5us", KEY_ANY},
+    {"share_users", KEY_NO_YES, DEVICE(share_users), 0, 0, 0, false, "yes or no", KEY_ANY},
     {"until", KEY_TIME, DEVICE(until_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
      "a time from 0 to 1000h, such as 60s", KEY_ANY},
 };

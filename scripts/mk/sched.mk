@@ -12,7 +12,7 @@ SCHED_MUTANTS := two-in-a-lane next-at-once no-lease no-spill no-restore always-
 	blocked-forgotten company-unseen late-company any-class any-size no-throttle never-alone \
 	last-sent not-robin copies-held lost-time wrong-class longer endless-queue both-passes fixed-cap \
 	endless-search level-unsaid company-counts no-account no-lookahead no-end no-contention unasked \
-	too-early no-wake late-unseen cut-short
+	too-early no-wake late-unseen cut-short mixed-users always-shared never-shared
 SCHED_MUTANT_two-in-a-lane := turn.c|s/return inside != SCHED_NONE \&\& inside != job .*/return~false;/|world
 SCHED_MUTANT_next-at-once := sched.c|s/o->list = state_list(e->iteration,/o->list = state_list(j->iteration,/|world
 SCHED_MUTANT_no-lease := turn.c|s/if (end < s->lease_at) s->lease_at = end;//|turn:a_holder_without
@@ -22,6 +22,9 @@ SCHED_MUTANT_always-back := turn.c|s/if (lane->last != job) {/{/|turn:a_lone_job
 SCHED_MUTANT_reset-counters := lp_fair.c|s/return state_domain(st, st->jobs.job..lane)->floor;/return 0;/|turn:a_newcomer
 SCHED_MUTANT_unweighted := lp_fair.c|s,/ j->spec.weight,,|turn:fair_gives_by_weight
 SCHED_MUTANT_overtaken-for-ever := admit.c|s/st->jobs.kept.i...overtaken++/(void)0/|turn:nobody_is_overtaken
+SCHED_MUTANT_mixed-users := admit.c|s/j->spec.user}/0}/|world
+SCHED_MUTANT_always-shared := sched.c|s/ .. s->share_users) lanes_share/) lanes_share/|world
+SCHED_MUTANT_never-shared := sched.c|s/ .. s->share_users) lanes_share/ \&\& 0) lanes_share/|world
 SCHED_MUTANT_no-look := admit.c|s/    s->look = true;//|turn:a_release_admits
 SCHED_MUTANT_swap-while-inside := admit.c|s/ \&\& s->st.lane.j->lane..inside != job;/;/|world
 SCHED_MUTANT_half-changed := turn.c|s/turn_revoke(s, job); .. of several.*/(void)0;/|world

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes under random arrivals, departures, growth, boundaries, draining, swapping and groups.
+ * Lanes under random arrivals, departures, growth, boundaries, draining, swapping, groups and
+ * users.
  * After every step lanes_check, and a model that knows only a list of jobs and a list of lanes and
  * adds everything up anew: the safety condition, what each call must answer, the lane it must
  * choose. Plans are judged by the model, and carried out every other time, in a random order with
@@ -24,7 +25,7 @@
 
 struct mjob {
     uint64_t p, e;
-    uint32_t group, lane;
+    uint32_t group, user, lane;
     bool in, swapped;
 };
 struct mlane {
@@ -36,6 +37,8 @@ struct model {
     struct mlane lanes[JOBS];
     uint64_t capacity, chunk;
     uint32_t limit;
+    uint32_t users; /* of this world */
+    bool share;
 };
 
 static struct model m;
@@ -123,10 +126,14 @@ static uint64_t model_need(const struct model *w, uint32_t lane) {
     return need;
 }
 
-static bool model_admits(const struct model *w, uint32_t lane, uint32_t group) {
+static bool model_admits(const struct model *w, uint32_t lane, const struct mjob *j) {
     if (!w->lanes[lane].open || w->lanes[lane].draining) return false;
-    for (int i = 0; i < JOBS && group; i++)
-        if (w->jobs[i].in && w->jobs[i].lane == lane && w->jobs[i].group == group) return false;
+    for (int i = 0; i < JOBS; i++) {
+        const struct mjob *k = &w->jobs[i];
+        if (!k->in || k->lane != lane || k == j) continue;
+        if (j->group && k->group == j->group) return false;
+        if (k->user != j->user && !w->share) return false;
+    }
     return true;
 }
 
@@ -145,7 +152,7 @@ static enum lane_how model_find(const struct model *w, const struct mjob *j, uin
     if (j->p + j->e > w->capacity) return LANE_NEVER;
     for (uint32_t i = 0; i < JOBS; i++) {
         if (!w->lanes[i].open && *lane == LANE_NONE) *lane = i; /* the lowest free number */
-        if (!model_admits(w, i, j->group)) continue;
+        if (!model_admits(w, i, j)) continue;
         if (w->lanes[i].size >= j->e) {
             if (used <= w->capacity && model_before(w, i, fit)) fit = i;
         } else if (used - w->lanes[i].size + j->e <= w->capacity && model_before(w, i, grow)) {
@@ -162,7 +169,7 @@ static uint32_t model_target(const struct model *w, uint32_t job) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < JOBS; i++) {
         uint64_t need = model_need(w, i);
-        if (!model_admits(w, i, j->group) || need < j->e) continue;
+        if (!model_admits(w, i, j) || need < j->e) continue;
         uint64_t of_best = best == LANE_NONE ? UINT64_MAX : model_need(w, best);
         if (need < of_best || (need == of_best && model_before(w, i, best))) best = i;
     }
@@ -194,8 +201,11 @@ static void compare(void) {
         MUST(lanes_members(l, i) == model_members(&m, i));
         MUST(lanes_draining(l, i) == m.lanes[i].draining);
         if (m.lanes[i].open) MUST(m.lanes[i].size >= model_need(&m, i));
-        for (uint32_t k = 0; j->in && j->group && k < i; k++)
-            MUST(!m.jobs[k].in || m.jobs[k].group != j->group || m.jobs[k].lane != j->lane);
+        for (uint32_t k = 0; j->in && k < i; k++) {
+            if (!m.jobs[k].in || m.jobs[k].lane != j->lane) continue;
+            MUST(!j->group || m.jobs[k].group != j->group);
+            MUST(m.share || m.jobs[k].user == j->user);
+        }
     }
     MUST(lanes_count(l) == count);
     MUST(lanes_used(l) == model_used(&m));
@@ -222,8 +232,11 @@ static bool drain(uint32_t job) {
 }
 
 static enum lane_how admit(uint32_t job, const struct mjob *j, bool reorganise) {
-    struct lane_need need = {j->p, j->e, j->group};
-    struct mjob whole = {.p = up(j->p), .e = up(j->e), .group = j->group, .in = true};
+    struct lane_need need = {j->p, j->e, j->group, j->user};
+    struct mjob whole = *j;
+    whole.p = up(j->p);
+    whole.e = up(j->e);
+    whole.in = true;
     uint32_t got;
     enum lane_how want = model_find(&m, &whole, &whole.lane);
     MUST(lanes_admit(l, job, &need, reorganise, &got) == want);
@@ -268,7 +281,7 @@ static bool helps(struct model w, const struct mjob *j, bool boundaries, bool *p
     return model_find(&w, j, &lane) != LANE_WAITS;
 }
 
-/* Without groups and swapped jobs a set of lanes can be emptied when a lane is left that keeps as
+/* Without groups, users and swapped jobs a set of lanes can be emptied when a lane is left that keeps as
  * much as the largest member needs. The least number of lanes that lets the job in; 0: none. */
 static uint32_t fewest(const struct mjob *j) {
     uint32_t open[JOBS], n = 0, best = 0, lane;
@@ -290,7 +303,7 @@ static uint32_t fewest(const struct mjob *j) {
 }
 
 static bool plain(const struct mjob *j) {
-    if (j->group || model_open(&m) > 7) return false;
+    if (j->group || m.users > 1 || model_open(&m) > 7) return false;
     for (int i = 0; i < JOBS; i++)
         if ((m.jobs[i].in && (m.jobs[i].group || m.jobs[i].swapped)) || m.lanes[i].draining)
             return false;
@@ -341,6 +354,7 @@ static struct mjob random_job(void) {
     uint32_t c = (uint32_t)m.capacity;
     struct mjob j = {.p = below(c / (1 + below(12)) + 1) / 2, .e = below(c / (1 + below(8)) + 1)};
     if (below(3) == 0) j.group = 1 + below(3);
+    j.user = below(m.users);
     if (below(10) == 0) j.e = 0;
     if (below(20) == 0) j.p = 0;
     return j;
@@ -350,7 +364,9 @@ static void arrive(uint32_t job) {
     struct mjob j = random_job(), whole;
     bool reorganise = below(2), is_plain;
     if (step % WORLD < WORLD / 4) j.group = 0; /* a quarter of each world knows no groups */
-    whole = (struct mjob){.p = up(j.p), .e = up(j.e), .group = j.group};
+    whole = j;
+    whole.p = up(j.p);
+    whole.e = up(j.e);
     is_plain = reorganise && plain(&whole);
     if (admit(job, &j, reorganise) != LANE_WAITS || !reorganise) return;
     if (judge(&whole, is_plain) && below(2)) carry_out(job, &j);
@@ -405,7 +421,10 @@ static void another_world(void) {
     slots = 1 + below(JOBS);
     uint64_t capacity = 16 + below(100);
     m.capacity = capacity / m.chunk * m.chunk;
+    m.users = below(2) ? 1 : 2 + below(2);
+    m.share = below(3) == 0;
     MUST(lanes_create(&l, capacity, m.chunk) == 0);
+    if (m.share) lanes_share(l);
     MUST(lanes_reserve(l, slots) == 0);
     MUST(lanes_capacity(l) == m.capacity);
 }

@@ -3,7 +3,7 @@
  * Worlds of jobs at random, under every lane policy and every kernel policy: they arrive, wait, run
  * iterations of several operations, ask for more memory, are paused, stop reaching boundaries,
  * leave early. After every step: the invariants hold, no operation runs twice or before its
- * iteration, no two jobs run in one lane, every answer is given. At the end of a world nobody is
+ * iteration, no two jobs run in one lane, no two users are in one unless they share, every answer is given. At the end of a world nobody is
  * left waiting: what was not refused has run all that it had.
  *
  *   sched_world [seed] [worlds]
@@ -36,6 +36,7 @@ struct job {
     uint32_t iteration, submitted, done;
     uint32_t next_submitted; /* of the next iteration, sent ahead */
     uint32_t running[OPS], running_count;
+    uint32_t lane; /* once admitted */
     bool joined, admitted, refused, left, asked, lost, level;
 };
 
@@ -43,6 +44,9 @@ struct world {
     struct sched *s;
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
+    uint64_t mixed; /* times a job came into a lane of several users */
+    uint32_t users;
+    bool share_users;
     const char *policy;
 };
 
@@ -71,11 +75,27 @@ static void world_ran(struct world *w, const struct sched_action *a) {
     w->ran++;
 }
 
+/* Into its first lane, or another one: nobody else's may be there. */
+static void world_enters(struct world *w, const struct sched_action *a) {
+    struct job *j = &w->jobs[a->job - 1];
+    j->lane = a->lane;
+    for (uint32_t i = 0; i < JOBS; i++) {
+        const struct job *k = &w->jobs[i];
+        if (!k->admitted || k->left || k->lane != a->lane || k->spec.user == j->spec.user) continue;
+        if (!w->share_users) fail(w, "comes into another user's lane", a->job);
+        w->mixed++;
+    }
+}
+
 static void world_action(struct world *w, const struct sched_action *a) {
     struct job *j = a->job ? &w->jobs[a->job - 1] : NULL;
     switch (a->kind) {
     case SCHED_RUN: world_ran(w, a); break;
-    case SCHED_ADMIT: j->admitted = true; break;
+    case SCHED_ADMIT:
+        j->admitted = true;
+        world_enters(w, a);
+        break;
+    case SCHED_MOVE: world_enters(w, a); break;
     case SCHED_REFUSE: j->refused = true; break;
     case SCHED_GRANT:
     case SCHED_DENY:
@@ -189,6 +209,7 @@ static void world_fill(struct world *w) {
                                       .weight = 1 + rnd(w, 4),
                                       .priority = rnd(w, 8) ? 0 : (int32_t)rnd(w, 3) - 1,
                                       .group = rnd(w, 4) ? 0 : 1 + rnd(w, 2),
+                                      .user = rnd(w, w->users),
                                       .unknown = rnd(w, 6) == 0};
         if (rnd(w, 2)) j->spec.iterations = j->iterations;
         if (rnd(w, 20) == 0) j->spec.admit_timeout_ns = 1 + rnd(w, 2000);
@@ -224,7 +245,11 @@ static struct sched_choice world_choice(struct world *w, const char *policy) {
 }
 
 static void world_run(struct world *w, const char *policy) {
-    struct sched_config config = {.capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3)};
+    struct sched_config config = {.capacity_bytes = CAPACITY,
+                                  .chunk_bytes = 1 + rnd(w, 3),
+                                  .share_users = rnd(w, 3) == 0};
+    w->share_users = config.share_users;
+    w->users = 1 + rnd(w, 4);
     config.choice = world_choice(w, policy);
     w->policy = policy;
     w->now_ns = w->steps = 0;
@@ -252,6 +277,8 @@ int main(int argc, char **argv) {
         }
     printf("sched_world: seed %llu, %u worlds a policy, %llu steps, %llu operations\n",
            (unsigned long long)seed, worlds, (unsigned long long)steps, (unsigned long long)w->ran);
+    bool shared = w->mixed > 0 || worlds < 20;
+    if (!shared) fprintf(stderr, "sched_world: nobody ever shared a lane with another user\n");
     free(w);
-    return 0;
+    return !shared;
 }

@@ -30,7 +30,7 @@ static void sound(void) {
 
 static enum lane_how admit_group(uint32_t job, uint64_t p, uint64_t e, uint32_t group,
                                  bool reorganise) {
-    struct lane_need need = {p, e, group};
+    struct lane_need need = {p, e, group, 0};
     enum lane_how how = lanes_admit(l, job, &need, reorganise, &lane);
     sound();
     cr_assert_eq(lanes_of(l, job), lane);
@@ -571,4 +571,72 @@ Test(lane, what_is_unknown_is_answered, .fini = end) {
     cr_assert_eq(lanes_persistent(l, 3) + lanes_ephemeral(l, 3), 0);
     cr_assert_eq(lanes_reserve(l, JOBS * 3), 0);
     cr_assert_eq(admit(JOBS * 3 - 1, 1, 1), LANE_OPENED);
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+static enum lane_how admit_user(uint32_t job, uint64_t p, uint64_t e, uint32_t user,
+                                bool reorganise) {
+    struct lane_need need = {p, e, 0, user};
+    enum lane_how how = lanes_admit(l, job, &need, reorganise, &lane);
+    sound();
+    return how;
+}
+
+Test(lane, users_never_share_a_lane, .fini = end) {
+    make(12);
+    cr_assert_eq(admit_user(0, 1, 8, 1, false), LANE_OPENED);
+    cr_assert_eq(admit_user(1, 1, 4, 2, false), LANE_WAITS, "another user's lane fits");
+    cr_assert_eq(admit_user(2, 1, 4, 1, false), LANE_FITTED);
+    cr_assert_eq(lane, 0);
+    cr_assert_eq(admit_user(1, 1, 1, 2, false), LANE_OPENED);
+    cr_assert(lanes_admits(l, 0, 1) && !lanes_admits(l, 0, 2));
+    USED(12);
+}
+
+Test(lane, another_users_lane_is_not_grown, .fini = end) {
+    make(12);
+    admit_user(0, 1, 3, 1, false);
+    lanes_limit(l, 1);
+    cr_assert_eq(admit_user(1, 1, 5, 2, false), LANE_WAITS);
+    cr_assert_eq(admit_user(1, 1, 5, 1, false), LANE_REPLACED);
+    SIZE(0, 5);
+}
+
+Test(lane, a_number_that_is_used_again_may_be_another_users, .fini = end) {
+    make(12);
+    admit_user(0, 1, 8, 1, false);
+    leave(0);
+    cr_assert_eq(admit_user(1, 1, 8, 2, false), LANE_OPENED);
+    cr_assert_eq(lane, 0);
+    cr_assert(lanes_admits(l, 0, 2) && !lanes_admits(l, 0, 1));
+}
+
+/* Lane 0 could go into lane 1, which is larger, but is another user's. */
+Test(lane, a_drained_lane_goes_into_lanes_of_its_user, .fini = end) {
+    make(14);
+    admit_user(0, 0, 4, 1, false);
+    admit_user(1, 0, 6, 2, false);
+    admit_user(2, 0, 3, 1, false); /* 1 is free */
+    cr_assert_eq(admit_user(3, 4, 0, 3, true), LANE_WAITS);
+    cr_assert(lanes_draining(l, 2) && !lanes_draining(l, 0) && !lanes_draining(l, 1));
+    cr_assert_eq(drain(2), 0);
+    cr_assert_eq(admit_user(3, 4, 0, 3, true), LANE_OPENED);
+}
+
+Test(lane, the_only_lane_of_a_user_is_not_drained, .fini = end) {
+    make(10);
+    admit_user(0, 0, 4, 1, false);
+    admit_user(1, 0, 6, 2, false);
+    cr_assert_eq(admit_user(2, 4, 0, 3, true), LANE_WAITS);
+    cr_assert(!lanes_draining(l, 0) && !lanes_draining(l, 1));
+}
+
+Test(lane, users_that_share_are_one, .fini = end) {
+    make(12);
+    lanes_share(l);
+    admit_user(0, 1, 8, 1, false);
+    cr_assert_eq(admit_user(1, 1, 4, 2, false), LANE_FITTED);
+    cr_assert_eq(lane, 0);
+    cr_assert(lanes_admits(l, 0, 3));
 }

@@ -13,8 +13,9 @@ static struct workload_job jobs[] = {
     {.persistent_bytes = GIB, .ephemeral_bytes = 4 * GIB},
     {.persistent_bytes = GIB, .ephemeral_bytes = 2 * GIB},
     {.persistent_bytes = 1, .ephemeral_bytes = 1, .unknown = true},
+    {.persistent_bytes = 1, .ephemeral_bytes = 1, .user = 7},
 };
-static const struct workload world = {.jobs = jobs, .count = 3, .memory_bytes = 8 * GIB};
+static struct workload world = {.jobs = jobs, .count = 4, .memory_bytes = 8 * GIB};
 
 static struct memcheck m;
 
@@ -63,6 +64,23 @@ Test(sim_memcheck, one_iteration_at_a_time_in_a_lane) {
     memcheck_stopped(&m, 0);
     cr_expect_null(memcheck_started(&m, 1, 0));
     cr_expect_str_eq(memcheck_started(&m, 0, 0), "two iterations at a time in one lane");
+}
+
+Test(sim_memcheck, a_lane_has_jobs_of_one_user) {
+    memcheck_lane(&m, 0, 4 * GIB);
+    memcheck_admitted(&m, 0, 0, 0);
+    memcheck_admitted(&m, 3, 0, 0);
+    cr_expect_str_eq(memcheck_started(&m, 0, 0), "its lane has jobs of two users");
+    memcheck_stopped(&m, 0);
+    memcheck_left(&m, 0, 0);
+    memcheck_left(&m, 3, 0);
+    memcheck_admitted(&m, 3, 0, 0);
+    cr_expect_null(memcheck_started(&m, 3, 0), "one after the other is another lane");
+    memcheck_stopped(&m, 0);
+    world.share_users = true;
+    memcheck_admitted(&m, 1, 0, 0);
+    cr_expect_null(memcheck_started(&m, 1, 0));
+    world.share_users = false;
 }
 
 Test(sim_memcheck, an_iteration_fits_its_lane) {

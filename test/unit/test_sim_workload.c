@@ -79,11 +79,11 @@ Test(sim_workload, a_job_with_everything) {
     cr_assert_eq(
         parse(&w,
               "# a comment: any bytes \x01\xff\n"
-              "device memory=8GiB link=6GiB/s\r\n"
+              "device memory=8GiB link=6GiB/s share_users=yes\r\n"
               "\n"
               "job\tname=a_1 arrival=12.5s persistent=300MiB ephemeral=5GiB iterations=900 "
               "iteration=180ms demand=0.6 jitter=0.05 think=exp(2ms) weight=3 priority=-2 "
-              "group=7 admit_timeout=1min hint=none unknown=yes boundaries=no # end",
+              "group=7 user=9 admit_timeout=1min hint=none unknown=yes boundaries=no # end",
               errors, sizeof(errors)),
         0, "%s", errors);
     const struct workload_job *j = w.jobs;
@@ -103,6 +103,8 @@ Test(sim_workload, a_job_with_everything) {
     cr_expect_eq(j->weight, 3);
     cr_expect_eq(j->priority, -2);
     cr_expect_eq(j->group, 7);
+    cr_expect_eq(j->user, 9);
+    cr_expect(w.share_users);
     cr_expect_eq(j->admit_timeout_ns, 60000000000ull);
     cr_expect_eq(j->hint, WORKLOAD_HINT_NONE);
     cr_expect(j->unknown);
@@ -121,6 +123,8 @@ Test(sim_workload, defaults) {
     cr_expect_eq(w.jobs->arrival_ns, 0);
     cr_expect_eq(w.jobs->demand_milli, 1000);
     cr_expect_eq(w.jobs->weight, 1);
+    cr_expect_eq(w.jobs->user, 0);
+    cr_expect_not(w.share_users);
     cr_expect_eq(w.jobs->hint, WORKLOAD_HINT_DURATION);
     cr_expect(w.jobs->boundaries);
     cr_expect_not(w.jobs->unknown);
