@@ -45,7 +45,7 @@ SIM_MUTANT_no-sharing := simdev|s/> left_milli/> 1000000/|test_sim_device|full_o
 SIM_MUTANT_lost-clock := simdev|s/0x1p36/0x1p62/|test_sim_device|still_see_a_nanosecond
 SIM_MUTANT_ties := simdev|s/    sort(jobs, count);//|test_sim_device|in_order_of_job
 SIM_MUTANT_two-in-a-lane := memcheck|s/l->running++ > 0/l->running++ > 1/|test_sim_memcheck|one_iteration_at_a_time
-SIM_MUTANT_mixed-users := memcheck|s/l->mixed .= /(void)/|test_sim_memcheck|jobs_of_one_user
+SIM_MUTANT_mixed-users := memcheck|s/ .. !m->w->share_users;/ \&\& 0;/|test_sim_memcheck|jobs_of_one_user
 SIM_MUTANT_overcommit-unseen := memcheck|s/if (l->members > 0) m->lanes_bytes/if (0) m->lanes_bytes/|test_sim_memcheck|must_fit
 SIM_MUTANT_whole-device := sim_job|s/e->busy_ns = busy_of.*/e->busy_ns = j->duration_ns;/|test_sim_run|what_is_charged
 SIM_MUTANT_free-copies := sim_action|s/s->link_free_ns += ns/(void)ns/|test_sim_run|over_the_link
