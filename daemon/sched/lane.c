@@ -222,8 +222,8 @@ static bool lanes_before(const struct lanes *l, uint32_t a, uint32_t b) {
 static uint32_t lanes_best_fit(const struct lanes *l, const struct lane_need *need) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
-        if (lanes_candidate(l, i, need->user) &&
-            l->lanes[i].size_bytes >= need->ephemeral_bytes && lanes_before(l, i, best))
+        if (lanes_candidate(l, i, need->user) && l->lanes[i].size_bytes >= need->ephemeral_bytes &&
+            lanes_before(l, i, best))
             best = i;
     return best;
 }
@@ -235,8 +235,7 @@ static uint32_t lanes_smallest_to_grow(const struct lanes *l, const struct lane_
     uint64_t room = lanes_free(l) - need->persistent_bytes;
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
-        if (lanes_candidate(l, i, need->user) &&
-            l->lanes[i].size_bytes < need->ephemeral_bytes &&
+        if (lanes_candidate(l, i, need->user) && l->lanes[i].size_bytes < need->ephemeral_bytes &&
             need->ephemeral_bytes - l->lanes[i].size_bytes <= room && lanes_before(l, i, best))
             best = i;
     return best;

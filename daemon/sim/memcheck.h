@@ -2,7 +2,8 @@
  *
  * What a worker would rely on, kept from the actions alone and without asking the scheduler: which
  * jobs are in which lane, how large lanes are, that one iteration at a time runs in one, of one
- * user's jobs, and that persistent memory and lanes fit the device. Every call but `all` is O(1), and so is `all`.
+ * user's jobs, and that persistent memory and lanes fit the device. Every call but `all` is O(1),
+ * and so is `all`.
  */
 #ifndef DAEMON_SIM_MEMCHECK_H
 #define DAEMON_SIM_MEMCHECK_H

@@ -110,6 +110,7 @@ static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
                                .weight = j->weight,
                                .priority = j->priority,
                                .group = msg->group,
+                               .user = msg->uid,
                                .unknown = !word,
                                .paused = j->flags & WIRE_JOB_PAUSED,
                                .iterations = j->iterations,

@@ -24,6 +24,7 @@ enum option_id {
     OPT_SM_COUNT,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
+    OPT_SHARE_USERS,
     OPT_LANE_POLICY,
     OPT_KERNEL_POLICY,
     OPT_SET,
@@ -36,6 +37,7 @@ static const struct option options[] = {
     {"sm-count", required_argument, NULL, OPT_SM_COUNT},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
+    {"share-users", required_argument, NULL, OPT_SHARE_USERS},
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
     {"set", required_argument, NULL, OPT_SET},
@@ -44,8 +46,8 @@ static const struct option options[] = {
 
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
-    "                 [--threads N] [--kernel-timeout-ns NS] [--lane-policy NAME]\n"
-    "                 [--kernel-policy NAME] [--set FIELD=NUMBER]...\n"
+    "                 [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
+    "                 [--lane-policy NAME] [--kernel-policy NAME] [--set FIELD=NUMBER]...\n"
     "Started by salusd. 0 means the default; FIELD is one of proto/choice.h.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -55,6 +57,13 @@ static bool number(const char *text, uint64_t most, uint64_t *out) {
     if (text[0] >= '0' && text[0] <= '9' && *end == 0 && !errno && *out <= most) return true;
     fprintf(stderr, "salus-gpu: not a number from 0 to %llu: %s\n", (unsigned long long)most, text);
     return false;
+}
+
+static bool flag(const char *text, bool *out) {
+    uint64_t value = 0;
+    bool ok = number(text, 1, &value);
+    *out = value;
+    return ok;
 }
 
 static bool number32(const char *text, uint32_t *out) {
@@ -102,6 +111,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
+    case OPT_SHARE_USERS: return flag(arg, &c->share_users);
     case OPT_LANE_POLICY: return take_name(arg, choice->lane);
     case OPT_KERNEL_POLICY: return take_name(arg, choice->kernel);
     case OPT_SET: return take_set(arg, choice);

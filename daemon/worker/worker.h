@@ -70,6 +70,7 @@ struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
     struct sched_choice choice;
+    bool share_users; /* of a lane */
     int broker_fd; /* owned by the worker from now on */
 };
 

@@ -7,7 +7,7 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
 WORKER_MUTANTS := fresh-survives new-survives old-copy no-crowd reads-on marks-on marks-flood \
 	early-boundary no-moment never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
-	silent-refusal free-modules sleeps-on
+	silent-refusal free-modules sleeps-on users-unsaid
 WORKER_MUTANT_fresh-survives := lifetime.c|s/copied = b->copied_at .. b->copied_at != l->epoch/copied = b->copied_at/|test_worker_lifetime|random
 WORKER_MUTANT_new-survives := lifetime.c|s/b->born != l->epoch ..//|test_worker_lifetime|random
 WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied_at)/if (0)/|test_worker_lifetime|a_copy
@@ -28,6 +28,7 @@ WORKER_MUTANT_holds-memory := client.c|s/if (!c->inflight) client_release(c);//|
 WORKER_MUTANT_word-of-all := credit.c|s/k->peak_e = credit_e(c);//|test_residence|is_measured
 WORKER_MUTANT_silent-refusal := residence.c|/^static void residence_refuse/,/^}/s/fault_raise(c, ERR_NO_MEMORY, text);//|test_residence|never_fits
 WORKER_MUTANT_sleeps-on := loop.c|s/if (w->arm_ns && w->arm_ns < until)/if (0)/|test_residence|end_of_a_lease
+WORKER_MUTANT_users-unsaid := client.c|s/.user = msg->uid,//|test_users|not_shared
 WORKER_MUTANT_free-modules := object.c|s/err = credit_module(c, out->bytes);/err = 0;/|test_residence|modules
 
 worker_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(WORKER_MUTANT_$(1)))))

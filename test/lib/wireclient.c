@@ -133,8 +133,11 @@ struct wire_windows wireclient_windows(void) {
 
 int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire_windows *windows,
                    const int fds[3], int nfds) {
-    struct wire_worker_msg msg = {
-        .kind = WIRE_ATTACH, .job_id = wc->job_id, .windows = *windows, .name = "scripted"};
+    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
+                                  .job_id = wc->job_id,
+                                  .uid = b->uid,
+                                  .windows = *windows,
+                                  .name = "scripted"};
     msg.job = wc->job;
     msg.group = wc->group;
     int completion = -1;

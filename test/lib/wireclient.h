@@ -26,6 +26,7 @@ struct wirebench {
     pthread_t thread;
     bool threaded;
     uint32_t next_job;
+    uint32_t uid; /* of whoever attaches next */
 };
 
 struct wireclient {

@@ -281,8 +281,9 @@ static bool helps(struct model w, const struct mjob *j, bool boundaries, bool *p
     return model_find(&w, j, &lane) != LANE_WAITS;
 }
 
-/* Without groups, users and swapped jobs a set of lanes can be emptied when a lane is left that keeps as
- * much as the largest member needs. The least number of lanes that lets the job in; 0: none. */
+/* Without groups, users and swapped jobs a set of lanes can be emptied when a lane is left that
+ * keeps as much as the largest member needs. The least number of lanes that lets the job in; 0:
+ * none. */
 static uint32_t fewest(const struct mjob *j) {
     uint32_t open[JOBS], n = 0, best = 0, lane;
     for (uint32_t i = 0; i < JOBS; i++)

@@ -3,8 +3,9 @@
  * Worlds of jobs at random, under every lane policy and every kernel policy: they arrive, wait, run
  * iterations of several operations, ask for more memory, are paused, stop reaching boundaries,
  * leave early. After every step: the invariants hold, no operation runs twice or before its
- * iteration, no two jobs run in one lane, no two users are in one unless they share, every answer is given. At the end of a world nobody is
- * left waiting: what was not refused has run all that it had.
+ * iteration, no two jobs run in one lane, no two users are in one unless they share, every answer
+ * is given. At the end of a world nobody is left waiting: what was not refused has run all that it
+ * had.
  *
  *   sched_world [seed] [worlds]
  */
@@ -245,9 +246,8 @@ static struct sched_choice world_choice(struct world *w, const char *policy) {
 }
 
 static void world_run(struct world *w, const char *policy) {
-    struct sched_config config = {.capacity_bytes = CAPACITY,
-                                  .chunk_bytes = 1 + rnd(w, 3),
-                                  .share_users = rnd(w, 3) == 0};
+    struct sched_config config = {
+        .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
     w->share_users = config.share_users;
     w->users = 1 + rnd(w, 4);
     config.choice = world_choice(w, policy);
