@@ -71,7 +71,7 @@ struct worker_config {
     struct dev_config device;
     struct sched_choice choice;
     bool share_users; /* of a lane */
-    int broker_fd; /* owned by the worker from now on */
+    int broker_fd;    /* owned by the worker from now on */
 };
 
 /* On failure `why` (>= 256 bytes) says what failed, and the broker_fd is still the caller's. */
