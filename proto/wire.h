@@ -124,7 +124,8 @@ enum wire_worker_kind {
     WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text` */
     WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell */
     WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fd completion */
-    WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free */
+    WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
+                          it was told, 0 when it went by itself */
     WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
     WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
     WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
@@ -249,7 +250,8 @@ struct wire_stats {
     _Atomic uint64_t swaps, swap_bytes;
 };
 
-/* Why a client's context is dead; zero `cuda` while it lives. */
+/* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and
+ * event_ns stand still, and every answer is an error: what did not complete before never will. */
 struct wire_fault {
     _Atomic uint32_t cuda; /* CUresult, sticky; stored last */
     uint32_t stream;
@@ -277,8 +279,9 @@ struct wire_completion {
     struct wire_stats stats;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
     struct wire_reply replies[WIRE_REPLIES];
-    _Atomic uint64_t stream_done[WIRE_STREAMS]; /* last completed sequence number of the stream */
-    _Atomic uint64_t event_ns[WIRE_EVENTS];     /* device time of the latest completed record */
+    /* last sequence number of the stream that completed with success, as all before it */
+    _Atomic uint64_t stream_done[WIRE_STREAMS];
+    _Atomic uint64_t event_ns[WIRE_EVENTS]; /* device time of the latest completed record */
     char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
                                    byte ring; a record that does not fit is dropped */
 };

@@ -166,7 +166,6 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     event_point(hEvent, &stream, &seq);
     r = wait_stream(stream, seq);
     text_flush();
-    if (!r) r = state_fault();
     if (r) return r;
     pool_release_threshold();
     mark_idle();
@@ -182,10 +181,11 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     uint64_t from = atom_load_relaxed(&first->stamp), to = atom_load_relaxed(&second->stamp);
     if ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING || !from || !to)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!stamp_done(from) || !stamp_done(to)) return CUDA_ERROR_NOT_READY;
+    if (!stamp_done(from) || !stamp_done(to)) return wait_not_ready();
     const struct wire_completion *comp = state.conn.completion;
     uint64_t from_ns = atom_load_relaxed(&comp->event_ns[first - events]);
     uint64_t to_ns = atom_load_relaxed(&comp->event_ns[second - events]);
-    *pMilliseconds = (float)((double)(int64_t)(to_ns - from_ns) / 1e6);
-    return CUDA_SUCCESS;
+    r = state_fault();
+    if (!r) *pMilliseconds = (float)((double)(int64_t)(to_ns - from_ns) / 1e6);
+    return r;
 }

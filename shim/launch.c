@@ -122,11 +122,7 @@ static CUresult send(struct wire_launch *l, const struct function *f, void **par
     uint64_t seq;
     CUresult r = fill(f, params, extra, room);
     if (!r) r = submit_ordered(l, sizeof(*l), room, l->param_bytes, &seq);
-    if (!r && state.launch_blocking) {
-        r = wait_stream(l->rec.stream, seq);
-        if (!r) r = state_fault();
-    }
-    return r;
+    return r || !state.launch_blocking ? r : wait_stream(l->rec.stream, seq);
 }
 
 /* Apart, so that only kernels that need it pay for a large frame. */

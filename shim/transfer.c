@@ -165,7 +165,6 @@ struct pending {
 static CUresult collect(struct pending *p, const struct transfer *t, const struct stream *s) {
     if (!p->used) return CUDA_SUCCESS;
     CUresult err = wait_stream(s->id, p->seq);
-    if (!err) err = state_fault();
     if (!err)
         copy_rows(p->rect.dst, t->dst_pitch, p->piece.addr, p->rect.width, p->rect.width,
                   p->rect.rows);
@@ -252,7 +251,6 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     if (r || flags & TRANSFER_ASYNC || !host) return r;
     r = wait_stream(s->id, seq);
     text_flush();
-    if (!r) r = state_fault();
     if (!r) mark_idle();
     return r;
 }

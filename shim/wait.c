@@ -95,7 +95,9 @@ static bool stream_reached(const void *arg) {
     return atom_load_acquire(&state.conn.completion->stream_done[p->id]) >= p->seq;
 }
 
+/* The fault is looked at after the completion: one that voids it was there before. */
 CUresult wait_stream(uint32_t id, uint64_t seq) {
     struct stream_point p = {id, seq};
-    return wait_until(stream_reached, &p);
+    CUresult r = wait_until(stream_reached, &p);
+    return r ? r : state_fault();
 }

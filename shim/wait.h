@@ -19,7 +19,7 @@ CUresult wait_until(bool (*ready)(const void *arg), const void *arg);
  * left to do it. Programs poll instead of waiting, so this too has to notice. */
 CUresult wait_not_ready(void);
 
-/* Until stream `id` has completed `seq`. */
+/* Until stream `id` has completed `seq`: 0 only when nothing of the client has failed by then. */
 CUresult wait_stream(uint32_t id, uint64_t seq);
 
 #endif

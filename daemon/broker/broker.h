@@ -45,6 +45,7 @@ struct attachment {
     uint32_t group;
     const char *word; /* whence its P and E are: given, profile, assumed; "": not known */
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    int lost;                                 /* what its client was told; 0: nothing */
     bool welcomed;                            /* it became a job that people saw */
     const char *how;                          /* what ended it, or will; NULL: it itself */
     char why[256];                            /* more about it */

@@ -68,6 +68,7 @@ void pages_lose(struct client *c, int err) {
     struct wire_submission *s = c->submission;
 
     if (!s) return;
+    if (c->attachment) c->attachment->lost = err;
     atom_store_release(&s->lost, (uint32_t)-err);
     /* A thread that is about to park has set client_sleeping and looks at `lost` once more. */
     atom_exchange(&s->client_sleeping, 0);

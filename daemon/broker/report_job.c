@@ -28,12 +28,14 @@ static uint64_t nanoseconds(const struct timespec *t) {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-/* The CUresult that ended the job's context, 0 while it lives, and what happened. */
-static uint64_t read_fault(const struct wire_fault *f, char *out, size_t cap) {
+/* The CUresult of what failed in the job, 0 while nothing did, and what happened. One that only
+ * ended has the word as well, for those who wait for it, but no fault of its own. */
+static uint64_t read_fault(const struct wire_completion *com, char *out, size_t cap) {
+    const struct wire_fault *f = &com->fault;
     char text[sizeof(f->text) + 1], kernel[sizeof(f->kernel) + 1];
     uint64_t fault = atom_load_acquire(&f->cuda); /* stored last: what follows is complete */
 
-    if (fault == 0) return 0;
+    if (fault == 0 || atom_load_relaxed(&com->stats.faults) == 0) return 0;
     report_foreign(text, f->text, sizeof(f->text));
     report_foreign(kernel, f->kernel, sizeof(f->kernel));
     if (*kernel)
@@ -110,7 +112,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     if (a->completion) {
         fill_counters(&a->completion->stats, r);
         fill_scheduling(&a->completion->stats, r);
-        r->fault = read_fault(&a->completion->fault, r->fault_text, sizeof(r->fault_text));
+        r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));
     }
     if (*a->why) snprintf(r->why, sizeof(r->why), "%s", a->why);
     snprintf(r->state, sizeof(r->state), "%s", state_of(a, r));

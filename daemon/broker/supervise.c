@@ -113,7 +113,7 @@ static void free_attachment(struct server *s, struct attachment *a) {
         history_add(s->history, a);
         if (a->completion)
             profile_store_learn(s, a->uid, &a->job, &a->completion->stats,
-                                !a->how && atom_load_acquire(&a->completion->fault.cuda) == 0);
+                                !a->how && atom_load_relaxed(&a->completion->stats.faults) == 0);
     }
     pages_forget_completion(a);
     groups_put(&s->groups, a->group);
@@ -196,7 +196,7 @@ int supervise_set_policy(struct server *s, const struct wire_choice *choice) {
 }
 
 void supervise_detach(struct server *s, struct attachment *a) {
-    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id};
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id, .result = a->lost};
 
     a->client = NULL;
     a->detached_ns = fdutil_now_ns();

@@ -173,7 +173,7 @@ static void link_detach(struct worker *w, const struct wire_worker_msg *msg) {
     if (c->leaving) return;
     c->leaving = true;
     w->leaving_count++;
-    client_abandon(c);
+    client_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
 }
 
 static void link_did(struct worker *w, const struct wire_worker_msg *msg, int err,

@@ -186,8 +186,9 @@ void client_release(struct client *c) {
     atom_store_relaxed(&c->com->stats.memory_bytes, 0);
 }
 
-void client_abandon(struct client *c) {
+void client_abandon(struct client *c, int err) {
     if (c->abandoned) return;
+    fault_void(c, err);
     c->abandoned = true;
     c->deaf &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
     if (!c->inflight) client_release(c); /* before the scheduler gives it to others */

@@ -3,10 +3,11 @@
  * A client of the worker: its shared pages, windows, streams, objects, and what it has queued.
  * Everything that a client names (streams, modules, functions) is looked up in its own tables.
  *
- * A client is dead once it has a fault: what it sends is still read, so that nobody hangs, but
- * nothing runs. It is expelled when it broke the protocol: then nothing is read any more. It is
- * leaving when the broker said so: as soon as nothing of it is on the device, it is freed. The
- * memory of a dead client goes earlier: its context is lost, and others wait for it.
+ * A client is dead once it has a fault: what it sends is still read, but nothing runs, nothing is
+ * published as complete, and what is answered is the fault. It is expelled when it broke the
+ * protocol: then nothing is read any more. It is leaving when the broker said so, and dead at that
+ * moment, if not before: as soon as nothing of it is on the device, it is freed. The memory of a
+ * dead client goes earlier: its context is lost, and others wait for it.
  */
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
@@ -101,9 +102,10 @@ void client_level(struct client *c, uint32_t level);
 /* Gives back its device memory; nothing of it is on the device. */
 void client_release(struct client *c);
 
-/* Stops everything: cancels what runs, completes what is queued. At a safe point only (not while a
- * step's actions or a poll's completions are being carried out). */
-void client_abandon(struct client *c);
+/* Stops everything: cancels what runs, drops what is queued. `err` is its fault when it has none
+ * yet, and is there before anything is dropped. At a safe point only (not while a step's actions or
+ * a poll's completions are being carried out). */
+void client_abandon(struct client *c, int err);
 
 /* Records that a stream operation of it is complete, and frees it. */
 void client_completed(struct client *c, struct op *op);
@@ -128,7 +130,7 @@ static inline bool client_accepts(const struct client *c) {
 }
 
 static inline bool client_dead(const struct client *c) {
-    return c->fault != 0 || c->leaving;
+    return c->fault != 0;
 }
 
 #endif

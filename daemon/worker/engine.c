@@ -147,7 +147,7 @@ void engine_pump(struct worker *w) {
         } else if (!list_empty(&w->faulted)) {
             struct client *c = list_entry(w->faulted.next, struct client, fault_link);
             list_remove(&c->fault_link);
-            client_abandon(c);
+            client_abandon(c, c->fault);
         } else {
             return;
         }

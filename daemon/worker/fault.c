@@ -17,12 +17,16 @@
 #include "daemon/worker/reply.h"
 #include "daemon/worker/stats.h"
 
-static void fault_set(struct client *c, int err) {
-    struct wire_fault *f = &c->com->fault;
+/* The word that the client sees. From here on no completion of it is published: stream.c. */
+static void fault_show(struct client *c, int err) {
     c->fault = err;
-    stats_add(&c->com->stats.faults, 1);
-    atom_store_release(&f->cuda, (uint32_t)reply_cuda(err));
+    atom_store_release(&c->com->fault.cuda, (uint32_t)reply_cuda(err));
     c->published = true;
+}
+
+static void fault_set(struct client *c, int err) {
+    stats_add(&c->com->stats.faults, 1);
+    fault_show(c, err);
     if (list_empty(&c->fault_link)) list_append(&c->worker->faulted, &c->fault_link);
 }
 
@@ -67,6 +71,12 @@ void fault_raise(struct client *c, int err, const char *text) {
     fault_set(c, err);
     log_error("fault", "job=%u name=%s error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
               text);
+}
+
+void fault_void(struct client *c, int err) {
+    if (c->fault) return;
+    snprintf(c->com->fault.text, sizeof(c->com->fault.text), "%s", err_text(err));
+    fault_show(c, err);
 }
 
 void fault_expel(struct client *c, const char *why) {

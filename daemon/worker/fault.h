@@ -13,6 +13,9 @@ struct op;
 void fault_raise_op(struct client *c, const struct op *op);
 /* Anything else that ends its context, with a text for people. */
 void fault_raise(struct client *c, int err, const char *text);
+/* It ends through no failure of its own, before all that it asked for was done: the same, but not
+ * counted among its faults. Silent when it has one. */
+void fault_void(struct client *c, int err);
 /* The client broke the protocol: tells it, the log and the broker, and reads nothing more of it. */
 void fault_expel(struct client *c, const char *why);
 

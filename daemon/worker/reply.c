@@ -27,6 +27,10 @@ int reply_cuda(int err) {
 void reply_send(struct client *c, const struct wire_record *rec, int err, const void *data,
                 uint32_t bytes) {
     if (!rec->ticket) return;
+    if (!err && client_dead(c)) { /* nothing succeeds after the fault */
+        err = c->fault;
+        bytes = 0;
+    }
     struct wire_reply *r = &c->com->replies[rec->reply];
     r->result = err;
     r->cuda = err ? reply_cuda(err) : 0;

@@ -12,7 +12,7 @@
 struct client;
 
 /* Answers `rec` when it asks for it. `err`: 0, ERR_* or -errno, from which the CUresult follows;
- * a dead client's errors carry its fault's. `bytes` <= WIRE_REPLY_BYTES. */
+ * a dead client's success is its fault. `bytes` <= WIRE_REPLY_BYTES. */
 void reply_send(struct client *c, const struct wire_record *rec, int err, const void *data,
                 uint32_t bytes);
 void reply_status(struct client *c, const struct wire_record *rec, int err);

@@ -18,6 +18,15 @@
 
 #define STREAM_FIRST_RING 32u
 
+/* Shows the client how far the stream is. What it sees as complete ran to success: the words of a
+ * client that has a fault stand still, and its waiters end by the fault. */
+static void stream_publish(struct stream *s) {
+    struct client *c = s->client;
+    if (client_dead(c)) return;
+    atom_store_release(&c->com->stream_done[s->id], s->head - 1);
+    c->published = true;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static struct stream *stream_new(struct client *c, uint32_t id) {
@@ -62,8 +71,7 @@ int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, u
     s->nonblocking = nonblocking;
     if (s->head == s->next) {
         s->head = s->cursor = s->next = first_seq;
-        atom_store_release(&c->com->stream_done[id], first_seq - 1);
-        c->published = true;
+        stream_publish(s);
     }
     return 0;
 }
@@ -240,7 +248,7 @@ static void stream_time(struct stream *s, const struct op *op) {
     uint64_t end_ns = op->dev.end_ns;
     if (op->kind == WIRE_EVENT_RECORD) end_ns = op->event.arrived_ns;
     if (end_ns > s->last_end_ns) s->last_end_ns = end_ns;
-    if (op->kind == WIRE_EVENT_RECORD)
+    if (op->kind == WIRE_EVENT_RECORD && !client_dead(s->client))
         atom_store_relaxed(&s->client->com->event_ns[op->event.id], s->last_end_ns);
 }
 
@@ -258,8 +266,7 @@ void stream_retire(struct stream *s) {
         client_completed(c, op);
     }
     if (s->head == before) return;
-    atom_store_release(&c->com->stream_done[s->id], s->head - 1);
-    c->published = true;
+    stream_publish(s);
     if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
     if (s->closing && s->head == s->next) stream_drained(s);
     if (c->deferred) defer_run(c);

@@ -57,9 +57,10 @@ int stream_push(struct stream *s, struct op *op);
 
 /* Goes as far as it can: passes waits and records, offers the next device operation. */
 void stream_advance(struct stream *s);
-/* Takes completed operations off the head and publishes how far the stream is. */
+/* Takes completed operations off the head and publishes how far the stream is: never further than
+ * what ran to success. The fault of one that failed is raised before. */
 void stream_retire(struct stream *s);
-/* The client is dead: whatever is not on the device counts as done, without running. */
+/* The client is dead: whatever is not on the device is dropped, and the client not told of it. */
 void stream_skip(struct stream *s);
 
 /* Has stream_advance called at the next pump. */

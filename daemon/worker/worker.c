@@ -17,6 +17,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/profiling.h"
+#include "daemon/worker/reply.h"
 #include "daemon/worker/residence.h"
 
 static int worker_open_epoll(struct worker *w) {
@@ -89,7 +90,8 @@ static void worker_end_clients(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         c->leaving = true;
-        client_abandon(c);
+        client_abandon(c, ERR_BROKER_LOST);
+        reply_wake(c); /* those who sleep see it now, not at their next tick */
     }
     while (w->inflight) {
         if (!engine_collect(w)) usleep(100);

@@ -14,6 +14,7 @@ $(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o $(BUILD)/shim/profile.o
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,mem.o vmem.o learn.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,submit.o mark.o)
+$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,wait.o submit.o reply.o staging.o)
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/nvtx.o
 
 # What programs may include.

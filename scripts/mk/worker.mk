@@ -7,7 +7,8 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
 WORKER_MUTANTS := fresh-survives new-survives old-copy no-crowd reads-on marks-on marks-flood \
 	early-boundary no-moment never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
-	silent-refusal free-modules sleeps-on users-unsaid
+	silent-refusal free-modules sleeps-on users-unsaid \
+	late-void no-void shows-dropped late-fault times-dropped answers-well
 WORKER_MUTANT_fresh-survives := lifetime.c|s/copied = b->copied_at .. b->copied_at != l->epoch/copied = b->copied_at/|test_worker_lifetime|random
 WORKER_MUTANT_new-survives := lifetime.c|s/b->born != l->epoch ..//|test_worker_lifetime|random
 WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied_at)/if (0)/|test_worker_lifetime|a_copy
@@ -30,6 +31,12 @@ WORKER_MUTANT_silent-refusal := residence.c|/^static void residence_refuse/,/^}/
 WORKER_MUTANT_sleeps-on := loop.c|s/if (w->arm_ns && w->arm_ns < until)/if (0)/|test_residence|end_of_a_lease
 WORKER_MUTANT_users-unsaid := client.c|s/.user = msg->uid,//|test_users|not_shared
 WORKER_MUTANT_free-modules := object.c|s/err = credit_module(c, out->bytes);/err = 0;/|test_residence|modules
+WORKER_MUTANT_late-void := client.c|/^void client_abandon/,/^}/{/fault_void/d;s/if (c->deferred) defer_run(c);/&fault_void(c, err);/}|test_ending|killed
+WORKER_MUTANT_no-void := client.c|/^void client_abandon/,/^}/{/fault_void/d}|test_ending|broker_is_gone
+WORKER_MUTANT_shows-dropped := stream.c|/^static void stream_publish/,/^}/s/if (client_dead(c)) return;//|test_ending|killed
+WORKER_MUTANT_late-fault := engine.c|/^static void engine_ended/,/^}/{/fault_raise_op/d;s/stream_retire(s);/struct op copy = *op; & if (copy.dev.result) fault_raise_op(c, \&copy);/}|test_ending|right_behind
+WORKER_MUTANT_times-dropped := stream.c|s/ .. !client_dead(s->client))/)/|test_ending|killed
+WORKER_MUTANT_answers-well := reply.c|s/if (!err .. client_dead(c))/if (0)/|test_ending|killed
 
 worker_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(WORKER_MUTANT_$(1)))))
 worker_mutant_text = $(subst ~,$(space),$(call worker_mutant_part,$(1),$(2)))

@@ -105,6 +105,7 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
     } else if (m->kind == WIRE_DETACH && !atomic_load(&w->keep)) {
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
 
+        atomic_store(&w->detach_result, m->result);
         atomic_fetch_add(&w->detached, 1);
         fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
     }

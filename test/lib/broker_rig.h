@@ -34,6 +34,7 @@ struct broker_rig_worker {
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
     _Atomic int kernels;            /* WIRE_KERNELS that came */
     _Atomic int forgets;            /* WIRE_FORGET that came */
+    _Atomic int detach_result;      /* of the latest DETACH */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
     /* The latest of each, to be read once its counter says that it came. */

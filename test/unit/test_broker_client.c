@@ -302,6 +302,7 @@ Test(broker_client, a_client_that_speaks_after_its_welcome_ends) {
     fdutil_send(fd, "x", 1, NULL, 0);
     cr_assert(broker_rig_closed(fd));
     cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_PROTOCOL);
+    cr_assert(broker_rig_wait(&rig.worker.detach_result, ERR_PROTOCOL));
     close(fd);
 }
 

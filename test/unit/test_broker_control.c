@@ -178,6 +178,7 @@ Test(broker_control, a_killed_job_is_told_and_remembered) {
     cr_assert(broker_rig_closed(job_fd));
     cr_assert_eq(s->lost, (uint32_t)-ERR_ENDED);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    cr_assert_eq(atomic_load(&rig.worker.detach_result), ERR_ENDED, "the worker knows why");
     cr_assert_not(ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.reply.code, "not_found");
     cr_assert(ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0));
@@ -436,6 +437,8 @@ Test(broker_control, the_last_moment_counts) {
     atom_store_relaxed(&st->busy_ns, 99);
     atom_store_relaxed(&st->demand_milli, 500);
     cr_assert_eq(job_now()->launches, 1234);
+    /* Its waiters are told that it ended; it failed in nothing. */
+    atom_store_release(&rig.worker.page->fault.cuda, 46);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
     for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
         usleep(1000);
@@ -443,6 +446,7 @@ Test(broker_control, the_last_moment_counts) {
     cr_assert_eq(e->number, 1);
     cr_assert_eq(e->id, job);
     cr_assert_str_eq(e->how, "done");
+    cr_assert_eq(e->fault, 0);
     cr_assert_str_eq(e->why, "");
     cr_assert_eq(e->launches, 1234);
     cr_assert_eq(e->busy_ns, 99);
