@@ -118,8 +118,12 @@ check-long: setup
 
 -include $(wildcard scripts/mk/*.mk)
 
-.PHONY: clean
+# The compiler that set-up fetched stays: it takes a download.
+.PHONY: clean distclean
 clean:
+	rm -rf build-*
+	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name toolkit -exec rm -rf {} +
+distclean:
 	rm -rf build build-*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

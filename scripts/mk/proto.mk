@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The driver API: generated files, and the checks that hold them to their spec.
 
-CUDA_HOME ?= /usr/local/cuda
+CUDA_HOME ?= $(shell scripts/find-nvcc --home)
 # The spec is that of 13.0: another toolkit is no measure for it.
 CUDA_INCLUDE := $(shell grep -qs '^.define CUDA_VERSION 13000$$' $(CUDA_HOME)/include/cuda.h && \
 	echo $(CUDA_HOME)/include)

@@ -186,9 +186,8 @@ def launch_system_calls(daemon):
 
 def cuda_lib_dir():
     """Where libcudart.so is, for programs built with -cudart shared."""
-    nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], text=True,
-                          stdout=subprocess.PIPE).stdout.strip()
-    toolkit = os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else "/usr/local/cuda"
+    toolkit = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc"), "--home"], text=True,
+                             stdout=subprocess.PIPE).stdout.strip()
     for sub in ("lib64", "targets/x86_64-linux/lib", "lib"):
         if os.path.exists(os.path.join(toolkit, sub, "libcudart.so")):
             return os.path.join(toolkit, sub)
