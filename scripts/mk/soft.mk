@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# check-soft-mutants: proof that the tests of what kernel-level scheduling rests on would notice: levels,
-# counts and beginnings on the software GPU, occupancy. Each mutant is a file made wrong by sed; the unit
-# that has it in is compiled again, put in place of the right one, and the named test must fail.
+# check-soft-mutants: proof that the tests of the software GPU would notice: what kernel-level scheduling
+# rests on (levels, counts and beginnings, occupancy), and execution (registers in slots, alignment, loops
+# that give way). Each mutant is a file made wrong by sed; the unit that has it in is compiled again, put
+# in place of the right one, and the named test must fail.
 #   name := file | sed expression (~ for a space) | unit, where it is not the file | unit test | test that must fail
 SOFT_MUTANTS := one-level level-later cancel-waits starts-early old-counts last-warp own-is-global \
 	constants-count atomics-free rows-free far-steps overlap-twice high-bits whole-regs rounds-down
@@ -21,12 +22,43 @@ SOFT_MUTANT_high-bits := daemon/device/soft/sectors.h|s/if (high)/if (0)/|daemon
 SOFT_MUTANT_whole-regs := common/occupancy.c|s,/ QUARTERS / warp_regs \* QUARTERS,/ warp_regs,||test_occupancy|each_limit
 SOFT_MUTANT_rounds-down := common/occupancy.c|s/ + (blocks % each != 0)//||test_occupancy|multiprocessors
 
+SOFT_REGALLOC := daemon/device/soft/regalloc.c
+SOFT_MUTANTS += pred-is-16 sink-is-64 guard-ends guard-ends-all no-in-edge no-out-edge table-no-flow table-no-block \
+	branch-no-flow no-fall one-pass no-second no-vector no-arguments no-guard-read ends-early dead-is-free
+SOFT_MUTANT_pred-is-16 := $(SOFT_REGALLOC)|s/case 0: return REGALLOC_PRED/case 0: return REGALLOC_16/||test_regalloc|random_programs
+SOFT_MUTANT_sink-is-64 := $(SOFT_REGALLOC)|s/default: return REGALLOC_SINK/default: return REGALLOC_64/||test_regalloc|random_programs
+SOFT_MUTANT_guard-ends := $(SOFT_REGALLOC)|s/bool guarded = .*/bool guarded = false;/||test_regalloc|a_guarded_write
+SOFT_MUTANT_guard-ends-all := $(SOFT_REGALLOC)|s/bool guarded = .*/bool guarded = false;/||test_regalloc|random_programs
+SOFT_MUTANT_no-in-edge := $(SOFT_REGALLOC)|s/for (uint64_t bits = in;/for (uint64_t bits = 0;/||test_regalloc|random_programs
+SOFT_MUTANT_no-out-edge := $(SOFT_REGALLOC)|s/for (uint64_t bits = out;/for (uint64_t bits = 0;/||test_regalloc|random_programs
+SOFT_MUTANT_table-no-flow := $(SOFT_REGALLOC)|s/uint32_t t = 0; leaves/uint32_t t = 0; 0/||test_regalloc|random_programs
+SOFT_MUTANT_table-no-block := $(SOFT_REGALLOC)|s/uint32_t t = 0; i->op/uint32_t t = 99; i->op/||test_regalloc|random_programs
+SOFT_MUTANT_branch-no-flow := $(SOFT_REGALLOC)|s/if (leaves .* PTX_OP_bra) regalloc_join/if (0) regalloc_join/||test_regalloc|random_programs
+SOFT_MUTANT_no-fall := $(SOFT_REGALLOC)|s/i->pred != CODE_NO_SLOT) .. last/0) \&\& last/||test_regalloc|random_programs
+SOFT_MUTANT_one-pass := $(SOFT_REGALLOC)|s/bool changed = true; changed;/bool changed = true, once = true; once; once = false/||test_regalloc|random_programs
+SOFT_MUTANT_no-second := $(SOFT_REGALLOC)|s/if (i->d2 >= 0) fn/if (0) fn/||test_regalloc|random_programs
+SOFT_MUTANT_no-vector := $(SOFT_REGALLOC)|s/if (x->uses.k..slot >= 0)/if (0)/||test_regalloc|random_programs
+SOFT_MUTANT_no-arguments := $(SOFT_REGALLOC)|s/if (x->args.q..in_slot)/if (0)/||test_regalloc|random_programs
+SOFT_MUTANT_no-guard-read := $(SOFT_REGALLOC)|s/{&i->pred, &i->a/{\&i->a, \&i->a/||test_regalloc|random_programs
+SOFT_MUTANT_ends-early := $(SOFT_REGALLOC)|s/items.0.. < at)/items[0]] <= at)/||test_regalloc|random_programs
+SOFT_MUTANT_dead-is-free := $(SOFT_REGALLOC)|s/r->end.v. = at;/r->end[v] = at - (r->start[v] == at);/||test_regalloc|nobody_reads
+SOFT_MUTANTS += frame-anywhere lines-only no-padding shared-1024 dynamic-16 params-64
+SOFT_MUTANT_frame-anywhere := daemon/device/soft/frame.c|s/(end + f->local_align - 1) .*;/end;/||test_align|local_arrays
+SOFT_MUTANT_lines-only := daemon/device/soft/block.c|s/local_align > 64 ? c->kernel->local_align : 64/local_align > 64 ? 64 : 64/||test_align|local_arrays
+SOFT_MUTANT_no-padding := daemon/device/soft/code.c|s/return f ? f->local_align - 16u : 0/return 0 * (f ? f->local_align : 0)/||test_align|stacks_have_room
+SOFT_MUTANT_shared-1024 := daemon/device/soft/block.c|s/shared_align > 1024 ? c->kernel->shared_align/shared_align > 1024 ? 1024/||test_align|variables
+SOFT_MUTANT_dynamic-16 := daemon/device/soft/code.c|s/dynamic_offset + align - 1) . .(align - 1)/dynamic_offset + 15) \& -16ull/||test_align|variables
+SOFT_MUTANT_params-64 := daemon/device/soft/grid.c|s/if (f->params.k.->align > align) align/if (0) align/||test_align|variables
+SOFT_MUTANTS += tables-never calls-never
+SOFT_MUTANT_tables-never := daemon/device/soft/warp.c|s/back .= t->table.*;//||test_soft|through_a_table
+SOFT_MUTANT_calls-never := daemon/device/soft/warp.c|s/turns = back .. i->op == PTX_OP_call/turns = back/||test_grid|every_endless
+
 space := $(subst ,, )
 soft_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst ||,|-|,$(subst $(space),~,$(SOFT_MUTANT_$(1)))))))
 soft_unit = $(if $(filter -,$(call soft_part,$(1),3)),$(call soft_part,$(1),1),$(call soft_part,$(1),3))
 # Of the builds of the handlers, that which every processor runs.
 soft_flags = $(if $(filter daemon/device/soft/isa/%,$(call soft_unit,$(1))),-O3 $(ISA_base) -DISA=base)
-SOFT_MUTANT_LIBS := $(BUILD)/test/lib/ptxrun.o $(addprefix $(BUILD)/lib,device.a common.a)
+SOFT_MUTANT_LIBS := $(BUILD)/test/lib/ptxrun.o $(BUILD)/test/lib/ptxrandom.o $(addprefix $(BUILD)/lib,device.a common.a)
 
 .PHONY: check-soft-mutants $(addprefix soft-mutant-,$(SOFT_MUTANTS))
 check-soft-mutants: $(addprefix soft-mutant-,$(SOFT_MUTANTS))
@@ -47,3 +79,9 @@ soft-mutant-$(1): $(BUILD)/test/unit/$(call soft_part,$(1),4).o $(SOFT_MUTANT_LI
 		$$(SOFT_DIR)/test --timeout 20 --filter '*/*$(call soft_part,$(1),5)*'
 endef
 $(foreach m,$(SOFT_MUTANTS),$(eval $(call soft_mutant_rule,$(m))))
+
+# The same random programs as in the unit test, many more of them.
+.PHONY: check-soft-long
+check-long: check-soft-long
+check-soft-long: $(BUILD)/test/unit/test_regalloc
+	SALUS_TEST_PROGRAMS=$${SALUS_TEST_PROGRAMS:-200000} $<

@@ -29,6 +29,54 @@ Test(grid, endless_kernels_give_way_and_can_be_cancelled) {
     ptxrun_each("engine", check_forever);
 }
 
+/* Every way to go round: a slice must end in each of them. */
+#define LOOP(body)                                                                  \
+    ".visible .entry main(.param .u64 p) {\n"                                       \
+    ".reg .pred %p, %q; .reg .b32 %r<6>; .reg .b64 %d<4>; ld.param.u64 %d1, [p];\n" \
+    "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p, %r2, 0;\n" body " }\n"
+static const char *const loops[] = {
+    LOOP("A: bra A;"),
+    LOOP("A: @%p bra A; B: bra B;"),
+    LOOP("A: add.u32 %r3, %r3, 1; bra B; B: bra A;"),
+    LOOP("T: .branchtargets A; mov.u32 %r3, 0; A: brx.idx %r3, T;"),
+    LOOP("T: .branchtargets A, B; A: brx.idx %r2, T; B: brx.idx %r2, T;"),
+    LOOP("T: .branchtargets A, B; A: @%p brx.idx %r2, T; B: @!%p brx.idx %r2, T; bra A;"),
+    LOOP("T: .branchtargets A, B; B: mov.u32 %r2, 0; A: xor.b32 %r2, %r2, 1; brx.idx %r2, T;"),
+    LOOP("T: .branchtargets A, B; mov.u32 %r3, 0; A: setp.gt.u32 %q, %r1, 30; @%q bra B;"
+         "brx.idx %r3, T; B: bar.warp.sync 0xffffffff; exit;"),
+    LOOP("T: .branchtargets A, B; A: ld.volatile.global.u32 %r3, [%d1]; brx.idx %r3, T; B: ret;"),
+    LOOP("T: .branchtargets A; mov.u32 %r3, 0; A: call leaf; brx.idx %r3, T;"),
+    LOOP("T: .branchtargets A; mov.u32 %r3, 0; A: bar.sync 0; brx.idx %r3, T;"),
+    LOOP("T: .branchtargets A; mov.u32 %r3, 0;"
+         "A: shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffffffff; brx.idx %r3, T;"),
+    LOOP("T: .branchtargets A; mov.u32 %r3, 0; mov.u64 %d2, leaf;"
+         "P: .callprototype _ (); A: call %d2, (), P; brx.idx %r3, T;"),
+    /* 2 to the power of 60 calls, at most 60 deep, and not a branch among them. */
+    LOOP("{ .param .b32 n; st.param.b32 [n], 60; call twice, (n); } ret;"),
+};
+
+Test(grid, every_endless_loop_gives_way, .timeout = 20) {
+    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; k++) {
+        char text[2048];
+        snprintf(
+            text, sizeof text,
+            ".version 8.0\n.target sm_80\n.address_size 64\n.func leaf() { ret; }\n"
+            ".func twice(.param .b32 n) { .reg .pred %%p; .reg .b32 %%r; ld.param.u32 %%r, [n];\n"
+            "setp.eq.u32 %%p, %%r, 0; @%%p ret; sub.u32 %%r, %%r, 1;\n"
+            "{ .param .b32 m; st.param.b32 [m], %%r; call twice, (m); call twice, (m); } ret; }\n"
+            "%s",
+            loops[k]);
+        struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
+        r->slice = 5000;
+        r->max_steps = 50;
+        uint32_t *zero = ptxrun_alloc(r, 4);
+        int err = ptxrun_launch(r, "main", 2, 64, 1, (uint64_t)zero);
+        cr_assert_eq(err, ERR_CANCELLED, "loop %zu: %d %s%s", k, err, r->why, r->result.text);
+        cr_assert_geq(r->steps, 49, "loop %zu", k);
+        ptxrun_destroy(r);
+    }
+}
+
 static void check_slices(struct ptxrun *r) {
     int32_t *flag = ptxrun_alloc(r, 4);
     struct code_kernel *k;

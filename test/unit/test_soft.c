@@ -27,6 +27,8 @@ static const char ptx[] =
     "mad.lo.s32 %r5, %r3, %r4, %r2; mul.wide.s32 %rd2, %r5, 4; add.s64 %rd3, %rd1, %rd2;\n"
     "ld.global.u32 %r6, [%rd3]; add.s32 %r7, %r6, %r1; st.global.u32 [%rd3], %r7; ret;\n}\n"
     ".visible .entry forever(.param .u64 p)\n{\n$L: bra $L;\n}\n"
+    ".visible .entry forever_table(.param .u64 p)\n{\n.reg .b32 %r; mov.u32 %r, %tid.x;\n"
+    "and.b32 %r, %r, 1; $T: .branchtargets $A, $B;\n$A: brx.idx %r, $T;\n$B: brx.idx %r, $T;\n}\n"
     /* Counts in p[0] and never ends. */
     ".visible .entry ticks(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n"
     "ld.param.u64 %rd1, [p];\n$L: red.global.add.u64 [%rd1], 1; bra $L;\n}\n"
@@ -195,6 +197,48 @@ Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
     close_device();
 }
 
+/* Eight blocks that loop through a jump table, as many as there are threads and more: those of
+ * another client run beside them, and they end when their own is cancelled. */
+Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 20) {
+    open_device(2, 0);
+    struct dev_windows w = {BASE + (1ull << 40), 64 * MIB, 32 * MIB, host, MIB, 0};
+    static const struct dev_space_ops ops;
+    struct dev_space *other;
+    struct dev_queue *theirs;
+    struct dev_op endless = {0}, served = {0};
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
+    cr_assert_eq(dev_soft.queue_create(other, 0, &theirs), 0);
+    struct dev_module *mine = module;
+    char why[256];
+    launch(queue, "forever_table", 8, BASE, 0, &endless);
+    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof ptx, &module, why, sizeof why), 0);
+    for (int k = 0; k < 20; k++) {
+        launch(theirs, "add", 4, host, 1, &served);
+        cr_assert_eq(wait_one(), &served);
+        cr_assert_eq(served.result, 0);
+    }
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &endless);
+    cr_assert_eq(endless.result, ERR_CANCELLED);
+    launch(theirs, "add", 4, host, 1, &served);
+    cr_assert_eq(wait_one(), &served);
+    cr_assert_eq(served.result, 0);
+    dev_soft.module_unload(module);
+    module = mine;
+    dev_soft.queue_destroy(theirs);
+    dev_soft.space_destroy(other);
+    close_device();
+}
+
+Test(soft, a_loop_through_a_table_has_its_timeout, .timeout = 20) {
+    open_device(2, 20000000);
+    struct dev_op endless = {0};
+    launch(queue, "forever_table", 8, BASE, 0, &endless);
+    cr_assert_eq(wait_one(), &endless);
+    cr_assert_eq(endless.result, ERR_KERNEL_TIMEOUT);
+    close_device();
+}
+
 /* What `ticks` got done while `watch` ran for 60 slices of the only thread. `early`: the level of
  * watch's queue before it begins, `late`: from then on. */
 static uint64_t ticks_beside_watch(uint32_t early, uint32_t late) {
@@ -356,9 +400,9 @@ Test(soft, modules_and_their_variables) {
     struct dev_func *f;
     struct dev_func_info info;
     uint64_t addr, bytes;
-    cr_assert_eq(dev_soft.func_count(module), 4);
+    cr_assert_eq(dev_soft.func_count(module), 5);
     cr_assert_str_eq(dev_soft.func_name(module, 0), "add");
-    cr_assert_null(dev_soft.func_name(module, 4));
+    cr_assert_null(dev_soft.func_name(module, 5));
     cr_assert_eq(dev_soft.func_get(module, "missing", &f, &info), ERR_NOT_FOUND);
     cr_assert_eq(dev_soft.func_get(module, "add", &f, &info), 0);
     cr_assert_eq(info.param_count, 2);

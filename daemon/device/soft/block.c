@@ -28,30 +28,33 @@ static uint64_t block_stack(const struct grid_config *c) {
     return bytes + (share < BLOCK_STACK_MAX ? share : BLOCK_STACK_MAX);
 }
 
-/* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets. */
-static uint64_t block_stride(uint64_t stack) {
-    uint64_t lines = (stack + 63) / 64;
-    return (lines | 1) * 64;
+/* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of
+ * larger units where variables ask for more alignment than a line's. */
+static uint64_t block_stride(const struct grid_config *c, uint64_t stack) {
+    uint64_t unit = c->kernel->local_align > 64 ? c->kernel->local_align : 64;
+    uint64_t units = (stack + unit - 1) / unit;
+    return (units | 1) * unit;
 }
 
 static uint64_t block_shared_bytes(const struct grid_config *c) {
     uint64_t bytes = c->kernel->shared_bytes;
-    if (c->shared_bytes) bytes = ((bytes + 15) & ~15ull) + c->shared_bytes;
+    if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
     return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES : bytes;
 }
 
 uint64_t block_bytes(const struct grid_config *c) {
     uint64_t warps = (block_threads(c) + WARP_LANES - 1) / WARP_LANES, stack = block_stack(c);
     return warps * (sizeof(struct warp_ctx) + c->kernel->entry->reg_bytes + CODE_SLACK) +
-           (stack ? warps * WARP_LANES * block_stride(stack) : 0) + block_shared_bytes(c);
+           (stack ? warps * WARP_LANES * block_stride(c, stack) : 0) + block_shared_bytes(c);
 }
 
 static bool block_take_memory(struct block *b) {
     const struct grid_config *c = b->config;
-    uint64_t stack = block_stack(c), stride = block_stride(stack);
+    uint64_t stack = block_stack(c), stride = block_stride(c, stack);
+    uint64_t align = c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
     b->shared_bytes = block_shared_bytes(c);
-    b->shared_room = (b->shared_bytes + 1024 + 64) & ~1023ull; /* as aligned as any code asks */
-    b->shared = aligned_alloc(1024, b->shared_room);
+    b->shared_room = (b->shared_bytes + align + 64) & ~(align - 1); /* never empty */
+    b->shared = aligned_alloc(align, b->shared_room);
     b->warps = aligned_alloc(64, b->warp_count * sizeof *b->warps);
     if (!b->shared || !b->warps) return false;
     memset(b->warps, 0, b->warp_count * sizeof *b->warps);

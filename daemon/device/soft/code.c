@@ -223,38 +223,55 @@ static void code_reach_all(struct code_reach *r, uint32_t entry) {
     }
 }
 
-static int code_place_shared(struct ptx_var *v, uint64_t *at) {
+static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
     uint64_t align = code_align(v);
     if (v->bytes > CODE_SHARED_MAX || align > 4096) return ERR_ILLEGAL_INSTRUCTION;
-    *at = (*at + align - 1) & ~(align - 1);
-    v->offset = *at;
-    *at += v->bytes;
-    return *at > CODE_SHARED_MAX ? ERR_ILLEGAL_INSTRUCTION : 0;
+    uint64_t at = (k->shared_bytes + align - 1) & ~(align - 1);
+    if (at + v->bytes > CODE_SHARED_MAX) return ERR_ILLEGAL_INSTRUCTION;
+    v->offset = at;
+    k->shared_bytes = (uint32_t)(at + v->bytes);
+    if (align > k->shared_align) k->shared_align = (uint32_t)align;
+    return 0;
+}
+
+/* Arrays of unknown size: all of them are the dynamic part, as aligned as any of them asks. */
+static int code_align_dynamic(struct code_kernel *k, struct ptx_var *v) {
+    uint64_t align = code_align(v);
+    if (align > 4096) return ERR_ILLEGAL_INSTRUCTION;
+    if (align > k->shared_align) k->shared_align = (uint32_t)align;
+    k->dynamic_offset = (uint32_t)((k->dynamic_offset + align - 1) & ~(align - 1));
+    return 0;
+}
+
+static int code_set_dynamic(struct code_kernel *k, struct ptx_var *v) {
+    v->offset = k->dynamic_offset;
+    return 0;
+}
+
+/* Calls `fn` for the kernel's variables in shared memory, those of its own functions last. */
+static int code_each_shared(struct code_reach *r, struct code_kernel *k, bool dynamic,
+                            int (*fn)(struct code_kernel *, struct ptx_var *)) {
+    struct ptx_module *m = r->m->ptx;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->var_count; i++)
+        if (r->shared_seen[i] && (m->vars[i]->bytes == 0) == dynamic) err = fn(k, m->vars[i]);
+    for (uint32_t n = 0; n < r->count; n++) {
+        struct ptx_func *f = m->funcs[r->list[n]];
+        for (uint32_t i = 0; !err && i < f->var_count; i++)
+            if (f->vars[i]->space == PTX_SHARED && (f->vars[i]->bytes == 0) == dynamic)
+                err = fn(k, f->vars[i]);
+    }
+    return err;
 }
 
 /* Static variables first; arrays of unknown size all begin behind them, at the dynamic part. */
 static int code_shared(struct code_reach *r, struct code_kernel *k) {
-    struct ptx_module *m = r->m->ptx;
-    uint64_t at = 0;
-    int err = 0;
-    for (uint32_t i = 0; !err && i < m->var_count; i++)
-        if (r->shared_seen[i] && m->vars[i]->bytes) err = code_place_shared(m->vars[i], &at);
-    for (uint32_t n = 0; n < r->count; n++) {
-        struct ptx_func *f = m->funcs[r->list[n]];
-        for (uint32_t i = 0; !err && i < f->var_count; i++)
-            if (f->vars[i]->space == PTX_SHARED && f->vars[i]->bytes)
-                err = code_place_shared(f->vars[i], &at);
-    }
-    k->shared_bytes = (uint32_t)at;
     k->reserved = r->reserved;
-    uint64_t dynamic = (at + 15) & ~15ull;
-    for (uint32_t i = 0; i < m->var_count; i++)
-        if (m->vars[i]->space == PTX_SHARED && !m->vars[i]->bytes) m->vars[i]->offset = dynamic;
-    for (uint32_t n = 0; n < r->count; n++) {
-        struct ptx_func *f = m->funcs[r->list[n]];
-        for (uint32_t i = 0; i < f->var_count; i++)
-            if (f->vars[i]->space == PTX_SHARED && !f->vars[i]->bytes) f->vars[i]->offset = dynamic;
-    }
+    k->shared_align = 16;
+    int err = code_each_shared(r, k, false, code_place_shared);
+    k->dynamic_offset = (k->shared_bytes + 15) & ~15u;
+    if (!err) err = code_each_shared(r, k, true, code_align_dynamic);
+    if (!err) err = code_each_shared(r, k, true, code_set_dynamic);
     return err;
 }
 
@@ -271,7 +288,12 @@ static int code_decode_all(struct code_reach *r, struct code_kernel *k, char *wh
     return 0;
 }
 
-/* Bytes of local memory on the longest path of calls below `f`; sets `recursive` on a cycle. */
+/* What a frame of `f` may need for its alignment, beyond its bytes. */
+static uint64_t code_padding(const struct code_func *f) {
+    return f ? f->local_align - 16u : 0;
+}
+
+/* Bytes of local memory on the longest path of calls from `f` on; sets `recursive` on a cycle. */
 static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, uint32_t depth) {
     enum { BUSY = 1 }; /* known: 0 not yet, 1 on the path, else bytes + 2 */
     if (!k->funcs[f]) return 0;
@@ -290,7 +312,8 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
             k->recursive = true;
             continue;
         }
-        uint64_t below = code_depth(k, (uint32_t)x->func, known, depth + 1);
+        uint64_t below =
+            code_depth(k, (uint32_t)x->func, known, depth + 1) + code_padding(k->funcs[x->func]);
         if (below > most) most = below;
     }
     known[f] = most + code->local_bytes + 2;
@@ -303,8 +326,12 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
     uint64_t bytes = code_depth(k, r->list[0], known, 0);
     k->local_bytes = bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
     free(known);
-    for (uint32_t n = 0; n < r->count; n++)
-        if (k->funcs[r->list[n]]) k->const_bytes += k->funcs[r->list[n]]->const_bytes;
+    for (uint32_t n = 0; n < r->count; n++) {
+        const struct code_func *f = k->funcs[r->list[n]];
+        if (!f) continue;
+        k->const_bytes += f->const_bytes;
+        if (f->local_align > k->local_align) k->local_align = f->local_align;
+    }
     return 0;
 }
 

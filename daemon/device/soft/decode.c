@@ -40,6 +40,7 @@ static void decode_place(struct lower *l, struct ptx_var *v) {
     }
     v->offset = at;
     l->local_bytes = (uint32_t)(at + v->bytes);
+    if (align > l->local_align) l->local_align = (uint32_t)align;
 }
 
 static struct code_formal *decode_formals(struct lower *l, struct ptx_var **vars, uint32_t count) {
@@ -59,6 +60,7 @@ static struct code_formal *decode_formals(struct lower *l, struct ptx_var **vars
 
 static void decode_layout(struct lower *l, struct code_func *out) {
     struct ptx_func *f = l->func;
+    l->local_align = 16;
     if (!f->entry) {
         out->params = decode_formals(l, f->params, f->param_count);
         out->rets = decode_formals(l, f->rets, f->ret_count);
@@ -69,6 +71,7 @@ static void decode_layout(struct lower *l, struct code_func *out) {
         if (f->vars[i]->space == PTX_LOCAL || f->vars[i]->space == PTX_PARAM)
             decode_place(l, f->vars[i]);
     out->local_bytes = (l->local_bytes + 15) & ~15u;
+    out->local_align = l->local_align;
 }
 
 static void decode_registers(struct lower *l) {

@@ -76,6 +76,7 @@ struct code_func {
     uint32_t const_bytes;
     uint32_t reg_bytes;   /* of a frame, without the slack */
     uint32_t local_bytes; /* of a lane, multiple of 16 */
+    uint32_t local_align; /* of its local memory in a lane's stack: a power of two, 16 or more */
     struct code_formal *params, *rets;
     uint32_t param_count, ret_count;
     uint32_t pressure; /* 32-bit registers alive at once */
@@ -87,9 +88,12 @@ struct code_kernel {
     struct code_func **funcs; /* by the module's index; NULL: not decoded */
     uint32_t func_count;
     struct code_func *entry;
-    uint32_t shared_bytes; /* static; dynamic shared memory follows, aligned to 16 */
+    uint32_t shared_bytes;   /* static */
+    uint32_t dynamic_offset; /* where dynamic shared memory begins */
+    uint32_t shared_align;   /* of the whole: that of its most demanding variable */
     uint32_t const_bytes;
     uint32_t local_bytes; /* of a lane, on the longest path of calls; with recursion 0 */
+    uint32_t local_align; /* of a lane's stack: that of its most demanding function */
     bool reserved;        /* uses the shared memory that the system reserves */
     bool recursive;       /* or calls through pointers: the depth is unknown */
     struct arena *arena;
@@ -104,9 +108,11 @@ int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **ou
 enum code_native decode_native(const struct ptx_func *f);
 
 /* The slot of register `v` during decoding is v itself; this gives each its place in the frame.
- * `bytes` has the width of every register (0: predicate). Fills reg_bytes and pressure. */
+ * `bytes` has the width of every register (0: predicate; or CODE_SINK). Fills reg_bytes and
+ * pressure. */
 int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count);
-uint32_t regalloc_slot_bytes(uint32_t bytes);
+/* Stands for a destination `_`: nobody reads it, and the instruction writes lanes of any width. */
+#define CODE_SINK 255
 
 /* Where each handler comes from (NULL: not one of this file's operations). */
 code_handler *mem_select(const struct code_inst *i);

@@ -2,7 +2,8 @@
  *
  * Activations of functions. Frames are pooled by size in the block and counted, so that endless
  * recursion ends as a fault of its launch. Local memory is a stack for each lane; a frame knows its
- * offset there, and a lane is in one chain of frames only.
+ * offset there, which is as aligned as its function's variables ask, and a lane is in one chain of
+ * frames only.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,8 @@ static struct frame *frame_alloc(struct block *b, const struct code_func *f) {
 
 struct frame *frame_push(struct warp_ctx *x, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask) {
-    uint32_t offset = parent ? parent->local_offset + parent->func->local_bytes : 0;
+    uint32_t end = parent ? parent->local_offset + parent->func->local_bytes : 0;
+    uint32_t offset = (end + f->local_align - 1) & ~(f->local_align - 1);
     if ((uint64_t)offset + f->local_bytes > x->local_bytes) return NULL;
     if (parent && parent->depth >= FRAME_MAX_DEPTH) return NULL;
     struct frame *frame = frame_alloc(x->block, f);

@@ -84,6 +84,21 @@ static uint32_t grid_residents(const struct grid_config *c, uint64_t total) {
     return fit < GRID_MAX_RESIDENT ? (uint32_t)fit : GRID_MAX_RESIDENT;
 }
 
+/* The copy of the parameters, zeroed beyond `given` bytes, and as aligned as any of them asks: a
+ * kernel may take a parameter's address. */
+static unsigned char *grid_copy_params(const struct grid_config *c, uint32_t bytes) {
+    const struct ptx_func *f = c->kernel->entry->ptx;
+    size_t align = 64;
+    for (uint32_t k = 0; k < f->param_count; k++)
+        if (f->params[k]->align > align) align = f->params[k]->align;
+    size_t room = (bytes + align) & ~(align - 1); /* never empty */
+    unsigned char *copy = aligned_alloc(align, room);
+    if (!copy) return NULL;
+    memset(copy, 0, room);
+    if (c->param_bytes) memcpy(copy, c->params, c->param_bytes);
+    return copy;
+}
+
 int grid_create(struct grid **out, const struct grid_config *config) {
     if (!grid_valid(config)) return -EINVAL;
     uint64_t total = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
@@ -96,7 +111,7 @@ int grid_create(struct grid **out, const struct grid_config *config) {
     if (bytes < config->param_bytes) bytes = config->param_bytes;
     g->config = *config;
     g->config.param_bytes = bytes;
-    g->config.params = g->params = aligned_alloc(64, (bytes + 127) & ~63u);
+    g->config.params = g->params = grid_copy_params(config, bytes);
     if (config->cooperative) g->workspace = aligned_alloc(64, GRID_WORKSPACE_BYTES);
     if (!g->params || (config->cooperative && !g->workspace)) {
         free(g->params);
@@ -104,8 +119,6 @@ int grid_create(struct grid **out, const struct grid_config *config) {
         free(g);
         return -ENOMEM;
     }
-    memset(g->params, 0, (bytes + 127) & ~63u);
-    if (config->param_bytes) memcpy(g->params, config->params, config->param_bytes);
     if (g->workspace) memset(g->workspace, 0, GRID_WORKSPACE_BYTES);
     if (config->ranges) g->config.ranges = ranges_ref(config->ranges);
     g->serial = atom_add_relaxed(&grid_serials, 1) + 1;

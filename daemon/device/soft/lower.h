@@ -19,7 +19,7 @@ struct lower {
     uint32_t count, room;
     uint8_t *reg_bytes; /* of registers and temporaries; LOWER_PRED for predicates */
     uint32_t reg_count, reg_room;
-    uint32_t local_bytes;
+    uint32_t local_bytes, local_align;
     uint32_t accesses; /* memory operations so far */
     struct consts consts;
     int err;

@@ -171,10 +171,10 @@ int32_t operand_source(struct lower *l, const struct ptx_operand *o, uint32_t by
 }
 
 int32_t operand_dest(struct lower *l, const struct ptx_operand *o) {
-    if (o->kind == PTX_OPND_NONE) return operand_temp(l, 8);
+    if (o->kind == PTX_OPND_NONE) return operand_temp(l, CODE_SINK);
     if (o->kind != PTX_OPND_REG || o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
         operand_fail(l, ERR_INVALID_PTX, "the destination must be a register");
-        return operand_temp(l, 8);
+        return CODE_NO_SLOT;
     }
     return o->reg;
 }

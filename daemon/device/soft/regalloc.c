@@ -2,7 +2,9 @@
  *
  * Register allocation: liveness over basic blocks, then a linear scan that gives registers whose
  * lives do not overlap the same slot. A lane sees its own control flow only, and slots are written
- * lane by lane, so what is right for one thread is right for a diverged warp.
+ * lane by lane, so what is right for one thread is right for a diverged warp: as long as a lane's
+ * part of a slot is the same bytes for all registers that ever have it. Slots are therefore shared
+ * among registers of one layout only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -165,19 +167,44 @@ static int regalloc_lives(struct regalloc *r) {
     return 0;
 }
 
-uint32_t regalloc_slot_bytes(uint32_t bytes) {
-    uint32_t room = bytes * WARP_LANES;
-    return room < 64 ? 64 : room;
+/* How the lanes lie in a slot. A predicate's are bits of one word, those of the others lie their
+ * width apart, and a sink's lie as the instruction that writes there has it. */
+enum regalloc_layout {
+    REGALLOC_PRED,
+    REGALLOC_16,
+    REGALLOC_32,
+    REGALLOC_64,
+    REGALLOC_128,
+    REGALLOC_SINK,
+    REGALLOC_LAYOUTS
+};
+
+static enum regalloc_layout regalloc_layout_of(uint32_t bytes) {
+    switch (bytes) {
+    case 0: return REGALLOC_PRED;
+    case 2: return REGALLOC_16;
+    case 4: return REGALLOC_32;
+    case 8: return REGALLOC_64;
+    case 16: return REGALLOC_128;
+    default: return REGALLOC_SINK;
+    }
 }
 
-struct regalloc_class { /* slots of one size that are free again */
+static uint32_t regalloc_slot_bytes(enum regalloc_layout layout) {
+    static const uint32_t lane[REGALLOC_LAYOUTS] = {2, 2, 4, 8, 16, 16};
+    return lane[layout] * WARP_LANES;
+}
+
+/* What a register counts in the kernel's pressure, in registers of 32 bits. */
+static uint32_t regalloc_words(enum regalloc_layout layout) {
+    static const uint32_t words[REGALLOC_LAYOUTS] = {0, 1, 1, 2, 4, 0};
+    return words[layout];
+}
+
+struct regalloc_free { /* slots of one layout that are free again */
     int32_t *items;
     uint32_t count;
 };
-
-static uint32_t regalloc_class_of(uint32_t bytes) {
-    return bytes <= 2 ? 0 : bytes <= 4 ? 1 : bytes <= 8 ? 2 : 3;
-}
 
 struct regalloc_heap { /* registers alive now, the earliest end on top */
     int32_t *items;
@@ -206,38 +233,56 @@ static int32_t regalloc_heap_pop(const struct regalloc *r, struct regalloc_heap 
     return top;
 }
 
-static int regalloc_scan(struct regalloc *r, int32_t *order, uint32_t count) {
-    int32_t *room = malloc(((size_t)r->regs + 1) * 5 * sizeof *room);
-    if (!room) return -ENOMEM;
+struct regalloc_scan {
+    struct regalloc *r;
+    struct regalloc_free free[REGALLOC_LAYOUTS];
+    struct regalloc_heap alive;
+    uint64_t top; /* bytes of slots handed out */
+    uint32_t words;
+};
+
+/* Registers whose lives ended before `at` give their slots back. One whose life ends there does
+ * not: an instruction may write a destination before it has read all its sources. */
+static void regalloc_expire(struct regalloc_scan *s, int32_t at) {
+    const struct regalloc *r = s->r;
+    while (s->alive.count && r->end[s->alive.items[0]] < at) {
+        int32_t dead = regalloc_heap_pop(r, &s->alive);
+        enum regalloc_layout layout = regalloc_layout_of(r->bytes[dead]);
+        struct regalloc_free *list = &s->free[layout];
+        list->items[list->count++] = r->place[dead];
+        s->words -= regalloc_words(layout);
+    }
+}
+
+static void regalloc_place(struct regalloc_scan *s, int32_t v) {
+    struct regalloc *r = s->r;
+    enum regalloc_layout layout = regalloc_layout_of(r->bytes[v]);
+    struct regalloc_free *list = &s->free[layout];
+    if (list->count) {
+        r->place[v] = list->items[--list->count];
+    } else {
+        r->place[v] = (int32_t)s->top;
+        s->top += regalloc_slot_bytes(layout);
+    }
+    regalloc_heap_push(r, &s->alive, v);
+    s->words += regalloc_words(layout);
+    if (s->words > r->f->pressure) r->f->pressure = s->words;
+}
+
+static int regalloc_scan(struct regalloc *r, const int32_t *order, uint32_t count) {
     const size_t n = r->regs;
-    struct regalloc_class free_slots[4] = {
-        {room, 0}, {room + n, 0}, {room + 2 * n, 0}, {room + 3 * n, 0}};
-    struct regalloc_heap alive = {room + 4 * n, 0};
-    uint64_t top = 0;
-    uint32_t words = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        int32_t v = order[k];
-        while (alive.count && r->end[alive.items[0]] < r->start[v]) {
-            int32_t dead = regalloc_heap_pop(r, &alive);
-            struct regalloc_class *c = &free_slots[regalloc_class_of(r->bytes[dead])];
-            c->items[c->count++] = r->place[dead];
-            words -= (r->bytes[dead] + 3u) / 4;
-        }
-        struct regalloc_class *c = &free_slots[regalloc_class_of(r->bytes[v])];
-        if (c->count) {
-            r->place[v] = c->items[--c->count];
-        } else {
-            r->place[v] = (int32_t)top;
-            top += regalloc_slot_bytes(r->bytes[v]);
-            if (top > CODE_FRAME_MAX) break;
-        }
-        regalloc_heap_push(r, &alive, v);
-        words += (r->bytes[v] + 3u) / 4;
-        if (words > r->f->pressure) r->f->pressure = words;
+    int32_t *room = malloc((n + 1) * (REGALLOC_LAYOUTS + 1) * sizeof *room);
+    if (!room) return -ENOMEM;
+    struct regalloc_scan s = {.r = r, .alive = {room + REGALLOC_LAYOUTS * n, 0}};
+    for (uint32_t k = 0; k < REGALLOC_LAYOUTS; k++)
+        s.free[k].items = room + k * n;
+    for (uint32_t k = 0; k < count && s.top <= CODE_FRAME_MAX; k++) {
+        regalloc_expire(&s, r->start[order[k]]);
+        regalloc_place(&s, order[k]);
     }
     free(room);
-    r->f->reg_bytes = (uint32_t)top;
-    return top > CODE_FRAME_MAX ? ERR_ILLEGAL_INSTRUCTION : 0;
+    r->f->reg_bytes = (uint32_t)s.top;
+    return s.top > CODE_FRAME_MAX ? ERR_ILLEGAL_INSTRUCTION : 0;
 }
 
 /* Registers by the start of their lives: a counting sort over instruction indices. */

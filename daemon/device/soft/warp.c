@@ -3,9 +3,10 @@
  * The warp loop. The running split is held in a cursor, all others wait in x->splits, where those
  * that are runnable are unique by (frame, pc). The order is: lanes in favour, then the deepest
  * frame, then the lowest pc, so that lanes that went ahead wait where the others will come by; a
- * split that reaches another one's pc joins it. A turn ends at the first backward branch or call
- * after WARP_TURN instructions: then other splits get the favour and other warps their turn, so
- * that a lane that spins for another one's sake does not starve it.
+ * split that reaches another one's pc joins it. A turn ends at the first backward branch, by `bra`
+ * or through a table, or call after WARP_TURN instructions: no loop is without one of these. Then
+ * other splits get the favour and other warps their turn, so that a lane that spins for another
+ * one's sake does not starve it.
  */
 #include "daemon/device/soft/warp.h"
 
@@ -156,31 +157,36 @@ static bool warp_branch(struct warp_ctx *x, struct cursor *c, const struct code_
     return true;
 }
 
-static void warp_jump_table(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
+/* True when a lane went back. */
+static bool warp_jump_table(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
     const struct code_extra *t = c->ip->extra;
+    const int32_t pc = (int32_t)(c->ip - c->insts);
     uint32_t index[WARP_LANES];
+    bool back = false;
     memcpy(index, SLOT(uint32_t, &x->w, c->ip->a), sizeof index);
     for (uint32_t left = m; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (index[lane] >= t->table_count) {
             warp_fault(&x->w, c->ip, lane, ERR_ILLEGAL_INSTRUCTION, index[lane],
                        "the index is outside the table");
-            return;
+            return back;
         }
+        back |= t->table[index[lane]] <= pc;
         warp_split_add(x, x->frame, t->table[index[lane]], 1u << lane, SPLIT_RUN, 0);
     }
+    return back;
 }
 
 /* Everything that is neither a handler's nor a branch: `m` lanes do it, the rest steps over it.
- * True when the cursor is still valid. */
-static bool warp_control(struct warp_ctx *x, struct cursor *c, uint32_t m) {
+ * True when the cursor is still valid; `*back`: lanes went back. */
+static bool warp_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
     const struct code_inst *i = c->ip;
     int32_t pc = (int32_t)(i - c->insts);
     uint32_t rest = c->mask & ~m;
     bool alone = !rest && !x->split_count, on = true;
     warp_split_add(x, x->frame, pc + 1, rest, SPLIT_RUN, 0);
     switch (i->op) {
-    case PTX_OP_brx: warp_jump_table(x, c, m); return false;
+    case PTX_OP_brx: *back = warp_jump_table(x, c, m); return false;
     case PTX_OP_call: frame_call(x, i, m); return false;
     case PTX_OP_ret:
         if (x->frame->parent) {
@@ -215,17 +221,20 @@ static enum warp_state warp_rest(const struct warp_ctx *x) {
 static bool warp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *turns,
                       int64_t *spent) {
     const struct code_inst *i = c->ip;
-    if (i->op != PTX_OP_bra) {
-        *turns = i->op == PTX_OP_call;
-        return warp_control(x, c, m);
+    bool back = false, valid;
+    if (i->op == PTX_OP_bra) {
+        const struct code_inst *target = c->insts + i->target;
+        back = target <= i;
+        valid = warp_branch(x, c, target, m);
+    } else {
+        valid = warp_control(x, c, m, &back);
     }
-    const struct code_inst *target = c->insts + i->target;
-    *turns = target <= i;
-    if (*turns && x->spin) {
+    if (back && x->spin) {
         x->spin = false;
         *spent += WARP_SPIN_COST;
     }
-    return warp_branch(x, c, target, m);
+    *turns = back || i->op == PTX_OP_call;
+    return valid;
 }
 
 /* The loop proper, for WARP_TURN instructions; `*spent` counts what branches that smell of waiting
