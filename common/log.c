@@ -2,11 +2,12 @@
  *
  * Log records on stderr. The levels are set once, before threads start, and only read afterwards;
  * a record is built on the stack and leaves in one write(2), so records of threads and of
- * processes that share a stderr never mix within a line.
+ * processes that share a stderr never mix within a line. In a daemon the writer's thread does that.
  */
 #include "common/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,9 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fdutil.h"
+#include "common/log_limit.h"
+#include "common/log_writer.h"
+
 #define LOG_TOPICS 32
 #define LOG_TOPIC_BYTES 24
-#define LOG_LINE_BYTES 2048
+#define LOG_LINE_BYTES LOG_WRITER_RECORD_BYTES
+#define LOG_PATIENCE_NS 500000000u /* of the end of a process for its log's reader */
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -28,6 +34,7 @@ static struct {
 static int topic_count;
 static int default_level = LOG_WARN;
 static int highest_level = LOG_WARN; /* of any topic: most calls are settled by this alone */
+static bool limited;                 /* set by log_background, before other threads start */
 
 /* LOG_NONE - 1 when the text names no level. */
 static int parse_level(const char *text, size_t bytes) {
@@ -106,27 +113,111 @@ static int put_prefix(char *line, size_t cap, const char *topic, enum log_level 
     return (int)n;
 }
 
-void log_write(const char *topic, enum log_level level, const char *fmt, ...) {
-    if (!log_on(topic, level)) return;
-    int saved = errno;
-    char line[LOG_LINE_BYTES];
-    size_t start = (size_t)put_prefix(line, sizeof(line), topic, level);
-    va_list args;
-    va_start(args, fmt);
-    errno = saved; /* for %m */
-    int wanted = vsnprintf(line + start, sizeof(line) - start, fmt, args);
-    va_end(args);
-    size_t n = start + (wanted > 0 ? (size_t)wanted : 0);
-    if (n > sizeof(line) - 1) {
-        n = sizeof(line) - 1;
+/* Ends the record with the number of those that were left out before it, and with its newline,
+ * which takes the place of the terminator. `n`: bytes that it wanted. */
+static size_t finish_line(char *line, size_t start, size_t n, uint64_t suppressed) {
+    char tail[40] = "";
+    size_t tail_bytes = 0, room;
+    if (suppressed)
+        tail_bytes = (size_t)snprintf(tail, sizeof(tail), " suppressed=%" PRIu64, suppressed);
+    room = LOG_LINE_BYTES - 1 - tail_bytes;
+    if (n > room) {
+        n = room;
         memcpy(line + n - 3, "...", 3);
     }
     /* Names of jobs and kernels come from clients: none of them may forge a second record. */
     for (size_t i = start; i < n; i++) {
         if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
     }
-    line[n++] = '\n'; /* takes the place of the terminator */
+    memcpy(line + n, tail, tail_bytes);
+    line[n + tail_bytes] = '\n';
+    return n + tail_bytes + 1;
+}
+
+__attribute__((format(printf, 5, 0))) static size_t make_line(char *line, const char *topic,
+                                                              enum log_level level,
+                                                              uint64_t suppressed, const char *fmt,
+                                                              va_list args) {
+    int saved = errno;
+    size_t start = (size_t)put_prefix(line, LOG_LINE_BYTES, topic, level);
+    errno = saved; /* for %m */
+    int wanted = vsnprintf(line + start, LOG_LINE_BYTES - start, fmt, args);
+    return finish_line(line, start, start + (wanted > 0 ? (size_t)wanted : 0), suppressed);
+}
+
+__attribute__((format(printf, 4, 0))) static void write_line(const char *topic,
+                                                             enum log_level level,
+                                                             uint64_t suppressed, const char *fmt,
+                                                             va_list args) {
+    char line[LOG_LINE_BYTES];
+    size_t n = make_line(line, topic, level, suppressed, fmt, args);
+    if (log_writer_put(line, n)) return;
     while (write(STDERR_FILENO, line, n) < 0 && errno == EINTR) {
     }
+}
+
+void log_write(const char *topic, enum log_level level, const char *fmt, ...) {
+    int saved = errno;
+    uint64_t suppressed = 0;
+    va_list args;
+    if (!log_on(topic, level)) return;
+    if (limited && level != LOG_DEBUG && !log_limit_pass(topic, fmt, fdutil_now_ns(), &suppressed))
+        return;
+    va_start(args, fmt);
+    write_line(topic, level, suppressed, fmt, args);
+    va_end(args);
     errno = saved;
+}
+
+void log_each(const char *topic, enum log_level level, const char *fmt, ...) {
+    int saved = errno;
+    va_list args;
+    if (!log_on(topic, level)) return;
+    va_start(args, fmt);
+    write_line(topic, level, 0, fmt, args);
+    va_end(args);
+    errno = saved;
+}
+
+/* ---- in a daemon ----------------------------------------------------------------------------- */
+
+/* The format stands for the kind, without what would end the quotes around it. */
+static void say_suppressed(const char *topic, const char *fmt, uint64_t suppressed) {
+    char kind[64];
+    snprintf(kind, sizeof(kind), "%s", fmt);
+    for (char *p = kind; *p; p++)
+        if (*p == '"') *p = '\'';
+    log_each(topic, LOG_WARN, "event=suppressed records=%" PRIu64 " like=\"%s\"", suppressed, kind);
+}
+
+static void log_idle(void) {
+    log_limit_report(fdutil_now_ns(), false, say_suppressed);
+}
+
+__attribute__((format(printf, 3, 4))) static size_t make_own(char *line, enum log_level level,
+                                                             const char *fmt, ...) {
+    size_t n;
+    va_list args;
+    va_start(args, fmt);
+    n = make_line(line, "log", level, 0, fmt, args);
+    va_end(args);
+    return n;
+}
+
+static size_t log_drops(char *line, uint64_t count) {
+    return make_own(
+        line, LOG_ERROR,
+        "event=dropped records=%" PRIu64 " why=\"the log's reader was too slow, or gone\"", count);
+}
+
+int log_background(void) {
+    int err = log_writer_start(log_idle, log_drops);
+    limited = err == 0;
+    return err;
+}
+
+void log_finish(void) {
+    if (!limited) return;
+    log_limit_report(fdutil_now_ns(), true, say_suppressed);
+    log_writer_finish(LOG_PATIENCE_NS);
 }

@@ -94,8 +94,8 @@ static void log_change(const struct change *c, int result, const char *text) {
         log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d %s", c->job_id,
                   c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
-        log_write("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
-                  c->choice.kernel, (int)c->choice.swap, end);
+        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
+                 c->choice.kernel, (int)c->choice.swap, end);
 }
 
 int change_did(struct server *s, const struct wire_worker_msg *msg) {

@@ -3,6 +3,7 @@
  * salusd: reads the command line, then serves.
  */
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,12 +133,16 @@ int main(int argc, char **argv) {
     }
     if (a.show) print_config(&config);
     if (a.check || a.show) return 0;
+    signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
+    log_background();
     rc = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
     if (rc < 0) {
+        log_finish();
         fprintf(stderr, "salusd: %s\n", why);
         return 1;
     }
     rc = server_run(server);
     server_destroy(server);
+    log_finish();
     return rc < 0 ? 1 : 0;
 }

@@ -150,7 +150,7 @@ static void log_lines(enum log_level level, const char *event, char *text) {
     char *rest = text, *line;
 
     while ((line = strsep(&rest, "\n")))
-        if (*line) log_write("config", level, "event=%s what=\"%s\"", event, line);
+        if (*line) log_each("config", level, "event=%s what=\"%s\"", event, line);
 }
 
 /* What the files say counts over what a request set only where the files changed. */
@@ -178,12 +178,13 @@ static void reload(struct server *s) {
     fflush(out);
     if (bad > 0) {
         log_lines(LOG_ERROR, "rejected", text);
-        log_error("config", "event=reload-failed errors=%d kept=\"what was set before\"", bad);
+        log_each("config", LOG_ERROR, "event=reload-failed errors=%d kept=\"what was set before\"",
+                 bad);
     } else {
         take_over(s, &fresh, out);
         fflush(out);
         log_lines(LOG_WARN, "needs-restart", text);
-        log_info("config", "event=reloaded");
+        log_each("config", LOG_INFO, "event=reloaded");
     }
     fclose(out);
     free(text);

@@ -136,6 +136,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     log_init("info");
+    log_background();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is the broker's to handle */
     err = launchlog_open();
@@ -147,6 +148,7 @@ int main(int argc, char **argv) {
         log_error("worker", "device=%s error=%s text=\"%s\"", device ? device : "-", err_name(err),
                   why);
         broker_link_ready(config.broker_fd, NULL, -1, err, why);
+        log_finish();
         return 1;
     }
     log_info("worker", "device=%s name=\"%s\" memory_bytes=%llu sm_count=%u", config.ops->name,
@@ -155,5 +157,6 @@ int main(int argc, char **argv) {
     log_info("worker", "the broker is gone");
     worker_destroy(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");
+    log_finish();
     return 0;
 }
