@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -153,6 +154,29 @@ int config_set(struct config *c, const char *name, const char *value, char *why,
     return is_text(o) ? set_text(c, o, value, why, cap) : set_number(c, o, value, why, cap);
 }
 
+void config_said(struct config *c, const char *name, const char *fmt, ...) {
+    const struct config_option *o = config_find(name, strlen(name));
+    va_list ap;
+
+    if (!o) return;
+    va_start(ap, fmt);
+    vsnprintf(c->origin[o - table], CONFIG_ORIGIN_BYTES, fmt, ap);
+    va_end(ap);
+}
+
+int config_complain(const struct config *c, enum config_place option, FILE *errors, const char *fmt,
+                    ...) {
+    const char *origin = c->origin[option];
+    va_list ap;
+
+    fprintf(errors, "%s%s%s: ", origin, *origin ? ": " : "", table[option].name);
+    va_start(ap, fmt);
+    vfprintf(errors, fmt, ap);
+    va_end(ap);
+    fputc('\n', errors);
+    return 1;
+}
+
 void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap) {
     if (is_text(o))
         snprintf(out, cap, "%s", text_of(c, o));
@@ -185,6 +209,8 @@ static int load_environment(struct config *c, FILE *errors) {
         if (value && config_set(c, table[i].name, value, why, sizeof(why)) < 0) {
             fprintf(errors, "environment %s: %s\n", name, why);
             bad++;
+        } else if (value) {
+            config_said(c, table[i].name, "environment %s", name);
         }
     }
     return bad;
@@ -198,6 +224,8 @@ static int load_flags(struct config *c, const struct config_sources *s, FILE *er
         if (config_set(c, s->flag_names[i], s->flag_values[i], why, sizeof(why)) < 0) {
             fprintf(errors, "command line: %s\n", why);
             bad++;
+        } else {
+            config_said(c, s->flag_names[i], "command line");
         }
     return bad;
 }
@@ -223,32 +251,49 @@ static int load_files(struct config *c, const struct config_sources *s, FILE *er
     return bad;
 }
 
+/* An address or a size of the windows. */
+static int check_multiple(const struct config *c, enum config_place option, uint64_t unit,
+                          const char *shown, FILE *errors) {
+    if (*number_of(c, &table[option]) % unit == 0) return 0;
+    return config_complain(c, option, errors, "must be a multiple of %s", shown);
+}
+
+/* Its half, for memory within iterations, is of whole granules too. */
+static int check_windows(const struct config *c, FILE *errors) {
+    uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
+    uint64_t unit = CONFIG_WINDOW_ALIGN;
+    int bad = check_multiple(c, CONFIG_O_window_base, unit, "2MiB", errors) +
+              check_multiple(c, CONFIG_O_window_alloc_bytes, 2 * unit, "4MiB", errors) +
+              check_multiple(c, CONFIG_O_window_module_bytes, unit, "2MiB", errors) +
+              check_multiple(c, CONFIG_O_window_host_bytes, unit, "2MiB", errors);
+
+    if (all > CONFIG_STRIDE_BYTES)
+        bad += config_complain(c, CONFIG_O_window_alloc_bytes, errors,
+                               "with window_module_bytes and window_host_bytes it is more than "
+                               "256GiB");
+    if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs)
+        bad += config_complain(c, CONFIG_O_window_base, errors,
+                               "no room above 0x%llx for max_jobs = %llu windows",
+                               (unsigned long long)c->window_base, (unsigned long long)c->max_jobs);
+    return bad;
+}
+
+/* A job needs a granule of each kind. */
+static int check_memory(const struct config *c, FILE *errors) {
+    if (c->device_memory == 0) return 0;
+    if (c->device_memory < CONFIG_MEMORY_LEAST)
+        return config_complain(c, CONFIG_O_device_memory, errors, "no job fits into less than 4MiB");
+    return check_multiple(c, CONFIG_O_device_memory, CONFIG_WINDOW_ALIGN, "2MiB", errors);
+}
+
 /* What one option cannot say alone. */
 static int check_together(const struct config *c, FILE *errors) {
-    uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
     size_t longest = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/job.sock");
-    int bad = 0;
+    int bad = check_windows(c, errors) + check_memory(c, errors);
 
-    if ((c->window_base | c->window_alloc_bytes | c->window_module_bytes | c->window_host_bytes) %
-        CONFIG_WINDOW_ALIGN) {
-        fprintf(errors, "window_base and the window sizes must be multiples of 2MiB\n");
-        bad++;
-    }
-    if (all > CONFIG_STRIDE_BYTES) {
-        fprintf(errors, "window_alloc_bytes + window_module_bytes + window_host_bytes is more than "
-                        "256GiB\n");
-        bad++;
-    }
-    if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs) {
-        fprintf(errors, "window_base: no room above 0x%llx for max_jobs = %llu windows\n",
-                (unsigned long long)c->window_base, (unsigned long long)c->max_jobs);
-        bad++;
-    }
-    if (strlen(c->run_dir) > longest || !*c->run_dir) {
-        fprintf(errors, "run_dir: must have 1 to %zu bytes, so that a socket's path fits\n",
-                longest);
-        bad++;
-    }
+    if (strlen(c->run_dir) > longest || !*c->run_dir)
+        bad += config_complain(c, CONFIG_O_run_dir, errors,
+                               "must have 1 to %zu bytes, so that a socket's path fits", longest);
     return bad;
 }
 
@@ -275,7 +320,10 @@ int config_reload(struct config *running, const struct config *fresh, FILE *note
         if (!o->reloadable) {
             fprintf(notes, "%s: %s stays until a restart, then %s\n", o->name, before, after);
             kept++;
-        } else if (is_text(o)) {
+            continue;
+        }
+        memcpy(running->origin[i], fresh->origin[i], CONFIG_ORIGIN_BYTES);
+        if (is_text(o)) {
             memcpy(text_of(running, o), text_of(fresh, o), CONFIG_TEXT_BYTES);
         } else {
             *number_of(running, o) = *number_of(fresh, o);

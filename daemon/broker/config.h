@@ -16,12 +16,14 @@
 #define CONFIG_TEXT_BYTES 256
 #define CONFIG_WHY_BYTES 320
 #define CONFIG_FLAGS_MAX 64
+#define CONFIG_ORIGIN_BYTES 128
 
 /* Distance between the windows of two clients; all of a client's windows fit into it. */
 #define CONFIG_STRIDE_BYTES (256ull << 30)
 /* No window lies above: what the kernel itself places ends at 0x7fff_ffff_ffff. */
 #define CONFIG_WINDOW_END 0x7e0000000000ull
 #define CONFIG_WINDOW_ALIGN (2ull << 20)
+#define CONFIG_MEMORY_LEAST (4ull << 20) /* of the device */
 
 enum config_type {
     CONFIG_PATH,
@@ -43,11 +45,22 @@ enum config_type {
 #define CONFIG_FIELD_PART(name) uint64_t name /* thousandths */
 #define CONFIG_FIELD_ADDRESS(name) uint64_t name
 
+/* CONFIG_O_<name>: an option's place in the table. */
+enum config_place {
+#define OPTION(section, name, ...) CONFIG_O_##name,
+#include "config/options.def"
+#undef OPTION
+    CONFIG_OPTIONS
+};
+
 struct config {
 #define OPTION(section, name, type, choices, text, min, max, reload, help) \
     CONFIG_FIELD_##type(name);
 #include "config/options.def"
 #undef OPTION
+    /* Where each value was said, as errors name it: "<path>:<line>", "environment SALUS_..",
+     * "command line"; empty: nowhere, it is the default. */
+    char origin[CONFIG_OPTIONS][CONFIG_ORIGIN_BYTES];
 };
 
 struct config_option {
@@ -81,6 +94,14 @@ void config_defaults(struct config *c);
 
 /* Sets one option from text: 0, or -EINVAL with the reason in `why`. */
 int config_set(struct config *c, const char *name, const char *value, char *why, size_t cap);
+
+/* Notes where the value that was just set was said. */
+void config_said(struct config *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Appends a line about an option's value, with where it was said; returns 1. */
+int config_complain(const struct config *c, enum config_place option, FILE *errors, const char *fmt,
+                    ...) __attribute__((format(printf, 4, 5)));
 
 /* The value as text that config_set would accept. */
 void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap);

@@ -79,6 +79,8 @@ static int on_pair(void *arg, const char *section, const char *name, const char 
         complain(r, why);
     } else if (config_set(r->config, name, value, why, sizeof(why)) < 0) {
         complain(r, why);
+    } else {
+        config_said(r->config, name, "%s:%d", r->path, r->line);
     }
     return 1;
 }

@@ -10,6 +10,7 @@
 
 #include "common/log.h"
 #include "daemon/broker/config.h"
+#include "daemon/broker/config_check.h"
 #include "daemon/broker/server.h"
 #include "proto/version.h"
 #include "proto/wire.h"
@@ -119,6 +120,7 @@ static int parse_arguments(struct arguments *a, char **argv) {
 int main(int argc, char **argv) {
     static struct arguments a;
     static struct config config;
+    static struct hostmem memory;
     char why[512];
     struct server *server;
     int rc;
@@ -127,6 +129,10 @@ int main(int argc, char **argv) {
     if (rc >= 0) return rc;
     log_init("info");
     rc = config_load(&config, &a.sources, stderr);
+    if (!a.show) {
+        hostmem_read(&memory, "");
+        rc += config_check_machine(&config, &memory, stderr);
+    }
     if (rc > 0) {
         fprintf(stderr, "salusd: %d error%s in the configuration\n", rc, rc == 1 ? "" : "s");
         return EXIT_USAGE;

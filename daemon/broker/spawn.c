@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starting salus-gpu: where it is, and the configuration as its command line.
+ * Starting salus-gpu with the configuration as its command line.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "daemon/broker/broker.h"
+#include "daemon/broker/worker_path.h"
 
 #define WORKER_FD "3"
 #define NUMBER_BYTES 48
 #define ARGS_MAX 64
-
-/* Beside our own binary (a build tree), else where `make install` puts it. */
-static int find_worker(const struct config *config, char *out, size_t cap) {
-    static const char *const places[] = {"salus-gpu", "../libexec/salus/salus-gpu"};
-    char self[PATH_MAX];
-    ssize_t n;
-
-    if (*config->worker) {
-        snprintf(out, cap, "%s", config->worker);
-        return access(out, X_OK) < 0 ? -errno : 0;
-    }
-    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n < 0) return -errno;
-    self[n] = '\0';
-    dirname(self);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (snprintf(out, cap, "%s/%s", self, places[i]) >= (int)cap) return -ENAMETOOLONG;
-        if (access(out, X_OK) == 0) return 0;
-    }
-    return -ENOENT;
-}
 
 /* The command line, as it grows. */
 struct command {
@@ -84,7 +63,7 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
                                     .cwd = "/",
                                     .stdio = stdio,
                                     .stdio_count = sizeof(stdio) / sizeof(stdio[0])};
-    int rc = find_worker(c, path, sizeof(path));
+    int rc = worker_path_find(c, path, sizeof(path));
 
     if (rc < 0) return rc;
     add_text(&command, "--broker-fd", WORKER_FD);

@@ -94,8 +94,31 @@ def test_wrong_arguments():
 
 def test_a_run_dir_that_cannot_be_made():
     r = salusd("--run-dir", "/nonexistent/salus")
-    equal((r.returncode, r.stderr), (1, "salusd: /nonexistent/salus: cannot be created: No such file or "
-                                        "directory\n"), "refusal")
+    equal((r.returncode, r.stderr), (2, "command line: run_dir: /nonexistent/salus cannot be created: "
+                                        "/nonexistent: No such file or directory\n"
+                                        "salusd: 1 error in the configuration\n"), "refusal")
+
+
+def test_check_config_looks_at_the_machine():
+    """All of it passed, and then no worker ever got ready."""
+    path = scratch(f"[broker]\nworker = {BUILD}\nprofiles = /nonexistent/profiles\n"
+                   "[gpu]\ndevice_memory = 64TiB\n")
+    r = salusd("--config", path, "--check-config", "--run-dir", path)
+    os.unlink(path)
+    equal(r.returncode, 2, "exit status")
+    errors = r.stderr.splitlines()
+    equal(errors[:3], [f"command line: run_dir: {path}: Not a directory",
+                       f"{path}:2: worker: {BUILD}: Is a directory",
+                       f"{path}:3: profiles: /nonexistent/profiles cannot be written: /nonexistent: No "
+                       "such file or directory"], "stderr")
+    contains(errors[3], f"{path}:5: device_memory: 64 TiB is more than ", "stderr")
+    equal(errors[4:], ["salusd: 4 errors in the configuration"], "stderr")
+    r = salusd("--check-config", "--device-memory", "1KiB")
+    equal((r.returncode, r.stderr), (2, "command line: device_memory: no job fits into less than 4MiB\n"
+                                        "salusd: 1 error in the configuration\n"), "1 KiB")
+    r = salusd("--check-config", "--worker", "/nonexistent/salus-gpu")
+    equal((r.returncode, r.stderr), (2, "command line: worker: /nonexistent/salus-gpu: No such file or "
+                                        "directory\nsalusd: 1 error in the configuration\n"), "no worker")
 
 
 # ---- life ----------------------------------------------------------------------------------------

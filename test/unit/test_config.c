@@ -238,24 +238,24 @@ Test(config, each_source_is_over_the_one_before) {
     cr_assert_not_null(mkdtemp(root));
     put_file("/usr/lib/salus/salus.conf",
              "[broker]\nmax_jobs = 1\n[gpu]\nsm_count = 1\ndevice_threads = 1\n"
-             "kernel_timeout = 1s\ndevice_memory = 1MiB\n");
+             "kernel_timeout = 1s\ndevice_memory = 12MiB\n");
     put_file("/etc/salus/salus.conf", "[gpu]\nsm_count = 2\ndevice_threads = 2\n"
-                                      "kernel_timeout = 2s\ndevice_memory = 2MiB\n");
+                                      "kernel_timeout = 2s\ndevice_memory = 14MiB\n");
     put_file("/etc/salus/conf.d/20-b.conf", "[gpu]\ndevice_threads = 3\n");
     put_file("/etc/salus/conf.d/10-a.conf", "[gpu]\ndevice_threads = 4\nkernel_timeout = 3s\n"
-                                            "device_memory = 3MiB\n");
+                                            "device_memory = 16MiB\n");
     put_file("/etc/salus/conf.d/ignored.txt", "nonsense\n");
     setenv("SALUS_KERNEL_TIMEOUT", "5s", 1);
-    setenv("SALUS_DEVICE_MEMORY", "5MiB", 1);
+    setenv("SALUS_DEVICE_MEMORY", "18MiB", 1);
     s.flag_names[0] = "device_memory";
-    s.flag_values[0] = "6MiB";
+    s.flag_values[0] = "20MiB";
     s.flags = 1;
     cr_assert_eq(load(&s, &text), 0, "%s", text);
     cr_assert_eq(config.max_jobs, 1);
     cr_assert_eq(config.sm_count, 2);
     cr_assert_eq(config.device_threads, 3);
     cr_assert_eq(config.kernel_timeout, 5000000000);
-    cr_assert_eq(config.device_memory, 6ull << 20);
+    cr_assert_eq(config.device_memory, 20ull << 20);
     free(text);
     snprintf(why, sizeof(why), "rm -rf '%s'", root);
     cr_assert_eq(system(why), 0);
@@ -287,11 +287,38 @@ Test(config, what_must_hold_between_options_is_checked) {
 
     cr_assert_eq(load(&s, &text), 4);
     cr_assert_str_eq(
-        text, "window_base and the window sizes must be multiples of 2MiB\n"
-              "window_alloc_bytes + window_module_bytes + window_host_bytes is more than 256GiB\n"
-              "window_base: no room above 0x7d0000100000 for max_jobs = 64 windows\n"
-              "run_dir: must have 1 to 98 bytes, so that a socket's path fits\n");
+        text, "command line: window_base: must be a multiple of 2MiB\n"
+              "command line: window_alloc_bytes: with window_module_bytes and window_host_bytes it "
+              "is more than 256GiB\n"
+              "command line: window_base: no room above 0x7d0000100000 for max_jobs = 64 windows\n"
+              "command line: run_dir: must have 1 to 98 bytes, so that a socket's path fits\n");
     free(text);
+}
+
+/* Each of them would be found only when a job comes, or when no worker gets ready. */
+Test(config, sizes_are_held_to_what_memory_is_given_out_in) {
+    static const struct {
+        const char *name, *value, *error;
+    } wrong[] = {
+        {"device_memory", "1KiB", "no job fits into less than 4MiB"},
+        {"device_memory", "2MiB", "no job fits into less than 4MiB"},
+        {"device_memory", "5MiB", "must be a multiple of 2MiB"},
+        {"window_alloc_bytes", "66MiB", "must be a multiple of 4MiB"},
+        {"window_host_bytes", "65MiB", "must be a multiple of 2MiB"},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct config_sources s = {.root = "/nonexistent",
+                                   .flag_names = {wrong[i].name},
+                                   .flag_values = {wrong[i].value},
+                                   .flags = 1};
+        char *text, want[160];
+
+        cr_assert_eq(load(&s, &text), 1, "%s", text);
+        snprintf(want, sizeof(want), "command line: %s: %s\n", wrong[i].name, wrong[i].error);
+        cr_assert_str_eq(text, want);
+        free(text);
+    }
 }
 
 Test(config, reload_takes_what_can_change_and_names_the_rest) {

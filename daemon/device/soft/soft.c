@@ -14,13 +14,17 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "common/hostmem.h"
 
 #define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */
 
-/* Half of the machine's memory, at most 16 GiB: a guest among others. */
+/* Half of the memory that the machine has and our control group may use, at most 16 GiB: a guest
+ * among others. */
 static uint64_t soft_default_memory(void) {
-    uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t most = 16ull << 30;
+    struct hostmem m;
+    uint64_t half, most = 16ull << 30;
+    hostmem_read(&m, "");
+    half = hostmem_ram(&m) / 2;
     return (half < most ? half : most) & ~(SOFT_GRANULARITY - 1);
 }
 
