@@ -140,6 +140,9 @@ enum wire_worker_kind {
                           ""); `result`: the number to put into each WIRE_PROFILES from now on */
 };
 
+/* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
+#define WIRE_TRIAL_JOB 0xfffffffeu
+
 /* sched_choice in fixed width. */
 struct wire_choice {
     char lane[16], kernel[16];

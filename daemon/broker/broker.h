@@ -86,7 +86,9 @@ struct client {
 enum supervise_state {
     SUPERVISE_DOWN,     /* the timer starts the next worker */
     SUPERVISE_STARTING, /* launched, not READY */
-    SUPERVISE_READY,
+    SUPERVISE_TRYING,   /* its device is open; the trial job is attached and let go: trial.h */
+    SUPERVISE_READY,    /* a job would be served */
+    SUPERVISE_FAILED,   /* given up after worker_tries; supervise_retry starts the next */
     SUPERVISE_STOPPED
 };
 
@@ -111,8 +113,11 @@ struct supervise {
     uint32_t next_job;
     pid_t pid;
     uint64_t started_ns, restarts, failures; /* failures: starts in a row that never got READY */
-    uint64_t recent[10];                     /* times of the latest restarts, as a ring */
-    struct wire_device device;
+    bool served;                             /* a worker of ours was READY once */
+    bool hung_up;              /* the latest one closed its socket: why shows when it is reaped */
+    struct client trial;       /* see trial.h */
+    uint64_t recent[10];       /* times of the latest restarts, as a ring */
+    struct wire_device device; /* of the latest that opened it */
     const struct wire_board *board; /* of this worker, or NULL */
     struct wire_choice told;        /* what it was started with or told since */
     char trouble[256];              /* why there is no worker; empty when there is */
@@ -160,16 +165,19 @@ struct server {
     int lock_fd;
     uint64_t start_ns;
     struct timespec start;
-    bool stopping;
+    bool stopping, failed;
 };
 
 /* server.c: lets a listener accept again after room was made. */
 void server_resume(struct server *s);
+/* There never was a worker that served: whoever started us shall know. */
+void server_fail(struct server *s);
 
 /* client.c */
 void client_accept(struct server *s, int fd);
 void client_worker_ready(struct server *s); /* those who waited go on */
 void client_worker_lost(struct client *c);
+void client_worker_failed(struct server *s); /* none will come: those who waited are told */
 /* The worker's answer; takes ownership of completion_fd (-1 when none came). */
 void client_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd);
 void client_expelled(struct client *c, const struct wire_worker_msg *msg);
@@ -181,6 +189,8 @@ void client_end_all(struct server *s);
 void supervise_init(struct server *s);
 void supervise_start(struct server *s);
 void supervise_stop(struct server *s);
+/* A worker that is not there is started now, also one that was given up. */
+void supervise_retry(struct server *s);
 uint32_t supervise_next_id(struct server *s); /* for a job */
 /* Sends ATTACH; NULL when the worker cannot take it (then it is being ended). */
 struct attachment *supervise_attach(struct client *c, int slot);

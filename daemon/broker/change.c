@@ -176,6 +176,14 @@ static int set_policy(const struct asking *q) {
     return tell_choice(q->s, &choice, q->asker);
 }
 
+static int retry(const struct asking *q) {
+    if (!change_permitted(q->uid))
+        return refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user start the worker",
+                      "see salusctl(1)");
+    if (q->r->args.id == 0) supervise_retry(q->s); /* there is one */
+    return report_answer(q->s, q->r, q->out, q->bytes, q->n);
+}
+
 static bool out_of_range(char *why, const char *what, int64_t value, int64_t least, int64_t most) {
     if (value >= least && value <= most) return false;
     snprintf(why, JOB_WHY_BYTES, "%s: %" PRId64 " is not from %" PRId64 " to %" PRId64, what, value,
@@ -251,5 +259,9 @@ int change_start(struct server *s, const struct ctl_request *r, uid_t uid, struc
     struct asking q = {
         .s = s, .r = r, .uid = uid, .asker = asker, .out = out, .bytes = bytes, .n = n};
 
-    return r->verb == CTL_V_POLICY_SET ? set_policy(&q) : change_job(&q);
+    switch (r->verb) {
+    case CTL_V_POLICY_SET: return set_policy(&q);
+    case CTL_V_GPU_RETRY: return retry(&q);
+    default: return change_job(&q);
+    }
 }

@@ -184,10 +184,18 @@ static bool refuse_too_large(struct client *c) {
     return true;
 }
 
+static void refuse_failed(struct client *c) {
+    refuse(c, ERR_WORKER_LOST, "the GPU worker was given up: %.200s", c->server->supervise.trouble);
+}
+
 static void begin(struct client *c) {
     struct server *s = c->server;
     int rc;
 
+    if (s->supervise.state == SUPERVISE_FAILED) {
+        refuse_failed(c);
+        return;
+    }
     if (s->supervise.state != SUPERVISE_READY) {
         c->state = CLIENT_WAITING;
         set_deadline(c, s->config.worker_timeout);
@@ -408,6 +416,16 @@ void client_worker_ready(struct server *s) {
         struct client *c = list_entry(pos, struct client, link);
 
         if (c->state == CLIENT_WAITING) begin(c);
+    }
+}
+
+void client_worker_failed(struct server *s) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &s->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+
+        if (c->state == CLIENT_WAITING) refuse_failed(c);
     }
 }
 

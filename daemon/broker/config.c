@@ -282,7 +282,8 @@ static int check_windows(const struct config *c, FILE *errors) {
 static int check_memory(const struct config *c, FILE *errors) {
     if (c->device_memory == 0) return 0;
     if (c->device_memory < CONFIG_MEMORY_LEAST)
-        return config_complain(c, CONFIG_O_device_memory, errors, "no job fits into less than 4MiB");
+        return config_complain(c, CONFIG_O_device_memory, errors,
+                               "no job fits into less than 4MiB");
     return check_multiple(c, CONFIG_O_device_memory, CONFIG_WINDOW_ALIGN, "2MiB", errors);
 }
 

@@ -90,8 +90,8 @@ static int check_memory(const struct config *c, const struct hostmem *m, FILE *e
                                "worker, and with it every job",
                                asked, most, m->group_file);
     return config_complain(c, CONFIG_O_device_memory, errors,
-                           "%s is more than this machine has: %s, of which %s are swap", asked, most,
-                           swap);
+                           "%s is more than this machine has: %s, of which %s are swap", asked,
+                           most, swap);
 }
 
 int config_check_machine(const struct config *c, const struct hostmem *m, FILE *errors) {

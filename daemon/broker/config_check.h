@@ -12,7 +12,8 @@
 #include "daemon/broker/config.h"
 
 /* Appends a line an error; returns how many. The default run_dir and names in the state directory
- * are not looked at: whoever starts the service makes those (RuntimeDirectory=, StateDirectory=). */
+ * are not looked at: whoever starts the service makes those (RuntimeDirectory=, StateDirectory=).
+ */
 int config_check_machine(const struct config *c, const struct hostmem *m, FILE *errors);
 
 #endif

@@ -101,6 +101,7 @@ static bool changes(enum ctl_verb verb) {
     case CTL_V_JOB_PAUSE:
     case CTL_V_JOB_RESUME:
     case CTL_V_JOB_KILL:
+    case CTL_V_GPU_RETRY:
     case CTL_V_POLICY_SET: return true;
     default: return false;
     }

@@ -79,3 +79,14 @@ fail:
     fdutil_close(&fd);
     return rc;
 }
+
+void listen_remove(const char *run_dir) {
+    static const char *const files[] = {"notify", "salusd.lock"};
+    char path[512];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", run_dir, files[i]);
+        unlink(path);
+    }
+    rmdir(run_dir);
+}

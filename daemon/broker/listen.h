@@ -16,4 +16,8 @@ int listen_lock(const char *run_dir, char *why, size_t cap);
 /* A non-blocking listening socket at `path`, over a dead one's; -errno and the reason. */
 int listen_open(const char *path, mode_t mode, char *why, size_t cap);
 
+/* Removes a run directory that was made for one daemon, after its end. Never one that another may
+ * want to lock. */
+void listen_remove(const char *run_dir);
+
 #endif

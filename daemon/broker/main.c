@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "daemon/broker/config.h"
 #include "daemon/broker/config_check.h"
+#include "daemon/broker/listen.h"
 #include "daemon/broker/server.h"
 #include "proto/version.h"
 #include "proto/wire.h"
@@ -19,7 +20,7 @@
 
 struct arguments {
     struct config_sources sources;
-    bool check, show;
+    bool check, show, temporary;
 };
 
 static void print_help(FILE *out) {
@@ -34,6 +35,7 @@ static void print_help(FILE *out) {
           "                         /etc/salus/salus.conf and /etc/salus/conf.d/*.conf\n"
           "  --check-config         list every error of the configuration; exit 2 if any\n"
           "  --show-config          print the configuration in effect\n"
+          "  --temporary            run_dir was made for this daemon: it is removed at the end\n"
           "  --foreground           accepted, and always so\n"
           "  --help, --version\n"
           "\n"
@@ -105,6 +107,8 @@ static int parse_arguments(struct arguments *a, char **argv) {
             a->check = true;
         } else if (strcmp(*argv, "--show-config") == 0) {
             a->show = true;
+        } else if (strcmp(*argv, "--temporary") == 0) {
+            a->temporary = true;
         } else if (strcmp(*argv, "--foreground") == 0) {
         } else if (strncmp(*argv, "--", 2) == 0) {
             used = take_option(a, argv);
@@ -148,7 +152,10 @@ int main(int argc, char **argv) {
         return 1;
     }
     rc = server_run(server);
+    snprintf(why, sizeof(why), "%s", server_trouble(server));
     server_destroy(server);
     log_finish();
+    if (rc < 0) fprintf(stderr, "salusd: no GPU worker gets ready: %s\n", why);
+    if (a.temporary) listen_remove(config.run_dir);
     return rc < 0 ? 1 : 0;
 }

@@ -25,9 +25,24 @@ static bool worker_ready(const struct server *s) {
     return s->supervise.state == SUPERVISE_READY;
 }
 
+static const char *state_of(const struct server *s) {
+    if (worker_ready(s)) return "ok";
+    return s->supervise.state == SUPERVISE_FAILED ? "failed" : "degraded";
+}
+
+static const char *gpu_state_of(const struct supervise *v) {
+    switch (v->state) {
+    case SUPERVISE_READY: return "ready";
+    case SUPERVISE_STARTING:
+    case SUPERVISE_TRYING: return "starting";
+    case SUPERVISE_FAILED: return "failed";
+    default: return "down";
+    }
+}
+
 static void fill_status(const struct server *s, struct ctl_status *r) {
     memset(r, 0, sizeof(*r));
-    snprintf(r->state, sizeof(r->state), "%s", worker_ready(s) ? "ok" : "degraded");
+    snprintf(r->state, sizeof(r->state), "%s", state_of(s));
     snprintf(r->version, sizeof(r->version), "%s", VERSION_TEXT);
     snprintf(r->run_dir, sizeof(r->run_dir), "%s", s->config.run_dir);
     snprintf(r->trouble, sizeof(r->trouble), "%s", s->supervise.trouble);
@@ -62,10 +77,7 @@ static void fill_gpu(const struct server *s, struct ctl_gpu *r) {
     memset(r, 0, sizeof(*r));
     r->id = GPU_ID;
     snprintf(r->device, sizeof(r->device), "%s", s->config.device);
-    snprintf(r->state, sizeof(r->state), "%s",
-             worker_ready(s)                  ? "ready"
-             : v->state == SUPERVISE_STARTING ? "starting"
-                                              : "down");
+    snprintf(r->state, sizeof(r->state), "%s", gpu_state_of(v));
     snprintf(r->trouble, sizeof(r->trouble), "%s", v->trouble);
     r->worker_pid = (uint64_t)v->pid;
     r->worker_restarts = v->restarts;
@@ -99,7 +111,7 @@ static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out)
         struct attachment *a = list_entry(pos, struct attachment, link);
         struct ctl_job job;
 
-        if (a->job_id <= after) continue;
+        if (a->job_id <= after || a->job_id == WIRE_TRIAL_JOB) continue;
         report_job(a, &job);
         if (!ctl_msg_add(out, CTL_RECORD_JOB, &job)) return last;
         last = a->job_id;
@@ -206,6 +218,7 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         if (!show_job(s, id, out)) return not_found(out, "job", id, "job", bytes, n);
         break;
     case CTL_V_GPU_SHOW:
+    case CTL_V_GPU_RETRY:
         if (id != GPU_ID) return not_found(out, "gpu", id, "GPU", bytes, n);
         /* fall through */
     case CTL_V_GPU_LIST:

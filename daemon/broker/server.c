@@ -173,7 +173,7 @@ static void reload(struct server *s) {
     int bad;
 
     if (!out) return;
-    notify_send("RELOADING=1");
+    if (s->supervise.served) notify_send("RELOADING=1");
     bad = config_load(&fresh, s->sources, out);
     fflush(out);
     if (bad > 0) {
@@ -188,7 +188,8 @@ static void reload(struct server *s) {
     }
     fclose(out);
     free(text);
-    notify_send("READY=1");
+    if (s->supervise.served) notify_send("READY=1");
+    supervise_retry(s);
     server_resume(s); /* max_jobs may have grown */
 }
 
@@ -273,10 +274,18 @@ int server_run(struct server *s) {
     log_info("server", "event=listening run_dir=%s device=%s max_jobs=%llu", s->config.run_dir,
              s->config.device, (unsigned long long)s->config.max_jobs);
     supervise_start(s);
-    notify_send("READY=1");
     uv_run(&s->loop, UV_RUN_DEFAULT); /* returns when stop_all has closed every handle */
     log_info("server", "event=stopped");
-    return 0;
+    return s->failed ? -EIO : 0;
+}
+
+void server_fail(struct server *s) {
+    s->failed = true;
+    stop_all(s);
+}
+
+const char *server_trouble(const struct server *s) {
+    return s->supervise.trouble;
 }
 
 void server_stop(struct server *s) {

@@ -29,8 +29,9 @@ int server_create(struct server **out, const struct config *config,
                   size_t cap);
 
 /* Serves until server_stop, SIGTERM or SIGINT; then every client has been told and the worker has
- * ended. */
+ * ended. -EIO when no worker ever got ready: server_trouble has the reason. */
 int server_run(struct server *s);
+const char *server_trouble(const struct server *s); /* empty: none */
 void server_stop(struct server *s);
 void server_destroy(struct server *s);
 

@@ -68,7 +68,9 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
     if (rc < 0) return rc;
     add_text(&command, "--broker-fd", WORKER_FD);
     add_text(&command, "--device", c->device);
-    add_number(&command, "--device-memory", c->device_memory);
+    /* What the first one chose by itself stays: jobs are not shown another GPU after a restart. */
+    add_number(&command, "--device-memory",
+               c->device_memory ? c->device_memory : s->supervise.device.memory_bytes);
     add_number(&command, "--sm-count", c->sm_count);
     add_number(&command, "--threads", c->device_threads);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's life: launched, READY, watched by its heartbeat, ended, launched again. The worker
- * may die at any time and owes us nothing; its end is the end of every job it had, and each of them
- * is told. A worker that speaks nonsense is ended like one that is silent.
+ * The worker's life: launched, tried, READY, watched by its heartbeat, ended, launched again. The
+ * worker may die at any time and owes us nothing; its end is the end of every job it had, and each
+ * of them is told. A worker that speaks nonsense is ended like one that is silent. Starts that fail
+ * in a row come with growing pauses, and after worker_tries of them no more come by themselves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,10 @@
 #include "daemon/broker/change.h"
 #include "daemon/broker/history.h"
 #include "daemon/broker/kernel_link.h"
+#include "daemon/broker/notify.h"
 #include "daemon/broker/pages.h"
 #include "daemon/broker/profile_store.h"
+#include "daemon/broker/trial.h"
 
 #define NS_PER_MS 1000000u
 #define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
@@ -144,9 +147,10 @@ int supervise_tell(struct server *s, const struct wire_worker_msg *msg, const in
 static struct attachment *make_attachment(struct client *c, int slot) {
     struct server *s = c->server;
     struct attachment *a = calloc(1, sizeof(*a));
+    bool trial = c == &s->supervise.trial;
 
     if (!a) return NULL;
-    *a = (struct attachment){.job_id = supervise_next_id(s),
+    *a = (struct attachment){.job_id = trial ? WIRE_TRIAL_JOB : supervise_next_id(s),
                              .slot = slot,
                              .client = c,
                              .pid = c->pid,
@@ -215,6 +219,12 @@ static bool has_spoken(const struct supervise *v) {
     return recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+/* How long it may be silent. */
+static uint64_t silence_ms(const struct server *s) {
+    return s->supervise.state == SUPERVISE_READY ? s->config.worker_timeout / NS_PER_MS
+                                                 : START_TIMEOUT_MS;
+}
+
 static void on_silence(uv_timer_t *t) {
     struct server *s = t->data;
 
@@ -222,19 +232,13 @@ static void on_silence(uv_timer_t *t) {
         still_alive(s);
         return;
     }
-    lose_worker(s,
-                s->supervise.state == SUPERVISE_STARTING ? "not ready after %llu ms"
-                                                         : "silent for %llu ms",
-                s->supervise.state == SUPERVISE_STARTING
-                    ? (unsigned long long)START_TIMEOUT_MS
-                    : (unsigned long long)(s->config.worker_timeout / NS_PER_MS));
+    lose_worker(
+        s, s->supervise.state == SUPERVISE_READY ? "silent for %llu ms" : "not ready after %llu ms",
+        (unsigned long long)silence_ms(s));
 }
 
 static void still_alive(struct server *s) {
-    uint64_t ms = s->supervise.state == SUPERVISE_STARTING ? START_TIMEOUT_MS
-                                                           : s->config.worker_timeout / NS_PER_MS;
-
-    uv_timer_start(&s->supervise.timer, on_silence, ms, 0);
+    uv_timer_start(&s->supervise.timer, on_silence, silence_ms(s), 0);
 }
 
 /* A worker that shows no lanes is served as well. */
@@ -246,20 +250,20 @@ static void open_board(struct supervise *v, int fd) {
     if (!v->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
-static void on_ready(struct server *s, const struct wire_worker_msg *msg, int board_fd) {
+/* To systemd: readiness once, then how we are. */
+static void tell_ready(struct supervise *v) {
+    notify_send(v->served ? "STATUS=jobs are served" : "READY=1\nSTATUS=jobs are served");
+    v->served = true;
+}
+
+/* The trial job is gone again: others may come. */
+static void on_tried(struct server *s) {
     struct supervise *v = &s->supervise;
 
-    if (msg->result < 0) {
-        lose_worker(s, "device %s cannot be opened: %.160s", s->config.device,
-                    *msg->text ? msg->text : err_text(msg->result));
-        return;
-    }
+    trial_end(s);
     v->state = SUPERVISE_READY;
-    v->device = msg->device;
     v->failures = 0;
     v->trouble[0] = '\0';
-    slots_unblock_all(&s->slots);
-    open_board(v, board_fd);
     still_alive(s);
     log_info("worker", "event=ready pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
              (int)v->pid, v->device.name, (unsigned long long)v->device.memory_bytes,
@@ -268,6 +272,31 @@ static void on_ready(struct server *s, const struct wire_worker_msg *msg, int bo
     change_sync_policy(s);
     kernel_link_ready(s);
     client_worker_ready(s);
+    tell_ready(v);
+}
+
+static void on_ready(struct server *s, const struct wire_worker_msg *msg, int board_fd) {
+    struct supervise *v = &s->supervise;
+    char why[160];
+
+    if (msg->result < 0) {
+        lose_worker(s, "device %s cannot be opened: %.160s", s->config.device,
+                    *msg->text ? msg->text : err_text(msg->result));
+        return;
+    }
+    v->state = SUPERVISE_TRYING;
+    v->device = msg->device;
+    slots_unblock_all(&s->slots);
+    open_board(v, board_fd);
+    still_alive(s); /* once for all that the trial takes */
+    if (trial_begin(s, why, sizeof(why)) < 0) lose_worker(s, "no job would be served: %s", why);
+}
+
+static void on_trial_attached(struct server *s, const struct wire_worker_msg *msg, int fd) {
+    char why[224];
+
+    if (trial_attached(s, msg, fd, why, sizeof(why)) < 0)
+        lose_worker(s, "no job would be served: %s", why);
 }
 
 /* The worker will not admit the job. The client lives on: it learns of it from its next call. */
@@ -303,7 +332,9 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
     case WIRE_BEAT: return 0;
     case WIRE_ATTACHED:
         if (!a) return ERR_PROTOCOL;
-        if (a->client) {
+        if (a->client == &v->trial) {
+            on_trial_attached(s, msg, *fd);
+        } else if (a->client) {
             if (a->client->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
             client_attached(a->client, msg, *fd);
             *fd = -1;
@@ -314,9 +345,10 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
         log_debug("worker", "event=detached job=%u after_us=%llu", a->job_id,
                   (unsigned long long)((fdutil_now_ns() - a->detached_ns) / 1000));
         free_attachment(s, a);
+        if (v->state == SUPERVISE_TRYING && !v->trial.attachment) on_tried(s);
         return 0;
     case WIRE_EXPELLED:
-        if (!a) return ERR_PROTOCOL;
+        if (!a || a->client == &v->trial) return ERR_PROTOCOL;
         if (a->client) client_expelled(a->client, msg);
         return 0;
     case WIRE_REFUSED:
@@ -354,11 +386,12 @@ static void on_poll(uv_poll_t *p, int status, int events) {
         if (n == -EAGAIN) return;
         if (nfds == 0 || n <= 0) fd = -1;
         if (n <= 0) {
+            v->hung_up = true;
             lose_worker(s, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
         } else if (on_any(s, &m, n, &fd) < 0) {
             lose_worker(s, "protocol error: message kind %u of %d bytes, job %u",
                         n >= 4 ? m.msg.kind : 0, n, n == sizeof(m.msg) ? m.msg.job_id : 0);
-        } else if (v->fd >= 0) {
+        } else if (v->fd >= 0 && v->state != SUPERVISE_TRYING) {
             still_alive(s);
         }
         fdutil_close(&fd);
@@ -405,7 +438,7 @@ static void end_attachments(struct server *s) {
             snprintf(a->why, sizeof(a->why), "the GPU worker ended: %.200s", v->trouble);
         }
         free_attachment(s, a);
-        if (c) client_worker_lost(c);
+        if (c && c != &v->trial) client_worker_lost(c);
     }
 }
 
@@ -419,12 +452,47 @@ static void close_worker(struct server *s) {
     v->poll_events = 0;
     board_close(v->board);
     v->board = NULL;
+    trial_end(s);
+}
+
+/* Whoever waits is told now. Where no worker ever served, there is nothing to keep up. */
+static void give_up(struct server *s) {
+    struct supervise *v = &s->supervise;
+    char status[sizeof(v->trouble) + 32];
+
+    v->state = SUPERVISE_FAILED;
+    log_error("worker", "event=given-up failures=%llu why=\"%s\"%s",
+              (unsigned long long)v->failures, v->trouble,
+              v->served ? " retry=\"SIGHUP, or 'salusctl gpu retry 0'\"" : "");
+    snprintf(status, sizeof(status), "STATUS=failed: %s", v->trouble);
+    notify_send(status);
+    client_worker_failed(s);
+    if (!v->served) server_fail(s);
+}
+
+/* The next start, or none. */
+static void start_later(struct server *s, bool had_been_ready) {
+    struct supervise *v = &s->supervise;
+    uint64_t delay = restart_delay_ms(v, had_been_ready);
+    char status[sizeof(v->trouble) + 32];
+
+    v->state = SUPERVISE_DOWN;
+    log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
+              (int)v->pid, v->trouble, (unsigned long long)delay, (unsigned long long)v->restarts);
+    change_lost(s, v->trouble);
+    end_attachments(s);
+    if (!had_been_ready && v->failures >= s->config.worker_tries) {
+        give_up(s);
+        return;
+    }
+    snprintf(status, sizeof(status), "STATUS=degraded: %s", v->trouble);
+    notify_send(status);
+    uv_timer_start(&v->timer, start_now, delay, 0);
 }
 
 static void lose_worker(struct server *s, const char *fmt, ...) {
     struct supervise *v = &s->supervise;
     bool was_ready = v->state == SUPERVISE_READY;
-    uint64_t delay;
     va_list ap;
 
     va_start(ap, fmt);
@@ -432,13 +500,7 @@ static void lose_worker(struct server *s, const char *fmt, ...) {
     va_end(ap);
     close_worker(s);
     if (v->pid > 0) kill(v->pid, SIGKILL); /* our child, not reaped yet: the number is its own */
-    v->state = SUPERVISE_DOWN;
-    delay = restart_delay_ms(v, was_ready);
-    log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
-              (int)v->pid, v->trouble, (unsigned long long)delay, (unsigned long long)v->restarts);
-    change_lost(s, v->trouble);
-    end_attachments(s);
-    uv_timer_start(&v->timer, start_now, delay, 0);
+    start_later(s, was_ready);
 }
 
 static void on_process_closed(uv_handle_t *h) {
@@ -448,12 +510,25 @@ static void on_process_closed(uv_handle_t *h) {
     if (s->supervise.state == SUPERVISE_STOPPED) uv_close((uv_handle_t *)&s->supervise.timer, NULL);
 }
 
+/* A better reason than that its socket was closed. */
+static void say_end(struct supervise *v, int status, int signal) {
+    if (signal == SIGKILL)
+        snprintf(v->trouble, sizeof(v->trouble),
+                 "it was killed, which the kernel does too where memory is short: see 'dmesg'");
+    else if (signal)
+        snprintf(v->trouble, sizeof(v->trouble), "signal %d (%s) ended it", signal,
+                 sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
+    else
+        snprintf(v->trouble, sizeof(v->trouble), "it ended with status %d", status);
+}
+
 /* The socket's end, which comes with it, is what ends the jobs; here is only how it ended. */
 static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     struct server *s = p->data;
 
     s->supervise.pid = 0;
     log_info("worker", "event=exited status=%d signal=%d", (int)status, signal);
+    if (s->supervise.hung_up) say_end(&s->supervise, (int)status, signal);
     uv_close((uv_handle_t *)p, on_process_closed);
 }
 
@@ -482,10 +557,11 @@ static void start_now(uv_timer_t *t) {
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         snprintf(v->trouble, sizeof(v->trouble), "no socket pair: %s", err_text(-errno));
-        uv_timer_start(&v->timer, start_now, 1000, 0);
+        start_later(s, false);
         return;
     }
     v->started_ns = fdutil_now_ns();
+    v->hung_up = false;
     v->fd = pair[0];
     fcntl(v->fd, F_SETFL, O_NONBLOCK);
     uv_poll_init(&s->loop, &v->poll, v->fd);
@@ -516,6 +592,16 @@ void supervise_init(struct server *s) {
 
 void supervise_start(struct server *s) {
     start_now(&s->supervise.timer);
+}
+
+void supervise_retry(struct server *s) {
+    struct supervise *v = &s->supervise;
+
+    if (v->state != SUPERVISE_FAILED && v->state != SUPERVISE_DOWN) return;
+    log_info("worker", "event=retry failures=%llu", (unsigned long long)v->failures);
+    v->failures = 0;
+    v->state = SUPERVISE_DOWN;
+    uv_timer_start(&v->timer, start_now, 0, 0);
 }
 
 static void on_stop_timeout(uv_timer_t *t) {

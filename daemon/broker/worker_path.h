@@ -10,8 +10,8 @@
 
 #include "daemon/broker/config.h"
 
-/* 0 when `out` is a program that we may execute; -errno (-EACCES: not executable, -EISDIR ...), with
- * the place looked at last in `out`. */
+/* 0 when `out` is a program that we may execute; -errno (-EACCES: not executable, -EISDIR ...),
+ * with the place looked at last in `out`. */
 int worker_path_find(const struct config *config, char *out, size_t cap);
 
 #endif

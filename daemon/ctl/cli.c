@@ -32,6 +32,8 @@ static const struct cli_verb verbs[] = {
     {"job wait", "JOB", "", "wait until the job has ended", 1, 1, cli_job_wait},
     {"gpu list", "", "", "all GPUs", 0, 0, cli_gpu_list},
     {"gpu show", "ID", "", "one GPU", 1, 1, cli_gpu_show},
+    {"gpu retry", "ID", "", "start its worker again, also one that was given up", 1, 1,
+     cli_gpu_retry},
     {"lane list", "", "", "all lanes: memory that jobs share in turns", 0, 0, cli_lane_list},
     {"lane show", "LANE", "", "one lane", 1, 1, cli_lane_show},
     {"policy list", "", "", "the policies that can be chosen", 0, 0, cli_policy_list},
@@ -111,9 +113,9 @@ static int print_help(FILE *out) {
         "  --help, --version\n"
         "\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
-        "6 refused, 7 protocol mismatch, 124 timeout; `run` passes its command's on, but 6 where "
-        "its\n"
-        "job was refused.\n",
+        "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout; `run` "
+        "passes\n"
+        "its command's on, but 6 where its job was refused.\n",
         out);
     return CLI_OK;
 }

@@ -22,6 +22,7 @@ enum cli_exit {
     CLI_NOT_PERMITTED = 5,
     CLI_REFUSED = 6,
     CLI_PROTOCOL = 7,
+    CLI_DEGRADED = 8, /* of `status`: the daemon runs, and no job would be served */
     CLI_TIMEOUT = 124,
     CLI_NOT_EXECUTABLE = 126, /* of `run`, as a shell has it */
     CLI_NO_COMMAND = 127
@@ -94,6 +95,7 @@ int cli_job_pause(struct cli *c, int argc, char **argv);
 int cli_job_resume(struct cli *c, int argc, char **argv);
 int cli_job_kill(struct cli *c, int argc, char **argv);
 int cli_job_wait(struct cli *c, int argc, char **argv);
+int cli_gpu_retry(struct cli *c, int argc, char **argv);
 
 /* profile.c, profile_file.c */
 int cli_profile_list(struct cli *c, int argc, char **argv);

@@ -5,57 +5,72 @@
 #include "daemon/ctl/private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
 #include "daemon/ctl/place.h"
-#include "daemon/ctl/query.h"
 
-#define START_TIMEOUT_MS 10000
+#define START_TIMEOUT_MS 90000 /* the daemon gives up before, and says why */
 #define STOP_TIMEOUT_MS 5000
 #define POLL_MS 2
 
-static int make_dir(struct private *p, struct cli *c) {
-    const char *base = getenv("XDG_RUNTIME_DIR");
+/* ---- readiness: systemd's protocol, whose other end we are ------------------------------------
+ */
 
-    if (!base || *base != '/' || strlen(base) > 60 || access(base, W_OK) < 0) base = "/tmp";
-    snprintf(p->dir, sizeof(p->dir), "%s/salus-XXXXXX", base);
-    if (mkdtemp(p->dir)) return CLI_OK; /* mode 0700 */
-    p->dir[0] = '\0';
-    return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", base, strerror(errno));
+static int notify_path(const struct private *p, char *out, size_t cap) {
+    return snprintf(out, cap, "%s/notify", p->dir);
 }
 
-/* In the child: a session of its own, so that the terminal's ^C ends the command and not the daemon
- * under it; our death ends it. */
-static void become_daemon(const char *path, const char *dir, pid_t parent) {
-    setsid();
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(CLI_FAILED);
-    setenv("SALUS_LOG", "warn", 0);
-    unsetenv("NOTIFY_SOCKET"); /* were we a service ourselves, it is not ours to pass on */
-    unsetenv("WATCHDOG_USEC");
-    dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is the command's alone */
-    execl(path, "salusd", "--run-dir", dir, "--device", "soft", "--profiles", "", "--kernels", "",
-          (char *)NULL);
-    _exit(CLI_NO_COMMAND);
+static int open_notify(struct private *p, struct cli *c) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+    notify_path(p, addr.sun_path, sizeof(addr.sun_path));
+    p->notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->notify >= 0 && bind(p->notify, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+        return CLI_OK;
+    return cli_fail(c, CLI_FAILED, "%s: %s", addr.sun_path, strerror(errno));
+}
+
+static void close_notify(struct private *p) {
+    char path[PRIVATE_DIR_BYTES + 16];
+
+    if (p->notify < 0) return;
+    notify_path(p, path, sizeof(path));
+    unlink(path);
+    fdutil_close(&p->notify);
+}
+
+/* Whether it said so, waiting a moment for it. */
+static bool said_ready(const struct private *p) {
+    struct pollfd f = {.fd = p->notify, .events = POLLIN};
+    char text[512];
+    ssize_t n;
+
+    poll(&f, 1, POLL_MS);
+    while ((n = recv(p->notify, text, sizeof(text) - 1, 0)) > 0) {
+        text[n] = '\0';
+        if (strncmp(text, "READY=1", 7) == 0) return true;
+    }
+    return false;
 }
 
 static int wait_ready(struct private *p, struct cli *c) {
-    char path[108];
+    uint64_t end = fdutil_now_ns() + START_TIMEOUT_MS * 1000000ull;
+    int status;
 
-    snprintf(path, sizeof(path), "%s/job.sock", p->dir);
-    for (int ms = 0; ms < START_TIMEOUT_MS; ms += POLL_MS) {
-        int status, fd = query_connect(path, 1000);
-
-        if (fd >= 0) {
-            fdutil_close(&fd);
+    while (fdutil_now_ns() < end) {
+        if (said_ready(p)) {
+            close_notify(p);
             return CLI_OK;
         }
         if (waitpid(p->pid, &status, WNOHANG) == p->pid) {
@@ -65,10 +80,30 @@ static int wait_ready(struct private *p, struct cli *c) {
                             "above, see also 'salusd --check-config'",
                             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
         }
-        usleep(POLL_MS * 1000);
     }
-    return cli_fail(c, CLI_TIMEOUT, "the private salusd does not listen after %d s",
+    return cli_fail(c, CLI_TIMEOUT, "the private salusd is not ready after %d s",
                     START_TIMEOUT_MS / 1000);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+/* In the child: a session of its own, so that the terminal's ^C ends the command and not the daemon
+ * under it; our death ends it, and it removes the directory then. */
+static void become_daemon(const char *path, const struct private *p, pid_t parent) {
+    char notify[PRIVATE_DIR_BYTES + 16];
+
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(CLI_FAILED);
+    fcntl(p->hold, F_SETFD, 0);
+    notify_path(p, notify, sizeof(notify));
+    setenv("SALUS_LOG", "warn", 0);
+    setenv("NOTIFY_SOCKET", notify, 1); /* were we a service ourselves, that is not passed on */
+    unsetenv("WATCHDOG_USEC");
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is the command's alone */
+    execl(path, "salusd", "--run-dir", p->dir, "--temporary", "--device", "soft", "--profiles", "",
+          "--kernels", "", (char *)NULL);
+    _exit(CLI_NO_COMMAND);
 }
 
 int private_start(struct private *p, struct cli *c) {
@@ -82,11 +117,16 @@ int private_start(struct private *p, struct cli *c) {
             "no salusd is running, and none is installed to start a private one (looked "
             "in %s)",
             path);
-    rc = make_dir(p, c);
+    private_dir_sweep(private_dir_base());
+    rc = private_dir_make(p->dir, &p->hold);
+    if (rc < 0)
+        return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", private_dir_base(),
+                        strerror(-rc));
+    rc = open_notify(p, c);
     if (rc != CLI_OK) return rc;
     fflush(NULL);
     p->pid = fork();
-    if (p->pid == 0) become_daemon(path, p->dir, parent);
+    if (p->pid == 0) become_daemon(path, p, parent);
     if (p->pid < 0) {
         p->pid = 0;
         return cli_fail(c, CLI_FAILED, "fork: %s", strerror(errno));
@@ -105,16 +145,10 @@ static void end_process(pid_t pid) {
 }
 
 void private_stop(struct private *p) {
-    static const char *const files[] = {"job.sock", "ctl.sock", "salusd.lock"};
-    char path[128];
-
     if (p->pid > 0) end_process(p->pid);
     p->pid = 0;
-    if (!*p->dir) return;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", p->dir, files[i]);
-        unlink(path);
-    }
-    rmdir(p->dir);
+    close_notify(p);
+    if (*p->dir) private_dir_remove(p->dir);
     p->dir[0] = '\0';
+    fdutil_close(&p->hold);
 }

@@ -3,7 +3,7 @@
  * A daemon of our own for one command: a directory that only this user can enter, salusd on the
  * software GPU in it, both gone when the command is.
  *
- * Owner: the caller; zero it, and private_stop also after a failed start.
+ * Owner: the caller; PRIVATE_NONE, and private_stop also after a failed start.
  */
 #ifndef DAEMON_CTL_PRIVATE_H
 #define DAEMON_CTL_PRIVATE_H
@@ -11,13 +11,18 @@
 #include <sys/types.h>
 
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/private_dir.h"
 
 struct private {
-    char dir[96]; /* empty: none was made */
-    pid_t pid;    /* 0: not running */
+    char dir[PRIVATE_DIR_BYTES]; /* empty: none was made */
+    int hold;                    /* of it; -1: none */
+    int notify;                  /* where the daemon says that it is ready; -1: none */
+    pid_t pid;                   /* 0: not running */
 };
 
-/* CLI_OK once it accepts clients; else an exit status after a diagnostic. */
+#define PRIVATE_NONE ((struct private){.hold = -1, .notify = -1})
+
+/* CLI_OK once it serves jobs; else an exit status after a diagnostic. */
 int private_start(struct private *p, struct cli *c);
 void private_stop(struct private *p);
 

@@ -257,7 +257,7 @@ static int probe(struct cli *c) {
 
 /* A daemon of our own for this command alone. */
 static int run_privately(struct cli *c, const struct run_options *o) {
-    struct private p = {0};
+    struct private p = PRIVATE_NONE;
     int rc = private_start(&p, c);
 
     if (rc == CLI_OK) {

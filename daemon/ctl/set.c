@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that change the policy or a job.
+ * The verbs that change the policy, a job or a GPU's worker.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -229,5 +229,27 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
         cli_sleep_ms(WAIT_MS);
         rc = is_there(c, id, &found);
     }
+    return rc;
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+int cli_gpu_retry(struct cli *c, int argc, char **argv) {
+    struct ctl_request r = {.verb = CTL_V_GPU_RETRY};
+    const struct ctl_gpu *g;
+    struct query q;
+    uint64_t id;
+    int rc = cli_take_id(c, "gpu", argv[0], &id);
+
+    if (rc == CLI_OK) ctl_msg_put(&r, CTL_A_id, (int64_t)id);
+    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
+    if (rc != CLI_OK) return rc;
+    g = q.count ? query_record(&q, 0) : NULL;
+    if (c->format == CLI_TABLE && g)
+        fprintf(c->out, "gpu %" PRIu64 " is %s\n", g->id,
+                strcmp(g->state, "down") == 0 ? "being started" : g->state);
+    else
+        rc = render_one(c, &q, "gpu");
+    query_finish(&q);
     return rc;
 }

@@ -3,6 +3,7 @@
  * The verbs that ask the daemon and show what it says.
  */
 #include <cjson/cJSON.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "daemon/ctl/cli.h"
@@ -106,7 +107,23 @@ static int show_id(struct cli *c, enum ctl_verb verb, const char *what, const ch
     return rc ? rc : show(c, &v);
 }
 
+/* Once: scripts shall see by the exit status whether a job would be served. */
+static int status_once(struct cli *c) {
+    struct query q;
+    int rc = query_ask(c, CTL_V_STATUS, 0, false, &q);
+    const struct ctl_status *s;
+
+    if (rc != CLI_OK) return rc;
+    rc = render_one(c, &q, "status");
+    s = q.count ? query_record(&q, 0) : NULL;
+    if (rc == CLI_OK && s && strcmp(s->state, "ok") != 0)
+        rc = cli_fail(c, CLI_DEGRADED, "no job would be served now: %s", s->trouble);
+    query_finish(&q);
+    return rc;
+}
+
 int cli_status(struct cli *c, int argc, char **argv) {
+    if (c->watch_ms == 0) return status_once(c);
     return show(c, &(struct view){CTL_V_STATUS, 0, "status", NULL});
 }
 

@@ -100,16 +100,34 @@ void broker_link_refused(struct worker *w, const struct client *c, const char *w
     link_end(w, WIRE_REFUSED, c, ERR_NO_MEMORY, why);
 }
 
+/* The broker's own job is of no interest to people. */
+static enum log_level link_level(uint32_t job_id) {
+    return job_id == WIRE_TRIAL_JOB ? LOG_DEBUG : LOG_INFO;
+}
+
+static bool link_reapable(const struct client *c) {
+    return c->leaving && !c->inflight;
+}
+
+bool broker_link_pending(const struct worker *w) {
+    const struct list *pos;
+    if (!w->leaving_count) return false;
+    list_each(pos, &w->clients) {
+        if (link_reapable(list_entry(pos, struct client, link))) return true;
+    }
+    return false;
+}
+
 void broker_link_reap(struct worker *w) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (!c->leaving || c->inflight) continue;
+        if (!link_reapable(c)) continue;
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
-        log_info("client",
-                 "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
-                 c->job_id, c->name, c->launches, atom_load_relaxed(&c->com->stats.busy_ns),
-                 atom_load_relaxed(&c->com->stats.faults));
+        log_write("client", link_level(c->job_id),
+                  "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
+                  c->job_id, c->name, c->launches, atom_load_relaxed(&c->com->stats.busy_ns),
+                  atom_load_relaxed(&c->com->stats.faults));
         epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         client_destroy(c);
         w->leaving_count--;
@@ -155,7 +173,8 @@ static void link_attach(struct worker *w, const struct wire_worker_msg *msg, int
     reply.result = link_attach_client(w, msg, fds, nfds, &completion_fd);
     if (reply.result)
         snprintf(reply.text, sizeof(reply.text), "attaching failed: %s", err_text(reply.result));
-    log_write("client", reply.result && reply.result != -EEXIST ? LOG_ERROR : LOG_INFO,
+    log_write("client",
+              reply.result && reply.result != -EEXIST ? LOG_ERROR : link_level(msg->job_id),
               "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     link_say(w, &reply, &completion_fd, completion_fd >= 0 ? 1 : 0);

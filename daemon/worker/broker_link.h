@@ -18,6 +18,8 @@ void broker_link_beat(struct worker *w);
 void broker_link_expelled(struct worker *w, const struct client *c, const char *why);
 /* The scheduler will never admit it. */
 void broker_link_refused(struct worker *w, const struct client *c, const char *why);
+/* True when a reap would find some. */
+bool broker_link_pending(const struct worker *w);
 /* Frees the leaving clients that have nothing left on the device, and says so. */
 void broker_link_reap(struct worker *w);
 

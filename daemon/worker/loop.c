@@ -96,11 +96,15 @@ static uint64_t loop_wait_ns(const struct worker *w) {
     return until > w->now_ns ? until - w->now_ns : 0;
 }
 
+bool loop_idle(const struct worker *w) {
+    return !engine_pending(w) && !broker_link_pending(w);
+}
+
 /* Ask to be woken, look once more, sleep. */
 static void loop_park(struct worker *w) {
     board_update(w, true);
     chan_arm(w);
-    if (!engine_pending(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
+    if (loop_idle(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
         uint64_t wait_ns = loop_wait_ns(w);
         loop_descriptors(w, (int)(wait_ns / 1000000) + 1);
         w->tick_ns = 0; /* we may run elsewhere now */

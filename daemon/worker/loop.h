@@ -12,5 +12,7 @@
 void loop_run(struct worker *w);
 /* One round without waiting: how much was done. For tests, and for loop_run. */
 unsigned loop_once(struct worker *w);
+/* True when nothing is left to do of which no descriptor tells: it may sleep. */
+bool loop_idle(const struct worker *w);
 
 #endif

@@ -16,6 +16,7 @@
 #include "daemon/worker/broker_link.h"
 #include "daemon/worker/launchlog.h"
 #include "daemon/worker/loop.h"
+#include "daemon/worker/oom.h"
 
 enum option_id {
     OPT_BROKER_FD = 1,
@@ -139,6 +140,7 @@ int main(int argc, char **argv) {
     log_background();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is the broker's to handle */
+    oom_yield();
     err = launchlog_open();
     if (err) log_warn("worker", "SALUS_LAUNCH_LOG: %s", err_text(err));
     err = -ENODEV;

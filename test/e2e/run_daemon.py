@@ -181,12 +181,111 @@ def test_systemd_is_told():
         try:
             with Daemon() as d:
                 told = {s.recv(64) for _ in range(4)}
-                equal(told, {b"READY=1", b"WATCHDOG=1"}, "told at the start")
+                equal(told, {b"READY=1\nSTATUS=jobs are served", b"WATCHDOG=1"}, "told at the start")
                 d.process.terminate()
                 while b"STOPPING=1" not in told:
                     told.add(s.recv(64))
         finally:
             del os.environ["NOTIFY_SOCKET"], os.environ["WATCHDOG_USEC"]
+
+
+# ---- ready, and given up -------------------------------------------------------------------------
+
+def wrapper(dir, script):
+    """A worker that runs `script` and then becomes the real one."""
+    path = os.path.join(dir, "worker")
+    with open(path, "w") as f:
+        f.write(f"#!/bin/sh\ncd {dir}\n{script}\nexec {tool('salus-gpu')} \"$@\"\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+def state(d):
+    return d.ctl_json("status")["status"]["state"]
+
+
+def test_ready_means_that_a_job_would_be_served():
+    """Systemd hears of it then, whatever happens before; until then `status` exits with 8."""
+    with tempfile.TemporaryDirectory() as dir:
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.bind(dir + "/notify")
+        worker = wrapper(dir, "until [ -e go ]; do sleep 0.01; done")
+        with open(dir + "/log", "wb") as log:
+            p = subprocess.Popen([tool("salusd"), "--run-dir", dir + "/run", "--worker", worker], stderr=log,
+                                 env=dict(os.environ, NOTIFY_SOCKET=dir + "/notify"))
+
+        def ctl(*args):
+            return subprocess.run([tool("salusctl"), "--run-dir", dir + "/run", *args], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+        def told():
+            found = []
+            try:
+                while True:
+                    found.append(s.recv(512, socket.MSG_DONTWAIT))
+            except BlockingIOError:
+                return found
+        try:
+            r = wait_for("it listens", lambda: (r := ctl("status")).returncode != 3 and r)
+            equal((r.returncode, r.stderr), (8, "salusctl: no job would be served now: it is being started\n"),
+                  "status")
+            p.send_signal(signal.SIGHUP)
+            wait_for("it is reloaded", lambda: "event=reloaded" in open(dir + "/log").read())
+            equal(ctl("status").returncode, 8, "status")  # and so the signal has been dealt with
+            equal(told(), [], "told")
+            open(dir + "/go", "w").close()
+            s.settimeout(120)
+            equal(s.recv(512), b"READY=1\nSTATUS=jobs are served", "told")
+            equal(ctl("status").returncode, 0, "status")
+        finally:
+            p.terminate()
+            equal(p.wait(20), 0, "exit status")
+
+
+def test_a_worker_that_never_gets_ready_ends_the_daemon():
+    with tempfile.TemporaryDirectory() as dir:
+        r = salusd("--run-dir", dir + "/run", "--worker", "/bin/false", "--worker-tries", "2")
+        equal(r.returncode, 1, "exit status")
+        contains(r.stderr, "event=given-up failures=2", "log")
+        equal(r.stderr.splitlines()[-1], "salusd: no GPU worker gets ready: it ended with status 1", "stderr")
+
+
+def test_a_worker_that_was_given_up_is_tried_again_when_told():
+    with tempfile.TemporaryDirectory() as dir:
+        with Daemon("--worker", wrapper(dir, "[ ! -e broken ] || exit 7"), "--worker-tries", "2") as d:
+            for again in (lambda: d.process.send_signal(signal.SIGHUP), lambda: d.ctl("gpu", "retry", "0")):
+                open(dir + "/broken", "w").close()
+                os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
+                wait_for("it is given up", lambda: state(d) == "failed")
+                r = wait_for("its end is known", lambda: "status 7" in (r := d.ctl("status", check=False)).stderr
+                             and r)
+                equal((r.returncode, r.stderr),
+                      (8, "salusctl: no job would be served now: it ended with status 7\n"), "status")
+                os.unlink(dir + "/broken")
+                equal(state(d), "failed", "by itself it does not come back")
+                again()
+                wait_for("it is served", lambda: state(d) == "ok")
+
+
+def test_the_next_worker_shows_jobs_the_same_gpu():
+    """What the first chose by itself, the second is told."""
+    with tempfile.TemporaryDirectory() as dir:
+        with Daemon("--worker", wrapper(dir, 'echo "$@" >>args')) as d:
+            first = d.ctl_json("gpu", "list")["gpus"][0]["memory_bytes"]
+            os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
+            wait_for("the next", lambda: d.ctl_json("status")["status"]["worker_restarts"] == 1
+                     and state(d) == "ok")
+            with open(dir + "/args") as f:
+                memory = re.findall(r"--device-memory (\d+)", f.read())
+            equal(memory, ["0", str(first)], "what they are told")
+
+
+def test_the_worker_goes_first_where_memory_is_short():
+    with Daemon() as d:
+        def score(pid):
+            with open(f"/proc/{pid}/oom_score_adj") as f:
+                return int(f.read())
+        equal(score(wait_for("a worker", d.worker_pid)), min(score(d.process.pid) + 100, 1000), "its score")
 
 
 def test_the_worker_comes_back_fast():
@@ -274,9 +373,10 @@ def test_watch():
 
 # ---- run -----------------------------------------------------------------------------------------
 
-def private_run(*command, **kwargs):
+def private_run(*command, base=None, **kwargs):
+    env = dict(clean_environment(), **({"XDG_RUNTIME_DIR": base} if base else {}))
     return subprocess.Popen([tool("salusctl"), "run", "--private", "--", *command], text=True,
-                            env=clean_environment(), stdin=subprocess.PIPE,
+                            env=env, stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
 
@@ -312,10 +412,50 @@ def test_private_daemon_ends_with_a_killed_salusctl():
     p.kill()
     p.wait()
     wait_for("the daemon ends", lambda: not daemons_in(out), 10)
+    equal(os.path.exists(out), False, "its directory is left")
     p.stdout.close()
     p.stderr.close()
-    os.unlink(out + "/salusd.lock")
-    os.rmdir(out)
+
+
+def test_a_private_run_begins_when_a_job_would_be_served():
+    p = private_run("env", "-u", "LD_PRELOAD", "sh", "-c",
+                    f"{tool('salusctl')} --run-dir $SALUS_RUN_DIR status; ls $SALUS_RUN_DIR")
+    out, err = p.communicate(timeout=120)
+    equal(p.returncode, 0, err)
+    contains(out, "state:           ok\n", "status")
+    equal(out.split()[-3:], ["ctl.sock", "job.sock", "salusd.lock"], "what is in its directory")
+
+
+def test_what_was_killed_is_swept_up_by_the_next_run():
+    """And nothing else: not what another run uses, not what is none of ours."""
+    with tempfile.TemporaryDirectory() as base:
+        def run():
+            p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; exec sleep 60", base=base)
+            return p, p.stdout.readline().strip()
+
+        dead, dead_dir = run()
+        live, live_dir = run()
+        daemon = wait_for("its daemon", lambda: len(found := daemons_in(dead_dir)) == 1 and found)[0]
+        os.mkdir(base + "/salus-aaaaaa", 0o700)                 # without the marker
+        os.mkdir(base + "/salus-bbbbbbb", 0o700)                # another name
+        open(base + "/salus-bbbbbbb/salusd.lock", "w").close()
+        os.mkdir(base + "/salus-cccccc", 0o755)                 # others may use it
+        open(base + "/salus-cccccc/salusd.lock", "w").close()
+        os.symlink("salus-bbbbbbb", base + "/salus-dddddd")
+        foreign = {"salus-aaaaaa", "salus-bbbbbbb", "salus-cccccc", "salus-dddddd"}
+        os.kill(daemon, signal.SIGSTOP)                         # it must not see the other's end
+        dead.kill()
+        os.kill(daemon, signal.SIGKILL)
+        dead.communicate()
+        wait_for("nobody is left", lambda: not daemons_in(dead_dir))
+        equal(set(os.listdir(base)), foreign | {os.path.basename(d) for d in (dead_dir, live_dir)}, "before")
+        # The dead daemon's worker holds the directory until it has ended too.
+        wait_for("it is swept up", lambda: private_run("true", base=base).communicate() and
+                 set(os.listdir(base)) == foreign | {os.path.basename(live_dir)})
+        equal(os.path.exists(live_dir + "/job.sock"), True, "the other run is served")
+        live.terminate()
+        live.communicate()
+        equal(set(os.listdir(base)), foreign, "at the end")
 
 
 def test_interrupt_ends_the_command_and_not_its_daemon_first():

@@ -40,6 +40,22 @@ static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
 /* A worker that was killed may still be at work while the next one begins. */
 static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 
+/* The broker's own job; it counts as none. */
+static void answer_trial(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m) {
+    struct wire_worker_msg reply = {
+        .kind = WIRE_ATTACHED, .job_id = m->job_id, .result = atomic_load(&w->trial_result)};
+    int completion = -1;
+
+    atomic_fetch_add(&w->trials, 1);
+    if (atomic_load(&w->trial_silent)) return;
+    if (reply.result == 0)
+        make_page("fake-completion", sizeof(struct wire_completion), 0, &completion);
+    else
+        strcpy(reply.text, "no room for it");
+    fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0 ? 1 : 0);
+    fdutil_close(&completion);
+}
+
 static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
     int completion = -1;
@@ -91,7 +107,13 @@ static void take_kernels(struct broker_rig_worker *w, int memfd) {
 }
 
 static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m, int memfd) {
-    if (m->kind == WIRE_ATTACH) {
+    if (m->job_id == WIRE_TRIAL_JOB && m->kind == WIRE_DETACH) {
+        struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
+
+        fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
+    } else if (m->job_id == WIRE_TRIAL_JOB) {
+        answer_trial(w, fd, m);
+    } else if (m->kind == WIRE_ATTACH) {
         answer_attach(w, fd, m);
     } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
         answer_set(w, fd, m);
@@ -120,6 +142,10 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     m.device.granularity_bytes = 2u << 20;
     m.device.sm_count = 4;
     m.device.cc_major = 9;
+    if (atomic_load(&w->fail_ready) > 0) {
+        atomic_fetch_sub(&w->fail_ready, 1);
+        m.result = -EIO;
+    }
     if (m.result < 0) strcpy(m.text, "the fan is stuck");
     if (!atomic_load(&w->no_board)) {
         pthread_mutex_lock(&shown);
@@ -192,11 +218,15 @@ void broker_rig_init(struct broker_rig *r) {
     strcpy(r->config.run_dir, r->dir);
     r->config.handshake_timeout = 5000000000u;
     r->config.worker_timeout = 5000000000u;
+    r->config.worker_tries = 1000000;
     atomic_store(&r->worker.fd, -1);
 }
 
 static void *server_main(void *arg) {
-    server_run(arg);
+    struct broker_rig *r = arg;
+
+    r->result = server_run(r->server);
+    atomic_store(&r->ended, 1);
     return NULL;
 }
 
@@ -207,7 +237,7 @@ static void start(struct broker_rig *r, const struct server_hooks *hooks) {
         fprintf(stderr, "broker rig: %s\n", why);
         abort();
     }
-    if (pthread_create(&r->thread, NULL, server_main, r->server) != 0) fail("thread");
+    if (pthread_create(&r->thread, NULL, server_main, r) != 0) fail("thread");
 }
 
 void broker_rig_start(struct broker_rig *r) {

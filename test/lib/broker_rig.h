@@ -19,6 +19,7 @@
 /* How the fake worker behaves; set before or while it runs. */
 struct broker_rig_worker {
     _Atomic int ready_result;   /* of READY */
+    _Atomic int fail_ready;     /* the next n READY have the result -EIO */
     _Atomic int never_ready;    /* says nothing at all */
     _Atomic int silent;         /* stops its heartbeat */
     _Atomic int collide;        /* the next n ATTACH are answered with -EEXIST */
@@ -29,6 +30,9 @@ struct broker_rig_worker {
     _Atomic int set_result;     /* of DID, the answer to SET_JOB and SET_POLICY */
     _Atomic int set_silent;     /* does not answer them */
     _Atomic int no_board;       /* sends none with READY */
+    _Atomic int trial_result;   /* of ATTACHED of the broker's own job */
+    _Atomic int trial_silent;   /* does not answer it */
+    _Atomic int trials;         /* times it came */
     _Atomic int launches;       /* times it was started */
     _Atomic int attached, detached;
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
@@ -50,6 +54,8 @@ struct broker_rig {
     struct server *server;
     struct broker_rig_worker worker;
     pthread_t thread;
+    int result; /* of server_run, once it `ended` */
+    _Atomic int ended;
 };
 
 /* Prepares directory and configuration (short timeouts), to be changed before the start. */

@@ -12,6 +12,7 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -81,5 +82,27 @@ Test(broker_link, what_is_no_message_is_one) {
     logged_by(b, listen_once);
     cr_assert(b->worker->stop);
     cr_assert(strstr(text, "broker sent 8 bytes that are no message"), "%s", text);
+    wirebench_stop(b);
+}
+
+/* The message is read at the end of a round, after those that left were let go: sleeping then meant
+ * up to a second until the broker heard that its memory is back. */
+Test(broker_link, the_worker_does_not_sleep_over_one_that_left) {
+    struct wirebench *b = begin();
+    struct wireclient *c = wireclient_attach(b);
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = c->job_id};
+
+    wirebench_run(b);
+    cr_assert(loop_idle(b->worker));
+    cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
+    b->worker->tick_ns = 0; /* it looks at its socket */
+    loop_once(b->worker);
+    cr_assert_eq(b->worker->leaving_count, 1);
+    cr_assert_not(loop_idle(b->worker));
+    loop_once(b->worker);
+    cr_assert(loop_idle(b->worker));
+    cr_assert(wirebench_hear(b, &msg, NULL));
+    cr_assert_eq(msg.kind, WIRE_DETACHED);
+    wireclient_free(c);
     wirebench_stop(b);
 }

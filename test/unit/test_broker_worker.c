@@ -227,7 +227,7 @@ Test(broker_worker, a_program_that_exits_at_once_is_started_again_with_pauses) {
     rig.config.worker_timeout = 500000000;
     strcpy(rig.config.worker, "/bin/false");
     broker_rig_start_real(&rig);
-    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: it closed its socket");
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: it ended with status 1");
     broker_rig_stop(&rig);
 }
 
@@ -251,6 +251,103 @@ Test(broker_worker, a_program_that_hangs_does_not_hold_up_the_end) {
     cr_assert_lt(fdutil_now_ns() - start, 4000000000u);
     unlink(path);
     rmdir(rig.dir);
+}
+
+/* ---- ready, and given up --------------------------------------------------------------------- */
+
+/* Whoever started it is told by its exit status; nobody could be served. */
+Test(broker_worker, a_daemon_that_never_had_a_worker_ends) {
+    rig.config.worker_tries = 2;
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_start(&rig);
+    cr_assert(broker_rig_wait(&rig.ended, 1));
+    cr_assert_eq(rig.result, -EIO);
+    cr_assert_eq(atomic_load(&rig.worker.launches), 2);
+    cr_assert_str_eq(server_trouble(rig.server), "device soft cannot be opened: the fan is stuck");
+    broker_rig_stop(&rig);
+}
+
+/* An opened device is not enough. */
+Test(broker_worker, one_that_attaches_no_job_is_not_ready) {
+    rig.config.worker_tries = 2;
+    atomic_store(&rig.worker.trial_result, -EINVAL);
+    broker_rig_start(&rig);
+    cr_assert(broker_rig_wait(&rig.ended, 1));
+    cr_assert_str_eq(server_trouble(rig.server), "no job would be served: no room for it");
+    cr_assert_eq(atomic_load(&rig.worker.trials), 2, "no other windows are tried for that");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_worker, windows_in_which_it_has_something_are_passed_over) {
+    rig.config.worker_tries = 1;
+    atomic_store(&rig.worker.trial_result, -EEXIST);
+    broker_rig_start(&rig);
+    cr_assert(broker_rig_wait(&rig.ended, 1));
+    cr_assert_eq(atomic_load(&rig.worker.trials), 16);
+    cr_assert_str_eq(server_trouble(rig.server),
+                     "no job would be served: 16 address windows were tried, and in each is "
+                     "something of the worker");
+    broker_rig_stop(&rig);
+}
+
+/* Nothing is promised to clients before the trial is over. */
+Test(broker_worker, clients_wait_until_it_was_tried) {
+    rig.config.worker_timeout = 200000000;
+    atomic_store(&rig.worker.trial_silent, 1);
+    broker_rig_start(&rig);
+    cr_assert(broker_rig_wait(&rig.worker.trials, 1));
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: it is being started");
+    cr_assert_eq(atomic_load(&rig.worker.attached), 0);
+    broker_rig_stop(&rig);
+}
+
+static void attach_and_leave(void) {
+    int fds[WIRE_FD_COUNT], fd = broker_rig_connect(&rig, "job.sock");
+
+    broker_rig_attach(fd, fds);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+    close(fd);
+}
+
+static void wait_launches(int least) {
+    for (int i = 0; i < 20000 && atomic_load(&rig.worker.launches) < least; i++)
+        usleep(1000);
+    cr_assert_geq(atomic_load(&rig.worker.launches), least);
+}
+
+/* Those who wait are told at once, whatever their patience, and so is who comes later. */
+Test(broker_worker, one_that_does_not_come_back_is_given_up) {
+    const char *why = "the GPU worker was given up: device soft cannot be opened: the fan is stuck";
+
+    rig.config.worker_tries = 3;
+    rig.config.worker_timeout = 600000000000u;
+    broker_rig_start(&rig);
+    attach_and_leave();
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_kill_worker(&rig);
+    wait_launches(2);
+    expect_refusal(ERR_WORKER_LOST, why);
+    cr_assert_eq(atomic_load(&rig.worker.launches), 1 + 3);
+    expect_refusal(ERR_WORKER_LOST, why);
+    cr_assert_eq(atomic_load(&rig.ended), 0, "it goes on, to be asked and told to retry");
+    broker_rig_stop(&rig);
+}
+
+/* Two failures of three, again and again. */
+Test(broker_worker, a_good_run_makes_up_for_failures) {
+    rig.config.worker_tries = 3;
+    rig.config.worker_timeout = 600000000000u;
+    atomic_store(&rig.worker.fail_ready, 2);
+    broker_rig_start(&rig);
+    for (int i = 0; i < 3; i++) {
+        attach_and_leave();
+        atomic_store(&rig.worker.fail_ready, 2);
+        broker_rig_kill_worker(&rig);
+        wait_launches(3 * i + 6);
+    }
+    attach_and_leave();
+    broker_rig_stop(&rig);
 }
 
 /* A worker that writes its command line into the run directory and hangs. */
@@ -291,7 +388,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     cr_assert_str_eq(
         arguments_of_the_worker(),
         "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
-        "--kernel-timeout-ns 0 --lane-policy srtf --kernel-policy streams --set exclusive=0 "
+        "--kernel-timeout-ns 0 --share-users 0 --lane-policy srtf --kernel-policy streams --set "
+        "exclusive=0 "
         "--set swap=1 --set max_lanes=3 --set overtakes=4 --set lease_factor=5 "
         "--set lease_ns=6000000 --set inflight_cap=16 --set preempt_ns=0 "
         "--set priorities=-1 --set by_class=1 --set by_size=1 --set sm_threshold=0 "

@@ -111,8 +111,9 @@ Test(config_check, memory_is_the_machines_or_the_groups) {
     set("device_memory", "9GiB");
     expect("");
     set("device_memory", "64TiB");
-    expect("salus.conf:7: device_memory: 64 TiB is more than this machine has: 9 GiB, of which 1 GiB "
-           "are swap\n");
+    expect(
+        "salus.conf:7: device_memory: 64 TiB is more than this machine has: 9 GiB, of which 1 GiB "
+        "are swap\n");
     machine.group_bytes = 2 * GIB;
     strcpy(machine.group_file, "/sys/fs/cgroup/salus/memory.max");
     set("device_memory", "3GiB");

@@ -344,8 +344,44 @@ Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
         usleep(1000);
     }
     cr_assert_str_eq(clirun_text(s, "state"), "degraded");
+    cr_assert_eq(clirun_status, 8);
+    cr_assert_str_eq(clirun_err, "salusctl: no job would be served now: device soft cannot be "
+                                 "opened: the fan is stuck\n");
     cr_assert_str_eq(clirun_text(s, "trouble"), "device soft cannot be opened: the fan is stuck");
     cr_assert_geq(clirun_number(s, "worker_restarts"), 1);
+}
+
+static void wait_for_state(const char *state) {
+    for (int i = 0; i < 10000; i++) {
+        CTL("status", "--json");
+        if (strcmp(clirun_text(clirun_json("status"), "state"), state) == 0) return;
+        usleep(1000);
+    }
+    cr_assert_fail("it never is %s: %s", state, clirun_out);
+}
+
+Test(ctl_cli_daemon, a_worker_that_was_given_up_is_started_when_told) {
+    broker_rig_stop(&rig);
+    broker_rig_init(&rig);
+    rig.config.worker_tries = 2;
+    broker_rig_start(&rig);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    wait_for_state("ok");
+    cr_assert_eq(clirun_status, 0);
+    atomic_store(&rig.worker.ready_result, -EIO);
+    broker_rig_kill_worker(&rig);
+    wait_for_state("failed");
+    cr_assert_eq(clirun_status, 8);
+    CTL("gpu", "show", "0", "--json");
+    cr_assert_str_eq(clirun_text(clirun_json("gpu"), "state"), "failed");
+    CTL("gpu", "retry", "1");
+    EXPECT(4, "", "salusctl: gpu 1: no such GPU; see 'salusctl gpu list'\n");
+    atomic_store(&rig.worker.ready_result, 0);
+    CTL("gpu", "retry", "0");
+    EXPECT(0, "gpu 0 is being started\n", "");
+    wait_for_state("ok");
+    CTL("gpu", "retry", "0");
+    EXPECT(0, "gpu 0 is ready\n", "");
 }
 
 Test(ctl_cli_daemon, a_long_list_comes_in_parts) {

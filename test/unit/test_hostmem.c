@@ -57,7 +57,8 @@ static void expect_file(const struct hostmem *m, const char *path) {
 }
 
 static void put_machine(void) {
-    put("/proc/meminfo", "MemTotal:        8388608 kB\nMemFree: 1 kB\nSwapTotal:       1048576 kB\n");
+    put("/proc/meminfo",
+        "MemTotal:        8388608 kB\nMemFree: 1 kB\nSwapTotal:       1048576 kB\n");
 }
 
 Test(hostmem, nothing_can_be_read) {
