@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -23,6 +24,18 @@ union fd_control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int) * FDUTIL_MAX_FDS)];
 };
+
+void fdutil_raise_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int fdutil_scarce(int err) {
+    return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS ||
+           err == -ETOOMANYREFS;
+}
 
 int fdutil_memfd(const char *name, size_t bytes, int open_seals) {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -85,6 +98,23 @@ static int take_fds(struct msghdr *hdr, int *got) {
     return count;
 }
 
+/* ECONNRESET is said once, before what the peer said: it left something of ours unread. */
+static ssize_t receive(int sock, struct msghdr *hdr) {
+    size_t control_bytes = hdr->msg_controllen;
+    int resets = 0;
+    for (;;) {
+        hdr->msg_controllen = control_bytes;
+        ssize_t n = recvmsg(sock, hdr, MSG_CMSG_CLOEXEC);
+        if (n >= 0) return n;
+        if (errno != EINTR && (errno != ECONNRESET || resets++)) return -errno;
+    }
+}
+
+/* Fewer descriptors came than were sent, and not because there was no room for more. */
+static int fds_lost(const struct msghdr *hdr, int count, int room) {
+    return (hdr->msg_flags & MSG_CTRUNC) && room > 0 && count < FDUTIL_MAX_FDS;
+}
+
 int fdutil_recv(int sock, void *msg, size_t cap, int *fds, int *nfds) {
     union fd_control control;
     struct iovec iov = {.iov_base = msg, .iov_len = cap};
@@ -94,17 +124,18 @@ int fdutil_recv(int sock, void *msg, size_t cap, int *fds, int *nfds) {
                          .msg_controllen = sizeof(control.bytes)};
     int room = fds && nfds ? *nfds : 0;
     if (nfds) *nfds = 0;
-    ssize_t n;
-    do
-        n = recvmsg(sock, &hdr, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) return -errno;
+    ssize_t n = receive(sock, &hdr);
+    if (n < 0) return (int)n;
     int got[FDUTIL_MAX_FDS];
-    int count = take_fds(&hdr, got);
-    if ((hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || count > room || (n == 0 && count > 0)) {
-        for (int i = 0; i < count; i++)
-            fdutil_close(&got[i]);
-        return -EPROTO;
+    int count = take_fds(&hdr, got), lost = fds_lost(&hdr, count, room);
+    int bad = (hdr.msg_flags & (MSG_TRUNC | (lost ? 0 : MSG_CTRUNC))) || count > room ||
+              (n == 0 && count > 0);
+    for (int i = 0; (bad || lost) && i < count; i++)
+        fdutil_close(&got[i]);
+    if (bad) return -EPROTO;
+    if (lost) {
+        *nfds = FDUTIL_LOST;
+        return (int)n;
     }
     for (int i = 0; i < count; i++)
         fds[i] = got[i];

@@ -10,6 +10,15 @@
 #include <stdint.h>
 
 #define FDUTIL_MAX_FDS 8
+#define FDUTIL_LOST (-1) /* see fdutil_recv */
+
+/* Raises how many descriptors this process may have to what it may raise it to. select() cannot
+ * have those above 1023: for daemons that do not use it, never for what they run. */
+void fdutil_raise_limit(void);
+
+/* True for errors that say that descriptors or memory ran out, of this process or of the system:
+ * they are nobody's fault, and pass. */
+int fdutil_scarce(int err);
 
 /* A zeroed memfd of fixed size (F_SEAL_SHRINK | F_SEAL_GROW; F_SEAL_SEAL too unless `open_seals`,
  * which leaves its maker free to add F_SEAL_FUTURE_WRITE later). Close-on-exec. -errno on failure.
@@ -28,7 +37,9 @@ int fdutil_check_sealed(int fd, size_t bytes);
  * retried. Whole message or -errno. Receiving returns its length (0 at end of file); *nfds says how
  * many descriptors `fds` has room for and becomes how many came (both NULL: none are expected). A
  * message longer than `cap` or with more descriptors than expected gives -EPROTO, with every
- * received descriptor closed. Received ones are close-on-exec. */
+ * received descriptor closed. Where this process may not have so many descriptors the message comes
+ * without any, and *nfds becomes FDUTIL_LOST. Received ones are close-on-exec. What the peer said
+ * before it hung up is received, whatever it left unread. */
 int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfds);
 int fdutil_recv(int sock, void *msg, size_t cap, int *fds, int *nfds);
 

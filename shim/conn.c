@@ -123,6 +123,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
     if (offer->result < 0) return refused(c, offer->result, offer->text);
     if (offer->major != WIRE_MAJOR) return ERR_VERSION;
+    if (nfds == FDUTIL_LOST) return -EMFILE; /* this process has as many as it may */
     if (nfds != WIRE_FD_COUNT) return ERR_PROTOCOL;
     int err = check_windows(&offer->windows, offer->device.granularity_bytes);
     if (err) return err;
@@ -247,6 +248,7 @@ int conn_open(struct conn *c) {
         return ERR_NO_DAEMON;
     }
     err = say_hello(c->sock);
+    if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {
         err = try_offer(c);
         if (err != 1) break;

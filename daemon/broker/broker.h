@@ -20,11 +20,10 @@
 #include "daemon/broker/server.h"
 #include "daemon/broker/slots.h"
 #include "daemon/broker/store_file.h"
+#include "proto/ctl.h"
 #include "proto/wire.h"
 
-/* More than max_jobs may connect, so that each gets an answer; above, they wait in the backlog. */
-#define BROKER_EXTRA_CLIENTS 64
-#define BROKER_CONTROLS_MAX 64
+#define BROKER_CONTROLS_MAX 256
 #define BROKER_TRIES 16 /* windows offered to a client before it is refused */
 
 struct server;
@@ -141,6 +140,7 @@ struct listener {
     uv_poll_t poll;
     bool open, paused;
     char path[108];
+    void (*take)(struct server *s, int fd); /* a connection, which is his */
 };
 
 struct server {
@@ -163,18 +163,25 @@ struct server {
     uv_timer_t watchdog; /* systemd's */
     uv_timer_t retry;    /* accepting, after descriptors ran out */
     int lock_fd;
+    int reserve_fd; /* given up when there is no other, to accept and to say so; -1: in use */
     uint64_t start_ns;
     struct timespec start;
     bool stopping, failed;
 };
 
-/* server.c: lets a listener accept again after room was made. */
-void server_resume(struct server *s);
-/* There never was a worker that served: whoever started us shall know. */
+/* server.c: there never was a worker that served: whoever started us shall know. */
 void server_fail(struct server *s);
+/* Whether a descriptor that was just made is one of the last few, which no client gets:
+ * the broker needs them for itself. Operators' connections get some of these. */
+bool server_scarce(int fd, bool operators);
+/* What to say then. */
+#define SERVER_SCARCE_TEXT \
+    "salusd has no descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
 
 /* client.c */
 void client_accept(struct server *s, int fd);
+/* Says why on a connection that is no client, and closes it. */
+void client_turn_away(int fd, int result, const char *text);
 void client_worker_ready(struct server *s); /* those who waited go on */
 void client_worker_lost(struct client *c);
 void client_worker_failed(struct server *s); /* none will come: those who waited are told */
@@ -192,13 +199,15 @@ void supervise_stop(struct server *s);
 /* A worker that is not there is started now, also one that was given up. */
 void supervise_retry(struct server *s);
 uint32_t supervise_next_id(struct server *s); /* for a job */
-/* Sends ATTACH; NULL when the worker cannot take it (then it is being ended). */
-struct attachment *supervise_attach(struct client *c, int slot);
+/* Sends ATTACH; c->attachment is then there. Negative: fdutil_scarce, and it was not sent; or else
+ * the worker is being ended. */
+int supervise_attach(struct client *c, int slot);
 /* The client is gone or wants other windows. */
 void supervise_detach(struct server *s, struct attachment *a);
 struct attachment *supervise_find(struct server *s, uint32_t job_id); /* or NULL */
-/* Sends the worker a message, with copies of the descriptors: 0, or negative, and then it is ended.
- */
+/* Sends the worker a message, with copies of the descriptors: 0, or negative, and then it is ended;
+ * but where descriptors ran out for those that go along, fdutil_scarce, the message is all that is
+ * lost. */
 int supervise_tell(struct server *s, const struct wire_worker_msg *msg, const int *fds, int nfds);
 /* Tells the worker of a->job, or of the choice; 0, or negative, and then the worker is ended. */
 int supervise_set_job(struct server *s, const struct attachment *a);
@@ -212,6 +221,7 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit);
 struct control;
 
 void control_accept(struct server *s, int fd);
+void control_turn_away(int fd, enum ctl_error error, const char *text, const char *hint);
 /* The answer to what this caller waits for: 0, or negative with the reason. */
 void control_done(struct control *c, int result, const char *text);
 void control_end_all(struct server *s);

@@ -51,18 +51,29 @@ static void client_close(struct client *c) {
     fdutil_close(&c->fd); /* at once: the peer must not wait for our loop */
     fdutil_close(&c->pidfd);
     pages_finish(c);
-    server_resume(s);
+}
+
+static struct wire_offer refusal(int result) {
+    return (struct wire_offer){.magic = WIRE_MAGIC,
+                               .major = WIRE_MAJOR,
+                               .minor = WIRE_MINOR,
+                               .spec_hash = CALL_SPEC_HASH,
+                               .result = result};
+}
+
+void client_turn_away(int fd, int result, const char *text) {
+    struct wire_offer offer = refusal(result);
+
+    snprintf(offer.text, sizeof(offer.text), "%s", text);
+    fdutil_send(fd, &offer, sizeof(offer), NULL, 0);
+    fdutil_close(&fd);
 }
 
 /* Says why, in the message that the client waits for: a welcome once windows were offered, else an
  * offer. Nothing can be done about a client that is already gone. */
 __attribute__((format(printf, 3, 4))) static void refuse(struct client *c, int result,
                                                          const char *fmt, ...) {
-    struct wire_offer offer = {.magic = WIRE_MAGIC,
-                               .major = WIRE_MAJOR,
-                               .minor = WIRE_MINOR,
-                               .spec_hash = CALL_SPEC_HASH,
-                               .result = result};
+    struct wire_offer offer = refusal(result);
     struct wire_welcome welcome = {.magic = WIRE_MAGIC, .result = result};
     va_list ap;
 
@@ -114,6 +125,14 @@ static void set_deadline(struct client *c, uint64_t ns) {
     uv_timer_start(&c->deadline, on_deadline, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
 
+/* The newcomer's refusal, and nobody else's loss. */
+static void refuse_scarce(struct client *c, int err) {
+    if (err == -ENOMEM || err == -ENOBUFS)
+        refuse(c, err, "salusd has no memory for another job");
+    else
+        refuse(c, err, SERVER_SCARCE_TEXT);
+}
+
 /* ---- attaching ------------------------------------------------------------------------------- */
 
 /* Other jobs have them, or (tries > 0) something of the client or of the worker lies there. */
@@ -132,7 +151,7 @@ static void refuse_windows(struct client *c) {
 
 static void try_next_slot(struct client *c, int from) {
     struct server *s = c->server;
-    int slot = c->tries < BROKER_TRIES ? slots_take(&s->slots, from) : -1;
+    int slot = c->tries < BROKER_TRIES ? slots_take(&s->slots, from) : -1, rc;
 
     if (slot < 0) {
         refuse_windows(c);
@@ -141,10 +160,11 @@ static void try_next_slot(struct client *c, int from) {
     c->tries++;
     c->state = CLIENT_ATTACHING;
     set_deadline(c, s->config.worker_timeout);
-    c->attachment = supervise_attach(c, slot);
-    if (!c->attachment) { /* the worker is being ended; the next one will be asked */
+    rc = supervise_attach(c, slot);
+    if (rc < 0) {
         slots_put(&s->slots, slot);
-        c->state = CLIENT_WAITING;
+        c->state = CLIENT_WAITING; /* the worker is being ended; the next one will be asked */
+        if (fdutil_scarce(rc)) refuse_scarce(c, rc);
         return;
     }
     c->job_id = c->attachment->job_id;
@@ -188,6 +208,18 @@ static void refuse_failed(struct client *c) {
     refuse(c, ERR_WORKER_LOST, "the GPU worker was given up: %.200s", c->server->supervise.trouble);
 }
 
+/* Its shared memory, but of the last descriptors none. */
+static int make_pages(struct client *c) {
+    int rc = pages_create(c);
+
+    if (rc < 0) return rc;
+    if (!server_scarce(c->submission_fd, false) && !server_scarce(c->host_fd, false) &&
+        !server_scarce(c->doorbell_fd, false))
+        return 0;
+    pages_finish(c);
+    return -EMFILE;
+}
+
 static void begin(struct client *c) {
     struct server *s = c->server;
     int rc;
@@ -203,8 +235,10 @@ static void begin(struct client *c) {
     }
     complete_job(c);
     if (refuse_too_large(c)) return;
-    rc = c->submission ? 0 : pages_create(c);
-    if (rc < 0)
+    rc = c->submission ? 0 : make_pages(c);
+    if (fdutil_scarce(rc))
+        refuse_scarce(c, rc);
+    else if (rc < 0)
         refuse(c, rc, "shared memory cannot be made: %s", err_text(rc));
     else
         try_next_slot(c, 0);
@@ -218,15 +252,21 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
                            .spec_hash = CALL_SPEC_HASH,
                            .windows = slots_windows(&c->server->slots, c->attachment->slot),
                            .device = c->server->supervise.device};
-    int fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->submission_fd,
-                              [WIRE_FD_COMPLETION] = completion_fd,
-                              [WIRE_FD_HOST] = c->host_fd,
-                              [WIRE_FD_DOORBELL] = c->doorbell_fd};
+    int rc, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->submission_fd,
+                                  [WIRE_FD_COMPLETION] = completion_fd,
+                                  [WIRE_FD_HOST] = c->host_fd,
+                                  [WIRE_FD_DOORBELL] = c->doorbell_fd};
 
     if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
     c->state = CLIENT_OFFERED;
     set_deadline(c, c->server->config.handshake_timeout);
-    if (fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT) < 0) client_close(c);
+    rc = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    if (rc == 0) return;
+    c->state = CLIENT_ATTACHING; /* so that a refusal is an offer's */
+    if (fdutil_scarce(rc))
+        refuse_scarce(c, rc);
+    else
+        client_close(c);
 }
 
 void client_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
@@ -240,7 +280,9 @@ void client_attached(struct client *c, const struct wire_worker_msg *msg, int co
         try_next_slot(c, slot + 1);
     } else if (rc < 0) {
         refuse(c, rc, "the GPU worker refused: %.200s", *msg->text ? msg->text : err_text(rc));
-    } else if ((rc = pages_see_completion(c->attachment, completion_fd)) < 0) {
+    } else if (fdutil_scarce(rc = pages_see_completion(c->attachment, completion_fd))) {
+        refuse_scarce(c, rc);
+    } else if (rc < 0) {
         refuse(c, ERR_PROTOCOL, "the GPU worker sent completion memory that cannot be used: %s",
                err_text(rc));
     } else {
@@ -369,44 +411,75 @@ static int open_pidfd(int fd, pid_t pid) {
     int pidfd = -1;
     socklen_t n = sizeof(pidfd);
 
+    errno = 0;
+
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) == 0) return pidfd;
     return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-void client_accept(struct server *s, int fd) {
-    struct client *c = calloc(1, sizeof(*c));
-    struct ucred cred = {0};
-    socklen_t n = sizeof(cred);
+/* Its handles; where one cannot be had the others are closed with the client. */
+static int watch_client(struct client *c) {
+    struct server *s = c->server;
+    int rc = uv_poll_init(&s->loop, &c->readable, c->fd);
 
-    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
-        log_error("client", "event=accept-failed why=\"%s\"", c ? "no credentials" : "no memory");
-        free(c);
-        close(fd);
-        return;
+    if (rc < 0) return rc;
+    uv_timer_init(&s->loop, &c->deadline);
+    c->handles = 2;
+    c->readable.data = c->deadline.data = c->death.data = c;
+    c->pidfd = open_pidfd(c->fd, c->pid);
+    if (c->pidfd < 0) return fdutil_scarce(-errno) ? -errno : 0;
+    rc = uv_poll_init(&s->loop, &c->death, c->pidfd);
+    if (rc < 0) {
+        fdutil_close(&c->pidfd);
+        return rc;
     }
+    c->handles = 3;
+    uv_poll_start(&c->death, UV_READABLE, on_death);
+    return 0;
+}
+
+static struct client *make_client(struct server *s, int fd, const struct ucred *cred) {
+    struct client *c = calloc(1, sizeof(*c));
+
+    if (!c) return NULL;
     *c = (struct client){.server = s,
                          .fd = fd,
-                         .pid = cred.pid,
-                         .uid = cred.uid,
+                         .pidfd = -1,
+                         .pid = cred->pid,
+                         .uid = cred->uid,
                          .name = "?",
                          .host_fd = -1,
                          .submission_fd = -1,
-                         .doorbell_fd = -1,
-                         .handles = 2};
+                         .doorbell_fd = -1};
     clock_gettime(CLOCK_REALTIME, &c->since);
+    return c;
+}
+
+void client_accept(struct server *s, int fd) {
+    struct ucred cred = {0};
+    socklen_t n = sizeof(cred);
+    int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ? -errno : 0;
+    struct client *c = rc < 0 ? NULL : make_client(s, fd, &cred);
+
+    if (!c) {
+        log_error("client", "event=accept-failed why=\"%s\"", err_text(rc < 0 ? rc : -ENOMEM));
+        client_turn_away(fd, -ENOMEM, "salusd has no memory for another job");
+        return;
+    }
+    rc = watch_client(c);
+    if (c->handles == 0) {
+        free(c);
+        client_turn_away(fd, rc, "salusd cannot watch another connection");
+        return;
+    }
     list_append(&s->clients, &c->link);
     s->client_count++;
-    c->pidfd = open_pidfd(fd, cred.pid);
-    uv_poll_init(&s->loop, &c->readable, fd);
-    uv_timer_init(&s->loop, &c->deadline);
-    c->readable.data = c->deadline.data = c->death.data = c;
+    if (rc < 0) {
+        refuse_scarce(c, rc);
+        return;
+    }
     uv_poll_start(&c->readable, UV_READABLE, on_readable);
     set_deadline(c, s->config.handshake_timeout);
-    if (c->pidfd >= 0) {
-        uv_poll_init(&s->loop, &c->death, c->pidfd);
-        uv_poll_start(&c->death, UV_READABLE, on_death);
-        c->handles++;
-    }
 }
 
 void client_worker_ready(struct server *s) {

@@ -51,7 +51,6 @@ static void control_close(struct control *c) {
     uv_close((uv_handle_t *)&c->poll, on_handle_closed);
     uv_close((uv_handle_t *)&c->idle, on_handle_closed);
     fdutil_close(&c->fd);
-    server_resume(s);
 }
 
 static void on_idle(uv_timer_t *t) {
@@ -156,7 +155,9 @@ static int answer(struct control *c, const void *request, size_t bytes, int in_f
         snprintf(why, sizeof(why), "verb '%s' takes no descriptor", ctl_verb_info(r.verb)->text);
         bad = -EPROTO;
     }
-    if (bad < 0) {
+    if (bad == 0 && in_fd == -EMFILE) {
+        rc = ctl_msg_refusal(a.out, CTL_E_FAILED, SERVER_SCARCE_TEXT, "try again", &a.bytes, &a.n);
+    } else if (bad < 0) {
         log_warn("control", "event=refused why=\"%s\"", why);
         rc = ctl_msg_refusal(a.out, error, why, "see salusctl(1)", &a.bytes, &a.n);
     } else {
@@ -178,7 +179,7 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     if (n == -EPROTO)
         log_warn("control", "event=closed why=\"request above %d bytes, or with descriptors\"",
                  REQUEST_BYTES);
-    if (n > 0) rc = answer(c, buf, (size_t)n, nfds == 1 ? fd : -1);
+    if (n > 0) rc = answer(c, buf, (size_t)n, nfds == 1 ? fd : nfds == FDUTIL_LOST ? -EMFILE : -1);
     if (n > 0 && nfds == 1) fdutil_close(&fd);
     if (rc < 0)
         control_close(c);
@@ -186,20 +187,35 @@ static void on_readable(uv_poll_t *p, int status, int events) {
         uv_timer_again(&c->idle);
 }
 
+void control_turn_away(int fd, enum ctl_error error, const char *text, const char *hint) {
+    struct ctl_out *out = ctl_msg_create();
+    const void *reply;
+    size_t n;
+
+    if (out && ctl_msg_refusal(out, error, text, hint, &reply, &n) == 0)
+        fdutil_send(fd, reply, n, NULL, 0);
+    ctl_msg_destroy(out);
+    fdutil_close(&fd);
+}
+
 void control_accept(struct server *s, int fd) {
     struct control *c = calloc(1, sizeof(*c));
     struct ucred cred = {0};
     socklen_t n = sizeof(cred);
 
-    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0) {
+    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ||
+        uv_poll_init(&s->loop, &c->poll, fd) < 0) {
         free(c);
-        fdutil_close(&fd);
+        control_turn_away(fd, CTL_E_FAILED, "salusd has no memory for another connection",
+                          "try again");
         return;
     }
-    *c = (struct control){.server = s, .fd = fd, .handles = 2, .uid = cred.uid};
+    c->server = s;
+    c->fd = fd;
+    c->handles = 2;
+    c->uid = cred.uid;
     list_append(&s->controls, &c->link);
     s->control_count++;
-    uv_poll_init(&s->loop, &c->poll, fd);
     uv_timer_init(&s->loop, &c->idle);
     c->poll.data = c->idle.data = c;
     uv_poll_start(&c->poll, UV_READABLE, on_readable);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/config.h"
 #include "daemon/broker/config_check.h"
@@ -145,6 +146,7 @@ int main(int argc, char **argv) {
     if (a.check || a.show) return 0;
     signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
     log_background();
+    fdutil_raise_limit();
     rc = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
     if (rc < 0) {
         log_finish();

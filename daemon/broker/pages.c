@@ -51,6 +51,7 @@ undo:
 int pages_see_completion(struct attachment *a, int fd) {
     void *map;
 
+    if (fdutil_scarce(fd)) return fd;
     if (fd < 0 || fdutil_check_sealed(fd, sizeof(struct wire_completion)) < 0) return -EINVAL;
     map = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) return -errno;

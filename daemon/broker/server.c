@@ -6,10 +6,12 @@
 #include "daemon/broker/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,88 +29,110 @@
 
 #define RETRY_MS 200
 #define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */
+#define KEEP_FDS 64     /* of the descriptors, for ourselves; an eighth where there are few */
 
 static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP};
 #define SIGNALS 3
 
 /* ---- accepting ------------------------------------------------------------------------------- */
 
-static bool jobs_full(const struct server *s) {
-    return s->client_count >= s->config.max_jobs + BROKER_EXTRA_CLIENTS;
+static void on_retry(uv_timer_t *t);
+
+bool server_scarce(int fd, bool operators) {
+    struct rlimit limit = {0};
+    rlim_t keep;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    keep = limit.rlim_cur / 8 < KEEP_FDS ? limit.rlim_cur / 8 : KEEP_FDS;
+    if (operators) keep /= 2;
+    return (rlim_t)fd + keep >= limit.rlim_cur; /* the lowest that is free is given out */
 }
 
-static bool controls_full(const struct server *s) {
-    return s->control_count >= BROKER_CONTROLS_MAX;
+static void open_reserve(struct server *s) {
+    if (s->reserve_fd < 0) s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void pause_listener(struct listener *l) {
+/* Polling on would spin: the connection stays readable. */
+static void pause_listener(struct server *s, struct listener *l, int err) {
+    log_error("server", "event=paused socket=%s why=\"%s\"", l->path, err_text(-err));
     uv_poll_stop(&l->poll);
     l->paused = true;
+    uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
 }
 
-static void on_retry(uv_timer_t *t) {
-    server_resume(t->data);
+static void turn_away(struct server *s, struct listener *l, int fd) {
+    log_warn("server", "event=turned-away socket=%s why=\"no descriptors left\"", l->path);
+    if (l == &s->jobs)
+        client_turn_away(fd, -EMFILE, SERVER_SCARCE_TEXT);
+    else
+        control_turn_away(fd, CTL_E_FAILED, SERVER_SCARCE_TEXT, "try again");
 }
 
-/* Takes what waits until `full`; then the backlog holds the others. */
-static void accept_from(struct server *s, struct listener *l, bool (*full)(const struct server *),
-                        void (*take)(struct server *, int fd)) {
+/* Not even one descriptor is free: the reserve is. Whether there was a connection. */
+static bool turn_away_with_reserve(struct server *s, struct listener *l) {
+    int fd;
+
+    if (s->reserve_fd < 0) return false;
+    fdutil_close(&s->reserve_fd);
+    fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) turn_away(s, l, fd);
+    open_reserve(s);
+    return fd >= 0;
+}
+
+/* Takes one connection: 0, or the error for which there is none. */
+static int accept_one(struct server *s, struct listener *l) {
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err = fd < 0 ? errno : 0;
+
+    if (err == EINTR || err == ECONNABORTED) return 0;
+    if ((err == EMFILE || err == ENFILE) && turn_away_with_reserve(s, l)) return 0;
+    if (err) return err;
+    if (server_scarce(fd, l == &s->control))
+        turn_away(s, l, fd);
+    else
+        l->take(s, fd);
+    return 0;
+}
+
+static void on_connection(uv_poll_t *p, int status, int events) {
+    struct server *s = p->data;
+    struct listener *l = p == &s->jobs.poll ? &s->jobs : &s->control;
+
     for (int i = 0; i < ACCEPT_BATCH; i++) {
-        int fd;
+        int err = accept_one(s, l);
 
-        if (full(s)) {
-            log_warn("server", "event=paused socket=%s why=\"too many connections\"", l->path);
-            pause_listener(l);
-            return;
-        }
-        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
-            take(s, fd);
-        } else if (errno == EMFILE || errno == ENFILE) {
-            /* Polling on would spin: the connection stays readable. */
-            log_error("server", "event=paused socket=%s why=\"no descriptors left\"", l->path);
-            pause_listener(l);
-            uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
-            return;
-        } else if (errno != EINTR && errno != ECONNABORTED) {
+        if (err == EAGAIN) return;
+        if (err) {
+            pause_listener(s, l, err);
             return;
         }
     }
 }
 
-static void on_job(uv_poll_t *p, int status, int events) {
-    struct server *s = p->data;
-
-    accept_from(s, &s->jobs, jobs_full, client_accept);
-}
-
-static void on_control(uv_poll_t *p, int status, int events) {
-    struct server *s = p->data;
-
-    accept_from(s, &s->control, controls_full, control_accept);
-}
-
-static void resume(struct server *s, struct listener *l, bool (*full)(const struct server *),
-                   uv_poll_cb cb) {
-    if (!l->open || !l->paused || s->stopping || full(s)) return;
+static void resume(struct listener *l) {
+    if (!l->open || !l->paused) return;
     l->paused = false;
-    uv_poll_start(&l->poll, UV_READABLE, cb);
+    uv_poll_start(&l->poll, UV_READABLE, on_connection);
 }
 
-void server_resume(struct server *s) {
-    resume(s, &s->jobs, jobs_full, on_job);
-    resume(s, &s->control, controls_full, on_control);
+static void on_retry(uv_timer_t *t) {
+    struct server *s = t->data;
+
+    open_reserve(s);
+    resume(&s->jobs);
+    resume(&s->control);
 }
 
 static int open_listener(struct server *s, struct listener *l, const char *name, mode_t mode,
-                         uv_poll_cb cb, char *why, size_t cap) {
+                         void (*take)(struct server *, int), char *why, size_t cap) {
+    l->take = take;
     snprintf(l->path, sizeof(l->path), "%.96s/%s", s->config.run_dir, name);
     l->fd = listen_open(l->path, mode, why, cap);
     if (l->fd < 0) return l->fd;
     l->open = true;
     uv_poll_init(&s->loop, &l->poll, l->fd);
     l->poll.data = s;
-    uv_poll_start(&l->poll, UV_READABLE, cb);
+    uv_poll_start(&l->poll, UV_READABLE, on_connection);
     return 0;
 }
 
@@ -190,7 +214,6 @@ static void reload(struct server *s) {
     free(text);
     if (s->supervise.served) notify_send("READY=1");
     supervise_retry(s);
-    server_resume(s); /* max_jobs may have grown */
 }
 
 static void on_signal(uv_signal_t *h, int number) {
@@ -238,7 +261,7 @@ int server_create(struct server **out, const struct config *config,
     choice_from_config(&s->choice, config);
     s->sources = sources;
     if (hooks) s->hooks = *hooks;
-    s->jobs.fd = s->control.fd = -1;
+    s->jobs.fd = s->control.fd = s->reserve_fd = -1;
     s->start_ns = fdutil_now_ns();
     clock_gettime(CLOCK_REALTIME, &s->start);
     list_init(&s->clients);
@@ -251,11 +274,12 @@ int server_create(struct server **out, const struct config *config,
         snprintf(why, cap, "event loop: %s", uv_strerror(rc));
         goto unlock;
     }
+    open_reserve(s);
     init_handles(s);
     profile_store_open(s);
     kernel_link_open(s);
-    rc = open_listener(s, &s->jobs, "job.sock", 0666, on_job, why, cap);
-    if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, on_control, why, cap);
+    rc = open_listener(s, &s->jobs, "job.sock", 0666, client_accept, why, cap);
+    if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, control_accept, why, cap);
     if (rc < 0) {
         server_destroy(s);
         return rc;
@@ -300,6 +324,7 @@ void server_destroy(struct server *s) {
     profile_store_close(s);
     kernel_store_finish(&s->kernels.store);
     history_destroy(s->history);
+    fdutil_close(&s->reserve_fd);
     fdutil_close(&s->lock_fd);
     free(s);
 }

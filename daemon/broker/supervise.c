@@ -80,7 +80,17 @@ static int post(struct server *s, const struct wire_worker_msg *msg, const int *
     int rc = -EAGAIN;
 
     if (list_empty(&v->outbox)) rc = fdutil_send(v->fd, msg, sizeof(*msg), fds, nfds);
+    if (nfds == 0 && fdutil_scarce(rc)) rc = -EAGAIN; /* it has to arrive */
     return rc == -EAGAIN ? keep_parcel(s, msg, fds, nfds) : rc;
+}
+
+/* Its descriptors cannot be sent, which is the newcomer's loss alone. The worker never heard of it,
+ * and says so when it is told to let go of it. */
+static void attach_failed(struct server *s, uint32_t job_id, int err) {
+    struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = err};
+    struct attachment *a = supervise_find(s, job_id);
+
+    if (a && a->client) client_attached(a->client, &reply, -1);
 }
 
 static int flush_outbox(struct server *s) {
@@ -90,7 +100,9 @@ static int flush_outbox(struct server *s) {
         struct parcel *p = list_entry(v->outbox.next, struct parcel, link);
         int rc = fdutil_send(v->fd, &p->msg, sizeof(p->msg), p->fds, p->nfds);
 
-        if (rc < 0) return rc == -EAGAIN ? 0 : rc;
+        if (rc == -EAGAIN || (p->nfds == 0 && fdutil_scarce(rc))) return 0;
+        if (rc < 0 && !fdutil_scarce(rc)) return rc;
+        if (rc < 0) attach_failed(s, p->msg.job_id, rc);
         drop_parcel(v, p);
     }
     watch(s, UV_READABLE);
@@ -140,7 +152,7 @@ static void end_worker(struct server *s) {
 int supervise_tell(struct server *s, const struct wire_worker_msg *msg, const int *fds, int nfds) {
     int rc = post(s, msg, fds, nfds);
 
-    if (rc < 0) end_worker(s);
+    if (rc < 0 && !(nfds > 0 && fdutil_scarce(rc))) end_worker(s);
     return rc;
 }
 
@@ -163,7 +175,7 @@ static struct attachment *make_attachment(struct client *c, int slot) {
     return a;
 }
 
-struct attachment *supervise_attach(struct client *c, int slot) {
+int supervise_attach(struct client *c, int slot) {
     struct server *s = c->server;
     struct attachment *a = make_attachment(c, slot);
     struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
@@ -171,19 +183,21 @@ struct attachment *supervise_attach(struct client *c, int slot) {
                                   .uid = c->uid,
                                   .windows = slots_windows(&s->slots, slot),
                                   .job = c->job};
-    int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd};
+    int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd}, rc;
 
-    if (!a) return NULL;
+    if (!a) return -ENOMEM;
     msg.job_id = a->job_id;
     msg.group = a->group;
     memcpy(msg.name, c->name, sizeof(msg.name));
-    if (supervise_tell(s, &msg, fds, 3) < 0) {
+    rc = supervise_tell(s, &msg, fds, 3);
+    if (rc < 0) {
         groups_put(&s->groups, a->group);
         free(a);
-        return NULL;
+        return rc;
     }
     list_append(&s->supervise.attachments, &a->link);
-    return a;
+    c->attachment = a;
+    return 0;
 }
 
 int supervise_set_job(struct server *s, const struct attachment *a) {
@@ -245,8 +259,9 @@ static void still_alive(struct server *s) {
 static void open_board(struct supervise *v, int fd) {
     int err = 0;
 
-    if (fd < 0) return;
-    v->board = board_open(fd, &err);
+    if (fd == -1) return;
+    v->board = fd < 0 ? NULL : board_open(fd, &err);
+    if (fd < 0) err = fd;
     if (!v->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
@@ -384,7 +399,7 @@ static void on_poll(uv_poll_t *p, int status, int events) {
         int n = fdutil_recv(v->fd, &m, sizeof(m), &fd, &nfds);
 
         if (n == -EAGAIN) return;
-        if (nfds == 0 || n <= 0) fd = -1;
+        if (nfds <= 0 || n <= 0) fd = nfds == FDUTIL_LOST ? -EMFILE : -1;
         if (n <= 0) {
             v->hung_up = true;
             lose_worker(s, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");

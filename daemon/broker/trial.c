@@ -32,7 +32,7 @@ static void reset(struct server *s) {
 /* Offers the worker windows at or after slot `from`. */
 static int ask(struct server *s, int from, char *why, size_t cap) {
     struct client *c = &s->supervise.trial;
-    int slot = c->tries < BROKER_TRIES ? slots_take(&s->slots, from) : -1;
+    int slot = c->tries < BROKER_TRIES ? slots_take(&s->slots, from) : -1, rc;
 
     if (slot < 0) {
         snprintf(why, cap, "%d address windows were tried, and in each is something of the worker",
@@ -40,11 +40,11 @@ static int ask(struct server *s, int from, char *why, size_t cap) {
         return -EADDRNOTAVAIL;
     }
     c->tries++;
-    c->attachment = supervise_attach(c, slot);
-    if (c->attachment) return 0;
+    rc = supervise_attach(c, slot);
+    if (rc == 0) return 0;
     slots_put(&s->slots, slot);
-    snprintf(why, cap, "it cannot be spoken to");
-    return -EPIPE;
+    snprintf(why, cap, "it cannot be spoken to: %s", err_text(rc));
+    return rc;
 }
 
 int trial_begin(struct server *s, char *why, size_t cap) {

@@ -95,7 +95,10 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
     fdutil_close(&fds->in);
     n = ctl_msg_request_encode(r, buf, sizeof(buf), &bytes);
     if (n == 0) n = fdutil_send(fd, buf, bytes, &fds->out, fds->out >= 0);
-    if (n == 0) n = fdutil_recv(fd, buf, sizeof(buf), &fds->in, &came);
+    if (n == 0 || n == -EPIPE) n = fdutil_recv(fd, buf, sizeof(buf), &fds->in, &came);
+    if (came == FDUTIL_LOST)
+        return cli_fail(c, CLI_FAILED,
+                        "this process has as many descriptors as it may; see 'ulimit -n'");
     if (n <= 0) return explain(c, n < 0 ? n : -ECONNRESET, false);
     if (ctl_msg_reply_decode(buf, (size_t)n, q->kind, &reply, keep_record, q, why, sizeof(why)) < 0)
         return cli_fail(c, CLI_PROTOCOL,

@@ -23,13 +23,15 @@
 
 #define LINK_FDS 3 /* submission, host, doorbell */
 
-/* The socket may be non-blocking, and the broker briefly busy; it reads or dies. */
+/* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
+ * descriptors a message waits for memory as well. */
 static int link_send(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
     for (;;) {
         int err = fdutil_send(fd, msg, sizeof(*msg), fds, nfds);
-        if (err != -EAGAIN) return err;
+        if (err != -EAGAIN && (nfds > 0 || !fdutil_scarce(err))) return err;
         struct pollfd p = {.fd = fd, .events = POLLOUT};
         poll(&p, 1, 1000);
+        if (err != -EAGAIN) usleep(1000);
     }
 }
 
@@ -38,13 +40,16 @@ static bool link_over(int result) {
     return result == 0 || result == -EPIPE || result == -ECONNRESET;
 }
 
-static void link_say(struct worker *w, const struct wire_worker_msg *msg, const int *fds,
-                     int nfds) {
-    int err = link_send(w->broker_fd, msg, fds, nfds);
-    if (err == 0) return;
+static void link_gone(struct worker *w, const struct wire_worker_msg *msg, int err) {
     if (!link_over(err))
         log_error("worker", "broker does not listen: kind=%u error=%s", msg->kind, err_name(err));
     w->stop = true;
+}
+
+static void link_say(struct worker *w, const struct wire_worker_msg *msg, const int *fds,
+                     int nfds) {
+    int err = link_send(w->broker_fd, msg, fds, nfds);
+    if (err) link_gone(w, msg, err);
 }
 
 /* ---- what we say ----------------------------------------------------------------------------- */
@@ -139,13 +144,18 @@ void broker_link_reap(struct worker *w) {
 
 /* ---- what we hear ---------------------------------------------------------------------------- */
 
+static void link_undo_attach(struct client *c) {
+    engine_left(c);
+    client_destroy(c);
+}
+
 static int link_attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds,
                               int nfds, int *completion_fd) {
     struct client *c;
     if (nfds != LINK_FDS) {
         for (int i = 0; i < nfds; i++)
             fdutil_close(&fds[i]);
-        return -EPROTO;
+        return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;
     }
     int err = worker_client(w, msg->job_id) ? -EALREADY : 0;
     if (w->client_count >= WORKER_CLIENTS) err = -EUSERS;
@@ -161,9 +171,19 @@ static int link_attach_client(struct worker *w, const struct wire_worker_msg *ms
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
     if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
     err = -errno;
-    engine_left(c);
-    client_destroy(c);
+    link_undo_attach(c);
     fdutil_close(completion_fd);
+    return err;
+}
+
+/* With the descriptor that goes along; that none can is the newcomer's loss, not ours. */
+static int link_say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
+    struct client *c = worker_client(w, reply->job_id);
+    int err = link_send(w->broker_fd, reply, &fd, 1);
+    if (err && !fdutil_scarce(err)) link_gone(w, reply, err);
+    if (!fdutil_scarce(err)) return 0;
+    epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+    link_undo_attach(c);
     return err;
 }
 
@@ -171,14 +191,17 @@ static void link_attach(struct worker *w, const struct wire_worker_msg *msg, int
     int completion_fd = -1;
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
     reply.result = link_attach_client(w, msg, fds, nfds, &completion_fd);
-    if (reply.result)
-        snprintf(reply.text, sizeof(reply.text), "attaching failed: %s", err_text(reply.result));
+    if (!reply.result) reply.result = link_say_attached(w, &reply, completion_fd);
+    fdutil_close(&completion_fd);
     log_write("client",
               reply.result && reply.result != -EEXIST ? LOG_ERROR : link_level(msg->job_id),
               "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
-    link_say(w, &reply, &completion_fd, completion_fd >= 0 ? 1 : 0);
-    fdutil_close(&completion_fd);
+    if (!reply.result) return;
+    snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
+             reply.result == -EMFILE ? "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'"
+                                     : "");
+    link_say(w, &reply, NULL, 0);
 }
 
 static void link_detach(struct worker *w, const struct wire_worker_msg *msg) {
@@ -254,6 +277,8 @@ static bool link_read_one(struct worker *w) {
         return true;
     }
     if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);
+    if (nfds == FDUTIL_LOST)
+        log_error("worker", "event=lost_descriptors kind=%u why=\"none left\"", msg.kind);
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     if (n == (int)sizeof(msg) && link_take(w, &msg)) return true;

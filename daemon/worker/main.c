@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/board.h"
 #include "daemon/worker/broker_link.h"
@@ -138,6 +139,7 @@ int main(int argc, char **argv) {
     }
     log_init("info");
     log_background();
+    fdutil_raise_limit();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is the broker's to handle */
     oom_yield();

@@ -5,8 +5,12 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -430,4 +434,60 @@ Test(broker_client, one_broker_a_directory) {
              "%s: another salusd with pid %d serves this directory; see 'salusctl status'", rig.dir,
              (int)getpid());
     cr_assert_str_eq(why, expected);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static void allow_fds(rlim_t n) {
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = n;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The lowest that is free. */
+static rlim_t next_fd(void) {
+    int fd = dup(0);
+
+    close(fd);
+    return (rlim_t)fd;
+}
+
+Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), fds[WIRE_FD_COUNT];
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct wire_offer o;
+
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", rig.dir);
+    for (int i = 0; i < 3; i++) {
+        allow_fds(next_fd());
+        cr_assert_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+        broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+        cr_assert_eq(o.result, -EMFILE);
+        cr_assert_str_eq(o.text,
+                         "salusd has no descriptors left; raise LimitNOFILE of its unit, or "
+                         "'ulimit -Hn'");
+        fdutil_raise_limit();
+        close(fd);
+        fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    }
+    close(fd);
+    fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(fd, fds);
+    close(fd);
+}
+
+Test(broker_client, the_last_descriptors_are_not_for_clients) {
+    struct pollfd p = {.fd = broker_rig_connect(&rig, "job.sock"), .events = POLLIN};
+    struct wire_offer o;
+
+    usleep(50000); /* the broker's own descriptors of that connection are there */
+    allow_fds(next_fd() + 12);
+    for (int i = 0; i < 4 && poll(&p, 1, 50) == 0; i++)
+        p.fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_expect(p.fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, -EMFILE);
+    cr_assert_lt(next_fd(), 1000, "there are some left");
+    fdutil_raise_limit();
 }

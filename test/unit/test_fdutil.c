@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -140,6 +141,48 @@ Test(fdutil, more_descriptors_than_the_control_buffer_holds) {
     cr_assert_eq(sendmsg(sv[0], &hdr, 0), 1);
     cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), -EPROTO);
     cr_assert_eq(open_fds(), before);
+}
+
+static void allow_fds(int n) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = (rlim_t)n;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+Test(fdutil, a_message_comes_without_descriptors_that_this_process_may_not_have) {
+    int sv[2], fds[3] = {0, 1, 2}, got[FDUTIL_MAX_FDS], n;
+    char msg[8];
+    pair(sv);
+    int before = open_fds(), lowest = dup(0);
+    close(lowest);
+    for (int room = 0; room < 3; room++) {
+        n = FDUTIL_MAX_FDS;
+        cr_assert_eq(fdutil_send(sv[0], "hello", 5, fds, 3), 0);
+        allow_fds(lowest + room);
+        cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), 5);
+        cr_assert_eq(n, FDUTIL_LOST);
+        fdutil_raise_limit();
+        cr_assert_eq(open_fds(), before, "what there was room for is closed");
+    }
+    n = FDUTIL_MAX_FDS;
+    cr_assert_eq(fdutil_send(sv[0], "hello", 5, fds, 3), 0);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), 5);
+    cr_assert_eq(n, 3);
+    cr_assert_eq(fdutil_send(sv[0], "hello", 5, fds, 1), 0);
+    allow_fds(lowest);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), -EPROTO, "none is expected");
+}
+
+Test(fdutil, last_words_come_before_a_reset) {
+    int sv[2];
+    char msg[8];
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[1], "unread", 6, NULL, 0), 0);
+    cr_assert_eq(fdutil_send(sv[0], "why", 3, NULL, 0), 0);
+    close(sv[0]);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), 3);
+    cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), 0);
 }
 
 Test(fdutil, truncated_message_is_refused) {
