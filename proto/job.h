@@ -45,6 +45,10 @@
 /* Set by `salusctl run`, which recognises its job by this number. */
 #define JOB_RUN_VARIABLE "SALUS_RUN"
 
+/* "1": the library ends the process at the first refusal, with this exit status. */
+#define JOB_STRICT_VARIABLE "SALUS_STRICT"
+#define JOB_STRICT_EXIT 9
+
 /* Sets the field that `variable` stands for; sizes and times with units ("512MiB", "10s"). 0, or
  * -EINVAL with what is wrong in `why` (JOB_WHY_BYTES); -ENOENT when there is no such variable. */
 int job_set(struct wire_job *job, const char *variable, const char *value, char *why);

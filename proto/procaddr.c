@@ -22,7 +22,7 @@ static size_t first_row(const char *name) {
 unsigned int procaddr_find(const char *name, int version, uint64_t flags,
                            CUdriverProcAddressQueryResult *why) {
     const struct procaddr_row *best = NULL;
-    int newer = 0; /* supported, but only at a newer version */
+    int newer = 0; /* it exists, but only at a newer version */
 
     *why = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!name) return 0;
@@ -31,14 +31,13 @@ unsigned int procaddr_find(const char *name, int version, uint64_t flags,
         if (strcmp(row->name, name) != 0) break;
         if (row->since <= version)
             best = row;
-        else if (row->supported)
+        else
             newer = 1;
     }
     if (!best) {
         if (newer) *why = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         return 0;
     }
-    if (!best->supported) return 0;
     *why = CU_GET_PROC_ADDRESS_SUCCESS;
     if (best->twin && (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) return best->twin;
     return best->call;

@@ -19,15 +19,13 @@ struct procaddr_row {
     int since;
     uint16_t call;
     uint16_t twin; /* for per-thread default streams; 0: there is none, `call` serves both */
-    uint16_t supported;
 };
 
 extern const struct procaddr_row procaddr_rows[];
 extern const size_t procaddr_row_count;
 
-/* The call that `name` means at `version`, or 0 and in *why the reason. An unsupported call is not
- * found; the version is called insufficient only where a newer row is supported. `flags`: of
- * CU_GET_PROC_ADDRESS_*, only PER_THREAD_DEFAULT_STREAM matters. `name` may be NULL. */
+/* The call that `name` means at `version`, supported or not, or 0 and in *why the reason. `flags`:
+ * of CU_GET_PROC_ADDRESS_*, only PER_THREAD_DEFAULT_STREAM matters. `name` may be NULL. */
 unsigned int procaddr_find(const char *name, int version, uint64_t flags,
                            CUdriverProcAddressQueryResult *why);
 

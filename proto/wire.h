@@ -424,7 +424,9 @@ struct wire_module_unload {
     uint32_t pad;
 };
 
-struct wire_func_get { /* followed by the NUL-terminated name; answered with wire_func_reply */
+/* Followed by the NUL-terminated name; answered with wire_func_reply or, with an error, with
+ * NUL-terminated text about it. */
+struct wire_func_get {
     struct wire_record rec;
     uint32_t module, func; /* func: id chosen by the client, not in use */
     uint64_t params;       /* host window: receives wire_param[param_count] */

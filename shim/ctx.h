@@ -68,6 +68,13 @@ static inline CUresult ctx_enter(void) {
     return CUDA_SUCCESS;
 }
 
+/* The gate of calls that name what they are about and need no current context. */
+static inline CUresult ctx_enter_device(void) {
+    CUresult r = state_live();
+    if (r) return r;
+    return ctx_self && ctx_self->in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
 /* NULL unless the handle is a context's. NULL stands for the current one. */
 struct context *ctx_find(CUcontext handle);
 

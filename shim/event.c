@@ -150,9 +150,10 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
 }
 
 CUresult cuEventQuery(CUevent hEvent) {
-    struct event *e;
-    CUresult r = enter(hEvent, &e);
+    CUresult r = ctx_enter_device(); /* asked by threads without a context as well */
     if (r) return r;
+    const struct event *e = find(hEvent);
+    if (!e) return CUDA_ERROR_INVALID_HANDLE;
     if (!stamp_done(atom_load_relaxed(&e->stamp))) return wait_not_ready();
     return state_fault();
 }

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/record.h"
 #include "shim/ctx.h"
 #include "shim/handle.h"
 #include "shim/image.h"
 #include "shim/mem.h"
+#include "shim/refuse.h"
 #include "shim/reply.h"
 
 #define FUNCTION_PARAMS_MAX RECORD_PARAMS_MAX
@@ -46,8 +48,11 @@ void function_free(struct function *f) {
 
 static CUresult keep_params(struct function *f) {
     size_t bytes = f->info.param_count * sizeof(*f->params);
-    if (f->info.param_count > FUNCTION_PARAMS_MAX || f->info.param_bytes > WIRE_PARAM_MAX)
+    if (f->info.param_count > FUNCTION_PARAMS_MAX || f->info.param_bytes > WIRE_PARAM_MAX) {
+        static const char why[] = "more parameters than are supported";
+        refuse_kernel(f->name, ERR_UNSUPPORTED_PTX, why, sizeof(why));
         return CUDA_ERROR_NOT_SUPPORTED;
+    }
     free(f->params);
     f->params = malloc(bytes ? bytes : 1);
     if (!f->params) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -80,8 +85,10 @@ static CUresult ask(struct function *f, bool first) {
         .params_cap = FUNCTION_PARAMS_MAX,
         .name_bytes = (uint32_t)strlen(f->name) + 1,
     };
-    struct reply reply;
+    struct reply reply = {0};
     r = reply_call(&rec, sizeof(rec), f->name, rec.name_bytes, &reply);
+    if (r && refuse_is_code(reply.result))
+        refuse_kernel(f->name, reply.result, (const char *)reply.data, reply.bytes);
     if (r) return r;
     f->sent = true;
     if (reply.bytes != sizeof(f->info)) return CUDA_ERROR_UNKNOWN;

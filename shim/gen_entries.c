@@ -8,6 +8,390 @@
 #include "proto/gen/prototypes.h"
 #include "shim/gen_entries.h"
 
+#pragma GCC visibility push(default)
+
+/* Those that are not supported take no notice of their arguments. */
+CUresult cuDeviceGetLuid(void);
+CUresult cuDeviceTotalMem(void);
+CUresult cuDeviceGetTexture1DLinearMaxWidth(void);
+CUresult cuDeviceGetHostAtomicCapabilities(void);
+CUresult cuDeviceGetNvSciSyncAttributes(void);
+CUresult cuDeviceGetExecAffinitySupport(void);
+CUresult cuDeviceGetP2PAtomicCapabilities(void);
+CUresult cuCtxGetExecAffinity(void);
+CUresult cuCtxAttach(void);
+CUresult cuCtxDetach(void);
+CUresult cuModuleGetGlobal(void);
+CUresult cuLibraryGetUnifiedFunction(void);
+CUresult cuFuncSetBlockShape(void);
+CUresult cuFuncSetSharedSize(void);
+CUresult cuLaunchCooperativeKernelMultiDevice(void);
+CUresult cuParamSetSize(void);
+CUresult cuParamSeti(void);
+CUresult cuParamSetf(void);
+CUresult cuParamSetv(void);
+CUresult cuLaunch(void);
+CUresult cuLaunchGrid(void);
+CUresult cuLaunchGridAsync(void);
+CUresult cuMemGetInfo(void);
+CUresult cuMemAlloc(void);
+CUresult cuMemAllocPitch(void);
+CUresult cuMemFree(void);
+CUresult cuMemGetAddressRange(void);
+CUresult cuMemAllocHost(void);
+CUresult cuMemHostGetDevicePointer(void);
+CUresult cuMemBatchDecompressAsync(void);
+CUresult cuMemBatchDecompressAsync_ptsz(void);
+CUresult cuMemRangeGetAttribute(void);
+CUresult cuMemRangeGetAttributes(void);
+CUresult cuMemPrefetchBatchAsync(void);
+CUresult cuMemPrefetchBatchAsync_ptsz(void);
+CUresult cuMemDiscardBatchAsync(void);
+CUresult cuMemDiscardBatchAsync_ptsz(void);
+CUresult cuMemDiscardAndPrefetchBatchAsync(void);
+CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(void);
+CUresult cuMemGetDefaultMemPool(void);
+CUresult cuMemGetMemPool(void);
+CUresult cuMemSetMemPool(void);
+CUresult cuMemcpyHtoD(void);
+CUresult cuMemcpyDtoH(void);
+CUresult cuMemcpyDtoD(void);
+CUresult cuMemcpy2D(void);
+CUresult cuMemcpy2DUnaligned(void);
+CUresult cuMemcpy3D(void);
+CUresult cuMemcpyHtoDAsync(void);
+CUresult cuMemcpyDtoHAsync(void);
+CUresult cuMemcpyDtoDAsync(void);
+CUresult cuMemcpy2DAsync(void);
+CUresult cuMemcpy3DAsync(void);
+CUresult cuMemsetD8(void);
+CUresult cuMemsetD16(void);
+CUresult cuMemsetD32(void);
+CUresult cuMemsetD2D8(void);
+CUresult cuMemsetD2D16(void);
+CUresult cuMemsetD2D32(void);
+CUresult cuMemcpyBatchAsync(void);
+CUresult cuMemcpyBatchAsync_ptsz(void);
+CUresult cuMemcpyBatchAsync_v2(void);
+CUresult cuMemcpyBatchAsync_v2_ptsz(void);
+CUresult cuMemcpy3DBatchAsync(void);
+CUresult cuMemcpy3DBatchAsync_ptsz(void);
+CUresult cuMemcpy3DBatchAsync_v2(void);
+CUresult cuMemcpy3DBatchAsync_v2_ptsz(void);
+CUresult cuDeviceRegisterAsyncNotification(void);
+CUresult cuDeviceUnregisterAsyncNotification(void);
+CUresult cuCoredumpGetAttribute(void);
+CUresult cuCoredumpGetAttributeGlobal(void);
+CUresult cuCoredumpSetAttribute(void);
+CUresult cuCoredumpSetAttributeGlobal(void);
+CUresult cuLogsRegisterCallback(void);
+CUresult cuLogsUnregisterCallback(void);
+CUresult cuLogsCurrent(void);
+CUresult cuLogsDumpToFile(void);
+CUresult cuLogsDumpToMemory(void);
+CUresult cuCheckpointProcessGetRestoreThreadId(void);
+CUresult cuCheckpointProcessGetState(void);
+CUresult cuCheckpointProcessLock(void);
+CUresult cuCheckpointProcessCheckpoint(void);
+CUresult cuCheckpointProcessRestore(void);
+CUresult cuCheckpointProcessUnlock(void);
+CUresult cuProfilerInitialize(void);
+CUresult cuGraphCreate(void);
+CUresult cuGraphAddKernelNode(void);
+CUresult cuGraphAddKernelNode_v2(void);
+CUresult cuGraphKernelNodeGetParams(void);
+CUresult cuGraphKernelNodeGetParams_v2(void);
+CUresult cuGraphKernelNodeSetParams(void);
+CUresult cuGraphKernelNodeSetParams_v2(void);
+CUresult cuGraphAddMemcpyNode(void);
+CUresult cuGraphMemcpyNodeGetParams(void);
+CUresult cuGraphMemcpyNodeSetParams(void);
+CUresult cuGraphAddMemsetNode(void);
+CUresult cuGraphMemsetNodeGetParams(void);
+CUresult cuGraphMemsetNodeSetParams(void);
+CUresult cuGraphAddHostNode(void);
+CUresult cuGraphHostNodeGetParams(void);
+CUresult cuGraphHostNodeSetParams(void);
+CUresult cuGraphAddChildGraphNode(void);
+CUresult cuGraphChildGraphNodeGetGraph(void);
+CUresult cuGraphAddEmptyNode(void);
+CUresult cuGraphAddEventRecordNode(void);
+CUresult cuGraphEventRecordNodeGetEvent(void);
+CUresult cuGraphEventRecordNodeSetEvent(void);
+CUresult cuGraphAddEventWaitNode(void);
+CUresult cuGraphEventWaitNodeGetEvent(void);
+CUresult cuGraphEventWaitNodeSetEvent(void);
+CUresult cuGraphAddExternalSemaphoresSignalNode(void);
+CUresult cuGraphExternalSemaphoresSignalNodeGetParams(void);
+CUresult cuGraphExternalSemaphoresSignalNodeSetParams(void);
+CUresult cuGraphAddExternalSemaphoresWaitNode(void);
+CUresult cuGraphExternalSemaphoresWaitNodeGetParams(void);
+CUresult cuGraphExternalSemaphoresWaitNodeSetParams(void);
+CUresult cuGraphAddBatchMemOpNode(void);
+CUresult cuGraphBatchMemOpNodeGetParams(void);
+CUresult cuGraphBatchMemOpNodeSetParams(void);
+CUresult cuGraphExecBatchMemOpNodeSetParams(void);
+CUresult cuGraphAddMemAllocNode(void);
+CUresult cuGraphMemAllocNodeGetParams(void);
+CUresult cuGraphAddMemFreeNode(void);
+CUresult cuGraphMemFreeNodeGetParams(void);
+CUresult cuDeviceGraphMemTrim(void);
+CUresult cuDeviceGetGraphMemAttribute(void);
+CUresult cuDeviceSetGraphMemAttribute(void);
+CUresult cuGraphClone(void);
+CUresult cuGraphNodeFindInClone(void);
+CUresult cuGraphNodeGetType(void);
+CUresult cuGraphGetNodes(void);
+CUresult cuGraphGetRootNodes(void);
+CUresult cuGraphGetEdges(void);
+CUresult cuGraphGetEdges_v2(void);
+CUresult cuGraphNodeGetDependencies(void);
+CUresult cuGraphNodeGetDependencies_v2(void);
+CUresult cuGraphNodeGetDependentNodes(void);
+CUresult cuGraphNodeGetDependentNodes_v2(void);
+CUresult cuGraphAddDependencies(void);
+CUresult cuGraphAddDependencies_v2(void);
+CUresult cuGraphRemoveDependencies(void);
+CUresult cuGraphRemoveDependencies_v2(void);
+CUresult cuGraphDestroyNode(void);
+CUresult cuGraphInstantiateWithFlags(void);
+CUresult cuGraphExecGetFlags(void);
+CUresult cuGraphExecKernelNodeSetParams(void);
+CUresult cuGraphExecKernelNodeSetParams_v2(void);
+CUresult cuGraphExecMemcpyNodeSetParams(void);
+CUresult cuGraphExecMemsetNodeSetParams(void);
+CUresult cuGraphExecHostNodeSetParams(void);
+CUresult cuGraphExecChildGraphNodeSetParams(void);
+CUresult cuGraphExecEventRecordNodeSetEvent(void);
+CUresult cuGraphExecEventWaitNodeSetEvent(void);
+CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(void);
+CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(void);
+CUresult cuGraphNodeSetEnabled(void);
+CUresult cuGraphNodeGetEnabled(void);
+CUresult cuGraphExecDestroy(void);
+CUresult cuGraphDestroy(void);
+CUresult cuGraphExecUpdate(void);
+CUresult cuGraphExecUpdate_v2(void);
+CUresult cuGraphKernelNodeCopyAttributes(void);
+CUresult cuGraphKernelNodeGetAttribute(void);
+CUresult cuGraphKernelNodeSetAttribute(void);
+CUresult cuGraphDebugDotPrint(void);
+CUresult cuUserObjectCreate(void);
+CUresult cuUserObjectRetain(void);
+CUresult cuUserObjectRelease(void);
+CUresult cuGraphRetainUserObject(void);
+CUresult cuGraphReleaseUserObject(void);
+CUresult cuGraphAddNode(void);
+CUresult cuGraphAddNode_v2(void);
+CUresult cuGraphNodeSetParams(void);
+CUresult cuGraphExecNodeSetParams(void);
+CUresult cuGraphConditionalHandleCreate(void);
+CUresult cuStreamBeginCapture(void);
+CUresult cuStreamBeginCapture_ptsz(void);
+CUresult cuStreamBeginCapture_v2(void);
+CUresult cuStreamBeginCapture_v2_ptsz(void);
+CUresult cuStreamBeginCaptureToGraph(void);
+CUresult cuStreamBeginCaptureToGraph_ptsz(void);
+CUresult cuStreamEndCapture(void);
+CUresult cuStreamEndCapture_ptsz(void);
+CUresult cuGraphInstantiateWithParams(void);
+CUresult cuGraphInstantiateWithParams_ptsz(void);
+CUresult cuGraphUpload(void);
+CUresult cuGraphUpload_ptsz(void);
+CUresult cuGraphLaunch(void);
+CUresult cuGraphLaunch_ptsz(void);
+CUresult cuGraphInstantiate(void);
+CUresult cuGraphInstantiate_v2(void);
+CUresult cuStreamUpdateCaptureDependencies(void);
+CUresult cuStreamUpdateCaptureDependencies_ptsz(void);
+CUresult cuStreamUpdateCaptureDependencies_v2(void);
+CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(void);
+CUresult cuArrayCreate(void);
+CUresult cuArrayCreate_v2(void);
+CUresult cuArrayGetDescriptor(void);
+CUresult cuArrayGetDescriptor_v2(void);
+CUresult cuArrayGetSparseProperties(void);
+CUresult cuMipmappedArrayGetSparseProperties(void);
+CUresult cuArrayGetMemoryRequirements(void);
+CUresult cuMipmappedArrayGetMemoryRequirements(void);
+CUresult cuArrayGetPlane(void);
+CUresult cuArrayDestroy(void);
+CUresult cuArray3DCreate(void);
+CUresult cuArray3DCreate_v2(void);
+CUresult cuArray3DGetDescriptor(void);
+CUresult cuArray3DGetDescriptor_v2(void);
+CUresult cuMipmappedArrayCreate(void);
+CUresult cuMipmappedArrayGetLevel(void);
+CUresult cuMipmappedArrayDestroy(void);
+CUresult cuMemcpyDtoA(void);
+CUresult cuMemcpyDtoA_v2(void);
+CUresult cuMemcpyDtoA_v2_ptds(void);
+CUresult cuMemcpyAtoD(void);
+CUresult cuMemcpyAtoD_v2(void);
+CUresult cuMemcpyAtoD_v2_ptds(void);
+CUresult cuMemcpyHtoA(void);
+CUresult cuMemcpyHtoA_v2(void);
+CUresult cuMemcpyHtoA_v2_ptds(void);
+CUresult cuMemcpyAtoH(void);
+CUresult cuMemcpyAtoH_v2(void);
+CUresult cuMemcpyAtoH_v2_ptds(void);
+CUresult cuMemcpyAtoA(void);
+CUresult cuMemcpyAtoA_v2(void);
+CUresult cuMemcpyAtoA_v2_ptds(void);
+CUresult cuMemcpyHtoAAsync(void);
+CUresult cuMemcpyHtoAAsync_v2(void);
+CUresult cuMemcpyHtoAAsync_v2_ptsz(void);
+CUresult cuMemcpyAtoHAsync(void);
+CUresult cuMemcpyAtoHAsync_v2(void);
+CUresult cuMemcpyAtoHAsync_v2_ptsz(void);
+CUresult cuMemMapArrayAsync(void);
+CUresult cuMemMapArrayAsync_ptsz(void);
+CUresult cuModuleGetTexRef(void);
+CUresult cuModuleGetSurfRef(void);
+CUresult cuParamSetTexRef(void);
+CUresult cuTexRefSetArray(void);
+CUresult cuTexRefSetMipmappedArray(void);
+CUresult cuTexRefSetAddress(void);
+CUresult cuTexRefSetAddress_v2(void);
+CUresult cuTexRefSetAddress2D(void);
+CUresult cuTexRefSetAddress2D_v2(void);
+CUresult cuTexRefSetAddress2D_v3(void);
+CUresult cuTexRefSetFormat(void);
+CUresult cuTexRefSetAddressMode(void);
+CUresult cuTexRefSetFilterMode(void);
+CUresult cuTexRefSetMipmapFilterMode(void);
+CUresult cuTexRefSetMipmapLevelBias(void);
+CUresult cuTexRefSetMipmapLevelClamp(void);
+CUresult cuTexRefSetMaxAnisotropy(void);
+CUresult cuTexRefSetBorderColor(void);
+CUresult cuTexRefSetFlags(void);
+CUresult cuTexRefGetAddress(void);
+CUresult cuTexRefGetAddress_v2(void);
+CUresult cuTexRefGetArray(void);
+CUresult cuTexRefGetMipmappedArray(void);
+CUresult cuTexRefGetAddressMode(void);
+CUresult cuTexRefGetFilterMode(void);
+CUresult cuTexRefGetFormat(void);
+CUresult cuTexRefGetMipmapFilterMode(void);
+CUresult cuTexRefGetMipmapLevelBias(void);
+CUresult cuTexRefGetMipmapLevelClamp(void);
+CUresult cuTexRefGetMaxAnisotropy(void);
+CUresult cuTexRefGetBorderColor(void);
+CUresult cuTexRefGetFlags(void);
+CUresult cuTexRefCreate(void);
+CUresult cuTexRefDestroy(void);
+CUresult cuSurfRefSetArray(void);
+CUresult cuSurfRefGetArray(void);
+CUresult cuTexObjectCreate(void);
+CUresult cuTexObjectDestroy(void);
+CUresult cuTexObjectGetResourceDesc(void);
+CUresult cuTexObjectGetTextureDesc(void);
+CUresult cuTexObjectGetResourceViewDesc(void);
+CUresult cuSurfObjectCreate(void);
+CUresult cuSurfObjectDestroy(void);
+CUresult cuSurfObjectGetResourceDesc(void);
+CUresult cuMemGetHandleForAddressRange(void);
+CUresult cuMemAddressReserve(void);
+CUresult cuMemAddressFree(void);
+CUresult cuMemCreate(void);
+CUresult cuMemRelease(void);
+CUresult cuMemMap(void);
+CUresult cuMemUnmap(void);
+CUresult cuMemSetAccess(void);
+CUresult cuMemGetAccess(void);
+CUresult cuMemExportToShareableHandle(void);
+CUresult cuMemImportFromShareableHandle(void);
+CUresult cuMemGetAllocationGranularity(void);
+CUresult cuMemGetAllocationPropertiesFromHandle(void);
+CUresult cuMemRetainAllocationHandle(void);
+CUresult cuMulticastCreate(void);
+CUresult cuMulticastAddDevice(void);
+CUresult cuMulticastBindMem(void);
+CUresult cuMulticastBindAddr(void);
+CUresult cuMulticastUnbind(void);
+CUresult cuMulticastGetGranularity(void);
+CUresult cuIpcGetEventHandle(void);
+CUresult cuIpcOpenEventHandle(void);
+CUresult cuIpcGetMemHandle(void);
+CUresult cuIpcOpenMemHandle(void);
+CUresult cuIpcOpenMemHandle_v2(void);
+CUresult cuIpcCloseMemHandle(void);
+CUresult cuMemPoolExportToShareableHandle(void);
+CUresult cuMemPoolImportFromShareableHandle(void);
+CUresult cuMemPoolExportPointer(void);
+CUresult cuMemPoolImportPointer(void);
+CUresult cuStreamWriteValue32(void);
+CUresult cuStreamWriteValue32_ptsz(void);
+CUresult cuStreamWriteValue32_v2(void);
+CUresult cuStreamWriteValue32_v2_ptsz(void);
+CUresult cuStreamWaitValue32(void);
+CUresult cuStreamWaitValue32_ptsz(void);
+CUresult cuStreamWaitValue32_v2(void);
+CUresult cuStreamWaitValue32_v2_ptsz(void);
+CUresult cuStreamWriteValue64(void);
+CUresult cuStreamWriteValue64_ptsz(void);
+CUresult cuStreamWriteValue64_v2(void);
+CUresult cuStreamWriteValue64_v2_ptsz(void);
+CUresult cuStreamWaitValue64(void);
+CUresult cuStreamWaitValue64_ptsz(void);
+CUresult cuStreamWaitValue64_v2(void);
+CUresult cuStreamWaitValue64_v2_ptsz(void);
+CUresult cuStreamBatchMemOp(void);
+CUresult cuStreamBatchMemOp_ptsz(void);
+CUresult cuStreamBatchMemOp_v2(void);
+CUresult cuStreamBatchMemOp_v2_ptsz(void);
+CUresult cuLinkCreate(void);
+CUresult cuLinkCreate_v2(void);
+CUresult cuLinkAddData(void);
+CUresult cuLinkAddData_v2(void);
+CUresult cuLinkAddFile(void);
+CUresult cuLinkAddFile_v2(void);
+CUresult cuLinkComplete(void);
+CUresult cuLinkDestroy(void);
+CUresult cuCtxRecordEvent(void);
+CUresult cuCtxWaitEvent(void);
+CUresult cuGreenCtxCreate(void);
+CUresult cuGreenCtxDestroy(void);
+CUresult cuCtxFromGreenCtx(void);
+CUresult cuDeviceGetDevResource(void);
+CUresult cuCtxGetDevResource(void);
+CUresult cuGreenCtxGetDevResource(void);
+CUresult cuDevSmResourceSplitByCount(void);
+CUresult cuDevResourceGenerateDesc(void);
+CUresult cuGreenCtxRecordEvent(void);
+CUresult cuGreenCtxWaitEvent(void);
+CUresult cuStreamGetGreenCtx(void);
+CUresult cuGreenCtxStreamCreate(void);
+CUresult cuGreenCtxGetId(void);
+CUresult cuImportExternalMemory(void);
+CUresult cuExternalMemoryGetMappedBuffer(void);
+CUresult cuExternalMemoryGetMappedMipmappedArray(void);
+CUresult cuDestroyExternalMemory(void);
+CUresult cuImportExternalSemaphore(void);
+CUresult cuDestroyExternalSemaphore(void);
+CUresult cuSignalExternalSemaphoresAsync(void);
+CUresult cuSignalExternalSemaphoresAsync_ptsz(void);
+CUresult cuWaitExternalSemaphoresAsync(void);
+CUresult cuWaitExternalSemaphoresAsync_ptsz(void);
+CUresult cuGraphicsUnregisterResource(void);
+CUresult cuGraphicsSubResourceGetMappedArray(void);
+CUresult cuGraphicsResourceGetMappedMipmappedArray(void);
+CUresult cuGraphicsResourceGetMappedPointer(void);
+CUresult cuGraphicsResourceGetMappedPointer_v2(void);
+CUresult cuGraphicsResourceSetMapFlags(void);
+CUresult cuGraphicsResourceSetMapFlags_v2(void);
+CUresult cuGraphicsMapResources(void);
+CUresult cuGraphicsMapResources_ptsz(void);
+CUresult cuGraphicsUnmapResources(void);
+CUresult cuGraphicsUnmapResources_ptsz(void);
+CUresult cuFlushGPUDirectRDMAWrites(void);
+CUresult cuTensorMapEncodeTiled(void);
+CUresult cuTensorMapEncodeIm2col(void);
+CUresult cuTensorMapEncodeIm2colWide(void);
+CUresult cuTensorMapReplaceAddress(void);
+
+#pragma GCC visibility pop
+
 void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuGetErrorString] = (void *)cuGetErrorString,
     [CALL_cuGetErrorName] = (void *)cuGetErrorName,
@@ -21,17 +405,24 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuDeviceGetName] = (void *)cuDeviceGetName,
     [CALL_cuDeviceGetUuid] = (void *)cuDeviceGetUuid,
     [CALL_cuDeviceGetUuid_v2] = (void *)cuDeviceGetUuid_v2,
+    [CALL_cuDeviceGetLuid] = (void *)cuDeviceGetLuid,
+    [CALL_cuDeviceTotalMem] = (void *)cuDeviceTotalMem,
     [CALL_cuDeviceTotalMem_v2] = (void *)cuDeviceTotalMem_v2,
+    [CALL_cuDeviceGetTexture1DLinearMaxWidth] = (void *)cuDeviceGetTexture1DLinearMaxWidth,
     [CALL_cuDeviceGetAttribute] = (void *)cuDeviceGetAttribute,
+    [CALL_cuDeviceGetHostAtomicCapabilities] = (void *)cuDeviceGetHostAtomicCapabilities,
+    [CALL_cuDeviceGetNvSciSyncAttributes] = (void *)cuDeviceGetNvSciSyncAttributes,
     [CALL_cuDeviceSetMemPool] = (void *)cuDeviceSetMemPool,
     [CALL_cuDeviceGetMemPool] = (void *)cuDeviceGetMemPool,
     [CALL_cuDeviceGetDefaultMemPool] = (void *)cuDeviceGetDefaultMemPool,
+    [CALL_cuDeviceGetExecAffinitySupport] = (void *)cuDeviceGetExecAffinitySupport,
     [CALL_cuDeviceGetProperties] = (void *)cuDeviceGetProperties,
     [CALL_cuDeviceComputeCapability] = (void *)cuDeviceComputeCapability,
     [CALL_cuDeviceGetByPCIBusId] = (void *)cuDeviceGetByPCIBusId,
     [CALL_cuDeviceGetPCIBusId] = (void *)cuDeviceGetPCIBusId,
     [CALL_cuDeviceCanAccessPeer] = (void *)cuDeviceCanAccessPeer,
     [CALL_cuDeviceGetP2PAttribute] = (void *)cuDeviceGetP2PAttribute,
+    [CALL_cuDeviceGetP2PAtomicCapabilities] = (void *)cuDeviceGetP2PAtomicCapabilities,
     [CALL_cuDevicePrimaryCtxRetain] = (void *)cuDevicePrimaryCtxRetain,
     [CALL_cuDevicePrimaryCtxRelease] = (void *)cuDevicePrimaryCtxRelease,
     [CALL_cuDevicePrimaryCtxRelease_v2] = (void *)cuDevicePrimaryCtxRelease_v2,
@@ -66,6 +457,9 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuCtxGetApiVersion] = (void *)cuCtxGetApiVersion,
     [CALL_cuCtxGetStreamPriorityRange] = (void *)cuCtxGetStreamPriorityRange,
     [CALL_cuCtxResetPersistingL2Cache] = (void *)cuCtxResetPersistingL2Cache,
+    [CALL_cuCtxGetExecAffinity] = (void *)cuCtxGetExecAffinity,
+    [CALL_cuCtxAttach] = (void *)cuCtxAttach,
+    [CALL_cuCtxDetach] = (void *)cuCtxDetach,
     [CALL_cuCtxGetSharedMemConfig] = (void *)cuCtxGetSharedMemConfig,
     [CALL_cuCtxSetSharedMemConfig] = (void *)cuCtxSetSharedMemConfig,
     [CALL_cuCtxEnablePeerAccess] = (void *)cuCtxEnablePeerAccess,
@@ -79,6 +473,7 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuModuleGetFunction] = (void *)cuModuleGetFunction,
     [CALL_cuModuleGetFunctionCount] = (void *)cuModuleGetFunctionCount,
     [CALL_cuModuleEnumerateFunctions] = (void *)cuModuleEnumerateFunctions,
+    [CALL_cuModuleGetGlobal] = (void *)cuModuleGetGlobal,
     [CALL_cuModuleGetGlobal_v2] = (void *)cuModuleGetGlobal_v2,
     [CALL_cuLibraryLoadData] = (void *)cuLibraryLoadData,
     [CALL_cuLibraryLoadFromFile] = (void *)cuLibraryLoadFromFile,
@@ -91,6 +486,7 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuKernelGetLibrary] = (void *)cuKernelGetLibrary,
     [CALL_cuLibraryGetGlobal] = (void *)cuLibraryGetGlobal,
     [CALL_cuLibraryGetManaged] = (void *)cuLibraryGetManaged,
+    [CALL_cuLibraryGetUnifiedFunction] = (void *)cuLibraryGetUnifiedFunction,
     [CALL_cuKernelGetAttribute] = (void *)cuKernelGetAttribute,
     [CALL_cuKernelSetAttribute] = (void *)cuKernelSetAttribute,
     [CALL_cuKernelSetCacheConfig] = (void *)cuKernelSetCacheConfig,
@@ -104,7 +500,17 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuFuncGetParamInfo] = (void *)cuFuncGetParamInfo,
     [CALL_cuFuncIsLoaded] = (void *)cuFuncIsLoaded,
     [CALL_cuFuncLoad] = (void *)cuFuncLoad,
+    [CALL_cuFuncSetBlockShape] = (void *)cuFuncSetBlockShape,
+    [CALL_cuFuncSetSharedSize] = (void *)cuFuncSetSharedSize,
     [CALL_cuFuncSetSharedMemConfig] = (void *)cuFuncSetSharedMemConfig,
+    [CALL_cuLaunchCooperativeKernelMultiDevice] = (void *)cuLaunchCooperativeKernelMultiDevice,
+    [CALL_cuParamSetSize] = (void *)cuParamSetSize,
+    [CALL_cuParamSeti] = (void *)cuParamSeti,
+    [CALL_cuParamSetf] = (void *)cuParamSetf,
+    [CALL_cuParamSetv] = (void *)cuParamSetv,
+    [CALL_cuLaunch] = (void *)cuLaunch,
+    [CALL_cuLaunchGrid] = (void *)cuLaunchGrid,
+    [CALL_cuLaunchGridAsync] = (void *)cuLaunchGridAsync,
     [CALL_cuLaunchKernel] = (void *)cuLaunchKernel,
     [CALL_cuLaunchKernel_ptsz] = (void *)cuLaunchKernel_ptsz,
     [CALL_cuLaunchKernelEx] = (void *)cuLaunchKernelEx,
@@ -113,26 +519,43 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuLaunchHostFunc_ptsz] = (void *)cuLaunchHostFunc_ptsz,
     [CALL_cuLaunchCooperativeKernel] = (void *)cuLaunchCooperativeKernel,
     [CALL_cuLaunchCooperativeKernel_ptsz] = (void *)cuLaunchCooperativeKernel_ptsz,
+    [CALL_cuMemGetInfo] = (void *)cuMemGetInfo,
     [CALL_cuMemGetInfo_v2] = (void *)cuMemGetInfo_v2,
+    [CALL_cuMemAlloc] = (void *)cuMemAlloc,
     [CALL_cuMemAlloc_v2] = (void *)cuMemAlloc_v2,
+    [CALL_cuMemAllocPitch] = (void *)cuMemAllocPitch,
     [CALL_cuMemAllocPitch_v2] = (void *)cuMemAllocPitch_v2,
+    [CALL_cuMemFree] = (void *)cuMemFree,
     [CALL_cuMemFree_v2] = (void *)cuMemFree_v2,
+    [CALL_cuMemGetAddressRange] = (void *)cuMemGetAddressRange,
     [CALL_cuMemGetAddressRange_v2] = (void *)cuMemGetAddressRange_v2,
+    [CALL_cuMemAllocHost] = (void *)cuMemAllocHost,
     [CALL_cuMemAllocHost_v2] = (void *)cuMemAllocHost_v2,
     [CALL_cuMemFreeHost] = (void *)cuMemFreeHost,
     [CALL_cuMemHostAlloc] = (void *)cuMemHostAlloc,
+    [CALL_cuMemHostGetDevicePointer] = (void *)cuMemHostGetDevicePointer,
     [CALL_cuMemHostGetDevicePointer_v2] = (void *)cuMemHostGetDevicePointer_v2,
     [CALL_cuMemHostGetFlags] = (void *)cuMemHostGetFlags,
     [CALL_cuMemHostRegister] = (void *)cuMemHostRegister,
     [CALL_cuMemHostRegister_v2] = (void *)cuMemHostRegister_v2,
     [CALL_cuMemHostUnregister] = (void *)cuMemHostUnregister,
+    [CALL_cuMemBatchDecompressAsync] = (void *)cuMemBatchDecompressAsync,
+    [CALL_cuMemBatchDecompressAsync_ptsz] = (void *)cuMemBatchDecompressAsync_ptsz,
     [CALL_cuMemAllocManaged] = (void *)cuMemAllocManaged,
     [CALL_cuMemAdvise] = (void *)cuMemAdvise,
     [CALL_cuMemAdvise_v2] = (void *)cuMemAdvise_v2,
+    [CALL_cuMemRangeGetAttribute] = (void *)cuMemRangeGetAttribute,
+    [CALL_cuMemRangeGetAttributes] = (void *)cuMemRangeGetAttributes,
     [CALL_cuMemPrefetchAsync] = (void *)cuMemPrefetchAsync,
     [CALL_cuMemPrefetchAsync_ptsz] = (void *)cuMemPrefetchAsync_ptsz,
     [CALL_cuMemPrefetchAsync_v2] = (void *)cuMemPrefetchAsync_v2,
     [CALL_cuMemPrefetchAsync_v2_ptsz] = (void *)cuMemPrefetchAsync_v2_ptsz,
+    [CALL_cuMemPrefetchBatchAsync] = (void *)cuMemPrefetchBatchAsync,
+    [CALL_cuMemPrefetchBatchAsync_ptsz] = (void *)cuMemPrefetchBatchAsync_ptsz,
+    [CALL_cuMemDiscardBatchAsync] = (void *)cuMemDiscardBatchAsync,
+    [CALL_cuMemDiscardBatchAsync_ptsz] = (void *)cuMemDiscardBatchAsync_ptsz,
+    [CALL_cuMemDiscardAndPrefetchBatchAsync] = (void *)cuMemDiscardAndPrefetchBatchAsync,
+    [CALL_cuMemDiscardAndPrefetchBatchAsync_ptsz] = (void *)cuMemDiscardAndPrefetchBatchAsync_ptsz,
     [CALL_cuMemPoolTrimTo] = (void *)cuMemPoolTrimTo,
     [CALL_cuMemPoolSetAttribute] = (void *)cuMemPoolSetAttribute,
     [CALL_cuMemPoolGetAttribute] = (void *)cuMemPoolGetAttribute,
@@ -140,44 +563,64 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuMemPoolGetAccess] = (void *)cuMemPoolGetAccess,
     [CALL_cuMemPoolCreate] = (void *)cuMemPoolCreate,
     [CALL_cuMemPoolDestroy] = (void *)cuMemPoolDestroy,
+    [CALL_cuMemGetDefaultMemPool] = (void *)cuMemGetDefaultMemPool,
+    [CALL_cuMemGetMemPool] = (void *)cuMemGetMemPool,
+    [CALL_cuMemSetMemPool] = (void *)cuMemSetMemPool,
     [CALL_cuMemFreeAsync] = (void *)cuMemFreeAsync,
     [CALL_cuMemFreeAsync_ptsz] = (void *)cuMemFreeAsync_ptsz,
     [CALL_cuMemAllocAsync] = (void *)cuMemAllocAsync,
     [CALL_cuMemAllocAsync_ptsz] = (void *)cuMemAllocAsync_ptsz,
     [CALL_cuMemAllocFromPoolAsync] = (void *)cuMemAllocFromPoolAsync,
     [CALL_cuMemAllocFromPoolAsync_ptsz] = (void *)cuMemAllocFromPoolAsync_ptsz,
+    [CALL_cuMemcpyHtoD] = (void *)cuMemcpyHtoD,
     [CALL_cuMemcpyHtoD_v2] = (void *)cuMemcpyHtoD_v2,
     [CALL_cuMemcpyHtoD_v2_ptds] = (void *)cuMemcpyHtoD_v2_ptds,
+    [CALL_cuMemcpyDtoH] = (void *)cuMemcpyDtoH,
     [CALL_cuMemcpyDtoH_v2] = (void *)cuMemcpyDtoH_v2,
     [CALL_cuMemcpyDtoH_v2_ptds] = (void *)cuMemcpyDtoH_v2_ptds,
+    [CALL_cuMemcpyDtoD] = (void *)cuMemcpyDtoD,
     [CALL_cuMemcpyDtoD_v2] = (void *)cuMemcpyDtoD_v2,
     [CALL_cuMemcpyDtoD_v2_ptds] = (void *)cuMemcpyDtoD_v2_ptds,
+    [CALL_cuMemcpy2D] = (void *)cuMemcpy2D,
     [CALL_cuMemcpy2D_v2] = (void *)cuMemcpy2D_v2,
     [CALL_cuMemcpy2D_v2_ptds] = (void *)cuMemcpy2D_v2_ptds,
+    [CALL_cuMemcpy2DUnaligned] = (void *)cuMemcpy2DUnaligned,
     [CALL_cuMemcpy2DUnaligned_v2] = (void *)cuMemcpy2DUnaligned_v2,
     [CALL_cuMemcpy2DUnaligned_v2_ptds] = (void *)cuMemcpy2DUnaligned_v2_ptds,
+    [CALL_cuMemcpy3D] = (void *)cuMemcpy3D,
     [CALL_cuMemcpy3D_v2] = (void *)cuMemcpy3D_v2,
     [CALL_cuMemcpy3D_v2_ptds] = (void *)cuMemcpy3D_v2_ptds,
+    [CALL_cuMemcpyHtoDAsync] = (void *)cuMemcpyHtoDAsync,
     [CALL_cuMemcpyHtoDAsync_v2] = (void *)cuMemcpyHtoDAsync_v2,
     [CALL_cuMemcpyHtoDAsync_v2_ptsz] = (void *)cuMemcpyHtoDAsync_v2_ptsz,
+    [CALL_cuMemcpyDtoHAsync] = (void *)cuMemcpyDtoHAsync,
     [CALL_cuMemcpyDtoHAsync_v2] = (void *)cuMemcpyDtoHAsync_v2,
     [CALL_cuMemcpyDtoHAsync_v2_ptsz] = (void *)cuMemcpyDtoHAsync_v2_ptsz,
+    [CALL_cuMemcpyDtoDAsync] = (void *)cuMemcpyDtoDAsync,
     [CALL_cuMemcpyDtoDAsync_v2] = (void *)cuMemcpyDtoDAsync_v2,
     [CALL_cuMemcpyDtoDAsync_v2_ptsz] = (void *)cuMemcpyDtoDAsync_v2_ptsz,
+    [CALL_cuMemcpy2DAsync] = (void *)cuMemcpy2DAsync,
     [CALL_cuMemcpy2DAsync_v2] = (void *)cuMemcpy2DAsync_v2,
     [CALL_cuMemcpy2DAsync_v2_ptsz] = (void *)cuMemcpy2DAsync_v2_ptsz,
+    [CALL_cuMemcpy3DAsync] = (void *)cuMemcpy3DAsync,
     [CALL_cuMemcpy3DAsync_v2] = (void *)cuMemcpy3DAsync_v2,
     [CALL_cuMemcpy3DAsync_v2_ptsz] = (void *)cuMemcpy3DAsync_v2_ptsz,
+    [CALL_cuMemsetD8] = (void *)cuMemsetD8,
     [CALL_cuMemsetD8_v2] = (void *)cuMemsetD8_v2,
     [CALL_cuMemsetD8_v2_ptds] = (void *)cuMemsetD8_v2_ptds,
+    [CALL_cuMemsetD16] = (void *)cuMemsetD16,
     [CALL_cuMemsetD16_v2] = (void *)cuMemsetD16_v2,
     [CALL_cuMemsetD16_v2_ptds] = (void *)cuMemsetD16_v2_ptds,
+    [CALL_cuMemsetD32] = (void *)cuMemsetD32,
     [CALL_cuMemsetD32_v2] = (void *)cuMemsetD32_v2,
     [CALL_cuMemsetD32_v2_ptds] = (void *)cuMemsetD32_v2_ptds,
+    [CALL_cuMemsetD2D8] = (void *)cuMemsetD2D8,
     [CALL_cuMemsetD2D8_v2] = (void *)cuMemsetD2D8_v2,
     [CALL_cuMemsetD2D8_v2_ptds] = (void *)cuMemsetD2D8_v2_ptds,
+    [CALL_cuMemsetD2D16] = (void *)cuMemsetD2D16,
     [CALL_cuMemsetD2D16_v2] = (void *)cuMemsetD2D16_v2,
     [CALL_cuMemsetD2D16_v2_ptds] = (void *)cuMemsetD2D16_v2_ptds,
+    [CALL_cuMemsetD2D32] = (void *)cuMemsetD2D32,
     [CALL_cuMemsetD2D32_v2] = (void *)cuMemsetD2D32_v2,
     [CALL_cuMemsetD2D32_v2_ptds] = (void *)cuMemsetD2D32_v2_ptds,
     [CALL_cuMemcpy] = (void *)cuMemcpy,
@@ -192,6 +635,14 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuMemcpy3DPeer_ptds] = (void *)cuMemcpy3DPeer_ptds,
     [CALL_cuMemcpy3DPeerAsync] = (void *)cuMemcpy3DPeerAsync,
     [CALL_cuMemcpy3DPeerAsync_ptsz] = (void *)cuMemcpy3DPeerAsync_ptsz,
+    [CALL_cuMemcpyBatchAsync] = (void *)cuMemcpyBatchAsync,
+    [CALL_cuMemcpyBatchAsync_ptsz] = (void *)cuMemcpyBatchAsync_ptsz,
+    [CALL_cuMemcpyBatchAsync_v2] = (void *)cuMemcpyBatchAsync_v2,
+    [CALL_cuMemcpyBatchAsync_v2_ptsz] = (void *)cuMemcpyBatchAsync_v2_ptsz,
+    [CALL_cuMemcpy3DBatchAsync] = (void *)cuMemcpy3DBatchAsync,
+    [CALL_cuMemcpy3DBatchAsync_ptsz] = (void *)cuMemcpy3DBatchAsync_ptsz,
+    [CALL_cuMemcpy3DBatchAsync_v2] = (void *)cuMemcpy3DBatchAsync_v2,
+    [CALL_cuMemcpy3DBatchAsync_v2_ptsz] = (void *)cuMemcpy3DBatchAsync_v2_ptsz,
     [CALL_cuMemsetD8Async] = (void *)cuMemsetD8Async,
     [CALL_cuMemsetD8Async_ptsz] = (void *)cuMemsetD8Async_ptsz,
     [CALL_cuMemsetD16Async] = (void *)cuMemsetD16Async,
@@ -266,6 +717,317 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuOccupancyAvailableDynamicSMemPerBlock] = (void *)cuOccupancyAvailableDynamicSMemPerBlock,
     [CALL_cuOccupancyMaxPotentialClusterSize] = (void *)cuOccupancyMaxPotentialClusterSize,
     [CALL_cuOccupancyMaxActiveClusters] = (void *)cuOccupancyMaxActiveClusters,
+    [CALL_cuDeviceRegisterAsyncNotification] = (void *)cuDeviceRegisterAsyncNotification,
+    [CALL_cuDeviceUnregisterAsyncNotification] = (void *)cuDeviceUnregisterAsyncNotification,
+    [CALL_cuCoredumpGetAttribute] = (void *)cuCoredumpGetAttribute,
+    [CALL_cuCoredumpGetAttributeGlobal] = (void *)cuCoredumpGetAttributeGlobal,
+    [CALL_cuCoredumpSetAttribute] = (void *)cuCoredumpSetAttribute,
+    [CALL_cuCoredumpSetAttributeGlobal] = (void *)cuCoredumpSetAttributeGlobal,
+    [CALL_cuLogsRegisterCallback] = (void *)cuLogsRegisterCallback,
+    [CALL_cuLogsUnregisterCallback] = (void *)cuLogsUnregisterCallback,
+    [CALL_cuLogsCurrent] = (void *)cuLogsCurrent,
+    [CALL_cuLogsDumpToFile] = (void *)cuLogsDumpToFile,
+    [CALL_cuLogsDumpToMemory] = (void *)cuLogsDumpToMemory,
+    [CALL_cuCheckpointProcessGetRestoreThreadId] = (void *)cuCheckpointProcessGetRestoreThreadId,
+    [CALL_cuCheckpointProcessGetState] = (void *)cuCheckpointProcessGetState,
+    [CALL_cuCheckpointProcessLock] = (void *)cuCheckpointProcessLock,
+    [CALL_cuCheckpointProcessCheckpoint] = (void *)cuCheckpointProcessCheckpoint,
+    [CALL_cuCheckpointProcessRestore] = (void *)cuCheckpointProcessRestore,
+    [CALL_cuCheckpointProcessUnlock] = (void *)cuCheckpointProcessUnlock,
+    [CALL_cuProfilerInitialize] = (void *)cuProfilerInitialize,
     [CALL_cuProfilerStart] = (void *)cuProfilerStart,
     [CALL_cuProfilerStop] = (void *)cuProfilerStop,
+    [CALL_cuGraphCreate] = (void *)cuGraphCreate,
+    [CALL_cuGraphAddKernelNode] = (void *)cuGraphAddKernelNode,
+    [CALL_cuGraphAddKernelNode_v2] = (void *)cuGraphAddKernelNode_v2,
+    [CALL_cuGraphKernelNodeGetParams] = (void *)cuGraphKernelNodeGetParams,
+    [CALL_cuGraphKernelNodeGetParams_v2] = (void *)cuGraphKernelNodeGetParams_v2,
+    [CALL_cuGraphKernelNodeSetParams] = (void *)cuGraphKernelNodeSetParams,
+    [CALL_cuGraphKernelNodeSetParams_v2] = (void *)cuGraphKernelNodeSetParams_v2,
+    [CALL_cuGraphAddMemcpyNode] = (void *)cuGraphAddMemcpyNode,
+    [CALL_cuGraphMemcpyNodeGetParams] = (void *)cuGraphMemcpyNodeGetParams,
+    [CALL_cuGraphMemcpyNodeSetParams] = (void *)cuGraphMemcpyNodeSetParams,
+    [CALL_cuGraphAddMemsetNode] = (void *)cuGraphAddMemsetNode,
+    [CALL_cuGraphMemsetNodeGetParams] = (void *)cuGraphMemsetNodeGetParams,
+    [CALL_cuGraphMemsetNodeSetParams] = (void *)cuGraphMemsetNodeSetParams,
+    [CALL_cuGraphAddHostNode] = (void *)cuGraphAddHostNode,
+    [CALL_cuGraphHostNodeGetParams] = (void *)cuGraphHostNodeGetParams,
+    [CALL_cuGraphHostNodeSetParams] = (void *)cuGraphHostNodeSetParams,
+    [CALL_cuGraphAddChildGraphNode] = (void *)cuGraphAddChildGraphNode,
+    [CALL_cuGraphChildGraphNodeGetGraph] = (void *)cuGraphChildGraphNodeGetGraph,
+    [CALL_cuGraphAddEmptyNode] = (void *)cuGraphAddEmptyNode,
+    [CALL_cuGraphAddEventRecordNode] = (void *)cuGraphAddEventRecordNode,
+    [CALL_cuGraphEventRecordNodeGetEvent] = (void *)cuGraphEventRecordNodeGetEvent,
+    [CALL_cuGraphEventRecordNodeSetEvent] = (void *)cuGraphEventRecordNodeSetEvent,
+    [CALL_cuGraphAddEventWaitNode] = (void *)cuGraphAddEventWaitNode,
+    [CALL_cuGraphEventWaitNodeGetEvent] = (void *)cuGraphEventWaitNodeGetEvent,
+    [CALL_cuGraphEventWaitNodeSetEvent] = (void *)cuGraphEventWaitNodeSetEvent,
+    [CALL_cuGraphAddExternalSemaphoresSignalNode] = (void *)cuGraphAddExternalSemaphoresSignalNode,
+    [CALL_cuGraphExternalSemaphoresSignalNodeGetParams] = (void *)cuGraphExternalSemaphoresSignalNodeGetParams,
+    [CALL_cuGraphExternalSemaphoresSignalNodeSetParams] = (void *)cuGraphExternalSemaphoresSignalNodeSetParams,
+    [CALL_cuGraphAddExternalSemaphoresWaitNode] = (void *)cuGraphAddExternalSemaphoresWaitNode,
+    [CALL_cuGraphExternalSemaphoresWaitNodeGetParams] = (void *)cuGraphExternalSemaphoresWaitNodeGetParams,
+    [CALL_cuGraphExternalSemaphoresWaitNodeSetParams] = (void *)cuGraphExternalSemaphoresWaitNodeSetParams,
+    [CALL_cuGraphAddBatchMemOpNode] = (void *)cuGraphAddBatchMemOpNode,
+    [CALL_cuGraphBatchMemOpNodeGetParams] = (void *)cuGraphBatchMemOpNodeGetParams,
+    [CALL_cuGraphBatchMemOpNodeSetParams] = (void *)cuGraphBatchMemOpNodeSetParams,
+    [CALL_cuGraphExecBatchMemOpNodeSetParams] = (void *)cuGraphExecBatchMemOpNodeSetParams,
+    [CALL_cuGraphAddMemAllocNode] = (void *)cuGraphAddMemAllocNode,
+    [CALL_cuGraphMemAllocNodeGetParams] = (void *)cuGraphMemAllocNodeGetParams,
+    [CALL_cuGraphAddMemFreeNode] = (void *)cuGraphAddMemFreeNode,
+    [CALL_cuGraphMemFreeNodeGetParams] = (void *)cuGraphMemFreeNodeGetParams,
+    [CALL_cuDeviceGraphMemTrim] = (void *)cuDeviceGraphMemTrim,
+    [CALL_cuDeviceGetGraphMemAttribute] = (void *)cuDeviceGetGraphMemAttribute,
+    [CALL_cuDeviceSetGraphMemAttribute] = (void *)cuDeviceSetGraphMemAttribute,
+    [CALL_cuGraphClone] = (void *)cuGraphClone,
+    [CALL_cuGraphNodeFindInClone] = (void *)cuGraphNodeFindInClone,
+    [CALL_cuGraphNodeGetType] = (void *)cuGraphNodeGetType,
+    [CALL_cuGraphGetNodes] = (void *)cuGraphGetNodes,
+    [CALL_cuGraphGetRootNodes] = (void *)cuGraphGetRootNodes,
+    [CALL_cuGraphGetEdges] = (void *)cuGraphGetEdges,
+    [CALL_cuGraphGetEdges_v2] = (void *)cuGraphGetEdges_v2,
+    [CALL_cuGraphNodeGetDependencies] = (void *)cuGraphNodeGetDependencies,
+    [CALL_cuGraphNodeGetDependencies_v2] = (void *)cuGraphNodeGetDependencies_v2,
+    [CALL_cuGraphNodeGetDependentNodes] = (void *)cuGraphNodeGetDependentNodes,
+    [CALL_cuGraphNodeGetDependentNodes_v2] = (void *)cuGraphNodeGetDependentNodes_v2,
+    [CALL_cuGraphAddDependencies] = (void *)cuGraphAddDependencies,
+    [CALL_cuGraphAddDependencies_v2] = (void *)cuGraphAddDependencies_v2,
+    [CALL_cuGraphRemoveDependencies] = (void *)cuGraphRemoveDependencies,
+    [CALL_cuGraphRemoveDependencies_v2] = (void *)cuGraphRemoveDependencies_v2,
+    [CALL_cuGraphDestroyNode] = (void *)cuGraphDestroyNode,
+    [CALL_cuGraphInstantiateWithFlags] = (void *)cuGraphInstantiateWithFlags,
+    [CALL_cuGraphExecGetFlags] = (void *)cuGraphExecGetFlags,
+    [CALL_cuGraphExecKernelNodeSetParams] = (void *)cuGraphExecKernelNodeSetParams,
+    [CALL_cuGraphExecKernelNodeSetParams_v2] = (void *)cuGraphExecKernelNodeSetParams_v2,
+    [CALL_cuGraphExecMemcpyNodeSetParams] = (void *)cuGraphExecMemcpyNodeSetParams,
+    [CALL_cuGraphExecMemsetNodeSetParams] = (void *)cuGraphExecMemsetNodeSetParams,
+    [CALL_cuGraphExecHostNodeSetParams] = (void *)cuGraphExecHostNodeSetParams,
+    [CALL_cuGraphExecChildGraphNodeSetParams] = (void *)cuGraphExecChildGraphNodeSetParams,
+    [CALL_cuGraphExecEventRecordNodeSetEvent] = (void *)cuGraphExecEventRecordNodeSetEvent,
+    [CALL_cuGraphExecEventWaitNodeSetEvent] = (void *)cuGraphExecEventWaitNodeSetEvent,
+    [CALL_cuGraphExecExternalSemaphoresSignalNodeSetParams] = (void *)cuGraphExecExternalSemaphoresSignalNodeSetParams,
+    [CALL_cuGraphExecExternalSemaphoresWaitNodeSetParams] = (void *)cuGraphExecExternalSemaphoresWaitNodeSetParams,
+    [CALL_cuGraphNodeSetEnabled] = (void *)cuGraphNodeSetEnabled,
+    [CALL_cuGraphNodeGetEnabled] = (void *)cuGraphNodeGetEnabled,
+    [CALL_cuGraphExecDestroy] = (void *)cuGraphExecDestroy,
+    [CALL_cuGraphDestroy] = (void *)cuGraphDestroy,
+    [CALL_cuGraphExecUpdate] = (void *)cuGraphExecUpdate,
+    [CALL_cuGraphExecUpdate_v2] = (void *)cuGraphExecUpdate_v2,
+    [CALL_cuGraphKernelNodeCopyAttributes] = (void *)cuGraphKernelNodeCopyAttributes,
+    [CALL_cuGraphKernelNodeGetAttribute] = (void *)cuGraphKernelNodeGetAttribute,
+    [CALL_cuGraphKernelNodeSetAttribute] = (void *)cuGraphKernelNodeSetAttribute,
+    [CALL_cuGraphDebugDotPrint] = (void *)cuGraphDebugDotPrint,
+    [CALL_cuUserObjectCreate] = (void *)cuUserObjectCreate,
+    [CALL_cuUserObjectRetain] = (void *)cuUserObjectRetain,
+    [CALL_cuUserObjectRelease] = (void *)cuUserObjectRelease,
+    [CALL_cuGraphRetainUserObject] = (void *)cuGraphRetainUserObject,
+    [CALL_cuGraphReleaseUserObject] = (void *)cuGraphReleaseUserObject,
+    [CALL_cuGraphAddNode] = (void *)cuGraphAddNode,
+    [CALL_cuGraphAddNode_v2] = (void *)cuGraphAddNode_v2,
+    [CALL_cuGraphNodeSetParams] = (void *)cuGraphNodeSetParams,
+    [CALL_cuGraphExecNodeSetParams] = (void *)cuGraphExecNodeSetParams,
+    [CALL_cuGraphConditionalHandleCreate] = (void *)cuGraphConditionalHandleCreate,
+    [CALL_cuStreamBeginCapture] = (void *)cuStreamBeginCapture,
+    [CALL_cuStreamBeginCapture_ptsz] = (void *)cuStreamBeginCapture_ptsz,
+    [CALL_cuStreamBeginCapture_v2] = (void *)cuStreamBeginCapture_v2,
+    [CALL_cuStreamBeginCapture_v2_ptsz] = (void *)cuStreamBeginCapture_v2_ptsz,
+    [CALL_cuStreamBeginCaptureToGraph] = (void *)cuStreamBeginCaptureToGraph,
+    [CALL_cuStreamBeginCaptureToGraph_ptsz] = (void *)cuStreamBeginCaptureToGraph_ptsz,
+    [CALL_cuStreamEndCapture] = (void *)cuStreamEndCapture,
+    [CALL_cuStreamEndCapture_ptsz] = (void *)cuStreamEndCapture_ptsz,
+    [CALL_cuGraphInstantiateWithParams] = (void *)cuGraphInstantiateWithParams,
+    [CALL_cuGraphInstantiateWithParams_ptsz] = (void *)cuGraphInstantiateWithParams_ptsz,
+    [CALL_cuGraphUpload] = (void *)cuGraphUpload,
+    [CALL_cuGraphUpload_ptsz] = (void *)cuGraphUpload_ptsz,
+    [CALL_cuGraphLaunch] = (void *)cuGraphLaunch,
+    [CALL_cuGraphLaunch_ptsz] = (void *)cuGraphLaunch_ptsz,
+    [CALL_cuGraphInstantiate] = (void *)cuGraphInstantiate,
+    [CALL_cuGraphInstantiate_v2] = (void *)cuGraphInstantiate_v2,
+    [CALL_cuStreamUpdateCaptureDependencies] = (void *)cuStreamUpdateCaptureDependencies,
+    [CALL_cuStreamUpdateCaptureDependencies_ptsz] = (void *)cuStreamUpdateCaptureDependencies_ptsz,
+    [CALL_cuStreamUpdateCaptureDependencies_v2] = (void *)cuStreamUpdateCaptureDependencies_v2,
+    [CALL_cuStreamUpdateCaptureDependencies_v2_ptsz] = (void *)cuStreamUpdateCaptureDependencies_v2_ptsz,
+    [CALL_cuArrayCreate] = (void *)cuArrayCreate,
+    [CALL_cuArrayCreate_v2] = (void *)cuArrayCreate_v2,
+    [CALL_cuArrayGetDescriptor] = (void *)cuArrayGetDescriptor,
+    [CALL_cuArrayGetDescriptor_v2] = (void *)cuArrayGetDescriptor_v2,
+    [CALL_cuArrayGetSparseProperties] = (void *)cuArrayGetSparseProperties,
+    [CALL_cuMipmappedArrayGetSparseProperties] = (void *)cuMipmappedArrayGetSparseProperties,
+    [CALL_cuArrayGetMemoryRequirements] = (void *)cuArrayGetMemoryRequirements,
+    [CALL_cuMipmappedArrayGetMemoryRequirements] = (void *)cuMipmappedArrayGetMemoryRequirements,
+    [CALL_cuArrayGetPlane] = (void *)cuArrayGetPlane,
+    [CALL_cuArrayDestroy] = (void *)cuArrayDestroy,
+    [CALL_cuArray3DCreate] = (void *)cuArray3DCreate,
+    [CALL_cuArray3DCreate_v2] = (void *)cuArray3DCreate_v2,
+    [CALL_cuArray3DGetDescriptor] = (void *)cuArray3DGetDescriptor,
+    [CALL_cuArray3DGetDescriptor_v2] = (void *)cuArray3DGetDescriptor_v2,
+    [CALL_cuMipmappedArrayCreate] = (void *)cuMipmappedArrayCreate,
+    [CALL_cuMipmappedArrayGetLevel] = (void *)cuMipmappedArrayGetLevel,
+    [CALL_cuMipmappedArrayDestroy] = (void *)cuMipmappedArrayDestroy,
+    [CALL_cuMemcpyDtoA] = (void *)cuMemcpyDtoA,
+    [CALL_cuMemcpyDtoA_v2] = (void *)cuMemcpyDtoA_v2,
+    [CALL_cuMemcpyDtoA_v2_ptds] = (void *)cuMemcpyDtoA_v2_ptds,
+    [CALL_cuMemcpyAtoD] = (void *)cuMemcpyAtoD,
+    [CALL_cuMemcpyAtoD_v2] = (void *)cuMemcpyAtoD_v2,
+    [CALL_cuMemcpyAtoD_v2_ptds] = (void *)cuMemcpyAtoD_v2_ptds,
+    [CALL_cuMemcpyHtoA] = (void *)cuMemcpyHtoA,
+    [CALL_cuMemcpyHtoA_v2] = (void *)cuMemcpyHtoA_v2,
+    [CALL_cuMemcpyHtoA_v2_ptds] = (void *)cuMemcpyHtoA_v2_ptds,
+    [CALL_cuMemcpyAtoH] = (void *)cuMemcpyAtoH,
+    [CALL_cuMemcpyAtoH_v2] = (void *)cuMemcpyAtoH_v2,
+    [CALL_cuMemcpyAtoH_v2_ptds] = (void *)cuMemcpyAtoH_v2_ptds,
+    [CALL_cuMemcpyAtoA] = (void *)cuMemcpyAtoA,
+    [CALL_cuMemcpyAtoA_v2] = (void *)cuMemcpyAtoA_v2,
+    [CALL_cuMemcpyAtoA_v2_ptds] = (void *)cuMemcpyAtoA_v2_ptds,
+    [CALL_cuMemcpyHtoAAsync] = (void *)cuMemcpyHtoAAsync,
+    [CALL_cuMemcpyHtoAAsync_v2] = (void *)cuMemcpyHtoAAsync_v2,
+    [CALL_cuMemcpyHtoAAsync_v2_ptsz] = (void *)cuMemcpyHtoAAsync_v2_ptsz,
+    [CALL_cuMemcpyAtoHAsync] = (void *)cuMemcpyAtoHAsync,
+    [CALL_cuMemcpyAtoHAsync_v2] = (void *)cuMemcpyAtoHAsync_v2,
+    [CALL_cuMemcpyAtoHAsync_v2_ptsz] = (void *)cuMemcpyAtoHAsync_v2_ptsz,
+    [CALL_cuMemMapArrayAsync] = (void *)cuMemMapArrayAsync,
+    [CALL_cuMemMapArrayAsync_ptsz] = (void *)cuMemMapArrayAsync_ptsz,
+    [CALL_cuModuleGetTexRef] = (void *)cuModuleGetTexRef,
+    [CALL_cuModuleGetSurfRef] = (void *)cuModuleGetSurfRef,
+    [CALL_cuParamSetTexRef] = (void *)cuParamSetTexRef,
+    [CALL_cuTexRefSetArray] = (void *)cuTexRefSetArray,
+    [CALL_cuTexRefSetMipmappedArray] = (void *)cuTexRefSetMipmappedArray,
+    [CALL_cuTexRefSetAddress] = (void *)cuTexRefSetAddress,
+    [CALL_cuTexRefSetAddress_v2] = (void *)cuTexRefSetAddress_v2,
+    [CALL_cuTexRefSetAddress2D] = (void *)cuTexRefSetAddress2D,
+    [CALL_cuTexRefSetAddress2D_v2] = (void *)cuTexRefSetAddress2D_v2,
+    [CALL_cuTexRefSetAddress2D_v3] = (void *)cuTexRefSetAddress2D_v3,
+    [CALL_cuTexRefSetFormat] = (void *)cuTexRefSetFormat,
+    [CALL_cuTexRefSetAddressMode] = (void *)cuTexRefSetAddressMode,
+    [CALL_cuTexRefSetFilterMode] = (void *)cuTexRefSetFilterMode,
+    [CALL_cuTexRefSetMipmapFilterMode] = (void *)cuTexRefSetMipmapFilterMode,
+    [CALL_cuTexRefSetMipmapLevelBias] = (void *)cuTexRefSetMipmapLevelBias,
+    [CALL_cuTexRefSetMipmapLevelClamp] = (void *)cuTexRefSetMipmapLevelClamp,
+    [CALL_cuTexRefSetMaxAnisotropy] = (void *)cuTexRefSetMaxAnisotropy,
+    [CALL_cuTexRefSetBorderColor] = (void *)cuTexRefSetBorderColor,
+    [CALL_cuTexRefSetFlags] = (void *)cuTexRefSetFlags,
+    [CALL_cuTexRefGetAddress] = (void *)cuTexRefGetAddress,
+    [CALL_cuTexRefGetAddress_v2] = (void *)cuTexRefGetAddress_v2,
+    [CALL_cuTexRefGetArray] = (void *)cuTexRefGetArray,
+    [CALL_cuTexRefGetMipmappedArray] = (void *)cuTexRefGetMipmappedArray,
+    [CALL_cuTexRefGetAddressMode] = (void *)cuTexRefGetAddressMode,
+    [CALL_cuTexRefGetFilterMode] = (void *)cuTexRefGetFilterMode,
+    [CALL_cuTexRefGetFormat] = (void *)cuTexRefGetFormat,
+    [CALL_cuTexRefGetMipmapFilterMode] = (void *)cuTexRefGetMipmapFilterMode,
+    [CALL_cuTexRefGetMipmapLevelBias] = (void *)cuTexRefGetMipmapLevelBias,
+    [CALL_cuTexRefGetMipmapLevelClamp] = (void *)cuTexRefGetMipmapLevelClamp,
+    [CALL_cuTexRefGetMaxAnisotropy] = (void *)cuTexRefGetMaxAnisotropy,
+    [CALL_cuTexRefGetBorderColor] = (void *)cuTexRefGetBorderColor,
+    [CALL_cuTexRefGetFlags] = (void *)cuTexRefGetFlags,
+    [CALL_cuTexRefCreate] = (void *)cuTexRefCreate,
+    [CALL_cuTexRefDestroy] = (void *)cuTexRefDestroy,
+    [CALL_cuSurfRefSetArray] = (void *)cuSurfRefSetArray,
+    [CALL_cuSurfRefGetArray] = (void *)cuSurfRefGetArray,
+    [CALL_cuTexObjectCreate] = (void *)cuTexObjectCreate,
+    [CALL_cuTexObjectDestroy] = (void *)cuTexObjectDestroy,
+    [CALL_cuTexObjectGetResourceDesc] = (void *)cuTexObjectGetResourceDesc,
+    [CALL_cuTexObjectGetTextureDesc] = (void *)cuTexObjectGetTextureDesc,
+    [CALL_cuTexObjectGetResourceViewDesc] = (void *)cuTexObjectGetResourceViewDesc,
+    [CALL_cuSurfObjectCreate] = (void *)cuSurfObjectCreate,
+    [CALL_cuSurfObjectDestroy] = (void *)cuSurfObjectDestroy,
+    [CALL_cuSurfObjectGetResourceDesc] = (void *)cuSurfObjectGetResourceDesc,
+    [CALL_cuMemGetHandleForAddressRange] = (void *)cuMemGetHandleForAddressRange,
+    [CALL_cuMemAddressReserve] = (void *)cuMemAddressReserve,
+    [CALL_cuMemAddressFree] = (void *)cuMemAddressFree,
+    [CALL_cuMemCreate] = (void *)cuMemCreate,
+    [CALL_cuMemRelease] = (void *)cuMemRelease,
+    [CALL_cuMemMap] = (void *)cuMemMap,
+    [CALL_cuMemUnmap] = (void *)cuMemUnmap,
+    [CALL_cuMemSetAccess] = (void *)cuMemSetAccess,
+    [CALL_cuMemGetAccess] = (void *)cuMemGetAccess,
+    [CALL_cuMemExportToShareableHandle] = (void *)cuMemExportToShareableHandle,
+    [CALL_cuMemImportFromShareableHandle] = (void *)cuMemImportFromShareableHandle,
+    [CALL_cuMemGetAllocationGranularity] = (void *)cuMemGetAllocationGranularity,
+    [CALL_cuMemGetAllocationPropertiesFromHandle] = (void *)cuMemGetAllocationPropertiesFromHandle,
+    [CALL_cuMemRetainAllocationHandle] = (void *)cuMemRetainAllocationHandle,
+    [CALL_cuMulticastCreate] = (void *)cuMulticastCreate,
+    [CALL_cuMulticastAddDevice] = (void *)cuMulticastAddDevice,
+    [CALL_cuMulticastBindMem] = (void *)cuMulticastBindMem,
+    [CALL_cuMulticastBindAddr] = (void *)cuMulticastBindAddr,
+    [CALL_cuMulticastUnbind] = (void *)cuMulticastUnbind,
+    [CALL_cuMulticastGetGranularity] = (void *)cuMulticastGetGranularity,
+    [CALL_cuIpcGetEventHandle] = (void *)cuIpcGetEventHandle,
+    [CALL_cuIpcOpenEventHandle] = (void *)cuIpcOpenEventHandle,
+    [CALL_cuIpcGetMemHandle] = (void *)cuIpcGetMemHandle,
+    [CALL_cuIpcOpenMemHandle] = (void *)cuIpcOpenMemHandle,
+    [CALL_cuIpcOpenMemHandle_v2] = (void *)cuIpcOpenMemHandle_v2,
+    [CALL_cuIpcCloseMemHandle] = (void *)cuIpcCloseMemHandle,
+    [CALL_cuMemPoolExportToShareableHandle] = (void *)cuMemPoolExportToShareableHandle,
+    [CALL_cuMemPoolImportFromShareableHandle] = (void *)cuMemPoolImportFromShareableHandle,
+    [CALL_cuMemPoolExportPointer] = (void *)cuMemPoolExportPointer,
+    [CALL_cuMemPoolImportPointer] = (void *)cuMemPoolImportPointer,
+    [CALL_cuStreamWriteValue32] = (void *)cuStreamWriteValue32,
+    [CALL_cuStreamWriteValue32_ptsz] = (void *)cuStreamWriteValue32_ptsz,
+    [CALL_cuStreamWriteValue32_v2] = (void *)cuStreamWriteValue32_v2,
+    [CALL_cuStreamWriteValue32_v2_ptsz] = (void *)cuStreamWriteValue32_v2_ptsz,
+    [CALL_cuStreamWaitValue32] = (void *)cuStreamWaitValue32,
+    [CALL_cuStreamWaitValue32_ptsz] = (void *)cuStreamWaitValue32_ptsz,
+    [CALL_cuStreamWaitValue32_v2] = (void *)cuStreamWaitValue32_v2,
+    [CALL_cuStreamWaitValue32_v2_ptsz] = (void *)cuStreamWaitValue32_v2_ptsz,
+    [CALL_cuStreamWriteValue64] = (void *)cuStreamWriteValue64,
+    [CALL_cuStreamWriteValue64_ptsz] = (void *)cuStreamWriteValue64_ptsz,
+    [CALL_cuStreamWriteValue64_v2] = (void *)cuStreamWriteValue64_v2,
+    [CALL_cuStreamWriteValue64_v2_ptsz] = (void *)cuStreamWriteValue64_v2_ptsz,
+    [CALL_cuStreamWaitValue64] = (void *)cuStreamWaitValue64,
+    [CALL_cuStreamWaitValue64_ptsz] = (void *)cuStreamWaitValue64_ptsz,
+    [CALL_cuStreamWaitValue64_v2] = (void *)cuStreamWaitValue64_v2,
+    [CALL_cuStreamWaitValue64_v2_ptsz] = (void *)cuStreamWaitValue64_v2_ptsz,
+    [CALL_cuStreamBatchMemOp] = (void *)cuStreamBatchMemOp,
+    [CALL_cuStreamBatchMemOp_ptsz] = (void *)cuStreamBatchMemOp_ptsz,
+    [CALL_cuStreamBatchMemOp_v2] = (void *)cuStreamBatchMemOp_v2,
+    [CALL_cuStreamBatchMemOp_v2_ptsz] = (void *)cuStreamBatchMemOp_v2_ptsz,
+    [CALL_cuLinkCreate] = (void *)cuLinkCreate,
+    [CALL_cuLinkCreate_v2] = (void *)cuLinkCreate_v2,
+    [CALL_cuLinkAddData] = (void *)cuLinkAddData,
+    [CALL_cuLinkAddData_v2] = (void *)cuLinkAddData_v2,
+    [CALL_cuLinkAddFile] = (void *)cuLinkAddFile,
+    [CALL_cuLinkAddFile_v2] = (void *)cuLinkAddFile_v2,
+    [CALL_cuLinkComplete] = (void *)cuLinkComplete,
+    [CALL_cuLinkDestroy] = (void *)cuLinkDestroy,
+    [CALL_cuCtxRecordEvent] = (void *)cuCtxRecordEvent,
+    [CALL_cuCtxWaitEvent] = (void *)cuCtxWaitEvent,
+    [CALL_cuGreenCtxCreate] = (void *)cuGreenCtxCreate,
+    [CALL_cuGreenCtxDestroy] = (void *)cuGreenCtxDestroy,
+    [CALL_cuCtxFromGreenCtx] = (void *)cuCtxFromGreenCtx,
+    [CALL_cuDeviceGetDevResource] = (void *)cuDeviceGetDevResource,
+    [CALL_cuCtxGetDevResource] = (void *)cuCtxGetDevResource,
+    [CALL_cuGreenCtxGetDevResource] = (void *)cuGreenCtxGetDevResource,
+    [CALL_cuDevSmResourceSplitByCount] = (void *)cuDevSmResourceSplitByCount,
+    [CALL_cuDevResourceGenerateDesc] = (void *)cuDevResourceGenerateDesc,
+    [CALL_cuGreenCtxRecordEvent] = (void *)cuGreenCtxRecordEvent,
+    [CALL_cuGreenCtxWaitEvent] = (void *)cuGreenCtxWaitEvent,
+    [CALL_cuStreamGetGreenCtx] = (void *)cuStreamGetGreenCtx,
+    [CALL_cuGreenCtxStreamCreate] = (void *)cuGreenCtxStreamCreate,
+    [CALL_cuGreenCtxGetId] = (void *)cuGreenCtxGetId,
+    [CALL_cuImportExternalMemory] = (void *)cuImportExternalMemory,
+    [CALL_cuExternalMemoryGetMappedBuffer] = (void *)cuExternalMemoryGetMappedBuffer,
+    [CALL_cuExternalMemoryGetMappedMipmappedArray] = (void *)cuExternalMemoryGetMappedMipmappedArray,
+    [CALL_cuDestroyExternalMemory] = (void *)cuDestroyExternalMemory,
+    [CALL_cuImportExternalSemaphore] = (void *)cuImportExternalSemaphore,
+    [CALL_cuDestroyExternalSemaphore] = (void *)cuDestroyExternalSemaphore,
+    [CALL_cuSignalExternalSemaphoresAsync] = (void *)cuSignalExternalSemaphoresAsync,
+    [CALL_cuSignalExternalSemaphoresAsync_ptsz] = (void *)cuSignalExternalSemaphoresAsync_ptsz,
+    [CALL_cuWaitExternalSemaphoresAsync] = (void *)cuWaitExternalSemaphoresAsync,
+    [CALL_cuWaitExternalSemaphoresAsync_ptsz] = (void *)cuWaitExternalSemaphoresAsync_ptsz,
+    [CALL_cuGraphicsUnregisterResource] = (void *)cuGraphicsUnregisterResource,
+    [CALL_cuGraphicsSubResourceGetMappedArray] = (void *)cuGraphicsSubResourceGetMappedArray,
+    [CALL_cuGraphicsResourceGetMappedMipmappedArray] = (void *)cuGraphicsResourceGetMappedMipmappedArray,
+    [CALL_cuGraphicsResourceGetMappedPointer] = (void *)cuGraphicsResourceGetMappedPointer,
+    [CALL_cuGraphicsResourceGetMappedPointer_v2] = (void *)cuGraphicsResourceGetMappedPointer_v2,
+    [CALL_cuGraphicsResourceSetMapFlags] = (void *)cuGraphicsResourceSetMapFlags,
+    [CALL_cuGraphicsResourceSetMapFlags_v2] = (void *)cuGraphicsResourceSetMapFlags_v2,
+    [CALL_cuGraphicsMapResources] = (void *)cuGraphicsMapResources,
+    [CALL_cuGraphicsMapResources_ptsz] = (void *)cuGraphicsMapResources_ptsz,
+    [CALL_cuGraphicsUnmapResources] = (void *)cuGraphicsUnmapResources,
+    [CALL_cuGraphicsUnmapResources_ptsz] = (void *)cuGraphicsUnmapResources_ptsz,
+    [CALL_cuFlushGPUDirectRDMAWrites] = (void *)cuFlushGPUDirectRDMAWrites,
+    [CALL_cuTensorMapEncodeTiled] = (void *)cuTensorMapEncodeTiled,
+    [CALL_cuTensorMapEncodeIm2col] = (void *)cuTensorMapEncodeIm2col,
+    [CALL_cuTensorMapEncodeIm2colWide] = (void *)cuTensorMapEncodeIm2colWide,
+    [CALL_cuTensorMapReplaceAddress] = (void *)cuTensorMapReplaceAddress,
 };

@@ -11,7 +11,7 @@
 #include "proto/cuda_abi.h"
 #include "proto/gen/calls.h"
 
-/* NULL where the call is unsupported. */
+/* NULL for a number that no call has. */
 extern void *const shim_entries[CALL_LIMIT];
 
 /* Every unsupported entry point calls this; hand-written. */

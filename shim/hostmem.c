@@ -99,8 +99,6 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 
 /* Both sides use the one copy in place, so there is nothing to move or to advise. */
 static CUresult check_managed(uint64_t addr, uint64_t bytes) {
-    CUresult r = ctx_enter();
-    if (r) return r;
     struct mem_block b;
     if (bytes == 0 || !mem_find(addr, &b) || b.kind != MEM_MANAGED) return CUDA_ERROR_INVALID_VALUE;
     return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -111,17 +109,20 @@ static CUresult check_place(CUdevice dev) {
 }
 
 CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-    return check_managed(devPtr, count);
+    CUresult r = ctx_enter_device();
+    return r ? r : check_managed(devPtr, count);
 }
 
 CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                         CUmemLocation location) {
-    return check_managed(devPtr, count);
+    CUresult r = ctx_enter_device();
+    return r ? r : check_managed(devPtr, count);
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
                             CUstream hStream) {
-    CUresult r = check_managed(devPtr, count);
+    CUresult r = ctx_enter();
+    if (!r) r = check_managed(devPtr, count);
     if (!r) r = check_place(dstDevice);
     if (r) return r;
     return stream_find(hStream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

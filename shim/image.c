@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
 #include "proto/record.h"
 #include "shim/ctx.h"
 #include "shim/fatbin.h"
 #include "shim/function.h"
 #include "shim/handle.h"
 #include "shim/mem.h"
+#include "shim/refuse.h"
 #include "shim/reply.h"
 #include "shim/submit.h"
 
@@ -59,9 +59,10 @@ CUlibrary image_library(const struct image *image) {
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void explain(const struct image *image, const char *why, const struct image_log *log) {
-    log_warn("shim", "what=\"module refused\" bytes=%zu text=\"%s\"", image->bytes, why);
+static void explain(const struct image *image, int err, const char *why,
+                    const struct image_log *log) {
     if (log && log->text && log->cap) snprintf(log->text, log->cap, "%s", why);
+    if (refuse_is_code(err)) refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
 }
 
 static CUresult send(struct image *image, uint64_t at, const struct image_log *log) {
@@ -74,13 +75,13 @@ static CUresult send(struct image *image, uint64_t at, const struct image_log *l
         .why = at + image->bytes,
         .why_bytes = IMAGE_WHY_BYTES,
     };
-    struct reply reply;
+    struct reply reply = {0};
     memcpy((void *)(uintptr_t)at, image->data, image->bytes);
     *why = '\0';
     CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &reply);
     if (r) {
         why[IMAGE_WHY_BYTES - 1] = '\0';
-        explain(image, why, log);
+        explain(image, reply.result, why, log);
         return r;
     }
     struct wire_module_reply counts = {0};

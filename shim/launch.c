@@ -5,11 +5,13 @@
  */
 #include <string.h>
 
+#include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/ctx.h"
 #include "shim/function.h"
 #include "shim/occupancy.h"
+#include "shim/refuse.h"
 #include "shim/stream.h"
 #include "shim/submit.h"
 #include "shim/wait.h"
@@ -182,22 +184,32 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
     return launch(&l, f, hStream, kernelParams, NULL);
 }
 
-/* What cannot be honoured is refused when it could change a result; hints are let pass. */
-static CUresult read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
+/* What an attribute asks for that cannot be honoured and could change a result; NULL for hints and
+ * what was read. */
+static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
     const CUlaunchAttributeValue *v = &a->value;
     switch (a->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         if (v->cooperative) l->flags |= WIRE_LAUNCH_COOPERATIVE;
-        return CUDA_SUCCESS;
+        return NULL;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        return v->clusterDim.x <= 1 && v->clusterDim.y <= 1 && v->clusterDim.z <= 1
-                   ? CUDA_SUCCESS
-                   : CUDA_ERROR_NOT_SUPPORTED;
+        if (v->clusterDim.x <= 1 && v->clusterDim.y <= 1 && v->clusterDim.z <= 1) return NULL;
+        return "launches with clusters of blocks are not supported";
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        return "launches with a programmatic event are not supported";
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
-    default: return CUDA_SUCCESS;
+        return "launches with a launch completion event are not supported";
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        return "kernel nodes that a device updates are not supported";
+    default: return NULL;
     }
+}
+
+static CUresult refuse_launch(CUfunction handle, const char *why) {
+    const struct function *f = function_find(handle);
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    refuse_kernel(f->name, ERR_UNSUPPORTED_PTX, why, strlen(why));
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult launch_config(const CUlaunchConfig *config, CUstream null_stream, CUfunction f,
@@ -210,9 +222,10 @@ static CUresult launch_config(const CUlaunchConfig *config, CUstream null_stream
         .shared_bytes = config->sharedMemBytes,
     };
     set_block(&l, config->blockDimX, config->blockDimY, config->blockDimZ);
-    for (unsigned int i = 0; !r && i < config->numAttrs; i++)
-        r = read_attribute(&config->attrs[i], &l);
-    if (r) return r;
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        const char *why = read_attribute(&config->attrs[i], &l);
+        if (why) return refuse_launch(f, why);
+    }
     return launch(&l, f, config->hStream ? config->hStream : null_stream, params, extra);
 }
 

@@ -245,7 +245,7 @@ static CUresult count_functions(struct image *image, unsigned int *count) {
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     return r ? r : count_functions(image_of_module(mod), count);
 }
 

@@ -229,7 +229,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 /* ---- pools ----------------------------------------------------------------------------------- */
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -250,7 +250,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     pthread_mutex_lock(&pool_lock);
     struct pool *p = find(pool);
@@ -266,7 +266,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     pthread_mutex_lock(&pool_lock);
     struct pool *p = find(pool);
@@ -320,7 +320,7 @@ static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value)
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     pthread_mutex_lock(&pool_lock);
     struct pool *p = find(pool);
@@ -330,7 +330,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     pthread_mutex_lock(&pool_lock);
     const struct pool *p = find(pool);
@@ -341,7 +341,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 
 /* The one device always has access. */
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     for (size_t i = 0; map && i < count; i++) {
         if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0)
@@ -356,7 +356,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                             CUmemLocation *location) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     pthread_mutex_lock(&pool_lock);
     bool known = find(memPool) != NULL;

@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "proto/job.h"
 #include "shim/mem.h"
 #include "shim/submit.h"
 
@@ -44,10 +45,22 @@ static _Atomic uint32_t *make_alive_page(void) {
     return alive;
 }
 
+static void read_log_levels(void) {
+    log_init("error");
+}
+
+void state_log(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_log_levels);
+}
+
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && atoi(value) != 0;
+}
+
 static CUresult connect_once(void) {
-    static bool log_ready;
-    if (!log_ready) log_init("error");
-    log_ready = true;
+    state_log();
     if (device_hidden()) return CUDA_ERROR_NO_DEVICE;
     _Atomic uint32_t *alive = make_alive_page();
     if (!alive) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -58,8 +71,8 @@ static CUresult connect_once(void) {
         bool memory = err == -ENOMEM || err == ERR_NO_MEMORY;
         return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
     }
-    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
-    state.launch_blocking = blocking && atoi(blocking) != 0;
+    state.launch_blocking = is_set("CUDA_LAUNCH_BLOCKING");
+    state.strict = is_set(JOB_STRICT_VARIABLE);
     submit_init();
     atom_store_release(&state.alive, alive);
     return CUDA_SUCCESS;

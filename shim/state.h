@@ -21,9 +21,13 @@ struct state {
     _Atomic uint32_t lost; /* CUresult once the daemon is known to be gone; sticky */
     struct conn conn;
     bool launch_blocking; /* CUDA_LAUNCH_BLOCKING */
+    bool strict;          /* SALUS_STRICT: see refuse.h */
 };
 
 extern struct state state;
+
+/* Reads SALUS_LOG, once: before the first line of a call that is possible before cuInit. */
+void state_log(void);
 
 /* cuInit: connects once. */
 CUresult state_init(void);

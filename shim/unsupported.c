@@ -4,8 +4,8 @@
  * fails can be understood, and gives CUDA_ERROR_NOT_SUPPORTED.
  */
 #include "common/atomics.h"
-#include "common/log.h"
 #include "shim/gen_entries.h"
+#include "shim/refuse.h"
 #include "shim/state.h"
 
 CUresult shim_unsupported(enum call call) {
@@ -13,7 +13,7 @@ CUresult shim_unsupported(enum call call) {
     CUresult r = state_ready();
     if (r) return r;
     const struct call_info *info = call_info(call);
-    if (info && !atom_load_relaxed(&named[call]) && !atom_exchange(&named[call], 1))
-        log_warn("shim", "unsupported=%s", info->name);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    if (!info || atom_load_relaxed(&named[call]) || atom_exchange(&named[call], 1))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return refuse_call(info->name);
 }

@@ -37,7 +37,7 @@ static const struct {
 #define VALUED (sizeof(valued) / sizeof(valued[0]))
 
 struct run_options {
-    bool private, verbose, quiet;
+    bool private, verbose, quiet, strict;
     uint32_t run;               /* SALUS_RUN */
     const char *values[VALUED]; /* of the options that were given */
     char **command;
@@ -85,6 +85,8 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
             o->verbose = true;
         else if (strcmp(option, "--quiet") == 0 || strcmp(option, "-q") == 0)
             o->quiet = true;
+        else if (strcmp(option, "--strict") == 0)
+            o->strict = true;
         else
             return cli_fail(c, CLI_USAGE,
                             "run: unknown option %s; options of the command come after '--'",
@@ -157,6 +159,7 @@ static int set_environment(struct cli *c, const struct run_options *o, const cha
     setenv(JOB_RUN_VARIABLE, run, 1);
     for (size_t i = 0; i < VALUED; i++)
         if (o->values[i]) setenv(valued[i].variable, o->values[i], 1);
+    if (o->strict) setenv(JOB_STRICT_VARIABLE, "1", 1);
     set_allocators(c, o);
     return CLI_OK;
 }

@@ -159,9 +159,10 @@ struct dev_ops {
     void (*module_unload)(struct dev_module *module);
     uint32_t (*func_count)(struct dev_module *module);
     const char *(*func_name)(struct dev_module *module, uint32_t index);
-    /* ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid till unload. */
+    /* ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid till unload. On
+     * failure `why` says what is wrong with it, for people; maybe nothing. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
-                    struct dev_func_info *info);
+                    struct dev_func_info *info, char *why, size_t why_bytes);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
 

@@ -213,10 +213,20 @@ static void object_reply_func(struct client *c, const struct wire_func_get *g,
     reply_send(c, &g->rec, 0, &reply, sizeof(reply));
 }
 
+/* The answer is the reason, as text. */
+static void object_refuse_func(struct client *c, const struct wire_func_get *g, int err,
+                               const char *text) {
+    if (err != ERR_NOT_FOUND) /* which programs ask for what may be there */
+        log_warn("module", "job=%u name=%s kernel=%.300s error=%s text=\"%s\"", c->job_id, c->name,
+                 (const char *)(g + 1), err_name(err), text);
+    reply_send(c, &g->rec, err, text, (uint32_t)strlen(text) + 1);
+}
+
 int object_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_get *g = rec;
     struct dev_func *dev;
     struct dev_func_info info = {0};
+    char text[WIRE_REPLY_BYTES] = "";
     if (c->fault) {
         reply_status(c, &g->rec, c->fault);
         return 0;
@@ -231,10 +241,11 @@ int object_func_get(struct client *c, const void *rec, char *why, size_t why_byt
                  g->func);
         return ERR_PROTOCOL;
     }
-    int err = c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info);
+    int err =
+        c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info, text, sizeof(text));
     if (!err && !object_add_func(c, m, g, dev, &info)) err = -ENOMEM;
     if (err) {
-        reply_status(c, &g->rec, err);
+        object_refuse_func(c, g, err, text);
         return 0;
     }
     object_put_params(c, g, &info);

@@ -128,7 +128,7 @@ def gen_procaddr_c(spec):
     for c in sorted(rows, key=lambda c: (c.base.encode(), c.since)):
         twin = f"CALL_{c.twin.export}" if c.twin else "0"
         lines.append(
-            f'    {{"{c.base}", {c.since}, CALL_{c.export}, {twin}, {int(c.supported())}}},'
+            f'    {{"{c.base}", {c.since}, CALL_{c.export}, {twin}}},'
         )
     lines = "\n".join(lines)
     return c_head("The map behind cuGetProcAddress, sorted by name, then version.") + f"""
@@ -165,7 +165,7 @@ def gen_entries_h(spec):
 #include "proto/cuda_abi.h"
 #include "proto/gen/calls.h"
 
-/* NULL where the call is unsupported. */
+/* NULL for a number that no call has. */
 extern void *const shim_entries[CALL_LIMIT];
 
 /* Every unsupported entry point calls this; hand-written. */
@@ -176,12 +176,18 @@ CUresult shim_unsupported(enum call call);
 
 
 def gen_entries_c(spec):
-    rows = "\n".join(
-        f"    [CALL_{c.export}] = (void *){c.export}," for c in spec.calls if c.supported()
-    )
+    others = "\n".join(f"CUresult {c.export}(void);" for c in spec.calls if not c.supported())
+    rows = "\n".join(f"    [CALL_{c.export}] = (void *){c.export}," for c in spec.calls)
     return c_head("Entry points by number: what cuGetProcAddress hands out.") + f"""
 #include "proto/gen/prototypes.h"
 #include "shim/gen_entries.h"
+
+#pragma GCC visibility push(default)
+
+/* Those that are not supported take no notice of their arguments. */
+{others}
+
+#pragma GCC visibility pop
 
 void *const shim_entries[CALL_LIMIT] = {{
 {rows}
@@ -236,7 +242,7 @@ def gen_coverage(spec):
         "async": "one record in the ring, without waiting",
         "sync": "waits for the worker",
         "hand": "follows no pattern",
-        "unsupported": "`CUDA_ERROR_NOT_SUPPORTED`; `cuGetProcAddress` finds nothing",
+        "unsupported": "`CUDA_ERROR_NOT_SUPPORTED`, said once on the program's standard error",
     }
     for name in CLASSES:
         out.append(f"| {name} | {meaning[name]} | {sum(c.cls == name for c in spec.calls)} |")

@@ -3,7 +3,8 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
-E2E_TOOLS := managed features offender launches badimage trainer accumulate marks
+E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
+	lacking contextless
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -19,7 +20,7 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
-	$(call e2e_bin,sassonly-static,vecadd) $(BUILD)/e2e/linked/rdc
+	$(call e2e_bin,sassonly-static,vecadd refused) $(BUILD)/e2e/linked/rdc
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
 E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
 	$(call e2e_bin,$(b)-$(c),$(E2E_VARIANT_PROGRAMS))))
@@ -37,9 +38,10 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
 $(BUILD)/e2e/default-static/marks: shim/salus.h
-# The only program that calls the driver API by name links our own library, as it would link CUDA's.
-NVCC_LIBS_badimage = -L$(BUILD)/shim -lcuda
-$(BUILD)/e2e/default-static/badimage: $(BUILD)/shim/libcuda.so
+# Programs that call the driver API by name link our own library, as they would link CUDA's.
+E2E_DRIVER := badimage contextless
+$(foreach p,$(E2E_DRIVER),$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
+$(call e2e_bin,default-static,$(E2E_DRIVER)): $(BUILD)/shim/libcuda.so
 
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^

@@ -391,6 +391,68 @@ def test_machine_code_only():
         contains(d.log(), "_Z6vecaddPKfS0_Pfi", "the worker's log names the kernel")
 
 
+# ---- what is refused is said ---------------------------------------------------------------------
+
+WENT_ON = "begin\nwent on with old memory\n"
+SAID = "error shim what="
+
+
+def test_the_first_refused_kernel_is_said_once():
+    """A library that ignores the error goes on with old memory: its user must read why."""
+    refused = program("refused", "sassonly-static")
+    with Daemon() as d:
+        done = d.run([refused])
+        equal((done.returncode, done.stdout), (0, WENT_ON), "what the program does and prints")
+        equal(done.stderr.count("\n"), 1, f"lines: {done.stderr}")
+        for part in (SAID, "refused_first", "only machine code", "-gencode"):
+            contains(done.stderr, part, "stderr")
+        contains(d.log(), "refused_first", "the worker's log")
+        more = d.run([refused], SALUS_LOG="shim:warn").stderr
+        equal(more.count("kernel=_Z"), 2, f"kernels refused: {more}")
+        equal(d.run([refused], SALUS_LOG="shim:none").stderr, "", "stderr when it is switched off")
+
+
+def test_a_strict_job_ends_at_the_first_refusal():
+    refused = program("refused", "sassonly-static")
+    with Daemon() as d:
+        done = d.run([refused], SALUS_STRICT="1")
+        equal((done.returncode, done.stdout), (9, "begin\n"), "exit status and output")
+        contains(done.stderr, "refused_first", "stderr")
+        equal(d.run([program("lacking")], SALUS_STRICT="1").returncode, 9, "at a call")
+        equal(d.run([refused], SALUS_STRICT="0").returncode, 0, "exit status when not strict")
+        for options, status in ((["--strict"], 9), ([], 0)):
+            done = d.ctl("run", "-q", *options, "--", refused, check=False)
+            equal(done.returncode, status, f"salusctl run {options}")
+        equal(d.ctl("run", "-q", "--strict", "--", program("vecadd"), check=False).returncode, 0, "vecadd")
+
+
+def test_unsupported_calls_are_named_once():
+    with Daemon() as d:
+        done = d.run([program("lacking")])
+        equal((done.returncode, done.stdout), (0, "lives\n"), done.stderr)
+        for name in ("call=cuStreamBeginCapture_v2 ", "call=cuGraphCreate ",
+                     "call=6bd5fb6c5bf4e74a8987d93912fd9df9[12] ", "clustered"):
+            equal(done.stderr.count(name), 1, f"{name} in {done.stderr}")
+        equal(done.stderr.count("\n"), 4, f"lines: {done.stderr}")
+
+
+def test_programs_that_are_served_hear_nothing():
+    """Not a line on stderr, though runtimes look for many names and tables that are not there."""
+    with Daemon() as d:
+        for name in PROGRAMS[:7] + ["accumulate", "managed", "contextless"]:
+            done = d.run([program(name)])
+            equal((done.returncode, done.stderr), (0, ""), name)
+        found = d.run([program("vecadd")], SALUS_LOG="shim:debug").stderr
+        contains(found, 'what="no such entry point" name=cuGLInit ', "lookups that fail, when asked for")
+        contains(found, 'what="no such private table" table=f8cff95121468b4eb9e2fb469e7c0dd9', "tables")
+
+
+def test_calls_that_need_no_context():
+    with Daemon() as d:
+        done = d.run([program("contextless")])
+        equal((done.returncode, done.stdout), (0, "contextless\n"), done.stderr)
+
+
 # ---- counts --------------------------------------------------------------------------------------
 
 def test_steady_state_makes_no_system_call():

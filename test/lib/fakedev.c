@@ -366,7 +366,7 @@ static const char *fake_func_name(struct dev_module *m, uint32_t index) {
 }
 
 static int fake_func_get(struct dev_module *m, const char *name, struct dev_func **out,
-                         struct dev_func_info *info) {
+                         struct dev_func_info *info, char *why, size_t why_bytes) {
     for (uint32_t i = 0; i < m->count; i++) {
         if (strcmp(m->names[i], name) != 0) continue;
         struct dev_func *f = calloc(1, sizeof(*f));

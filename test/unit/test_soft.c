@@ -91,10 +91,11 @@ static void launch(struct dev_queue *q, const char *name, uint32_t blocks, uint6
                    struct dev_op *op) {
     struct dev_func *f;
     struct dev_func_info info;
+    char why[256];
     unsigned char params[12];
     memcpy(params, &p, 8);
     memcpy(params + 8, &v, 4);
-    cr_assert_eq(dev_soft.func_get(module, name, &f, &info), 0);
+    cr_assert_eq(dev_soft.func_get(module, name, &f, &info, why, sizeof(why)), 0);
     struct dev_launch l = {.func = f,
                            .grid = {blocks, 1, 1},
                            .block = {32, 1, 1},
@@ -400,11 +401,12 @@ Test(soft, modules_and_their_variables) {
     struct dev_func *f;
     struct dev_func_info info;
     uint64_t addr, bytes;
+    char why[256];
     cr_assert_eq(dev_soft.func_count(module), 5);
     cr_assert_str_eq(dev_soft.func_name(module, 0), "add");
     cr_assert_null(dev_soft.func_name(module, 5));
-    cr_assert_eq(dev_soft.func_get(module, "missing", &f, &info), ERR_NOT_FOUND);
-    cr_assert_eq(dev_soft.func_get(module, "add", &f, &info), 0);
+    cr_assert_eq(dev_soft.func_get(module, "missing", &f, &info, why, sizeof(why)), ERR_NOT_FOUND);
+    cr_assert_eq(dev_soft.func_get(module, "add", &f, &info, why, sizeof(why)), 0);
     cr_assert_eq(info.param_count, 2);
     cr_assert_eq(info.param_bytes, 12);
     cr_assert_eq(info.params[1].offset, 8);
@@ -418,7 +420,6 @@ Test(soft, modules_and_their_variables) {
     wait_one();
     cr_assert_eq(op.result, 0);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 3);
-    char why[256];
     struct dev_module *bad;
     cr_assert_eq(dev_soft.module_load(space, "nonsense", 8, &bad, why, sizeof why),
                  ERR_INVALID_IMAGE);

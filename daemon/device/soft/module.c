@@ -9,7 +9,6 @@
 #include <errno.h>
 
 #include "common/err.h"
-#include "common/log.h"
 #include "daemon/device/soft/soft.h"
 
 /* Variables are packed into blocks of whole granules. */
@@ -174,16 +173,16 @@ static void module_describe(struct dev_func *f, const char *name) {
     memcpy(f->info.req_block, k.func->req_block, sizeof f->info.req_block);
 }
 
-static int module_decode(struct dev_module *m, uint32_t index, struct dev_func **out) {
+static int module_decode(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
+                         size_t why_bytes) {
     const char *name = m->names[index];
-    char why[256] = "only machine code, no PTX that this device can run";
     struct dev_func *f = calloc(1, sizeof *f);
     if (!f) return -ENOMEM;
     f->module = m;
     int err = ERR_NO_BINARY;
-    if (m->code) err = code_kernel_get(m->code, name, &f->kernel, why, sizeof why);
+    snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
+    if (m->code) err = code_kernel_get(m->code, name, &f->kernel, why, why_bytes);
     if (err) {
-        log_warn("soft", "kernel=%s error=%s reason=\"%s\"", name, err_name(err), why);
         free(f);
         return err == ERR_ILLEGAL_INSTRUCTION ? ERR_INVALID_PTX : err;
     }
@@ -203,11 +202,12 @@ static int module_decode(struct dev_module *m, uint32_t index, struct dev_func *
 }
 
 int module_func_get(struct dev_module *m, const char *name, struct dev_func **out,
-                    struct dev_func_info *info) {
+                    struct dev_func_info *info, char *why, size_t why_bytes) {
+    if (why_bytes) why[0] = '\0';
     for (uint32_t i = 0; i < m->name_count; i++) {
         if (strcmp(m->names[i], name) != 0) continue;
         struct dev_func *f = m->funcs[i];
-        int err = f ? 0 : module_decode(m, i, &f);
+        int err = f ? 0 : module_decode(m, i, &f, why, why_bytes);
         if (err) return err;
         *out = f;
         *info = f->info;

@@ -137,7 +137,7 @@ void module_unload(struct dev_module *module);
 uint32_t module_func_count(struct dev_module *module);
 const char *module_func_name(struct dev_module *module, uint32_t index);
 int module_func_get(struct dev_module *module, const char *name, struct dev_func **out,
-                    struct dev_func_info *info);
+                    struct dev_func_info *info, char *why, size_t why_bytes);
 int module_global_get(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
 uint32_t module_global_count(struct dev_module *module);
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Calls that need no current context, by a thread that has none: by CUDA's documentation none of
+ * them can give CUDA_ERROR_INVALID_CONTEXT. A call that does need one must say so. */
+#include <cuda.h>
+
+#include "common.h"
+
+#define BYTES (1 << 20)
+
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                          ".visible .entry k()\n{\nret;\n}\n";
+
+static void expect(CUresult got, CUresult want, const char *what) {
+    REQUIRE(got == want, "%s gave %d, expected %d", what, (int)got, (int)want);
+}
+
+#define WORKS(call) expect(call, CUDA_SUCCESS, #call)
+
+static void pools(void) {
+    CUmemoryPool pool, old;
+    CUmemAccessDesc access = {};
+    CUmemAccess_flags flags;
+    CUmemPoolProps props = {};
+    cuuint64_t keep = BYTES, got = 0;
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    WORKS(cuDeviceGetDefaultMemPool(&old, 0));
+    WORKS(cuDeviceGetMemPool(&old, 0));
+    WORKS(cuMemPoolCreate(&pool, &props));
+    WORKS(cuDeviceSetMemPool(0, pool));
+    WORKS(cuDeviceSetMemPool(0, old));
+    WORKS(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    WORKS(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &got));
+    REQUIRE(got == keep, "the threshold is %llu", (unsigned long long)got);
+    WORKS(cuMemPoolSetAccess(pool, &access, 1));
+    WORKS(cuMemPoolGetAccess(&flags, pool, &access.location));
+    WORKS(cuMemPoolTrimTo(pool, 0));
+    WORKS(cuMemPoolDestroy(pool));
+}
+
+static void objects(void) {
+    CUcontext context;
+    CUevent event;
+    CUmodule module;
+    CUdeviceptr managed;
+    CUmemLocation here = {};
+    unsigned int count = 0;
+    here.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    WORKS(cuDevicePrimaryCtxRetain(&context, 0));
+    WORKS(cuCtxPushCurrent(context));
+    WORKS(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    WORKS(cuModuleLoadData(&module, ptx));
+    WORKS(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    WORKS(cuCtxPopCurrent(NULL));
+    WORKS(cuEventQuery(event));
+    WORKS(cuModuleGetFunctionCount(&count, module));
+    REQUIRE(count == 1, "%u kernels", count);
+    WORKS(cuMemAdvise(managed, BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, here));
+    WORKS(cuDevicePrimaryCtxRelease(0));
+}
+
+int main(void) {
+    CUdeviceptr p;
+    WORKS(cuInit(0));
+    pools();
+    expect(cuMemAlloc(&p, BYTES), CUDA_ERROR_INVALID_CONTEXT, "an allocation without a context");
+    objects();
+    printf("contextless\n");
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks for what is not supported, each twice: an entry point by way of the runtime, a slot of a
+ * private table, and a launch with a cluster. Every answer is "not supported", and the program
+ * lives. */
+#include "common.h"
+
+#define SLOT 12
+
+typedef cudaError_t (*export_table)(void ***table, const unsigned char *uuid);
+
+static const unsigned char uuid[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                       0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+
+__global__ void clustered(int *p) {
+    *p = 7;
+}
+
+static void expect(int got, const char *what) {
+    REQUIRE(got == cudaErrorNotSupported, "%s gave %d", what, got);
+}
+
+static cudaError_t launch_cluster(int *p) {
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {2, 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 2;
+    config.blockDim = 1;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, clustered, p);
+}
+
+int main(void) {
+    void *entry;
+    void **table;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaDriverEntryPointQueryResult found;
+    int *p, v = 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMalloc(&p, sizeof(*p)));
+    CHECK(cudaGetDriverEntryPointByVersion("cuGetExportTable", &entry, 13000, cudaEnableDefault,
+                                           &found));
+    REQUIRE(((export_table)entry)(&table, uuid) == 0, "the table is not there");
+    for (int i = 0; i < 2; i++) {
+        expect(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+        expect(cudaGraphCreate(&graph, 0), "a graph");
+        expect(((int (*)(void))table[SLOT])(), "the slot");
+        expect(launch_cluster(p), "a cluster");
+        (void)cudaGetLastError();
+    }
+    clustered<<<1, 1>>>(p);
+    CHECK(cudaMemcpy(&v, p, sizeof(v), cudaMemcpyDeviceToHost));
+    REQUIRE(v == 7, "%d, expected 7", v);
+    printf("lives\n");
+    return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lines about what is refused: how many, what they name, and the end of a strict job. Each case
+ * runs in a child whose standard error is read.
+ */
+#include "shim/refuse.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "proto/job.h"
+#include "shim/slots.h"
+#include "shim/state.h"
+
+struct state state;
+
+static char said[1 << 16];
+static int status;
+
+static void read_all(int fd) {
+    size_t n = 0;
+    ssize_t got;
+    while (n < sizeof(said) - 1 && (got = read(fd, said + n, sizeof(said) - 1 - n)) > 0)
+        n += (size_t)got;
+    said[n] = '\0';
+}
+
+/* In the child, where Criterion's own assertions would not end. */
+static void need(bool holds) {
+    if (!holds) _exit(99);
+}
+
+/* Fills `said` and `status`. */
+static void run(const char *log, bool strict, void (*body)(void)) {
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        setenv("SALUS_LOG", log, 1);
+        log_init("error");
+        state.strict = strict;
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    read_all(ends[0]);
+    close(ends[0]);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+}
+
+static unsigned int count(const char *part) {
+    unsigned int n = 0;
+    for (const char *at = said; (at = strstr(at, part)); at += strlen(part))
+        n++;
+    return n;
+}
+
+static void two_kernels(void) {
+    refuse_kernel("first", ERR_NO_BINARY, "only machine code", 17);
+    refuse_kernel("second", ERR_INVALID_PTX, "wgmma", 5);
+}
+
+Test(refuse, the_first_kernel_is_said) {
+    run("", false, two_kernels);
+    cr_assert_eq(count("\n"), 1, "%s", said);
+    cr_assert(strstr(said, "error shim what=\"a kernel was refused"), "%s", said);
+    cr_assert(strstr(said, "kernel=first reason=\"only machine code\""), "%s", said);
+    cr_assert(strstr(said, "-gencode arch=compute_75"), "%s", said);
+    run("shim:warn", false, two_kernels);
+    cr_assert_eq(count("\n"), 2, "%s", said);
+    cr_assert(strstr(said, "warn shim what=\"a kernel was refused"), "%s", said);
+    run("shim:none", false, two_kernels);
+    cr_assert_str_empty(said);
+}
+
+static void a_probe_and_a_kernel(void) {
+    refuse_module(154, ERR_INVALID_PTX, "line 8", 6);
+    two_kernels();
+}
+
+Test(refuse, a_module_does_not_silence_a_kernel) {
+    run("", false, a_probe_and_a_kernel);
+    cr_assert_eq(count("\n"), 2, "%s", said);
+    cr_assert(strstr(said, "bytes=154 reason=\"line 8\""), "%s", said);
+    cr_assert(strstr(said, "kernel=first"), "%s", said);
+}
+
+static void many_calls(void) {
+    for (int i = 0; i < 3 * REFUSE_CALLS; i++)
+        need(refuse_call("cuSome") == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+Test(refuse, calls_are_said_up_to_a_number) {
+    run("", false, many_calls);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(count("call=cuSome "), REFUSE_CALLS, "%s", said);
+    run("shim:warn", false, many_calls);
+    cr_assert_eq(count("call=cuSome "), 3 * REFUSE_CALLS, "%s", said);
+}
+
+static void a_hostile_text(void) {
+    static char name[100000], reason[100000];
+    memset(name, 'n', sizeof(name) - 1);
+    memset(reason, '\n', sizeof(reason));
+    refuse_kernel(name, ERR_INVALID_PTX, reason, sizeof(reason)); /* without an end */
+}
+
+Test(refuse, text_from_elsewhere_is_one_bounded_line) {
+    run("", false, a_hostile_text);
+    cr_assert_eq(count("\n"), 1);
+    cr_assert_lt(strlen(said), 2048);
+    cr_assert(strstr(said, "do=\"see REFUSED CODE"), "what to do is not cut off: %s", said);
+}
+
+static void a_text_with_an_end(void) {
+    static const char page[64] = "why\0other bytes of the page";
+    refuse_kernel("k", ERR_INVALID_PTX, page, sizeof(page));
+}
+
+Test(refuse, text_ends_at_its_nul) {
+    run("", false, a_text_with_an_end);
+    cr_assert(strstr(said, "reason=\"why\""), "%s", said);
+}
+
+static void one_call(void) {
+    refuse_call("cuSome");
+}
+
+static void one_module(void) {
+    refuse_module(1, ERR_INVALID_IMAGE, "?", 1);
+}
+
+Test(refuse, a_strict_job_ends) {
+    void (*const bodies[])(void) = {two_kernels, one_module, one_call};
+    for (int i = 0; i < 3; i++) {
+        run("", true, bodies[i]);
+        cr_assert(WIFEXITED(status));
+        cr_assert_eq(WEXITSTATUS(status), JOB_STRICT_EXIT);
+        cr_assert(strstr(said, "it is strict"), "%s", said);
+        cr_assert_null(strstr(said, "second"));
+        run("", false, bodies[i]);
+        cr_assert(WIFEXITED(status));
+        cr_assert_eq(WEXITSTATUS(status), 0);
+    }
+}
+
+Test(refuse, only_refused_code_is) {
+    const int code[] = {ERR_INVALID_IMAGE, ERR_INVALID_PTX, ERR_UNSUPPORTED_PTX, ERR_NO_BINARY};
+    const int other[] = {0, ERR_NOT_FOUND, ERR_NO_MEMORY, -12, ERR_ILLEGAL_ADDRESS, ERR_ENDED};
+    for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
+        cr_expect(refuse_is_code(code[i]));
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+        cr_expect_not(refuse_is_code(other[i]));
+}
+
+/* ---- slots of private tables ----------------------------------------------------------------- */
+
+static const unsigned char uuid[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                       0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+
+static CUresult mine(void) {
+    return CUDA_SUCCESS;
+}
+
+static void call_slots(void) {
+    static const void *one[13] = {[2] = (const void *)mine}, *two[SLOTS_MAX];
+    slots_fill(uuid, one, 13);
+    slots_fill(uuid, two, SLOTS_MAX);
+    need(one[2] == (const void *)mine);
+    for (int i = 0; i < 3; i++)
+        need(((CUresult(*)(void))one[12])() == CUDA_ERROR_NOT_SUPPORTED);
+    need(((CUresult(*)(void))two[200])() == CUDA_ERROR_NOT_SUPPORTED);
+    need(two[SLOTS_MAX - 1] == NULL); /* there are not more functions than there are */
+}
+
+Test(refuse, a_slot_says_which_it_is_once) {
+    run("", false, call_slots);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(count("\n"), 2, "%s", said);
+    cr_assert_eq(count("call=6bd5fb6c5bf4e74a8987d93912fd9df9[12] "), 1, "%s", said);
+    cr_assert_eq(count("[200] "), 1, "%s", said);
+}
