@@ -35,3 +35,47 @@ wait-mutant-$(1): $(BUILD)/test/unit/test_shim_wait.o $(WAIT_MUTANT_OBJS) $(BUIL
 		$(BUILD)/mutants/wait-$(1) --timeout 5 --filter '*/*$(call wait_mutant_part,$(1),3)*'
 endef
 $(foreach m,$(WAIT_MUTANTS),$(eval $(call wait_mutant_rule,$(m))))
+
+# ---- what a job sees of the ends of others, and of its own -------------------------------------------
+# check-chaos: each way in which work ends early, under load; then kills of everything at random beside
+# jobs that verify every round, and the same with a worker that shows dropped work as complete, which
+# must be found out. check-long-chaos: a thousand kills.
+CHAOS_KILLS ?= 60
+.PHONY: check-chaos check-long-chaos check-repeat check-long-repeat
+check-chaos: all e2e-programs $(BUILD)/mutants/salus-gpu-no-void
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_ending.py $(E2E)
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills $(CHAOS_KILLS)
+	BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
+		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
+check-long: check-long-chaos
+check-long-chaos: all e2e-programs
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills 1000
+
+$(BUILD)/mutants/client-no-void.c: daemon/worker/client.c
+	@mkdir -p $(@D)
+	$(Q)sed '/^void client_abandon/,/^}/{/fault_void/d}' $< >$@
+	$(Q)! cmp -s $< $@ || { echo "no-void: sed changed nothing"; rm $@; exit 1; }
+$(BUILD)/mutants/client-no-void.o: $(BUILD)/mutants/client-no-void.c
+	$(Q)$(COMPILE) -Wno-error -c $< -o $@ 2>/dev/null
+$(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/daemon/worker/main.o $(BUILD)/mutants/client-no-void.o \
+		$(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
+
+# ---- whatever runs once runs hundreds of times -------------------------------------------------------
+# Every program that prints a checksum, several at a time, under three pairs of policies. The long form
+# goes on where it was stopped. One that now and then prints another checksum must be found out.
+REPEAT_PROGRAMS = $(E2E_PROGRAMS) accumulate evaluate pair requests aimless managed verify linked/rdc
+REPEAT = BUILD=$(BUILD) $(PYTHON) test/e2e/run_repeat.py
+$(BUILD)/mutants/fickle:
+	@mkdir -p $(@D)
+	$(Q)printf '#!/bin/sh\nd=$$(cat "$$0.runs" 2>/dev/null); echo $$((d + 1)) >"$$0.runs"\n%s\n' \
+		'echo "fickle checksum 00000000000000$$([ $${d:-0} -lt 3 ] && echo 00 || echo 01)"' >$@
+	$(Q)chmod +x $@
+check-repeat: all e2e-programs $(BUILD)/mutants/fickle
+	$(REPEAT) --programs "$(REPEAT_PROGRAMS)" --runs 4 --seconds 60 || [ $$? -eq 3 ]
+	$(Q)rm -f $(BUILD)/mutants/fickle.runs
+	$(Q)scripts/must-fail "repeat: fickle" "fickle under .* run [0-9]+: checksum 0*1, alone 0*" \
+		env $(REPEAT) --programs "$(abspath $(BUILD))/mutants/fickle vecadd" --runs 4 --at-once 1 --pairs pack/streams
+check-long: check-long-repeat
+check-long-repeat: all e2e-programs
+	$(REPEAT) --programs "$(REPEAT_PROGRAMS)" --runs 500 --state $(BUILD)/repeat.state

@@ -4,7 +4,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless
+	lacking contextless verify
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G

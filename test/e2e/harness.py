@@ -63,7 +63,11 @@ class Daemon:
         self.options = options
 
     def __enter__(self):
-        self.log_file = open(self.log_path, "wb")
+        return self.boot()
+
+    def boot(self):
+        """Starts it: at first, or again in the same run directory after it ended."""
+        self.log_file = open(self.log_path, "ab")
         self.process = subprocess.Popen(
             [tool("salusd"), "--foreground", "--run-dir", self.run_dir,
              "--unknown-memory", "64MiB", *self.options],

@@ -197,6 +197,39 @@ Test(residence, a_survivor_without_room_waits_in_host_memory) {
     end(&w);
 }
 
+/* Its memory went to the host and cannot come back: nothing that would have used it is complete. */
+Test(residence, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
+    struct world w = begin(&one_lane);
+    struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
+    struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
+    back(a, E0, 2 * PAGE);
+    back(b, E0, 2 * PAGE);
+    iterate(a, 0xa1, true);
+    finish(&w, a);
+    iterate(b, 0xb1, false);
+    finish(&w, b);
+    uint64_t done = wireclient_done(a, 0);
+    uint64_t event_ns = atom_load_relaxed(&a->com->event_ns[7]);
+    fakedev_fail(w.dev, 1, true);
+    put(a, E0, 0xa2);
+    wireclient_event(a, 0, 7);
+    for (int i = 0; i < 2000 && !wireclient_fault(a); i++) {
+        wirebench_run(w.b);
+        usleep(500);
+    }
+    fakedev_fail(w.dev, 0, false);
+    cr_expect_neq(wireclient_fault(a), 0);
+    cr_expect_eq(wireclient_done(a, 0), done);
+    cr_expect_eq(atom_load_relaxed(&a->com->event_ns[7]), event_ns);
+    iterate(b, 0xb2, false);
+    finish(&w, b);
+    wireclient_detach(a);
+    wireclient_free(a);
+    leave(b);
+    leave(hog);
+    end(&w);
+}
+
 Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 3000000;
