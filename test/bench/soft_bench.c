@@ -59,6 +59,12 @@ static double vecadd_amount(struct soft_bench *s) {
     return 12e-9 * s->n;
 }
 
+/* The same, four numbers a thread: vectors. */
+static int vecadd4_kernel(struct soft_bench *s) {
+    return ptxrun_launch(s->run, "vecadd4", (s->n / 4 + 255) / 256, 256, 4, (uint64_t)s->a,
+                         (uint64_t)s->b, (uint64_t)s->c, (uint64_t)s->n / 4);
+}
+
 static int matmul_kernel(struct soft_bench *s) {
     const uint32_t grid[3] = {s->edge / 16, s->edge / 16, 1}, block[3] = {16, 16, 1};
     const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
@@ -124,6 +130,7 @@ static double histogram_amount(struct soft_bench *s) {
 
 static const struct soft_bench_case soft_bench_cases[] = {
     {"vecadd", "GB/s", vecadd_kernel, vecadd_loop, vecadd_wrong, vecadd_amount},
+    {"vecadd4", "GB/s", vecadd4_kernel, vecadd_loop, vecadd_wrong, vecadd_amount},
     {"matmul", "GFLOP/s", matmul_kernel, matmul_loop, matmul_wrong, matmul_amount},
     {"matmul_naive", "GFLOP/s", naive_kernel, matmul_loop, matmul_wrong, matmul_amount},
     {"reduction", "GB/s", reduction_kernel, reduction_loop, reduction_wrong, reduction_amount},

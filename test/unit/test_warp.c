@@ -303,6 +303,53 @@ Test(warp, members_that_never_come) {
     ptxrun_destroy(r);
 }
 
+/* What a shuffle gets of a lane that takes no part is 0, not what its register happens to hold;
+ * the predicate says that the lane is in range. Every lane brings its number + 100. */
+#define SHFL(before, shuffle)                                                                  \
+    ".version 8.0\n.target sm_70\n.address_size 64\n"                                          \
+    ".visible .entry shfl(.param .u64 out) {\n"                                                \
+    ".reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<4>;\n"                                  \
+    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; add.u32 %r2, %r1, 100; mov.u32 %r3, 77;\n" \
+    "setp.lt.u32 %p3, %r1, 8; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n" before   \
+    " " shuffle ";\n@%p1 add.u32 %r3, %r3, 1000; st.global.u32 [%rd1], %r3; ret; }\n"
+static const struct {
+    const char *text;
+    uint32_t source, from, to, absent; /* lane l reads l + source; lanes [from, to) take part */
+} absentees[] = {
+    {SHFL("@!%p3 exit;", "shfl.sync.down.b32 %r3|%p1, %r2, 4, 31, 0xff"), 4, 0, 8, 8},
+    {SHFL("@!%p3 exit;", "shfl.sync.down.b32 %r3|%p1, %r2, 4, 31, 0xffffffff"), 4, 0, 8, 8},
+    {SHFL("@!%p3 exit;", "shfl.down.b32 %r3|%p1, %r2, 4, 31"), 4, 0, 8, 8},
+    {SHFL("@!%p3 exit;", "shfl.sync.bfly.b32 %r3|%p1, %r2, 8, 31, 0xff"), 8, 0, 8, 8},
+    {SHFL("@!%p3 exit; add.u32 %r4, %r1, 9;", "shfl.sync.idx.b32 %r3|%p1, %r2, %r4, 31, 0xff"), 9,
+     0, 8, 8},
+    /* Not gone, but elsewhere. */
+    {SHFL("mov.pred %p1, 0; selp.u32 %r3, 3, 0, %p3;",
+          "@%p3 shfl.sync.down.b32 %r3|%p1, %r2, 7, 31, 0xff"),
+     7, 0, 8, 8},
+    /* Lanes that a mask names and that never come: met without them, once nothing else can run. */
+    {SHFL("@%p3 bra HERE; bar.sync 0; exit; HERE:",
+          "shfl.sync.down.b32 %r3|%p1, %r2, 5, 31, 0xffffffff; bar.sync 0"),
+     5, 0, 8, 8},
+    /* Two meetings at one instruction. */
+    {SHFL("selp.u32 %r4, 0xff, 0xffffff00, %p3;", "shfl.sync.down.b32 %r3|%p1, %r2, 6, 31, %r4"), 6,
+     0, 8, 8},
+};
+
+Test(warp, shuffles_from_lanes_that_take_no_part) {
+    for (size_t k = 0; k < sizeof absentees / sizeof absentees[0]; k++) {
+        struct ptxrun *r = ptxrun_create(absentees[k].text, strlen(absentees[k].text), 0);
+        uint32_t *out = (uint32_t *)ints(r, 32);
+        cr_assert_eq(ptxrun_launch(r, "shfl", 1, 32, 1, (uint64_t)out), 0, "%zu: %s%s", k, r->why,
+                     r->result.text);
+        for (uint32_t l = absentees[k].from; l < absentees[k].to; l++) {
+            uint32_t from = l + absentees[k].source;
+            uint32_t want = 1000 + (from < absentees[k].absent ? from + 100 : 0);
+            cr_assert_eq(out[l], want, "shuffle %zu, lane %u: %u, expected %u", k, l, out[l], want);
+        }
+        ptxrun_destroy(r);
+    }
+}
+
 static void check_lock(struct ptxrun *r) {
     int32_t *counter = ints(r, 4);
     int err = ptxrun_launch(r, "spin_lock", 2, 64, 2, (uint64_t)counter, (uint64_t)8);

@@ -35,6 +35,9 @@ bool rendezvous_is(const struct code_inst *i) {
 /* ---- the operations ----------------------------------------------------------------------------
  */
 
+/* A source lane that does not take part (not a member, or gone, or elsewhere in the code) gives 0.
+ * PTX leaves the value undefined; docs/adr/0009-what-ptx-leaves-open.md says why it is 0. The
+ * predicate says only that the lane is in range, whoever is there. */
 static void rendezvous_shfl(const struct code_inst *i, struct meeting *m) {
     m->p = 0;
     for (uint32_t left = m->mask; left; left &= left - 1) {
@@ -62,7 +65,7 @@ static void rendezvous_shfl(const struct code_inst *i, struct meeting *m) {
         }
         if (!ok) j = lane;
         if (ok) m->p |= 1u << lane;
-        m->d[lane] = m->a[j & 31]; /* of a lane that is not here: undefined, and its last value */
+        m->d[lane] = m->mask >> (j & 31) & 1 ? m->a[j & 31] : 0;
     }
 }
 
@@ -157,9 +160,6 @@ static void rendezvous_take(const struct frame *f, const struct code_inst *i, ui
         if (i->b != CODE_NO_SLOT) m->b[lane] = SLOT(uint32_t, &w, i->b)[lane];
         if (i->c != CODE_NO_SLOT) m->c[lane] = SLOT(uint32_t, &w, i->c)[lane];
     }
-    if (i->op == PTX_OP_shfl) /* a source lane that is not here still has a register */
-        for (uint32_t lane = 0; lane < WARP_LANES; lane++)
-            if (!(m->mask >> lane & 1)) m->a[lane] = SLOT(uint32_t, &w, i->a)[lane];
 }
 
 static void rendezvous_give(const struct frame *f, const struct code_inst *i, uint32_t mask,

@@ -60,3 +60,10 @@ extern "C" __global__ void histogram(const unsigned char *in, unsigned *out, int
     for (int i = threadIdx.x; i < 256; i += blockDim.x)
         atomicAdd(&out[i], bins[i]);
 }
+
+extern "C" __global__ void vecadd4(const float4 *a, const float4 *b, float4 *c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float4 x = a[i], y = b[i];
+    c[i] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
+}

@@ -11,6 +11,7 @@
 #define DAEMON_DEVICE_SOFT_ISA_ISA_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "daemon/device/soft/code.h"
 
@@ -86,6 +87,12 @@ code_handler *table_select_v4(const struct code_inst *i);
              v = (td)(expr););                                                     \
     }
 
+/* A load that may be waiting for somebody. */
+static inline bool isa_waits(const struct code_inst *i) {
+    return i->src && (strstr(i->src->text, ".volatile") || strstr(i->src->text, ".acquire") ||
+                      strstr(i->src->text, ".relaxed"));
+}
+
 /* What a family offers: its handler for an instruction, or NULL. One such function in each file. */
 #define ISA_FAMILY(name) code_handler *ISA_FN(name)(const struct code_inst *i)
 ISA_FAMILY(approx_select);
@@ -100,6 +107,7 @@ ISA_FAMILY(integer_select);
 ISA_FAMILY(logic_select);
 ISA_FAMILY(packed_select);
 ISA_FAMILY(real_select);
+ISA_FAMILY(vector_select);
 ISA_FAMILY(video_select);
 
 #endif
