@@ -14,20 +14,6 @@
 #include "daemon/ctl/query.h"
 
 #define POLL_S 1
-#define PATIENCE_MS 1000
-
-/* Asks without diagnostics; true when there is a list, which the caller finishes. */
-static bool ask(const struct await *a, enum ctl_verb verb, struct query *q) {
-    struct cli silent = *a->c;
-    bool ok;
-
-    silent.err = fopen("/dev/null", "we");
-    if (!silent.err) return false;
-    if (silent.timeout_ms > PATIENCE_MS) silent.timeout_ms = PATIENCE_MS;
-    ok = query_ask(&silent, verb, 0, true, q) == CLI_OK;
-    fclose(silent.err);
-    return ok;
-}
 
 /* Jobs of programs with another library do not say their run: then the process decides. */
 static bool is_ours(const struct await *a, uint64_t run, uint64_t pid) {
@@ -50,7 +36,7 @@ static void say(struct await *a, const struct ctl_job *j) {
 static void look(struct await *a) {
     struct query q;
 
-    if (!ask(a, CTL_V_JOB_LIST, &q)) return;
+    if (!query_silently(a->c, CTL_V_JOB_LIST, &q)) return;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
@@ -85,7 +71,7 @@ static bool in_jobs(const struct await *a, char *why, size_t cap) {
     bool found = false;
     struct query q;
 
-    if (!ask(a, CTL_V_JOB_LIST, &q)) return false;
+    if (!query_silently(a->c, CTL_V_JOB_LIST, &q)) return false;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
@@ -101,7 +87,7 @@ static bool in_history(const struct await *a, char *why, size_t cap) {
     bool found = false;
     struct query q;
 
-    if (!ask(a, CTL_V_HISTORY_LIST, &q)) return false;
+    if (!query_silently(a->c, CTL_V_HISTORY_LIST, &q)) return false;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_ended *e = query_record(&q, i);
 

@@ -14,6 +14,8 @@
 #include "common/fdutil.h"
 #include "proto/ctl_msg.h"
 
+#define QUERY_PATIENCE_MS 1000 /* of what is asked in passing */
+
 int query_connect(const char *path, uint64_t timeout_ms) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct timeval limit = {.tv_sec = (time_t)(timeout_ms / 1000),
@@ -155,6 +157,18 @@ int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct
 
     if (ctl_verb_takes(verb, CTL_A_id)) ctl_msg_put(&r, CTL_A_id, (int64_t)id);
     return query_send(c, &r, quiet, q);
+}
+
+bool query_silently(const struct cli *c, enum ctl_verb verb, struct query *q) {
+    struct cli silent = *c;
+    bool ok;
+
+    silent.err = fopen("/dev/null", "we");
+    if (!silent.err) return false;
+    if (silent.timeout_ms > QUERY_PATIENCE_MS) silent.timeout_ms = QUERY_PATIENCE_MS;
+    ok = query_ask(&silent, verb, 0, true, q) == CLI_OK;
+    fclose(silent.err);
+    return ok;
 }
 
 const void *query_record(const struct query *q, size_t i) {

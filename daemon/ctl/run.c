@@ -133,6 +133,34 @@ static void set_allocators(struct cli *c, const struct run_options *o) {
                 tensorflow ? " TF_GPU_ALLOCATOR to cuda_malloc_async" : "");
 }
 
+static bool on_software_gpu(const struct cli *c) {
+    struct query q;
+    bool soft = false;
+
+    if (!query_silently(c, CTL_V_GPU_LIST, &q)) return false;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_gpu *gpu = query_record(&q, i);
+        soft |= strcmp(gpu->device, "soft") == 0;
+    }
+    query_finish(&q);
+    return soft;
+}
+
+/* CuPy makes machine code for the device that it sees, and takes CUB's kernels, of which it has no
+ * other: the software GPU runs neither, and CuPy does not look at every refusal. */
+static void set_cupy(struct cli *c, const struct run_options *o) {
+    bool ptx = !getenv("CUPY_COMPILE_WITH_PTX"), plain = !getenv("CUPY_ACCELERATORS");
+
+    if ((!ptx && !plain) || !on_software_gpu(c)) return;
+    setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+    setenv("CUPY_ACCELERATORS", "", 0);
+    if (!o->quiet)
+        fprintf(c->err,
+                "salusctl: set%s%s%s, so that CuPy's kernels are such as the software GPU runs\n",
+                ptx ? " CUPY_COMPILE_WITH_PTX to 1" : "", ptx && plain ? "," : "",
+                plain ? " CUPY_ACCELERATORS to nothing" : "");
+}
+
 static int set_environment(struct cli *c, const struct run_options *o, const char *run_dir) {
     char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1], absolute[PATH_MAX], run[16];
 
@@ -161,6 +189,7 @@ static int set_environment(struct cli *c, const struct run_options *o, const cha
         if (o->values[i]) setenv(valued[i].variable, o->values[i], 1);
     if (o->strict) setenv(JOB_STRICT_VARIABLE, "1", 1);
     set_allocators(c, o);
+    set_cupy(c, o);
     return CLI_OK;
 }
 

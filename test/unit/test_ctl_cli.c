@@ -503,6 +503,8 @@ Test(ctl_cli_daemon, run_says_once_which_allocators_it_chose) {
     unsetenv("PYTORCH_ALLOC_CONF");
     unsetenv("PYTORCH_CUDA_ALLOC_CONF");
     unsetenv("TF_GPU_ALLOCATOR");
+    setenv("CUPY_COMPILE_WITH_PTX", "0", 1);
+    setenv("CUPY_ACCELERATORS", "cub", 1);
     cr_assert_str_eq(
         clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
         "salusctl: set PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF to cudaMallocAsync, "
@@ -512,6 +514,43 @@ Test(ctl_cli_daemon, run_says_once_which_allocators_it_chose) {
     setenv("TF_GPU_ALLOCATOR", "mine", 1);
     cr_assert_str_eq(clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
                      "");
+}
+
+static const char *cupy(void) {
+    return RUN("sh", "-c", "echo \"${CUPY_COMPILE_WITH_PTX-unset} ${CUPY_ACCELERATORS-unset}\"");
+}
+
+Test(ctl_cli_daemon, run_has_cupy_make_what_the_software_gpu_runs) {
+    make_library();
+    unsetenv("CUPY_COMPILE_WITH_PTX");
+    unsetenv("CUPY_ACCELERATORS");
+    cr_assert_str_eq(cupy(), "1 \n");
+    setenv("CUPY_ACCELERATORS", "cub", 1);
+    cr_assert_str_eq(cupy(), "1 cub\n");
+    setenv("PYTORCH_ALLOC_CONF", "mine", 1);
+    setenv("TF_GPU_ALLOCATOR", "mine", 1);
+    cr_assert_str_eq(clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
+                     "salusctl: set CUPY_COMPILE_WITH_PTX to 1, so that CuPy's kernels are such as "
+                     "the software GPU runs\n");
+}
+
+Test(ctl_cli, run_leaves_cupy_alone_on_another_device) {
+    broker_rig_init(&rig);
+    snprintf(rig.config.device, sizeof(rig.config.device), "other");
+    broker_rig_start(&rig);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    make_library();
+    unsetenv("CUPY_COMPILE_WITH_PTX");
+    unsetenv("CUPY_ACCELERATORS");
+    cr_assert_str_eq(cupy(), "unset unset\n");
+    broker_rig_stop(&rig);
+}
+
+Test(ctl_cli_daemon, run_can_be_strict) {
+    make_library();
+    unsetenv("SALUS_STRICT");
+    cr_assert_str_eq(RUN("sh", "-c", "echo ${SALUS_STRICT-unset}"), "unset\n");
+    cr_assert_str_eq(RUN("--strict", "sh", "-c", "echo ${SALUS_STRICT-unset}"), "1\n");
 }
 
 /* In a child: waits until the command has said its number, connects as a job of it, and lets the
