@@ -65,17 +65,17 @@ $(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/daemon/worker/main.o $(BUILD)/mutan
 # Every program that prints a checksum, several at a time, under three pairs of policies. The long form
 # goes on where it was stopped. One that now and then prints another checksum must be found out.
 REPEAT_PROGRAMS = $(E2E_PROGRAMS) accumulate evaluate pair requests aimless managed verify linked/rdc
-REPEAT = BUILD=$(BUILD) $(PYTHON) test/e2e/run_repeat.py
+REPEAT_RUN = BUILD=$(BUILD) $(PYTHON) test/e2e/run_repeat.py
 $(BUILD)/mutants/fickle:
 	@mkdir -p $(@D)
 	$(Q)printf '#!/bin/sh\nd=$$(cat "$$0.runs" 2>/dev/null); echo $$((d + 1)) >"$$0.runs"\n%s\n' \
 		'echo "fickle checksum 00000000000000$$([ $${d:-0} -lt 3 ] && echo 00 || echo 01)"' >$@
 	$(Q)chmod +x $@
 check-repeat: all e2e-programs $(BUILD)/mutants/fickle
-	$(REPEAT) --programs "$(REPEAT_PROGRAMS)" --runs 4 --seconds 60 || [ $$? -eq 3 ]
+	$(REPEAT_RUN) --programs "$(REPEAT_PROGRAMS)" --runs 4 --seconds 60 || [ $$? -eq 3 ]
 	$(Q)rm -f $(BUILD)/mutants/fickle.runs
 	$(Q)scripts/must-fail "repeat: fickle" "fickle under .* run [0-9]+: checksum 0*1, alone 0*" \
-		env $(REPEAT) --programs "$(abspath $(BUILD))/mutants/fickle vecadd" --runs 4 --at-once 1 --pairs pack/streams
+		env $(REPEAT_RUN) --programs "$(abspath $(BUILD))/mutants/fickle vecadd" --runs 4 --at-once 1 --pairs pack/streams
 check-long: check-long-repeat
 check-long-repeat: all e2e-programs
-	$(REPEAT) --programs "$(REPEAT_PROGRAMS)" --runs 500 --state $(BUILD)/repeat.state
+	$(REPEAT_RUN) --programs "$(REPEAT_PROGRAMS)" --runs 500 --state $(BUILD)/repeat.state
