@@ -88,7 +88,7 @@ static const char *check_func(const struct ptx_func *f) {
     CHECK(!bad, bad);
     CHECK(f->defined || f->inst_count == 0, "a declaration with instructions");
     for (uint32_t i = 0; i < f->reg_count; i++)
-        CHECK(f->regs[i].name && f->regs[i].type, "a register without a type");
+        CHECK(f->regs[i].name && (f->regs[i].type || f->unsupported), "a register without a type");
     for (uint32_t i = 0; i < f->var_count; i++) {
         bad = check_var(f->vars[i]);
         CHECK(!bad, bad);

@@ -66,14 +66,14 @@ static const struct {
      "missing is not defined"},
     {HEAD
      ".visible .entry k() { .reg .b32 %r<3>; .reg .b64 %rd<3>; add.u64 %rd1, %rd2, %r1; ret; }",
-     ERR_INVALID_PTX, "wrong width"},
+     ERR_INVALID_PTX, "add.u64: operand 3"},
     {HEAD ".visible .entry k() { .reg .b32 %r<3>; .reg .pred %p<2>; and.b32 %r1, %r2, %p1; ret; }",
-     ERR_INVALID_PTX, "wrong width"},
+     ERR_INVALID_PTX, "and.b32: operand 3"},
     {HEAD ".visible .entry k() { .reg .b32 %r<3>; add.u32 %r1, %r2; ret; }", ERR_INVALID_PTX,
-     "missing"},
+     "too few"},
     {HEAD ".visible .entry k() { .reg .b32 %r<3>; .reg .b16 %rs<2>; ld.global.u32 %rs1, [%r1]; "
           "ret; }",
-     ERR_INVALID_PTX, "narrow"},
+     ERR_INVALID_PTX, "ld.global.u32: operand 1"},
     {HEAD ".visible .entry k(.param .u32 x) { .reg .b64 %rd<3>; ld.param.u64 %rd1, [x]; ret; }",
      ERR_INVALID_PTX, "parameters"},
     {HEAD ".visible .entry k() { .local .b8 big[600000]; ret; }", ERR_ILLEGAL_INSTRUCTION,
@@ -81,11 +81,11 @@ static const struct {
     {HEAD ".visible .entry k() { .reg .b128 %q<2>; mov.b128 %q1, 7; ret; }",
      ERR_ILLEGAL_INSTRUCTION, "128 bits"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; st.shared [0], %rd1; ret; }", ERR_INVALID_PTX,
-     "no type"},
+     "types"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; ld.local %rd1, [0]; ret; }", ERR_INVALID_PTX,
-     "no type"},
+     "types"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; atom.add.global %rd1, [%rd1], %rd1; ret; }",
-     ERR_INVALID_PTX, "no type"},
+     ERR_INVALID_PTX, "types"},
 };
 
 Test(code, what_is_refused) {

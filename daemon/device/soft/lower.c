@@ -113,6 +113,7 @@ static bool lower_absent(uint32_t op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
     case PTX_OP_alloca:
+    case PTX_OP_cnot:
     case PTX_OP_istypep:
     case PTX_OP_ldmatrix:
     case PTX_OP_mbarrier:

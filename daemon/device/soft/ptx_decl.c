@@ -297,6 +297,10 @@ static void add_body_var(struct ptx_parser *p, const struct ptx_token *name, str
     struct ptx_var **slot = ptx_push(p, &p->func_vars, sizeof(*slot));
     if (!slot) return;
     *slot = v;
+    if (ptx_name_taken(p, name))
+        return ptx_fail_at(p, name->line, "'%s' is declared twice", v->name);
+    if (v->type == PTX_PRED)
+        return ptx_fail_at(p, name->line, "'%s' is a predicate, which only registers are", v->name);
     v->func_scope = true;
     v->index = p->func_vars.count - 1;
     ptx_declare(p, name, PTX_NAME_VAR, v, 0);
@@ -335,6 +339,7 @@ void ptx_body_var(struct ptx_parser *p) {
 /* ".reg .u32 a" as a parameter is an old convention that no compiler emits. */
 static void reg_param(struct ptx_parser *p) {
     ptx_unsupported(p, p->tok.line, ".reg parameter", 14);
+    p->opaque = true;
     while (p->tok.kind == PTX_TOK_DOT)
         ptx_next(p);
     ptx_expect_word(p, "a parameter's name");

@@ -139,7 +139,7 @@ static void body_directive(struct ptx_parser *p) {
     if (ptx_at_dot(p, "pragma")) return ptx_skip_to(p, ';');
     if (ptx_accept_dot(p, "file")) return ptx_file_line(p);
     struct ptx_token t = p->tok;
-    ptx_unsupported(p, t.line, t.text - 1, t.len + 1u);
+    ptx_unknown(p, t.line, "directive", t.text - 1, t.len + 1u);
     ptx_skip_to(p, ';');
 }
 
@@ -217,6 +217,7 @@ void ptx_function(struct ptx_parser *p, enum ptx_linkage linkage) {
     ptx_next(p);
     struct ptx_func head = {.entry = entry, .linkage = (uint8_t)linkage};
     p->func = &head;
+    p->opaque = false;
     open_scope(p);
     while (ptx_at_dot(p, "attribute") || ptx_at_dot(p, "noreturn"))
         other_directive(p);

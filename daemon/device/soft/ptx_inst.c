@@ -9,35 +9,55 @@
 
 /* ---- opcodes --------------------------------------------------------------------------------- */
 
-static struct ptx_inst *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
-    struct ptx_inst *i = ptx_alloc(p, 1, sizeof(*i));
-    if (!i) return NULL;
-    i->text = ptx_intern(p, text, len);
-    const char *at = text, *end = text + len;
-    const char *dot = memchr(at, '.', len);
-    i->op = (uint16_t)ptx_op_find(at, (size_t)((dot ? dot : end) - at));
-    i->vec = 1;
+static enum ptx_op operation(struct ptx_parser *p, const char *text, size_t len) {
+    enum ptx_op op = ptx_op_find(text, len);
+    bool known = op != PTX_OP_UNKNOWN || ptx_rules_other_op(text, len);
+    if (!known && p->module->version <= PTX_RULES_VERSION)
+        ptx_fail_at(p, p->tok.line, "unknown instruction '%.*s'", len > 60 ? 60 : (int)len, text);
+    return op;
+}
+
+/* Modifiers as data; those of PTX that no handler knows make the operation unknown. */
+static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
     while (dot && i->op != PTX_OP_UNKNOWN) {
-        at = dot + 1;
+        const char *at = dot + 1;
         dot = memchr(at, '.', (size_t)(end - at));
         if (!ptx_modifier(i, at, (size_t)((dot ? dot : end) - at)) && !ptx_op_is_raw(i->op))
             i->op = PTX_OP_UNKNOWN;
     }
-    if (!names_add(&p->opcodes, i->text, len, PTX_NAME_OPCODE, i)) ptx_fail_memory(p);
-    return i;
+}
+
+static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
+    char why[128];
+    struct ptx_opcode *o = ptx_alloc(p, 1, sizeof(*o));
+    if (!o) return NULL;
+    o->inst.text = ptx_intern(p, text, len);
+    const char *dot = memchr(text, '.', len);
+    enum ptx_op op = operation(p, text, dot ? (size_t)(dot - text) : len);
+    if (!ptx_rules_match(op, o->inst.text, &o->sig, why, sizeof(why))) {
+        if (p->module->version <= PTX_RULES_VERSION)
+            ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
+        op = PTX_OP_UNKNOWN;
+    }
+    o->inst.op = (uint16_t)op;
+    o->inst.vec = 1;
+    modifiers(&o->inst, dot, text + len);
+    if (!names_add(&p->opcodes, o->inst.text, len, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
+    return o;
 }
 
 /* At the opcode's first word; consumes it with its modifiers. */
-static const struct ptx_inst *opcode(struct ptx_parser *p) {
+static const struct ptx_opcode *opcode(struct ptx_parser *p) {
     struct ptx_token t = p->tok;
     if (t.kind != PTX_TOK_WORD) {
         ptx_expected(p, "an instruction");
         return NULL;
     }
     size_t len = t.len + ptx_lex_modifiers(&p->lex);
-    ptx_next(p);
     const struct ptx_name *e = names_find(&p->opcodes, t.text, len);
-    return e ? e->item : decode_opcode(p, t.text, len);
+    const struct ptx_opcode *o = e ? e->item : decode_opcode(p, t.text, len);
+    ptx_next(p);
+    return o;
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -47,7 +67,9 @@ static int32_t guard(struct ptx_parser *p, bool *negated) {
     struct ptx_token t = ptx_expect_word(p, "a predicate");
     if (p->err) return -1;
     int32_t pred = ptx_reg_find(p, &t);
-    if (pred < 0) ptx_fail_at(p, t.line, "unknown predicate '%.*s'", (int)t.len, t.text);
+    if (pred < 0 || ((const struct ptx_reg *)p->regs.items)[pred].type != PTX_PRED)
+        ptx_fail_at(p, t.line, "%s predicate '%.*s'", pred < 0 ? "unknown" : "a guard must be a",
+                    (int)t.len, t.text);
     return pred;
 }
 
@@ -75,28 +97,51 @@ static void operands(struct ptx_parser *p, struct ptx_inst *i) {
     } while (ptx_accept(p, ','));
 }
 
+/* Up to the ';': operands of a shape unknown here, but no register that is not there. */
+static void opaque_operands(struct ptx_parser *p) {
+    while (!p->err && !ptx_at(p, ';')) {
+        struct ptx_token t = p->tok;
+        if (t.kind == PTX_TOK_END) return ptx_expected(p, "';'");
+        ptx_next(p);
+        if (t.kind != PTX_TOK_WORD || t.text[0] != '%' || p->opaque) continue;
+        bool dotted = p->tok.kind == PTX_TOK_DOT && p->tok.text == t.text + t.len + 1;
+        size_t len = t.len + (dotted ? 1u + p->tok.len : 0);
+        if (ptx_reg_find(p, &t) < 0 && ptx_sreg_find(t.text, len) < 0 &&
+            !ptx_rules_other_sreg(t.text, len))
+            ptx_unknown(p, t.line, "name", t.text, len);
+    }
+}
+
+static void verify(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig) {
+    if (p->err || p->lazy) return;
+    ptx_verify_inst(p, i, sig);
+    if (i->op == PTX_OP_call) ptx_verify_call(p, i);
+}
+
 /* Built in place: an instruction is large, and nothing else is added meanwhile. */
 void ptx_inst(struct ptx_parser *p) {
     uint32_t line = p->tok.line;
     int32_t pred = -1;
     bool negated = false;
     if (ptx_accept(p, '@')) pred = guard(p, &negated);
-    const struct ptx_inst *decoded = p->err ? NULL : opcode(p);
-    if (!decoded) return;
+    const struct ptx_opcode *decoded = p->err ? NULL : opcode(p);
+    if (!decoded || p->err) return;
     if (++p->inst_total > PTX_MAX_INSTS) return ptx_fail(p, "too many instructions");
     struct ptx_inst *i = ptx_push(p, &p->insts, sizeof(*i));
     if (!i) return;
-    *i = *decoded;
+    *i = decoded->inst;
     i->pred = pred;
     i->pred_neg = negated;
     i->line = line;
+    p->lazy = false;
     if (i->op == PTX_OP_UNKNOWN) ptx_unsupported(p, line, i->text, strlen(i->text));
-    /* What cannot run needs no operands, and its operands may be of kinds unknown here. */
-    if (!p->func->unsupported) operands(p, i);
-    if (p->func->unsupported && !p->err)
-        ptx_skip_to(p, ';');
+    bool opaque = p->opaque || ptx_op_is_opaque((enum ptx_op)i->op);
+    if (opaque)
+        opaque_operands(p);
     else
-        ptx_expect(p, ';');
+        operands(p, i);
+    ptx_expect(p, ';');
+    if (!opaque) verify(p, i, &decoded->sig);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -128,7 +173,7 @@ void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all) {
             resolve(p, &fix, e->index);
         else if (!all)
             fixups[kept++] = fix;
-        else if (!p->func->unsupported)
+        else
             ptx_fail_at(p, fix.line, "unknown name '%.*s'", fix.len > 60 ? 60 : (int)fix.len,
                         fix.text);
     }

@@ -43,7 +43,7 @@ enum ptx_space { PTX_GENERIC, PTX_GLOBAL, PTX_CONST, PTX_SHARED, PTX_LOCAL, PTX_
 /* clang-format off */
 #define PTX_OPS(X)                                                                                 \
     X(abs) X(activemask) X(add) X(addc) X(alloca) X(and) X(applypriority) X(atom) X(bar)           \
-    X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) X(brev) X(brkpt) X(brx) X(call) X(clz)        \
+    X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) X(brev) X(brkpt) X(brx) X(call) X(clz) X(cnot) \
     X(copysign) X(cos) X(cp) X(createpolicy) X(cvt) X(cvta) X(discard) X(div) X(dp2a) X(dp4a)      \
     X(elect) X(ex2) X(exit) X(fence) X(fma) X(fns) X(getctarank) X(griddepcontrol) X(isspacep)     \
     X(istypep) X(ld) X(ldmatrix) X(ldu) X(lg2) X(lop3) X(mad) X(mad24) X(madc) X(mapa) X(match)    \
@@ -261,7 +261,7 @@ struct ptx_inst {
 
 struct ptx_reg {
     const char *name;
-    uint8_t type; /* enum ptx_type */
+    uint8_t type; /* enum ptx_type; PTX_NONE: a vector, in a function that is not supported */
 };
 
 struct ptx_reloc { /* the address of `var` or `func`, plus addend, stored at `at` in the initialiser

@@ -105,8 +105,10 @@ static void special(struct ptx_parser *p, const struct ptx_token *name, struct p
     out->kind = sreg >= 0 ? PTX_OPND_SREG : PTX_OPND_NONE;
     if (sreg >= 0)
         out->sreg = (enum ptx_sreg)sreg;
-    else
+    else if (ptx_rules_other_sreg(text, len))
         ptx_unsupported(p, name->line, text, len);
+    else
+        ptx_unknown(p, name->line, "name", text, len);
 }
 
 static void label(struct ptx_parser *p, const struct ptx_token *name, struct ptx_operand *out,

@@ -186,10 +186,19 @@ void ptx_skip_nested(struct ptx_parser *p, char open, char close) {
 }
 
 void ptx_unsupported(struct ptx_parser *p, uint32_t line, const char *what, size_t len) {
+    p->lazy = true;
     if (!p->func || p->func->unsupported) return;
     char text[160];
     int n = snprintf(text, sizeof(text), "line %u: %.*s", line, (int)(len > 100 ? 100 : len), what);
     p->func->unsupported = ptx_intern(p, text, n > 0 ? (size_t)n : 0);
+}
+
+void ptx_unknown(struct ptx_parser *p, uint32_t line, const char *kind, const char *what,
+                 size_t len) {
+    if (p->module->version > PTX_RULES_VERSION)
+        ptx_unsupported(p, line, what, len);
+    else
+        ptx_fail_at(p, line, "unknown %s '%.*s'", kind, len > 60 ? 60 : (int)len, what);
 }
 
 /* ---- constants ------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The parser's state and the helpers its parts share (ptx_parse.c module, ptx_decl.c variables,
- * ptx_func.c functions, ptx_inst.c instructions, ptx_operand.c operands). Private to those files.
+ * ptx_func.c functions, ptx_inst.c instructions, ptx_operand.c operands, ptx_verify.c what is
+ * asked of them). Private to those files.
  *
  * A failure is sticky: after ptx_fail every token is PTX_TOK_END, so that every loop ends by itself
  * and only the top looks at `err`.
@@ -17,6 +18,7 @@
 #include "daemon/device/soft/ptx_ir.h"
 #include "daemon/device/soft/ptx_lex.h"
 #include "daemon/device/soft/ptx_names.h"
+#include "daemon/device/soft/ptx_rules.h"
 
 /* What a client can make the parser hold. */
 #define PTX_MAX_TEXT_BYTES (64u << 20)
@@ -44,7 +46,7 @@ enum ptx_name_kind {
     PTX_NAME_LABEL,   /* index: instruction */
     PTX_NAME_PROTO,   /* item: struct ptx_func */
     PTX_NAME_TARGETS, /* item: struct ptx_targets */
-    PTX_NAME_OPCODE,  /* item: struct ptx_inst to start from */
+    PTX_NAME_OPCODE,  /* item: struct ptx_opcode */
 };
 
 struct ptx_reg_range { /* .reg .b32 %r<8>: registers come into being when first named */
@@ -52,6 +54,11 @@ struct ptx_reg_range { /* .reg .b32 %r<8>: registers come into being when first 
     uint32_t count;
     uint8_t type;
     int32_t *regs; /* index into the function's registers, or -1 */
+};
+
+struct ptx_opcode {       /* of one spelling */
+    struct ptx_inst inst; /* to start from */
+    struct ptx_sig sig;
 };
 
 struct ptx_targets {
@@ -79,6 +86,8 @@ struct ptx_parser {
 
     struct ptx_func *func; /* being parsed, or NULL */
     struct ptx_vec insts, regs, func_vars, fixups;
+    bool opaque; /* its parameters are registers: names in its body may be theirs */
+    bool lazy;   /* what was parsed last cannot run, and is not looked at more closely */
 
     int err;
     char *why;
@@ -119,6 +128,10 @@ bool ptx_const(struct ptx_parser *p, struct ptx_token *out);       /* signed con
 
 /* Marks the function being parsed as not executable; the first reason stays. */
 void ptx_unsupported(struct ptx_parser *p, uint32_t line, const char *what, size_t len);
+/* For a word that PTX does not have: not executable where the module is of a newer version than the
+ * rules are, else a failure that calls it `kind`. */
+void ptx_unknown(struct ptx_parser *p, uint32_t line, const char *kind, const char *what,
+                 size_t len);
 
 /* ptx_tables.c */
 enum ptx_type ptx_type_find(const char *text, size_t len);
@@ -129,6 +142,8 @@ bool ptx_space_find(const char *text, size_t len, uint8_t *space);
 bool ptx_modifier(struct ptx_inst *i, const char *text, size_t len);
 /* Operations whose modifiers are left to the decoder, which has the text. */
 bool ptx_op_is_raw(enum ptx_op op);
+/* Operations whose operands are not parsed, only held to names that exist. */
+bool ptx_op_is_opaque(enum ptx_op op);
 
 /* ptx_decl.c */
 bool ptx_at_space(const struct ptx_parser *p);
@@ -148,11 +163,17 @@ void ptx_apply_aliases(struct ptx_parser *p);
 /* ptx_reg.c */
 void ptx_reg_decl(struct ptx_parser *p);
 int32_t ptx_reg_find(struct ptx_parser *p, const struct ptx_token *name); /* -1: none */
+/* A variable of a body may not bear the name of a register or variable of the same block. */
+bool ptx_name_taken(const struct ptx_parser *p, const struct ptx_token *name);
 
 /* ptx_inst.c */
 void ptx_inst(struct ptx_parser *p);
 void ptx_label(struct ptx_parser *p, const struct ptx_token *name);
 void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all);
+
+/* ptx_verify.c; nothing is checked of what is wrong already */
+void ptx_verify_inst(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig);
+void ptx_verify_call(struct ptx_parser *p, const struct ptx_inst *i);
 
 /* ptx_operand.c */
 void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index);

@@ -92,6 +92,27 @@ bool ptx_op_is_raw(enum ptx_op op) {
     }
 }
 
+/* Never run, and with operands of shapes of their own. */
+bool ptx_op_is_opaque(enum ptx_op op) {
+    switch (op) {
+    case PTX_OP_UNKNOWN:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_mbarrier:
+    case PTX_OP_mma:
+    case PTX_OP_stmatrix:
+    case PTX_OP_suld:
+    case PTX_OP_suq:
+    case PTX_OP_sured:
+    case PTX_OP_sust:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_wgmma:
+    case PTX_OP_wmma: return true;
+    default: return false;
+    }
+}
+
 /* ---- special registers ---------------------------------------------------------------------- */
 
 static const char *const sregs[PTX_SREG_COUNT] = {

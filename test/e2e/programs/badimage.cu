@@ -27,6 +27,34 @@ static void still_alive(void) {
     CHECK(cudaFree(p));
 }
 
+/* No PTX, and what the JIT's log says about it. */
+static const struct {
+    const char *line, *why;
+} invalid[] = {
+    {"nonsense.u32 %rd1;", "line 8: unknown instruction 'nonsense'"},
+    {"add.u64 %rd1, %rd2;", "line 8: add.u64: too few operands, 2 of 3"},
+    {"add.u32 %rd1, %rd1, 1;",
+     "line 8: add.u32: operand 1 cannot be %rd1, a register of type .b64"},
+    {"add.u64 %rd1, %rd1, %rd7;", "line 8: unknown name '%rd7'"},
+    {".reg .u32 %u<3>; add.f32 %u1, %u1, %u2;", "line 8: add.f32: operand 1 cannot be %u1"},
+    {".reg .pred %p<3>; mov.u32 %p1, 3;", "line 8: mov.u32: operand 1 cannot be %p1"},
+    {"bra nowhere;", "line 8: unknown name 'nowhere'"},
+};
+
+static void refuse_at_load(const char *line, const char *why) {
+    char text[sizeof good + 200], log[256] = "untouched";
+    CUmodule m;
+    const char *at = strstr(good, "st.global");
+    snprintf(text, sizeof text, "%.*s%s\n%s", (int)(at - good), good, line, at);
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log};
+    expect(cuModuleLoadData(&m, text), CUDA_ERROR_INVALID_PTX, line);
+    expect(cuModuleLoadDataEx(&m, text, 2, options, values), CUDA_ERROR_INVALID_PTX, line);
+    REQUIRE(strstr(log, why), "%s: the log says \"%s\"", line, log);
+    REQUIRE((size_t)values[1] == strlen(log), "the log has %zu bytes, not %zu", strlen(log),
+            (size_t)values[1]);
+}
+
 int main(void) {
     CUmodule m;
     CUfunction f;
@@ -42,6 +70,9 @@ int main(void) {
     *strstr(text, "st.global") = '?';
     expect(cuModuleLoadData(&m, text), CUDA_ERROR_INVALID_PTX, "PTX with a syntax error");
 
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++)
+        refuse_at_load(invalid[i].line, invalid[i].why);
+
     for (size_t cut = sizeof good - 4; cut > 80; cut -= 9) { /* truncated: refused, never a crash */
         memcpy(text, good, cut);
         text[cut] = 0;
@@ -52,9 +83,9 @@ int main(void) {
     char *wgmma = text;
     strcpy(wgmma, good);
     strcpy(strstr(wgmma, "st.global"), "wgmma.fence.sync.aligned;\nret;\n}\n");
-    CUresult r = cuModuleLoadData(&m, wgmma);
-    if (r == CUDA_SUCCESS) r = cuModuleGetFunction(&f, m, "k");
-    expect(r, CUDA_ERROR_INVALID_PTX, "an unsupported instruction");
+    expect(cuModuleLoadData(&m, wgmma), CUDA_SUCCESS, "PTX with an unsupported instruction");
+    expect(cuModuleGetFunction(&f, m, "k"), CUDA_ERROR_INVALID_PTX, "a kernel that has it");
+    expect(cuModuleUnload(m), CUDA_SUCCESS, "unload");
 
     unsigned char fatbin[64] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 48};
     expect(cuModuleLoadData(&m, fatbin), CUDA_ERROR_INVALID_IMAGE, "a fatbin of zeros");
