@@ -77,6 +77,12 @@ static const struct ctl_field known_fields[] = {
 #include "proto/ctl.def"
 };
 
+static const struct ctl_field tenant_fields[] = {
+#define CTL_TENANT_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_tenant, name), sentence},
+#include "proto/ctl.def"
+};
+
 #define LENGTH(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb) {

@@ -31,7 +31,8 @@ enum ctl_error {
 #define CTL_RECORDS(X)                                                \
     X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)     \
     X(LANE, lane) X(POLICY, policy) X(CHOICE, choice) X(ENDED, ended) \
-    X(PROFILE, profile) X(HINT, hint) X(KNOWN, known)
+    X(PROFILE, profile) X(HINT, hint) X(KNOWN, known) \
+    X(TENANT, tenant)
 /* clang-format on */
 
 enum ctl_record {
@@ -118,6 +119,10 @@ struct ctl_hint {
 };
 struct ctl_known {
 #define CTL_KNOWN_FIELD CTL_MEMBER
+#include "proto/ctl.def"
+};
+struct ctl_tenant {
+#define CTL_TENANT_FIELD CTL_MEMBER
 #include "proto/ctl.def"
 };
 

@@ -20,6 +20,7 @@
 #include "daemon/broker/server.h"
 #include "daemon/broker/slots.h"
 #include "daemon/broker/store_file.h"
+#include "daemon/broker/users.h"
 #include "proto/ctl.h"
 #include "proto/wire.h"
 
@@ -70,6 +71,7 @@ struct client {
 
     pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */
     uid_t uid;
+    struct user *user; /* counts it: as a job from its welcome on */
     char name[64];
     struct timespec since;      /* CLOCK_REALTIME, for people */
     struct wire_job asked, job; /* in its hello; with what we know beside that */
@@ -150,6 +152,7 @@ struct server {
     struct server_hooks hooks;
     struct slots slots;
     struct groups groups;
+    struct users users;
     struct wire_choice choice; /* of policies: the configuration's, then the latest request's */
     struct supervise supervise;
     struct profile_store store;

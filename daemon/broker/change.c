@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -26,7 +25,7 @@ struct change {
 };
 
 bool change_permitted(uid_t uid) {
-    return uid == 0 || uid == geteuid();
+    return limits_admin(uid);
 }
 
 /* ---- telling the worker ---------------------------------------------------------------------- */
@@ -191,6 +190,17 @@ static bool out_of_range(char *why, const char *what, int64_t value, int64_t lea
     return true;
 }
 
+/* Whether the asker may not give its job this. */
+static bool outranks(const struct asking *q, char *why) {
+    const struct ctl_args *a = &q->r->args;
+    struct user *u = users_find(q->s, q->uid);
+    int64_t priority = ctl_msg_given(q->r, CTL_A_priority) ? a->priority : 0;
+    uint64_t weight = ctl_msg_given(q->r, CTL_A_weight) ? a->weight : 0;
+
+    if (weight > JOB_WEIGHT_MAX) weight = 0; /* which is refused anyway */
+    return u && users_check_rank(u, priority, weight, why) < 0;
+}
+
 /* What the request makes of the job; false with a reason when it may not be. */
 static bool alter(const struct ctl_request *r, struct wire_job *job, char *why) {
     const struct ctl_args *a = &r->args;
@@ -229,7 +239,7 @@ static int kill_job(const struct asking *q, struct attachment *a) {
 static int change_job(const struct asking *q) {
     uint64_t id = q->r->args.id;
     struct attachment *a = id <= UINT32_MAX ? supervise_find(q->s, (uint32_t)id) : NULL;
-    char why[JOB_WHY_BYTES];
+    char why[JOB_WHY_BYTES], above[USERS_WHY_BYTES];
     struct wire_job job;
 
     if (!a || !a->client) {
@@ -251,6 +261,8 @@ static int change_job(const struct asking *q) {
     job = a->job;
     if (!alter(q->r, &job, why))
         return refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
+    if (outranks(q, above))
+        return refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
     return tell_job(q->s, a, &job, q->asker);
 }
 

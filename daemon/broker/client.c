@@ -40,6 +40,7 @@ static void client_close(struct client *c) {
     struct server *s = c->server;
 
     if (c->state == CLIENT_RUNNING) s->running_count--;
+    users_leave(c->user, c->state == CLIENT_RUNNING ? USERS_JOB : USERS_HANDSHAKE);
     c->state = CLIENT_CLOSED;
     list_remove(&c->link);
     s->client_count--;
@@ -298,6 +299,7 @@ static void welcome(struct client *c) {
     pages_close_fds(c);
     c->state = CLIENT_RUNNING;
     c->server->running_count++;
+    users_move(c->user, USERS_HANDSHAKE, USERS_JOB);
     c->attachment->welcomed = true;
     log_info("client", "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d",
              c->job_id, (int)c->pid, (unsigned)c->uid, c->name, c->attachment->slot, c->tries);
@@ -309,6 +311,17 @@ static void welcome(struct client *c) {
 static void refuse_full(struct client *c) {
     refuse(c, -EBUSY, "%u jobs are attached, the most that max_jobs allows",
            c->server->running_count);
+}
+
+/* Whether its user may not have this job; then it is refused. */
+static bool refuse_excess(struct client *c) {
+    char why[USERS_WHY_BYTES];
+    int rc = users_check_job(c->user, &c->asked, why);
+
+    if (rc == 0) return false;
+    history_add_refused(c->server->history, c, supervise_next_id(c->server), why);
+    refuse(c, rc, "%s", why);
+    return true;
 }
 
 static bool full(const struct client *c) {
@@ -329,6 +342,7 @@ static void on_hello(struct client *c, const void *msg, size_t bytes) {
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
+    if (refuse_excess(c)) return;
     if (full(c))
         refuse_full(c);
     else
@@ -350,7 +364,7 @@ static void on_answer(struct client *c, const void *msg, size_t bytes) {
         try_next_slot(c, slot + 1);
     } else if (full(c)) {
         refuse_full(c);
-    } else {
+    } else if (!refuse_excess(c)) {
         welcome(c);
     }
 }
@@ -456,22 +470,22 @@ static struct client *make_client(struct server *s, int fd, const struct ucred *
 }
 
 void client_accept(struct server *s, int fd) {
-    struct ucred cred = {0};
+    struct ucred cred = {.uid = (uid_t)-1};
     socklen_t n = sizeof(cred);
     int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ? -errno : 0;
-    struct client *c = rc < 0 ? NULL : make_client(s, fd, &cred);
+    char why[USERS_WHY_BYTES];
+    struct user *user = users_enter(s, fd, &cred, USERS_HANDSHAKE, why);
+    struct client *c = user && rc == 0 ? make_client(s, fd, &cred) : NULL;
 
-    if (!c) {
-        log_error("client", "event=accept-failed why=\"%s\"", err_text(rc < 0 ? rc : -ENOMEM));
-        client_turn_away(fd, -ENOMEM, "salusd has no memory for another job");
-        return;
-    }
-    rc = watch_client(c);
-    if (c->handles == 0) {
+    if (c) rc = watch_client(c);
+    if (!c || c->handles == 0) {
         free(c);
-        client_turn_away(fd, rc, "salusd cannot watch another connection");
+        if (user) users_leave(user, USERS_HANDSHAKE);
+        client_turn_away(fd, user ? -ENOMEM : -EBUSY,
+                         user ? "salusd has no memory for another job" : why);
         return;
     }
+    c->user = user;
     list_append(&s->clients, &c->link);
     s->client_count++;
     if (rc < 0) {

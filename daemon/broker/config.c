@@ -117,8 +117,8 @@ static int set_text(struct config *c, const struct config_option *o, const char 
     return 0;
 }
 
-static int set_number(struct config *c, const struct config_option *o, const char *value, char *why,
-                      size_t cap) {
+int config_parse(const struct config_option *o, const char *value, uint64_t *out, char *why,
+                 size_t cap) {
     uint64_t n;
     int rc = config_value_parse(o->type, value, &n);
 
@@ -135,7 +135,7 @@ static int set_number(struct config *c, const struct config_option *o, const cha
         snprintf(why, cap, "%s: %.100s is out of range: %s to %s", o->name, value, low, high);
         return -EINVAL;
     }
-    *number_of(c, o) = n;
+    *out = n;
     return 0;
 }
 
@@ -151,7 +151,8 @@ int config_set(struct config *c, const char *name, const char *value, char *why,
             snprintf(why, cap, "unknown key '%.64s'", name);
         return -EINVAL;
     }
-    return is_text(o) ? set_text(c, o, value, why, cap) : set_number(c, o, value, why, cap);
+    return is_text(o) ? set_text(c, o, value, why, cap)
+                      : config_parse(o, value, number_of(c, o), why, cap);
 }
 
 void config_said(struct config *c, const char *name, const char *fmt, ...) {
@@ -330,5 +331,7 @@ int config_reload(struct config *running, const struct config *fresh, FILE *note
             *number_of(running, o) = *number_of(fresh, o);
         }
     }
+    memcpy(running->rules, fresh->rules, sizeof(running->rules));
+    running->rule_count = fresh->rule_count;
     return kept;
 }

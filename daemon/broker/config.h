@@ -53,11 +53,27 @@ enum config_place {
     CONFIG_OPTIONS
 };
 
+/* What [users] says for everybody, and sections [user NAME] and [group NAME] for some. */
+#define CONFIG_LIMIT_FIRST CONFIG_O_user_connections
+#define CONFIG_LIMITS (CONFIG_O_max_weight - CONFIG_LIMIT_FIRST + 1)
+#define CONFIG_RULES_MAX 128
+#define CONFIG_RULE_NAME_BYTES 44
+
+struct config_rule {
+    bool group;
+    uint32_t id; /* of the user or group */
+    char name[CONFIG_RULE_NAME_BYTES];
+    uint32_t given; /* bit n: values[n], of option CONFIG_LIMIT_FIRST + n */
+    uint64_t values[CONFIG_LIMITS];
+};
+
 struct config {
 #define OPTION(section, name, type, choices, text, min, max, reload, help) \
     CONFIG_FIELD_##type(name);
 #include "config/options.def"
 #undef OPTION
+    struct config_rule rules[CONFIG_RULES_MAX];
+    unsigned rule_count;
     /* Where each value was said, as errors name it: "<path>:<line>", "environment SALUS_..",
      * "command line"; empty: nowhere, it is the default. */
     char origin[CONFIG_OPTIONS][CONFIG_ORIGIN_BYTES];
@@ -102,6 +118,17 @@ void config_said(struct config *c, const char *name, const char *fmt, ...)
 /* Appends a line about an option's value, with where it was said; returns 1. */
 int config_complain(const struct config *c, enum config_place option, FILE *errors, const char *fmt,
                     ...) __attribute__((format(printf, 4, 5)));
+
+/* The number that an option of a number may be given as text: 0, or -EINVAL with the reason. */
+int config_parse(const struct config_option *o, const char *value, uint64_t *out, char *why,
+                 size_t cap);
+
+/* config_rules.c: whether a section is one of a user or of a group; sets one of its values: 0, or
+ * -EINVAL with the reason; all of them, as a file would have them. */
+bool config_rules_is(const char *section);
+int config_rules_set(struct config *c, const char *section, const char *name, const char *value,
+                     char *why, size_t cap);
+void config_rules_print(const struct config *c, FILE *out);
 
 /* The value as text that config_set would accept. */
 void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap);

@@ -9,7 +9,8 @@
 
 #include "daemon/broker/config.h"
 
-#define LINE_BYTES 200 /* inih's own buffer; it would split a longer line */
+#define SECTION_BYTES 49 /* inih cuts what is longer */
+#define LINE_BYTES 200   /* inih's own buffer; it would split a longer line */
 
 struct reading {
     struct config *config;
@@ -39,6 +40,8 @@ static void classify(struct reading *r, const char *line) {
         r->pair = true;
     else if (!memchr(line, ']', n))
         complain(r, "section without its ']'");
+    else if ((size_t)((const char *)memchr(line, ']', n) - line) > SECTION_BYTES)
+        complain(r, "section's name is longer than 49 bytes");
 }
 
 /* fgets for inih. Leading blanks go away: to inih they mean "continued value", which no option has.
@@ -73,7 +76,10 @@ static int on_pair(void *arg, const char *section, const char *name, const char 
     char why[CONFIG_WHY_BYTES];
 
     r->handled = true;
-    if (o && strcmp(o->section, section) != 0) {
+    if (config_rules_is(section)) {
+        if (config_rules_set(r->config, section, name, value, why, sizeof(why)) < 0)
+            complain(r, why);
+    } else if (o && strcmp(o->section, section) != 0) {
         snprintf(why, sizeof(why), "key '%s' belongs into section [%s], not [%.50s]", name,
                  o->section, section);
         complain(r, why);

@@ -19,13 +19,12 @@
 #include "daemon/broker/report.h"
 #include "proto/ctl_msg.h"
 
-#define IDLE_MS 60000 /* a silent connection is closed, so that none can be hoarded */
-
 #define REQUEST_BYTES 4096 /* requests are small; replies are what needs CTL_MESSAGE_MAX */
 
 struct control {
-    struct list link;
+    struct list link; /* in the order in which they were last heard */
     struct server *server;
+    struct user *user; /* counts it */
     int fd, handles;
     uid_t uid; /* SO_PEERCRED's */
     uv_poll_t poll;
@@ -48,6 +47,7 @@ static void control_close(struct control *c) {
     if (c->waiting) change_forget(s, c);
     list_remove(&c->link);
     s->control_count--;
+    users_leave(c->user, USERS_CONTROL);
     uv_close((uv_handle_t *)&c->poll, on_handle_closed);
     uv_close((uv_handle_t *)&c->idle, on_handle_closed);
     fdutil_close(&c->fd);
@@ -64,10 +64,13 @@ static void on_idle(uv_timer_t *t) {
     control_done(c, -ETIMEDOUT, "the GPU worker did not answer; it may still do it");
 }
 
-static void listen_again(struct control *c) {
+/* A silent connection is closed after a while, so that none can be hoarded. */
+static void wait_for_request(struct control *c) {
     c->waiting = false;
+    list_remove(&c->link);
+    list_append(&c->server->controls, &c->link);
     uv_poll_start(&c->poll, UV_READABLE, on_readable);
-    uv_timer_start(&c->idle, on_idle, IDLE_MS, IDLE_MS);
+    uv_timer_start(&c->idle, on_idle, c->server->config.control_idle / 1000000, 0);
 }
 
 /* A worker that is as late as that is about to be ended. */
@@ -84,7 +87,7 @@ void control_done(struct control *c, int result, const char *text) {
     size_t n;
     int rc = -ENOMEM;
 
-    listen_again(c);
+    wait_for_request(c);
     if (out && result < 0)
         rc = ctl_msg_refusal(out, CTL_E_FAILED, text, "see 'salusctl status'", &reply, &n);
     else if (out)
@@ -184,7 +187,7 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     if (rc < 0)
         control_close(c);
     else if (!c->waiting)
-        uv_timer_again(&c->idle);
+        wait_for_request(c);
 }
 
 void control_turn_away(int fd, enum ctl_error error, const char *text, const char *hint) {
@@ -198,28 +201,51 @@ void control_turn_away(int fd, enum ctl_error error, const char *text, const cha
     fdutil_close(&fd);
 }
 
+/* Of all connections the one that was silent for longest makes room. */
+static void close_oldest(struct server *s) {
+    struct list *pos;
+
+    list_each(pos, &s->controls) {
+        struct control *c = list_entry(pos, struct control, link);
+
+        if (c->waiting) continue;
+        control_close(c);
+        return;
+    }
+}
+
 void control_accept(struct server *s, int fd) {
     struct control *c = calloc(1, sizeof(*c));
-    struct ucred cred = {0};
+    struct ucred cred = {.uid = (uid_t)-1};
     socklen_t n = sizeof(cred);
+    char why[USERS_WHY_BYTES];
+    struct user *user = NULL;
 
-    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ||
-        uv_poll_init(&s->loop, &c->poll, fd) < 0) {
+    if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
+        snprintf(why, sizeof(why), "salusd has no memory for another connection");
+    else
+        user = users_enter(s, fd, &cred, USERS_CONTROL, why);
+    if (user && uv_poll_init(&s->loop, &c->poll, fd) < 0) {
+        snprintf(why, sizeof(why), "salusd cannot watch another connection");
+        users_leave(user, USERS_CONTROL);
+        user = NULL;
+    }
+    if (!user) {
         free(c);
-        control_turn_away(fd, CTL_E_FAILED, "salusd has no memory for another connection",
-                          "try again");
+        control_turn_away(fd, CTL_E_FAILED, why, "see 'salusctl tenant list'");
         return;
     }
     c->server = s;
     c->fd = fd;
-    c->handles = 2;
     c->uid = cred.uid;
+    c->user = user;
+    c->handles = 2;
+    c->poll.data = c->idle.data = c;
+    if (s->control_count >= BROKER_CONTROLS_MAX) close_oldest(s);
     list_append(&s->controls, &c->link);
     s->control_count++;
     uv_timer_init(&s->loop, &c->idle);
-    c->poll.data = c->idle.data = c;
-    uv_poll_start(&c->poll, UV_READABLE, on_readable);
-    uv_timer_start(&c->idle, on_idle, IDLE_MS, IDLE_MS);
+    wait_for_request(c);
 }
 
 void control_end_all(struct server *s) {

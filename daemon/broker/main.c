@@ -66,6 +66,7 @@ static void print_config(const struct config *c) {
         config_show(c, &o[i], value, sizeof(value));
         printf("%s = %s\n", o[i].name, value);
     }
+    config_rules_print(c, stdout);
 }
 
 static int usage_error(const char *what, const char *arg) {

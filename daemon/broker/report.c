@@ -235,6 +235,7 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         choice_show(&s->choice, sm_threshold(s), &any.choice);
         ctl_msg_add(out, CTL_RECORD_CHOICE, &any);
         break;
+    case CTL_V_TENANT_LIST: next = users_list(s, r->args.after, out); break;
     case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, out); break;
     case CTL_V_PROFILE_LIST: /* kernel_verbs.h */
     case CTL_V_PROFILE_SHOW:

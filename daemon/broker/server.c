@@ -183,6 +183,7 @@ static void take_over(struct server *s, const struct config *fresh, FILE *notes)
 
     choice_from_config(&before, &s->config);
     config_reload(&s->config, fresh, notes);
+    users_reload(s);
     choice_from_config(&after, &s->config);
     if (memcmp(&before, &after, sizeof(before)) == 0) return;
     s->choice = after;
@@ -266,6 +267,7 @@ int server_create(struct server **out, const struct config *config,
     clock_gettime(CLOCK_REALTIME, &s->start);
     list_init(&s->clients);
     list_init(&s->controls);
+    users_init(&s->users);
     slots_init(&s->slots, config);
     rc = s->lock_fd = listen_lock(config->run_dir, why, cap);
     if (rc < 0) goto free_server;

@@ -51,6 +51,7 @@ static const struct cli_verb verbs[] = {
      cli_profile_export},
     {"profile forget", "[--user USER] NAME|--all", "--user= --all", "forget a kernel, or all", 0, 1,
      cli_profile_forget},
+    {"tenant list", "", "", "users: what they have, and what they may have", 0, 0, cli_tenant_list},
     {"history", "", "", "jobs that ended", 0, 0, cli_history},
     {"top", "[--batch] [-n COUNT]",
      "--batch -n=", "a live picture of lanes and jobs; -w SECONDS between two (1)", 0, 0, cli_top},

@@ -86,6 +86,7 @@ int cli_lane_list(struct cli *c, int argc, char **argv);
 int cli_lane_show(struct cli *c, int argc, char **argv);
 int cli_policy_list(struct cli *c, int argc, char **argv);
 int cli_policy_show(struct cli *c, int argc, char **argv);
+int cli_tenant_list(struct cli *c, int argc, char **argv);
 int cli_history(struct cli *c, int argc, char **argv);
 
 /* set.c: the verbs that change something */

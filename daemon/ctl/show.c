@@ -65,6 +65,20 @@ static const struct render_column ended_columns[] = {{"ID", "id"},
                                                      {"WHY", "why"},
                                                      {NULL, NULL}};
 
+static const struct render_column tenant_columns[] = {{"USER", "uid"},
+                                                      {"JOBS", "jobs"},
+                                                      {"OF", "jobs_limit"},
+                                                      {"CONNECTIONS", "connections"},
+                                                      {"OF", "connections_limit"},
+                                                      {"BEGINNING", "handshakes"},
+                                                      {"OF", "handshakes_limit"},
+                                                      {"CONTROL", "controls"},
+                                                      {"OF", "controls_limit"},
+                                                      {"PRIORITY", "max_priority"},
+                                                      {"WEIGHT", "max_weight"},
+                                                      {"REFUSED", "refused"},
+                                                      {NULL, NULL}};
+
 /* What one showing is. `columns` NULL: a single record. */
 struct view {
     enum ctl_verb verb;
@@ -145,6 +159,10 @@ int cli_policy_list(struct cli *c, int argc, char **argv) {
 
 int cli_policy_show(struct cli *c, int argc, char **argv) {
     return show(c, &(struct view){CTL_V_POLICY_SHOW, 0, "policy", NULL});
+}
+
+int cli_tenant_list(struct cli *c, int argc, char **argv) {
+    return show(c, &(struct view){CTL_V_TENANT_LIST, 0, "tenants", tenant_columns});
 }
 
 int cli_history(struct cli *c, int argc, char **argv) {

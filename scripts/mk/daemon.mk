@@ -23,7 +23,7 @@ MUTANT_silent-worker := daemon/broker/supervise.c|s/on_silence, ms, 0/on_silence
 MUTANT_dead-process := daemon/broker/client.c|s/uv_poll_start(.c->death.*/;/|test_broker_client|dies_is_noticed
 MUTANT_same-windows := daemon/broker/slots.c|s/s->used.i. = true/(void)0/|test_broker_client|two_clients
 MUTANT_open-control := daemon/broker/server.c|s/"ctl.sock", 0660/"ctl.sock", 0666/|test_ctl_cli|modes
-MUTANT_anybody := daemon/broker/change.c|s/return uid == 0 .*/return true;/|test_broker_control|daemons_user
+MUTANT_anybody := daemon/broker/limits.c|s/return uid == 0 .*/return true;/|test_broker_control|daemons_user
 MUTANT_did-nobody := daemon/broker/change.c|s/take_back(s, c);/(void)0;/|test_broker_control|cannot_do_is_taken_back
 MUTANT_same-group := daemon/broker/groups.c|s/number == 0 .. find_number(g, number)/number == 0/|test_broker_job|never_collide
 MUTANT_whole-word := daemon/broker/client.c|s/job->persistent_bytes + job->ephemeral_bytes <= device/job->persistent_bytes <= device/|test_broker_job|with_the_numbers

@@ -12,7 +12,8 @@ $(BUILD)/test/e2e/fail_call.so: test/e2e/fail_call.c
 # Each mutant is one line made wrong by sed, put in place of the right file; the named test must fail.
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
 LIMIT_MUTANTS := log-waits log-forgets log-miscounts log-floods log-silent log-one-kind log-hangs \
-	lost-fds first-reset no-reserve last-fds
+	lost-fds first-reset no-reserve last-fds \
+	bound-root least-generous group-over-user uncut-section
 LIMIT_MUTANT_log-waits := common/log_writer.c|/^bool~log_writer_put/,/^}/s/writer.dropped++;/while~(LOG_WRITER_BUFFER_BYTES~-~writer.used~<~bytes)~pthread_cond_wait(\&writer.filled,~\&writer.lock);/|test_log_background|reader_that_has_stopped
 LIMIT_MUTANT_log-forgets := common/log_writer.c|s/if (!written) writer.dropped++;//|test_log_background|reader_that_is_gone
 LIMIT_MUTANT_log-miscounts := common/log_writer.c|s/if (written) writer.dropped -= count;//|test_log_background|reader_that_has_stopped
@@ -24,15 +25,29 @@ LIMIT_MUTANT_lost-fds := common/fdutil.c|s/(hdr->msg_flags . MSG_CTRUNC) .. room
 LIMIT_MUTANT_first-reset := common/fdutil.c|s/ \&\& (errno != ECONNRESET .. resets++)//|test_fdutil|last_words
 LIMIT_MUTANT_no-reserve := daemon/broker/server.c|s/if (s->reserve_fd < 0) return false;/return~false;/|test_broker_client|the_reserve_says_so
 LIMIT_MUTANT_last-fds := daemon/broker/server.c|s/if (server_scarce(fd, l == .s->control))/if~(0)/|test_broker_client|not_for_clients
+LIMIT_MUTANT_bound-root := daemon/broker/limits.c|s/if (admin) return LIMITS_NONE;//|test_limits|root_and
+LIMIT_MUTANT_least-generous := daemon/broker/limits.c|s/value > most/value < most/|test_limits|most_generous
+LIMIT_MUTANT_group-over-user := daemon/broker/limits.c|s/if (!r->group .. r->id == uid) return value;//|test_limits|over_groups
+LIMIT_MUTANT_uncut-section := daemon/broker/config_file.c|s/- line) > SECTION_BYTES/- line) > 500/|test_limits|with_its_line
 
 # The same with whole daemons: each mutant in the program that it belongs to, run_limits.py over it.
 #   name := file | sed expression (~ for a space) | test of run_limits.py that must fail
-LIMIT_E2E_MUTANTS := ends-for-parcel worker-ends-for-fd worker-ends-for-newcomer spins lost-is-nonsense
+LIMIT_E2E_MUTANTS := ends-for-parcel worker-ends-for-fd worker-ends-for-newcomer spins lost-is-nonsense \
+	no-bound uncounted-end uncounted-move rank-later rank-at-once hoarded-controls silent-controls \
+	old-limits
 LIMIT_E2E_MUTANT_ends-for-parcel := daemon/broker/supervise.c|s/ \&\& !(nfds > 0 \&\& fdutil_scarce(rc))//|single_call
 LIMIT_E2E_MUTANT_worker-ends-for-fd := daemon/worker/broker_link.c|s/if (err \&\& !fdutil_scarce(err)) link_gone/if~(err)~link_gone/|single_call
 LIMIT_E2E_MUTANT_worker-ends-for-newcomer := daemon/worker/broker_link.c|s/return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;/w->stop~=~true;~return~-EPROTO;/|run_out_in_the_worker
 LIMIT_E2E_MUTANT_spins := daemon/broker/server.c|s/uv_poll_stop(.l->poll);//;s/pause_listener(s, l, err);/if~(0)~pause_listener(s,~l,~err);/|cost_no_time
 LIMIT_E2E_MUTANT_lost-is-nonsense := daemon/broker/client.c|s/fdutil_scarce(rc = pages_see/0~\&\&~(rc~=~pages_see/|single_call
+LIMIT_E2E_MUTANT_no-bound := daemon/broker/users.c|s/if (used < u->limits.value.limit.)/if~(1)/|holds_up_nobody
+LIMIT_E2E_MUTANT_uncounted-end := daemon/broker/users.c|s/u->count.kind.--;//|leaves_nothing
+LIMIT_E2E_MUTANT_uncounted-move := daemon/broker/users.c|s/u->count.from.--;//|leaves_nothing
+LIMIT_E2E_MUTANT_rank-later := daemon/broker/change.c|s/if (outranks(q, above))/if~(0)/|needs_the_right
+LIMIT_E2E_MUTANT_rank-at-once := daemon/broker/client.c|s/int rc = users_check_job(c->user, .c->asked, why);/int~rc~=~0;/|needs_the_right
+LIMIT_E2E_MUTANT_hoarded-controls := daemon/broker/control.c|s/>= BROKER_CONTROLS_MAX/>=~100000/|delays_no_status
+LIMIT_E2E_MUTANT_silent-controls := daemon/broker/control.c|s/control_idle . 1000000/control_idle/|cut_off
+LIMIT_E2E_MUTANT_old-limits := daemon/broker/server.c|s/users_reload(s);//|group_sections
 
 space := $(subst ,, )
 limit_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(LIMIT_MUTANT_$(1)))))
@@ -82,7 +97,7 @@ limit-e2e-mutant-$(1): $(PROGRAMS) $(SHIM_SO) $(BUILD)/test/e2e/fail_call.so
 	$$(Q)cp $(PROGRAMS) $(BUILD)/mutants/e2e-$(1)
 	$$(Q)$$(LINK) -o $(BUILD)/mutants/e2e-$(1)/$$(LIMIT_PROGRAM_$(call limit_floor,$(1))) \
 		$$(call LIMIT_LINK_$(call limit_floor,$(1)),$(BUILD)/mutants/e2e-$(1)/mutant.o)
-	$$(Q)BUILD=$(BUILD) SALUS_DAEMON_BUILD=$(BUILD)/mutants/e2e-$(1) scripts/must-fail "limits: $(1)" \
+	$$(Q)BUILD=$(BUILD) SALUS_TEST_PATIENCE=20 SALUS_DAEMON_BUILD=$(BUILD)/mutants/e2e-$(1) scripts/must-fail "limits: $(1)" \
 		"FAIL.*$(call limit_e2e_part,$(1),3)" timeout 120 $(PYTHON) test/e2e/run_limits.py $(call limit_e2e_part,$(1),3)
 endef
 $(foreach m,$(LIMIT_E2E_MUTANTS),$(eval $(call limit_e2e_mutant_rule,$(m))))

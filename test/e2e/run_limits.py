@@ -392,6 +392,260 @@ def test_descriptors_that_a_single_call_lacks_cost_one_job_at_most():
             d.__exit__()
 
 
+# ---- users ---------------------------------------------------------------------------------------
+
+ALICE, BOB, ML = 54321, 54322, 54399  # numbers suffice; no such users need to exist
+
+
+class acting_as:
+    """Connections made within are this user's, in the eyes of the kernel."""
+
+    def __init__(self, uid, *groups):
+        self.uid, self.groups = uid, groups
+
+    def __enter__(self):
+        if os.getuid() != 0:
+            raise Skipped("needs root to act as other users")
+        self.before = os.getgroups()
+        os.setgroups(self.groups)
+        os.setegid(self.uid)
+        os.seteuid(self.uid)
+
+    def __exit__(self, *_):
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(self.before)
+
+
+class OpenDaemon(Daemon):
+    """Anybody may use both of its sockets, and what says nothing is not ended by time."""
+
+    def __init__(self, *options):
+        super().__init__("--handshake-timeout", "600s", "--control-idle", "600s", *options)
+
+    def __enter__(self):
+        super().__enter__()
+        ready(self)
+        os.chmod(self.run_dir, 0o755)
+        os.chmod(os.path.join(self.run_dir, "ctl.sock"), 0o666)
+        return self
+
+
+def as_user(uid, d, count, name="job.sock", groups=(), wait=60):
+    with acting_as(uid, *groups):
+        return [connect(d, name, wait=wait) for _ in range(count)]
+
+
+def join_as(uid, d, groups=(), **wishes):
+    """A whole handshake, and the connection: (result, text, socket)."""
+    s, = as_user(uid, d, 1, groups=groups)
+    return *join(s, **wishes), s
+
+
+def refusals_of(socks):
+    """The words on those of the connections that were refused already."""
+    words = []
+    for s in socks:
+        if select.select([s], [], [], 0)[0]:
+            words.append(reply(s)[1])
+    return words
+
+
+def ask(s, verb, **args):
+    """One request over ctl.sock, packed by hand; the bytes of the reply."""
+    def text(t):
+        return bytes([0xd9, len(t)]) + t.encode()
+
+    fields = {"v": 1, "verb": verb, **args}
+    s.send(bytes([0x80 + len(fields)]) + b"".join(
+        text(k) + (text(v) if isinstance(v, str) else b"\xd3" + struct.pack(">q", v))
+        for k, v in fields.items()))
+    return s.recv(1 << 16)
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what}: {text!r} lacks {part!r}")
+
+
+def tenants(d):
+    return {t["uid"]: t for t in d.ctl_json("tenant", "list")["tenants"]}
+
+
+def close(socks):
+    for s in socks:
+        s.close()
+
+
+def test_user_of_silent_connections_holds_up_nobody():
+    """One user's silent connections, without and with a hello, never stand before another's job."""
+    with OpenDaemon() as d:
+        for say in (None, hello()):
+            socks = as_user(ALICE, d, 1000)
+            for s in socks:
+                try:
+                    if say:
+                        s.send(say)
+                except OSError:
+                    pass
+            result, text, bob = join_as(BOB, d)
+            equal((result, text), (0, ""), "another user's job")
+            wait_for("all are seen", lambda: tenants(d)[ALICE]["refused"] % 936 == 0)
+            t = tenants(d)[ALICE]
+            equal((t["handshakes"], t["handshakes_limit"], t["refused"]), (64, 64, 936), "Alice's")
+            if not say:
+                words = refusals_of(socks)
+                equal(len(words), 936, "refused at once")
+                equal(set(words), {f"user_handshakes = 64: user {ALICE} has 64 jobs that are only beginning, "
+                                   "or connections that say nothing; end some, or have root raise the limit "
+                                   "in salus.conf(5)"}, "the words")
+            bob.close()
+            close(socks)
+            wait_for("nothing is left", lambda: ALICE not in tenants(d))
+
+
+def test_user_of_idle_jobs_leaves_places():
+    """Idle jobs that are welcome do not take every place."""
+    with OpenDaemon() as d:
+        socks, words = [], []
+        for _ in range(64):
+            result, text, s = join_as(ALICE, d)
+            socks.append(s)
+            if result != 0:
+                words.append(text)
+        equal(len(words), 16, "refused")
+        equal(set(words), {f"user_jobs = 48: user {ALICE} has 48 jobs; end some, or have root raise the limit "
+                           "in salus.conf(5)"}, "the words")
+        result, text, s = join_as(BOB, d)
+        equal((result, text), (0, ""), "another user's job")
+        equal(tenants(d)[ALICE]["jobs"], 48, "jobs")
+        close(socks)
+        wait_for("they are gone", lambda: ALICE not in tenants(d))
+        equal(join_as(ALICE, d)[:2], (0, ""), "Alice's next job")
+
+
+def test_user_of_idle_controls_delays_no_status():
+    with OpenDaemon() as d:
+        socks = as_user(ALICE, d, 1000, "ctl.sock")
+        equal(state(d), "ok", "state")
+        t = tenants(d)[ALICE]
+        equal((t["controls"], t["refused"]), (16, 984), "Alice's connections")
+        contains(socks[-1].recv(4096), b"user_controls = 16", "the refusal")
+        contains(ask(socks[0], "status"), b"degraded" if state(d) != "ok" else b"ok", "an old one's answer")
+        close(socks)
+        # Those of root have no bound: the one that was silent for longest makes room.
+        socks = [connect(d, "ctl.sock", wait=20) for _ in range(1000)]
+        contains(ask(socks[-1], "status"), b"ok", "the latest one's answer")
+        equal(state(d), "ok", "state")
+        equal(socks[0].recv(1), b"", "the oldest is closed")
+        if tenants(d)[0]["controls"] > 256:
+            raise AssertionError("more than there are places")
+
+
+def test_user_of_silent_controls_is_cut_off():
+    with Daemon("--control-idle", "200ms") as d:
+        s = connect(d, "ctl.sock", wait=20)
+        contains(ask(s, "status"), b"run_dir", "an answer")
+        equal(s.recv(1), b"", "the end")
+
+
+def test_user_of_many_connections():
+    with OpenDaemon("--user-connections", "5", "--user-controls", "3") as d:
+        socks = as_user(ALICE, d, 3, "ctl.sock") + as_user(ALICE, d, 3)
+        contains(reply(socks[-1])[1], "user_connections = 5", "the refusal")
+        equal(join(socks[3]), (0, ""), "one of the first")
+        close(socks[:1])
+        wait_for("it is seen", lambda: tenants(d)[ALICE]["connections"] == 4)
+        equal(join_as(ALICE, d)[:2], (0, ""), "the next")
+
+
+def test_user_of_rank_needs_the_right():
+    """Priority above 0 and weight above 1, at the beginning and later."""
+    with OpenDaemon() as d:
+        for wish, words in (({"priority": 1000}, "priority 1000 is above max_priority = 0"),
+                            ({"priority": 1}, "priority 1 is above max_priority = 0"),
+                            ({"weight": 2}, "weight 2 is above max_weight = 1")):
+            result, text, s = join_as(ALICE, d, **wish)
+            equal(result, -errno.EPERM, "result")
+            contains(text, words, "the refusal")
+        result, text, s = join_as(ALICE, d, priority=-5, weight=1)
+        equal((result, text), (0, ""), "a lower priority")
+        job = d.jobs()[0]["id"]
+        control, = as_user(ALICE, d, 1, "ctl.sock")
+        contains(ask(control, "job.set", id=job, priority=1), b"above max_priority = 0", "later")
+        contains(ask(control, "job.set", id=job, weight=1000), b"above max_weight = 1", "later")
+        equal((d.jobs()[0]["priority"], d.jobs()[0]["weight"]), (-5, 1), "unchanged")
+        contains(ask(control, "job.set", id=job, priority=-9), b"items", "what it may")
+        d.ctl("job", "set", str(job), "priority=7", "weight=9")
+        equal((d.jobs()[0]["priority"], d.jobs()[0]["weight"]), (7, 9), "as root has it")
+        result, text, s = join_as(0, d, priority=1000, weight=1000)
+        equal((result, text), (0, ""), "root's")
+        equal([(e["uid"], e["how"]) for e in d.ctl_json("history")["history"][:3]], [(ALICE, "refused")] * 3,
+              "history")
+
+
+def test_user_and_group_sections():
+    text = f"[users]\nuser_jobs = 1\n[group {ML}]\nuser_jobs = 2\nmax_priority = 5\n" \
+           f"[user {BOB}]\nuser_jobs = 3\n"
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write(text)
+        f.flush()
+        with OpenDaemon("--config", f.name) as d:
+            def jobs(uid, groups, count, words):
+                socks = [join_as(uid, d, groups) for _ in range(count + 1)]
+                equal([r for r, _, _ in socks[:-1]], [0] * count, f"jobs of {uid}")
+                contains(socks[-1][1], words, "the refusal")
+                return [s for _, _, s in socks]
+
+            close(jobs(ALICE, (), 1, "user_jobs = 1:"))
+            wait_for("gone", lambda: ALICE not in tenants(d))
+            close(jobs(ALICE, (7, ML), 2, "user_jobs = 2:"))
+            wait_for("gone", lambda: ALICE not in tenants(d))
+            contains(join_as(ALICE, d, (ML,), priority=6)[1], "max_priority = 5", "a group's right")
+            equal(join_as(ALICE, d, (ML,), priority=5)[0], 0, "a group's right")
+            bobs = jobs(BOB, (ML,), 3, "user_jobs = 3:")
+            with open(f.name, "w") as g:
+                g.write(text.replace("= 3", "= 4"))
+            d.process.send_signal(signal.SIGHUP)
+            wait_for("reloaded", lambda: tenants(d)[BOB]["jobs_limit"] == 4)
+            equal(join_as(BOB, d, (ML,))[0], 0, "one more after the reload")
+            with open(f.name, "w") as g:
+                g.write(text.replace("user_jobs = 3", "user_jobs = 0\nmax_jobs = 5"))
+            d.process.send_signal(signal.SIGHUP)
+            wait_for("it says why not", lambda: "key 'max_jobs' is none of section [users]" in d.log())
+            close(bobs)
+
+
+def test_user_that_comes_and_goes_leaves_nothing():
+    """However a connection ends, it is not counted any more."""
+    with OpenDaemon() as d:
+        for _ in range(20):
+            socks = as_user(ALICE, d, 6) + as_user(ALICE, d, 4, "ctl.sock")
+            for s in socks[:2]:
+                join(s)
+            socks[2].send(hello())
+            socks[3].send(GARBAGE)
+            socks[7].send(GARBAGE)
+            close(socks)
+        with acting_as(ALICE):
+            pids = []
+            for i in range(10):
+                pid = os.fork()
+                if pid == 0:
+                    os.seteuid(0)
+                    os.setuid(ALICE)
+                    s = connect(d, wait=60)
+                    join(s) if i % 2 else s.send(hello())
+                    os.kill(os.getpid(), signal.SIGKILL)
+                pids.append(pid)
+        for pid in pids:
+            os.waitpid(pid, 0)
+        wait_for("nothing is left", lambda: list(tenants(d)) == [0])
+        t = tenants(d)[0]
+        equal((t["connections"], t["controls"]), (1, 1), "but our own question")
+        wait_for("the worker has let go of them", lambda: not d.jobs())
+
+
 def main():
     tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and callable(f)]
     wanted = sys.argv[1:]

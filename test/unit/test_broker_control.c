@@ -215,7 +215,9 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         if (ask(CTL_V_POLICY_SET, CTL_A_swap, 1, CTL_A_dry_run, 1)) _exit(6);
         other = broker_rig_connect(&rig, "job.sock");
         job = broker_rig_attach(other, fds).job_id;
-        _exit(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7) ? 0 : 7); /* its own */
+        if (ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
+        if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(8);
+        _exit(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, -7) ? 0 : 10); /* its own */
     }
     waitpid(child, &status, 0);
     cr_assert_eq(status, 0, "%x", status);
