@@ -264,6 +264,16 @@ struct wire_fault {
     char text[256];
 };
 
+/* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
+ * lock: odd while it is being written; stats.busy_ns changes under it when this operation ends. */
+struct wire_running {
+    _Atomic uint64_t seq;
+    uint64_t since_ns; /* CLOCK_MONOTONIC; 0: nothing */
+    uint64_t busy_ns;  /* device time that it took so far; not in stats.busy_ns yet */
+    uint64_t launch;   /* its number; 0: no launch */
+    char what[136];    /* "kernel <name>", "copy", "memset" */
+};
+
 struct wire_completion {
     _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
     _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
@@ -280,6 +290,7 @@ struct wire_completion {
     _Atomic uint64_t boundaries, boundary_uses, boundary_filled;
     struct wire_fault fault;
     struct wire_stats stats;
+    struct wire_running running;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
     struct wire_reply replies[WIRE_REPLIES];
     /* last sequence number of the stream that completed with success, as all before it */

@@ -29,6 +29,11 @@
 
 struct server;
 
+/* What was last said in the log of a job's operation that does not end: overdue.h. */
+struct overdue {
+    uint64_t since_ns, next_age_ns;
+};
+
 /* A job as the worker knows it. Lives from ATTACH until DETACHED or the worker's end, which may be
  * long after its client is gone; its windows are in use as long. */
 struct attachment {
@@ -46,9 +51,10 @@ struct attachment {
     const char *word; /* whence its P and E are: given, profile, assumed; "": not known */
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
     int lost;                                 /* what its client was told; 0: nothing */
-    bool welcomed;                            /* it became a job that people saw */
-    const char *how;                          /* what ended it, or will; NULL: it itself */
-    char why[256];                            /* more about it */
+    struct overdue overdue;
+    bool welcomed;   /* it became a job that people saw */
+    const char *how; /* what ended it, or will; NULL: it itself */
+    char why[256];   /* more about it */
 };
 
 enum client_state {

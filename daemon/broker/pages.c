@@ -17,9 +17,9 @@
 
 #define PAGE_BYTES 4096u
 
-/* The broker reads counters and the fault; both must lie in the one page it maps. */
-_Static_assert(offsetof(struct wire_completion, stats) + sizeof(struct wire_stats) <= PAGE_BYTES,
-               "stats lie in the first page");
+/* The broker reads the fault, counters and what runs; all must lie in the one page it maps. */
+_Static_assert(offsetof(struct wire_completion, callbacks) <= PAGE_BYTES,
+               "fault, stats and running lie in the first page");
 
 static size_t submission_bytes(void) {
     return (sizeof(struct wire_submission) + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);

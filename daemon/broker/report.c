@@ -15,6 +15,7 @@
 #include "daemon/broker/board.h"
 #include "daemon/broker/choice.h"
 #include "daemon/broker/history.h"
+#include "daemon/broker/overdue.h"
 #include "daemon/broker/report_job.h"
 #include "proto/gen/calls.h"
 #include "proto/version.h"
@@ -113,6 +114,7 @@ static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out)
 
         if (a->job_id <= after || a->job_id == WIRE_TRIAL_JOB) continue;
         report_job(a, &job);
+        overdue_explain(s, a, &job);
         if (!ctl_msg_add(out, CTL_RECORD_JOB, &job)) return last;
         last = a->job_id;
     }
@@ -125,6 +127,7 @@ static bool show_job(struct server *s, uint64_t id, struct ctl_out *out) {
 
     if (!a) return false;
     report_job(a, &job);
+    overdue_explain(s, a, &job);
     return ctl_msg_add(out, CTL_RECORD_JOB, &job);
 }
 

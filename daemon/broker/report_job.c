@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/reason.h"
+#include "daemon/broker/overdue.h"
 
 #define GPU_ID 0
 
@@ -47,7 +48,6 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
 
 static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
     r->memory_bytes = atom_load_relaxed(&st->memory_bytes);
-    r->busy_ns = atom_load_relaxed(&st->busy_ns);
     r->launches = atom_load_relaxed(&st->launches);
     r->copies = atom_load_relaxed(&st->copies);
     r->copied_bytes = atom_load_relaxed(&st->copied_bytes);
@@ -56,6 +56,15 @@ static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
     r->modules = atom_load_relaxed(&st->modules);
     r->functions = atom_load_relaxed(&st->functions);
     r->faults = atom_load_relaxed(&st->faults);
+}
+
+static void fill_running(const struct attachment *a, struct ctl_job *r) {
+    struct overdue_view v;
+
+    overdue_view(a, &v);
+    r->busy_ns = v.busy_ns;
+    r->running_ns = v.age_ns;
+    if (v.age_ns) snprintf(r->running, sizeof(r->running), "%s", v.what);
 }
 
 static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
@@ -111,6 +120,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->planned_ns = a->job.duration_ns;
     if (a->completion) {
         fill_counters(&a->completion->stats, r);
+        fill_running(a, r);
         fill_scheduling(&a->completion->stats, r);
         r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));
     }

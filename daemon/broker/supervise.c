@@ -23,6 +23,7 @@
 #include "daemon/broker/history.h"
 #include "daemon/broker/kernel_link.h"
 #include "daemon/broker/notify.h"
+#include "daemon/broker/overdue.h"
 #include "daemon/broker/pages.h"
 #include "daemon/broker/profile_store.h"
 #include "daemon/broker/trial.h"
@@ -344,7 +345,7 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
         if (v->state != SUPERVISE_STARTING) return ERR_PROTOCOL;
         on_ready(s, msg, *fd);
         return 0;
-    case WIRE_BEAT: return 0;
+    case WIRE_BEAT: overdue_look(s); return 0;
     case WIRE_ATTACHED:
         if (!a) return ERR_PROTOCOL;
         if (a->client == &v->trial) {

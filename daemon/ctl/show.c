@@ -24,6 +24,8 @@ static const struct render_column job_columns[] = {{"ID", "id"},
                                                    {"ITERATIONS", "iterations"},
                                                    {"EACH", "iteration_ns"},
                                                    {"LAUNCHES", "launches"},
+                                                   {"RUNS", "running"},
+                                                   {"FOR", "running_ns"},
                                                    {"AGE", "since_ns"},
                                                    {"WHY", "why"},
                                                    {NULL, NULL}};

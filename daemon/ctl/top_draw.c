@@ -13,6 +13,7 @@
 
 #define BAR 40
 #define LINE_BYTES 512
+#define LONG_NS 1000000000u
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
@@ -138,9 +139,19 @@ static void draw_columns(FILE *out, int width) {
          "PERSISTENT", "EPHEMERAL", "GOT", "DUE", "BUSY", "ITER/S", "EACH", "WHY");
 }
 
+/* Why it does not run; else what of it does, for so long that one may wonder. */
+static void explain(const struct ctl_job *j, char *out, size_t cap) {
+    char age[24];
+
+    snprintf(out, cap, "%s", j->why);
+    if (*j->why || j->running_ns < LONG_NS) return;
+    render_duration(j->running_ns, age, sizeof(age));
+    snprintf(out, cap, "%.150s runs for %s", j->running, age);
+}
+
 static void draw_job(FILE *out, int width, const struct top_view *before,
                      const struct top_view *now, const struct ctl_job *j) {
-    char got[8], due[8], busy[8], rate[16] = "-", each[24] = "-", p[24], e[24];
+    char got[8], due[8], busy[8], rate[16] = "-", each[24] = "-", p[24], e[24], why[CTL_TEXT_BYTES];
     struct top_rate r;
 
     top_rate(before, now, j, &r);
@@ -151,8 +162,9 @@ static void draw_job(FILE *out, int width, const struct top_view *before,
     if (j->iteration_ns) render_duration(j->iteration_ns, each, sizeof(each));
     units_print_bytes(j->persistent_bytes, p, sizeof(p));
     units_print_bytes(j->ephemeral_bytes, e, sizeof(e));
+    explain(j, why, sizeof(why));
     line(out, width, "  %s %5" PRIu64 " %-14.14s %-9s %10s %10s %5s %5s %5s %8s %8s %s",
-         j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, j->why);
+         j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, why);
 }
 
 /* The jobs of a lane, given as a job's field keeps it; 0: those in none. How many there were. */

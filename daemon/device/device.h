@@ -180,6 +180,8 @@ struct dev_ops {
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
+    /* What busy_ns of an operation in flight has come to so far. NULL: the device cannot say. */
+    uint64_t (*busy)(struct dev *dev, const struct dev_op *op);
 };
 
 extern const struct dev_ops dev_soft;

@@ -48,12 +48,14 @@ struct client {
 
     struct op_pool pool;
     struct stream **streams; /* [WIRE_STREAMS] */
+    uint32_t stream_end;     /* no stream has this id or a higher one */
     struct module **modules; /* [WIRE_MODULES] */
     struct func **funcs;     /* [WIRE_FUNCS] */
 
     uint64_t pushed, completed; /* stream operations; the first is the next one's number */
     uint64_t launches;
-    uint64_t inflight; /* on the device */
+    uint64_t inflight;      /* on the device */
+    const struct op *shown; /* of these, to people: running.h */
     struct boundary boundary;
     struct lifetime lifetime;
     uint64_t legacy_pending;

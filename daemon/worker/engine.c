@@ -12,6 +12,7 @@
 #include "daemon/worker/fault.h"
 #include "daemon/worker/profiling.h"
 #include "daemon/worker/residence.h"
+#include "daemon/worker/running.h"
 #include "daemon/worker/stats.h"
 
 /* A place for the next event. Filled in place: copying it here costs more than the rest. */
@@ -77,6 +78,7 @@ static void engine_run(struct worker *w, struct op *op) {
         return; /* the client is abandoned at the next safe point, which retires this too */
     }
     op->state = OP_RUNNING;
+    op->submitted_ns = w->now_ns;
     profiling_mixed(w);
     w->active_clients += c->inflight++ == 0;
     profiling_mixed(w);
@@ -198,7 +200,10 @@ static void engine_ended(struct worker *w, struct op *op) {
     w->inflight--;
     op->state = OP_DONE;
     profiling_ended(w, op);
-    stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
+    if (op == c->shown)
+        running_over(c, op);
+    else
+        stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
     engine_done(w, op);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
     stream_retire(s);

@@ -17,6 +17,7 @@
 #include "daemon/worker/engine.h"
 #include "daemon/worker/kernel_link.h"
 #include "daemon/worker/reply.h"
+#include "daemon/worker/running.h"
 
 #define TICK_NS 1000000ull
 #define BEAT_NS 1000000000ull
@@ -69,6 +70,7 @@ static void loop_tick(struct worker *w) {
     loop_hint(w);
     boundary_relent(w);
     board_update(w, false);
+    running_update(w);
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
         broker_link_beat(w);
@@ -90,6 +92,7 @@ unsigned loop_once(struct worker *w) {
 
 static uint64_t loop_wait_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
+    if (running_next_ns(w) < until) until = running_next_ns(w);
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
     if ((w->early_count || w->telling) && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;

@@ -37,6 +37,7 @@ struct op {
     uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
     uint64_t following;     /* stream 0: operations of blocking streams between it and the next */
     uint64_t seq;
+    uint64_t submitted_ns; /* to the device */
     uint32_t iteration;
     uint16_t kind; /* enum wire_op */
     uint8_t state; /* enum op_state */

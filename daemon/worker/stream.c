@@ -43,6 +43,7 @@ static struct stream *stream_new(struct client *c, uint32_t id) {
     s->head = s->cursor = s->next = 1;
     list_init(&s->active);
     c->streams[id] = s;
+    if (id >= c->stream_end) c->stream_end = id + 1;
     return s;
 }
 

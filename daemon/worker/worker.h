@@ -58,7 +58,7 @@ struct worker {
     int broker_fd, epoll_fd;
     uint32_t cores;
     uint64_t now_ns; /* read once a sweep */
-    uint64_t idle_since_ns, tick_ns, beat_ns, spin_ns;
+    uint64_t idle_since_ns, tick_ns, beat_ns, running_ns, spin_ns;
     uint32_t cpu;
     bool stop;
 

@@ -3,7 +3,8 @@
 # and part of check-broker-mutants.
 LIFE_MUTANTS := claims-tries declined-as-welcome reset-is-error crossed-answer short-is-taken whole-version \
 	sleeps-over ready-untried ready-at-once never-given-up kept-failures silent-failure always-ok \
-	any-directory boundless-memory inner-group sweeps-all others-may
+	any-directory boundless-memory inner-group sweeps-all others-may \
+	shows-young shows-newest dies-shown counts-twice names-any names-nobody says-always
 MUTANT_claims-tries := daemon/broker/client.c|s/if (c->tries == 0)/if (0)/|test_broker_client|others_have
 MUTANT_declined-as-welcome := daemon/broker/client.c|s/c->state = CLIENT_ATTACHING; .*it waits.*/;/|test_broker_client|client_declines
 MUTANT_reset-is-error := daemon/worker/broker_link.c|s/ .. result == -ECONNRESET//|test_broker_link|messages_unread
@@ -22,6 +23,13 @@ MUTANT_boundless-memory := daemon/broker/config_check.c|s/c->device_memory <= ho
 MUTANT_inner-group := common/hostmem.c|s/if (!slash .. !.path) return;/return;/|test_hostmem|way_up
 MUTANT_sweeps-all := daemon/ctl/private_dir.c|s/flock(fd, LOCK_EX . LOCK_NB) == 0 .. //|test_private_dir|held
 MUTANT_others-may := daemon/ctl/private_dir.c|s/ .. (st.st_mode . 0777) != 0700//|test_private_dir|none_of_ours
+MUTANT_shows-young := daemon/worker/running.c|s/w->now_ns - since < RUNNING_LEAST_NS/0/|test_running|young_is_not_shown
+MUTANT_shows-newest := daemon/worker/running.c|s/if (since >= .since_ns) continue;/if (since == UINT64_MAX) continue;/|test_running|the_oldest
+MUTANT_dies-shown := daemon/worker/engine.c|s/if (op == c->shown)/if (0)/|test_running|name_and_its_time
+MUTANT_counts-twice := daemon/worker/running.c|s/^    r->since_ns = r->busy_ns = 0;/    r->since_ns = 0;/|test_running|name_and_its_time
+MUTANT_names-any := daemon/broker/overdue.c|s/return 2 . .*/return 0;/|test_broker_control|whose_kernel
+MUTANT_names-nobody := daemon/broker/overdue.c|s/if (o == a .. !o->completion) continue;/if (!o->completion) continue;/|test_broker_control|whose_kernel
+MUTANT_says-always := daemon/broker/overdue.c|s/o->next_age_ns .= 2;/o->next_age_ns += 1;/|test_broker_control|told_seldom
 
 # These tests are the library's.
 broker-mutant-crossed-answer broker-mutant-short-is-taken: DEVICE_LIBS += $(BUILD)/shim/profile.o

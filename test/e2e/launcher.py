@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job without a CUDA compiler: launches kernels of its own through the driver API.
 
-    launcher.py LIBCUDA LAUNCHES [--stay]
+    launcher.py LIBCUDA LAUNCHES [--stay] [--spin]
 
 `mix` counts in registers, `copy` moves 16 MiB; with --stay it says so and waits for its input's end.
+With --spin it does that with a kernel on the device that never ends.
 """
 import ctypes
 import sys
@@ -44,6 +45,16 @@ again:
     ret;
 }
 """
+SPIN = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry _Z4spinj(.param .u32 unused)
+{
+again:
+    bra again;
+}
+"""
 BYTES = 16 << 20
 
 
@@ -73,7 +84,11 @@ def main():
         launch(mix, 4, ctypes.c_uint32(20000))
         launch(copy, BYTES // 4 // 128, data)
     call("cuCtxSynchronize")
-    if "--stay" in sys.argv[3:]:
+    if "--spin" in sys.argv[3:]:
+        call("cuModuleLoadData", ctypes.byref(module), SPIN)
+        call("cuModuleGetFunction", ctypes.byref(mix), module, b"_Z4spinj")
+        launch(mix, 1, ctypes.c_uint32(0))
+    if "--stay" in sys.argv[3:] or "--spin" in sys.argv[3:]:
         print("launched", flush=True)
         sys.stdin.read()
 

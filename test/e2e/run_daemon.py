@@ -612,6 +612,46 @@ def test_an_imported_table_changes_the_class_of_a_running_jobs_kernel():
         equal(p.returncode, 0, "the job's end")
 
 
+# ---- what does not end ---------------------------------------------------------------------------
+
+def test_an_endless_kernel_has_a_name_an_age_and_those_who_wait():
+    """It showed as BUSY 4 us, and who waited behind it was not told for what."""
+    def job(d, name):
+        return next((j for j in d.ctl_json("job", "list")["jobs"] if j["name"] == name), None)
+
+    need = {"SALUS_PERSISTENT": "24MiB", "SALUS_EPHEMERAL": "24MiB"}
+    with Daemon("--device-memory", "128MiB", "--max-lanes", "1", "--lane-policy", "fair",
+                "--overdue", "1s") as d:
+        hog = subprocess.Popen([*LAUNCHER, "0", "--spin"], env=d.environment(SALUS_JOB_NAME="hog", **need),
+                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        waiter = None
+        try:
+            equal(hog.stdout.readline(), "launched\n", "the job")
+            wait_for("it is shown", lambda: job(d, "hog")["running"] == "kernel spin")
+            first = job(d, "hog")
+            if not 0 < first["running_seconds"] or first["launches"] != 1:
+                raise AssertionError(first)
+            wait_for("its time counts while it runs", lambda: job(d, "hog")["busy_seconds"] > 0.2)
+            waiter = d.start([*LAUNCHER, "1"], SALUS_JOB_NAME="waiter", **need)
+            begin = f"waits for its turn: job {first['id']}'s kernel spin has run for "
+            wait_for("who waits is told why", lambda: (w := job(d, "waiter")) and w["why"].startswith(begin))
+            wait_for("the log says so", lambda: "event=overdue" in d.log())
+            line = next(l for l in d.log().splitlines() if "event=overdue" in l)
+            for part in (f"job={first['id']} ", 'name="hog"', 'what="kernel spin"', "launch=1 "):
+                contains(line, part, "the line")
+            contains(d.ctl("top", "--batch", "-n", "1", "-w", "0.2").stdout, "kernel spin runs for ", "top")
+            row = next(l for l in d.ctl("job", "list").stdout.splitlines() if " hog " in l)
+            contains(row, "  kernel spin  ", "job list")
+            d.ctl("job", "kill", str(first["id"]))
+            equal(waiter.wait(120), 0, "the job that waited")
+        finally:
+            hog.kill()
+            hog.communicate()
+            if waiter:
+                waiter.kill()
+                waiter.communicate()
+
+
 def main():
     tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and callable(f)]
     wanted = sys.argv[1:]

@@ -13,8 +13,10 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/broker/change.h"
 #include "daemon/broker/history.h"
+#include "daemon/broker/overdue.h"
 #include "daemon/sched/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
@@ -27,6 +29,7 @@ static int job_fd, fds[WIRE_FD_COUNT];
 static void setup(void) {
     broker_rig_init(&rig);
     rig.config.worker_timeout = 600000000;
+    rig.config.overdue = 4000000000;
     broker_rig_start(&rig);
     job_fd = broker_rig_connect(&rig, "job.sock");
     job = broker_rig_attach(job_fd, fds).job_id;
@@ -406,6 +409,121 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
               j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21 &&
               j->demand_milli == 22);
+}
+
+/* ---- what runs for long ---------------------------------------------------------------------- */
+
+/* As the worker writes it: for `ns` already. */
+static void set_running(struct wire_completion *page, const char *what, uint64_t ns) {
+    struct wire_running *r = &page->running;
+
+    atom_store_relaxed(&r->seq, atom_load_relaxed(&r->seq) + 1);
+    r->since_ns = ns ? fdutil_now_ns() - ns : 0;
+    r->busy_ns = ns / 2;
+    r->launch = 7;
+    snprintf(r->what, sizeof(r->what), "%s", what);
+    atom_store_release(&r->seq, atom_load_relaxed(&r->seq) + 1);
+}
+
+#define S 1000000000ull
+
+Test(broker_control, what_runs_has_a_name_an_age_and_its_time_counts) {
+    struct wire_completion *page = rig.worker.page;
+    const struct ctl_job *j;
+
+    atom_store_relaxed(&page->stats.busy_ns, 5);
+    j = job_now();
+    cr_assert_str_eq(j->running, "");
+    cr_assert(j->running_ns == 0 && j->busy_ns == 5);
+    set_running(page, "kernel spin\n", 5 * S);
+    j = job_now();
+    cr_assert_str_eq(j->running, "kernel spin?", "printable");
+    cr_assert_geq(j->running_ns, 5 * S);
+    cr_assert_eq(j->busy_ns, 5 * S / 2 + 5);
+    atom_store_relaxed(&page->running.seq, atom_load_relaxed(&page->running.seq) + 1);
+    j = job_now(); /* its writer died in the middle */
+    cr_assert(j->running_ns == 0 && j->busy_ns == 5);
+}
+
+/* Another job; its page is the rig's then, and the one before stays mapped. */
+static struct wire_completion *attach_other(uint32_t *id) {
+    int other[WIRE_FD_COUNT], fd = broker_rig_connect(&rig, "job.sock");
+
+    rig.worker.page = NULL;
+    *id = broker_rig_attach(fd, other).job_id;
+    return rig.worker.page;
+}
+
+static void set_place(struct wire_completion *page, uint64_t lane, uint64_t turn, uint64_t why) {
+    atom_store_relaxed(&page->stats.lane, lane);
+    atom_store_relaxed(&page->stats.turn, turn);
+    atom_store_relaxed(&page->stats.why, why);
+}
+
+static const char *why_of(uint32_t id) {
+    cr_assert(ask(CTL_V_JOB_SHOW, CTL_A_id, id, -1, 0));
+    return asker.items[0].job.why;
+}
+
+static void expect_why(uint32_t id, const char *beginning) {
+    const char *why = why_of(id);
+
+    cr_assert_eq(strncmp(why, beginning, strlen(beginning)), 0, "%s", why);
+}
+
+Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
+    struct wire_completion *hog = rig.worker.page, *waiter, *third;
+    uint32_t id, third_id;
+    char named[64];
+
+    waiter = attach_other(&id);
+    snprintf(named, sizeof(named), "waits for its turn: job %u's kernel spin has run for ", job);
+    set_place(hog, 1, 1, SCHED_WHY_NONE);
+    set_place(waiter, 1, 0, SCHED_WHY_TURN);
+    set_running(hog, "kernel spin", S / 5);
+    set_running(waiter, "kernel own", 5 * S);
+    cr_assert_str_eq(why_of(id), "waits for its turn: another job of its lane has it");
+    set_running(hog, "kernel spin", 5 * S);
+    expect_why(id, named);
+    third = attach_other(&third_id); /* older, but in another lane and without the turn */
+    set_place(third, 2, 0, SCHED_WHY_NONE);
+    set_running(third, "copy", 8 * S);
+    expect_why(id, named);
+    set_place(hog, 1, 0, SCHED_WHY_NONE); /* it was taken from it, but it is still there */
+    expect_why(id, named);
+    set_running(hog, "", 0);
+    snprintf(named, sizeof(named), "waits for its turn: job %u's copy has run for ", third_id);
+    expect_why(id, named);
+    cr_assert_str_eq(why_of(third_id), "", "who may run waits for nobody");
+}
+
+Test(broker_control, who_waits_for_memory_is_told_of_what_is_overdue) {
+    const char *plain = "waits for memory: it does not fit beside the admitted jobs";
+    struct wire_completion *hog = rig.worker.page, *waiter;
+    char named[128];
+    uint32_t id;
+
+    waiter = attach_other(&id);
+    set_place(waiter, 0, 0, SCHED_WHY_MEMORY);
+    set_running(hog, "kernel spin", 2 * S);
+    cr_assert_str_eq(why_of(id), plain, "not yet");
+    set_running(hog, "kernel spin", 5 * S);
+    snprintf(named, sizeof(named), "%s: job %u's kernel spin has run for ", plain, job);
+    expect_why(id, named);
+}
+
+/* Once, then each time that the age has doubled; another operation begins anew. */
+Test(overdue, the_log_is_told_seldom) {
+    struct overdue o = {0};
+
+    cr_assert_not(overdue_due(&o, 100, 9 * S, 10 * S));
+    cr_assert(overdue_due(&o, 100, 10 * S, 10 * S));
+    cr_assert_not(overdue_due(&o, 100, 19 * S, 10 * S));
+    cr_assert(overdue_due(&o, 100, 55 * S, 10 * S));
+    cr_assert_not(overdue_due(&o, 100, 79 * S, 10 * S));
+    cr_assert(overdue_due(&o, 100, 80 * S, 10 * S));
+    cr_assert(overdue_due(&o, 200, 11 * S, 10 * S));
+    cr_assert_not(overdue_due(&o, 200, 500 * S, 0), "never");
 }
 
 Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {

@@ -190,7 +190,7 @@ Test(recording, groups_get_numbers_by_user_and_name) {
     cr_assert_not_null(strstr(text, "name=a arrival=0 persistent=4MiB ephemeral=6MiB "
                                     "iterations=30 iteration=100ms hint=none group=2\n"));
     cr_assert_not_null(strstr(strstr(text, "name=c"), "group=2\n"));
-    cr_assert_not_null(strstr(strstr(text, "name=d"), "group=4\n"));
+    cr_assert_not_null(strstr(strstr(text, "name=d"), "group=4 user=3\n"));
     cr_assert_null(memmem(text, (size_t)(strchr(strstr(text, "name=b"), '\n') - text), "group", 5));
 }
 

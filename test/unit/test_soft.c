@@ -198,6 +198,30 @@ Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
     close_device();
 }
 
+static uint64_t busy_above(const struct dev_op *op, uint64_t ns) {
+    uint64_t busy = 0;
+    for (int i = 0; i < 60000 && busy <= ns; i++) {
+        busy = dev_soft.busy(dev, op);
+        usleep(1000);
+    }
+    cr_assert_gt(busy, ns);
+    return busy;
+}
+
+/* It grows while the kernel runs, and what it took in all is not less. */
+Test(soft, an_operation_in_flight_has_its_time_so_far) {
+    open_device(2, 0);
+    cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+    struct dev_op endless = {0};
+    launch(queue, "forever", 3, BASE, 0, &endless);
+    uint64_t busy = busy_above(&endless, busy_above(&endless, 0));
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &endless);
+    cr_assert_geq(endless.busy_ns, busy);
+    cr_assert_eq(dev_soft.busy(dev, &endless), endless.busy_ns);
+    close_device();
+}
+
 /* Eight blocks that loop through a jump table, as many as there are threads and more: those of
  * another client run beside them, and they end when their own is cancelled. */
 Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 20) {

@@ -146,6 +146,13 @@ void queue_finish(struct task *t) {
     pool_complete(dev, op);
 }
 
+uint64_t queue_busy(struct dev *dev, const struct dev_op *op) {
+    pthread_mutex_lock(&dev->lock);
+    uint64_t busy = op->end_ns ? op->busy_ns : op->busy_ns / dev->config.threads;
+    pthread_mutex_unlock(&dev->lock);
+    return busy;
+}
+
 /* Tasks that no thread has begun end at once; the others at their next slice. */
 void queue_cancel_space(struct dev_space *space) {
     struct dev *dev = space->dev;

@@ -164,4 +164,5 @@ const struct dev_ops dev_soft = {
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
+    .busy = queue_busy,
 };

@@ -148,6 +148,8 @@ void queue_level(struct dev_queue *queue, uint32_t level);
 int queue_launch(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
 int queue_copy(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
 int queue_memset(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
+/* Of an operation in flight: device time so far. */
+uint64_t queue_busy(struct dev *dev, const struct dev_op *op);
 void queue_cancel_space(struct dev_space *space);
 /* Called with the lock held: `task` is over; completes its op and lets the queue go on. */
 void queue_finish(struct task *task);
