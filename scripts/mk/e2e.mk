@@ -2,7 +2,8 @@
 # End-to-end: programs compiled by nvcc in variants, run through the real daemon.
 NVCC ?= $(shell scripts/find-nvcc)
 
-E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train
+# Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
+E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train thrust cub
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless verify
 E2E_VARIANT_PROGRAMS := vecadd matmul train

@@ -52,6 +52,7 @@ static const uint8_t kind_weight[KINDS] = {10, 22, 8, 6, 8, 5, 4, 5, 5, 5, 9,
 
 struct op {
     uint8_t kind, width, memory, sub; /* memory: width in memory; sub: which of a kind's forms */
+    uint8_t to, from;                 /* CVT: types, which may be narrower than the registers */
     uint8_t def_count, use_count;
     int16_t def[4], use[4]; /* registers; -1 in def: the sink */
     uint8_t def_width[4], use_width[4];
@@ -221,6 +222,8 @@ static void draw_op(struct ptxrandom *p, uint32_t at) {
     case CVT:
         o->width = (uint8_t)(B + draw(p, 4));
         o->memory = (uint8_t)(B + draw(p, 4));
+        o->to = (uint8_t)(draw(p, 3) ? o->width : B + draw(p, o->width - B + 1u));
+        o->from = (uint8_t)(draw(p, 3) ? o->memory : B + draw(p, o->memory - B + 1u));
         add_def(p, o, o->width), add_use(o, o->memory);
         break;
     case SELP: add_def(p, o, o->width), add_uses(o, o->width, 2), add_use(o, P); break;
@@ -438,7 +441,7 @@ static void put_compute(struct ptxrandom *p, const struct op *o) {
     put_guard(p, o);
     switch (o->kind) {
     case ARITH: put(p, "%s%u ", arith_ops[o->sub], bits); break;
-    case CVT: put(p, "cvt.u%u.u%u ", bits, 8 * width_bytes[o->memory]); break;
+    case CVT: put(p, "cvt.u%u.u%u ", 8 * width_bytes[o->to], 8 * width_bytes[o->from]); break;
     case SELP: put(p, "selp.b%u ", bits); break;
     case SETP:
     case SETP_PAIR:
@@ -630,7 +633,7 @@ static void model_compute(struct lane *l, const struct op *o) {
             if (o->def[k] >= 0) set(l, o->def[k], fresh(l, o->def[k], o->imm + k));
         break;
     case ARITH: set(l, o->def[0], arith(o->sub, s[0], s[1])); break;
-    case CVT: set(l, o->def[0], s[0]); break;
+    case CVT: set(l, o->def[0], cut(cut(s[0], o->from), o->to)); break;
     case SELP: set(l, o->def[0], s[2] ? s[0] : s[1]); break;
     case SETP_PAIR: set(l, o->def[1], logic(o->sub, !yes, s[2])); /* fall through */
     case SETP: set(l, o->def[0], logic(o->sub, yes, s[2])); break;
