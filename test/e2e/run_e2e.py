@@ -41,6 +41,14 @@ def contains(text, part, what):
         raise AssertionError(f"{what} lacks {part!r}:\n{text[-4000:]}")
 
 
+def logged(daemon, part, what, more=""):
+    """The daemons write their log behind their work: a line may come after the program has ended."""
+    try:
+        wait_for(what, lambda: part in daemon.log() + more)
+    except AssertionError:
+        contains(daemon.log() + more, part, what)
+
+
 def solo(name, rounds=None):
     """The checksum of a program that has a daemon of its own."""
     key = (name, rounds)
@@ -292,7 +300,7 @@ def offence(what, code, parts, options=()):
             done = d.run([program("offender"), what], SALUS_JOB_NAME="offender")
             equal(done.returncode, code % 256, f"CUDA error of {what}: {done.stdout}{done.stderr}")
             for part in parts:
-                contains(d.log() + done.stderr, part, "the worker's log and the program's stderr")
+                logged(d, part, "the worker's log and the program's stderr", done.stderr)
             check_honest(honest, d)
     return run
 
@@ -381,14 +389,14 @@ def test_bad_images():
     with Daemon() as d:
         done = d.run([program("badimage")])
         equal(done.returncode, 0, f"badimage: {done.stdout}{done.stderr}{d.log()[-2000:]}")
-        contains(d.log(), "wgmma", "the worker's log names the unsupported instruction")
+        logged(d, "wgmma", "the worker's log names the unsupported instruction")
 
 
 def test_machine_code_only():
     with Daemon() as d:
         done = d.run([program("vecadd", "sassonly-static")])
         contains(done.stderr, "no kernel image is available", "stderr")
-        contains(d.log(), "_Z6vecaddPKfS0_Pfi", "the worker's log names the kernel")
+        logged(d, "_Z6vecaddPKfS0_Pfi", "the worker's log names the kernel")
 
 
 # ---- what is refused is said ---------------------------------------------------------------------
@@ -406,7 +414,7 @@ def test_the_first_refused_kernel_is_said_once():
         equal(done.stderr.count("\n"), 1, f"lines: {done.stderr}")
         for part in (SAID, "refused_first", "only machine code", "-gencode"):
             contains(done.stderr, part, "stderr")
-        contains(d.log(), "refused_first", "the worker's log")
+        logged(d, "refused_first", "the worker's log")
         more = d.run([refused], SALUS_LOG="shim:warn").stderr
         equal(more.count("kernel=_Z"), 2, f"kernels refused: {more}")
         equal(d.run([refused], SALUS_LOG="shim:none").stderr, "", "stderr when it is switched off")
