@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "proto/record.h"
 #include "shim/ctx.h"
 #include "shim/fatbin.h"
@@ -62,7 +63,10 @@ CUlibrary image_library(const struct image *image) {
 static void explain(const struct image *image, int err, const char *why,
                     const struct image_log *log) {
     if (log && log->text && log->cap) snprintf(log->text, log->cap, "%s", why);
-    if (refuse_is_code(err)) refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
+    if (refuse_is_code(err))
+        refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
+    else
+        log_warn("shim", "what=\"module not loaded\" bytes=%zu text=\"%s\"", image->bytes, why);
 }
 
 static CUresult send(struct image *image, uint64_t at, const struct image_log *log) {
