@@ -168,13 +168,13 @@ void config_said(struct config *c, const char *name, const char *fmt, ...) {
 int config_complain(const struct config *c, enum config_place option, FILE *errors, const char *fmt,
                     ...) {
     const char *origin = c->origin[option];
+    char text[512];
     va_list ap;
 
-    fprintf(errors, "%s%s%s: ", origin, *origin ? ": " : "", table[option].name);
     va_start(ap, fmt);
-    vfprintf(errors, fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    fputc('\n', errors);
+    fprintf(errors, "%s%s%s: %s\n", origin, *origin ? ": " : "", table[option].name, text);
     return 1;
 }
 
