@@ -121,6 +121,7 @@ struct supervise {
     pid_t pid;
     uint64_t started_ns, restarts, failures; /* failures: starts in a row that never got READY */
     bool served;                             /* a worker of ours was READY once */
+    bool shortage;             /* it was lost for what we lacked, not for what it did */
     bool hung_up;              /* the latest one closed its socket: why shows when it is reaped */
     struct client trial;       /* see trial.h */
     uint64_t recent[10];       /* times of the latest restarts, as a ring */

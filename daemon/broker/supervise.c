@@ -34,6 +34,7 @@
 #define RESTART_DELAY_MS 20     /* after a worker that had been READY */
 #define RESTART_OFTEN_MS 1000   /* after the 10th such restart within a minute */
 #define RESTART_DELAY_MAX 10000 /* doubling from 100 ms while none gets READY */
+#define SHORTAGE_DELAY_MS 500   /* until we may have descriptors or memory again */
 #define OFTEN_NS (60ull * 1000000000u)
 #define OUTBOX_MAX 4096u
 #define BATCH 64 /* messages read before the loop looks at others */
@@ -266,6 +267,11 @@ static void open_board(struct supervise *v, int fd) {
     if (!v->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
+/* What we ourselves lack at the moment is no failure of the worker, and no reason to give it up. */
+static bool is_shortage(int rc) {
+    return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS || rc == -EAGAIN;
+}
+
 /* To systemd: readiness once, then how we are. */
 static void tell_ready(struct supervise *v) {
     notify_send(v->served ? "STATUS=jobs are served" : "READY=1\nSTATUS=jobs are served");
@@ -294,6 +300,7 @@ static void on_tried(struct server *s) {
 static void on_ready(struct server *s, const struct wire_worker_msg *msg, int board_fd) {
     struct supervise *v = &s->supervise;
     char why[160];
+    int rc;
 
     if (msg->result < 0) {
         lose_worker(s, "device %s cannot be opened: %.160s", s->config.device,
@@ -305,14 +312,17 @@ static void on_ready(struct server *s, const struct wire_worker_msg *msg, int bo
     slots_unblock_all(&s->slots);
     open_board(v, board_fd);
     still_alive(s); /* once for all that the trial takes */
-    if (trial_begin(s, why, sizeof(why)) < 0) lose_worker(s, "no job would be served: %s", why);
+    rc = trial_begin(s, why, sizeof(why));
+    v->shortage = is_shortage(rc);
+    if (rc < 0) lose_worker(s, "no job would be served: %s", why);
 }
 
 static void on_trial_attached(struct server *s, const struct wire_worker_msg *msg, int fd) {
     char why[224];
+    int rc = trial_attached(s, msg, fd, why, sizeof(why));
 
-    if (trial_attached(s, msg, fd, why, sizeof(why)) < 0)
-        lose_worker(s, "no job would be served: %s", why);
+    s->supervise.shortage = is_shortage(rc);
+    if (rc < 0) lose_worker(s, "no job would be served: %s", why);
 }
 
 /* The worker will not admit the job. The client lives on: it learns of it from its next call. */
@@ -431,6 +441,7 @@ static uint64_t restart_delay_ms(struct supervise *v, bool had_been_ready) {
 
     *slot = now;
     v->restarts++;
+    if (v->shortage) return SHORTAGE_DELAY_MS;
     if (!had_been_ready) {
         ms = 100ull << (v->failures < 7 ? v->failures : 7);
         v->failures++;
@@ -497,7 +508,7 @@ static void start_later(struct server *s, bool had_been_ready) {
               (int)v->pid, v->trouble, (unsigned long long)delay, (unsigned long long)v->restarts);
     change_lost(s, v->trouble);
     end_attachments(s);
-    if (!had_been_ready && v->failures >= s->config.worker_tries) {
+    if (!had_been_ready && !v->shortage && v->failures >= s->config.worker_tries) {
         give_up(s);
         return;
     }
@@ -567,17 +578,18 @@ static void start_now(uv_timer_t *t) {
     struct supervise *v = &s->supervise;
     int pair[2], rc;
 
+    v->hung_up = v->shortage = false;
     if (v->process_open) { /* the one before has not been reaped yet */
         uv_timer_start(&v->timer, start_now, 10, 0);
         return;
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        v->shortage = is_shortage(-errno);
         snprintf(v->trouble, sizeof(v->trouble), "no socket pair: %s", err_text(-errno));
         start_later(s, false);
         return;
     }
     v->started_ns = fdutil_now_ns();
-    v->hung_up = false;
     v->fd = pair[0];
     fcntl(v->fd, F_SETFL, O_NONBLOCK);
     uv_poll_init(&s->loop, &v->poll, v->fd);
@@ -586,6 +598,7 @@ static void start_now(uv_timer_t *t) {
     v->told = s->choice;
     watch(s, UV_READABLE);
     rc = launch(s, pair[1]);
+    v->shortage = is_shortage(rc);
     if (rc < 0)
         lose_worker(s, "salus-gpu cannot be started: %s%s", err_text(rc),
                     rc == -ENOENT ? " (option worker names it)" : "");

@@ -63,6 +63,7 @@ int trial_attached(struct server *s, const struct wire_worker_msg *msg, int comp
     struct attachment *a = c->attachment;
     int rc = msg->result;
 
+    if (rc == 0 && completion_fd < -1) rc = completion_fd; /* it came, and we had no room for it */
     if (rc == 0) rc = pages_see_completion(a, completion_fd);
     if (rc < 0 && rc != -EEXIST) {
         snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(rc));

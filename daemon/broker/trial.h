@@ -12,7 +12,8 @@
 int trial_begin(struct server *s, char *why, size_t cap);
 
 /* Its ATTACHED came. 0: it is being detached, and with DETACHED the worker is ready; 1: other
- * windows are tried; negative with the reason in `why`. Keeps nothing of `completion_fd`. */
+ * windows are tried; negative with the reason in `why`. Keeps nothing of `completion_fd`; -errno
+ * there: it was lost for want of descriptors. */
 int trial_attached(struct server *s, const struct wire_worker_msg *msg, int completion_fd,
                    char *why, size_t cap);
 

@@ -2,7 +2,7 @@
 # The daemon's own life: mutants of how it begins, waits, gives up and ends. In the form of daemon.mk,
 # and part of check-broker-mutants.
 LIFE_MUTANTS := claims-tries declined-as-welcome reset-is-error crossed-answer short-is-taken whole-version \
-	sleeps-over ready-untried ready-at-once never-given-up kept-failures silent-failure always-ok \
+	sleeps-over ready-untried ready-at-once never-given-up kept-failures silent-failure blamed-for-ours always-ok \
 	any-directory boundless-memory inner-group sweeps-all others-may \
 	shows-young shows-newest dies-shown counts-twice names-any names-nobody says-always
 MUTANT_claims-tries := daemon/broker/client.c|s/if (c->tries == 0)/if (0)/|test_broker_client|others_have
@@ -17,6 +17,7 @@ MUTANT_ready-at-once := daemon/broker/supervise.c|s/v->state = SUPERVISE_TRYING;
 MUTANT_never-given-up := daemon/broker/supervise.c|s/v->failures >= s->config.worker_tries/0/|test_broker_worker|never_had_a_worker
 MUTANT_kept-failures := daemon/broker/supervise.c|s/^    v->failures = 0;/;/|test_broker_worker|good_run
 MUTANT_silent-failure := daemon/broker/supervise.c|s/client_worker_failed(s);/(void)0;/|test_broker_worker|given_up
+MUTANT_blamed-for-ours := daemon/broker/supervise.c|s/return rc == -EMFILE .*/return false;/|test_broker_worker|shortage_of_ours
 MUTANT_always-ok := daemon/ctl/show.c|s/strcmp(s->state, "ok") != 0/0/|test_ctl_cli|in_trouble
 MUTANT_any-directory := daemon/broker/worker_path.c|s/if (S_ISDIR(st.st_mode)) return -EISDIR;//|test_config_check|must_be_a_program
 MUTANT_boundless-memory := daemon/broker/config_check.c|s/c->device_memory <= hostmem_most(m)/1/|test_config_check|machines_or_the_groups
@@ -29,7 +30,7 @@ MUTANT_dies-shown := daemon/worker/engine.c|s/if (op == c->shown)/if (0)/|test_r
 MUTANT_counts-twice := daemon/worker/running.c|s/^    r->since_ns = r->busy_ns = 0;/    r->since_ns = 0;/|test_running|name_and_its_time
 MUTANT_names-any := daemon/broker/overdue.c|s/return 2 . .*/return 0;/|test_broker_control|whose_kernel
 MUTANT_names-nobody := daemon/broker/overdue.c|s/if (o == a .. !o->completion) continue;/if (!o->completion) continue;/|test_broker_control|whose_kernel
-MUTANT_says-always := daemon/broker/overdue.c|s/o->next_age_ns .= 2;/o->next_age_ns += 1;/|test_broker_control|told_seldom
+MUTANT_says-always := daemon/broker/overdue.c|s/o->next_age_ns .= 2;/o->next_age_ns = age_ns + 1;/|test_broker_control|told_seldom
 
 # These tests are the library's.
 broker-mutant-crossed-answer broker-mutant-short-is-taken: DEVICE_LIBS += $(BUILD)/shim/profile.o

@@ -188,6 +188,11 @@ static int launch_fake(void *arg, int fd) {
     struct broker_rig_worker *w = arg;
     pthread_t t;
 
+    if (atomic_load(&w->launch_result) < 0) {
+        atomic_fetch_add(&w->launches, 1);
+        close(fd);
+        return atomic_load(&w->launch_result);
+    }
     atomic_store(&w->fd, fd);
     if (pthread_create(&t, NULL, worker_main, w) != 0) return -EAGAIN;
     pthread_detach(t);

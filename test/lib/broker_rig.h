@@ -30,6 +30,7 @@ struct broker_rig_worker {
     _Atomic int set_result;     /* of DID, the answer to SET_JOB and SET_POLICY */
     _Atomic int set_silent;     /* does not answer them */
     _Atomic int no_board;       /* sends none with READY */
+    _Atomic int launch_result;  /* when negative: it cannot be started */
     _Atomic int trial_result;   /* of ATTACHED of the broker's own job */
     _Atomic int trial_silent;   /* does not answer it */
     _Atomic int trials;         /* times it came */

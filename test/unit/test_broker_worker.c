@@ -311,8 +311,10 @@ static void attach_and_leave(void) {
 }
 
 static void wait_launches(int least) {
-    for (int i = 0; i < 20000 && atomic_load(&rig.worker.launches) < least; i++)
+    for (int i = 0; i < 10000 && atomic_load(&rig.worker.launches) < least; i++) {
+        cr_assert_eq(atomic_load(&rig.ended), 0);
         usleep(1000);
+    }
     cr_assert_geq(atomic_load(&rig.worker.launches), least);
 }
 
@@ -331,6 +333,22 @@ Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     cr_assert_eq(atomic_load(&rig.worker.launches), 1 + 3);
     expect_refusal(ERR_WORKER_LOST, why);
     cr_assert_eq(atomic_load(&rig.ended), 0, "it goes on, to be asked and told to retry");
+    broker_rig_stop(&rig);
+}
+
+/* What we lack is nobody's failure: it may be there again the next moment. */
+Test(broker_worker, a_shortage_of_ours_is_no_reason_to_give_it_up) {
+    rig.config.worker_tries = 1;
+    rig.config.worker_timeout = 600000000000u;
+    atomic_store(&rig.worker.launch_result, -EAGAIN);
+    broker_rig_start(&rig);
+    wait_launches(2);
+    atomic_store(&rig.worker.trial_result, -ENOMEM);
+    atomic_store(&rig.worker.launch_result, 0);
+    wait_launches(4);
+    atomic_store(&rig.worker.trial_result, 0);
+    attach_and_leave();
+    cr_assert_eq(atomic_load(&rig.ended), 0);
     broker_rig_stop(&rig);
 }
 
