@@ -15,7 +15,7 @@ check-long-verify: $(BUILD)/test/verify/ptx_verdict check-verdicts
 check-long: check-long-verify
 
 #   name := file in daemon/device/soft | sed expression (~ for a space) | test that must fail
-VERIFY_MUTANTS := any-width no-wider no-bits any-class packed-stays pred-as-bits any-count optional \
+VERIFY_MUTANTS := any-width no-wider no-bits any-class packed-stays pred-as-bits any-count optional middle \
 	literals no-literals result-literal negation sink special special-width space cvta-space vector \
 	parts pair label guard name-twice variable-twice range-twice call-size call-count any-opcode any-word any-need \
 	any-type first-word twice-word hint opaque-names new-version old-version other-ops other-sregs \
@@ -27,7 +27,8 @@ VERIFY_MUTANT_any-class := ptx_rules.c|s/bool integers = .*/bool integers = true
 VERIFY_MUTANT_packed-stays := ptx_rules.c|s/reg == PTX_F16X2 \&\& w != .f./0/|verdicts
 VERIFY_MUTANT_pred-as-bits := ptx_rules.c|s/if (w == .p. .. r == .p.) return w == r;/if (r == 112) return true;/|verdicts
 VERIFY_MUTANT_any-count := ptx_verify.c|s/if (i->operand_count < sig->least .*/if (i->operand_count > sig->most)/|verdicts
-VERIFY_MUTANT_optional := ptx_rules.c|s/if (!optional) sig->least/sig->least/|verdicts
+VERIFY_MUTANT_optional := ptx_rules.c|s,sig->least += !optional;,sig->least++;,|verdicts
+VERIFY_MUTANT_middle := ptx_verify.c|s,(k >= sig->optional ? absent : 0),0,|verdicts
 VERIFY_MUTANT_literals := ptx_verify.c|s/else if (!(want->kinds \& kind))/else if (0)/|verdicts
 VERIFY_MUTANT_no-literals := ptx_rules.c|s/case .u.:/case 120:/|verdicts
 VERIFY_MUTANT_result-literal := ptx_verify.c|s/if (want->kinds \& PTX_WANT_RESULT)/if (0)/|what_is_wrong
@@ -63,11 +64,11 @@ VERIFY_MUTANT_any-directive := ptx_func.c|s/ptx_unknown(p, t.line, "directive"/p
 VERIFY_MUTANT_unresolved := ptx_inst.c|s/i = from; !p->err/i = from; !all \&\& !p->err/|verdicts
 VERIFY_MUTANT_written-parameter := ptx_verify.c|s/if (c->i->op == PTX_OP_st .*/if (0)/|verdicts
 VERIFY_MUTANT_address-class := ptx_verify.c|s/if (class \&\& .*/if (0)/|verdicts
-VERIFY_MUTANT_function := ptx_verify.c|s/if (want->kinds \& PTX_WANT_RESULT .. want->bytes < 2)/if (0)/|verdicts
+VERIFY_MUTANT_function := ptx_verify.c|s/if (want->kinds \& PTX_WANT_RESULT .. .*PTX_PRED \& 1)/if (0)/|verdicts
 
 space := $(subst ,, )
 verify_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(VERIFY_MUTANT_$(1))))))
-VERIFY_TEST := $(BUILD)/test/unit/test_ptx_verify.o $(addprefix $(BUILD)/test/lib/,ptx_cases.o ptx_text.o ptx_check.o)
+VERIFY_TEST := $(BUILD)/test/unit/test_ptx_verify.o $(addprefix $(BUILD)/test/lib/,ptx_cases.o ptx_text.o ptx_check.o ptxrun.o)
 VERIFY_LIBS := $(addprefix $(BUILD)/lib,device.a common.a)
 
 .PHONY: check-verify-mutants $(addprefix verify-mutant-,$(VERIFY_MUTANTS))

@@ -3,6 +3,7 @@
  * Hostile PTX all the way: parsed, loaded, decoded and run for a few slices, with parameters that
  * point into a small buffer. A kernel may fault, never the process.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,18 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
     grid_destroy(g);
 }
 
+/* What was taken for PTX is decoded or not supported; nothing in it is malformed any more. */
+static void not_malformed(int err, const char *why) {
+    static const char *const words[] = {"the wrong width",    "operands are missing",
+                                        "must be a register", "is too narrow",
+                                        "names no type",      "needs a label"};
+    for (size_t i = 0; err == ERR_INVALID_PTX && i < sizeof words / sizeof words[0]; i++)
+        if (strstr(why, words[i])) {
+            fprintf(stderr, "accepted, but %s\n", why);
+            abort();
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ptx_module *ptx;
     struct code_module *m;
@@ -87,7 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (uint32_t f = 0, run = 0; f < ptx->func_count && run < 4; f++) {
         struct code_kernel *k;
         if (!ptx->funcs[f]->entry) continue;
-        if (code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof why)) continue;
+        int err = code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof why);
+        not_malformed(err, why);
+        if (err) continue;
         fuzz_run(k, all, heap, buffer, (int)(run++ & 1));
     }
     heap_destroy(heap);

@@ -30,12 +30,16 @@ void ptx_frame_finish(struct ptx_frame *f) {
     free(f->after);
 }
 
+char *ptx_frame_text(const struct ptx_frame *f, const char *text) {
+    char *whole;
+    if (asprintf(&whole, "%s%s\n%s", f->before, text, f->after) < 0) abort();
+    return whole;
+}
+
 int ptx_frame_parse(const struct ptx_frame *f, const char *text, char *why, size_t why_bytes) {
     struct ptx_module *m;
-    char *whole;
-    int n = asprintf(&whole, "%s%s\n%s", f->before, text, f->after);
-    if (n < 0) abort();
-    int err = ptx_parse(whole, (size_t)n, &m, why, why_bytes);
+    char *whole = ptx_frame_text(f, text);
+    int err = ptx_parse(whole, strlen(whole), &m, why, why_bytes);
     ptx_module_free(m);
     free(whole);
     return err;

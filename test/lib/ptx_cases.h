@@ -16,6 +16,9 @@ struct ptx_frame {
 int ptx_frame_read(struct ptx_frame *f, const char *path);
 void ptx_frame_finish(struct ptx_frame *f);
 
+/* The frame around `text`, malloc'd. */
+char *ptx_frame_text(const struct ptx_frame *f, const char *text);
+
 /* What ptx_parse says of the frame around `text`. */
 int ptx_frame_parse(const struct ptx_frame *f, const char *text, char *why, size_t why_bytes);
 

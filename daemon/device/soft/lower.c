@@ -134,11 +134,17 @@ static bool lower_absent(uint32_t op) {
     }
 }
 
+/* add.f32.f16 and its kin. */
+static bool lower_mixes(const struct ptx_inst *i) {
+    bool one_type = i->op == PTX_OP_add || i->op == PTX_OP_sub || i->op == PTX_OP_fma;
+    return one_type && i->type_count > 1;
+}
+
 static void lower_alu(struct lower *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
     uint32_t need = lower_sources(i);
-    if (lower_absent(i->op)) {
+    if (lower_absent(i->op) || lower_mixes(i)) {
         lower_unsupported(l);
         return;
     }
@@ -494,6 +500,7 @@ static bool lower_plain(struct lower *l, struct code_inst *c) {
     case PTX_OP_mov:
     case PTX_OP_cvta: return false;
     case PTX_OP_isspacep:
+        if (have && have != 8) lower_unsupported(l);
         lower_dest(l, c, lower_operand(l->inst, 0));
         c->a = operand_source(l, a, 8, false);
         break;

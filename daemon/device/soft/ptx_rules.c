@@ -15,6 +15,7 @@
  */
 #include "daemon/device/soft/ptx_rules.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static const struct ptx_rule rules[] = {
     R(mad, "u32", "^wide", "=u64 0 0 u64")
     R(mad, "s32", "^wide", "=s64 0 0 s64")
     R(madc, INTS, "^lo|hi cc", "=0 0 0 0")
+    R(madc, "s32", "^hi +sat", "=0 0 0 0")
     R(mul24, I32, "^lo|hi", "=0 0 0")
     R(mad24, I32, "^lo|hi", "=0 0 0 0")
     R(mad24, "s32", "^hi +sat", "=0 0 0 0")
@@ -129,7 +131,7 @@ static const struct ptx_rule rules[] = {
     R(mul, "f32x2", ROUND " ftz", "=0 0 0")
     R(fma, "f32", "+" ROUND " ftz sat", "=0 0 0 0")
     R(fma, "f64", "+" ROUND, "=0 0 0 0")
-    R(fma, HALF, "+rn ftz sat|relu|oob relu", "=0 0 0 0")
+    R(fma, HALF, "+rn ftz sat oob relu", "=0 0 0 0")
     R(fma, BRAIN, "+rn oob relu", "=0 0 0 0")
     R(fma, "f32 f16|bf16", "+" ROUND " sat", "=0 1 1 0")
     R(fma, "f32x2", "+" ROUND " ftz", "=0 0 0 0")
@@ -138,7 +140,7 @@ static const struct ptx_rule rules[] = {
     R(div, "f32", "+" ROUND "|approx|full ftz", "=0 0 0")
     R(div, "f64", "+" ROUND, "=0 0 0")
     R(rcp, "f32", "+" ROUND "|approx ftz", "=0 0")
-    R(rcp, "f64", "+" ROUND, "=0 0")
+    R(rcp, "f64", "+" ROUND " ftz", "=0 0")
     R(rcp, "f64", "+approx +ftz", "=0 0")
     R(sqrt, "f32", "+" ROUND "|approx ftz", "=0 0")
     R(sqrt, "f64", "+" ROUND, "=0 0")
@@ -223,9 +225,9 @@ static const struct ptx_rule rules[] = {
     R(cvt, ALL_INTS " bf16", "+" ROUNDI " sat", "=0 1")
     R(cvt, ALL_INTS " f32", "+" ROUNDI " ftz sat", "=0~ 1~")
     R(cvt, "f32|f64 f16|bf16", "ftz sat", "=0~ 1~")
-    R(cvt, "f32|f64 bf16", "+" ROUND, "=0~ 1~")
+    R(cvt, "f32|f64 bf16", "+" ROUND " ftz", "=0~ 1~")
     R(cvt, "f64 f32", "ftz sat", "=0~ 1~")
-    R(cvt, "f16|bf16 f32|f64", "+" ROUND " ftz sat|relu|satfinite relu", "=0~ 1~")
+    R(cvt, "f16|bf16 f32|f64", "+" ROUND " ftz sat|satfinite relu", "=0~ 1~")
     R(cvt, "f32 f64", "+" ROUND " ftz sat", "=0~ 1~")
     R(cvt, "f32 f32", ROUNDI " ftz sat", "=0~ 1~")
     R(cvt, "f64 f64", ROUNDI " sat", "=0~ 1~")
@@ -235,6 +237,12 @@ static const struct ptx_rule rules[] = {
     R(cvt, "bf16 f16", ROUND " sat", "=0~ 1~")
     R(cvt, "f16x2|bf16x2 f32", "+" ROUND " relu satfinite", "=b32~ 1~ 1~")
     R(cvt, "f16x2|bf16x2 f32", "+rs relu satfinite", "=b32~ 1~ 1~ b32")
+    R(cvt, "tf32 f32", "+rna|rn|rz satfinite relu", "=b32 1")
+    R(cvt, "e4m3x2|e5m2x2 f32", "+rn +satfinite relu", "=b16~ 1~ 1~")
+    R(cvt, "e4m3x2|e5m2x2 f16x2", "+rn +satfinite relu", "=b16~ b32~")
+    R(cvt, "f16x2 e4m3x2|e5m2x2", "+rn relu", "=b32~ b16~")
+    R(cvt, I16 "|u8|s8 s32", "+pack +sat", "=u32~ 1~ 1~")
+    R(cvt, I16 "|u8|s8 s32 b32", "+pack +sat", "=u32~ 1~ 1~ b32~")
     R(cvt, PACKED " *", "*", "...")
     R(cvt, "f32|" HALVES " " PACKED " *", "*", "...")
     R(cvt, "*", "+pack *", "...")
@@ -277,7 +285,7 @@ static const struct ptx_rule rules[] = {
     R(red, "f32|" HALVES, RED_WORDS "+add|min|max +v2|v4|v8 noftz", "[ 0v hb64")
     R(red, "*", "+async *", "...")
     R(cp, "", "^async +ca|cg +shared|shared::cta +global L2::64B|L2::128B|L2::256B L2::cache_hint",
-      "] ] # ?u32|pred|b64 ?b64")
+      "] ] # ?u32|pred hb64")
     R(cp, "", "^async +commit_group|wait_all", "")
     R(cp, "", "^async +wait_group", "#")
     R(cp, "*", "^async +bulk|mbarrier *", "...")
@@ -299,21 +307,21 @@ static const struct ptx_rule rules[] = {
     R(elect, "", "+sync", "=b32& u32")
     R(bar, "", "cta +sync", "u32 ?u32")
     R(bar, "", "cta +arrive", "u32 u32")
-    R(bar, "u32", "cta +red +popc", "=0 u32 pred|u32 ?pred")
-    R(bar, "pred", "cta +red +and|or", "=0 u32 pred|u32 ?pred")
+    R(bar, "u32", "cta +red +popc", "=0 u32 ?u32 pred")
+    R(bar, "pred", "cta +red +and|or", "=0 u32 ?u32 pred")
     R(bar, "", "+warp +sync", "u32")
     R(barrier, "", "cta aligned +sync", "u32 ?u32")
     R(barrier, "", "cta aligned +arrive", "u32 u32")
-    R(barrier, "u32", "cta aligned +red +popc", "=0 u32 pred|u32 ?pred")
-    R(barrier, "pred", "cta aligned +red +and|or", "=0 u32 pred|u32 ?pred")
+    R(barrier, "u32", "cta aligned +red +popc", "=0 u32 ?u32 pred")
+    R(barrier, "pred", "cta aligned +red +and|or", "=0 u32 ?u32 pred")
     R(barrier, "", "+cluster +arrive release|relaxed aligned", "")
     R(barrier, "", "+cluster +wait acquire aligned", "")
     R(membar, "", "+cta|gl|sys", "")
     R(membar, "", "+proxy *", "...")
-    R(fence, "", "+sc|acq_rel|acquire|release sync_restrict::* +" SCOPE, "")
+    R(fence, "", "sc|acq_rel|acquire|release sync_restrict::* +" SCOPE, "")
     R(fence, "", "+proxy|mbarrier_init *", "...")
     R(griddepcontrol, "", "+wait|launch_dependents", "")
-    R(setmaxnreg, "u32", "+inc|dec +sync +aligned", "#")
+    R(setmaxnreg, I32, "+inc|dec +sync +aligned", "#")
     R(nanosleep, "u32", "", "0")
 
     /* ---- control */
@@ -430,7 +438,10 @@ struct opcode {
     bool word_first; /* words[0] directly behind the operation */
 };
 
+/* Each of them ends in a digit, but for one. */
 static bool is_type(struct word w) {
+    char last = w.at[w.len - 1];
+    if ((last < '0' || last > '9') && last != 'd') return false;
     return ptx_type_find(w.at, w.len) || in_list("b1 b4 f32x2 u4 s4 b6x16_p32 b4x16_p64 s64x2 "
                                                  "e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
                                                  "e2m1x4 e2m3x4 e3m2x4 s2f6x2 e4m3 e5m2 e2m1",
@@ -525,6 +536,27 @@ static bool reg_fits(enum ptx_type want, enum ptx_type reg, bool wider) {
     return integers || (reg == PTX_F16X2 && w != 'f');
 }
 
+/* ---- what is the same for every module ------------------------------------------------------- */
+
+#define RULES (sizeof(rules) / sizeof(rules[0]))
+
+static struct {
+    uint16_t first[PTX_OP_COUNT], next[RULES]; /* by operation: number of a rule + 1, or 0 */
+    uint32_t regs[2][PTX_TYPE_COUNT];          /* that fit a type, exactly and with wider ones */
+} known;
+
+static void learn(void) {
+    for (size_t i = RULES; i-- > 0;) {
+        known.next[i] = known.first[rules[i].op];
+        known.first[rules[i].op] = (uint16_t)(i + 1);
+    }
+    for (int t = PTX_NONE + 1; t < PTX_TYPE_COUNT; t++)
+        for (int r = PTX_NONE + 1; r < PTX_TYPE_COUNT; r++)
+            for (int wider = 0; wider < 2; wider++)
+                if (reg_fits((enum ptx_type)t, (enum ptx_type)r, wider))
+                    known.regs[wider][t] |= 1u << r;
+}
+
 static void want_type(struct ptx_want *want, struct word name, bool wider) {
     enum ptx_type t = ptx_type_find(name.at, name.len);
     if (!t) { /* of no register: .f32x2 and others travel in bits */
@@ -533,8 +565,7 @@ static void want_type(struct ptx_want *want, struct word name, bool wider) {
     }
     want->bytes = (uint8_t)ptx_type_bytes(t);
     want->kinds |= literals(t);
-    for (int r = PTX_NONE + 1; r < PTX_TYPE_COUNT; r++)
-        if (reg_fits(t, (enum ptx_type)r, wider)) want->regs |= 1u << r;
+    want->regs |= known.regs[wider][t];
 }
 
 static uint16_t suffix_kind(char c) {
@@ -604,7 +635,8 @@ static void describe(const struct ptx_rule *r, const struct opcode *o, struct pt
         if (hint && !o->hint) return;
         if (optional || hint) spec = (struct word){spec.at + 1, spec.len - 1};
         want_operand(&sig->wants[sig->most], o, spec);
-        if (!optional) sig->least = (uint8_t)(sig->most + 1);
+        sig->least += !optional;
+        if (optional) sig->optional = sig->most;
     }
 }
 
@@ -622,21 +654,22 @@ static void complain(enum progress got, struct word w, char *why, size_t why_byt
 
 bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                      size_t why_bytes) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct opcode o = {.vec = 1};
     enum progress best = RULE_TYPES;
     struct word culprit = {0};
-    bool ruled = false, split_up = split(text, &o);
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+    pthread_once(&once, learn);
+    bool ruled = known.first[op], split_up = split(text, &o);
+    for (uint32_t n = known.first[op]; n && split_up; n = known.next[n - 1]) {
+        const struct ptx_rule *r = &rules[n - 1];
         struct word w = {0};
-        if (rules[i].op != op) continue;
-        ruled = true;
-        if (!split_up || !types_match(&rules[i], &o)) continue;
-        enum progress got = words_match(&rules[i], &o, &w);
+        if (!types_match(r, &o)) continue;
+        enum progress got = words_match(r, &o, &w);
         if (got == RULE_MATCH) {
-            describe(&rules[i], &o, sig);
+            describe(r, &o, sig);
             return true;
         }
-        if (got > best && rules[i].types[0] != '*') {
+        if (got > best && r->types[0] != '*') {
             best = got;
             culprit = w;
         }

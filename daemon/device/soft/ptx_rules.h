@@ -46,6 +46,7 @@ struct ptx_want {
 
 struct ptx_sig {
     uint8_t least, most; /* operands */
+    uint8_t optional;    /* which of them is absent where there is one less than `most` */
     bool open;           /* operands are not looked at */
     struct ptx_want wants[PTX_OPERANDS];
 };

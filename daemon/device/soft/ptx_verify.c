@@ -139,7 +139,8 @@ static void check_list(const struct check *c, const struct ptx_want *want,
                        const struct ptx_operand *o) {
     if (want->kinds & PTX_WANT_ELEMENTS) return check_elements(c, want, o);
     if (want->kinds & PTX_WANT_PAIR && o->elem_count == 2) return check_pair(c, want, o);
-    if (want->kinds & PTX_WANT_PARTS) return check_parts(c, want, o);
+    bool both = c->operand == 2 && c->i->operands[0].kind == PTX_OPND_VEC;
+    if (want->kinds & PTX_WANT_PARTS && !both) return check_parts(c, want, o);
     complain(c, "cannot be a list");
 }
 
@@ -164,7 +165,8 @@ static void check_operand(const struct check *c, const struct ptx_want *want,
     case PTX_OPND_VEC: return check_list(c, want, o);
     case PTX_OPND_VAR: return check_name(c, want, o);
     case PTX_OPND_FUNC: /* an address like any other integer */
-        if (want->kinds & PTX_WANT_RESULT || want->bytes < 2) complain(c, "cannot be a function");
+        if (want->kinds & PTX_WANT_RESULT || !want->bytes || want->regs >> PTX_PRED & 1)
+            complain(c, "cannot be a function");
         return;
     case PTX_OPND_NONE:
         if (!(want->kinds & PTX_WANT_SINK)) complain(c, "cannot be '_'");
@@ -179,9 +181,10 @@ void ptx_verify_inst(struct ptx_parser *p, const struct ptx_inst *i, const struc
         return ptx_fail_at(p, i->line, "%.60s: %s operands, %u of %u", i->text,
                            i->operand_count < sig->least ? "too few" : "too many", i->operand_count,
                            i->operand_count < sig->least ? sig->least : sig->most);
+    uint32_t absent = sig->most - i->operand_count;
     for (uint32_t k = 0; k < i->operand_count && !p->err; k++) {
         c.operand = k + 1;
-        check_operand(&c, &sig->wants[k], &i->operands[k]);
+        check_operand(&c, &sig->wants[k + (k >= sig->optional ? absent : 0)], &i->operands[k]);
     }
 }
 
