@@ -138,10 +138,17 @@ enum wire_worker_kind {
     WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kwire.h */
     WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
                           ""); `result`: the number to put into each WIRE_PROFILES from now on */
+    WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */
 };
 
 /* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
 #define WIRE_TRIAL_JOB 0xfffffffeu
+
+/* What the jobs of one user may have together; 0: no bound. */
+struct wire_limits {
+    uint64_t device_bytes; /* granted to them and their lanes */
+    uint64_t operations;   /* accepted and not complete */
+};
 
 /* sched_choice in fixed width. */
 struct wire_choice {
@@ -166,6 +173,7 @@ struct wire_worker_msg {
     uint32_t group; /* of job.group and uid, by the broker; 0: none */
     uint32_t pad2;
     struct wire_choice choice;
+    struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------

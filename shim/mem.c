@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "common/log.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/ctx.h"
@@ -160,11 +161,23 @@ static CUresult result_of(int err) {
     return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Once: whoever ignores the result shall know at least. */
+static void say_host_full(uint64_t bytes) {
+    static _Atomic uint32_t said;
+    if (atom_exchange(&said, 1)) return;
+    log_error(
+        "shim",
+        "what=\"no room for %llu MiB of pinned memory in a window of %llu MiB\" do=\"use less; "
+        "or raise user_pinned or window_host_bytes in salus.conf\"",
+        (unsigned long long)bytes >> 20, (unsigned long long)state.conn.windows.host_bytes >> 20);
+}
+
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr) {
     pthread_mutex_lock(&mem_lock);
     int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr);
     pthread_mutex_unlock(&mem_lock);
+    if (err) say_host_full(bytes);
     return result_of(err);
 }
 

@@ -77,7 +77,9 @@ struct client {
 
     pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */
     uid_t uid;
-    struct user *user; /* counts it: as a job from its welcome on */
+    struct user *user;     /* counts it: as a job from its welcome on */
+    uint64_t host_bytes;   /* of its host window */
+    uint64_t pinned_bytes; /* of that, in use when it was last looked at */
     char name[64];
     struct timespec since;      /* CLOCK_REALTIME, for people */
     struct wire_job asked, job; /* in its hello; with what we know beside that */
@@ -86,8 +88,9 @@ struct client {
     int tries;
     uint32_t job_id; /* of the latest attachment; 0 before */
     struct attachment *attachment;
-    int host_fd, submission_fd, doorbell_fd; /* open until CLIENT_RUNNING */
-    struct wire_submission *submission;      /* mapped, or NULL */
+    int host_fd;                        /* open to the end, to see how much of it is in use */
+    int submission_fd, doorbell_fd;     /* open until CLIENT_RUNNING */
+    struct wire_submission *submission; /* mapped, or NULL */
 };
 
 enum supervise_state {
@@ -201,6 +204,10 @@ void client_expelled(struct client *c, const struct wire_worker_msg *msg);
 /* By an operator, `uid`. */
 void client_kill(struct client *c, uid_t uid);
 void client_end_all(struct server *s);
+/* Its user has more than it may. */
+void client_end_excess(struct client *c, const char *why);
+/* Where the client sees memory in this slot. */
+struct wire_windows client_windows(const struct client *c, int slot);
 
 /* supervise.c */
 void supervise_init(struct server *s);

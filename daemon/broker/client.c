@@ -221,6 +221,23 @@ static int make_pages(struct client *c) {
     return -EMFILE;
 }
 
+struct wire_windows client_windows(const struct client *c, int slot) {
+    struct wire_windows w = slots_windows(&c->server->slots, slot);
+
+    w.host_bytes = c->host_bytes;
+    return w;
+}
+
+/* Its user's jobs would have more of the device than they may: then it is refused. */
+static bool refuse_device_memory(struct client *c) {
+    char why[USERS_WHY_BYTES];
+
+    if (users_check_device(c->server, c->user, &c->job, why) == 0) return false;
+    history_add_refused(c->server->history, c, supervise_next_id(c->server), why);
+    refuse(c, ERR_NO_MEMORY, "%s", why);
+    return true;
+}
+
 static void begin(struct client *c) {
     struct server *s = c->server;
     int rc;
@@ -235,7 +252,7 @@ static void begin(struct client *c) {
         return;
     }
     complete_job(c);
-    if (refuse_too_large(c)) return;
+    if (refuse_too_large(c) || refuse_device_memory(c)) return;
     rc = c->submission ? 0 : make_pages(c);
     if (fdutil_scarce(rc))
         refuse_scarce(c, rc);
@@ -251,7 +268,7 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
                            .minor = WIRE_MINOR,
                            .job_id = c->attachment->job_id,
                            .spec_hash = CALL_SPEC_HASH,
-                           .windows = slots_windows(&c->server->slots, c->attachment->slot),
+                           .windows = client_windows(c, c->attachment->slot),
                            .device = c->server->supervise.device};
     int rc, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->submission_fd,
                                   [WIRE_FD_COMPLETION] = completion_fd,
@@ -486,6 +503,7 @@ void client_accept(struct server *s, int fd) {
         return;
     }
     c->user = user;
+    c->host_bytes = users_host_window(s, user);
     list_append(&s->clients, &c->link);
     s->client_count++;
     if (rc < 0) {
@@ -543,6 +561,16 @@ void client_expelled(struct client *c, const struct wire_worker_msg *msg) {
     say_how(c, "expelled", "%.250s", msg->text);
     pages_lose(c, err);
     client_close(c);
+}
+
+void client_end_excess(struct client *c, const char *why) {
+    if (c->state != CLIENT_RUNNING) {
+        refuse(c, ERR_NO_MEMORY, "%s", why);
+        return;
+    }
+    say_how(c, "expelled", "%s", why);
+    pages_lose(c, ERR_NO_MEMORY);
+    ended(c, why);
 }
 
 void client_kill(struct client *c, uid_t uid) {

@@ -7,10 +7,22 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/hostmem.h"
 #include "daemon/broker/config_value.h"
 
 bool limits_admin(uid_t uid) {
     return uid == 0 || uid == geteuid();
+}
+
+/* Read once: it is no limit that a machine is built around. */
+static uint64_t half_of_memory(void) {
+    static uint64_t half;
+    struct hostmem m;
+
+    if (half) return half;
+    hostmem_read(&m, "");
+    half = hostmem_ram(&m) == HOSTMEM_NONE ? LIMITS_NONE : hostmem_ram(&m) / 2;
+    return half;
 }
 
 /* What a value of the configuration means: 0 is no bound, or as the option has it. */
@@ -19,6 +31,7 @@ static uint64_t meaning(const struct config *c, int limit, uint64_t value) {
     case LIMIT(user_jobs):
         if (value > 0) return value;
         return c->max_jobs > 3 ? c->max_jobs * 3 / 4 : 1;
+    case LIMIT(user_pinned): return value ? value : half_of_memory();
     case LIMIT(max_priority):
     case LIMIT(max_weight): return value;
     default: return value ? value : LIMITS_NONE;

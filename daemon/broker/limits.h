@@ -5,7 +5,7 @@
  * its own section says counts over both. Root and the daemon's own user, who may end everybody's
  * jobs anyway, are bound only by what their own sections say.
  *
- * Owner: the caller. Threads: any.
+ * Owner: the caller. Threads: one.
  */
 #ifndef DAEMON_BROKER_LIMITS_H
 #define DAEMON_BROKER_LIMITS_H

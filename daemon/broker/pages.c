@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ int pages_create(struct client *c) {
     rc = fdutil_memfd("salus-submission", submission_bytes(), 0);
     if (rc < 0) return rc;
     c->submission_fd = rc;
-    rc = fdutil_memfd("salus-host", c->server->config.window_host_bytes, 0);
+    rc = fdutil_memfd("salus-host", c->host_bytes, 0);
     if (rc < 0) goto undo;
     c->host_fd = rc;
     c->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -44,7 +45,7 @@ int pages_create(struct client *c) {
 undo_errno:
     rc = -errno;
 undo:
-    pages_close_fds(c);
+    pages_finish(c);
     return rc;
 }
 
@@ -78,12 +79,19 @@ void pages_lose(struct client *c, int err) {
 
 void pages_close_fds(struct client *c) {
     fdutil_close(&c->submission_fd);
-    fdutil_close(&c->host_fd);
     fdutil_close(&c->doorbell_fd);
+}
+
+uint64_t pages_pinned(const struct client *c) {
+    struct stat st;
+
+    if (c->host_fd < 0 || fstat(c->host_fd, &st) < 0) return 0;
+    return (uint64_t)st.st_blocks * 512;
 }
 
 void pages_finish(struct client *c) {
     pages_close_fds(c);
+    fdutil_close(&c->host_fd);
     if (c->submission) munmap(c->submission, submission_bytes());
     c->submission = NULL;
 }

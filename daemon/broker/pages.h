@@ -19,8 +19,10 @@ void pages_forget_completion(struct attachment *a);
 /* Stores `err` (negative) in submission.lost and wakes every parked thread of the client. */
 void pages_lose(struct client *c, int err);
 
-/* The client has its own copies now. */
+/* The client has its own copies now; the host memory's stays, for pages_pinned: how much of it is
+ * in use. */
 void pages_close_fds(struct client *c);
+uint64_t pages_pinned(const struct client *c);
 void pages_finish(struct client *c);
 
 #endif

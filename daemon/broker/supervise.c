@@ -183,7 +183,8 @@ int supervise_attach(struct client *c, int slot) {
     struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
                                   .pid = c->pid,
                                   .uid = c->uid,
-                                  .windows = slots_windows(&s->slots, slot),
+                                  .windows = client_windows(c, slot),
+                                  .limits = users_wire_limits(c->user),
                                   .job = c->job};
     int fds[] = {c->submission_fd, c->host_fd, c->doorbell_fd}, rc;
 
@@ -355,7 +356,10 @@ static int on_message(struct server *s, struct wire_worker_msg *msg, int *fd) {
         if (v->state != SUPERVISE_STARTING) return ERR_PROTOCOL;
         on_ready(s, msg, *fd);
         return 0;
-    case WIRE_BEAT: overdue_look(s); return 0;
+    case WIRE_BEAT:
+        overdue_look(s);
+        users_look(s);
+        return 0;
     case WIRE_ATTACHED:
         if (!a) return ERR_PROTOCOL;
         if (a->client == &v->trial) {

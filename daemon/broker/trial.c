@@ -24,6 +24,7 @@ static void reset(struct server *s) {
                          .name = "trial",
                          .word = "given",
                          .job = {.flags = WIRE_JOB_WORD, .weight = 1},
+                         .host_bytes = s->config.window_host_bytes,
                          .host_fd = -1,
                          .submission_fd = -1,
                          .doorbell_fd = -1};

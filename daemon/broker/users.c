@@ -10,12 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/atomics.h"
 #include "common/log.h"
+#include "common/units.h"
 #include "daemon/broker/broker.h"
+#include "daemon/broker/pages.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59 /* Linux 4.13 */
 #endif
+
+/* A job can hardly do with less: its staging buffers lie there as well. */
+#define WINDOW_LEAST (64ull << 20)
 
 void users_init(struct users *u) {
     list_init(&u->list);
@@ -110,6 +116,129 @@ int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_W
     return has_room(u, LIMIT(user_jobs), u->count[USERS_JOB], "jobs", why) ? 0 : -EBUSY;
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static uint64_t as_wire(uint64_t limit) {
+    return limit == LIMITS_NONE ? 0 : limit;
+}
+
+struct wire_limits users_wire_limits(const struct user *u) {
+    if (!u) return (struct wire_limits){0};
+    return (struct wire_limits){.device_bytes = as_wire(u->limits.value[LIMIT(user_device_memory)]),
+                                .operations = as_wire(u->limits.value[LIMIT(user_operations)])};
+}
+
+uint64_t users_host_window(const struct server *s, const struct user *u) {
+    uint64_t most = u->limits.value[LIMIT(user_pinned)] & ~(CONFIG_WINDOW_ALIGN - 1);
+
+    if (most < WINDOW_LEAST) most = WINDOW_LEAST;
+    return most < s->config.window_host_bytes ? most : s->config.window_host_bytes;
+}
+
+/* Memory of the device that an attachment has, or was promised. Of a lane, what the neediest of its
+ * jobs has, counted for the first of these. */
+static uint64_t granted(struct server *s, const struct attachment *a) {
+    const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
+    uint64_t lane = st ? atom_load_relaxed(&st->lane) : 0, e;
+    struct list *pos;
+
+    if (lane == 0) {
+        if (!(a->job.flags & WIRE_JOB_WORD)) return 0;
+        return a->job.persistent_bytes + a->job.ephemeral_bytes;
+    }
+    e = atom_load_relaxed(&st->ephemeral_bytes);
+    list_each(pos, &s->supervise.attachments) {
+        const struct attachment *o = list_entry(pos, struct attachment, link);
+        uint64_t other;
+
+        if (o == a || !o->completion || atom_load_relaxed(&o->completion->stats.lane) != lane)
+            continue;
+        other = atom_load_relaxed(&o->completion->stats.ephemeral_bytes);
+        if (other > e || (other == e && o->job_id < a->job_id)) e = 0;
+    }
+    return atom_load_relaxed(&st->persistent_bytes) + e;
+}
+
+static uint64_t device_bytes(struct server *s, uid_t uid) {
+    uint64_t sum = 0;
+    struct list *pos;
+
+    list_each(pos, &s->supervise.attachments) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->uid == uid && a->client) sum += granted(s, a);
+    }
+    return sum;
+}
+
+int users_check_device(struct server *s, struct user *u, const struct wire_job *job,
+                       char why[USERS_WHY_BYTES]) {
+    uint64_t most = u->limits.value[LIMIT(user_device_memory)], has, asked;
+    char text[LIMITS_TEXT_BYTES], has_text[24], asked_text[24];
+
+    if (most == LIMITS_NONE || !(job->flags & WIRE_JOB_WORD)) return 0;
+    has = device_bytes(s, u->uid);
+    asked = job->persistent_bytes + job->ephemeral_bytes;
+    if (has <= most && asked <= most - has) return 0;
+    u->refused++;
+    units_print_bytes(has, has_text, sizeof(has_text));
+    units_print_bytes(asked, asked_text, sizeof(asked_text));
+    snprintf(why, USERS_WHY_BYTES,
+             "%s: the jobs of user %u have %s, and %s more were asked for; end some, or have root "
+             "raise the limit in salus.conf(5)",
+             limits_text(&u->limits, LIMIT(user_device_memory), text), (unsigned)u->uid, has_text,
+             asked_text);
+    return -1;
+}
+
+/* Looks at all clients of the user; returns the one that grew most. */
+static struct client *look_at(struct server *s, struct user *u) {
+    struct client *grown = NULL;
+    uint64_t most = 0;
+    struct list *pos;
+
+    u->pinned_bytes = 0;
+    list_each(pos, &s->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        uint64_t now, growth;
+
+        if (c->user != u) continue;
+        now = pages_pinned(c);
+        growth = now > c->pinned_bytes ? now - c->pinned_bytes : 0;
+        if (!grown || growth > most) {
+            grown = c;
+            most = growth;
+        }
+        c->pinned_bytes = now;
+        u->pinned_bytes += now;
+    }
+    return grown;
+}
+
+static void end_grown(struct user *u, struct client *c) {
+    char text[LIMITS_TEXT_BYTES], has[24], why[USERS_WHY_BYTES];
+
+    u->refused++;
+    units_print_bytes(u->pinned_bytes, has, sizeof(has));
+    snprintf(why, sizeof(why),
+             "%s: the jobs of user %u have %s of pinned and staging memory, and this one grew; end "
+             "some, or have root raise the limit in salus.conf(5)",
+             limits_text(&u->limits, LIMIT(user_pinned), text), (unsigned)u->uid, has);
+    client_end_excess(c, why);
+}
+
+void users_look(struct server *s) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp,
+                   &s->users.list) { /* whose last client is ended is not there any more */
+        struct user *u = list_entry(pos, struct user, link);
+        struct client *grown = look_at(s, u);
+
+        if (grown && u->pinned_bytes > u->limits.value[LIMIT(user_pinned)]) end_grown(u, grown);
+    }
+}
+
 /* ---- coming and going ------------------------------------------------------------------------ */
 
 struct user *users_enter(struct server *s, int fd, const struct ucred *cred, enum users_kind kind,
@@ -142,6 +271,13 @@ void users_leave(struct user *u, enum users_kind kind) {
     forget_if_gone(u);
 }
 
+static void tell_worker(struct server *s, const struct user *u) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_LIMITS, .uid = u->uid, .limits = users_wire_limits(u)};
+
+    if (s->supervise.state == SUPERVISE_READY) supervise_tell(s, &msg, NULL, 0);
+}
+
 void users_reload(struct server *s) {
     struct list *pos;
 
@@ -149,6 +285,7 @@ void users_reload(struct server *s) {
         struct user *u = list_entry(pos, struct user, link);
 
         limits_resolve(&s->config, u->uid, u->groups, u->group_count, &u->limits);
+        tell_worker(s, u);
     }
 }
 
@@ -161,7 +298,19 @@ static uint64_t shown(const struct user *u, int limit) {
     return value == LIMITS_NONE ? 0 : value + 1;
 }
 
-static void report(const struct user *u, struct ctl_tenant *r) {
+static uint64_t operations(struct server *s, uid_t uid) {
+    uint64_t sum = 0;
+    struct list *pos;
+
+    list_each(pos, &s->supervise.attachments) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->uid == uid && a->completion) sum += atom_load_relaxed(&a->completion->stats.queued);
+    }
+    return sum;
+}
+
+static void report(struct server *s, const struct user *u, struct ctl_tenant *r) {
     *r = (struct ctl_tenant){.uid = u->uid,
                              .connections = connections(u),
                              .connections_limit = shown(u, LIMIT(user_connections)),
@@ -171,6 +320,12 @@ static void report(const struct user *u, struct ctl_tenant *r) {
                              .jobs_limit = shown(u, LIMIT(user_jobs)),
                              .controls = u->count[USERS_CONTROL],
                              .controls_limit = shown(u, LIMIT(user_controls)),
+                             .pinned_bytes = u->pinned_bytes,
+                             .pinned_limit_bytes = shown(u, LIMIT(user_pinned)),
+                             .device_bytes = device_bytes(s, u->uid),
+                             .device_limit_bytes = shown(u, LIMIT(user_device_memory)),
+                             .operations = operations(s, u->uid),
+                             .operations_limit = shown(u, LIMIT(user_operations)),
                              .max_priority = shown(u, LIMIT(max_priority)),
                              .max_weight = shown(u, LIMIT(max_weight)),
                              .refused = u->refused};
@@ -195,7 +350,7 @@ uint64_t users_list(struct server *s, uint64_t after, struct ctl_out *out) {
     for (uint64_t least = after; (u = next_user(s, least)); least = u->uid + 1ull) {
         struct ctl_tenant r;
 
-        report(u, &r);
+        report(s, u, &r);
         if (!ctl_msg_add(out, CTL_RECORD_TENANT, &r)) return least;
     }
     return 0;

@@ -31,6 +31,7 @@ struct user {
     struct limits limits;
     uint64_t count[USERS_KINDS]; /* connections, by what they are now */
     uint64_t refused;            /* since the first of these */
+    uint64_t pinned_bytes;       /* in use when it was last looked at */
 };
 
 struct users {
@@ -55,6 +56,19 @@ struct user *users_find(struct server *s, uid_t uid); /* or NULL */
 int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]);
 /* The same of a priority or a weight alone. */
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
+
+/* 0 when a job with this word, if it has one, fits into the user's part of the device; else -1 with
+ * the reason. */
+int users_check_device(struct server *s, struct user *u, const struct wire_job *job,
+                       char why[USERS_WHY_BYTES]);
+/* How much pinned memory a job of the user can see. */
+uint64_t users_host_window(const struct server *s, const struct user *u);
+/* What the worker holds the user to; u may be NULL: nothing. */
+struct wire_limits users_wire_limits(const struct user *u);
+
+/* Looks at how much pinned memory is in use; call about once a second. Of a user that has too much,
+ * the job that grew most since the last look is ended. */
+void users_look(struct server *s);
 
 /* The configuration has changed. */
 void users_reload(struct server *s);

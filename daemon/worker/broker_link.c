@@ -20,6 +20,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/kernel_link.h"
+#include "daemon/worker/tenant.h"
 
 #define LINK_FDS 3 /* submission, host, doorbell */
 
@@ -258,6 +259,7 @@ static bool link_take(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_SET_JOB: link_set_job(w, msg); return true;
     case WIRE_SET_POLICY: link_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
+    case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
     case WIRE_KERNELS: return true; /* taken already */
     default: return false;
     }

@@ -24,6 +24,7 @@
 #include "daemon/worker/profiling.h"
 #include "daemon/worker/residence.h"
 #include "daemon/worker/stats.h"
+#include "daemon/worker/tenant.h"
 #include "daemon/worker/text.h"
 
 #define CLIENT_ADDRESS_END (1ull << 47)
@@ -126,6 +127,8 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->job_id = msg->job_id;
     c->windows = msg->windows;
     c->uid = msg->uid;
+    c->limits = msg->limits;
+    c->quota = WORKER_QUOTA;
     c->spec = client_spec(msg);
     c->lane = SCHED_NO_LANE;
     c->deaf = CLIENT_WAITS;
@@ -159,6 +162,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
         ring_rx_init(&c->rx, &c->sub->ring, &c->com->credit);
         list_append(&w->clients, &c->link);
         w->client_count++;
+        tenant_share(w, c->uid);
         engine_joined(c);
         *out = c;
     } else {
@@ -206,6 +210,7 @@ void client_destroy(struct client *c) {
     struct worker *w = c->worker;
     if (!list_empty(&c->link)) w->client_count--;
     list_remove(&c->link);
+    tenant_share(w, c->uid);
     list_remove(&c->fault_link);
     boundary_finish(c);
     lifetime_finish(&c->lifetime);

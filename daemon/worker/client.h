@@ -80,10 +80,12 @@ struct client {
     struct memory *memory; /* NULL once it was released */
     struct credit credit;
     uint32_t uid;
-    uint32_t kernels_created; /* entries of the table of kernels */
-    uint32_t level;           /* of the device's priorities, of all its streams */
-    uint32_t lane;            /* SCHED_NO_LANE until it is admitted */
-    bool stranded;            /* data of an earlier iteration is in its lane: residence.h */
+    struct wire_limits limits; /* of all of its user's clients */
+    uint64_t quota;            /* its part of the operations that these may have */
+    uint32_t kernels_created;  /* entries of the table of kernels */
+    uint32_t level;            /* of the device's priorities, of all its streams */
+    uint32_t lane;             /* SCHED_NO_LANE until it is admitted */
+    bool stranded;             /* data of an earlier iteration is in its lane: residence.h */
 
     pthread_mutex_t text_lock;            /* completion.text: the device's threads write it */
     struct op *callbacks[WIRE_CALLBACKS]; /* posted and not returned; index as on the wire */
@@ -128,7 +130,7 @@ struct stream *client_stream(const struct client *c, uint32_t id);
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
     return !c->leaving && !c->expelled && !c->deaf &&
-           c->pushed - c->completed + c->deferred_count < WORKER_QUOTA;
+           c->pushed - c->completed + c->deferred_count < c->quota;
 }
 
 static inline bool client_dead(const struct client *c) {

@@ -14,6 +14,7 @@
 #include "daemon/worker/engine.h"
 #include "daemon/worker/memory.h"
 #include "daemon/worker/stats.h"
+#include "daemon/worker/tenant.h"
 
 static uint64_t credit_most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -50,6 +51,8 @@ static int credit_ask(struct client *c, uint64_t p, uint64_t e) {
     p = credit_most(credit_round(c, p), k->granted_p);
     e = credit_most(e, k->granted_e);
     if (p == k->granted_p && e == k->granted_e) return 0;
+    k->bounded = !tenant_allows(c, p, e);
+    if (k->bounded) return ERR_NO_MEMORY;
     struct sched_spec spec = c->spec;
     spec.persistent_bytes = p;
     spec.ephemeral_bytes = e;
@@ -163,6 +166,15 @@ void credit_word(struct client *c) {
 
 void credit_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
     const struct credit *k = &c->credit;
+    if (k->bounded) {
+        snprintf(text, text_bytes,
+                 "user_device_memory = %" PRIu64 " MiB: the jobs of user %u have %" PRIu64
+                 " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
+                 "limit in salus.conf(5)",
+                 c->limits.device_bytes >> 20, c->uid,
+                 tenant_granted(c, k->granted_p, k->granted_e) >> 20, bytes >> 20);
+        return;
+    }
     snprintf(text, text_bytes,
              "out of device memory: %" PRIu64 " MiB more were asked for; persistent %" PRIu64
              " of %" PRIu64 " MiB granted, ephemeral %" PRIu64 " of %" PRIu64

@@ -26,6 +26,7 @@ struct credit {
     uint64_t peak_p, peak_e;     /* since the current iteration began */
     uint64_t last_p, last_e;     /* of the one before */
     bool granted;                /* the answer to what was just asked */
+    bool bounded;                /* the latest no was its user's limit */
 };
 
 /* The client was admitted with its spec's P and E. */

@@ -52,8 +52,14 @@ static void defer_do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->fault;
     if (!err) err = credit_back(c, mem->addr, mem->bytes);
     reply_status(c, &mem->rec, err);
-    if (!err || mem->rec.ticket) return;
-    char text[256]; /* the client went on as if it had the memory */
+    if (!err) return;
+    char text[256];
+    if (err == ERR_NO_MEMORY && c->credit.bounded) {
+        credit_refusal(c, mem->bytes, text, sizeof(text));
+        log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
+    }
+    if (mem->rec.ticket) return;
+    /* The client went on as if it had the memory. */
     snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
              (unsigned long long)mem->addr, err_text(err));
     if (err == ERR_NO_MEMORY) credit_refusal(c, mem->bytes, text, sizeof(text));

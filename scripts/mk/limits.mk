@@ -13,7 +13,8 @@ $(BUILD)/test/e2e/fail_call.so: test/e2e/fail_call.c
 #   name := file | sed expression (~ for a space) | unit test | test that must fail
 LIMIT_MUTANTS := log-waits log-forgets log-miscounts log-floods log-silent log-one-kind log-hangs \
 	lost-fds first-reset no-reserve last-fds \
-	bound-root least-generous group-over-user uncut-section
+	bound-root least-generous group-over-user uncut-section \
+	lanes-twice whole-part
 LIMIT_MUTANT_log-waits := common/log_writer.c|/^bool~log_writer_put/,/^}/s/writer.dropped++;/while~(LOG_WRITER_BUFFER_BYTES~-~writer.used~<~bytes)~pthread_cond_wait(\&writer.filled,~\&writer.lock);/|test_log_background|reader_that_has_stopped
 LIMIT_MUTANT_log-forgets := common/log_writer.c|s/if (!written) writer.dropped++;//|test_log_background|reader_that_is_gone
 LIMIT_MUTANT_log-miscounts := common/log_writer.c|s/if (written) writer.dropped -= count;//|test_log_background|reader_that_has_stopped
@@ -29,12 +30,14 @@ LIMIT_MUTANT_bound-root := daemon/broker/limits.c|s/if (admin) return LIMITS_NON
 LIMIT_MUTANT_least-generous := daemon/broker/limits.c|s/value > most/value < most/|test_limits|most_generous
 LIMIT_MUTANT_group-over-user := daemon/broker/limits.c|s/if (!r->group .. r->id == uid) return value;//|test_limits|over_groups
 LIMIT_MUTANT_uncut-section := daemon/broker/config_file.c|s/- line) > SECTION_BYTES/- line) > 500/|test_limits|with_its_line
+LIMIT_MUTANT_lanes-twice := daemon/worker/tenant.c|s/if (other > e .. (other == e .. before)) return false;//|test_tenant|counts_once
+LIMIT_MUTANT_whole-part := daemon/worker/tenant.c|s/jobs += list_entry(.*/jobs~=~1;/|test_tenant|shared_evenly
 
 # The same with whole daemons: each mutant in the program that it belongs to, run_limits.py over it.
 #   name := file | sed expression (~ for a space) | test of run_limits.py that must fail
 LIMIT_E2E_MUTANTS := ends-for-parcel worker-ends-for-fd worker-ends-for-newcomer spins lost-is-nonsense \
 	no-bound uncounted-end uncounted-move rank-later rank-at-once hoarded-controls silent-controls \
-	old-limits
+	old-limits unbounded-device unbounded-word untold-limits whole-window unseen-pinned ends-the-oldest
 LIMIT_E2E_MUTANT_ends-for-parcel := daemon/broker/supervise.c|s/ \&\& !(nfds > 0 \&\& fdutil_scarce(rc))//|single_call
 LIMIT_E2E_MUTANT_worker-ends-for-fd := daemon/worker/broker_link.c|s/if (err \&\& !fdutil_scarce(err)) link_gone/if~(err)~link_gone/|single_call
 LIMIT_E2E_MUTANT_worker-ends-for-newcomer := daemon/worker/broker_link.c|s/return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;/w->stop~=~true;~return~-EPROTO;/|run_out_in_the_worker
@@ -48,6 +51,12 @@ LIMIT_E2E_MUTANT_rank-at-once := daemon/broker/client.c|s/int rc = users_check_j
 LIMIT_E2E_MUTANT_hoarded-controls := daemon/broker/control.c|s/>= BROKER_CONTROLS_MAX/>=~100000/|delays_no_status
 LIMIT_E2E_MUTANT_silent-controls := daemon/broker/control.c|s/control_idle . 1000000/control_idle/|cut_off
 LIMIT_E2E_MUTANT_old-limits := daemon/broker/server.c|s/users_reload(s);//|group_sections
+LIMIT_E2E_MUTANT_unbounded-device := daemon/worker/tenant.c|s/return c->limits.device_bytes == 0/return~1/|of_device_memory
+LIMIT_E2E_MUTANT_unbounded-word := daemon/broker/client.c|s/refuse_too_large(c) .. refuse_device_memory(c)/refuse_too_large(c)/|of_device_memory
+LIMIT_E2E_MUTANT_untold-limits := daemon/broker/users.c|s/^        tell_worker(s, u);//|limit_grows
+LIMIT_E2E_MUTANT_whole-window := daemon/broker/users.c|s/return most < s->config.window_host_bytes ? most :/return/|of_pinned_memory
+LIMIT_E2E_MUTANT_unseen-pinned := daemon/broker/supervise.c|s/users_look(s);//|of_pinned_memory
+LIMIT_E2E_MUTANT_ends-the-oldest := daemon/broker/users.c|s/if (!grown .. growth > most)/if~(!grown)/|of_pinned_memory
 
 space := $(subst ,, )
 limit_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(LIMIT_MUTANT_$(1)))))

@@ -214,9 +214,13 @@ class Verifier:
                 raise AssertionError(f"a verifying job: {line!r} {self.process.communicate()}")
             self.count = int(line[6:])
 
-    def drain(self):
-        while select.select([self.process.stdout], [], [], 0)[0] and self.line():
+    def take(self, mib):
+        """What becomes of its wish for more device memory."""
+        self.process.stdin.write(f"{mib}\n")
+        self.process.stdin.flush()
+        while (line := self.line()).startswith("round "):
             pass
+        return line
 
     def __exit__(self, kind, *_):
         if kind:
@@ -644,6 +648,82 @@ def test_user_that_comes_and_goes_leaves_nothing():
         t = tenants(d)[0]
         equal((t["connections"], t["controls"]), (1, 1), "but our own question")
         wait_for("the worker has let go of them", lambda: not d.jobs())
+
+
+def needs_root():
+    if os.getuid() != 0:
+        raise Skipped("needs root to act as other users")
+
+
+def test_user_of_device_memory():
+    """What is granted to all jobs of a user together, as it grows and as it is said beforehand."""
+    needs_root()
+    with OpenDaemon("--user-device-memory", "64MiB", "--unknown-memory", "8MiB") as d:
+        with Verifier(d, "--uid", str(ALICE), "--device", "48") as first:
+            equal(first.line(), "device 0", "within the limit")
+            first.rounds(1)
+            second = Verifier(d, "--uid", str(ALICE), "--device", "48", "--rounds", "1")
+            equal(second.line(), "device 2", "above it")
+            second.rounds(1)  # it goes on with what it has
+            second.process.communicate("")
+            contains(d.log(), 'why="user_device_memory = 64 MiB: the jobs of user 54321 have ', "the log")
+            result, text, s = join_as(ALICE, d, persistent=32 << 20)
+            equal(result != 0, True, "said beforehand")
+            contains(text, "user_device_memory = 64MiB: the jobs of user 54321 have 50 MiB, and 32 MiB more",
+                     "the refusal")
+            contains(str(d.ctl_json("history")), "user_device_memory = 64MiB", "history")
+            with Verifier(d, "--uid", str(BOB), "--device", "48", "--rounds", "2") as bob:
+                equal(bob.line(), "device 0", "another user")
+                bob.rounds(2)
+            first.rounds(2)
+            t = tenants(d)[ALICE]
+            equal((t["device_bytes"], t["device_limit_bytes"]), (50 << 20, 64 << 20), "Alice's")
+            d.process.send_signal(signal.SIGHUP)  # from the command line: all stays as it is
+            first.rounds(2)
+
+
+def test_user_of_device_memory_whose_limit_grows():
+    needs_root()
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write("[users]\nuser_device_memory = 32MiB\n")
+        f.flush()
+        with OpenDaemon("--config", f.name, "--unknown-memory", "8MiB") as d:
+            with Verifier(d, "--uid", str(ALICE), "--device", "10") as first:
+                equal(first.line(), "device 0", "within the limit")
+                equal(first.take(48), "device 2", "above it")
+                with open(f.name, "w") as g:
+                    g.write("[users]\nuser_device_memory = 128MiB\n")
+                d.process.send_signal(signal.SIGHUP)
+                wait_for("reloaded", lambda: tenants(d)[ALICE]["device_limit_bytes"] == 128 << 20)
+                equal(first.take(48), "device 0", "afterwards")
+                first.rounds(1)
+
+
+def test_user_of_pinned_memory():
+    """No job sees more than its user may have; of several the one that grew is ended."""
+    needs_root()
+    with OpenDaemon("--user-pinned", "128MiB") as d:
+        large = Verifier(d, "--uid", str(ALICE), "--pinned", "200", "--rounds", "1")
+        equal(large.line(), "pinned 2", "more than the limit at once")
+        large.rounds(1)
+        contains(large.process.communicate("")[1], "no room for 200 MiB of pinned memory in a window of 128 MiB",
+                 "standard error")
+        with Verifier(d, "--uid", str(ALICE), "--pinned", "90") as first:
+            equal(first.line(), "pinned 0", "within the limit")
+            first.rounds(1)
+            wait_for("it is seen", lambda: tenants(d)[ALICE]["pinned_bytes"] >= 90 << 20)
+            second = Verifier(d, "--uid", str(ALICE), "--pinned", "90")
+            wait_for("the second is ended", lambda: any(
+                e["how"] == "expelled" and "user_pinned = 128MiB: the jobs of user 54321 have" in e["why"]
+                and e["pid"] == second.process.pid for e in d.ctl_json("history")["history"]))
+            second.process.communicate("")
+            equal(second.process.returncode != 0, True, "it is told")
+            first.rounds(2)
+            with Verifier(d, "--uid", str(BOB), "--pinned", "90", "--rounds", "2") as bob:
+                equal(bob.line(), "pinned 0", "another user")
+                bob.rounds(2)
+            equal([e["uid"] for e in d.ctl_json("history")["history"] if e["how"] == "expelled"], [ALICE],
+                  "ended")
 
 
 def main():

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job without a CUDA compiler that compares what it gets, round after round.
 
-    verifier.py LIBCUDA [--rounds N] [--pinned MIB] [--device MIB]
+    verifier.py LIBCUDA [--rounds N] [--pinned MIB] [--device MIB] [--uid UID]
 
 A round: other numbers are copied in, a kernel adds to them, they are copied out and compared. Says
-"round N" after each, until its input ends or N are done. With --pinned or --device it first takes so
+"round N" after each, until its input ends or N are done; a number of MiB on its input is taken as
+device memory between two of them, and answered as below. With --pinned or --device it first takes so
 much pinned or device memory, and says "pinned 0" or "device 0", or the CUDA error. Exit status 1 and
 a line on standard error: an error of CUDA's; 2: a wrong result.
 """
 import argparse
 import array
 import ctypes
+import os
 import select
 import sys
 
@@ -46,8 +48,13 @@ def main():
     p.add_argument("--rounds", type=int, default=0)
     p.add_argument("--pinned", type=int, default=0)
     p.add_argument("--device", type=int, default=0)
+    p.add_argument("--uid", type=int, default=0, help="whose job it is, once everything is loaded")
     o = p.parse_args()
     cuda = ctypes.CDLL(o.libcuda)
+    if o.uid:
+        os.setgroups([])
+        os.setgid(o.uid)
+        os.setuid(o.uid)
 
     def call(name, *args):
         rc = getattr(cuda, name)(*args)
@@ -76,7 +83,12 @@ def main():
     call("cuModuleGetFunction", ctypes.byref(add), module, b"add")
     call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(4 * COUNT))
     n = 0
-    while not (o.rounds and n == o.rounds) and not select.select([sys.stdin], [], [], 0)[0]:
+    while not (o.rounds and n == o.rounds):
+        if select.select([sys.stdin], [], [], 0)[0]:
+            line = sys.stdin.readline()
+            if not line:
+                break
+            take("device", "cuMemAlloc_v2", int(line))
         n += 1
         there = array.array("I", range(n, n + COUNT))
         back = (ctypes.c_uint32 * COUNT)()
