@@ -54,14 +54,15 @@ SOFT_MUTANT_tables-never := daemon/device/soft/warp.c|s/back .= t->table.*;//||t
 SOFT_MUTANT_calls-never := daemon/device/soft/warp.c|s/turns = back .. i->op == PTX_OP_call/turns = back/||test_grid|every_endless
 SOFT_VECTOR := daemon/device/soft/isa/vector.c
 SOFT_MUTANTS += torn-pairs-stored torn-pairs-loaded torn-stores torn-loads torn-copies-stored torn-copies-loaded \
-	torn-rows absent-is-own absent-is-stale
-SOFT_MUTANT_torn-pairs-stored := $(SOFT_VECTOR)|s/vector_store_2x32(s, at, mask);/{ element_store32(s[0], at, 0, mask); element_store32(s[1], at, 4, mask); }/||test_tearing|at_once
-SOFT_MUTANT_torn-pairs-loaded := $(SOFT_VECTOR)|s/vector_load_2x32(d, at, mask);/{ element_load32(d[0], at, 0, mask); element_load32(d[1], at, 4, mask); }/||test_tearing|at_once
-SOFT_MUTANT_torn-stores := $(SOFT_VECTOR)|s/vector_store_2x64(s + k, at, k . 8, mask);/{ element_store64(s[k], at, k * 8, mask); element_store64(s[k + 1], at, k * 8 + 8, mask); }/||test_tearing|at_once
-SOFT_MUTANT_torn-loads := $(SOFT_VECTOR)|s/vector_load_4x32(d + k, at, k . 4, mask);/for (uint32_t c = k; c < k + 4; c++) element_load32(d[c], at, c * 4, mask);/||test_tearing|at_once
-SOFT_MUTANT_torn-copies-stored := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_move(at.l., here.*/for (uint32_t k = 0; k < e->use_count; k++) element_store(i, SLOT(void, w, e->uses[k].slot), e->uses[k].bytes, at, k * size, mask);/||test_tearing|at_once
-SOFT_MUTANT_torn-copies-loaded := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_move(here.*/memcpy(here, at, sizeof here);/||test_tearing|at_once
-SOFT_MUTANT_torn-rows := daemon/device/soft/isa/element.h|s/size_t k = 0;/size_t k = 0; for (size_t b = 0; b < bytes; b++) ((volatile char *)to)[b] = ((const volatile char *)from)[b]; if (!k) return;/|daemon/device/soft/isa/access.c|test_tearing|at_once
+	torn-rows torn-elements absent-is-own absent-is-stale
+SOFT_MUTANT_torn-pairs-stored := $(SOFT_VECTOR)|s/vector_store_2x32(s, at, mask);/{ element_store32(s[0], at, 0, mask); element_store32(s[1], at, 4, mask); }/||test_tearing|stores_behind
+SOFT_MUTANT_torn-pairs-loaded := $(SOFT_VECTOR)|s/vector_load_2x32(d, at, mask);/{ element_load32(d[0], at, 0, mask); element_load32(d[1], at, 4, mask); }/||test_tearing|loads_behind
+SOFT_MUTANT_torn-stores := $(SOFT_VECTOR)|s/vector_store_2x64(s + k, at, k . 8, mask);/{ element_store64(s[k], at, k * 8, mask); element_store64(s[k + 1], at, k * 8 + 8, mask); }/||test_tearing|stores_behind
+SOFT_MUTANT_torn-loads := $(SOFT_VECTOR)|s/vector_load_4x32(d + k, at, k . 4, mask);/for (uint32_t c = k; c < k + 4; c++) element_load32(d[c], at, c * 4, mask);/||test_tearing|loads_behind
+SOFT_MUTANT_torn-copies-stored := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_move(at.l., here.*/for (uint32_t k = 0; k < e->use_count; k++) element_store(i, SLOT(void, w, e->uses[k].slot), e->uses[k].bytes, at, k * size, mask);/||test_tearing|stores_behind
+SOFT_MUTANT_torn-copies-loaded := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_move(here.*/memcpy(here, at, sizeof here);/||test_tearing|loads_behind
+SOFT_MUTANT_torn-rows := daemon/device/soft/isa/element.h|s/size_t k = 0;/size_t k = 0; for (size_t b = 0; b < bytes; b++) ((volatile char *)to)[b] = ((const volatile char *)from)[b]; if (!k) return;/|daemon/device/soft/isa/access.c|test_tearing|stores_behind
+SOFT_MUTANT_torn-elements := daemon/device/soft/isa/element.h|s/ELEMENT(element_u64, at.l. + k) = s.l.;/ELEMENT(element_u32, at[l] + k) = (uint32_t)s[l]; ELEMENT(element_u32, at[l] + k + 4) = (uint32_t)(s[l] >> 32);/|daemon/device/soft/isa/access.c|test_tearing|stores_behind
 SOFT_MUTANT_absent-is-own := daemon/device/soft/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[lane];/||test_warp|take_no_part
 SOFT_MUTANT_absent-is-stale := daemon/device/soft/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[j \& 31];/;s/if (i->a == CODE_NO_SLOT) return;/& if (i->a_bytes != 8) memcpy(m->a, SLOT(uint32_t, \&w, i->a), sizeof m->a);/||test_warp|take_no_part
 

@@ -2,16 +2,18 @@
  *
  * What a lane reads or writes at once, up to 16 bytes, nobody sees by halves. Blocks on several
  * threads write values whose parts agree and read them back, in every shape, for lanes that lie in
- * rows, apart, all in one place, or take part only here and there. ThreadSanitizer is told to look
- * away from kernels' memory, so this test is what sees it.
+ * rows, apart, all in one place, or take part only here and there; and, where no second processor
+ * is needed to notice, one thread is stopped behind every instruction of a handler. ThreadSanitizer
+ * is told to look away from kernels' memory, so this test is what sees it.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/code.h"
+#include "daemon/device/soft/decode.h"
 #include "test/lib/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};
@@ -37,13 +39,14 @@ static const struct shape shapes[] = {
 /* Where lane l's cell lies, in cells; and which lanes take part. */
 struct pattern {
     const char *name, *cell, *lanes;
+    bool crowded; /* several lanes in one place: nothing new behind each instruction */
 };
 static const struct pattern patterns[] = {
-    {"a row", "mov.u32 %c, %lane;", "0xffffffff"},
-    {"one place", "mov.u32 %c, 3;", "0xffffffff"},
-    {"apart", "mul.lo.u32 %c, %lane, 5; and.b32 %c, %c, 31;", "0xffffffff"},
-    {"half a row", "mov.u32 %c, %lane;", "0x0ff0c3a5"},
-    {"halves of one row each", "and.b32 %c, %lane, 15;", "0xffffffff"},
+    {"a row", "mov.u32 %c, %lane;", "0xffffffff", false},
+    {"one place", "mov.u32 %c, 3;", "0xffffffff", true},
+    {"apart", "mul.lo.u32 %c, %lane, 5; and.b32 %c, %c, 31;", "0xffffffff", false},
+    {"half a row", "mov.u32 %c, %lane;", "0x0ff0c3a5", false},
+    {"halves of one row each", "and.b32 %c, %lane, 15;", "0xffffffff", true},
 };
 
 #define ROUNDS 3000
@@ -89,7 +92,6 @@ static size_t put_check(char *out, size_t room, const struct shape *s) {
 
 static void make_text(char *out, size_t room, const struct shape *s, const struct pattern *p) {
     char elems[128], check[1024];
-    const char *type = strrchr(s->access, '.') ? s->access : s->access;
     put_elements(elems, sizeof elems, s);
     put_check(check, sizeof check, s);
     snprintf(
@@ -105,8 +107,8 @@ static void make_text(char *out, size_t room, const struct shape *s, const struc
         "READ: ld.%s %s, [%%a];\n%s"
         "add.u32 %%n, %%n, 1; setp.lt.u32 %%p, %%n, %u; @%%p bra READ;\n"
         "red.global.add.u32 [%%torn], %%bad; ret; }\n",
-        text_head, p->cell, s->count * s->bytes, p->lanes, type, elems, ROUNDS, type, elems, check,
-        ROUNDS);
+        text_head, p->cell, s->count * s->bytes, p->lanes, s->access, elems, ROUNDS, s->access,
+        elems, check, ROUNDS);
 }
 
 static void check_shape(const struct shape *s, const struct pattern *p) {
@@ -124,13 +126,127 @@ static void check_shape(const struct shape *s, const struct pattern *p) {
     ptxrun_destroy(r);
 }
 
-Test(tearing, what_moves_at_once_is_whole) {
+static void each_shape(void (*check)(const struct shape *, const struct pattern *)) {
     for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++)
-                check_shape(&shapes[s], &patterns[p]);
+                check(&shapes[s], &patterns[p]);
     }
     unsetenv("SALUS_SOFT_ISA");
+}
+
+Test(tearing, what_moves_at_once_is_whole) {
+    each_shape(check_shape);
+}
+
+/* ---- behind every instruction -------------------------------------------------------------------
+ * The processor's trap flag is set while a handler runs. Behind each instruction of a store's the
+ * cells are looked at; behind each of a load's they are written anew, all bytes of a cell alike, so
+ * that a value that was read in two goes does not agree with itself.
+ */
+
+#define CELLS 32
+#define TRAP_FLAG 0x100u
+
+static code_handler *stepped_handler;
+static unsigned char stepped_cells[CELLS * 16] __attribute__((aligned(64)));
+static uint32_t stepped_bytes, stepped_torn, stepped_count; /* bytes: of a cell */
+static bool stepped_loads;
+
+static bool cell_is_whole(const unsigned char *cell) {
+    for (uint32_t k = 1; k < stepped_bytes; k++)
+        if (cell[k] != cell[0]) return false;
+    return true;
+}
+
+static void on_step(int signal_number) {
+    (void)signal_number;
+    stepped_count++;
+    if (stepped_loads) memset(stepped_cells, (int)(stepped_count & 255), sizeof stepped_cells);
+    for (uint32_t c = 0; c < CELLS; c++)
+        stepped_torn += !cell_is_whole(stepped_cells + c * stepped_bytes);
+}
+
+static void step_through(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+    stepped_handler(w, i, mask);
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG);
+}
+
+/* Puts step_through in place of the handler of the kernel's only `op` that is a vector's or that
+ * touches the cells: the first one. */
+static void step_kernel(struct ptxrun *r, uint32_t op) {
+    struct code_kernel *k;
+    cr_assert_eq(code_kernel_get(r->module, "main", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    struct code_inst *i = k->entry->insts;
+    while (i->op != op || i->space == PTX_PARAM)
+        i++;
+    stepped_handler = i->run;
+    i->run = step_through;
+}
+
+static void make_stepped_text(char *out, size_t room, const struct shape *s,
+                              const struct pattern *p) {
+    char elems[128];
+    const char reg = s->bytes == 8 ? 'x' : s->bytes == 4 ? 'y' : 'z';
+    put_elements(elems, sizeof elems, s);
+    size_t n = (size_t)snprintf(
+        out, room,
+        "%s%s mad.wide.u32 %%a, %%c, %u, %%cells; mad.wide.u32 %%v, %%lane, 16, %%torn;\n"
+        "shr.u32 %%t, %s, %%lane; and.b32 %%t, %%t, 1; setp.eq.u32 %%p, %%t, 0; @%%p exit;\n"
+        "add.u32 %%t, %%lane, 1; mul.lo.u32 %%t, %%t, 0x01010101; mov.b64 %%x0, {%%t, %%t};\n"
+        "mov.u64 %%x1, %%x0; mov.u32 %%y0, %%t; mov.u32 %%y1, %%t; mov.u32 %%y2, %%t;\n"
+        "mov.u32 %%y3, %%t; cvt.u16.u32 %%z0, %%t; mov.u16 %%z1, %%z0; mov.u16 %%z2, %%z0;\n"
+        "mov.u16 %%z3, %%z0;\n",
+        text_head, p->cell, s->count * s->bytes, p->lanes);
+    if (!stepped_loads) {
+        snprintf(out + n, room - n, "st.%s [%%a], %s; ret; }\n", s->access, elems);
+        return;
+    }
+    n += (size_t)snprintf(out + n, room - n, "ld.%s %s, [%%a];\n", s->access, elems);
+    for (uint32_t k = 0; k < s->count; k++)
+        n += (size_t)snprintf(out + n, room - n, "st.u%u [%%v+%u], %%%c%u;\n", 8 * s->bytes,
+                              k * s->bytes, reg, k);
+    snprintf(out + n, room - n, "ret; }\n");
+}
+
+static void check_steps(const struct shape *s, const struct pattern *p) {
+    static char text[8192];
+    if (p->crowded) return;
+    make_stepped_text(text, sizeof text, s, p);
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
+    unsigned char *out = ptxrun_alloc(r, CELLS * 16);
+    uint64_t cells = (uint64_t)(uintptr_t)stepped_cells;
+    struct ranges *with = ranges_with(r->ranges, cells, cells + sizeof stepped_cells);
+    ranges_unref(r->ranges);
+    r->ranges = with;
+    memset(stepped_cells, 255, sizeof stepped_cells);
+    stepped_bytes = s->count * s->bytes;
+    stepped_torn = stepped_count = 0;
+    step_kernel(r, stepped_loads ? PTX_OP_ld : PTX_OP_st);
+    int err = ptxrun_launch(r, "main", 1, 32, 2, cells, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, 0, "%s: %s%s", s->access, r->why, r->result.text);
+    cr_assert_gt(stepped_count, 30, "the handler was not stepped through");
+    for (uint32_t l = 0; l < CELLS; l++)
+        stepped_torn += !cell_is_whole(out + l * 16ull);
+    cr_assert_eq(stepped_torn, 0, "%s of %s on %s: seen by halves (%s)",
+                 stepped_loads ? "a load" : "a store", s->access, isa_name(), p->name);
+    ptxrun_destroy(r);
+}
+
+static void each_step(bool loads) {
+    struct sigaction act = {.sa_handler = on_step};
+    sigaction(SIGTRAP, &act, NULL);
+    stepped_loads = loads;
+    each_shape(check_steps);
+}
+
+Test(tearing, stores_behind_every_instruction) {
+    each_step(false);
+}
+
+Test(tearing, loads_behind_every_instruction) {
+    each_step(true);
 }
