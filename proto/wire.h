@@ -187,6 +187,7 @@ struct wire_lane {
     uint32_t pad;
     uint64_t bytes, chunk_bytes; /* granted; backed by chunks now */
     uint64_t switches, busy_ns;
+    uint64_t cleared_bytes; /* between owners */
 };
 
 /* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
@@ -259,6 +260,7 @@ struct wire_stats {
     _Atomic uint64_t switches;       /* times it got the turn from another job */
     _Atomic uint64_t switch_bytes;   /* moved by switches: spilled and restored */
     _Atomic uint64_t swaps, swap_bytes;
+    _Atomic uint64_t cleared_bytes; /* of its lane, since other owners had left something there */
 };
 
 /* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and

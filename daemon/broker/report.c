@@ -145,6 +145,7 @@ static void fill_lane(struct server *s, const struct wire_lane *l, struct ctl_la
     r->holder = l->holder;
     if (holder) snprintf(r->holder_name, sizeof(r->holder_name), "%s", holder->name);
     r->switches = l->switches;
+    r->cleared_bytes = l->cleared_bytes;
     r->busy_ns = l->busy_ns;
 }
 

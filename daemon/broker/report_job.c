@@ -87,6 +87,7 @@ static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
     r->survived_bytes = atom_load_relaxed(&st->survivor_bytes);
     r->swaps = atom_load_relaxed(&st->swaps);
     r->swapped_bytes = atom_load_relaxed(&st->swap_bytes);
+    r->cleared_bytes = atom_load_relaxed(&st->cleared_bytes);
     snprintf(r->why, sizeof(r->why), "%s", reason_why(atom_load_relaxed(&st->why)));
     snprintf(r->boundaries, sizeof(r->boundaries), "%s",
              reason_source(atom_load_relaxed(&st->source)));
@@ -153,6 +154,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->survived_bytes = r.survived_bytes;
     out->swaps = r.swaps;
     out->swapped_bytes = r.swapped_bytes;
+    out->cleared_bytes = r.cleared_bytes;
     out->fault = r.fault;
     memcpy(out->name, r.name, sizeof(out->name));
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");

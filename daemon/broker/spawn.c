@@ -75,6 +75,7 @@ int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
     add_number(&command, "--threads", c->device_threads);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
+    add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
     add_choice(&command, &s->choice);
     s->supervise.process.data = s;
     s->supervise.process_open = true; /* even a failed start leaves a handle to close */

@@ -148,6 +148,9 @@ struct dev_ops {
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
+    /* The same: zero-filled. The caller gives few chunks at a time and waits for no more than these
+     * (a fill on a stream of the backend's own, on hardware); mapped or not. */
+    int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 

@@ -136,6 +136,7 @@ static void board_write(struct worker *w) {
                                          .bytes = v->bytes,
                                          .chunk_bytes = residence_bytes(w, v->lane),
                                          .switches = v->switches,
+                                         .cleared_bytes = residence_cleared(w, v->lane),
                                          .busy_ns = v->busy_ns};
     }
     b->granted_bytes = granted;

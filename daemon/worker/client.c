@@ -16,6 +16,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/callback.h"
+#include "daemon/worker/clearing.h"
 #include "daemon/worker/defer.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/fault.h"
@@ -100,7 +101,9 @@ static int client_open_space(struct client *c) {
     int err = w->ops->space_create(w->dev, &dev, &text_ops, c, &c->space);
     if (err) return err;
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
-    return err ? err : stream_open(c, 0, false, 0, 1);
+    if (err) return err;
+    memory_set_owner(c->memory, clearing_owner(c));
+    return stream_open(c, 0, false, 0, 1);
 }
 
 static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
@@ -134,9 +137,11 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->deaf = CLIENT_WAITS;
     c->doorbell = -1;
     c->deferred_last = &c->deferred;
+    c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
     list_init(&c->fault_link);
+    list_init(&c->clearing);
     lifetime_init(&c->lifetime, client_ephemeral(c),
                   c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes));
     op_pool_init(&c->pool);
@@ -195,6 +200,7 @@ void client_abandon(struct client *c, int err) {
     fault_void(c, err);
     c->abandoned = true;
     c->deaf &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
+    clearing_forget(c);
     if (!c->inflight) client_release(c); /* before the scheduler gives it to others */
     engine_left(c);
     if (c->inflight) c->worker->ops->space_cancel(c->space);
@@ -212,6 +218,7 @@ void client_destroy(struct client *c) {
     list_remove(&c->link);
     tenant_share(w, c->uid);
     list_remove(&c->fault_link);
+    list_remove(&c->clearing);
     boundary_finish(c);
     lifetime_finish(&c->lifetime);
     client_release(c);

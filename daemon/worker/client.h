@@ -63,6 +63,8 @@ struct client {
 
     struct op *deferred, **deferred_last; /* records that wait for all before them */
     uint64_t deferred_count;
+    struct list clearing;             /* worker.clearing */
+    struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
     struct stream *fenced; /* streams whose next operation comes after the first of these */
 
     uint64_t callbacks_posted, callbacks_done;
@@ -72,7 +74,7 @@ struct client {
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
     uint8_t deaf;   /* CLIENT_*: its ring is not read */
-    bool away;      /* some of its memory is not on the device */
+    bool away;      /* some of its memory is not on the device, or its lane is not clear */
     bool published; /* since its waiters were last woken */
     bool ending;    /* its deferred list is being run */
 

@@ -10,6 +10,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/worker/clearing.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/memory.h"
@@ -101,6 +102,7 @@ int credit_back(struct client *c, uint64_t addr, uint64_t bytes) {
                          credit_e(c) + (persistent ? 0 : bytes));
     if (!err) err = memory_back(c->memory, addr, bytes);
     if (err) return err;
+    clearing_count(c);
     *window += bytes;
     stats_add(&c->com->stats.memory_bytes, bytes);
     credit_used(c);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/worker/clearing.h"
 #include "daemon/worker/defer.h"
 #include "daemon/worker/fault.h"
 #include "daemon/worker/profiling.h"
@@ -64,10 +65,14 @@ static int engine_submit(struct worker *w, struct op *op) {
     }
 }
 
-static void engine_run(struct worker *w, struct op *op) {
+void engine_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = s->client;
     if (c->away) residence_return(c);
+    if (c->away && clearing_pending(c) && !client_dead(c)) {
+        clearing_park(c, op);
+        return;
+    }
     int err = client_dead(c) ? c->fault : engine_submit(w, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
@@ -130,7 +135,7 @@ static void engine_step(struct worker *w) {
 
 bool engine_pending(const struct worker *w) {
     return !list_empty(&w->active) || !list_empty(&w->passing) || w->event_count ||
-           !list_empty(&w->faulted);
+           !list_empty(&w->faulted) || !list_empty(&w->clearing);
 }
 
 void engine_pump(struct worker *w) {

@@ -11,6 +11,8 @@
 /* The stream's operation at its cursor is eligible. */
 void engine_offer(struct worker *w, struct op *op);
 void engine_joined(struct client *c);
+/* The scheduler lets it run: to the device, unless its client's lane is not clear yet. */
+void engine_run(struct worker *w, struct op *op);
 /* The client's current iteration is complete. */
 void engine_boundary(struct client *c);
 /* Its P and E are those of its spec from now on, as measured. */

@@ -13,6 +13,7 @@
 #include "daemon/worker/board.h"
 #include "daemon/worker/broker_link.h"
 #include "daemon/worker/chan.h"
+#include "daemon/worker/clearing.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine.h"
 #include "daemon/worker/kernel_link.h"
@@ -82,7 +83,7 @@ static void loop_tick(struct worker *w) {
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w, false);
-    unsigned done = engine_collect(w) + chan_sweep(w);
+    unsigned done = engine_collect(w) + chan_sweep(w) + clearing_step(w);
     engine_pump(w);
     loop_wake_clients(w);
     if (w->leaving_count) broker_link_reap(w);

@@ -27,6 +27,7 @@ enum option_id {
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
     OPT_SHARE_USERS,
+    OPT_CLEAR_ALWAYS,
     OPT_LANE_POLICY,
     OPT_KERNEL_POLICY,
     OPT_SET,
@@ -40,6 +41,7 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"share-users", required_argument, NULL, OPT_SHARE_USERS},
+    {"clear-always", required_argument, NULL, OPT_CLEAR_ALWAYS},
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
     {"set", required_argument, NULL, OPT_SET},
@@ -49,7 +51,8 @@ static const struct option options[] = {
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
     "                 [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
-    "                 [--lane-policy NAME] [--kernel-policy NAME] [--set FIELD=NUMBER]...\n"
+    "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
+    "                 [--set FIELD=NUMBER]...\n"
     "Started by salusd. 0 means the default; FIELD is one of proto/choice.h.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -114,6 +117,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_SHARE_USERS: return flag(arg, &c->share_users);
+    case OPT_CLEAR_ALWAYS: return flag(arg, &c->clear_always);
     case OPT_LANE_POLICY: return take_name(arg, choice->lane);
     case OPT_KERNEL_POLICY: return take_name(arg, choice->kernel);
     case OPT_SET: return take_set(arg, choice);

@@ -8,7 +8,12 @@
  * there may be is the scheduler's affair (sched/lane.h), which the caller asks first.
  *
  * Owner: the worker. Thread: its own. Errors: 0, ERR_NO_MEMORY or -errno, with nothing changed
- * unless said otherwise. The caller makes sure that no operation of the client is in flight where
+ * unless said otherwise.
+ *
+ * A chunk of a lane remembers whose bytes are in it, and shows them to nobody else: a client whose
+ * owner is another sees zeros (memory_enter). Chunks are zero when they are made.
+ *
+ * The caller makes sure that no operation of the client is in flight where
  * a call unmaps, copies or moves; mapping alone is always allowed.
  */
 #ifndef DAEMON_WORKER_MEMORY_H
@@ -26,7 +31,8 @@ int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, stru
 void memory_lane_destroy(struct memory_lane *lane); /* no member left; accepts NULL */
 /* Chunks beyond `bytes` go back to the device. No member has pages on them, or -EBUSY. */
 int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes);
-uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks now */
+uint64_t memory_lane_bytes(const struct memory_lane *lane);   /* backed by chunks now */
+uint64_t memory_lane_cleared(const struct memory_lane *lane); /* so far */
 
 /* `granule`: info.granularity_bytes. The client begins without a lane. -EINVAL when a half of the
  * alloc window is no whole number of granules. */
@@ -41,10 +47,20 @@ void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; acce
 int memory_join(struct memory *m, struct memory_lane *lane);
 
 /* Whole granules, all in one half. -EEXIST when any is backed, -ENOENT on unback when any is not.
- * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory is not cleared: it shows
- * what the lane's latest user left. */
+ * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory shows what the lane's
+ * latest user left, if that was one of the same owner. */
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
+
+/* Whose bytes the client writes: any number, but not UINT64_MAX; 0, as it begins: somebody's who
+ * does not mind. Before it joins a lane. */
+void memory_set_owner(struct memory *m, uint64_t owner);
+/* The client has its lane's turn, until another one enters, and expects to use so many bytes of it.
+ * While it is `unclear` it must not run: memory_clear goes on, by at most so many chunks. */
+void memory_enter(struct memory *m, uint64_t bytes);
+int memory_clear(struct memory *m, uint32_t most);
+bool memory_unclear(const struct memory *m);
+uint64_t memory_cleared(const struct memory *m); /* bytes, so far, for this client */
 
 /* Private chunks (persistent window, and kept pages; also while they are swapped out), pages of the
  * lane in use (also while they are spilled); bytes. */

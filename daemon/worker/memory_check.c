@@ -30,6 +30,16 @@ static const char *check_page(const struct memory *m, uint32_t i, struct check_c
     return NULL;
 }
 
+/* It may run, and a chunk that it is shown was not cleared for it. */
+static bool check_foreign(const struct memory *m) {
+    bool foreign = false;
+    if (m->lane->holder != m || memory_unclear(m)) return false;
+    for (uint32_t i = 0; i < m->slot_end; i++)
+        if (m->slots[i] != MEMORY_NO_PAGE && m->pages[m->slots[i]].state == PAGE_LANE)
+            foreign |= !memory_clear_own(m, i);
+    return foreign;
+}
+
 static const char *check_slots(const struct memory *m) {
     uint32_t taken = 0;
     struct list *pos;
@@ -44,6 +54,7 @@ static const char *check_slots(const struct memory *m) {
     if (!m->lane) return NULL;
     if (m->slot_end > m->lane->count) return "the lane is too short";
     list_each(pos, &m->lane->members) member |= pos == &m->lane_link;
+    if (check_foreign(m)) return "it is shown another owner's bytes";
     return member ? NULL : "not a member of its lane";
 }
 

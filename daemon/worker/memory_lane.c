@@ -35,6 +35,9 @@ static int lane_reach(struct memory_lane *lane, uint32_t count) {
         struct dev_chunk **chunks = realloc(lane->chunks, room * sizeof *chunks);
         if (!chunks) return -ENOMEM;
         lane->chunks = chunks;
+        uint64_t *owners = realloc(lane->owners, room * sizeof *owners);
+        if (!owners) return -ENOMEM;
+        lane->owners = owners;
         lane->room = room;
     }
     while (lane->count < count) {
@@ -43,7 +46,7 @@ static int lane_reach(struct memory_lane *lane, uint32_t count) {
             lane_trim(lane, before);
             return err;
         }
-        lane->count++;
+        lane->owners[lane->count++] = 0;
     }
     return 0;
 }
@@ -52,6 +55,7 @@ void memory_lane_destroy(struct memory_lane *lane) {
     if (!lane) return;
     lane_trim(lane, 0);
     free(lane->chunks);
+    free(lane->owners);
     free(lane);
 }
 
@@ -79,6 +83,8 @@ void memory_lane_free_slot(struct memory *m, uint32_t slot) {
 
 void memory_lane_leave(struct memory *m) {
     list_remove(&m->lane_link);
+    if (m->lane && m->lane->holder == m) m->lane->holder = NULL;
+    m->clear_next = m->clear_end = 0;
     m->lane = NULL;
 }
 
@@ -117,8 +123,10 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     lane_take_slots(m, first, count);
     err = memory_plan_begin(&plan, m, count, 0, 0);
     if (!err) err = lane_reach(lane, m->slot_end);
-    for (uint32_t i = 0; !err && i < count; i++)
+    for (uint32_t i = 0; !err && i < count; i++) {
         memory_plan_add(&plan, first + i, lane->chunks[m->pages[first + i].slot]);
+        err = memory_clear_slot(m, m->pages[first + i].slot);
+    }
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; i < count; i++)
         if (err)
@@ -135,9 +143,11 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     uint32_t before = lane ? lane->count : 0, n = 0;
     int err = memory_plan_begin(&plan, m, m->ephemeral, 0, 0);
     if (!err && lane) err = lane_reach(lane, m->ephemeral);
-    for (uint32_t slot = 0; !err && slot < m->slot_end; slot++)
-        if (m->slots[slot] != MEMORY_NO_PAGE)
-            memory_plan_add(&plan, m->slots[slot], lane ? lane->chunks[n++] : NULL);
+    for (uint32_t slot = 0; !err && slot < m->slot_end; slot++) {
+        if (m->slots[slot] == MEMORY_NO_PAGE) continue;
+        if (lane == m->lane && lane) err = memory_clear_slot(m, n);
+        memory_plan_add(&plan, m->slots[slot], lane ? lane->chunks[n++] : NULL);
+    }
     if (!err) err = memory_plan_run(&plan);
     if (err) {
         if (lane) lane_trim(lane, before);
@@ -152,9 +162,11 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
         m->pages[page].slot = n;
         m->slots[n++] = page;
     }
-    memory_lane_leave(m);
-    m->lane = lane;
-    if (lane) list_append(&lane->members, &m->lane_link);
+    if (lane != m->lane) {
+        memory_lane_leave(m);
+        m->lane = lane;
+        if (lane) list_append(&lane->members, &m->lane_link);
+    }
     return memory_plan_end(&plan, 0);
 }
 
@@ -170,11 +182,12 @@ uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes)
     return need * m->granule;
 }
 
-/* Wherever the page's bytes are. */
+/* Wherever the page's bytes are; `to` is zeros, as what it never wrote. */
 static int lane_keep_bytes(const struct memory *m, const struct page *p, struct dev_chunk *to) {
     if (p->state == PAGE_SPILLED_HOST) return m->ops->chunk_load(m->dev, to, p->host);
     if (p->state == PAGE_SPILLED) return m->ops->chunk_copy(m->dev, to, p->chunk);
-    return m->lane ? m->ops->chunk_copy(m->dev, to, m->lane->chunks[p->slot]) : 0;
+    if (!m->lane || !memory_clear_own(m, p->slot)) return 0;
+    return m->ops->chunk_copy(m->dev, to, m->lane->chunks[p->slot]);
 }
 
 int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes) {

@@ -54,6 +54,10 @@ struct memory {
     uint32_t persistent, ephemeral; /* pages */
     uint32_t spilled;               /* of the ephemeral ones */
     bool swapped;
+
+    uint64_t owner;                 /* whose bytes it writes */
+    uint32_t clear_next, clear_end; /* slots that memory_clear has yet to look at */
+    uint64_t cleared;               /* chunks, for it */
 };
 
 struct memory_lane {
@@ -61,8 +65,11 @@ struct memory_lane {
     struct dev *dev;
     uint64_t granule;
     struct dev_chunk **chunks;
+    uint64_t *owners; /* of what is in each; 0: zeros, or nobody's */
     uint32_t count, room;
-    struct list members; /* memory.lane_link */
+    struct memory *holder; /* who entered last, while it is a member */
+    uint64_t cleared;      /* chunks */
+    struct list members;   /* memory.lane_link */
 };
 
 /* memory.c */
@@ -78,5 +85,15 @@ int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
 void memory_lane_free_slot(struct memory *m, uint32_t slot);
 void memory_lane_leave(struct memory *m);
+
+/* memory_clear.c */
+/* Before the client shows the lane's chunk of this slot: when it has the turn, it is its own then.
+ */
+int memory_clear_slot(struct memory *m, uint32_t slot);
+/* What is in the lane's chunk was written by the client's owner. */
+bool memory_clear_own(const struct memory *m, uint32_t slot);
+
+/* Of a chunk that holds bytes of several owners, since a copy failed: foreign to all. */
+#define MEMORY_MIXED UINT64_MAX
 
 #endif

@@ -18,8 +18,9 @@ int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes) {
     for (uint32_t slot = 0; !err && n < count; slot++) {
         if (m->slots[slot] == MEMORY_NO_PAGE) continue;
         if (m->pages[m->slots[slot]].state != PAGE_LANE) continue;
-        err = to_host ? m->ops->chunk_save(m->dev, plan.hosts[n], m->lane->chunks[slot])
-                      : m->ops->chunk_copy(m->dev, plan.made[n], m->lane->chunks[slot]);
+        if (memory_clear_own(m, slot)) /* else zeros, which is what it would see */
+            err = to_host ? m->ops->chunk_save(m->dev, plan.hosts[n], m->lane->chunks[slot])
+                          : m->ops->chunk_copy(m->dev, plan.made[n], m->lane->chunks[slot]);
         n++;
     }
     if (err) return memory_plan_end(&plan, err);
@@ -53,9 +54,11 @@ int memory_restore(struct memory *m, uint64_t *moved_bytes) {
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
         if (!(p = swap_spilled_page(m, slot))) continue;
         struct dev_chunk *to = m->lane->chunks[slot];
+        if (!memory_clear_own(m, slot)) m->lane->owners[slot] = MEMORY_MIXED;
         int err = p->state == PAGE_SPILLED ? m->ops->chunk_copy(m->dev, to, p->chunk)
                                            : m->ops->chunk_load(m->dev, to, p->host);
         if (err) return err; /* nothing is lost: what was spilled is still there */
+        m->lane->owners[slot] = m->owner;
     }
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
         if (!(p = swap_spilled_page(m, slot))) continue;

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/reason.h"
 #include "daemon/worker/broker_link.h"
+#include "daemon/worker/clearing.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/fault.h"
 #include "daemon/worker/memory.h"
@@ -70,6 +71,16 @@ uint64_t residence_bytes(const struct worker *w, uint32_t lane) {
     return r && r->chunks ? memory_lane_bytes(r->chunks) : 0;
 }
 
+static void residence_away(struct client *c) {
+    c->away = c->memory &&
+              (memory_spilled(c->memory) || memory_swapped(c->memory) || clearing_pending(c));
+}
+
+uint64_t residence_cleared(const struct worker *w, uint32_t lane) {
+    const struct residence *r = lane < w->lane_count ? &w->lanes[lane] : NULL;
+    return r && r->chunks ? memory_lane_cleared(r->chunks) : 0;
+}
+
 /* ---- out of the lane, and back --------------------------------------------------------------- */
 
 static void residence_spill(struct client *c) {
@@ -96,7 +107,7 @@ static void residence_restore(struct client *c) {
     residence_clear(c->worker, c->lane, c);
     int err = memory_restore(c->memory, &moved);
     stats_add(&c->com->stats.switch_bytes, moved);
-    c->away = memory_swapped(c->memory);
+    residence_away(c);
     if (err) residence_failed(c, "its ephemeral memory could not be brought back", err);
 }
 
@@ -121,7 +132,7 @@ static void residence_swap_in(struct client *c) {
     int err = memory_join(c->memory, c->worker->lanes[c->lane].chunks);
     if (!err) err = memory_swap_in(c->memory, &moved);
     stats_add(&c->com->stats.swap_bytes, moved);
-    c->away = memory_spilled(c->memory);
+    residence_away(c);
     c->deaf &= (uint8_t)~CLIENT_OUT;
     boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
     if (err) residence_failed(c, "its persistent memory could not be brought back", err);
@@ -131,7 +142,7 @@ void residence_return(struct client *c) {
     if (!c->memory) return;
     residence_swap_in(c);
     residence_restore(c);
-    c->away = memory_spilled(c->memory) || memory_swapped(c->memory);
+    residence_away(c);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
@@ -181,6 +192,8 @@ static void residence_switch(struct client *c, uint32_t lane) {
     struct residence *r = &c->worker->lanes[lane];
     residence_clear(c->worker, lane, c);
     residence_restore(c);
+    if (c->memory && !client_dead(c)) clearing_begin(c);
+    residence_away(c);
     if (r->last && r->last != c->job_id) stats_add(&c->com->stats.switches, 1);
     r->last = c->job_id;
 }

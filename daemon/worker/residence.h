@@ -28,7 +28,8 @@ struct residence {
 
 /* One action, but for RUN, GRANT, DENY and ARM. */
 void residence_act(struct worker *w, const struct sched_action *a);
-/* Whatever of the client is not on the device comes back, before it runs. It may die of it. */
+/* Whatever of the client is not on the device comes back, before it runs. It may die of it. It is
+ * `away` afterwards only while its lane is being cleared, or when it died. */
 void residence_return(struct client *c);
 /* The client's memory is gone. */
 void residence_leave(struct client *c);
@@ -36,5 +37,7 @@ void residence_finish(struct worker *w);
 
 /* What chunks of the lane take now. */
 uint64_t residence_bytes(const struct worker *w, uint32_t lane);
+/* What was cleared of them since the lane was opened. */
+uint64_t residence_cleared(const struct worker *w, uint32_t lane);
 
 #endif

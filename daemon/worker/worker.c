@@ -52,6 +52,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->active);
     list_init(&w->faulted);
     list_init(&w->passing);
+    list_init(&w->clearing);
+    w->clear_always = config->clear_always;
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";

@@ -46,6 +46,8 @@ struct worker {
     struct list active;      /* stream.active: streams that may have something to do */
     struct list faulted;     /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;     /* client.boundary.link: may be at a boundary */
+    struct list clearing;    /* client.clearing: what they may use of their lanes is cleared */
+    bool clear_always;       /* between jobs of one user as well */
     uint32_t held_count;     /* clients with a record that waits for one */
     uint32_t early_count;    /* clients at one, whose next operation may come any moment */
     uint64_t inflight;       /* operations on the device */
@@ -70,8 +72,9 @@ struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
     struct sched_choice choice;
-    bool share_users; /* of a lane */
-    int broker_fd;    /* owned by the worker from now on */
+    bool share_users;  /* of a lane */
+    bool clear_always; /* what a job left in a lane, for jobs of the same user as well */
+    int broker_fd;     /* owned by the worker from now on */
 };
 
 /* On failure `why` (>= 256 bytes) says what failed, and the broker_fd is still the caller's. */

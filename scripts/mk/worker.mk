@@ -8,7 +8,9 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/
 WORKER_MUTANTS := fresh-survives new-survives old-copy no-crowd reads-on marks-on marks-flood \
 	early-boundary no-moment never-relents held-for-ever half-lane late-clear grants-all keeps-nothing reads-early holds-memory word-of-all \
 	silent-refusal free-modules sleeps-on users-unsaid \
-	late-void no-void shows-dropped late-fault times-dropped answers-well
+	late-void no-void shows-dropped late-fault times-dropped answers-well \
+	owner-unsaid never-enters word-unclear runs-unclear clears-at-once parked-for-ever always-cleared \
+	fails-quietly
 WORKER_MUTANT_fresh-survives := lifetime.c|s/copied = b->copied_at .. b->copied_at != l->epoch/copied = b->copied_at/|test_worker_lifetime|random
 WORKER_MUTANT_new-survives := lifetime.c|s/b->born != l->epoch ..//|test_worker_lifetime|random
 WORKER_MUTANT_old-copy := lifetime.c|s/if (b->fill == l->fills .. .b->copied_at)/if (0)/|test_worker_lifetime|a_copy
@@ -30,6 +32,14 @@ WORKER_MUTANT_word-of-all := credit.c|s/k->peak_e = credit_e(c);//|test_residenc
 WORKER_MUTANT_silent-refusal := residence.c|/^static void residence_refuse/,/^}/s/fault_raise(c, ERR_NO_MEMORY, text);//|test_residence|never_fits
 WORKER_MUTANT_sleeps-on := loop.c|s/if (w->arm_ns && w->arm_ns < until)/if (0)/|test_residence|end_of_a_lease
 WORKER_MUTANT_users-unsaid := client.c|s/.user = msg->uid,//|test_users|not_shared
+WORKER_MUTANT_owner-unsaid := client.c|s/memory_set_owner(c->memory, clearing_owner(c));//|test_users|changes_its_user
+WORKER_MUTANT_never-enters := residence.c|s/if (c->memory .. !client_dead(c)) clearing_begin(c);//|test_users|changes_its_user
+WORKER_MUTANT_word-unclear := clearing.c|s/memory_enter(c->memory, c->credit.granted_e)/memory_enter(c->memory, 0)/|test_users|said_it_needs
+WORKER_MUTANT_runs-unclear := engine.c|s/if (c->away .. clearing_pending(c) .. !client_dead(c)) {/if (0) {/|test_users|goes_in_steps
+WORKER_MUTANT_clears-at-once := clearing.c|s/c->memory, CLEARING_CHUNKS)/c->memory, UINT32_MAX)/|test_users|goes_in_steps
+WORKER_MUTANT_parked-for-ever := clearing.c|/^void clearing_forget/,/^}/s/clearing_end(c);//|test_users|ends_while
+WORKER_MUTANT_always-cleared := clearing.c|s/c->worker->clear_always ? c->job_id : c->uid/c->job_id/|test_users|of_one_user
+WORKER_MUTANT_fails-quietly := clearing.c|s/if (err) clearing_failed(c, err);//|test_users|cannot_clear
 WORKER_MUTANT_free-modules := object.c|s/err = credit_module(c, out->bytes);/err = 0;/|test_residence|modules
 WORKER_MUTANT_late-void := client.c|/^void client_abandon/,/^}/{/fault_void/d;s/if (c->deferred) defer_run(c);/&fault_void(c, err);/}|test_ending|killed
 WORKER_MUTANT_no-void := client.c|/^void client_abandon/,/^}/{/fault_void/d}|test_ending|broker_is_gone

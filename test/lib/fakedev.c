@@ -45,7 +45,7 @@ struct dev {
     int memory_fd;
     char *memory;
     struct dev_chunk chunks[FAKE_CHUNKS];
-    uint32_t maps, moves, fail_in;
+    uint32_t maps, moves, clears, fail_in;
     bool fail_on;
     struct fake_launch *launches;
     uint32_t launch_count;
@@ -320,6 +320,14 @@ static int fake_chunk_load(struct dev *dev, struct dev_chunk *c, const void *hos
     return fake_move(dev, fake_chunk_bytes(dev, c), host);
 }
 
+static int fake_chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+    if (fake_fails(dev)) return -EIO;
+    for (uint32_t i = 0; i < count; i++)
+        memset(fake_chunk_bytes(dev, chunks[i]), 0, FAKEDEV_GRANULARITY);
+    dev->clears += count;
+    return 0;
+}
+
 static uint64_t fake_mem_used(struct dev *dev) {
     return dev->memory_used;
 }
@@ -501,6 +509,7 @@ const struct dev_ops fakedev = {
     .chunk_copy = fake_chunk_copy,
     .chunk_save = fake_chunk_save,
     .chunk_load = fake_chunk_load,
+    .chunk_clear = fake_chunk_clear,
     .mem_used = fake_mem_used,
     .module_load = fake_module_load,
     .module_unload = fake_module_unload,
@@ -609,6 +618,10 @@ uint32_t fakedev_maps(const struct dev *dev) {
 
 uint32_t fakedev_moves(const struct dev *dev) {
     return dev->moves;
+}
+
+uint32_t fakedev_clears(const struct dev *dev) {
+    return dev->clears;
 }
 
 void fakedev_fail(struct dev *dev, uint32_t nth, bool and_on) {

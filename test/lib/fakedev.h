@@ -61,8 +61,10 @@ uint32_t fakedev_spaces(const struct dev *dev);
 /* Calls of chunk_map and chunk_unmap so far; of chunk_copy, chunk_save and chunk_load. */
 uint32_t fakedev_maps(const struct dev *dev);
 uint32_t fakedev_moves(const struct dev *dev);
-/* The nth call from now (1: the next) that makes, maps or moves a chunk fails; with `and_on` all
- * that follow it, too. 0: none. */
+/* Chunks that chunk_clear was given so far. */
+uint32_t fakedev_clears(const struct dev *dev);
+/* The nth call from now (1: the next) that makes, maps, moves or clears a chunk fails; with
+ * `and_on` all that follow it, too. 0: none. */
 void fakedev_fail(struct dev *dev, uint32_t nth, bool and_on);
 
 #endif

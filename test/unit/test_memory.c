@@ -237,6 +237,143 @@ Test(memory, a_lane_shrinks_to_what_nobody_uses) {
     cr_expect_eq(memory_lane_bytes(lane), 4 * GRAN);
 }
 
+/* ---- owners ---------------------------------------------------------------------------------- */
+
+static void expect_zeros(uint64_t addr, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes / 8; i++)
+        cr_assert_eq(words(addr)[i], 0, "word %lu", i);
+}
+
+/* The turn, with all that it takes. */
+static void enter(int client, uint64_t bytes) {
+    memory_enter(mem[client], bytes);
+    while (memory_unclear(mem[client]))
+        cr_assert_eq(memory_clear(mem[client], 1), 0);
+    expect_sound();
+}
+
+/* Client 0 is one user, 1 and 2 are another; 0 has filled three pages, 1 shows three. */
+static void strangers(void) {
+    for (int i = 0; i < CLIENTS; i++) {
+        memory_set_owner(mem[i], i ? 7 : 5);
+        cr_assert_eq(memory_back(mem[i], ephemeral_at(i, 0), 3 * GRAN), 0);
+    }
+    enter(0, 0);
+    fill(ephemeral_at(0, 0), 3 * GRAN, 1);
+}
+
+Test(memory, what_one_owner_left_is_cleared_for_another) {
+    strangers();
+    enter(1, 0);
+    expect_zeros(ephemeral_at(1, 0), 3 * GRAN);
+    cr_expect_eq(memory_cleared(mem[1]), 3 * GRAN);
+    fill(ephemeral_at(1, 0), 3 * GRAN, 2);
+    enter(2, 0);
+    expect_filled(ephemeral_at(2, 0), 3 * GRAN, 2);
+    cr_expect_eq(memory_cleared(mem[2]), 0, "of the same owner");
+    enter(0, 0);
+    expect_zeros(ephemeral_at(0, 0), 3 * GRAN);
+    cr_expect_eq(memory_lane_cleared(lane), 6 * GRAN);
+}
+
+/* Nobody else will ever see them. */
+Test(memory, only_what_may_be_seen_is_cleared) {
+    strangers();
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 1), 2 * GRAN), 0);
+    enter(1, 0);
+    cr_expect_eq(memory_cleared(mem[1]), GRAN);
+    for (uint64_t i = 0; i < GRAN / 4; i++)
+        cr_assert_eq(words(ephemeral_at(0, 1))[i], noise(1, GRAN / 8 + i));
+}
+
+Test(memory, what_is_backed_during_a_turn_is_cleared_first) {
+    strangers();
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), 3 * GRAN), 0);
+    enter(1, 0);
+    cr_expect_eq(memory_cleared(mem[1]), 0);
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 5), 2 * GRAN), 0);
+    expect_zeros(ephemeral_at(1, 5), 2 * GRAN);
+    expect_sound();
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 5), 2 * GRAN), 0);
+    enter(1, 3 * GRAN);
+    cr_expect_eq(memory_cleared(mem[1]), 3 * GRAN, "what it said it needs");
+    cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 5), 3 * GRAN), 0);
+    expect_zeros(ephemeral_at(1, 5), 3 * GRAN);
+}
+
+/* Without its turn, a page shows what its lane holds now: that is nothing to take along. */
+Test(memory, what_another_owner_wrote_is_neither_kept_nor_spilled) {
+    uint64_t copied, moved;
+    strangers();
+    cr_assert_eq(memory_keep(mem[1], ephemeral_at(1, 0), GRAN, &copied), 0);
+    expect_zeros(ephemeral_at(1, 0), GRAN);
+    cr_assert_eq(memory_spill(mem[1], true, &moved), 0);
+    cr_assert_eq(memory_spill(mem[2], false, &moved), 0);
+    for (int i = 1; i < CLIENTS; i++) {
+        cr_assert_eq(memory_restore(mem[i], &moved), 0);
+        enter(i, 0);
+        expect_zeros(ephemeral_at(i, 1), 2 * GRAN);
+    }
+}
+
+Test(memory, what_came_back_is_its_owners) {
+    uint64_t moved;
+    strangers();
+    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    enter(1, 0);
+    fill(ephemeral_at(1, 0), 3 * GRAN, 2);
+    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    enter(0, 0);
+    expect_filled(ephemeral_at(0, 0), 3 * GRAN, 1);
+    cr_expect_eq(memory_cleared(mem[0]), 0);
+    enter(2, 0);
+    expect_zeros(ephemeral_at(2, 0), 3 * GRAN);
+}
+
+/* A page that moves within the lane while its client has the turn. */
+Test(memory, what_is_packed_is_its_owners) {
+    strangers();
+    cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), GRAN), 0);
+    enter(1, 0);
+    cr_assert_eq(memory_join(mem[1], lane), 0);
+    expect_sound();
+    fill(ephemeral_at(1, 1), 2 * GRAN, 2);
+    enter(0, 0);
+    expect_zeros(ephemeral_at(0, 0), 3 * GRAN);
+}
+
+Test(memory, a_lane_of_other_clients_is_cleared_too) {
+    struct memory_lane *second;
+    strangers();
+    cr_assert_eq(memory_lane_create(&second, ops, dev), 0);
+    cr_assert_eq(memory_join(mem[2], second), 0);
+    enter(2, 0);
+    fill(ephemeral_at(2, 0), 3 * GRAN, 3);
+    cr_assert_eq(memory_join(mem[0], second), 0);
+    enter(0, 0);
+    expect_zeros(ephemeral_at(0, 0), 3 * GRAN);
+    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_assert_eq(memory_join(mem[2], NULL), 0);
+    memory_lane_destroy(second);
+    enter(1, 0);
+    expect_zeros(ephemeral_at(1, 0), 3 * GRAN);
+}
+
+Test(memory, who_loses_the_turn_before_all_is_clear_begins_anew) {
+    strangers();
+    memory_enter(mem[1], 0);
+    cr_assert_eq(memory_clear(mem[1], 1), 0);
+    cr_expect(memory_unclear(mem[1]));
+    enter(0, 0);
+    cr_expect(!memory_unclear(mem[1]));
+    expect_zeros(ephemeral_at(0, 0), GRAN);
+    for (uint64_t i = 0; i < GRAN / 8; i++)
+        cr_assert_eq(words(ephemeral_at(0, 1))[i], noise(1, GRAN / 8 + i), "its own still");
+    enter(2, 0);
+    expect_zeros(ephemeral_at(2, 0), 3 * GRAN);
+    cr_assert_eq(memory_clear(mem[1], 8), 0, "it does no harm");
+}
+
 /* ---- survivors ------------------------------------------------------------------------------- */
 
 Test(memory_fake, a_survivor_is_copied_once_and_keeps_its_address) {

@@ -97,3 +97,13 @@ int chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host) {
     memcpy(chunk_bytes(dev, chunk), host, SOFT_GRANULARITY);
     return 0;
 }
+
+/* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the
+ * next user's first touch of each as long again. */
+int chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+    for (uint32_t i = 0, n; i < count; i += n) {
+        n = chunk_run(chunks + i, count - i);
+        memset(chunk_bytes(dev, chunks[i]), 0, n * SOFT_GRANULARITY);
+    }
+    return 0;
+}

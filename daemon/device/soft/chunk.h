@@ -28,5 +28,6 @@ void chunk_destroy(struct dev *dev, struct dev_chunk *chunk);
 int chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
 int chunk_save(struct dev *dev, void *host, const struct dev_chunk *chunk);
 int chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host);
+int chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
 
 #endif

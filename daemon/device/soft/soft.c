@@ -150,6 +150,7 @@ const struct dev_ops dev_soft = {
     .chunk_copy = chunk_copy,
     .chunk_save = chunk_save,
     .chunk_load = chunk_load,
+    .chunk_clear = chunk_clear,
     .mem_used = soft_mem_used,
     .module_load = module_load,
     .module_unload = module_unload,
