@@ -91,7 +91,7 @@ void control_done(struct control *c, int result, const char *text) {
     if (out && result < 0)
         rc = ctl_msg_refusal(out, CTL_E_FAILED, text, "see 'salusctl status'", &reply, &n);
     else if (out)
-        rc = report_answer(c->server, &c->request, out, &reply, &n);
+        rc = report_answer(c->server, &c->request, c->uid, out, &reply, &n);
     if (rc == 0) rc = fdutil_send(c->fd, reply, n, NULL, 0);
     ctl_msg_destroy(out);
     if (rc < 0) control_close(c);
@@ -138,7 +138,7 @@ static int answer_verb(struct control *c, const struct ctl_request *r, int in_fd
     int rc;
 
     if (kernel_verbs_has(r->verb)) return answer_kernels(c, r, in_fd, a);
-    if (!changes(r->verb)) return report_answer(c->server, r, a->out, &a->bytes, &a->n);
+    if (!changes(r->verb)) return report_answer(c->server, r, c->uid, a->out, &a->bytes, &a->n);
     rc = change_start(c->server, r, c->uid, c, a->out, &a->bytes, &a->n);
     if (rc > 0) wait_for_worker(c, r);
     return rc;

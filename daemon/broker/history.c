@@ -51,10 +51,14 @@ void history_add_refused(struct history *h, const struct client *c, uint32_t id,
     report_job_ended(&a, e);
 }
 
-uint64_t history_list(const struct history *h, uint64_t after, struct ctl_out *out) {
+uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct ctl_out *out) {
     uint64_t first = h->count > HISTORY_MAX ? h->count - HISTORY_MAX + 1 : 1;
 
-    for (uint64_t n = after >= first ? after + 1 : first; n <= h->count; n++)
-        if (!ctl_msg_add(out, CTL_RECORD_ENDED, &h->items[(n - 1) % HISTORY_MAX])) return n - 1;
+    for (uint64_t n = after >= first ? after + 1 : first; n <= h->count; n++) {
+        struct ctl_ended e = h->items[(n - 1) % HISTORY_MAX];
+
+        report_ended_hide(uid, &e);
+        if (!ctl_msg_add(out, CTL_RECORD_ENDED, &e)) return n - 1;
+    }
     return 0;
 }

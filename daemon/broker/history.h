@@ -19,8 +19,8 @@ void history_add(struct history *h, const struct attachment *a);
 /* A client was refused before it became a job. */
 void history_add_refused(struct history *h, const struct client *c, uint32_t id, const char *why);
 
-/* Adds the records above `after` to a reply; returns what to give as `after` for the rest, 0 when
- * nothing is left. */
-uint64_t history_list(const struct history *h, uint64_t after, struct ctl_out *out);
+/* Adds the records above `after` to a reply for user `uid`; returns what to give as `after` for the
+ * rest, 0 when nothing is left. */
+uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct ctl_out *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Root and the daemon's user act for everybody and on hints; others on their own profiles.
+ * Root and the daemon's user act for everybody and on hints; others on their own profiles, and see
+ * no others: which kernels somebody runs, and for how long, is not his neighbours' affair.
  */
 #include "daemon/broker/kernel_verbs.h"
 
@@ -44,16 +45,32 @@ static int tell(const struct kernel_asking *q, uint64_t profiles, uint64_t hints
     return ctl_msg_reply(q->out, 0, q->bytes, q->n);
 }
 
+/* Of another user, and the caller is not one who may see all. */
+static bool foreign(const struct kernel_asking *q) {
+    return ctl_msg_given(q->r, CTL_A_uid) && q->r->args.uid != q->uid && !change_permitted(q->uid);
+}
+
+static int refuse_foreign(const struct kernel_asking *q) {
+    return refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
+                  "root and the daemon's user may see them");
+}
+
 static int show(const struct kernel_asking *q) {
     const struct kset *set = &q->s->kernels.store.set;
+    struct ctl_request r = *q->r;
     char text[CTL_ARG_BYTES + 40];
     uint64_t next;
 
-    if (q->r->verb == CTL_V_PROFILE_SHOW && !kernel_report_any(set, q->r)) {
-        snprintf(text, sizeof(text), "kernel '%s': no profile", q->r->args.name);
+    if (foreign(q)) return refuse_foreign(q);
+    if (!change_permitted(q->uid)) {
+        r.given |= 1ull << CTL_A_uid;
+        r.args.uid = q->uid;
+    }
+    if (r.verb == CTL_V_PROFILE_SHOW && !kernel_report_any(set, &r)) {
+        snprintf(text, sizeof(text), "kernel '%s': no profile", r.args.name);
         return refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
-    next = kernel_report_list(set, q->r, q->out);
+    next = kernel_report_list(set, &r, q->out);
     return ctl_msg_reply(q->out, next, q->bytes, q->n);
 }
 
@@ -162,6 +179,7 @@ static int export(struct kernel_asking *q) {
 
     if (!q->s->kernels.store.known)
         return refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    if (foreign(q)) return refuse_foreign(q);
     kset_init(&own, set->seed);
     if (!all) fd = select_user(set, uid, &own);
     if (fd == 0) fd = kwire_text(all ? set : &own);

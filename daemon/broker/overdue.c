@@ -111,7 +111,7 @@ static uint64_t patience(const struct server *s, uint64_t why) {
     return s->config.overdue ? s->config.overdue : UINT64_MAX;
 }
 
-void overdue_explain(struct server *s, const struct attachment *a, struct ctl_job *r) {
+void overdue_explain(struct server *s, const struct attachment *a, uid_t uid, struct ctl_job *r) {
     uint64_t why = a->completion ? atom_load_relaxed(&a->completion->stats.why) : WHY_NONE;
     uint64_t least = patience(s, why);
     const struct attachment *culprit;
@@ -121,6 +121,7 @@ void overdue_explain(struct server *s, const struct attachment *a, struct ctl_jo
     if (*a->why || least == UINT64_MAX) return;
     culprit = find_culprit(s, a, least, &v);
     if (!culprit) return;
+    if (!report_readable(uid, culprit->uid)) report_nameless(v.what);
     print_age(v.age_ns, age, sizeof(age));
     snprintf(text, sizeof(text), "%.120s: job %u's %s has run for %s",
              why == WHY_TURN ? "waits for its turn" : r->why, culprit->job_id, v.what, age);

@@ -23,8 +23,9 @@ struct overdue_view {
 /* Where it cannot be read in one piece, nothing runs. */
 void overdue_view(const struct attachment *a, struct overdue_view *out);
 
-/* Where the job waits for what another one has on the device, `why` names that. */
-void overdue_explain(struct server *s, const struct attachment *a, struct ctl_job *r);
+/* Where the job waits for what another one has on the device, `why` names that, as far as user
+ * `uid` may read it. */
+void overdue_explain(struct server *s, const struct attachment *a, uid_t uid, struct ctl_job *r);
 
 /* Logs what is older than the option `overdue`: once, and again each time that its age has doubled.
  * To be called every second or so. */

@@ -104,7 +104,7 @@ static void fill_gpu(const struct server *s, struct ctl_gpu *r) {
 
 /* Attachments are in the order of their ids: each is appended with the next number. Returns what to
  * give as `after` for the rest, 0 when nothing is left. */
-static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out) {
+static uint64_t list_jobs(struct server *s, uint64_t after, uid_t uid, struct ctl_out *out) {
     struct list *pos;
     uint64_t last = after;
 
@@ -114,20 +114,22 @@ static uint64_t list_jobs(struct server *s, uint64_t after, struct ctl_out *out)
 
         if (a->job_id <= after || a->job_id == WIRE_TRIAL_JOB) continue;
         report_job(a, &job);
-        overdue_explain(s, a, &job);
+        overdue_explain(s, a, uid, &job);
+        report_job_hide(uid, &job);
         if (!ctl_msg_add(out, CTL_RECORD_JOB, &job)) return last;
         last = a->job_id;
     }
     return 0;
 }
 
-static bool show_job(struct server *s, uint64_t id, struct ctl_out *out) {
+static bool show_job(struct server *s, uint64_t id, uid_t uid, struct ctl_out *out) {
     struct attachment *a = id <= UINT32_MAX ? supervise_find(s, (uint32_t)id) : NULL;
     struct ctl_job job;
 
     if (!a) return false;
     report_job(a, &job);
-    overdue_explain(s, a, &job);
+    overdue_explain(s, a, uid, &job);
+    report_job_hide(uid, &job);
     return ctl_msg_add(out, CTL_RECORD_JOB, &job);
 }
 
@@ -199,7 +201,7 @@ static int not_found(struct ctl_out *out, const char *what, uint64_t id, const c
     return ctl_msg_refusal(out, CTL_E_NOT_FOUND, text, hint, bytes, n);
 }
 
-int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out *out,
+int report_answer(struct server *s, const struct ctl_request *r, uid_t uid, struct ctl_out *out,
                   const void **bytes, size_t *n) {
     uint64_t id = r->args.id, next = 0;
     union ctl_any any;
@@ -213,13 +215,13 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         fill_version(&any.version);
         ctl_msg_add(out, CTL_RECORD_VERSION, &any);
         break;
-    case CTL_V_JOB_LIST: next = list_jobs(s, r->args.after, out); break;
+    case CTL_V_JOB_LIST: next = list_jobs(s, r->args.after, uid, out); break;
     case CTL_V_JOB_SHOW:
     case CTL_V_JOB_SET:
     case CTL_V_JOB_PAUSE:
     case CTL_V_JOB_RESUME:
     case CTL_V_JOB_KILL:
-        if (!show_job(s, id, out)) return not_found(out, "job", id, "job", bytes, n);
+        if (!show_job(s, id, uid, out)) return not_found(out, "job", id, "job", bytes, n);
         break;
     case CTL_V_GPU_SHOW:
     case CTL_V_GPU_RETRY:
@@ -240,7 +242,7 @@ int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out 
         ctl_msg_add(out, CTL_RECORD_CHOICE, &any);
         break;
     case CTL_V_TENANT_LIST: next = users_list(s, r->args.after, out); break;
-    case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, out); break;
+    case CTL_V_HISTORY_LIST: next = history_list(s->history, r->args.after, uid, out); break;
     case CTL_V_PROFILE_LIST: /* kernel_verbs.h */
     case CTL_V_PROFILE_SHOW:
     case CTL_V_PROFILE_HINTS:

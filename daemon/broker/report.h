@@ -9,8 +9,8 @@
 #include "daemon/broker/broker.h"
 #include "proto/ctl_msg.h"
 
-/* The reply to a request, its bytes owned by `out`. 0 or -errno. */
-int report_answer(struct server *s, const struct ctl_request *r, struct ctl_out *out,
+/* The reply to a request of user `uid`, its bytes owned by `out`. 0 or -errno. */
+int report_answer(struct server *s, const struct ctl_request *r, uid_t uid, struct ctl_out *out,
                   const void **bytes, size_t *n);
 
 #endif

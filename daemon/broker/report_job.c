@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/reason.h"
+#include "daemon/broker/change.h"
 #include "daemon/broker/overdue.h"
 
 #define GPU_ID 0
@@ -159,4 +160,22 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     memcpy(out->name, r.name, sizeof(out->name));
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
+}
+
+bool report_readable(uid_t uid, uint64_t owner) {
+    return uid == owner || change_permitted(uid);
+}
+
+void report_nameless(char *what) {
+    if (strncmp(what, "kernel ", 7) == 0) what[6] = '\0';
+}
+
+void report_job_hide(uid_t uid, struct ctl_job *r) {
+    if (report_readable(uid, r->uid)) return;
+    r->fault_text[0] = '\0';
+    report_nameless(r->running);
+}
+
+void report_ended_hide(uid_t uid, struct ctl_ended *r) {
+    if (r->fault && !report_readable(uid, r->uid)) r->why[0] = '\0';
 }

@@ -13,7 +13,7 @@ BROKER_MUTANTS := scan magic-only other-major lost-word unsealed silent-worker d
 	oldest-stays cut-iterations share-of-all late-look \
 	last-iteration thinks-twice \
 	comes-back fatal-profile short-batch others-hints open-text any-text silent-import kept-time \
-	shows-all
+	shows-all lists-others shows-others exports-others faults-told ends-told
 MUTANT_scan := proto/ctl_msg.c|s/s.children > (uint64_t)/0 \&\& s.children > (uint64_t)/|test_ctl_msg|64_gib
 MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broker_client|wrong_magic
 MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
@@ -44,6 +44,11 @@ MUTANT_any-text := daemon/broker/control.c|s/in_fd >= 0 .. r.verb != CTL_V_PROFI
 MUTANT_silent-import := daemon/broker/kernel_verbs.c|s/kernel_link_imported(q->s);//|test_broker_kernels|given_to_the_worker
 MUTANT_kept-time := proto/kadopt.c|s/h.duration_ns = 0;//|test_kwire|of_another_device
 MUTANT_shows-all := daemon/broker/kernel_report.c|s/p->key.uid != r->args.uid/0/|test_ctl_profile|of_a_user
+MUTANT_lists-others := daemon/broker/kernel_verbs.c|s/if (!change_permitted(q->uid)) {/if (0) {/|test_broker_kernels|his_own
+MUTANT_shows-others := daemon/broker/kernel_verbs.c|s/if (foreign(q)) return refuse_foreign(q);//|test_broker_kernels|his_own
+MUTANT_exports-others := daemon/broker/kernel_verbs.c|/^static int export/,/^}/s/if (foreign(q)) return refuse_foreign(q);//|test_broker_kernels|his_own
+MUTANT_faults-told := daemon/broker/report_job.c|s/r->fault_text.0. = .*/;/|test_broker_control|users_affair
+MUTANT_ends-told := daemon/broker/history.c|s/report_ended_hide(uid, &e);//|test_broker_control|who_reads_it
 
 mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(MUTANT_$(1)))))
 space := $(subst ,, )

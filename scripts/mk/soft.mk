@@ -5,7 +5,8 @@
 # in place of the right one, and the named test must fail.
 #   name := file | sed expression (~ for a space) | unit, where it is not the file | unit test | test that must fail
 SOFT_MUTANTS := one-level level-later cancel-waits starts-early old-counts last-warp own-is-global \
-	constants-count atomics-free rows-free far-steps overlap-twice high-bits whole-regs rounds-down
+	constants-count atomics-free rows-free far-steps overlap-twice high-bits whole-regs rounds-down \
+	shared-left registers-left frames-left
 SOFT_MUTANT_one-level := daemon/device/soft/pool.c|s/SOFT_LEVELS - 1 : task->queue->level/0 : 0/||test_soft|level_1_goes_first
 SOFT_MUTANT_level-later := daemon/device/soft/queue.c|s/if (moves) pool_add/if (0) pool_add/||test_soft|with_operations_in_flight
 SOFT_MUTANT_cancel-waits := daemon/device/soft/pool.c|s/over ? SOFT_LEVELS - 1 : //||test_soft|waits_for_no_level
@@ -21,6 +22,9 @@ SOFT_MUTANT_overlap-twice := daemon/device/soft/sectors.h|s/ - (end > lo ? end -
 SOFT_MUTANT_high-bits := daemon/device/soft/sectors.h|s/if (high)/if (0)/|daemon/device/soft/isa/access.c|test_counts|far_apart
 SOFT_MUTANT_whole-regs := common/occupancy.c|s,/ QUARTERS / warp_regs \* QUARTERS,/ warp_regs,||test_occupancy|each_limit
 SOFT_MUTANT_rounds-down := common/occupancy.c|s/ + (blocks % each != 0)//||test_occupancy|multiprocessors
+SOFT_MUTANT_shared-left := daemon/device/soft/block.c|s/memset(b->shared, 0, b->shared_room);//||test_leftovers|shared_memory
+SOFT_MUTANT_registers-left := daemon/device/soft/block.c|s/memset(x->root->regs, 0, .*);//||test_leftovers|registers
+SOFT_MUTANT_frames-left := daemon/device/soft/frame.c|s/memset(frame, 0, bytes);/memset(frame, 0, sizeof *frame);/||test_leftovers|frames
 
 SOFT_REGALLOC := daemon/device/soft/regalloc.c
 SOFT_MUTANTS += pred-is-16 sink-is-64 guard-ends guard-ends-all no-in-edge no-out-edge table-no-flow table-no-block \

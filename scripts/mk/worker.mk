@@ -37,7 +37,7 @@ WORKER_MUTANT_never-enters := residence.c|s/if (c->memory .. !client_dead(c)) cl
 WORKER_MUTANT_word-unclear := clearing.c|s/memory_enter(c->memory, c->credit.granted_e)/memory_enter(c->memory, 0)/|test_users|said_it_needs
 WORKER_MUTANT_runs-unclear := engine.c|s/if (c->away .. clearing_pending(c) .. !client_dead(c)) {/if (0) {/|test_users|goes_in_steps
 WORKER_MUTANT_clears-at-once := clearing.c|s/c->memory, CLEARING_CHUNKS)/c->memory, UINT32_MAX)/|test_users|goes_in_steps
-WORKER_MUTANT_parked-for-ever := clearing.c|/^void clearing_forget/,/^}/s/clearing_end(c);//|test_users|ends_while
+WORKER_MUTANT_parked-for-ever := clearing.c|/^void clearing_forget/,/^}/s/clearing_end(c);/;/|test_users|ends_while
 WORKER_MUTANT_always-cleared := clearing.c|s/c->worker->clear_always ? c->job_id : c->uid/c->job_id/|test_users|of_one_user
 WORKER_MUTANT_fails-quietly := clearing.c|s/if (err) clearing_failed(c, err);//|test_users|cannot_clear
 WORKER_MUTANT_free-modules := object.c|s/err = credit_module(c, out->bytes);/err = 0;/|test_residence|modules

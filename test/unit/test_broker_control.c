@@ -17,6 +17,7 @@
 #include "daemon/broker/change.h"
 #include "daemon/broker/history.h"
 #include "daemon/broker/overdue.h"
+#include "daemon/broker/report_job.h"
 #include "daemon/sched/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
@@ -607,7 +608,7 @@ Test(history, the_last_1024_are_kept_and_come_in_parts) {
         char why[CTL_MSG_WHY_BYTES];
         size_t n;
 
-        after = history_list(h, after, out);
+        after = history_list(h, after, 0, out);
         cr_assert_eq(ctl_msg_reply(out, after, &bytes, &n), 0);
         cr_assert_eq(ctl_msg_reply_decode(bytes, n, CTL_RECORD_ENDED, &reply, count_item, &last,
                                           why, sizeof(why)),
@@ -617,5 +618,52 @@ Test(history, the_last_1024_are_kept_and_come_in_parts) {
     } while (after);
     cr_assert_eq(last, 5000);
     cr_assert_gt(parts, 1);
+    history_destroy(h);
+}
+
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+Test(broker_control, which_kernel_failed_is_its_users_affair) {
+    const uid_t readers[] = {7, 8, 0, geteuid()};
+
+    for (size_t i = 0; i < 4; i++) {
+        struct ctl_job lives = {.uid = 7,
+                                .fault = 700,
+                                .fault_text = "kernel secret, launch 3",
+                                .running = "kernel secret"};
+        struct ctl_ended ended = {.uid = 7, .fault = 700, .why = "kernel secret, launch 3"};
+        struct ctl_ended killed = {.uid = 7, .why = "by user 0"};
+        bool reads = readers[i] != 8;
+
+        report_job_hide(readers[i], &lives);
+        report_ended_hide(readers[i], &ended);
+        report_ended_hide(readers[i], &killed);
+        cr_expect_eq(*lives.fault_text != 0, reads, "user %u", (unsigned)readers[i]);
+        cr_expect_eq(*ended.why != 0, reads, "user %u", (unsigned)readers[i]);
+        cr_expect_str_eq(lives.running, reads ? "kernel secret" : "kernel");
+        cr_expect_eq(lives.fault, 700);
+        cr_expect_str_eq(killed.why, "by user 0");
+    }
+}
+
+/* Through the table: the history keeps it for those who may read it. */
+Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
+    struct history *h = history_create();
+    struct wire_completion completion = {.fault = {.cuda = 700, .text = "at 0x1234"}};
+    struct attachment a = {.job_id = 1, .uid = 7, .completion = &completion};
+
+    history_add(h, &a);
+    for (int i = 0; i < 4; i++) {
+        struct ctl_out *out = ctl_msg_create();
+        const char *text;
+        const void *bytes;
+        size_t n;
+
+        history_list(h, 0, i % 2 ? 7 : 8, out);
+        cr_assert_eq(ctl_msg_reply(out, 0, &bytes, &n), 0);
+        text = memmem(bytes, n, "0x1234", 6);
+        cr_expect_eq(text != NULL, i % 2 == 1);
+        ctl_msg_destroy(out);
+    }
     history_destroy(h);
 }

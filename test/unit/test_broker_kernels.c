@@ -282,6 +282,15 @@ static int as_nobody(uid_t uid) {
     if (!import(own)) return 5;
     if (ask(CTL_V_PROFILE_FORGET, CTL_A_uid, 7, "k")) return 6;
     if (strcmp(asker.reply.code, "not_permitted") != 0) return 7;
+    if (!ask(CTL_V_PROFILE_LIST, -1, 0, NULL) || asker.count != 1) return 10;
+    if (asker.items[0].profile.uid != uid) return 11;
+    if (!ask(CTL_V_PROFILE_SHOW, -1, 0, "own")) return 12;
+    if (ask(CTL_V_PROFILE_SHOW, -1, 0, "k")) return 13;
+    if (strcmp(asker.reply.code, "not_found") != 0) return 14;
+    if (ask(CTL_V_PROFILE_LIST, CTL_A_uid, 7, NULL)) return 15;
+    if (strcmp(asker.reply.code, "not_permitted") != 0) return 16;
+    if (ask(CTL_V_PROFILE_EXPORT, CTL_A_uid, 7, NULL)) return 17;
+    if (strcmp(asker.reply.code, "not_permitted") != 0) return 18;
     if (!ask(CTL_V_PROFILE_FORGET, CTL_A_all, 1, NULL)) return 8;
     return asker.items[0].known.moved_profiles == 1 && asker.items[0].known.profiles == 1 ? 0 : 9;
 }
