@@ -180,7 +180,7 @@ static int retry(const struct asking *q) {
         return refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user start the worker",
                       "see salusctl(1)");
     if (q->r->args.id == 0) supervise_retry(q->s); /* there is one */
-    return report_answer(q->s, q->r, q->out, q->bytes, q->n);
+    return report_answer(q->s, q->r, q->uid, q->out, q->bytes, q->n);
 }
 
 static bool out_of_range(char *why, const char *what, int64_t value, int64_t least, int64_t most) {

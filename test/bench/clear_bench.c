@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
            "  of the same user's job %.0f ns, %" PRIu64
            " bytes cleared; of another user's %.2f ms, "
            "%" PRIu64 " MiB cleared: %.1f GB/s, %.2f of a memset\n",
-           (unsigned)(BYTES / MIB), same_ns, kept, other_ns / 1e6, cleared / MIB,
+           (unsigned)(BYTES / MIB), same_ns, kept, other_ns / 1e6, (uint64_t)(cleared / MIB),
            (double)cleared / other_ns, part);
     printf("{\"bench\":\"clear\",\"what\":\"clear: a lane that changes its user, beside a memset\","
            "\"same_ns\":%.0f,\"other_ns\":%.0f,\"same_bytes\":%" PRIu64 ",\"other_bytes\":%" PRIu64
