@@ -302,7 +302,7 @@ Test(users, a_device_that_cannot_clear_costs_the_newcomer_its_job) {
     fill(a, 2, 0xa1);
     fakedev_fail(bench->worker->dev, 1, true);
     wireclient_launch(b, 0, 0, 1);
-    finish(b);
+    wirebench_run(bench);
     fakedev_fail(bench->worker->dev, 0, false);
     cr_expect_neq(wireclient_fault(b), 0);
     cr_expect_neq(strstr(b->com->fault.text, "could not be cleared"), NULL, "%s",
