@@ -649,7 +649,8 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
 /* Through the table: the history keeps it for those who may read it. */
 Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
     struct history *h = history_create();
-    struct wire_completion completion = {.fault = {.cuda = 700, .text = "at 0x1234"}};
+    struct wire_completion completion = {.stats.faults = 1,
+                                         .fault = {.cuda = 700, .text = "at 0x1234"}};
     struct attachment a = {.job_id = 1, .uid = 7, .completion = &completion};
 
     history_add(h, &a);
