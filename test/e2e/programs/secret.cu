@@ -61,7 +61,8 @@ __global__ void look(const uint32_t *p, size_t n, word64 inverted, unsigned long
     count(f, hits, total);
 }
 
-/* Whether it looks or fills is not known to the compiler, so that reading is not undefined to it. */
+/* Whether it looks or fills is not known to the compiler, so that reading is not undefined to it.
+ */
 __global__ void shared_memory(word64 mine, word64 inverted, int fills, unsigned long long *f) {
     __shared__ volatile uint32_t fixed[SHARED_WORDS];
     extern __shared__ uint32_t dynamic[];
