@@ -41,15 +41,21 @@ $(foreach m,$(WAIT_MUTANTS),$(eval $(call wait_mutant_rule,$(m))))
 # jobs that verify every round, and the same with a worker that shows dropped work as complete, which
 # must be found out. check-long-chaos: a thousand kills.
 CHAOS_KILLS ?= 60
-.PHONY: check-chaos check-long-chaos check-repeat check-long-repeat
+.PHONY: check-chaos check-long-chaos check-long-chaos-asan check-repeat check-long-repeat
 check-chaos: all e2e-programs $(BUILD)/mutants/salus-gpu-no-void
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_ending.py $(E2E)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills $(CHAOS_KILLS)
 	BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
 		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
-check-long: check-long-chaos
+check-long: check-long-chaos check-long-chaos-asan
 check-long-chaos: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills 1000
+# The daemons under ASan and UBSan: what ends in the middle is where memory errors and leaks would be.
+check-long-chaos-asan: all e2e-programs
+	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined \
+		build-asan/salusd build-asan/salus-gpu build-asan/salusctl
+	BUILD=$(BUILD) SALUS_DAEMON_BUILD=build-asan ASAN_OPTIONS=detect_leaks=1 \
+		$(PYTHON) test/e2e/run_chaos.py --kills 200
 
 $(BUILD)/mutants/client-no-void.c: daemon/worker/client.c
 	@mkdir -p $(@D)
