@@ -85,8 +85,9 @@ $(foreach m,$(LIMIT_MUTANTS),$(eval $(call limit_mutant_rule,$(m))))
 
 limit_e2e_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(LIMIT_E2E_MUTANT_$(1))))))
 
-.PHONY: $(addprefix limit-e2e-mutant-,$(LIMIT_E2E_MUTANTS))
-check-limit-mutants: $(addprefix limit-e2e-mutant-,$(LIMIT_E2E_MUTANTS))
+.PHONY: check-long check-limit-daemon-mutants $(addprefix limit-e2e-mutant-,$(LIMIT_E2E_MUTANTS))
+check-limit-daemon-mutants: $(addprefix limit-e2e-mutant-,$(LIMIT_E2E_MUTANTS))
+check-long: check-limit-daemon-mutants
 
 LIMIT_LINK_broker = $(BUILD)/daemon/broker/main.o $(1) $(addprefix $(BUILD)/lib,broker.a proto.a common.a) $(BROKER_LIBS)
 LIMIT_LINK_worker = $(BUILD)/daemon/worker/main.o $(1) \

@@ -461,8 +461,15 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
 
     snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", rig.dir);
     for (int i = 0; i < 3; i++) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int connected, answered;
+
         allow_fds(next_fd());
-        cr_assert_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+        connected = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
+        answered = poll(&p, 1, 5000);
+        fdutil_raise_limit(); /* for the test's own needs, should it fail */
+        cr_assert_eq(connected, 0);
+        cr_assert_eq(answered, 1, "nothing was said");
         broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
         cr_assert_eq(o.result, -EMFILE);
         cr_assert_str_eq(o.text,
