@@ -210,7 +210,11 @@ static void check_arguments(struct check *c, const struct ptx_operand *args,
 }
 
 void ptx_verify_call(struct ptx_parser *p, const struct ptx_inst *i) {
-    struct check c = {.p = p, .i = i};
+    static const struct ptx_want address = {1u << PTX_B32 | 1u << PTX_U32 | 1u << PTX_S32 |
+                                                1u << PTX_B64 | 1u << PTX_U64 | 1u << PTX_S64,
+                                            0, 8};
+    struct check c = {.p = p, .i = i, .operand = 2};
+    if (i->operands[1].kind == PTX_OPND_REG) check_reg(&c, &address, &i->operands[1]);
     const struct ptx_func *f =
         i->operands[1].kind == PTX_OPND_FUNC ? i->operands[1].func : i->proto;
     if (!f || f->unsupported || p->err) return;
