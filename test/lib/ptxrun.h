@@ -27,8 +27,8 @@ struct ptxrun {
     int cooperative;
     uint64_t max_steps; /* then the grid is cancelled; 0: never */
     uint64_t steps;
-    void *blocks[64]; /* memory to free */
-    size_t block_bytes[64];
+    void *blocks[256]; /* memory to free */
+    size_t block_bytes[256];
     uint32_t block_count;
 };
 

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose PTX and results are committed, so that running them needs no nvcc."""
+import os
+import shutil
+
+import toolchain
+from program import Program
+
+FOLDER = os.path.join(toolchain.ROOT, "test", "data", "random")
+# seed: how it is compiled, and which kernels of it; what is not optimized is long.
+ALL = range(40)
+PROGRAMS = {101: ("75", ALL), 102: ("80", ALL), 103: ("90", ALL), 104: ("89", ALL), 105: ("90", ALL),
+            106: ("86-lineinfo", range(20)), 107: ("75-debug", range(30, 40)), 108: ("90-debug", range(10)),
+            109: ("80-plain", range(10)), 110: ("89", ALL)}
+
+# Debugging information names its folder, so that this is the same everywhere.
+NEUTRAL = "/tmp/random-programs"
+
+
+def record(options):
+    """Writes them all again."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(NEUTRAL, ignore_errors=True)
+    os.makedirs(FOLDER)
+    shutil.copytree(toolchain.HERE, os.path.join(NEUTRAL, "test", "random"))
+    for seed, (variant, kernels) in PROGRAMS.items():
+        source = os.path.join(NEUTRAL, f"{seed}.cu")
+        with open(source, "w") as f:
+            f.write(Program(seed, kernels).text())
+        shutil.copy(toolchain.reference(source), os.path.join(FOLDER, f"{seed}.{variant}.expected"))
+        shutil.copy(toolchain.compile_image(source, variant, NEUTRAL), FOLDER)
+    shutil.rmtree(NEUTRAL)
+    return 0
