@@ -45,7 +45,7 @@ RANDOM_MUTANT_calls-lose-bytes := frame.c|s/in ? actual : formal, bytes/in ? act
 RANDOM_MUTANT_jump-off-by-one := warp.c|s/x->frame, t->table.index.lane.., 1u/x->frame, t->table[index[lane] == 1 ? 0 : index[lane]], 1u/
 RANDOM_MUTANT_shift-wraps := isa/logic.c|s/y < bits ? (uint64_t)x << (y & (bits - 1)) : 0/(uint64_t)x << (y \& (bits - 1))/
 RANDOM_MUTANT_shift-sign := isa/logic.c|s/x >> (y < bits ? y : bits - 1)/x >> (y \& (bits - 1))/
-RANDOM_MUTANT_sign-of-bytes := isa/access.c|s/sign = i->type == PTX_S8/sign = 0/
+RANDOM_MUTANT_sign-of-bytes := isa/access.c|s/(s8_\(..\), element_s8/(s8_\1, element_u8/
 RANDOM_MUTANT_selp-swapped := isa/logic.c|s/v = p >> l & 1 ? a.l. : b.l./v = p >> l \& 1 ? b[l] : a[l]/
 RANDOM_MUTANT_carry-lost := isa/carry.c|s/i->op == PTX_OP_addc ? w->carry : 0/0/
 RANDOM_MUTANT_borrow-kept := isa/carry.c|s/i->op == PTX_OP_subc ? w->carry : ISA_FULL/ISA_FULL/
