@@ -455,10 +455,13 @@ static rlim_t next_fd(void) {
 }
 
 Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), fds[WIRE_FD_COUNT];
+    int first = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct wire_offer o;
+    int fd;
 
+    broker_rig_attach(first, fds); /* the worker has all the descriptors that it needs */
+    fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", rig.dir);
     for (int i = 0; i < 3; i++) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -488,7 +491,10 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
 Test(broker_client, the_last_descriptors_are_not_for_clients) {
     struct pollfd p = {.fd = broker_rig_connect(&rig, "job.sock"), .events = POLLIN};
     struct wire_offer o;
+    int fds[WIRE_FD_COUNT];
 
+    broker_rig_attach(p.fd, fds); /* the worker has all the descriptors that it needs */
+    p.fd = broker_rig_connect(&rig, "job.sock");
     usleep(50000); /* the broker's own descriptors of that connection are there */
     allow_fds(next_fd() + 12);
     for (int i = 0; i < 4 && poll(&p, 1, 50) == 0; i++)
