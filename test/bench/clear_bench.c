@@ -128,11 +128,15 @@ int main(int argc, char **argv) {
            "%" PRIu64 " MiB cleared: %.1f GB/s, %.2f of a memset\n",
            (unsigned)(BYTES / MIB), same_ns, kept, other_ns / 1e6, (uint64_t)(cleared / MIB),
            (double)cleared / other_ns, part);
-    printf("{\"bench\":\"clear\",\"what\":\"clear: a lane that changes its user, beside a memset\","
-           "\"same_ns\":%.0f,\"other_ns\":%.0f,\"same_bytes\":%" PRIu64 ",\"other_bytes\":%" PRIu64
-           ",\"gb_s\":%.2f,\"ratio\":%.3f,\"verdict\":\"%s\"}\n",
-           same_ns, other_ns, kept, cleared, (double)cleared / other_ns, part,
-           right ? "met" : "missed");
+    const char *verdict = right ? "-" : "missed";
+    printf("{\"bench\":\"clear\",\"what\":\"clear: a turn in a lane of the same user, nothing "
+           "cleared\","
+           "\"ns\":%.0f,\"bytes\":%" PRIu64 ",\"verdict\":\"%s\"}\n",
+           same_ns, kept, verdict);
+    printf("{\"bench\":\"clear\",\"what\":\"clear: a lane that changes its user\",\"value\":%.2f,"
+           "\"unit\":\"GB/s\",\"other_ns\":%.0f,\"bytes\":%" PRIu64
+           ",\"of_memset\":%.3f,\"verdict\":\"%s\"}\n",
+           (double)cleared / other_ns, other_ns, cleared, part, verdict);
     for (int i = 0; i < 2; i++) {
         memory_destroy(clients[i]);
         dev_soft.space_destroy(spaces[i]);
