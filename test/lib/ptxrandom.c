@@ -304,6 +304,8 @@ static void draw_sources(struct ptxrandom *p, uint32_t at) {
     if (!lacks) return;
     o->use_count = 0;
     o->kind = FRESH; /* whatever the targets were, to go on is sound: fewer paths */
+    for (uint32_t k = 0; k + 1 < o->def_count; k++) /* it becomes several instructions */
+        if (o->def[k] == o->guard) o->guard = -1;
 }
 
 /* ---- the text -----------------------------------------------------------------------------------
