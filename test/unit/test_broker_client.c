@@ -272,9 +272,9 @@ Test(broker_client, windows_that_others_have_are_not_said_to_be_tried, .init = N
     broker_rig_init(&rig);
     rig.config.window_base = CONFIG_WINDOW_END - CONFIG_STRIDE_BYTES; /* room for one */
     broker_rig_start(&rig);
-    atomic_store(&rig.worker.keep, 1);
     fd = broker_rig_connect(&rig, "job.sock");
     broker_rig_attach(fd, fds);
+    atomic_store(&rig.worker.keep, 1); /* not before: the broker's own trial had the window first */
     close(fd); /* the worker does not let go of it */
     expect_refusal(&h, sizeof(h), -EBUSY,
                    "all 1 address windows belong to jobs, some of which may be ending; try again "
