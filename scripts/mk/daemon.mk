@@ -19,7 +19,7 @@ MUTANT_magic-only := daemon/broker/hello.c|s/h.magic != WIRE_MAGIC/0/|test_broke
 MUTANT_other-major := daemon/broker/hello.c|s/h.major != WIRE_MAJOR/0/|test_broker_client|another_major
 MUTANT_lost-word := daemon/broker/pages.c|s/(uint32_t)-err/1/|test_broker_worker|its_death_is_told
 MUTANT_unsealed := daemon/broker/pages.c|s/fd < 0 .. fdutil_check_sealed.* < 0/fd < 0/|test_broker_client|too_small
-MUTANT_silent-worker := daemon/broker/supervise.c|s/on_silence, ms, 0/on_silence, 3600000, 0/|test_broker_worker|silent_one
+MUTANT_silent-worker := daemon/broker/supervise.c|s/on_silence, silence_ms(s), 0/on_silence, 3600000, 0/|test_broker_worker|silent_one
 MUTANT_dead-process := daemon/broker/client.c|s/uv_poll_start(.c->death.*/;/|test_broker_client|dies_is_noticed
 MUTANT_same-windows := daemon/broker/slots.c|s/s->used.i. = true/(void)0/|test_broker_client|two_clients
 MUTANT_open-control := daemon/broker/server.c|s/"ctl.sock", 0660/"ctl.sock", 0666/|test_ctl_cli|modes

@@ -7,12 +7,12 @@ LIFE_MUTANTS := claims-tries declined-as-welcome reset-is-error crossed-answer s
 	shows-young shows-newest dies-shown counts-twice names-any names-nobody says-always
 MUTANT_claims-tries := daemon/broker/client.c|s/if (c->tries == 0)/if (0)/|test_broker_client|others_have
 MUTANT_declined-as-welcome := daemon/broker/client.c|s/c->state = CLIENT_ATTACHING; .*it waits.*/;/|test_broker_client|client_declines
-MUTANT_reset-is-error := daemon/worker/broker_link.c|s/ .. result == -ECONNRESET//|test_broker_link|messages_unread
+MUTANT_reset-is-error := daemon/worker/broker_link.c|s/ .. result == -ECONNRESET//|test_broker_link|words_unread
 MUTANT_crossed-answer := shim/conn.c|s/if (late) return late;//|test_shim_conn|crossed_its_answer
 MUTANT_short-is-taken := shim/conn.c|s/if (!dev) return -errno;/if (!dev) return -EEXIST;/|test_shim_conn|no_address_space
 MUTANT_whole-version := daemon/ctl/show.c|s/version_text(c, .q, asked);/if (!asked) version_text(c, \&q, asked);/|test_ctl_cli|could_not_ask
 MUTANT_sleeps-over := daemon/worker/loop.c|s/ .. !broker_link_pending(w);/;/|test_broker_link|sleep_over
-MUTANT_ready-untried := daemon/broker/supervise.c|s/if (trial_begin(s, why, sizeof(why)) < 0).*/on_tried(s);/|test_broker_worker|attaches_no_job
+MUTANT_ready-untried := daemon/broker/supervise.c|s/rc = trial_begin(s, why, sizeof(why));/rc = 0; on_tried(s);/|test_broker_worker|attaches_no_job
 MUTANT_ready-at-once := daemon/broker/supervise.c|s/v->state = SUPERVISE_TRYING;/v->state = SUPERVISE_READY;/|test_broker_worker|until_it_was_tried
 MUTANT_never-given-up := daemon/broker/supervise.c|s/v->failures >= s->config.worker_tries/0/|test_broker_worker|never_had_a_worker
 MUTANT_kept-failures := daemon/broker/supervise.c|s/^    v->failures = 0;/;/|test_broker_worker|good_run

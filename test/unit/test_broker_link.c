@@ -48,6 +48,13 @@ static void broker_ends_with_beats_unread(struct wirebench *b) {
     broker_link_read(b->worker);
 }
 
+/* What is said next is told of the reset before anything else is. */
+static void broker_ends_with_words_unread(struct wirebench *b) {
+    broker_link_beat(b->worker);
+    fdutil_close(&b->sock);
+    broker_link_beat(b->worker);
+}
+
 static void broker_ends_while_we_speak(struct wirebench *b) {
     fdutil_close(&b->sock);
     broker_link_beat(b->worker);
@@ -69,6 +76,10 @@ static void expect_silence(void (*body)(struct wirebench *)) {
 
 Test(broker_link, an_end_with_messages_unread_is_no_error) {
     expect_silence(broker_ends_with_beats_unread);
+}
+
+Test(broker_link, an_end_with_words_unread_is_no_error_to_who_speaks) {
+    expect_silence(broker_ends_with_words_unread);
 }
 
 Test(broker_link, an_end_while_it_is_spoken_to_is_no_error) {

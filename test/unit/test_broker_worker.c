@@ -406,7 +406,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     cr_assert_str_eq(
         arguments_of_the_worker(),
         "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
-        "--kernel-timeout-ns 0 --share-users 0 --lane-policy srtf --kernel-policy streams --set "
+        "--kernel-timeout-ns 0 --share-users 0 --clear-always 0 --lane-policy srtf --kernel-policy "
+        "streams --set "
         "exclusive=0 "
         "--set swap=1 --set max_lanes=3 --set overtakes=4 --set lease_factor=5 "
         "--set lease_ns=6000000 --set inflight_cap=16 --set preempt_ns=0 "
