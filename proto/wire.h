@@ -418,7 +418,8 @@ struct wire_stream_destroy { /* takes effect when all that was sent before it is
 };
 
 /* MEM_BACK, MEM_UNBACK: multiples of granularity_bytes inside the alloc window. MEM_BACK with a
- * ticket is answered; without one it must lie within the credit.
+ * ticket is answered, with text when it is refused for a limit of its user; without one it must lie
+ * within the credit.
  * MEM_USE, MEM_DROP: a block of the ephemeral window was given out, or freed (bytes as given out);
  * MEM_DROP comes before whatever uses its memory next.
  * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */

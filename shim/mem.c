@@ -19,6 +19,7 @@
 #include "shim/ctx.h"
 #include "shim/learn.h"
 #include "shim/pool.h"
+#include "shim/refuse.h"
 #include "shim/reply.h"
 #include "shim/stream.h"
 #include "shim/submit.h"
@@ -54,8 +55,11 @@ static int device_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
     struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
     CUresult r = state_fault();
     if (r) return -1;
-    r = ask ? reply_call(&rec, sizeof(rec), NULL, 0, NULL)
+    struct reply answer = {0};
+    r = ask ? reply_call(&rec, sizeof(rec), NULL, 0, &answer)
             : submit_record(&rec, sizeof(rec), NULL, 0);
+    /* A device that is full is the program's affair; a limit it cannot know of. */
+    if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
     return r ? -1 : 0;
 }
 

@@ -61,6 +61,13 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
     end_if_strict();
 }
 
+void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
+    static _Atomic uint32_t said;
+    log_write("shim", first_or_warn(&said),
+              "what=\"device memory was refused\" bytes=%zu reason=\"%.*s\"", bytes,
+              shown(reason_bytes), reason);
+}
+
 CUresult refuse_call(const char *name) {
     static _Atomic uint32_t said;
     bool few = atom_add(&said, 1) < REFUSE_CALLS;

@@ -24,6 +24,10 @@ int refuse_is_code(int err);
 void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes);
 void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes);
 
+/* Beyond what its user may have, which no error of CUDA's tells: the first time is said. No reason
+ * to end a strict job, which is told as well. */
+void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
+
 /* The caller says each name once. Gives CUDA_ERROR_NOT_SUPPORTED. */
 CUresult refuse_call(const char *name);
 /* Slot of the private table with this UUID (16 bytes). */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -48,17 +49,23 @@ int defer_unload(struct client *c, struct module *module) {
     return 0;
 }
 
+/* Its user may have no more: the log says so, and the client, which tells whoever runs it. */
+static void defer_bounded(struct client *c, const struct wire_mem *mem) {
+    char text[WIRE_REPLY_BYTES];
+    credit_refusal(c, mem->bytes, text, sizeof(text));
+    log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
+    reply_send(c, &mem->rec, ERR_NO_MEMORY, text, (uint32_t)strlen(text));
+}
+
 static void defer_do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->fault;
     if (!err) err = credit_back(c, mem->addr, mem->bytes);
-    reply_status(c, &mem->rec, err);
-    if (!err) return;
+    if (err == ERR_NO_MEMORY && c->credit.bounded)
+        defer_bounded(c, mem);
+    else
+        reply_status(c, &mem->rec, err);
+    if (!err || mem->rec.ticket) return;
     char text[256];
-    if (err == ERR_NO_MEMORY && c->credit.bounded) {
-        credit_refusal(c, mem->bytes, text, sizeof(text));
-        log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
-    }
-    if (mem->rec.ticket) return;
     /* The client went on as if it had the memory. */
     snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
              (unsigned long long)mem->addr, err_text(err));

@@ -32,13 +32,14 @@ uninstall-header:
 REFUSE_OBJS := $(addprefix $(BUILD)/shim/,refuse.o slots.o)
 $(BUILD)/test/unit/test_refuse: $(REFUSE_OBJS)
 REFUSE_MUTANTS := says-all one-for-both endless-calls cut-remedy not-strict strict-always \
-	all-errors other-slot each-time overwritten
+	all-errors other-slot each-time overwritten ends-for-memory
 REFUSE_says-all := refuse.c|s/? LOG_WARN : LOG_ERROR/? LOG_ERROR : LOG_ERROR/|the_first_kernel
 REFUSE_one-for-both := refuse.c|s/^static enum/static _Atomic uint32_t both; &/;s/exchange(said,/exchange(\&both,/|does_not_silence
 REFUSE_endless-calls := refuse.c|s/few ? LOG_ERROR : LOG_WARN/LOG_ERROR/|up_to_a_number
 REFUSE_cut-remedy := refuse.c|s/return bytes < REFUSE_REASON_MAX .*/return (int)bytes;/|one_bounded_line
 REFUSE_not-strict := refuse.c|s/if (!state.strict) return;/return;/|strict_job
 REFUSE_strict-always := refuse.c|s/if (!state.strict) return;//|strict_job
+REFUSE_ends-for-memory := refuse.c|/^void refuse_memory/,/^}/s/shown(reason_bytes), reason);/& end_if_strict();/|ends_nobody
 REFUSE_all-errors := refuse.c|s/return err == ERR_INVALID_IMAGE/return err/|only_refused_code
 REFUSE_other-slot := slots.c|s/slots.slot_count..slot = i;/slots[slot_count].slot = i + 1;/|which_it_is
 REFUSE_each-time := slots.c|s/if (atom_exchange(.*/;/|which_it_is

@@ -665,7 +665,8 @@ def test_user_of_device_memory():
             second = Verifier(d, "--uid", str(ALICE), "--device", "48", "--rounds", "1")
             equal(second.line(), "device 2", "above it")
             second.rounds(1)  # it goes on with what it has
-            second.process.communicate("")
+            contains(second.process.communicate("")[1], 'reason="user_device_memory = 64 MiB: the jobs of user 54321',
+                     "its own standard error")
             contains(d.log(), 'why="user_device_memory = 64 MiB: the jobs of user 54321 have ', "the log")
             result, text, s = join_as(ALICE, d, persistent=32 << 20)
             equal(result != 0, True, "said beforehand")
@@ -688,15 +689,17 @@ def test_user_of_device_memory_whose_limit_grows():
         f.write("[users]\nuser_device_memory = 32MiB\n")
         f.flush()
         with OpenDaemon("--config", f.name, "--unknown-memory", "8MiB") as d:
-            with Verifier(d, "--uid", str(ALICE), "--device", "10") as first:
-                equal(first.line(), "device 0", "within the limit")
-                equal(first.take(48), "device 2", "above it")
-                with open(f.name, "w") as g:
-                    g.write("[users]\nuser_device_memory = 128MiB\n")
-                d.process.send_signal(signal.SIGHUP)
-                wait_for("reloaded", lambda: tenants(d)[ALICE]["device_limit_bytes"] == 128 << 20)
-                equal(first.take(48), "device 0", "afterwards")
-                first.rounds(1)
+            first = Verifier(d, "--uid", str(ALICE), "--device", "10")
+            equal(first.line(), "device 0", "within the limit")
+            equal(first.take(48), "device 2", "above it")
+            with open(f.name, "w") as g:
+                g.write("[users]\nuser_device_memory = 128MiB\n")
+            d.process.send_signal(signal.SIGHUP)
+            wait_for("reloaded", lambda: tenants(d)[ALICE]["device_limit_bytes"] == 128 << 20)
+            equal(first.take(48), "device 0", "afterwards")
+            first.rounds(1)
+            err = first.process.communicate("")[1]
+            equal((first.process.returncode, err.count("\n")), (0, 1), "its end, and one line of what was refused")
 
 
 def test_user_of_pinned_memory():

@@ -93,6 +93,18 @@ Test(refuse, a_module_does_not_silence_a_kernel) {
     cr_assert(strstr(said, "kernel=first"), "%s", said);
 }
 
+static void no_memory_twice(void) {
+    refuse_memory(4096, "user_device_memory = 1 MiB", 26);
+    refuse_memory(8192, "user_device_memory = 1 MiB", 26);
+}
+
+Test(refuse, a_limit_of_memory_is_said_once_and_ends_nobody) {
+    run("", true, no_memory_twice);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(count("\n"), 1, "%s", said);
+    cr_assert(strstr(said, "bytes=4096 reason=\"user_device_memory = 1 MiB\""), "%s", said);
+}
+
 static void many_calls(void) {
     for (int i = 0; i < 3 * REFUSE_CALLS; i++)
         need(refuse_call("cuSome") == CUDA_ERROR_NOT_SUPPORTED);

@@ -6,6 +6,7 @@
 #include "shim/mem.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "proto/wire.h"
 #include "shim/ctx.h"
 #include "shim/pool.h"
+#include "shim/refuse.h"
 #include "shim/reply.h"
 #include "shim/stream.h"
 #include "shim/submit.h"
@@ -59,11 +61,22 @@ CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32
     return CUDA_SUCCESS;
 }
 
+static const char *refusal = ""; /* what the worker says of it */
+static char refused[64];
+
+void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
+    snprintf(refused, sizeof(refused), "%zu %.*s", bytes, (int)reason_bytes, reason);
+}
+
 CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                     struct reply *out) {
     const struct wire_mem *m = head;
     asked++;
-    if (backed + m->bytes / GRANULE > answered_up_to) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (backed + m->bytes / GRANULE > answered_up_to) {
+        out->bytes = (uint32_t)strlen(refusal);
+        memcpy(out->data, refusal, out->bytes);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     log_record(head, true);
     return CUDA_SUCCESS;
 }
@@ -257,6 +270,17 @@ Test(shim_mem, a_refusal_is_out_of_memory) {
     take_plain(3 * GRANULE);
     cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
     cr_assert_eq(cuMemAlloc_v2(&addr, GRANULE), CUDA_SUCCESS, "the job goes on");
+    records();
+}
+
+Test(shim_mem, what_a_limit_refuses_is_said_with_its_words) {
+    CUdeviceptr addr;
+    answered_up_to = 1;
+    cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_assert_str_empty(refused); /* a full device is no limit */
+    refusal = "a limit";
+    cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_assert(strstr(refused, " a limit"), "%s", refused);
     records();
 }
 
