@@ -121,7 +121,11 @@ def speak(pid):
     libc = ctypes.CDLL(None, use_errno=True)
     pidfd = os.pidfd_open(pid)
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"):
+        try:
+            is_socket = os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")
+        except FileNotFoundError:
+            continue  # the job has closed it meanwhile
+        if is_socket:
             mine = libc.syscall(SYS_PIDFD_GETFD, pidfd, int(fd), 0)
             os.write(mine, b"x")
             os.close(mine)
