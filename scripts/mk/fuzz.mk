@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzing: each test/fuzz/fuzz_<x>.c is a libFuzzer target.
-#   make check-fuzz [FUZZ_SECONDS=60]    every target, one after the other
+#   make check-fuzz [FUZZ_SECONDS=60]    every target; -j2: two at a time
 #   make fuzz-<x>   [FUZZ_SECONDS=600]   one
 # Seeds are test/fuzz/corpus/<x>/ and, where seeds are binary, what test/fuzz/seed_*.c writes; new
 # inputs and findings stay in $(FUZZ_BUILD)/fuzz/. Words in test/fuzz/<x>.dict help where given.
@@ -36,19 +36,23 @@ fuzz-seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/s
 FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(FUZZ_CC) SAN=$(FUZZ_SAN) \
 	OPT="-O1 -g -fno-sanitize-recover=all"
 
-.PHONY: check-fuzz fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
-check-fuzz: fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
+# All are built first, so that they can run side by side.
+.PHONY: check-fuzz fuzz-programs fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
+check-fuzz: fuzz-programs
+	$(Q)$(MAKE) --no-print-directory fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
+fuzz-programs:
+	$(Q)+$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/mutant_nvinfo $(addprefix $(FUZZ_BUILD)/fuzz_,$(FUZZ_NAMES))
 
 # A target with a false assertion must be found out, from the same seeds.
 fuzz-mutant:
-	$(Q)$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/mutant_nvinfo
+	$(Q)+$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/mutant_nvinfo
 	$(Q)! $(FUZZ_BUILD)/mutant_nvinfo $(FUZZ_FLAGS) -max_total_time=20 -artifact_prefix=$(FUZZ_BUILD)/ \
 		$(FUZZ_BUILD)/fuzz/nvinfo/seeds 2>$(FUZZ_BUILD)/mutant.log || \
 		{ echo "fuzz-mutant: a false assertion was not found"; exit 1; }
 
 # In its own folder, so that crash-* files land there. Findings fail the run and print their path.
 $(addprefix fuzz-,$(FUZZ_NAMES)): fuzz-%:
-	$(Q)$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/fuzz_$*
+	$(Q)+$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/fuzz_$*
 	@echo "  FUZZ    $* for $(FUZZ_SECONDS) s"
 	$(Q)cd $(FUZZ_BUILD)/fuzz/$* && $(abspath $(FUZZ_BUILD))/fuzz_$* $(FUZZ_FLAGS) \
 		-max_total_time=$(FUZZ_SECONDS) \

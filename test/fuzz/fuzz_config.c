@@ -48,6 +48,7 @@ static char *print(const struct config *c, size_t *n) {
     return text;
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const gid_t groups[] = {1, 100};
     struct limits l;
