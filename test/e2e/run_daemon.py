@@ -534,11 +534,21 @@ def test_profiles_survive_the_worker_and_the_daemon():
         learned(d, 8)
 
 
+def samples_written(path):
+    """By name: how many samples the store's file has of a kernel."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        kernels = [dict(w.split("=", 1) for w in line.split() if "=" in w) for line in f if line.startswith("kernel ")]
+    return {k["name"]: sum(int(b.split(":")[1]) for b in k["bins"].split(",")) for k in kernels}
+
+
 def test_a_killed_daemon_keeps_what_was_written():
     with Daemon() as d:
         launch(d, 2)
         before = learned(d, 2)
-        wait_for("the file", lambda: os.path.exists(d.run_dir + "/kernels"), 20)
+        # It may be written in between as well.
+        wait_for("all of it is in the file", lambda: samples_written(d.run_dir + "/kernels") == {"mix": 2, "copy": 2}, 20)
         d.process.kill()
         d.process.wait()
         d.__class__.__enter__(d)

@@ -314,8 +314,9 @@ void broker_rig_expect(int fd, void *msg, size_t bytes, int *fds, int want_fds) 
 
 int broker_rig_closed(int fd) {
     char byte;
+    ssize_t n = recv(fd, &byte, 1, 0);
 
-    return recv(fd, &byte, 1, 0) <= 0 && errno != EAGAIN;
+    return n == 0 || (n < 0 && errno != EAGAIN); /* an end says nothing of errno */
 }
 
 struct wire_offer broker_rig_attach(int fd, int *fds) {
