@@ -202,6 +202,10 @@ def cuda_lib_dir():
     return ""
 
 
+class Skipped(Exception):
+    """A test that cannot be made here; it is counted."""
+
+
 def run_tests(names):
     """Runs what is called test_*, those that the command line asks for; the exit status."""
     tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
@@ -211,16 +215,20 @@ def run_tests(names):
     if "--list" in sys.argv:
         print("\n".join(n for n, _ in tests))
         return 0
-    failed = []
+    failed, skipped = [], 0
     for name, f in tests:
         begin = time.monotonic()
         try:
             f()
             print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Skipped as why:
+            skipped += 1
+            print(f"SKIPPED {name}: {why}", flush=True)
         except Exception:
             failed.append(name)
             print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
     for name in failed:
         print(f"failed: {name}")
-    print(f"e2e: {len(tests) - len(failed)} passed, {len(failed)} failed")
+    suite = os.path.basename(sys.argv[0]).removeprefix("run_").removesuffix(".py")
+    print(f"{suite}: {len(tests) - len(failed) - skipped} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed or not tests else 0

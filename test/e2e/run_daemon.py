@@ -17,10 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, Daemon, tool, wait_for
+from harness import BUILD, Daemon, run_tests, tool, wait_for
 
 
 def equal(got, want, what):
@@ -662,24 +661,5 @@ def test_an_endless_kernel_has_a_name_an_age_and_those_who_wait():
                 waiter.communicate()
 
 
-def main():
-    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and callable(f)]
-    wanted = sys.argv[1:]
-    failed = ran = 0
-    for name, test in tests:
-        if wanted and not any(w in name for w in wanted):
-            continue
-        ran += 1
-        begin = time.monotonic()
-        try:
-            test()
-            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL {name}\n{re.sub('^', '    ', traceback.format_exc(), flags=re.M)}", flush=True)
-    print(f"daemon: {ran - failed} passed, {failed} failed")
-    return 1 if failed or not ran else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(dict(globals())))

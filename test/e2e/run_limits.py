@@ -21,10 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, Daemon, tool, wait_for
+from harness import BUILD, Daemon, Skipped, run_tests, tool, wait_for
 
 GARBAGE = b"this is no hello"
 MAGIC = 0x554c4153  # of proto/wire.h, which also has the layouts
@@ -32,10 +31,6 @@ HELLO = struct.Struct("<IHHQiI64s QQIIiIQQQQQ32s")
 ANSWER = struct.Struct("<II")
 VERIFIER = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "verifier.py"),
             os.path.join(BUILD, "shim", "libcuda.so.1")]
-
-
-class Skipped(Exception):
-    pass
 
 
 def equal(got, want, what):
@@ -729,27 +724,5 @@ def test_user_of_pinned_memory():
                   "ended")
 
 
-def main():
-    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and callable(f)]
-    wanted = sys.argv[1:]
-    failed = skipped = ran = 0
-    for name, test in tests:
-        if wanted and not any(w in name for w in wanted):
-            continue
-        ran += 1
-        begin = time.monotonic()
-        try:
-            test()
-            print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Skipped as why:
-            skipped += 1
-            print(f"SKIPPED {name}: {why}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL {name}\n{re.sub('^', '    ', traceback.format_exc(), flags=re.M)}", flush=True)
-    print(f"limits: {ran - failed - skipped} passed, {failed} failed, {skipped} SKIPPED")
-    return 1 if failed or not ran else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(dict(globals())))
