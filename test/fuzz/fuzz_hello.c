@@ -2,7 +2,8 @@
  *
  * The handshake: the input is a client's messages, each after a byte with its length (255: what is
  * left), sent to a broker whose loop runs here between them, with a worker that answers. No input
- * may crash it, leave a connection behind, or be welcomed without two right messages.
+ * may crash it, leave a connection behind, cost it its worker, or be welcomed without two right
+ * messages.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -40,20 +41,20 @@ static void remove_dir(void) {
     rmdir(dir);
 }
 
-static void start(void) {
-    struct server_hooks hooks = {.launch = launch};
-    static struct config config;
-    char dir[] = "/tmp/salus-fuzz-XXXXXX", why[256];
+/* The answer to one message; what is only told has none. */
+static void answer(struct wire_worker_msg *m) {
+    int completion = -1;
 
-    log_init("none");
-    config_defaults(&config);
-    config.window_host_bytes = 64u << 20;
-    config.profiles[0] = '\0';
-    if (!mkdtemp(dir)) abort();
-    strcpy(config.run_dir, dir);
-    if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
-    atexit(remove_dir);
-    supervise_start(server);
+    if (m->kind == WIRE_ATTACH) {
+        completion = fdutil_memfd("fuzz", sizeof(struct wire_completion), 0);
+        m->kind = WIRE_ATTACHED;
+    } else if (m->kind == WIRE_DETACH) {
+        m->kind = WIRE_DETACHED;
+    } else {
+        return;
+    }
+    fdutil_send(worker_fd, m, sizeof(*m), &completion, completion >= 0);
+    fdutil_close(&completion);
 }
 
 /* Answers what the broker told the worker, and lets the broker work until nothing is left. */
@@ -64,24 +65,34 @@ static void turn(void) {
     for (int i = 0; i < 6; i++) {
         uv_run(&server->loop, UV_RUN_NOWAIT);
         for (;;) {
-            int completion = -1;
-
             nfds = 4;
             if (recv(worker_fd, &m, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) break;
             n = fdutil_recv(worker_fd, &m, sizeof(m), fds, &nfds);
             if (n != sizeof(m)) abort();
             for (int k = 0; k < nfds; k++)
                 close(fds[k]);
-            if (m.kind == WIRE_ATTACH) {
-                completion = fdutil_memfd("fuzz", sizeof(struct wire_completion), 0);
-                m.kind = WIRE_ATTACHED;
-            } else {
-                m.kind = WIRE_DETACHED;
-            }
-            fdutil_send(worker_fd, &m, sizeof(m), &completion, completion >= 0);
-            fdutil_close(&completion);
+            answer(&m);
         }
     }
+}
+
+static void start(void) {
+    struct server_hooks hooks = {.launch = launch};
+    static struct config config;
+    char dir[] = "/tmp/salus-fuzz-XXXXXX", why[256];
+
+    log_init("none");
+    config_defaults(&config);
+    config.window_host_bytes = 64u << 20;
+    config.profiles[0] = '\0';
+    config.worker_timeout = UINT64_MAX / 2; /* ours sends no heartbeats */
+    if (!mkdtemp(dir)) abort();
+    strcpy(config.run_dir, dir);
+    if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
+    atexit(remove_dir);
+    supervise_start(server);
+    turn();
+    if (server->supervise.state != SUPERVISE_READY) abort();
 }
 
 static void check_words(const uint8_t *msg, size_t n) {
@@ -128,5 +139,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     close(pair[1]);
     turn();
     if (server->client_count || !list_empty(&server->supervise.attachments)) abort();
+    if (server->supervise.restarts > 0) abort();
     return 0;
 }
