@@ -19,14 +19,15 @@ LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
 pkg = $(shell pkg-config $(1) $(2))
 
-# ---- sources by floor (main.c of each program stays out of its library) ------------------------
-src = $(filter-out %/main.c,$(wildcard $(addsuffix /*.c,$(1))))
+# ---- sources by floor, with its rooms (main.c of each program stays out of its library) ---------
+src = $(filter-out %/main.c,$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*/*.c)))
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 COMMON := $(call src,common)
-PROTO  := $(call src,proto proto/gen)
+PROTO  := $(call src,proto)
+KERNELS := $(call src,daemon/kernels)
 SCHED  := $(call src,daemon/sched)
-DEVICE := $(call src,daemon/device daemon/device/soft)
+DEVICE := $(filter-out daemon/device/soft/isa/%,$(call src,daemon/device daemon/device/soft))
 WORKER := $(call src,daemon/worker)
 BROKER := $(call src,daemon/broker)
 CTL    := $(call src,daemon/ctl)
@@ -40,7 +41,7 @@ ISA_v4    := -march=x86-64-v4 -mprefer-vector-width=512
 ISA_OBJS  := $(foreach v,base v3 v4,$(patsubst %.c,$(BUILD)/%.$(v).o,$(ISA_SRC))) \
 	$(call objs,$(wildcard $(ISA_ONCE)))
 
-LIBS := $(addprefix $(BUILD)/lib,common.a proto.a sched.a device.a worker.a broker.a ctl.a)
+LIBS := $(addprefix $(BUILD)/lib,common.a proto.a kernels.a sched.a device.a worker.a broker.a ctl.a)
 DEVICE_LIBS := -lzstd -llz4 -lm
 BROKER_LIBS = $(call pkg,--libs,libuv msgpack) -linih
 CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
@@ -65,6 +66,7 @@ $(foreach v,base v3 v4,$(eval $(call isa_rule,$(v))))
 
 $(BUILD)/libcommon.a: $(call objs,$(COMMON))
 $(BUILD)/libproto.a: $(call objs,$(PROTO))
+$(BUILD)/libkernels.a: $(call objs,$(KERNELS))
 $(BUILD)/libsched.a: $(call objs,$(SCHED))
 $(BUILD)/libdevice.a: $(call objs,$(DEVICE)) $(ISA_OBJS)
 $(BUILD)/libworker.a: $(call objs,$(WORKER))
@@ -75,12 +77,12 @@ $(BUILD)/lib%.a:
 	@$(if $(Q),echo "  AR      $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/salusd: $(BUILD)/daemon/broker/main.o $(addprefix $(BUILD)/lib,broker.a proto.a common.a)
+$(BUILD)/salusd: $(BUILD)/daemon/broker/main.o $(addprefix $(BUILD)/lib,broker.a kernels.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(BROKER_LIBS)
 $(BUILD)/salus-gpu: $(BUILD)/daemon/worker/main.o \
-		$(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
-$(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a proto.a common.a)
+$(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a kernels.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(CTL_LIBS)
 
 # The shim exports only the driver's own names, by list, and resolves nothing at run time.

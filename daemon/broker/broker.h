@@ -13,14 +13,14 @@
 #include <uv.h>
 
 #include "common/list.h"
-#include "daemon/broker/config.h"
-#include "daemon/broker/groups.h"
-#include "daemon/broker/kernel_store.h"
-#include "daemon/broker/profile.h"
+#include "daemon/broker/clients/groups.h"
+#include "daemon/broker/clients/slots.h"
+#include "daemon/broker/clients/users.h"
+#include "daemon/broker/config/config.h"
 #include "daemon/broker/server.h"
-#include "daemon/broker/slots.h"
-#include "daemon/broker/store_file.h"
-#include "daemon/broker/users.h"
+#include "daemon/broker/store/kernel_store.h"
+#include "daemon/broker/store/profile.h"
+#include "daemon/broker/store/store_file.h"
 #include "proto/ctl.h"
 #include "proto/wire.h"
 

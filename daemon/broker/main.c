@@ -10,8 +10,8 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/config.h"
-#include "daemon/broker/config_check.h"
+#include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_check.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/server.h"
 #include "proto/version.h"

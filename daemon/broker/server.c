@@ -19,13 +19,13 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/broker.h"
-#include "daemon/broker/change.h"
-#include "daemon/broker/choice.h"
-#include "daemon/broker/history.h"
-#include "daemon/broker/kernel_link.h"
+#include "daemon/broker/config/choice.h"
+#include "daemon/broker/control/change.h"
+#include "daemon/broker/control/history.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
-#include "daemon/broker/profile_store.h"
+#include "daemon/broker/store/profile_store.h"
+#include "daemon/broker/worker/kernel_link.h"
 
 #define RETRY_MS 200
 #define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */

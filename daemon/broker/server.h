@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "daemon/broker/config.h"
+#include "daemon/broker/config/config.h"
 
 struct server;
 

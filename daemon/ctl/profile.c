@@ -12,7 +12,7 @@
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
-#include "proto/kname.h"
+#include "daemon/kernels/kname.h"
 
 #define BAR 40 /* characters of the longest */
 

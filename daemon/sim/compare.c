@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/policy.h"
+#include "daemon/sched/policy/policy.h"
 
 static void measure_add(struct measure *m, double value) {
     m->sum += value;

@@ -17,7 +17,7 @@
 
 #include "common/arena.h"
 #include "common/buf.h"
-#include "daemon/sched/sched.h"
+#include "daemon/sched/core/sched.h"
 
 #define WORKLOAD_MAX_FILE_BYTES (256u << 20)
 #define WORKLOAD_MAX_LINE_BYTES 4096u

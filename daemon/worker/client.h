@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/worker/boundary.h"
-#include "daemon/worker/credit.h"
-#include "daemon/worker/lifetime.h"
-#include "daemon/worker/op.h"
-#include "daemon/worker/stream.h"
+#include "daemon/worker/iteration/boundary.h"
+#include "daemon/worker/memory/credit.h"
+#include "daemon/worker/memory/lifetime.h"
+#include "daemon/worker/stream/op.h"
+#include "daemon/worker/stream/stream.h"
 #include "daemon/worker/worker.h"
 #include "proto/ring.h"
 #include "proto/wire.h"

@@ -11,10 +11,10 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
-#include "daemon/worker/broker_link.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/object.h"
-#include "daemon/worker/reply.h"
+#include "daemon/worker/front/object.h"
+#include "daemon/worker/front/reply.h"
+#include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/stats.h"
 
 /* The word that the client sees. From here on no completion of it is published: stream.c. */

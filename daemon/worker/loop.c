@@ -10,15 +10,15 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "daemon/worker/board.h"
-#include "daemon/worker/broker_link.h"
-#include "daemon/worker/chan.h"
-#include "daemon/worker/clearing.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine.h"
-#include "daemon/worker/kernel_link.h"
-#include "daemon/worker/reply.h"
-#include "daemon/worker/running.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/running.h"
+#include "daemon/worker/front/chan.h"
+#include "daemon/worker/front/reply.h"
+#include "daemon/worker/link/board.h"
+#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/kernel_link.h"
+#include "daemon/worker/memory/clearing.h"
 
 #define TICK_NS 1000000ull
 #define BEAT_NS 1000000000ull

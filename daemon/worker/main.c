@@ -13,11 +13,11 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/worker/board.h"
-#include "daemon/worker/broker_link.h"
-#include "daemon/worker/launchlog.h"
+#include "daemon/worker/iteration/launchlog.h"
+#include "daemon/worker/link/board.h"
+#include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/loop.h"
-#include "daemon/worker/oom.h"
+#include "daemon/worker/memory/oom.h"
 
 enum option_id {
     OPT_BROKER_FD = 1,

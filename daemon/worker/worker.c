@@ -13,12 +13,12 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/board.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine.h"
-#include "daemon/worker/profiling.h"
-#include "daemon/worker/reply.h"
-#include "daemon/worker/residence.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/front/reply.h"
+#include "daemon/worker/link/board.h"
+#include "daemon/worker/memory/residence.h"
+#include "daemon/worker/profile/profiling.h"
 
 static int worker_open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -11,7 +11,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
-#include "daemon/sched/sched.h"
+#include "daemon/sched/core/sched.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
 

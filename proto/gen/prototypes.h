@@ -247,7 +247,7 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const C
 CUresult cuProfilerStart(void); /* local */
 CUresult cuProfilerStop(void); /* local */
 
-/* Defined by shim/gen_forward.c as calls of those above. */
+/* Defined by shim/entry/gen_forward.c as calls of those above. */
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags);

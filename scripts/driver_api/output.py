@@ -113,7 +113,7 @@ def gen_prototypes_h(spec):
 #pragma GCC visibility push(default)
 {by_hand}
 
-/* Defined by shim/gen_forward.c as calls of those above. */
+/* Defined by shim/entry/gen_forward.c as calls of those above. */
 {forwards}
 
 #pragma GCC visibility pop
@@ -159,8 +159,8 @@ local:
 
 def gen_entries_h(spec):
     return c_head("Entry points by number, and the floor under those that are not supported.") + """
-#ifndef SHIM_GEN_ENTRIES_H
-#define SHIM_GEN_ENTRIES_H
+#ifndef SHIM_ENTRY_GEN_ENTRIES_H
+#define SHIM_ENTRY_GEN_ENTRIES_H
 
 #include "proto/cuda_abi.h"
 #include "proto/gen/calls.h"
@@ -180,7 +180,7 @@ def gen_entries_c(spec):
     rows = "\n".join(f"    [CALL_{c.export}] = (void *){c.export}," for c in spec.calls)
     return c_head("Entry points by number: what cuGetProcAddress hands out.") + f"""
 #include "proto/gen/prototypes.h"
-#include "shim/gen_entries.h"
+#include "shim/entry/gen_entries.h"
 
 #pragma GCC visibility push(default)
 
@@ -201,7 +201,7 @@ def gen_unsupported_c(spec):
         "Entry points that are not supported: each says which it is, whatever the arguments."
     )
     return head + f"""
-#include "shim/gen_entries.h"
+#include "shim/entry/gen_entries.h"
 
 #define UNSUPPORTED(name) \\
     __attribute__((visibility("default"))) CUresult name(void); \\
@@ -274,10 +274,10 @@ OUTPUTS = {
     "proto/gen/prototypes.h": gen_prototypes_h,
     "proto/gen/procaddr.c": gen_procaddr_c,
     "proto/gen/libcuda.map": gen_map,
-    "shim/gen_entries.h": gen_entries_h,
-    "shim/gen_entries.c": gen_entries_c,
-    "shim/gen_unsupported.c": gen_unsupported_c,
-    "shim/gen_forward.c": gen_forward_c,
+    "shim/entry/gen_entries.h": gen_entries_h,
+    "shim/entry/gen_entries.c": gen_entries_c,
+    "shim/entry/gen_unsupported.c": gen_unsupported_c,
+    "shim/entry/gen_forward.c": gen_forward_c,
     "docs/cuda-coverage.md": gen_coverage,
 }
 

@@ -4,15 +4,15 @@
 #   name := file | sed expression (~ for a space) | test that must fail
 space := $(subst ,, )
 WAIT_MUTANTS := completion-wins never-asks deaf-to-broker sleeps-through piece-wins answer-lost
-WAIT_MUTANT_completion-wins := wait.c|s/return r ? r : state_fault();/return r;/|after_the_fault
-WAIT_MUTANT_never-asks := wait.c|s/r = gone(ticked);/r = CUDA_SUCCESS;/;s/CUresult r = gone(false);/CUresult r = CUDA_SUCCESS;/|lets_go
-WAIT_MUTANT_deaf-to-broker := wait.c|s/if (lost)/if (0)/|brokers_word
-WAIT_MUTANT_sleeps-through := wait.c|s/r = gone(ticked);/r = gone(false);/|connection_ends
-WAIT_MUTANT_piece-wins := staging.c|s/r = wait_stream(stream, seq);/wait_stream(stream, seq); r = CUDA_SUCCESS;/|pieces
-WAIT_MUTANT_answer-lost := reply.c|s/CUresult r = state_fault();/CUresult r = CUDA_SUCCESS;/|never_comes
+WAIT_MUTANT_completion-wins := connection/wait.c|s/return r ? r : state_fault();/return r;/|after_the_fault
+WAIT_MUTANT_never-asks := connection/wait.c|s/r = gone(ticked);/r = CUDA_SUCCESS;/;s/CUresult r = gone(false);/CUresult r = CUDA_SUCCESS;/|lets_go
+WAIT_MUTANT_deaf-to-broker := connection/wait.c|s/if (lost)/if (0)/|brokers_word
+WAIT_MUTANT_sleeps-through := connection/wait.c|s/r = gone(ticked);/r = gone(false);/|connection_ends
+WAIT_MUTANT_piece-wins := connection/staging.c|s/r = wait_stream(stream, seq);/wait_stream(stream, seq); r = CUDA_SUCCESS;/|pieces
+WAIT_MUTANT_answer-lost := connection/reply.c|s/CUresult r = state_fault();/CUresult r = CUDA_SUCCESS;/|never_comes
 
 wait_mutant_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(WAIT_MUTANT_$(1))))))
-WAIT_MUTANT_OBJS = $(addprefix $(BUILD)/shim/,wait.o submit.o reply.o staging.o)
+WAIT_MUTANT_OBJS = $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o connection/staging.o)
 
 .PHONY: check-wait-mutants $(addprefix wait-mutant-,$(WAIT_MUTANTS))
 check-wait-mutants: $(addprefix wait-mutant-,$(WAIT_MUTANTS))
@@ -64,7 +64,7 @@ $(BUILD)/mutants/client-no-void.c: daemon/worker/client.c
 $(BUILD)/mutants/client-no-void.o: $(BUILD)/mutants/client-no-void.c
 	$(Q)$(COMPILE) -Wno-error -c $< -o $@ 2>/dev/null
 $(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/daemon/worker/main.o $(BUILD)/mutants/client-no-void.o \
-		$(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
 
 # ---- whatever runs once runs hundreds of times -------------------------------------------------------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-iteration: the detector's tests, and one-line mutants of it (by sed) that each must fail one.
-#   name | file in daemon/sched | sed expression | test that must fail
+#   name | file in daemon/worker/iteration | sed expression | test that must fail
 ITERATION_MUTANTS := blind falling hasty flat-hasty one-kernel proud deep forgetful trusting drops marks gaps \
 	gap-floor steps logs trap fallen
 ITERATION_blind := period.c|s/if (!out->flat) trough = .*//;s/return out->flat .. period_settled(.*/return~true;/|gradients_as_temporaries
@@ -21,7 +21,7 @@ ITERATION_trap := iteration.c|s/^~~~~it->busy_ns~=~now_ns;//|busy_machine
 ITERATION_fallen := pattern.c|s/if (low < q->deep .. begins).*//|floor_may_fall
 ITERATION_logs := iteration.c|s/launches <= .*GAP_MEAN . PERIOD_REPEATS;/1;/|a_log_now_and_then
 
-ITERATION_SOURCES := daemon/sched/iteration.c daemon/sched/pattern.c daemon/sched/period.c
+ITERATION_SOURCES := daemon/worker/iteration/iteration.c daemon/worker/iteration/pattern.c daemon/worker/iteration/period.c
 iteration_part = $(subst ~, ,$(word $(2),$(subst |, ,$(subst $(space),~,$(ITERATION_$(1))))))
 
 .PHONY: check-iteration $(addprefix iteration-mutant-,$(ITERATION_MUTANTS))
@@ -31,13 +31,13 @@ check-iteration: $(BUILD)/test/unit/test_iteration $(addprefix iteration-mutant-
 # The whole detector is compiled from a folder of its own, where one file is the mutant.
 define iteration_mutant_rule
 iteration-mutant-$(1): test/unit/test_iteration.c $(ITERATION_SOURCES)
-	@rm -rf $(BUILD)/mutants/iteration-$(1) && mkdir -p $(BUILD)/mutants/iteration-$(1)/daemon/sched
-	$$(Q)cp daemon/sched/iteration.[ch] daemon/sched/period.[ch] daemon/sched/pattern.[ch] \
-		$(BUILD)/mutants/iteration-$(1)/daemon/sched
+	@rm -rf $(BUILD)/mutants/iteration-$(1) && mkdir -p $(BUILD)/mutants/iteration-$(1)/daemon/worker/iteration
+	$$(Q)cp daemon/worker/iteration/iteration.[ch] daemon/worker/iteration/period.[ch] daemon/worker/iteration/pattern.[ch] \
+		$(BUILD)/mutants/iteration-$(1)/daemon/worker/iteration
 	$$(Q)sed -i '$(call iteration_part,$(1),2)' \
-		$(BUILD)/mutants/iteration-$(1)/daemon/sched/$(call iteration_part,$(1),1)
-	$$(Q)! cmp -s daemon/sched/$(call iteration_part,$(1),1) \
-		$(BUILD)/mutants/iteration-$(1)/daemon/sched/$(call iteration_part,$(1),1) || \
+		$(BUILD)/mutants/iteration-$(1)/daemon/worker/iteration/$(call iteration_part,$(1),1)
+	$$(Q)! cmp -s daemon/worker/iteration/$(call iteration_part,$(1),1) \
+		$(BUILD)/mutants/iteration-$(1)/daemon/worker/iteration/$(call iteration_part,$(1),1) || \
 		{ echo "$(1): sed changed nothing"; exit 1; }
 	$$(Q)cp test/unit/test_iteration.c $(BUILD)/mutants/iteration-$(1)
 	$$(Q)cd $(BUILD)/mutants/iteration-$(1) && $(CC) $(CSTD) $(OPT) -D_GNU_SOURCE -I. -I$(CURDIR) -o test \
@@ -49,7 +49,7 @@ $(foreach m,$(ITERATION_MUTANTS),$(eval $(call iteration_mutant_rule,$(m))))
 
 BENCHES += $(BUILD)/test/bench/iteration_bench
 $(BUILD)/test/bench/iteration_bench: $(BUILD)/test/bench/iteration_bench.o \
-		$(addprefix $(BUILD)/lib,sched.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a common.a)
 	$(Q)$(LINK) -o $@ $^
 
 # Programs with iterations of many kinds, and recordings of what the worker reads of them.

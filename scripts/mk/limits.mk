@@ -26,10 +26,10 @@ LIMIT_MUTANT_lost-fds := common/fdutil.c|s/(hdr->msg_flags . MSG_CTRUNC) .. room
 LIMIT_MUTANT_first-reset := common/fdutil.c|s/ \&\& (errno != ECONNRESET .. resets++)//|test_fdutil|last_words
 LIMIT_MUTANT_no-reserve := daemon/broker/server.c|s/if (s->reserve_fd < 0) return false;/return~false;/|test_broker_client|the_reserve_says_so
 LIMIT_MUTANT_last-fds := daemon/broker/server.c|s/if (server_scarce(fd, l == .s->control))/if~(0)/|test_broker_client|not_for_clients
-LIMIT_MUTANT_bound-root := daemon/broker/limits.c|s/if (admin) return LIMITS_NONE;//|test_limits|root_and
-LIMIT_MUTANT_least-generous := daemon/broker/limits.c|s/value > most/value < most/|test_limits|most_generous
-LIMIT_MUTANT_group-over-user := daemon/broker/limits.c|s/if (!r->group .. r->id == uid) return value;//|test_limits|over_groups
-LIMIT_MUTANT_uncut-section := daemon/broker/config_file.c|s/- line) > SECTION_BYTES/- line) > 500/|test_limits|with_its_line
+LIMIT_MUTANT_bound-root := daemon/broker/clients/limits.c|s/if (admin) return LIMITS_NONE;//|test_limits|root_and
+LIMIT_MUTANT_least-generous := daemon/broker/clients/limits.c|s/value > most/value < most/|test_limits|most_generous
+LIMIT_MUTANT_group-over-user := daemon/broker/clients/limits.c|s/if (!r->group .. r->id == uid) return value;//|test_limits|over_groups
+LIMIT_MUTANT_uncut-section := daemon/broker/config/config_file.c|s/- line) > SECTION_BYTES/- line) > 500/|test_limits|with_its_line
 LIMIT_MUTANT_lanes-twice := daemon/worker/tenant.c|s/if (other > e .. (other == e .. before)) return false;//|test_tenant|counts_once
 LIMIT_MUTANT_whole-part := daemon/worker/tenant.c|s/jobs += list_entry(.*/jobs~=~1;/|test_tenant|shared_evenly
 
@@ -38,25 +38,25 @@ LIMIT_MUTANT_whole-part := daemon/worker/tenant.c|s/jobs += list_entry(.*/jobs~=
 LIMIT_E2E_MUTANTS := ends-for-parcel worker-ends-for-fd worker-ends-for-newcomer spins lost-is-nonsense \
 	no-bound uncounted-end uncounted-move rank-later rank-at-once hoarded-controls silent-controls \
 	old-limits unbounded-device unbounded-word untold-limits whole-window unseen-pinned ends-the-oldest
-LIMIT_E2E_MUTANT_ends-for-parcel := daemon/broker/supervise.c|s/ \&\& !(nfds > 0 \&\& fdutil_scarce(rc))//|single_call
-LIMIT_E2E_MUTANT_worker-ends-for-fd := daemon/worker/broker_link.c|s/if (err \&\& !fdutil_scarce(err)) link_gone/if~(err)~link_gone/|single_call
-LIMIT_E2E_MUTANT_worker-ends-for-newcomer := daemon/worker/broker_link.c|s/return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;/w->stop~=~true;~return~-EPROTO;/|run_out_in_the_worker
+LIMIT_E2E_MUTANT_ends-for-parcel := daemon/broker/worker/supervise.c|s/ \&\& !(nfds > 0 \&\& fdutil_scarce(rc))//|single_call
+LIMIT_E2E_MUTANT_worker-ends-for-fd := daemon/worker/link/broker_link.c|s/if (err \&\& !fdutil_scarce(err)) link_gone/if~(err)~link_gone/|single_call
+LIMIT_E2E_MUTANT_worker-ends-for-newcomer := daemon/worker/link/broker_link.c|s/return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;/w->stop~=~true;~return~-EPROTO;/|run_out_in_the_worker
 LIMIT_E2E_MUTANT_spins := daemon/broker/server.c|s/uv_poll_stop(.l->poll);//;s/pause_listener(s, l, err);/if~(0)~pause_listener(s,~l,~err);/|cost_no_time
-LIMIT_E2E_MUTANT_lost-is-nonsense := daemon/broker/client.c|s/fdutil_scarce(rc = pages_see/0~\&\&~(rc~=~pages_see/|single_call
-LIMIT_E2E_MUTANT_no-bound := daemon/broker/users.c|s/if (used < u->limits.value.limit.)/if~(1)/|holds_up_nobody
-LIMIT_E2E_MUTANT_uncounted-end := daemon/broker/users.c|s/u->count.kind.--;//|leaves_nothing
-LIMIT_E2E_MUTANT_uncounted-move := daemon/broker/users.c|s/u->count.from.--;//|leaves_nothing
-LIMIT_E2E_MUTANT_rank-later := daemon/broker/change.c|s/if (outranks(q, above))/if~(0)/|needs_the_right
-LIMIT_E2E_MUTANT_rank-at-once := daemon/broker/client.c|s/int rc = users_check_job(c->user, .c->asked, why);/int~rc~=~0;/|needs_the_right
-LIMIT_E2E_MUTANT_hoarded-controls := daemon/broker/control.c|s/>= BROKER_CONTROLS_MAX/>=~100000/|delays_no_status
-LIMIT_E2E_MUTANT_silent-controls := daemon/broker/control.c|s/control_idle . 1000000/control_idle/|cut_off
+LIMIT_E2E_MUTANT_lost-is-nonsense := daemon/broker/clients/client.c|s/fdutil_scarce(rc = pages_see/0~\&\&~(rc~=~pages_see/|single_call
+LIMIT_E2E_MUTANT_no-bound := daemon/broker/clients/users.c|s/if (used < u->limits.value.limit.)/if~(1)/|holds_up_nobody
+LIMIT_E2E_MUTANT_uncounted-end := daemon/broker/clients/users.c|s/u->count.kind.--;//|leaves_nothing
+LIMIT_E2E_MUTANT_uncounted-move := daemon/broker/clients/users.c|s/u->count.from.--;//|leaves_nothing
+LIMIT_E2E_MUTANT_rank-later := daemon/broker/control/change.c|s/if (outranks(q, above))/if~(0)/|needs_the_right
+LIMIT_E2E_MUTANT_rank-at-once := daemon/broker/clients/client.c|s/int rc = users_check_job(c->user, .c->asked, why);/int~rc~=~0;/|needs_the_right
+LIMIT_E2E_MUTANT_hoarded-controls := daemon/broker/control/control.c|s/>= BROKER_CONTROLS_MAX/>=~100000/|delays_no_status
+LIMIT_E2E_MUTANT_silent-controls := daemon/broker/control/control.c|s/control_idle . 1000000/control_idle/|cut_off
 LIMIT_E2E_MUTANT_old-limits := daemon/broker/server.c|s/users_reload(s);//|group_sections
 LIMIT_E2E_MUTANT_unbounded-device := daemon/worker/tenant.c|s/return c->limits.device_bytes == 0/return~1/|of_device_memory
-LIMIT_E2E_MUTANT_unbounded-word := daemon/broker/client.c|s/refuse_too_large(c) .. refuse_device_memory(c)/refuse_too_large(c)/|of_device_memory
-LIMIT_E2E_MUTANT_untold-limits := daemon/broker/users.c|s/^        tell_worker(s, u);//|limit_grows
-LIMIT_E2E_MUTANT_whole-window := daemon/broker/users.c|s/return most < s->config.window_host_bytes ? most :/return/|of_pinned_memory
-LIMIT_E2E_MUTANT_unseen-pinned := daemon/broker/supervise.c|s/users_look(s);//|of_pinned_memory
-LIMIT_E2E_MUTANT_ends-the-oldest := daemon/broker/users.c|s/if (!grown .. growth > most)/if~(!grown)/|of_pinned_memory
+LIMIT_E2E_MUTANT_unbounded-word := daemon/broker/clients/client.c|s/refuse_too_large(c) .. refuse_device_memory(c)/refuse_too_large(c)/|of_device_memory
+LIMIT_E2E_MUTANT_untold-limits := daemon/broker/clients/users.c|s/^        tell_worker(s, u);//|limit_grows
+LIMIT_E2E_MUTANT_whole-window := daemon/broker/clients/users.c|s/return most < s->config.window_host_bytes ? most :/return/|of_pinned_memory
+LIMIT_E2E_MUTANT_unseen-pinned := daemon/broker/worker/supervise.c|s/users_look(s);//|of_pinned_memory
+LIMIT_E2E_MUTANT_ends-the-oldest := daemon/broker/clients/users.c|s/if (!grown .. growth > most)/if~(!grown)/|of_pinned_memory
 
 space := $(subst ,, )
 limit_mutant_part = $(word $(2),$(subst |, ,$(subst $(space),~,$(LIMIT_MUTANT_$(1)))))
@@ -89,9 +89,9 @@ limit_e2e_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$
 check-limit-daemon-mutants: $(addprefix limit-e2e-mutant-,$(LIMIT_E2E_MUTANTS))
 check-long: check-limit-daemon-mutants
 
-LIMIT_LINK_broker = $(BUILD)/daemon/broker/main.o $(1) $(addprefix $(BUILD)/lib,broker.a proto.a common.a) $(BROKER_LIBS)
+LIMIT_LINK_broker = $(BUILD)/daemon/broker/main.o $(1) $(addprefix $(BUILD)/lib,broker.a kernels.a proto.a common.a) $(BROKER_LIBS)
 LIMIT_LINK_worker = $(BUILD)/daemon/worker/main.o $(1) \
-	$(addprefix $(BUILD)/lib,worker.a sched.a device.a proto.a common.a) $(DEVICE_LIBS)
+	$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a) $(DEVICE_LIBS)
 LIMIT_PROGRAM_broker := salusd
 LIMIT_PROGRAM_worker := salus-gpu
 limit_floor = $(notdir $(patsubst %/,%,$(dir $(call limit_e2e_part,$(1),1))))

@@ -34,30 +34,30 @@ RANDOM_MUTANTS := layouts-mixed guarded-ends dead-too-early merge-any-pc merge-f
 	calls-lose-bytes jump-off-by-one shift-wraps shift-sign sign-of-bytes selp-swapped carry-lost borrow-kept \
 	min-unsigned cas-always inc-wraps shuffle-clamp shuffle-up vote-all match-all reduce-signed barrier-early \
 	prmt-sign bfe-sign fma-twice directed-nearest
-RANDOM_MUTANT_layouts-mixed := regalloc.c|s/case 0: return REGALLOC_PRED;/case 0: return REGALLOC_16;/
-RANDOM_MUTANT_guarded-ends := regalloc.c|s/if (def && !guarded) regalloc_put/if (def) regalloc_put/;s/(!def .. guarded) &&/!def \&\&/
-RANDOM_MUTANT_dead-too-early := regalloc.c|s/(int32_t)r->block_start.b + 1. - 1);/(int32_t)r->block_start[b]);/
-RANDOM_MUTANT_merge-any-pc := warp.c|s/s->pc != pc/0/
-RANDOM_MUTANT_merge-forgets := warp.c|s/warp_mutant != WARP_MUTANT_NO_MERGE_MASK/pc % 7/
-RANDOM_MUTANT_locals-overlap := frame.c|s/parent->local_offset + parent->func->local_bytes/parent->local_offset/
-RANDOM_MUTANT_locals-anywhere := frame.c|s/(end + f->local_align - 1) .*;/end;/
-RANDOM_MUTANT_calls-lose-bytes := frame.c|s/in ? actual : formal, bytes/in ? actual : formal, bytes > 8 ? 8 : bytes/
-RANDOM_MUTANT_jump-off-by-one := warp.c|s/x->frame, t->table.index.lane.., 1u/x->frame, t->table[index[lane] == 1 ? 0 : index[lane]], 1u/
+RANDOM_MUTANT_layouts-mixed := code/regalloc.c|s/case 0: return REGALLOC_PRED;/case 0: return REGALLOC_16;/
+RANDOM_MUTANT_guarded-ends := code/regalloc.c|s/if (def && !guarded) regalloc_put/if (def) regalloc_put/;s/(!def .. guarded) &&/!def \&\&/
+RANDOM_MUTANT_dead-too-early := code/regalloc.c|s/(int32_t)r->block_start.b + 1. - 1);/(int32_t)r->block_start[b]);/
+RANDOM_MUTANT_merge-any-pc := exec/warp.c|s/s->pc != pc/0/
+RANDOM_MUTANT_merge-forgets := exec/warp.c|s/warp_mutant != WARP_MUTANT_NO_MERGE_MASK/pc % 7/
+RANDOM_MUTANT_locals-overlap := exec/frame.c|s/parent->local_offset + parent->func->local_bytes/parent->local_offset/
+RANDOM_MUTANT_locals-anywhere := exec/frame.c|s/(end + f->local_align - 1) .*;/end;/
+RANDOM_MUTANT_calls-lose-bytes := exec/frame.c|s/in ? actual : formal, bytes/in ? actual : formal, bytes > 8 ? 8 : bytes/
+RANDOM_MUTANT_jump-off-by-one := exec/warp.c|s/x->frame, t->table.index.lane.., 1u/x->frame, t->table[index[lane] == 1 ? 0 : index[lane]], 1u/
 RANDOM_MUTANT_shift-wraps := isa/logic.c|s/y < bits ? (uint64_t)x << (y & (bits - 1)) : 0/(uint64_t)x << (y \& (bits - 1))/
 RANDOM_MUTANT_shift-sign := isa/logic.c|s/x >> (y < bits ? y : bits - 1)/x >> (y \& (bits - 1))/
 RANDOM_MUTANT_sign-of-bytes := isa/access.c|s/(s8_\(..\), element_s8/(s8_\1, element_u8/
 RANDOM_MUTANT_selp-swapped := isa/logic.c|s/v = p >> l & 1 ? a.l. : b.l./v = p >> l \& 1 ? b[l] : a[l]/
 RANDOM_MUTANT_carry-lost := isa/carry.c|s/i->op == PTX_OP_addc ? w->carry : 0/0/
 RANDOM_MUTANT_borrow-kept := isa/carry.c|s/i->op == PTX_OP_subc ? w->carry : ISA_FULL/ISA_FULL/
-RANDOM_MUTANT_min-unsigned := atomics.c|s/if (i->type == PTX_S32)/if (0)/
-RANDOM_MUTANT_cas-always := atomics.c|s/case PTX_SUB_CAS: return old == b ? c : old;/case PTX_SUB_CAS: return c;/
-RANDOM_MUTANT_inc-wraps := atomics.c|s/return old >= b ? 0 : old + 1/return old > b ? 0 : old + 1/
-RANDOM_MUTANT_shuffle-clamp := rendezvous.c|s/(clamp & .seg), j;/31, j;/
-RANDOM_MUTANT_shuffle-up := rendezvous.c|s/ok = (int32_t)j >= (int32_t)high/ok = (int32_t)j > (int32_t)high/
-RANDOM_MUTANT_vote-all := rendezvous.c|s/ALL   ? yes == m->mask/ALL ? yes == ~0u/
-RANDOM_MUTANT_match-all := rendezvous.c|s/same == m->mask ? same : 0/same/
-RANDOM_MUTANT_reduce-signed := rendezvous.c|s/bool is_signed = i->type == PTX_S32/bool is_signed = true/
-RANDOM_MUTANT_barrier-early := bar.c|s/return b->arrived >= block->live_threads/return b->arrived + 32 >= block->live_threads/
+RANDOM_MUTANT_min-unsigned := exec/atomics.c|s/if (i->type == PTX_S32)/if (0)/
+RANDOM_MUTANT_cas-always := exec/atomics.c|s/case PTX_SUB_CAS: return old == b ? c : old;/case PTX_SUB_CAS: return c;/
+RANDOM_MUTANT_inc-wraps := exec/atomics.c|s/return old >= b ? 0 : old + 1/return old > b ? 0 : old + 1/
+RANDOM_MUTANT_shuffle-clamp := exec/rendezvous.c|s/(clamp & .seg), j;/31, j;/
+RANDOM_MUTANT_shuffle-up := exec/rendezvous.c|s/ok = (int32_t)j >= (int32_t)high/ok = (int32_t)j > (int32_t)high/
+RANDOM_MUTANT_vote-all := exec/rendezvous.c|s/ALL   ? yes == m->mask/ALL ? yes == ~0u/
+RANDOM_MUTANT_match-all := exec/rendezvous.c|s/same == m->mask ? same : 0/same/
+RANDOM_MUTANT_reduce-signed := exec/rendezvous.c|s/bool is_signed = i->type == PTX_S32/bool is_signed = true/
+RANDOM_MUTANT_barrier-early := exec/bar.c|s/return b->arrived >= block->live_threads/return b->arrived + 32 >= block->live_threads/
 RANDOM_MUTANT_prmt-sign := isa/bits.c|s/s & 8 ? (byte & 128/s \& 8 ? (byte \& 64/
 RANDOM_MUTANT_bfe-sign := isa/bits.c|s/const bool fill = sign && len && x >> top & 1;/const bool fill = sign \&\& x >> top \& 1 \&\& len > 1;/
 RANDOM_MUTANT_fma-twice := isa/real.c|s/real_nan32(fmaf(x, y, z))/real_nan32(x * y + z)/

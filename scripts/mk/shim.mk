@@ -2,20 +2,20 @@
 # The shim's own switches and what its unit tests link.
 #   DRIVER_VALIDITY=0   leaves out the answer to the CUDA runtime's validity question
 DRIVER_VALIDITY ?= 1
-$(BUILD)/shim/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
+$(BUILD)/shim/private/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 
 # Its calls of its own entry points stay inside, whatever else the program preloads.
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
-$(BUILD)/test/unit/test_vmem: $(BUILD)/shim/vmem.o
-$(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/learn.o
-$(BUILD)/test/unit/test_bins: $(BUILD)/shim/bins.o
-$(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/fatbin.o
-$(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/conn.o $(BUILD)/shim/profile.o
-$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,mem.o vmem.o learn.o)
-$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,submit.o mark.o)
-$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,wait.o submit.o reply.o staging.o)
-$(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/nvtx.o
+$(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
+$(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
+$(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
+$(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/code/fatbin.o
+$(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/connection/conn.o $(BUILD)/shim/connection/profile.o
+$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o)
+$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o connection/mark.o)
+$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o connection/staging.o)
+$(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # What programs may include.
 .PHONY: install-header uninstall-header
@@ -29,21 +29,21 @@ uninstall-header:
 # What is refused is said: each mutant is one line of the shim made wrong by sed, and the named test
 # must fail.
 #   file | sed expression | test that must fail
-REFUSE_OBJS := $(addprefix $(BUILD)/shim/,refuse.o slots.o)
+REFUSE_OBJS := $(addprefix $(BUILD)/shim/,connection/refuse.o private/slots.o)
 $(BUILD)/test/unit/test_refuse: $(REFUSE_OBJS)
 REFUSE_MUTANTS := says-all one-for-both endless-calls cut-remedy not-strict strict-always \
 	all-errors other-slot each-time overwritten ends-for-memory
-REFUSE_says-all := refuse.c|s/? LOG_WARN : LOG_ERROR/? LOG_ERROR : LOG_ERROR/|the_first_kernel
-REFUSE_one-for-both := refuse.c|s/^static enum/static _Atomic uint32_t both; &/;s/exchange(said,/exchange(\&both,/|does_not_silence
-REFUSE_endless-calls := refuse.c|s/few ? LOG_ERROR : LOG_WARN/LOG_ERROR/|up_to_a_number
-REFUSE_cut-remedy := refuse.c|s/return bytes < REFUSE_REASON_MAX .*/return (int)bytes;/|one_bounded_line
-REFUSE_not-strict := refuse.c|s/if (!state.strict) return;/return;/|strict_job
-REFUSE_strict-always := refuse.c|s/if (!state.strict) return;//|strict_job
-REFUSE_ends-for-memory := refuse.c|/^void refuse_memory/,/^}/s/shown(reason_bytes), reason);/& end_if_strict();/|ends_nobody
-REFUSE_all-errors := refuse.c|s/return err == ERR_INVALID_IMAGE/return err/|only_refused_code
-REFUSE_other-slot := slots.c|s/slots.slot_count..slot = i;/slots[slot_count].slot = i + 1;/|which_it_is
-REFUSE_each-time := slots.c|s/if (atom_exchange(.*/;/|which_it_is
-REFUSE_overwritten := slots.c|s/if (table.i.) continue;//|which_it_is
+REFUSE_says-all := connection/refuse.c|s/? LOG_WARN : LOG_ERROR/? LOG_ERROR : LOG_ERROR/|the_first_kernel
+REFUSE_one-for-both := connection/refuse.c|s/^static enum/static _Atomic uint32_t both; &/;s/exchange(said,/exchange(\&both,/|does_not_silence
+REFUSE_endless-calls := connection/refuse.c|s/few ? LOG_ERROR : LOG_WARN/LOG_ERROR/|up_to_a_number
+REFUSE_cut-remedy := connection/refuse.c|s/return bytes < REFUSE_REASON_MAX .*/return (int)bytes;/|one_bounded_line
+REFUSE_not-strict := connection/refuse.c|s/if (!state.strict) return;/return;/|strict_job
+REFUSE_strict-always := connection/refuse.c|s/if (!state.strict) return;//|strict_job
+REFUSE_ends-for-memory := connection/refuse.c|/^void refuse_memory/,/^}/s/shown(reason_bytes), reason);/& end_if_strict();/|ends_nobody
+REFUSE_all-errors := connection/refuse.c|s/return err == ERR_INVALID_IMAGE/return err/|only_refused_code
+REFUSE_other-slot := private/slots.c|s/slots.slot_count..slot = i;/slots[slot_count].slot = i + 1;/|which_it_is
+REFUSE_each-time := private/slots.c|s/if (atom_exchange(.*/;/|which_it_is
+REFUSE_overwritten := private/slots.c|s/if (table.i.) continue;//|which_it_is
 
 refuse_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(REFUSE_$(1))))))
 

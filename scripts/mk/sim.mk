@@ -87,14 +87,14 @@ $(foreach m,$(SIM_MUTANTS),$(eval $(call sim_mutant_rule,$(m))))
 # experiments must not.   name | file | sed expression | what does not hold
 ORION_MUTANTS := unthrottled sizeless classless endless-slack endless-queue two-at-once \
 	stuck-request leaky
-ORION_MUTANT_unthrottled := pol_orion|s/return most_ns == 0 .*/return false;/|larger DUR_THRESHOLD
-ORION_MUTANT_sizeless := pol_orion|s/st->choice->by_size &&/0 \&\&/|rule of sizes
-ORION_MUTANT_classless := pol_orion|s/st->choice->by_class &&/0 \&\&/|rule of classes
-ORION_MUTANT_endless-slack := pol_slack|s/ > slack_may(s, st, job))/ > UINT64_MAX)/|with more slack
-ORION_MUTANT_endless-queue := pol_reef|s/g->kernels >= st->choice->reef_queue/0/|a longer queue
-ORION_MUTANT_two-at-once := pol_streams|s/.exclusive = true, //|training iteration
-ORION_MUTANT_stuck-request := gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
-ORION_MUTANT_leaky := pol_orion|s/g->outstanding_ns > most_ns/1/|without any condition
+ORION_MUTANT_unthrottled := policy/pol_orion|s/return most_ns == 0 .*/return false;/|larger DUR_THRESHOLD
+ORION_MUTANT_sizeless := policy/pol_orion|s/st->choice->by_size &&/0 \&\&/|rule of sizes
+ORION_MUTANT_classless := policy/pol_orion|s/st->choice->by_class &&/0 \&\&/|rule of classes
+ORION_MUTANT_endless-slack := policy/pol_slack|s/ > slack_may(s, st, job))/ > UINT64_MAX)/|with more slack
+ORION_MUTANT_endless-queue := policy/pol_reef|s/g->kernels >= st->choice->reef_queue/0/|a longer queue
+ORION_MUTANT_two-at-once := policy/pol_streams|s/.exclusive = true, //|training iteration
+ORION_MUTANT_stuck-request := policy/gate|s/g->turn.GATE_HIGH. != SCHED_NONE/0/|no request is lost
+ORION_MUTANT_leaky := policy/pol_orion|s/g->outstanding_ns > most_ns/1/|without any condition
 
 orion_mutant_text = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst $(space),~,$(ORION_MUTANT_$(1))))))
 .PHONY: check-sim-orion $(addprefix orion-mutant-,$(ORION_MUTANTS))

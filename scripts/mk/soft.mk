@@ -7,26 +7,26 @@
 SOFT_MUTANTS := one-level level-later cancel-waits starts-early old-counts last-warp own-is-global \
 	constants-count atomics-free rows-free far-steps overlap-twice high-bits whole-regs rounds-down \
 	shared-left registers-left frames-left
-SOFT_MUTANT_one-level := daemon/device/soft/pool.c|s/SOFT_LEVELS - 1 : task->queue->level/0 : 0/||test_soft|level_1_goes_first
-SOFT_MUTANT_level-later := daemon/device/soft/queue.c|s/if (moves) pool_add/if (0) pool_add/||test_soft|with_operations_in_flight
-SOFT_MUTANT_cancel-waits := daemon/device/soft/pool.c|s/over ? SOFT_LEVELS - 1 : //||test_soft|waits_for_no_level
-SOFT_MUTANT_starts-early := daemon/device/soft/queue.c|s/bool first = list_empty/t->op->start_ns = fdutil_now_ns();~&/||test_soft|when_the_device_begins
-SOFT_MUTANT_old-counts := daemon/device/soft/block.c|s/ = x->sectors = 0/ = 0/||test_counts|known_accesses
-SOFT_MUTANT_last-warp := daemon/device/soft/grid.c|s/r->memory_bytes += /r->memory_bytes = /||test_counts|however_it_runs
-SOFT_MUTANT_own-is-global := daemon/device/soft/mem.c|s/bool client = !own .*;/bool client = true;/||test_counts|known_accesses
-SOFT_MUTANT_constants-count := daemon/device/soft/operand.c|s/c->target .= CODE_CONSTANT/(void)0/||test_counts|known_accesses
-SOFT_MUTANT_atomics-free := daemon/device/soft/atomics.c|s/mem_count(x, at);//||test_counts|known_accesses
+SOFT_MUTANT_one-level := daemon/device/soft/dev/pool.c|s/SOFT_LEVELS - 1 : task->queue->level/0 : 0/||test_soft|level_1_goes_first
+SOFT_MUTANT_level-later := daemon/device/soft/dev/queue.c|s/if (moves) pool_add/if (0) pool_add/||test_soft|with_operations_in_flight
+SOFT_MUTANT_cancel-waits := daemon/device/soft/dev/pool.c|s/over ? SOFT_LEVELS - 1 : //||test_soft|waits_for_no_level
+SOFT_MUTANT_starts-early := daemon/device/soft/dev/queue.c|s/bool first = list_empty/t->op->start_ns = fdutil_now_ns();~&/||test_soft|when_the_device_begins
+SOFT_MUTANT_old-counts := daemon/device/soft/exec/block.c|s/ = x->sectors = 0/ = 0/||test_counts|known_accesses
+SOFT_MUTANT_last-warp := daemon/device/soft/exec/grid.c|s/r->memory_bytes += /r->memory_bytes = /||test_counts|however_it_runs
+SOFT_MUTANT_own-is-global := daemon/device/soft/exec/mem.c|s/bool client = !own .*;/bool client = true;/||test_counts|known_accesses
+SOFT_MUTANT_constants-count := daemon/device/soft/code/operand.c|s/c->target .= CODE_CONSTANT/(void)0/||test_counts|known_accesses
+SOFT_MUTANT_atomics-free := daemon/device/soft/exec/atomics.c|s/mem_count(x, at);//||test_counts|known_accesses
 SOFT_MUTANT_rows-free := daemon/device/soft/isa/access.c|s/x->sectors += sectors_runs/(void)sectors_runs/||test_counts|known_accesses
-SOFT_MUTANT_far-steps := daemon/device/soft/sectors.h|s/> 2 \* SECTOR_BYTES/> 3 * SECTOR_BYTES/|daemon/device/soft/isa/access.c|test_counts|known_accesses
-SOFT_MUTANT_overlap-twice := daemon/device/soft/sectors.h|s/ - (end > lo ? end - lo : 0)//|daemon/device/soft/isa/access.c|test_counts|known_accesses
-SOFT_MUTANT_high-bits := daemon/device/soft/sectors.h|s/if (high)/if (0)/|daemon/device/soft/isa/access.c|test_counts|far_apart
+SOFT_MUTANT_far-steps := daemon/device/soft/exec/sectors.h|s/> 2 \* SECTOR_BYTES/> 3 * SECTOR_BYTES/|daemon/device/soft/isa/access.c|test_counts|known_accesses
+SOFT_MUTANT_overlap-twice := daemon/device/soft/exec/sectors.h|s/ - (end > lo ? end - lo : 0)//|daemon/device/soft/isa/access.c|test_counts|known_accesses
+SOFT_MUTANT_high-bits := daemon/device/soft/exec/sectors.h|s/if (high)/if (0)/|daemon/device/soft/isa/access.c|test_counts|far_apart
 SOFT_MUTANT_whole-regs := common/occupancy.c|s,/ QUARTERS / warp_regs \* QUARTERS,/ warp_regs,||test_occupancy|each_limit
 SOFT_MUTANT_rounds-down := common/occupancy.c|s/ + (blocks % each != 0)//||test_occupancy|multiprocessors
-SOFT_MUTANT_shared-left := daemon/device/soft/block.c|s/memset(b->shared, 0, b->shared_room);//||test_leftovers|shared_memory
-SOFT_MUTANT_registers-left := daemon/device/soft/block.c|s/memset(x->root->regs, 0, .*);//||test_leftovers|registers
-SOFT_MUTANT_frames-left := daemon/device/soft/frame.c|s/memset(frame, 0, bytes);/memset(frame, 0, sizeof *frame);/||test_leftovers|frames
+SOFT_MUTANT_shared-left := daemon/device/soft/exec/block.c|s/memset(b->shared, 0, b->shared_room);//||test_leftovers|shared_memory
+SOFT_MUTANT_registers-left := daemon/device/soft/exec/block.c|s/memset(x->root->regs, 0, .*);//||test_leftovers|registers
+SOFT_MUTANT_frames-left := daemon/device/soft/exec/frame.c|s/memset(frame, 0, bytes);/memset(frame, 0, sizeof *frame);/||test_leftovers|frames
 
-SOFT_REGALLOC := daemon/device/soft/regalloc.c
+SOFT_REGALLOC := daemon/device/soft/code/regalloc.c
 SOFT_MUTANTS += pred-is-16 sink-is-64 guard-ends guard-ends-all no-in-edge no-out-edge table-no-flow table-no-block \
 	branch-no-flow no-fall one-pass no-second no-vector no-arguments no-guard-read ends-early dead-is-free
 SOFT_MUTANT_pred-is-16 := $(SOFT_REGALLOC)|s/case 0: return REGALLOC_PRED/case 0: return REGALLOC_16/||test_regalloc|random_programs
@@ -47,15 +47,15 @@ SOFT_MUTANT_no-guard-read := $(SOFT_REGALLOC)|s/{&i->pred, &i->a/{\&i->a, \&i->a
 SOFT_MUTANT_ends-early := $(SOFT_REGALLOC)|s/items.0.. < at)/items[0]] <= at)/||test_regalloc|random_programs
 SOFT_MUTANT_dead-is-free := $(SOFT_REGALLOC)|s/r->end.v. = at;/r->end[v] = at - (r->start[v] == at);/||test_regalloc|nobody_reads
 SOFT_MUTANTS += frame-anywhere lines-only no-padding shared-1024 dynamic-16 params-64
-SOFT_MUTANT_frame-anywhere := daemon/device/soft/frame.c|s/(end + f->local_align - 1) .*;/end;/||test_align|local_arrays
-SOFT_MUTANT_lines-only := daemon/device/soft/block.c|s/local_align > 64 ? c->kernel->local_align : 64/local_align > 64 ? 64 : 64/||test_align|local_arrays
-SOFT_MUTANT_no-padding := daemon/device/soft/code.c|s/return f ? f->local_align - 16u : 0/return 0 * (f ? f->local_align : 0)/||test_align|stacks_have_room
-SOFT_MUTANT_shared-1024 := daemon/device/soft/block.c|s/shared_align > 1024 ? c->kernel->shared_align/shared_align > 1024 ? 1024/||test_align|variables
-SOFT_MUTANT_dynamic-16 := daemon/device/soft/code.c|s/dynamic_offset + align - 1) . .(align - 1)/dynamic_offset + 15) \& -16ull/||test_align|variables
-SOFT_MUTANT_params-64 := daemon/device/soft/grid.c|s/if (f->params.k.->align > align) align/if (0) align/||test_align|variables
+SOFT_MUTANT_frame-anywhere := daemon/device/soft/exec/frame.c|s/(end + f->local_align - 1) .*;/end;/||test_align|local_arrays
+SOFT_MUTANT_lines-only := daemon/device/soft/exec/block.c|s/local_align > 64 ? c->kernel->local_align : 64/local_align > 64 ? 64 : 64/||test_align|local_arrays
+SOFT_MUTANT_no-padding := daemon/device/soft/code/code.c|s/return f ? f->local_align - 16u : 0/return 0 * (f ? f->local_align : 0)/||test_align|stacks_have_room
+SOFT_MUTANT_shared-1024 := daemon/device/soft/exec/block.c|s/shared_align > 1024 ? c->kernel->shared_align/shared_align > 1024 ? 1024/||test_align|variables
+SOFT_MUTANT_dynamic-16 := daemon/device/soft/code/code.c|s/dynamic_offset + align - 1) . .(align - 1)/dynamic_offset + 15) \& -16ull/||test_align|variables
+SOFT_MUTANT_params-64 := daemon/device/soft/exec/grid.c|s/if (f->params.k.->align > align) align/if (0) align/||test_align|variables
 SOFT_MUTANTS += tables-never calls-never
-SOFT_MUTANT_tables-never := daemon/device/soft/warp.c|s/back .= t->table.*;//||test_soft|through_a_table
-SOFT_MUTANT_calls-never := daemon/device/soft/warp.c|s/turns = back .. i->op == PTX_OP_call/turns = back/||test_grid|every_endless
+SOFT_MUTANT_tables-never := daemon/device/soft/exec/warp.c|s/back .= t->table.*;//||test_soft|through_a_table
+SOFT_MUTANT_calls-never := daemon/device/soft/exec/warp.c|s/turns = back .. i->op == PTX_OP_call/turns = back/||test_grid|every_endless
 SOFT_VECTOR := daemon/device/soft/isa/vector.c
 SOFT_MUTANTS += torn-pairs-stored torn-pairs-loaded torn-stores torn-loads torn-copies-stored torn-copies-loaded \
 	torn-rows torn-elements absent-is-own absent-is-stale
@@ -67,8 +67,8 @@ SOFT_MUTANT_torn-copies-stored := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_mov
 SOFT_MUTANT_torn-copies-loaded := $(SOFT_VECTOR)|s/ELEMENT_LOOP(mask, vector_move(here.*/memcpy(here, at, sizeof here);/||test_tearing|loads_behind
 SOFT_MUTANT_torn-rows := daemon/device/soft/isa/element.h|s/size_t k = 0;/size_t k = 0; for (size_t b = 0; b < bytes; b++) ((volatile char *)to)[b] = ((const volatile char *)from)[b]; if (!k) return;/|daemon/device/soft/isa/access.c|test_tearing|stores_behind
 SOFT_MUTANT_torn-elements := daemon/device/soft/isa/element.h|s/ELEMENT(element_u64, at.l. + k) = s.l.;/ELEMENT(element_u32, at[l] + k) = (uint32_t)s[l]; ELEMENT(element_u32, at[l] + k + 4) = (uint32_t)(s[l] >> 32);/|daemon/device/soft/isa/access.c|test_tearing|stores_behind
-SOFT_MUTANT_absent-is-own := daemon/device/soft/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[lane];/||test_warp|take_no_part
-SOFT_MUTANT_absent-is-stale := daemon/device/soft/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[j \& 31];/;s/if (i->a == CODE_NO_SLOT) return;/& if (i->a_bytes != 8) memcpy(m->a, SLOT(uint32_t, \&w, i->a), sizeof m->a);/||test_warp|take_no_part
+SOFT_MUTANT_absent-is-own := daemon/device/soft/exec/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[lane];/||test_warp|take_no_part
+SOFT_MUTANT_absent-is-stale := daemon/device/soft/exec/rendezvous.c|s/m->a.j . 31. : 0;/m->a[j \& 31] : m->a[j \& 31];/;s/if (i->a == CODE_NO_SLOT) return;/& if (i->a_bytes != 8) memcpy(m->a, SLOT(uint32_t, \&w, i->a), sizeof m->a);/||test_warp|take_no_part
 
 space := $(subst ,, )
 soft_part = $(subst ~,$(space),$(word $(2),$(subst |, ,$(subst ||,|-|,$(subst $(space),~,$(SOFT_MUTANT_$(1)))))))

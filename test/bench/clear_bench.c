@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "common/fdutil.h"
-#include "daemon/worker/memory.h"
+#include "daemon/worker/memory/memory.h"
 
 #define MIB (1ull << 20)
 #define GRANULE (2 * MIB)

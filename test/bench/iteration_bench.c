@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "common/fdutil.h"
-#include "daemon/sched/iteration.h"
+#include "daemon/worker/iteration/iteration.h"
 
 #define LAUNCHES 400000u
 #define SAMPLES_MAX 99

@@ -12,7 +12,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "shim/reply.h"
+#include "shim/connection/reply.h"
 #include "test/bench/floor.h"
 #include "test/bench/gpu.h"
 

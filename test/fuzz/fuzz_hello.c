@@ -15,7 +15,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/broker.h"
-#include "daemon/broker/hello.h"
+#include "daemon/broker/clients/hello.h"
 #include "proto/job.h"
 
 static struct server *server;

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "daemon/sched/iteration.h"
+#include "daemon/worker/iteration/iteration.h"
 
 #define ROUNDS 12
 

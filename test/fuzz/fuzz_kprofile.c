@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/kimport.h"
-#include "proto/ktext.h"
+#include "daemon/kernels/kimport.h"
+#include "daemon/kernels/ktext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/nvinfo.h"
+#include "daemon/device/soft/image/nvinfo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/broker/profile.h"
+#include "daemon/broker/store/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode.h"
-#include "daemon/device/soft/grid.h"
-#include "daemon/device/soft/heap.h"
+#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/exec/grid.h"
+#include "daemon/device/soft/exec/heap.h"
 
 #define ROOM (1 << 20)   /* of variables */
 #define BUFFER (1 << 12) /* that parameters point to */

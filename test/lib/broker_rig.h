@@ -11,9 +11,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "daemon/broker/config.h"
+#include "daemon/broker/config/config.h"
 #include "daemon/broker/server.h"
-#include "proto/kwire.h"
+#include "daemon/kernels/kwire.h"
 #include "proto/wire.h"
 
 /* How the fake worker behaves; set before or while it runs. */

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code.h"
-#include "daemon/device/soft/ptx_ir.h"
+#include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/ptx/ptx_ir.h"
 
 static void ptxrun_die(const char *what, const char *why) {
     fprintf(stderr, "ptxrun: %s: %s\n", what, why);

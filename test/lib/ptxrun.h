@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/grid.h"
-#include "daemon/device/soft/heap.h"
+#include "daemon/device/soft/exec/grid.h"
+#include "daemon/device/soft/exec/heap.h"
 
 struct ptxrun {
     struct code_module *module;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/state.h"
+#include "daemon/sched/core/state.h"
 
 #define TRACE_EVENTS 64
 #define TRACE_KERNELS 256 /* different ones, of all scripts of a process */

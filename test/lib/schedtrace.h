@@ -18,7 +18,7 @@
 #ifndef TEST_LIB_SCHEDTRACE_H
 #define TEST_LIB_SCHEDTRACE_H
 
-#include "daemon/sched/sched.h"
+#include "daemon/sched/core/sched.h"
 
 /* Runs the script; the trace is malloc'ed. Ends the test when a step breaks an invariant. */
 char *schedtrace_run(struct sched *s, const char *script);

@@ -18,8 +18,8 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/kernels/kwire.h"
 #include "daemon/worker/loop.h"
-#include "proto/kwire.h"
 #include "test/lib/fakedev.h"
 
 #define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */

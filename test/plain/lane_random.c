@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/lane.h"
+#include "daemon/sched/lanes/lane.h"
 
 #define JOBS 24
 #define WORLD 20000 /* steps until another device with other jobs */

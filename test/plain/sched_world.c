@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/lane_policy.h"
-#include "daemon/sched/policy.h"
-#include "daemon/sched/state.h"
+#include "daemon/sched/core/state.h"
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
 
 #define JOBS 40u
 #define OPS 6u /* of an iteration, at most */

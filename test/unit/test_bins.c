@@ -2,7 +2,7 @@
  *
  * Freed blocks of a stream-ordered pool: who may have them, and when.
  */
-#include "shim/bins.h"
+#include "shim/memory/bins.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "daemon/worker/board.h"
-#include "daemon/worker/broker_link.h"
+#include "daemon/worker/link/board.h"
+#include "daemon/worker/link/broker_link.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/ktext.h"
+#include "daemon/kernels/ktext.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 

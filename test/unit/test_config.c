@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/broker/config.h"
-#include "daemon/broker/config_value.h"
+#include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_value.h"
 
 static char why[CONFIG_WHY_BYTES];
 static struct config config;

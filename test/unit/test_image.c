@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/image.h"
+#include "daemon/device/soft/image/image.h"
 #include "test/lib/image_build.h"
 
 static struct image image;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/sched/iteration.h"
+#include "daemon/worker/iteration/iteration.h"
 
 #define MIB (1ull << 20)
 

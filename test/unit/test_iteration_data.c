@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/iteration.h"
+#include "daemon/worker/iteration/iteration.h"
 
 #define TENTH_MS_NS 100000ull
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/kdist.h"
+#include "daemon/kernels/kdist.h"
 
 static struct kdist d;
 

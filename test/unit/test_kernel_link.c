@@ -12,9 +12,9 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/worker/kernel_link.h"
-#include "daemon/worker/kernels.h"
-#include "proto/kwire.h"
+#include "daemon/kernels/kwire.h"
+#include "daemon/worker/link/kernel_link.h"
+#include "daemon/worker/profile/kernels.h"
 
 static struct worker w;
 static int peer;

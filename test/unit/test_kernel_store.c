@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/broker/kernel_store.h"
-#include "proto/ktext.h"
+#include "daemon/broker/store/kernel_store.h"
+#include "daemon/kernels/ktext.h"
 
 static uv_loop_t loop;
 static struct kernel_store k;

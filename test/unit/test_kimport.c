@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "proto/kimport.h"
-#include "proto/ktext.h"
+#include "daemon/kernels/kimport.h"
+#include "daemon/kernels/ktext.h"
 
 static struct kset s;
 static struct kimport_report report;

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/kname.h"
+#include "daemon/kernels/kname.h"
 
 static const char *base(const char *name) {
     static char out[KNAME_BYTES];

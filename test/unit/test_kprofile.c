@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/kprofile.h"
+#include "daemon/kernels/kprofile.h"
 
 Test(kprofile, the_sixty_percent_rule) {
     cr_assert_eq(kprofile_classify(0, 0), KPROFILE_UNKNOWN);

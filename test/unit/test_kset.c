@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/kset.h"
+#include "daemon/kernels/kset.h"
 
 static struct kset s;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/ktext.h"
+#include "daemon/kernels/ktext.h"
 
 static struct kset s, again;
 static struct buf b;

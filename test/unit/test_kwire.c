@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/kadopt.h"
-#include "proto/ktext.h"
-#include "proto/kwire.h"
+#include "daemon/kernels/kadopt.h"
+#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kwire.h"
 
 static struct kset set;
 

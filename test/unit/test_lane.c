@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdint.h>
 
-#include "daemon/sched/lane.h"
+#include "daemon/sched/lanes/lane.h"
 
 #define JOBS 64
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "daemon/worker/memory.h"
-#include "daemon/worker/memory_state.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_state.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "daemon/worker/memory.h"
+#include "daemon/worker/memory/memory.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)

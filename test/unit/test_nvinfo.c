@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/nvinfo.h"
+#include "daemon/device/soft/image/nvinfo.h"
 #include "test/lib/image_build.h"
 
 static struct image_kernel kernel;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/broker/profile.h"
+#include "daemon/broker/store/profile.h"
 
 static struct profiles p;
 static char why[PROFILE_WHY_BYTES];

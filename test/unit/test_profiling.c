@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine.h"
-#include "daemon/worker/kernels.h"
-#include "daemon/worker/object.h"
-#include "daemon/worker/profiling.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/front/object.h"
+#include "daemon/worker/profile/kernels.h"
+#include "daemon/worker/profile/profiling.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/ptx_lex.h"
+#include "daemon/device/soft/ptx/ptx_lex.h"
 
 static struct ptx_lex lex;
 static struct ptx_token tok;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/device/soft/ptx_names.h"
+#include "daemon/device/soft/ptx/ptx_names.h"
 
 static uint32_t kind_of(const struct ptx_names *t, const char *name) {
     const struct ptx_name *e = names_find(t, name, strlen(name));

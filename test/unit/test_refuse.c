@@ -3,7 +3,7 @@
  * The lines about what is refused: how many, what they name, and the end of a strict job. Each case
  * runs in a child whose standard error is read.
  */
-#include "shim/refuse.h"
+#include "shim/connection/refuse.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
-#include "shim/slots.h"
-#include "shim/state.h"
+#include "shim/connection/state.h"
+#include "shim/private/slots.h"
 
 struct state state;
 

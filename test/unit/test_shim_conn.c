@@ -3,7 +3,7 @@
  * The client's side of the handshake against a broker that is a thread of the test: refusals,
  * windows that collide, and brokers that break the protocol.
  */
-#include "shim/conn.h"
+#include "shim/connection/conn.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "shim/profile.h"
+#include "shim/connection/profile.h"
 
 #define GRANULE (2ull << 20)
 #define FIRST 0x300000000000ull

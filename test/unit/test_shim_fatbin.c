@@ -2,7 +2,7 @@
  *
  * Lengths of code images from their own headers, and headers that lie.
  */
-#include "shim/fatbin.h"
+#include "shim/code/fatbin.h"
 
 #include <criterion/criterion.h>
 #include <elf.h>

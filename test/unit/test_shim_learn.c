@@ -2,7 +2,7 @@
  *
  * What is learnt of allocations' lifetimes, told by the places of boundaries among announcements.
  */
-#include "shim/learn.h"
+#include "shim/memory/learn.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

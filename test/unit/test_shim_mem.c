@@ -3,7 +3,7 @@
  * Device memory as the worker sees it: which records are sent, in which order, and which of them
  * wait for an answer. The ring, the streams and the pools are the test's.
  */
-#include "shim/mem.h"
+#include "shim/memory/mem.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
-#include "shim/ctx.h"
-#include "shim/pool.h"
-#include "shim/refuse.h"
-#include "shim/reply.h"
-#include "shim/stream.h"
-#include "shim/submit.h"
+#include "shim/api/ctx.h"
+#include "shim/api/stream.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/reply.h"
+#include "shim/connection/submit.h"
+#include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull
 #define HOST 0x310000000000ull

@@ -3,12 +3,12 @@
  * The library as NVTX's tool: which functions it takes over in a program's tables, and which
  * messages are marks. Programs with the real NVTX are in the end-to-end tests.
  */
-#include "shim/nvtx.h"
+#include "shim/private/nvtx.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "shim/mark.h"
+#include "shim/connection/mark.h"
 
 static int marks;
 

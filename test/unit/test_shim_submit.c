@@ -3,7 +3,7 @@
  * Marks and rests in the ring: in their place among the launches, once, and without a wake where
  * none is due. The ring is a real one; the streams are the test's.
  */
-#include "shim/submit.h"
+#include "shim/connection/submit.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "proto/ring.h"
-#include "shim/mark.h"
+#include "shim/api/stream.h"
+#include "shim/connection/mark.h"
+#include "shim/connection/state.h"
+#include "shim/connection/wait.h"
 #include "shim/salus.h"
-#include "shim/state.h"
-#include "shim/stream.h"
-#include "shim/wait.h"
 
 struct state state;
 

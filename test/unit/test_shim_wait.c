@@ -3,7 +3,7 @@
  * Whoever waits in the library is let go by what he waits for, or by the end of his context; and
  * what he is told after the end is the end. The pages are the test's, the worker is the test.
  */
-#include "shim/wait.h"
+#include "shim/connection/wait.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -14,11 +14,11 @@
 
 #include "common/err.h"
 #include "proto/ring.h"
-#include "shim/mem.h"
-#include "shim/reply.h"
-#include "shim/staging.h"
-#include "shim/state.h"
-#include "shim/submit.h"
+#include "shim/connection/reply.h"
+#include "shim/connection/staging.h"
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/memory/mem.h"
 
 #define DEAD CUDA_ERROR_ILLEGAL_ADDRESS
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/policy.h"
+#include "daemon/sched/policy/policy.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/prng.h"
 #include "daemon/sim/sim.h"

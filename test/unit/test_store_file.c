@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/broker/store_file.h"
+#include "daemon/broker/store/store_file.h"
 
 static uv_loop_t loop;
 static struct store_file f;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/decode.h"
+#include "daemon/device/soft/code/decode.h"
 #include "test/lib/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};

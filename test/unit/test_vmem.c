@@ -2,7 +2,7 @@
  *
  * The address allocator against a model that is a plain list, and its promises about backing.
  */
-#include "shim/vmem.h"
+#include "shim/memory/vmem.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

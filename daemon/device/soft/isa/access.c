@@ -8,9 +8,9 @@
 
 #include <string.h>
 
+#include "daemon/device/soft/exec/sectors.h"
+#include "daemon/device/soft/exec/warp.h"
 #include "daemon/device/soft/isa/element.h"
-#include "daemon/device/soft/sectors.h"
-#include "daemon/device/soft/warp.h"
 
 #define ACCESS_CTX(w) ((struct warp_ctx *)(w))
 

@@ -5,7 +5,7 @@
 #ifndef DAEMON_DEVICE_SOFT_ISA_ACCESS_H
 #define DAEMON_DEVICE_SOFT_ISA_ACCESS_H
 
-#include "daemon/device/soft/code.h"
+#include "daemon/device/soft/code/code.h"
 
 code_handler *access_select_base(const struct code_inst *i);
 code_handler *access_select_v3(const struct code_inst *i);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "daemon/device/soft/code.h"
+#include "daemon/device/soft/code/code.h"
 
 #define ISA_JOIN2(a, b) a##_##b
 #define ISA_JOIN(a, b) ISA_JOIN2(a, b)

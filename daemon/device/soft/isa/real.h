@@ -5,7 +5,7 @@
 #ifndef DAEMON_DEVICE_SOFT_ISA_REAL_H
 #define DAEMON_DEVICE_SOFT_ISA_REAL_H
 
-#include "daemon/device/soft/code.h"
+#include "daemon/device/soft/code/code.h"
 
 /* What the hardware answers when a result is NaN: 0x7fffffff and 0xfff8000000000000. */
 #define REAL_NAN32 __builtin_nanf("0x3fffff")

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/code.h"
+#include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/isa/isa.h"
 
 static const struct select_build {

@@ -16,9 +16,9 @@
  */
 #include <emmintrin.h>
 
+#include "daemon/device/soft/exec/sectors.h"
+#include "daemon/device/soft/exec/warp.h"
 #include "daemon/device/soft/isa/element.h"
-#include "daemon/device/soft/sectors.h"
-#include "daemon/device/soft/warp.h"
 
 #define VECTOR_MOST 32 /* bytes of a lane */
 #define VECTOR_PIECE 16

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Magic number first, then the major version, and only then what a version defines: another major
+ * may have another layout, and must still be told which versions there are.
+ */
+#include "daemon/broker/clients/hello.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/job.h"
+#include "proto/wire.h"
+
+/* Whatever people may see is printable, and does not end the quotes it stands in. */
+static void take_name(const char *name, size_t cap, char *out) {
+    size_t n = strnlen(name, cap < HELLO_NAME_BYTES ? cap : HELLO_NAME_BYTES - 1);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = name[i] >= ' ' && name[i] <= '~' && name[i] != '"' ? name[i] : '?';
+    out[n] = '\0';
+    if (n == 0) strcpy(out, "?");
+}
+
+int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap) {
+    struct wire_hello h = {0};
+    char reason[JOB_WHY_BYTES];
+
+    memcpy(&h, msg, bytes < sizeof(h) ? bytes : sizeof(h));
+    if (bytes < offsetof(struct wire_hello, spec_hash) || h.magic != WIRE_MAGIC) {
+        snprintf(why, cap,
+                 "not a Salus client: its first message does not begin with the "
+                 "protocol's magic number");
+        return ERR_PROTOCOL;
+    }
+    if (h.major != WIRE_MAJOR) {
+        snprintf(why, cap,
+                 "the client's library speaks protocol %u.%u, this salusd %d.%d; install both from "
+                 "one release",
+                 h.major, h.minor, WIRE_MAJOR, WIRE_MINOR);
+        return ERR_VERSION;
+    }
+    if (bytes != sizeof(h)) {
+        snprintf(why, cap, "hello has %zu bytes, not %zu", bytes, sizeof(h));
+        return ERR_PROTOCOL;
+    }
+    take_name(h.name, sizeof(h.name), out->name);
+    out->spec_hash = h.spec_hash;
+    out->job = h.job;
+    if (job_check(&out->job, reason) == 0) return 0;
+    snprintf(why, cap, "%s", reason);
+    return ERR_PROTOCOL;
+}
+
+int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap) {
+    struct wire_answer a = {0};
+
+    memcpy(&a, msg, bytes < sizeof(a) ? bytes : sizeof(a));
+    if (bytes != sizeof(a) || a.magic != WIRE_MAGIC || a.accepted > 1) {
+        snprintf(why, cap, "the answer to the offered windows is malformed");
+        return ERR_PROTOCOL;
+    }
+    *accepted = a.accepted;
+    return 0;
+}

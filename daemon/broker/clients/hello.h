@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client says during its handshake, checked. Pure: bytes in, verdict and words out.
+ */
+#ifndef DAEMON_BROKER_CLIENTS_HELLO_H
+#define DAEMON_BROKER_CLIENTS_HELLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+#define HELLO_NAME_BYTES 64
+#define HELLO_WHY_BYTES 256
+
+struct hello {
+    char name[HELLO_NAME_BYTES]; /* printable, never empty; the client's own claim and no more */
+    uint64_t spec_hash;
+    struct wire_job job; /* within bounds */
+};
+
+/* 0, or ERR_PROTOCOL or ERR_VERSION with the reason in `why`. */
+int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap);
+
+/* The answer to an offer: 0 with *accepted, or ERR_PROTOCOL with the reason. */
+int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who is connected, how often, and how much of that each may have. What is above a limit is refused
+ * at once, with the limit's name; so one user's excess never stands in another's way.
+ *
+ * Owner: the broker. Threads: its loop's.
+ */
+#ifndef DAEMON_BROKER_CLIENTS_USERS_H
+#define DAEMON_BROKER_CLIENTS_USERS_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "common/list.h"
+#include "daemon/broker/clients/limits.h"
+#include "proto/ctl_msg.h"
+#include "proto/wire.h"
+
+#define USERS_WHY_BYTES 240
+#define USERS_GROUPS 256 /* of more than these the others are not seen */
+
+enum users_kind { USERS_HANDSHAKE, USERS_JOB, USERS_CONTROL, USERS_KINDS };
+
+/* Somebody with at least one connection. */
+struct user {
+    struct list link;
+    uid_t uid;
+    gid_t groups[USERS_GROUPS]; /* of the latest connection, as the kernel says */
+    int group_count;
+    struct limits limits;
+    uint64_t count[USERS_KINDS]; /* connections, by what they are now */
+    uint64_t refused;            /* since the first of these */
+    uint64_t pinned_bytes;       /* in use when it was last looked at */
+};
+
+struct users {
+    struct list list;
+};
+
+struct server;
+
+void users_init(struct users *u);
+
+/* The one at the other end of fd has a connection more; NULL with the reason when it may not. */
+struct user *users_enter(struct server *s, int fd, const struct ucred *cred, enum users_kind kind,
+                         char why[USERS_WHY_BYTES]);
+/* A connection that enters is let in as another kind; one that leaves. */
+void users_move(struct user *u, enum users_kind from, enum users_kind to);
+void users_leave(struct user *u, enum users_kind kind);
+
+struct user *users_find(struct server *s, uid_t uid); /* or NULL */
+
+/* 0 when the user may have another job, of this priority and weight; else what to refuse it with
+ * and the reason. */
+int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]);
+/* The same of a priority or a weight alone. */
+int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
+
+/* 0 when a job with this word, if it has one, fits into the user's part of the device; else -1 with
+ * the reason. */
+int users_check_device(struct server *s, struct user *u, const struct wire_job *job,
+                       char why[USERS_WHY_BYTES]);
+/* How much pinned memory a job of the user can see. */
+uint64_t users_host_window(const struct server *s, const struct user *u);
+/* What the worker holds the user to; u may be NULL: nothing. */
+struct wire_limits users_wire_limits(const struct user *u);
+
+/* Looks at how much pinned memory is in use; call about once a second. Of a user that has too much,
+ * the job that grew most since the last look is ended. */
+void users_look(struct server *s);
+
+/* The configuration has changed. */
+void users_reload(struct server *s);
+
+/* Adds the users from uid `after` on to a reply, in that order; returns where it goes on, 0:
+ * nowhere. */
+uint64_t users_list(struct server *s, uint64_t after, struct ctl_out *out);
+
+#endif

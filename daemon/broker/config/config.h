@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon's options: one struct, filled from config/options.def's defaults, then files, the
+ * environment and flags, each over the one before. Errors are collected, never only the first.
+ *
+ * Owner: whoever holds the struct; it has no pointers. Threads: one.
+ */
+#ifndef DAEMON_BROKER_CONFIG_CONFIG_H
+#define DAEMON_BROKER_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CONFIG_TEXT_BYTES 256
+#define CONFIG_WHY_BYTES 320
+#define CONFIG_FLAGS_MAX 64
+#define CONFIG_ORIGIN_BYTES 128
+
+/* Distance between the windows of two clients; all of a client's windows fit into it. */
+#define CONFIG_STRIDE_BYTES (256ull << 30)
+/* No window lies above: what the kernel itself places ends at 0x7fff_ffff_ffff. */
+#define CONFIG_WINDOW_END 0x7e0000000000ull
+#define CONFIG_WINDOW_ALIGN (2ull << 20)
+#define CONFIG_MEMORY_LEAST (4ull << 20) /* of the device */
+
+enum config_type {
+    CONFIG_PATH,
+    CONFIG_FILE,
+    CONFIG_CHOICE,
+    CONFIG_BYTES,
+    CONFIG_COUNT,
+    CONFIG_TIME,
+    CONFIG_PART,
+    CONFIG_ADDRESS
+};
+
+#define CONFIG_FIELD_PATH(name) char name[CONFIG_TEXT_BYTES]
+#define CONFIG_FIELD_FILE(name) char name[CONFIG_TEXT_BYTES]
+#define CONFIG_FIELD_CHOICE(name) char name[CONFIG_TEXT_BYTES]
+#define CONFIG_FIELD_BYTES(name) uint64_t name
+#define CONFIG_FIELD_COUNT(name) uint64_t name
+#define CONFIG_FIELD_TIME(name) uint64_t name /* nanoseconds */
+#define CONFIG_FIELD_PART(name) uint64_t name /* thousandths */
+#define CONFIG_FIELD_ADDRESS(name) uint64_t name
+
+/* CONFIG_O_<name>: an option's place in the table. */
+enum config_place {
+#define OPTION(section, name, ...) CONFIG_O_##name,
+#include "config/options.def"
+#undef OPTION
+    CONFIG_OPTIONS
+};
+
+/* What [users] says for everybody, and sections [user NAME] and [group NAME] for some. */
+#define CONFIG_LIMIT_FIRST CONFIG_O_user_connections
+#define CONFIG_LIMITS (CONFIG_O_max_weight - CONFIG_LIMIT_FIRST + 1)
+#define CONFIG_RULES_MAX 128
+#define CONFIG_RULE_NAME_BYTES 44
+
+struct config_rule {
+    bool group;
+    uint32_t id; /* of the user or group */
+    char name[CONFIG_RULE_NAME_BYTES];
+    uint32_t given; /* bit n: values[n], of option CONFIG_LIMIT_FIRST + n */
+    uint64_t values[CONFIG_LIMITS];
+};
+
+struct config {
+#define OPTION(section, name, type, choices, text, min, max, reload, help) \
+    CONFIG_FIELD_##type(name);
+#include "config/options.def"
+#undef OPTION
+    struct config_rule rules[CONFIG_RULES_MAX];
+    unsigned rule_count;
+    /* Where each value was said, as errors name it: "<path>:<line>", "environment SALUS_..",
+     * "command line"; empty: nowhere, it is the default. */
+    char origin[CONFIG_OPTIONS][CONFIG_ORIGIN_BYTES];
+};
+
+struct config_option {
+    const char *section, *name;
+    enum config_type type;
+    const char *choices; /* "a|b" for CONFIG_CHOICE */
+    const char *text;    /* the default */
+    uint64_t min, max;
+    bool reloadable;
+    const char *help;
+    size_t offset; /* in struct config */
+};
+
+/* Where the values of this process come from, so that SIGHUP can read them again. */
+struct config_sources {
+    const char *file; /* --config: this file alone; NULL: the default files */
+    const char *root; /* put before the default files' paths; NULL for none */
+    const char *flag_names[CONFIG_FLAGS_MAX];
+    const char *flag_values[CONFIG_FLAGS_MAX];
+    int flags;
+};
+
+/* The table; *count is set to its length. */
+const struct config_option *config_options(int *count);
+const struct config_option *config_find(const char *name, size_t bytes);
+
+/* The known key that is most like `name`, or NULL when none is near. */
+const char *config_nearest(const char *name);
+
+void config_defaults(struct config *c);
+
+/* Sets one option from text: 0, or -EINVAL with the reason in `why`. */
+int config_set(struct config *c, const char *name, const char *value, char *why, size_t cap);
+
+/* Notes where the value that was just set was said. */
+void config_said(struct config *c, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Appends a line about an option's value, with where it was said; returns 1. */
+int config_complain(const struct config *c, enum config_place option, FILE *errors, const char *fmt,
+                    ...) __attribute__((format(printf, 4, 5)));
+
+/* The number that an option of a number may be given as text: 0, or -EINVAL with the reason. */
+int config_parse(const struct config_option *o, const char *value, uint64_t *out, char *why,
+                 size_t cap);
+
+/* config_rules.c: whether a section is one of a user or of a group; sets one of its values: 0, or
+ * -EINVAL with the reason; all of them, as a file would have them. */
+bool config_rules_is(const char *section);
+int config_rules_set(struct config *c, const char *section, const char *name, const char *value,
+                     char *why, size_t cap);
+void config_rules_print(const struct config *c, FILE *out);
+
+/* The value as text that config_set would accept. */
+void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap);
+
+/* Reads one INI file over *c. Appends one line an error to `errors`; returns how many. A file that
+ * does not exist is an error only when `must_exist`. */
+int config_read_file(struct config *c, const char *path, bool must_exist, FILE *errors);
+
+/* Everything, in order, then what must hold between options. Returns the number of errors. */
+int config_load(struct config *c, const struct config_sources *sources, FILE *errors);
+
+/* Takes over what can change in a running daemon; returns how many other options differ, each named
+ * in a line of `notes`. */
+int config_reload(struct config *running, const struct config *fresh, FILE *notes);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * INI files through inih. Debian's build tells the handler no line number and reports only the
+ * first bad line, so the reader counts lines and notices those that no handler call followed.
+ */
+#include <errno.h>
+#include <ini.h>
+#include <string.h>
+
+#include "daemon/broker/config/config.h"
+
+#define SECTION_BYTES 49 /* inih cuts what is longer */
+#define LINE_BYTES 200   /* inih's own buffer; it would split a longer line */
+
+struct reading {
+    struct config *config;
+    FILE *in, *errors;
+    const char *path;
+    int line, bad;
+    bool pair;    /* the line last given out should lead to a handler call */
+    bool handled; /* it did */
+};
+
+static void complain(struct reading *r, const char *why) {
+    fprintf(r->errors, "%s:%d: %s\n", r->path, r->line, why);
+    r->bad++;
+}
+
+static void finish_line(struct reading *r) {
+    if (r->pair && !r->handled) complain(r, "expected 'name = value'");
+    r->pair = r->handled = false;
+}
+
+/* What kind of line this is, in inih's eyes. */
+static void classify(struct reading *r, const char *line) {
+    size_t n = strcspn(line, "\r\n");
+
+    if (n == 0 || *line == ';' || *line == '#') return;
+    if (*line != '[')
+        r->pair = true;
+    else if (!memchr(line, ']', n))
+        complain(r, "section without its ']'");
+    else if ((size_t)((const char *)memchr(line, ']', n) - line) > SECTION_BYTES)
+        complain(r, "section's name is longer than 49 bytes");
+}
+
+/* fgets for inih. Leading blanks go away: to inih they mean "continued value", which no option has.
+ * A line that cannot be read whole is reported and given out as empty. */
+static char *read_line(char *out, int cap, void *arg) {
+    struct reading *r = arg;
+    char *start;
+    size_t n;
+
+    finish_line(r);
+    if (!fgets(out, cap, r->in)) return NULL;
+    r->line++;
+    n = strlen(out);
+    if (n == 0 || (out[n - 1] != '\n' && !feof(r->in))) {
+        int c;
+
+        complain(r, "line is longer than 197 bytes or has a NUL byte");
+        while ((c = getc(r->in)) != EOF && c != '\n') {
+        }
+        strcpy(out, "\n");
+        return out;
+    }
+    start = out + strspn(out, " \t");
+    memmove(out, start, strlen(start) + 1);
+    classify(r, out);
+    return out;
+}
+
+static int on_pair(void *arg, const char *section, const char *name, const char *value) {
+    struct reading *r = arg;
+    const struct config_option *o = config_find(name, strlen(name));
+    char why[CONFIG_WHY_BYTES];
+
+    r->handled = true;
+    if (config_rules_is(section)) {
+        if (config_rules_set(r->config, section, name, value, why, sizeof(why)) < 0)
+            complain(r, why);
+    } else if (o && strcmp(o->section, section) != 0) {
+        snprintf(why, sizeof(why), "key '%s' belongs into section [%s], not [%.50s]", name,
+                 o->section, section);
+        complain(r, why);
+    } else if (config_set(r->config, name, value, why, sizeof(why)) < 0) {
+        complain(r, why);
+    } else {
+        config_said(r->config, name, "%s:%d", r->path, r->line);
+    }
+    return 1;
+}
+
+int config_read_file(struct config *c, const char *path, bool must_exist, FILE *errors) {
+    struct reading r = {.config = c, .path = path, .errors = errors};
+
+    r.in = fopen(path, "re");
+    if (!r.in) {
+        if (errno == ENOENT && !must_exist) return 0;
+        fprintf(errors, "%s: %s\n", path, strerror(errno));
+        return 1;
+    }
+    ini_parse_stream(read_line, &r, on_pair, &r);
+    finish_line(&r);
+    if (ferror(r.in)) complain(&r, "cannot be read");
+    fclose(r.in);
+    return r.bad;
+}

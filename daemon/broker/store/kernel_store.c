@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading for a device, learning, importing, forgetting.
+ */
+#include "daemon/broker/store/kernel_store.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/kernels/ktext.h"
+
+#define TOPIC "kernel"
+#define WRITE_AFTER_MS 5000 /* printing a full set takes the loop some 100 ms */
+#define NAME_BYTES (STORE_PATH_BYTES + sizeof(((struct kset_device *)0)->name) + 16)
+
+static void print(const void *set, struct buf *out) {
+    ktext_print(set, out);
+}
+
+void kernel_store_init(struct kernel_store *k, uv_loop_t *loop, const char *path) {
+    uint64_t seed = 0;
+
+    if (getrandom(&seed, sizeof(seed), 0) < 0) seed = (uintptr_t)k;
+    kset_init(&k->set, seed);
+    k->known = false;
+    k->file = (struct store_file){.topic = TOPIC,
+                                  .bytes_max = KTEXT_BYTES_MAX,
+                                  .delay_ms = WRITE_AFTER_MS,
+                                  .print = print,
+                                  .owner = &k->set};
+    snprintf(k->file.path, sizeof(k->file.path), "%s", path);
+    store_file_init(&k->file, loop);
+}
+
+void kernel_store_stop(struct kernel_store *k) {
+    store_file_stop(&k->file);
+}
+
+void kernel_store_finish(struct kernel_store *k) {
+    store_file_flush(&k->file);
+    kset_finish(&k->set);
+}
+
+/* ---- files of devices ------------------------------------------------------------------------ */
+
+/* Where a device's file waits for it: <path>.NVIDIA-A100-108. */
+static void place_of(const struct kernel_store *k, const struct kset_device *d,
+                     char out[NAME_BYTES]) {
+    size_t at = (size_t)snprintf(out, NAME_BYTES, "%s.", k->file.path);
+
+    for (const char *c = d->name; *c; c++) {
+        bool plain =
+            (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z');
+
+        out[at++] = plain ? *c : '-';
+    }
+    snprintf(out + at, NAME_BYTES - at, "-%u", d->sms);
+}
+
+static void put_away(struct kernel_store *k, const struct kset_device *d) {
+    char place[NAME_BYTES];
+    int rc;
+
+    place_of(k, d, place);
+    rc = rename(k->file.path, place) < 0 ? -errno : 0;
+    if (rc == -ENOENT) return;
+    log_warn(TOPIC, "event=other_device path=%s device=\"%s\" sms=%u %s=%s", k->file.path, d->name,
+             d->sms, rc ? "cannot_be_moved" : "kept", rc ? err_text(rc) : place);
+}
+
+static bool bring_back(const struct kernel_store *k) {
+    char place[NAME_BYTES];
+
+    place_of(k, &k->set.device, place);
+    return rename(place, k->file.path) == 0;
+}
+
+/* Reads the file into the empty set: true where there is nothing more to try. */
+static bool load(struct kernel_store *k) {
+    struct kset_device device = k->set.device, of;
+    char why[KPROFILE_WHY_BYTES] = "";
+    char *text = NULL;
+    size_t bytes = 0;
+    int rc = store_file_read(&k->file, &text, &bytes);
+
+    if (rc == 0) rc = ktext_parse(&k->set, text, bytes, why);
+    free(text);
+    of = k->set.device;
+    k->set.device = device;
+    if (rc == -ENOENT) return false;
+    if (rc < 0) {
+        store_file_unusable(&k->file, rc, why);
+        return true;
+    }
+    if (!kset_device_same(&device, &of)) {
+        kset_finish(&k->set);
+        k->set.device = device;
+        put_away(k, &of);
+        return false;
+    }
+    log_info(TOPIC, "event=read path=%s profiles=%u hints=%u", k->file.path, k->set.count,
+             k->set.hint_count);
+    return true;
+}
+
+bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms) {
+    struct kset_device device = {.sms = sms};
+
+    kname_tidy(name, device.name, sizeof(device.name));
+    if (k->known && kset_device_same(&device, &k->set.device)) return false;
+    if (k->known) {
+        store_file_flush(&k->file);
+        if (*k->file.path) put_away(k, &k->set.device);
+    }
+    kset_finish(&k->set);
+    k->set.device = device;
+    k->known = true;
+    if (*k->file.path && !load(k) && bring_back(k)) load(k);
+    return true;
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+int kernel_store_learn(struct kernel_store *k, struct kprofile *p, char *why) {
+    int rc = k->known ? kprofile_check(p, why) : -ENODEV;
+
+    if (rc == 0) rc = kset_learn(&k->set, p);
+    if (rc == 0) store_file_touch(&k->file);
+    return rc;
+}
+
+__attribute__((format(printf, 3, 4))) static int bad(int rc, char *why, const char *fmt, ...) {
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, KPROFILE_WHY_BYTES, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+/* Tables of other tools are of no device: theirs has no SMs. */
+static int may_import(const struct kernel_store *k, const struct kset *from, uint32_t uid,
+                      char *why) {
+    if (!k->known) return bad(-ENODEV, why, "no worker has said which device this is");
+    if (from->device.sms && !kset_device_same(&from->device, &k->set.device))
+        return bad(-EXDEV, why, "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
+                   from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
+    for (uint32_t i = 0; uid != KSET_ANYBODY && i < from->count; i++)
+        if (from->items[i].key.uid != uid)
+            return bad(-EPERM, why, "it has profiles of user %u", from->items[i].key.uid);
+    return 0;
+}
+
+int kernel_store_import(struct kernel_store *k, const struct kset *from, uint32_t uid, char *why) {
+    uint32_t *order;
+    int rc = may_import(k, from, uid, why);
+
+    if (rc < 0) return rc;
+    order = kset_order(from);
+    rc = order ? kset_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
+    if (rc == -ENOSPC)
+        rc = bad(-EINVAL, why,
+                 "its %u hints and the %u that are there are more than %u; forget some first",
+                 from->hint_count, k->set.hint_count, KSET_HINTS_MAX);
+    for (uint32_t i = 0; i < from->count && rc == 0; i++)
+        rc = kset_learn(&k->set, &from->items[order[i]]);
+    free(order);
+    store_file_touch(&k->file);
+    return rc;
+}
+
+uint32_t kernel_store_forget(struct kernel_store *k, const struct kset_filter *f) {
+    uint32_t gone = kset_forget(&k->set, f);
+
+    if (gone) store_file_touch(&k->file);
+    return gone;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading, filling, learning.
+ */
+#include "daemon/broker/store/profile_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/log.h"
+#include "proto/job.h"
+
+#define WRITE_AFTER_MS 1000
+
+static void print(const void *table, struct buf *out) {
+    profile_print(table, out);
+}
+
+void profile_store_open(struct server *s) {
+    struct profile_store *p = &s->store;
+    char why[PROFILE_WHY_BYTES] = "";
+    char *text = NULL;
+    size_t bytes = 0;
+    int rc;
+
+    profile_init(&p->table);
+    p->file = (struct store_file){.topic = "profile",
+                                  .bytes_max = PROFILE_FILE_MAX,
+                                  .delay_ms = WRITE_AFTER_MS,
+                                  .print = print,
+                                  .owner = &p->table};
+    store_file_place(s->config.profiles, s->config.run_dir, p->file.path);
+    store_file_init(&p->file, &s->loop);
+    rc = store_file_read(&p->file, &text, &bytes);
+    if (rc == -ENOENT) return;
+    if (rc == 0) rc = profile_parse(&p->table, text, bytes, why);
+    free(text);
+    if (rc < 0)
+        store_file_unusable(&p->file, rc, why);
+    else
+        log_info("profile", "event=read path=%s profiles=%u", p->file.path, p->table.count);
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+bool profile_store_fill(const struct server *s, uid_t uid, struct wire_job *job) {
+    const struct profile *p = profile_find(&s->store.table, uid, job->profile);
+    uint64_t total;
+
+    if (!p) return false;
+    if (job->iterations == 0 && job->duration_ns == 0) {
+        job->iterations = p->iterations;
+        if (__builtin_mul_overflow(p->iterations, p->iteration_ns, &job->duration_ns) ||
+            job->duration_ns > JOB_NS_MAX)
+            job->duration_ns = 0;
+    }
+    total = p->persistent_bytes + p->ephemeral_bytes;
+    if ((job->flags & WIRE_JOB_WORD) || total == 0 || total > s->supervise.device.memory_bytes)
+        return false;
+    job->persistent_bytes = p->persistent_bytes;
+    job->ephemeral_bytes = p->ephemeral_bytes;
+    job->flags |= WIRE_JOB_WORD;
+    return true;
+}
+
+void profile_store_learn(struct server *s, uid_t uid, const struct wire_job *job,
+                         const struct wire_stats *stats, bool whole) {
+    struct profile seen = {.uid = uid,
+                           .key = job->profile,
+                           .persistent_bytes = atom_load_relaxed(&stats->persistent_peak),
+                           .ephemeral_bytes = atom_load_relaxed(&stats->ephemeral_peak),
+                           .iteration_ns = atom_load_relaxed(&stats->iteration_ns),
+                           .launches = atom_load_relaxed(&stats->launches)};
+
+    if (whole) seen.iterations = atom_load_relaxed(&stats->iterations);
+    if (!*s->store.file.path || job->profile == 0 || atom_load_relaxed(&stats->measured) != 1 ||
+        seen.persistent_bytes > JOB_BYTES_MAX || seen.ephemeral_bytes > JOB_BYTES_MAX)
+        return;
+    if (profile_learn(&s->store.table, &seen) == 0) store_file_touch(&s->store.file);
+}
+
+void profile_store_close(struct server *s) {
+    store_file_flush(&s->store.file);
+    profile_finish(&s->store.table);
+}

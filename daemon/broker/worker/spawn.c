@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting salus-gpu with the configuration as its command line.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/broker/broker.h"
+#include "daemon/broker/worker/worker_path.h"
+
+#define WORKER_FD "3"
+#define NUMBER_BYTES 48
+#define ARGS_MAX 64
+
+/* The command line, as it grows. */
+struct command {
+    char *args[ARGS_MAX + 1];
+    char numbers[ARGS_MAX][NUMBER_BYTES];
+    int count, number_count;
+};
+
+static void add_text(struct command *c, const char *option, const char *value) {
+    c->args[c->count++] = (char *)option;
+    c->args[c->count++] = (char *)value;
+}
+
+static void add_number(struct command *c, const char *option, uint64_t value) {
+    char *text = c->numbers[c->number_count++];
+
+    snprintf(text, NUMBER_BYTES, "%" PRIu64, value);
+    add_text(c, option, text);
+}
+
+static void add_set(struct command *c, const char *field, int64_t value) {
+    char *text = c->numbers[c->number_count++];
+
+    snprintf(text, NUMBER_BYTES, "%s=%" PRId64, field, value);
+    add_text(c, "--set", text);
+}
+
+static void add_choice(struct command *c, const struct wire_choice *choice) {
+    add_text(c, "--lane-policy", choice->lane);
+    add_text(c, "--kernel-policy", choice->kernel);
+#define X(field, ...) add_set(c, #field, choice->field);
+    CHOICE_NUMBERS(X)
+#undef X
+}
+
+int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
+    const struct config *c = &s->config;
+    char path[PATH_MAX + 32];
+    struct command command = {.args = {path}, .count = 1};
+    uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
+                                    {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+                                    {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+                                    {.flags = UV_INHERIT_FD, .data.fd = fd}};
+    uv_process_options_t options = {.file = path,
+                                    .args = command.args,
+                                    .exit_cb = on_exit,
+                                    .cwd = "/",
+                                    .stdio = stdio,
+                                    .stdio_count = sizeof(stdio) / sizeof(stdio[0])};
+    int rc = worker_path_find(c, path, sizeof(path));
+
+    if (rc < 0) return rc;
+    add_text(&command, "--broker-fd", WORKER_FD);
+    add_text(&command, "--device", c->device);
+    /* What the first one chose by itself stays: jobs are not shown another GPU after a restart. */
+    add_number(&command, "--device-memory",
+               c->device_memory ? c->device_memory : s->supervise.device.memory_bytes);
+    add_number(&command, "--sm-count", c->sm_count);
+    add_number(&command, "--threads", c->device_threads);
+    add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
+    add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
+    add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
+    add_choice(&command, &s->choice);
+    s->supervise.process.data = s;
+    s->supervise.process_open = true; /* even a failed start leaves a handle to close */
+    return uv_spawn(&s->loop, &s->supervise.process, &options); /* libuv's errors are -errno */
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where salus-gpu is: as configured, else beside our own binary (a build tree), else where `make
+ * install` puts it.
+ */
+#ifndef DAEMON_BROKER_WORKER_WORKER_PATH_H
+#define DAEMON_BROKER_WORKER_WORKER_PATH_H
+
+#include <stddef.h>
+
+#include "daemon/broker/config/config.h"
+
+/* 0 when `out` is a program that we may execute; -errno (-EACCES: not executable, -EISDIR ...),
+ * with the place looked at last in `out`. */
+int worker_path_find(const struct config *config, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Modules and kernels: places variables, finds what a kernel can call, lays out its shared memory
+ * and decodes it, on first use.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arena.h"
+#include "common/err.h"
+#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/code/kernel.h"
+
+#define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
+
+struct code_module {
+    struct ptx_module *ptx;
+    struct code_kernel *kernels;
+    bool *address_taken; /* by function: may be called through a pointer */
+};
+
+/* ---- variables ---------------------------------------------------------------------------------
+ */
+
+static bool code_is_placed(const struct ptx_var *v) {
+    return v->space == PTX_GLOBAL || v->space == PTX_CONST;
+}
+
+/* Alignment as a power of two within reason, whatever the text says. */
+static uint64_t code_align(const struct ptx_var *v) {
+    uint64_t align = 1;
+    while (align < v->align && align < 65536)
+        align *= 2;
+    return align;
+}
+
+struct code_layout {
+    uint64_t bytes, align, base;
+    const struct ptx_var *unresolved;
+};
+
+/* Visits module-scope variables, then those of functions (static ones end up there). */
+static void code_each_var(struct ptx_module *m,
+                          void (*fn)(struct code_module *, struct ptx_var *, struct code_layout *),
+                          struct code_module *module, struct code_layout *layout) {
+    for (uint32_t i = 0; i < m->var_count; i++)
+        if (code_is_placed(m->vars[i])) fn(module, m->vars[i], layout);
+    for (uint32_t i = 0; i < m->func_count; i++)
+        for (uint32_t k = 0; k < m->funcs[i]->var_count; k++)
+            if (code_is_placed(m->funcs[i]->vars[k])) fn(module, m->funcs[i]->vars[k], layout);
+}
+
+static void code_measure(struct code_module *module, struct ptx_var *v,
+                         struct code_layout *layout) {
+    (void)module;
+    if (v->linkage == PTX_LINK_EXTERN) {
+        if (!layout->unresolved) layout->unresolved = v;
+        return;
+    }
+    uint64_t align = code_align(v);
+    if (align > layout->align) layout->align = align;
+    uint64_t at = (layout->bytes + align - 1) & ~(align - 1);
+    v->offset = at;
+    layout->bytes =
+        v->bytes > UINT64_MAX / 4 || at > UINT64_MAX / 4 ? UINT64_MAX / 2 : at + v->bytes;
+}
+
+static void code_rebase(struct code_module *module, struct ptx_var *v, struct code_layout *layout) {
+    (void)module;
+    v->offset += layout->base;
+}
+
+static void code_note_address(struct code_module *m, const struct ptx_func *f) {
+    if (f->index < m->ptx->func_count) m->address_taken[f->index] = true;
+}
+
+/* Fills initialisers in; symbols were resolved to addresses by now. */
+static void code_initialise(struct code_module *m, struct ptx_var *v, struct code_layout *layout) {
+    unsigned char *at = (unsigned char *)(uintptr_t)v->offset;
+    if (v->init) memcpy(at, v->init, v->bytes);
+    for (uint32_t i = 0; i < v->reloc_count; i++) {
+        const struct ptx_reloc *r = &v->relocs[i];
+        struct ptx_var *target = ptx_find_var(m->ptx, r->symbol);
+        struct ptx_func *func = target ? NULL : ptx_find_func(m->ptx, r->symbol);
+        uint64_t value;
+        if (target && code_is_placed(target) && target->linkage != PTX_LINK_EXTERN) {
+            value = target->offset;
+        } else if (func) {
+            value = CODE_HANDLE(func->index);
+            code_note_address(m, func);
+        } else {
+            layout->unresolved = v;
+            return;
+        }
+        value = (value + (uint64_t)r->addend) >> (r->shift & 63);
+        if (r->bytes > 8 || r->at > v->bytes || r->bytes > v->bytes - r->at) continue;
+        memcpy(at + r->at, &value, r->bytes);
+    }
+}
+
+static void code_scan_operand(struct code_module *m, const struct ptx_inst *i,
+                              const struct ptx_operand *o, uint32_t k) {
+    bool callee = i->op == PTX_OP_call && k <= 1;
+    if (o->kind == PTX_OPND_FUNC && o->func && !callee) code_note_address(m, o->func);
+    for (uint32_t e = 0; o->kind == PTX_OPND_VEC && e < o->elem_count; e++)
+        code_scan_operand(m, i, &o->elems[e], 8);
+}
+
+static void code_scan_addresses(struct code_module *m) {
+    for (uint32_t f = 0; f < m->ptx->func_count; f++) {
+        const struct ptx_func *func = m->ptx->funcs[f];
+        for (uint32_t n = 0; n < func->inst_count; n++)
+            for (uint32_t k = 0; k < func->insts[n].operand_count && k < PTX_OPERANDS; k++)
+                code_scan_operand(m, &func->insts[n], &func->insts[n].operands[k], k);
+    }
+}
+
+static int code_place(struct code_module *m, const struct code_env *env, char *why,
+                      size_t why_bytes) {
+    struct code_layout layout = {.align = 256};
+    code_each_var(m->ptx, code_measure, m, &layout);
+    if (!layout.unresolved && layout.bytes) {
+        layout.base = env->alloc(env->arg, layout.bytes, layout.align);
+        if (!layout.base) {
+            snprintf(why, why_bytes, "no room for %llu bytes of variables",
+                     (unsigned long long)layout.bytes);
+            return ERR_NO_MEMORY;
+        }
+        code_each_var(m->ptx, code_rebase, m, &layout);
+        code_each_var(m->ptx, code_initialise, m, &layout);
+    }
+    if (!layout.unresolved) return 0;
+    snprintf(why, why_bytes, "%s is not defined anywhere, or refers to something that is not",
+             layout.unresolved->name);
+    return ERR_NOT_FOUND;
+}
+
+int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
+                       char *why, size_t why_bytes) {
+    struct code_module *m = calloc(1, sizeof *m);
+    if (!m) return -ENOMEM;
+    m->ptx = ptx;
+    m->address_taken = calloc(ptx->func_count + 1, sizeof *m->address_taken);
+    int err = m->address_taken ? code_place(m, env, why, why_bytes) : -ENOMEM;
+    if (err) {
+        free(m->address_taken);
+        free(m);
+        return err;
+    }
+    code_scan_addresses(m);
+    *out = m;
+    return 0;
+}
+
+void code_module_destroy(struct code_module *m) {
+    if (!m) return;
+    while (m->kernels) {
+        struct code_kernel *k = m->kernels;
+        m->kernels = k->next;
+        arena_destroy(k->arena);
+    }
+    ptx_module_free(m->ptx);
+    free(m->address_taken);
+    free(m);
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+/* What a kernel reaches, as a work list over functions. */
+struct code_reach {
+    struct code_module *m;
+    uint32_t *list, count;
+    bool *seen, *optional; /* optional: only by pointer, so that it may stay undecoded */
+    bool indirect, reserved;
+    bool *shared_seen; /* by module variable */
+};
+
+static void code_reach_add(struct code_reach *r, uint32_t func, bool optional) {
+    if (func >= r->m->ptx->func_count || !r->m->ptx->funcs[func]->defined) return;
+    if (!optional) r->optional[func] = false;
+    if (r->seen[func]) return;
+    r->seen[func] = true;
+    r->optional[func] = optional;
+    r->list[r->count++] = func;
+}
+
+static void code_reach_operand(struct code_reach *r, const struct ptx_operand *o) {
+    const struct ptx_var *v = o->var;
+    if (v && v->space == PTX_SHARED && !v->func_scope && v->index < r->m->ptx->var_count)
+        r->shared_seen[v->index] = true;
+    if (o->kind == PTX_OPND_SREG && o->sreg >= PTX_SREG_RESERVED_SMEM_BEGIN &&
+        o->sreg <= PTX_SREG_RESERVED_SMEM_1)
+        r->reserved = true;
+    for (uint32_t e = 0; o->kind == PTX_OPND_VEC && e < o->elem_count; e++)
+        code_reach_operand(r, &o->elems[e]);
+}
+
+static void code_reach_func(struct code_reach *r, const struct ptx_func *f, bool optional) {
+    for (uint32_t n = 0; n < f->inst_count; n++) {
+        const struct ptx_inst *i = &f->insts[n];
+        bool direct = false;
+        for (uint32_t k = 0; k < i->operand_count && k < PTX_OPERANDS; k++) {
+            code_reach_operand(r, &i->operands[k]);
+            if (i->op != PTX_OP_call || i->operands[k].kind != PTX_OPND_FUNC || k > 1) continue;
+            direct = true;
+            if (i->operands[k].func) code_reach_add(r, i->operands[k].func->index, optional);
+        }
+        if (i->op == PTX_OP_call && !direct) r->indirect = true;
+    }
+}
+
+static void code_reach_all(struct code_reach *r, uint32_t entry) {
+    code_reach_add(r, entry, false);
+    for (uint32_t at = 0; at < r->count; at++) {
+        bool optional = r->optional[r->list[at]], had = r->indirect;
+        code_reach_func(r, r->m->ptx->funcs[r->list[at]], optional);
+        if (had || !r->indirect) continue;
+        for (uint32_t f = 0; f < r->m->ptx->func_count; f++)
+            if (r->m->address_taken[f]) code_reach_add(r, f, true);
+    }
+}
+
+static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
+    uint64_t align = code_align(v);
+    if (v->bytes > CODE_SHARED_MAX || align > 4096) return ERR_ILLEGAL_INSTRUCTION;
+    uint64_t at = (k->shared_bytes + align - 1) & ~(align - 1);
+    if (at + v->bytes > CODE_SHARED_MAX) return ERR_ILLEGAL_INSTRUCTION;
+    v->offset = at;
+    k->shared_bytes = (uint32_t)(at + v->bytes);
+    if (align > k->shared_align) k->shared_align = (uint32_t)align;
+    return 0;
+}
+
+/* Arrays of unknown size: all of them are the dynamic part, as aligned as any of them asks. */
+static int code_align_dynamic(struct code_kernel *k, struct ptx_var *v) {
+    uint64_t align = code_align(v);
+    if (align > 4096) return ERR_ILLEGAL_INSTRUCTION;
+    if (align > k->shared_align) k->shared_align = (uint32_t)align;
+    k->dynamic_offset = (uint32_t)((k->dynamic_offset + align - 1) & ~(align - 1));
+    return 0;
+}
+
+static int code_set_dynamic(struct code_kernel *k, struct ptx_var *v) {
+    v->offset = k->dynamic_offset;
+    return 0;
+}
+
+/* Calls `fn` for the kernel's variables in shared memory, those of its own functions last. */
+static int code_each_shared(struct code_reach *r, struct code_kernel *k, bool dynamic,
+                            int (*fn)(struct code_kernel *, struct ptx_var *)) {
+    struct ptx_module *m = r->m->ptx;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->var_count; i++)
+        if (r->shared_seen[i] && (m->vars[i]->bytes == 0) == dynamic) err = fn(k, m->vars[i]);
+    for (uint32_t n = 0; n < r->count; n++) {
+        struct ptx_func *f = m->funcs[r->list[n]];
+        for (uint32_t i = 0; !err && i < f->var_count; i++)
+            if (f->vars[i]->space == PTX_SHARED && (f->vars[i]->bytes == 0) == dynamic)
+                err = fn(k, f->vars[i]);
+    }
+    return err;
+}
+
+/* Static variables first; arrays of unknown size all begin behind them, at the dynamic part. */
+static int code_shared(struct code_reach *r, struct code_kernel *k) {
+    k->reserved = r->reserved;
+    k->shared_align = 16;
+    int err = code_each_shared(r, k, false, code_place_shared);
+    k->dynamic_offset = (k->shared_bytes + 15) & ~15u;
+    if (!err) err = code_each_shared(r, k, true, code_align_dynamic);
+    if (!err) err = code_each_shared(r, k, true, code_set_dynamic);
+    return err;
+}
+
+static int code_decode_all(struct code_reach *r, struct code_kernel *k, char *why,
+                           size_t why_bytes) {
+    for (uint32_t n = 0; n < r->count; n++) {
+        uint32_t f = r->list[n];
+        struct code_func *code = NULL;
+        int err = decode_func(k, r->m->ptx->funcs[f], &code, why, why_bytes);
+        if (err && r->optional[f] && err != -ENOMEM) continue; /* faults if it is ever called */
+        if (err) return err;
+        k->funcs[f] = code;
+    }
+    return 0;
+}
+
+/* What a frame of `f` may need for its alignment, beyond its bytes. */
+static uint64_t code_padding(const struct code_func *f) {
+    return f ? f->local_align - 16u : 0;
+}
+
+/* Bytes of local memory on the longest path of calls from `f` on; sets `recursive` on a cycle. */
+static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, uint32_t depth) {
+    enum { BUSY = 1 }; /* known: 0 not yet, 1 on the path, else bytes + 2 */
+    if (!k->funcs[f]) return 0;
+    if (known[f] == BUSY || depth > 1000) {
+        k->recursive = true;
+        return 0;
+    }
+    if (known[f]) return known[f] - 2;
+    known[f] = BUSY;
+    uint64_t most = 0;
+    const struct code_func *code = k->funcs[f];
+    for (uint32_t i = 0; i < code->count; i++) {
+        const struct code_extra *x = code->insts[i].extra;
+        if (code->insts[i].op != PTX_OP_call || x->native) continue;
+        if (x->func < 0) {
+            k->recursive = true;
+            continue;
+        }
+        uint64_t below =
+            code_depth(k, (uint32_t)x->func, known, depth + 1) + code_padding(k->funcs[x->func]);
+        if (below > most) most = below;
+    }
+    known[f] = most + code->local_bytes + 2;
+    return most + code->local_bytes;
+}
+
+static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
+    uint64_t *known = calloc(k->func_count, sizeof *known);
+    if (!known) return -ENOMEM;
+    uint64_t bytes = code_depth(k, r->list[0], known, 0);
+    k->local_bytes = bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
+    free(known);
+    for (uint32_t n = 0; n < r->count; n++) {
+        const struct code_func *f = k->funcs[r->list[n]];
+        if (!f) continue;
+        k->const_bytes += f->const_bytes;
+        if (f->local_align > k->local_align) k->local_align = f->local_align;
+    }
+    return 0;
+}
+
+static int code_kernel_build(struct code_module *m, const struct ptx_func *f, struct code_kernel *k,
+                             char *why, size_t why_bytes) {
+    uint32_t n = m->ptx->func_count;
+    struct code_reach r = {.m = m};
+    r.list = calloc(n + 1, sizeof *r.list);
+    r.seen = calloc(2 * (size_t)n + m->ptx->var_count + 1, sizeof *r.seen);
+    int err = r.list && r.seen ? 0 : -ENOMEM;
+    if (!err) {
+        r.optional = r.seen + n;
+        r.shared_seen = r.optional + n;
+        code_reach_all(&r, f->index);
+        err = code_shared(&r, k);
+        if (err) snprintf(why, why_bytes, "%s: too much shared memory", f->name);
+    }
+    if (!err) err = code_decode_all(&r, k, why, why_bytes);
+    if (!err) err = code_measure_kernel(&r, k);
+    k->entry = err ? NULL : k->funcs[f->index];
+    free(r.list);
+    free(r.seen);
+    return err;
+}
+
+int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
+                    size_t why_bytes) {
+    for (struct code_kernel *k = m->kernels; k; k = k->next)
+        if (!strcmp(k->name, name)) {
+            *out = k;
+            return 0;
+        }
+    const struct ptx_func *f = ptx_find_func(m->ptx, name);
+    if (!f || !f->entry || !f->defined) {
+        snprintf(why, why_bytes, "there is no kernel of this name");
+        return ERR_NOT_FOUND;
+    }
+    struct arena *arena = arena_create();
+    struct code_kernel *k = arena ? arena_calloc(arena, 1, sizeof *k) : NULL;
+    if (!k) {
+        arena_destroy(arena);
+        return -ENOMEM;
+    }
+    k->arena = arena;
+    k->module = m;
+    k->name = f->name;
+    k->func_count = m->ptx->func_count;
+    k->funcs = arena_calloc(arena, k->func_count, sizeof(struct code_func *));
+    int err = k->funcs ? code_kernel_build(m, f, k, why, why_bytes) : -ENOMEM;
+    if (err) {
+        arena_destroy(arena);
+        return err;
+    }
+    k->next = m->kernels;
+    m->kernels = k;
+    *out = k;
+    return 0;
+}
+
+int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes) {
+    const struct ptx_var *v = ptx_find_var(m->ptx, name);
+    if (!v || !code_is_placed(v)) return ERR_NOT_FOUND;
+    *addr = v->offset;
+    *bytes = v->bytes;
+    return 0;
+}
+
+void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {
+    uint32_t regs = k->entry->pressure + 8; /* addresses and constants that are free here */
+    *out = (struct code_kernel_info){.name = k->name,
+                                     .func = k->entry->ptx,
+                                     .regs = regs < 16    ? 16
+                                             : regs > 255 ? 255
+                                                          : regs,
+                                     .shared_bytes = k->shared_bytes,
+                                     .local_bytes = k->local_bytes,
+                                     .const_bytes = 0};
+}

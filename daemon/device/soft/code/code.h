@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Executable form of a PTX function: instructions with their handler and operand slots, for a warp
+ * of 32 lanes at once. Seam between the decoder (code.c), the warp loop (warp.c) and the handlers
+ * (isa/).
+ *
+ * Registers are structures of arrays: a slot is 32 lanes of 2, 4 or 8 bytes (1-byte types use 2),
+ * 64-byte aligned; a predicate is one uint32_t mask. A slot >= 0 is a byte offset into the frame's
+ * registers; a slot < 0 is minus a byte offset into the function's constant pool, where immediates
+ * are broadcast to 32 lanes (predicate immediates to a mask), so that every operand is a pointer.
+ * A destination may share its slot with a source of the same width; apart from that the slots of
+ * one instruction do not overlap (handlers are vectorised on that promise).
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_CODE_H
+#define DAEMON_DEVICE_SOFT_CODE_CODE_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/ptx/ptx_ir.h"
+
+#define WARP_LANES 32
+#define CODE_NO_SLOT INT32_MIN
+
+struct warp;
+struct code_inst;
+
+/* Runs one instruction for the lanes of `mask` (never 0). Must not write other lanes. Reports
+ * faults with warp_fault. Pure ALU handlers touch only w->regs, w->consts and w->carry. */
+typedef void code_handler(struct warp *w, const struct code_inst *i, uint32_t mask);
+
+struct code_inst {
+    code_handler *run;     /* NULL: control flow or rendezvous, done by the warp loop */
+    int32_t d, a, b, c, e; /* destination and sources in the order of the text */
+    int32_t d2;            /* second destination (d|p, setp's q), or CODE_NO_SLOT */
+    int32_t pred;          /* guarding predicate's slot, or CODE_NO_SLOT */
+    bool pred_neg;
+    bool c_neg;          /* last predicate source is `!p` */
+    uint16_t op;         /* enum ptx_op */
+    uint8_t type, type2; /* types[0], types[1] (PTX_NONE) */
+    uint8_t space, round, cmp, sub, sub2, vec;
+    uint8_t d_bytes, a_bytes; /* width of the registers behind d and a, which may exceed the type */
+    uint32_t mods;
+    int64_t offset; /* of the address operand, symbol included */
+    int32_t target; /* branch target */
+    const struct ptx_inst *src;
+    const void *extra; /* decoder's data for vectors, calls, tables; owned by the code */
+};
+
+/* The part of a warp that handlers may touch. warp.c embeds it first in its own struct. */
+struct warp {
+    unsigned char *regs;         /* the running frame's registers */
+    const unsigned char *consts; /* the running function's constant pool */
+    uint32_t carry;              /* CC.CF of each lane */
+};
+
+#define SLOT(type, w, slot) \
+    ((type *)((slot) >= 0 ? (w)->regs + (slot) : (unsigned char *)(w)->consts - (int64_t)(slot)))
+
+static inline uint32_t code_pred(const struct warp *w, int32_t slot) {
+    return *SLOT(const uint32_t, w, slot);
+}
+
+/* isa/: picks the ALU handler for an instruction whose slots are filled; NULL: not an ALU operation
+ * or not supported in this form. Compiled three times (x86-64, v3, v4); isa_select goes by cpuid,
+ * or by SALUS_SOFT_ISA=base|v3|v4 for tests. Handlers of tier 1 to 3 that only compute: everything
+ * except ld st atom red bra brx call ret exit bar barrier shfl vote match redux activemask trap
+ * membar fence cvta isspacep mov-from-special-register mov-of-vectors, which code.c and warp.c own.
+ */
+code_handler *isa_select(const struct code_inst *i);
+const char *isa_name(void);
+
+/* Bytes of each lane that a handler reads for source `operand` (its index in ptx_inst.operands, the
+ * destination being 0), which is the width to broadcast an immediate with; 0: a predicate's mask.
+ * Only for the operations isa_select knows. */
+uint32_t isa_operand_bytes(const struct ptx_inst *i, uint32_t operand);
+
+#endif

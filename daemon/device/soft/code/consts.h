@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A function's constant pool while it is being decoded: each distinct immediate broadcast to 32
+ * lanes, found again by hash, so that every operand of an instruction is a pointer.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_CONSTS_H
+#define DAEMON_DEVICE_SOFT_CODE_CONSTS_H
+
+#include <stdint.h>
+
+struct consts_entry {
+    uint64_t bits;
+    uint32_t bytes; /* of a lane; 0: predicate */
+    int32_t slot;   /* 0: free */
+};
+
+struct consts {
+    unsigned char *data;
+    uint32_t len, room;
+    struct consts_entry *table;
+    uint32_t used, table_size; /* a power of two */
+};
+
+void consts_init(struct consts *c);
+void consts_finish(struct consts *c);
+
+/* The slot (< 0) of an immediate for lanes of `bytes` bytes (2 4 8; 0: a predicate's mask); 0 when
+ * out of memory. */
+int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes);
+
+#endif

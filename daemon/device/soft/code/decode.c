@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A PTX function into code: places its local memory, lowers each instruction, allocates registers
+ * and turns branch targets into indices of the code.
+ */
+#include "daemon/device/soft/code/decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/lower.h"
+
+enum code_native decode_native(const struct ptx_func *f) {
+    static const struct {
+        const char *name;
+        enum code_native native;
+        uint32_t params;
+    } natives[] = {
+        {"vprintf", CODE_VPRINTF, 2},
+        {"malloc", CODE_MALLOC, 1},
+        {"free", CODE_FREE, 1},
+        {"__assertfail", CODE_ASSERTFAIL, 5},
+    };
+    if (f->defined) return CODE_NATIVE_NONE;
+    for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
+        if (!strcmp(f->name, natives[i].name) && f->param_count == natives[i].params)
+            return natives[i].native;
+    return CODE_NATIVE_NONE;
+}
+
+static void decode_place(struct lower *l, struct ptx_var *v) {
+    uint64_t align = v->align ? v->align : 1;
+    uint64_t at = (l->local_bytes + align - 1) & ~(align - 1);
+    if (align > 4096 || (align & (align - 1)) || v->bytes > CODE_LOCAL_MAX ||
+        at + v->bytes > CODE_LOCAL_MAX) {
+        operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "too much local memory (%s)", v->name);
+        return;
+    }
+    v->offset = at;
+    l->local_bytes = (uint32_t)(at + v->bytes);
+    if (align > l->local_align) l->local_align = (uint32_t)align;
+}
+
+static struct code_formal *decode_formals(struct lower *l, struct ptx_var **vars, uint32_t count) {
+    struct code_formal *formals =
+        arena_calloc(l->kernel->arena, (size_t)count + 1, sizeof *formals);
+    if (!formals) {
+        operand_fail(l, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count && !l->err; i++) {
+        decode_place(l, vars[i]);
+        formals[i].offset = (uint32_t)vars[i]->offset;
+        formals[i].bytes = (uint32_t)vars[i]->bytes;
+    }
+    return formals;
+}
+
+static void decode_layout(struct lower *l, struct code_func *out) {
+    struct ptx_func *f = l->func;
+    l->local_align = 16;
+    if (!f->entry) {
+        out->params = decode_formals(l, f->params, f->param_count);
+        out->rets = decode_formals(l, f->rets, f->ret_count);
+        out->param_count = f->param_count;
+        out->ret_count = f->ret_count;
+    }
+    for (uint32_t i = 0; i < f->var_count && !l->err; i++)
+        if (f->vars[i]->space == PTX_LOCAL || f->vars[i]->space == PTX_PARAM)
+            decode_place(l, f->vars[i]);
+    out->local_bytes = (l->local_bytes + 15) & ~15u;
+    out->local_align = l->local_align;
+}
+
+static void decode_registers(struct lower *l) {
+    struct ptx_func *f = l->func;
+    l->reg_bytes = malloc(f->reg_count + 64);
+    l->reg_room = f->reg_count + 64;
+    if (!l->reg_bytes) {
+        operand_fail(l, -ENOMEM, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < f->reg_count; i++) {
+        uint32_t bytes = operand_lane_bytes(f->regs[i].type);
+        l->reg_bytes[i] = (uint8_t)bytes;
+    }
+    l->reg_count = f->reg_count;
+}
+
+/* Lowers all instructions; `map` tells where each of them begins in the code. */
+static void decode_body(struct lower *l, int32_t *map) {
+    for (uint32_t i = 0; i < l->func->inst_count && !l->err; i++) {
+        map[i] = (int32_t)l->count;
+        lower_inst(l, &l->func->insts[i]);
+    }
+    map[l->func->inst_count] = (int32_t)l->count;
+    l->inst = NULL;
+    struct code_inst end = {.op = PTX_OP_ret}; /* falling off the end returns */
+    end.d = end.a = end.b = end.c = end.e = end.d2 = end.pred = CODE_NO_SLOT;
+    operand_emit(l, &end);
+}
+
+static void decode_targets(struct lower *l, const int32_t *map) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        struct code_inst *c = &l->insts[i];
+        if (c->run) continue;
+        if (c->op == PTX_OP_bra) c->target = map[c->target];
+        if (c->op == PTX_OP_brx) {
+            const struct code_extra *x = c->extra;
+            for (uint32_t k = 0; k < x->table_count; k++)
+                x->table[k] = map[x->table[k]];
+        }
+    }
+}
+
+/* Moves the finished parts into the kernel's arena. */
+static void decode_keep(struct lower *l, struct code_func *out) {
+    struct arena *a = l->kernel->arena;
+    out->count = l->count - 1;
+    out->insts = arena_alloc(a, l->count * sizeof *out->insts);
+    unsigned char *consts = arena_alloc(a, l->consts.len + CODE_SLACK + 64);
+    if (!out->insts || !consts) {
+        operand_fail(l, -ENOMEM, "out of memory");
+        return;
+    }
+    memcpy(out->insts, l->insts, l->count * sizeof *out->insts);
+    consts += -(uintptr_t)consts & 63;
+    if (l->consts.data) memcpy(consts, l->consts.data, l->consts.len);
+    out->consts = consts;
+    out->const_bytes = l->consts.len;
+}
+
+int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **out, char *why,
+                size_t why_bytes) {
+    struct lower l = {.kernel = k, .func = f, .why = why, .why_bytes = why_bytes};
+    consts_init(&l.consts);
+    struct code_func *code = arena_calloc(k->arena, 1, sizeof *code);
+    int32_t *map = malloc(((size_t)f->inst_count + 1) * sizeof *map);
+    if (!code || !map) operand_fail(&l, -ENOMEM, "out of memory");
+    if (f->unsupported)
+        operand_fail(&l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU: %s",
+                     f->unsupported);
+    if (!l.err) {
+        code->ptx = f;
+        decode_registers(&l);
+        decode_layout(&l, code);
+    }
+    if (!l.err) decode_body(&l, map);
+    if (!l.err) decode_targets(&l, map);
+    if (!l.err) decode_keep(&l, code);
+    if (!l.err) {
+        int err = regalloc_run(code, l.reg_bytes, l.reg_count);
+        if (err) operand_fail(&l, err, "its registers do not fit");
+    }
+    consts_finish(&l.consts);
+    free(l.insts);
+    free(l.reg_bytes);
+    free(map);
+    *out = code;
+    return l.err;
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One PTX instruction into one executable instruction (and now and then a helper before it). What
+ * only computes is left to isa_select; the forms that move data, control and lanes are laid out
+ * here, each group beside the fields its handler reads.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/lower.h"
+#include "daemon/device/soft/exec/warp.h"
+
+static void lower_unsupported(struct lower *l) {
+    operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
+}
+
+static struct code_extra *lower_extra(struct lower *l, struct code_inst *c, uint32_t defs,
+                                      uint32_t uses) {
+    struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof *x);
+    struct code_elem *elems =
+        arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof *elems);
+    if (!x || !elems) {
+        operand_fail(l, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    x->defs = elems;
+    x->uses = elems + defs;
+    x->func = -1;
+    c->extra = x;
+    return x;
+}
+
+static const struct ptx_operand lower_none = {.kind = PTX_OPND_NONE};
+
+static const struct ptx_operand *lower_operand(const struct ptx_inst *i, uint32_t k) {
+    return k < i->operand_count && k < PTX_OPERANDS ? &i->operands[k] : &lower_none;
+}
+
+/* `d` or the pair `d|p`. */
+static void lower_dest(struct lower *l, struct code_inst *c, const struct ptx_operand *o) {
+    if (o->kind == PTX_OPND_VEC) {
+        if (o->elem_count != 2) operand_fail(l, ERR_INVALID_PTX, "a pair of destinations expected");
+        if (l->err) return;
+        c->d2 = o->elems[1].kind == PTX_OPND_NONE ? CODE_NO_SLOT : operand_dest(l, &o->elems[1]);
+        o = &o->elems[0];
+    }
+    c->d = operand_dest(l, o);
+    uint32_t bytes = operand_reg_bytes(l, o);
+    c->d_bytes = (uint8_t)bytes;
+}
+
+/* ---- arithmetic --------------------------------------------------------------------------------
+ */
+
+/* Sources each operation needs at least; a handler may rely on their slots. */
+static uint32_t lower_sources(const struct ptx_inst *i) {
+    switch (i->op) {
+    case PTX_OP_fma:
+    case PTX_OP_mad:
+    case PTX_OP_mad24:
+    case PTX_OP_madc:
+    case PTX_OP_sad:
+    case PTX_OP_bfe:
+    case PTX_OP_selp:
+    case PTX_OP_slct:
+    case PTX_OP_prmt:
+    case PTX_OP_shf:
+    case PTX_OP_dp4a:
+    case PTX_OP_dp2a:
+    case PTX_OP_fns:
+    case PTX_OP_vmad:
+    case PTX_OP_vabsdiff2:
+    case PTX_OP_vabsdiff4:
+    case PTX_OP_vadd2:
+    case PTX_OP_vadd4:
+    case PTX_OP_vavrg2:
+    case PTX_OP_vavrg4:
+    case PTX_OP_vmax2:
+    case PTX_OP_vmax4:
+    case PTX_OP_vmin2:
+    case PTX_OP_vmin4:
+    case PTX_OP_vset2:
+    case PTX_OP_vset4:
+    case PTX_OP_vsub2:
+    case PTX_OP_vsub4: return 3;
+    case PTX_OP_bfi:
+    case PTX_OP_lop3: return 4;
+    case PTX_OP_abs:
+    case PTX_OP_neg:
+    case PTX_OP_not:
+    case PTX_OP_cvt:
+    case PTX_OP_popc:
+    case PTX_OP_clz:
+    case PTX_OP_brev:
+    case PTX_OP_bfind:
+    case PTX_OP_sqrt:
+    case PTX_OP_rcp:
+    case PTX_OP_rsqrt:
+    case PTX_OP_sin:
+    case PTX_OP_cos:
+    case PTX_OP_lg2:
+    case PTX_OP_ex2:
+    case PTX_OP_tanh:
+    case PTX_OP_mov:
+    case PTX_OP_testp: return 1;
+    default: return 2;
+    }
+}
+
+/* Operations that are known by name only. */
+static bool lower_absent(uint32_t op) {
+    switch (op) {
+    case PTX_OP_UNKNOWN:
+    case PTX_OP_alloca:
+    case PTX_OP_cnot:
+    case PTX_OP_istypep:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_mbarrier:
+    case PTX_OP_mma:
+    case PTX_OP_stackrestore:
+    case PTX_OP_stacksave:
+    case PTX_OP_stmatrix:
+    case PTX_OP_suld:
+    case PTX_OP_suq:
+    case PTX_OP_sured:
+    case PTX_OP_sust:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq:
+    case PTX_OP_wgmma:
+    case PTX_OP_wmma: return true;
+    default: return false;
+    }
+}
+
+/* add.f32.f16 and its kin. */
+static bool lower_mixes(const struct ptx_inst *i) {
+    bool one_type = i->op == PTX_OP_add || i->op == PTX_OP_sub || i->op == PTX_OP_fma;
+    return one_type && i->type_count > 1;
+}
+
+static void lower_alu(struct lower *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
+    uint32_t need = lower_sources(i);
+    if (lower_absent(i->op) || lower_mixes(i)) {
+        lower_unsupported(l);
+        return;
+    }
+    lower_dest(l, c, lower_operand(i, 0));
+    if (i->operand_count < need + 1) operand_fail(l, ERR_INVALID_PTX, "operands are missing");
+    for (uint32_t k = 1; k < i->operand_count && k <= 4 && !l->err; k++) {
+        const struct ptx_operand *o = &i->operands[k];
+        uint32_t bytes = isa_operand_bytes(i, k);
+        *slots[k - 1] = operand_source(l, o, bytes, i->op == PTX_OP_cvt);
+        if (o->negated) c->c_neg = true;
+        if (k == 1) {
+            uint32_t have = operand_reg_bytes(l, o);
+            c->a_bytes = (uint8_t)(have ? have : bytes);
+        }
+    }
+    if (l->err) return;
+    c->run = isa_select(c);
+    if (!c->run) lower_unsupported(l);
+}
+
+/* ---- moves -------------------------------------------------------------------------------------
+ */
+
+/* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}: extra's uses or defs. */
+static void lower_pack(struct lower *l, struct code_inst *c, bool pack) {
+    const struct ptx_operand *vec = &l->inst->operands[pack];
+    uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
+    if (total > 8 || (n != 2 && n != 4 && n != 8) || total % n) {
+        lower_unsupported(l);
+        return;
+    }
+    struct code_extra *x = lower_extra(l, c, pack ? 0 : n, pack ? n : 0);
+    if (!x) return;
+    uint32_t part = total / n, lane = part < 2 ? 2 : part;
+    struct code_elem *elems = pack ? x->uses : x->defs;
+    for (uint32_t k = 0; k < n && !l->err; k++) {
+        const struct ptx_operand *o = &vec->elems[k];
+        elems[k].bytes = (uint8_t)lane;
+        if (pack)
+            elems[k].slot = operand_source(l, o, lane, false);
+        else if (o->kind == PTX_OPND_NONE)
+            elems[k].slot = CODE_NO_SLOT;
+        else
+            elems[k].slot = operand_source(l, o, lane, false);
+        if (!pack && elems[k].slot < 0 && elems[k].slot != CODE_NO_SLOT)
+            operand_fail(l, ERR_INVALID_PTX, "a destination must be a register");
+    }
+    if (pack) {
+        x->use_count = n;
+        c->d = operand_dest(l, &l->inst->operands[0]);
+    } else {
+        x->def_count = n;
+        c->a = operand_source(l, &l->inst->operands[1], total, false);
+    }
+    c->d_bytes = (uint8_t)part;
+    c->run = move_select(c);
+}
+
+static bool lower_mov(struct lower *l, struct code_inst *c) {
+    const struct ptx_operand *d = lower_operand(l->inst, 0), *a = lower_operand(l->inst, 1);
+    if (d->kind == PTX_OPND_VEC || a->kind == PTX_OPND_VEC) {
+        lower_pack(l, c, a->kind == PTX_OPND_VEC);
+        return true;
+    }
+    if ((a->kind == PTX_OPND_SREG || a->kind == PTX_OPND_VAR) && d->kind == PTX_OPND_REG) {
+        uint32_t bytes = operand_lane_bytes(c->type);
+        int32_t dest = operand_dest(l, d);
+        if (operand_reg_bytes(l, d) != bytes)
+            operand_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
+        if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
+    }
+    lower_alu(l, c);
+    return true;
+}
+
+static void lower_cvta(struct lower *l, struct code_inst *c) {
+    const struct ptx_operand *a = lower_operand(l->inst, 1);
+    c->d = operand_dest(l, lower_operand(l->inst, 0));
+    c->a = operand_source(l, a, 8, false);
+    c->d_bytes = c->a_bytes = 8;
+    if (a->kind == PTX_OPND_VAR && a->var) c->space = operand_var_space(l, a->var);
+    if (c->space == PTX_PARAM && !l->func->entry) c->space = PTX_LOCAL;
+    c->run = move_select(c);
+    if (c->run || l->err) return;
+    c->op = PTX_OP_mov; /* global, const and param addresses are generic already */
+    c->run = isa_select(c);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ * ld: d or extra's defs, address in a and offset. st: value in b or extra's uses. atom, red: value
+ * in b, second in c. The flags are in target.
+ */
+
+static void lower_vector(struct lower *l, struct code_inst *c, const struct ptx_operand *vec,
+                         bool load) {
+    uint32_t n = vec->elem_count, type = ptx_type_bytes(c->type);
+    if (n != l->inst->vec || n > 8 || type * n > 32) {
+        operand_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
+        return;
+    }
+    struct code_extra *x = lower_extra(l, c, load ? n : 0, load ? 0 : n);
+    if (!x) return;
+    struct code_elem *elems = load ? x->defs : x->uses;
+    for (uint32_t k = 0; k < n && !l->err; k++) {
+        const struct ptx_operand *o = &vec->elems[k];
+        uint32_t have = operand_reg_bytes(l, o), lane = operand_lane_bytes(c->type);
+        elems[k].bytes = (uint8_t)(have ? have : lane);
+        if (load && o->kind == PTX_OPND_NONE)
+            elems[k].slot = CODE_NO_SLOT;
+        else
+            elems[k].slot = operand_source(l, o, lane, true);
+        if (load && elems[k].slot < 0 && elems[k].slot != CODE_NO_SLOT)
+            operand_fail(l, ERR_INVALID_PTX, "a destination must be a register");
+    }
+    *(load ? &x->def_count : &x->use_count) = n;
+}
+
+static void lower_access(struct lower *l, struct code_inst *c, bool load) {
+    const struct ptx_operand *value = lower_operand(l->inst, load ? 0 : 1);
+    uint32_t bytes = ptx_type_bytes(c->type), lane = operand_lane_bytes(c->type);
+    if (bytes > 8 || c->type == PTX_PRED) {
+        lower_unsupported(l);
+        return;
+    }
+    operand_address(l, lower_operand(l->inst, load ? 1 : 0), c);
+    if (value->kind == PTX_OPND_VEC) {
+        lower_vector(l, c, value, load);
+    } else if (load) {
+        c->d = operand_dest(l, value);
+        c->d_bytes = value->kind == PTX_OPND_NONE ? 8 : (uint8_t)operand_reg_bytes(l, value);
+        if (c->d_bytes < lane) operand_fail(l, ERR_INVALID_PTX, "the destination is too narrow");
+    } else {
+        c->b = operand_source(l, value, lane, true);
+        uint32_t have = operand_reg_bytes(l, value);
+        c->d_bytes = (uint8_t)(have ? have : lane);
+    }
+    uint64_t total = (uint64_t)bytes * (value->kind == PTX_OPND_VEC ? value->elem_count : 1);
+    if (c->space == PTX_PARAM && c->a == CODE_NO_SLOT && !l->err &&
+        (c->offset < 0 || (uint64_t)c->offset + total > l->func->param_bytes))
+        operand_fail(l, ERR_INVALID_PTX, "outside the kernel's parameters");
+    if (l->err) return;
+    c->run = mem_select(c);
+    if (!c->run) lower_unsupported(l);
+}
+
+static void lower_atomic(struct lower *l, struct code_inst *c, bool result) {
+    uint32_t lane = operand_lane_bytes(c->type), k = result;
+    if (lane > 8 || c->type == PTX_PRED || l->inst->vec > 1) {
+        lower_unsupported(l);
+        return;
+    }
+    if (result && lower_operand(l->inst, 0)->kind != PTX_OPND_NONE) {
+        c->d = operand_source(l, lower_operand(l->inst, 0), lane, false);
+        if (c->d < 0) operand_fail(l, ERR_INVALID_PTX, "the destination must be a register");
+    }
+    operand_address(l, lower_operand(l->inst, k), c);
+    c->b = operand_source(l, lower_operand(l->inst, k + 1), lane, false);
+    if (c->sub == PTX_SUB_CAS) c->c = operand_source(l, lower_operand(l->inst, k + 2), lane, false);
+    c->d_bytes = (uint8_t)lane;
+    if (l->err) return;
+    c->run = atomics_select(c);
+    if (!c->run) lower_unsupported(l);
+}
+
+/* cp.async [dst], [src], bytes{, from}: a, b, target, c. The copy is done at once, so that waiting
+ * for it is nothing. */
+static void lower_copy(struct lower *l, struct code_inst *c) {
+    const char *text = l->inst->text;
+    if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
+        strstr(text, "tensor")) {
+        lower_unsupported(l);
+        return;
+    }
+    c->run = move_select(c); /* nothing to do, unless it has addresses */
+    if (strstr(text, "wait") || strstr(text, "commit")) return;
+    c->a = operand_address_value(l, lower_operand(l->inst, 0));
+    c->b = operand_address_value(l, lower_operand(l->inst, 1));
+    const struct ptx_operand *size = lower_operand(l->inst, 2), *from = lower_operand(l->inst, 3);
+    if (size->kind != PTX_OPND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16)) {
+        operand_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
+        return;
+    }
+    c->target = (int32_t)size->imm;
+    if (from->kind == PTX_OPND_REG && operand_reg_bytes(l, from) == LOWER_PRED)
+        lower_unsupported(l);
+    else if (from->kind != PTX_OPND_NONE && !strstr(text, "cache_hint"))
+        c->c = operand_source(l, from, 4, false);
+    c->run = mem_select(c);
+}
+
+/* ---- control -----------------------------------------------------------------------------------
+ */
+
+static void lower_branch(struct lower *l, struct code_inst *c) {
+    const struct ptx_operand *o = lower_operand(l->inst, 0);
+    if (o->kind != PTX_OPND_LABEL || o->target < 0 || (uint32_t)o->target > l->func->inst_count) {
+        operand_fail(l, ERR_INVALID_PTX, "a branch needs a label");
+        return;
+    }
+    c->target = o->target;
+}
+
+static void lower_brx(struct lower *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    struct code_extra *x = lower_extra(l, c, 0, 0);
+    if (!x) return;
+    c->a = operand_source(l, lower_operand(i, 0), 4, false);
+    x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof *x->table);
+    if (!x->table || !i->table_count) {
+        operand_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
+        return;
+    }
+    x->table_count = i->table_count;
+    for (uint32_t k = 0; k < i->table_count; k++) {
+        x->table[k] = i->table[k];
+        if (x->table[k] < 0 || (uint32_t)x->table[k] > l->func->inst_count)
+            operand_fail(l, ERR_INVALID_PTX, "a target lies outside the function");
+    }
+}
+
+static void lower_argument(struct lower *l, const struct ptx_operand *o, uint32_t bytes, bool def,
+                           struct code_extra *x, struct code_arg *arg) {
+    if (o->var && (o->kind == PTX_OPND_VAR || o->kind == PTX_OPND_ADDR)) {
+        if (operand_var_space(l, o->var) != PTX_LOCAL || o->reg > 0 || o->offset < 0 ||
+            (uint64_t)o->offset > o->var->bytes) {
+            operand_fail(l, ERR_INVALID_PTX, "%s is not a .param variable here", o->var->name);
+            return;
+        }
+        arg->offset = (uint32_t)(o->var->offset + (uint64_t)o->offset);
+        arg->bytes = (uint32_t)(o->var->bytes - (uint64_t)o->offset);
+        return;
+    }
+    uint32_t have = operand_reg_bytes(l, o);
+    uint32_t lane = have ? have : bytes < 2 ? 2 : bytes > 8 ? 8 : bytes;
+    arg->in_slot = true;
+    arg->bytes = lane;
+    arg->elem.bytes = (uint8_t)lane;
+    if (def && o->kind == PTX_OPND_NONE)
+        arg->elem.slot = CODE_NO_SLOT;
+    else
+        arg->elem.slot = operand_source(l, o, lane, false);
+    if (def && arg->elem.slot < 0 && arg->elem.slot != CODE_NO_SLOT)
+        operand_fail(l, ERR_INVALID_PTX, "a result needs a register or a .param variable");
+    if (def)
+        x->defs[x->def_count++] = arg->elem;
+    else
+        x->uses[x->use_count++] = arg->elem;
+}
+
+/* call {(rets),} func|reg {, (args)} {, prototype} */
+static void lower_call(struct lower *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    uint32_t at = 0;
+    const struct ptx_operand *rets = &lower_none, *args = &lower_none, *callee;
+    if (lower_operand(i, 0)->kind == PTX_OPND_VEC || lower_operand(i, 0)->kind == PTX_OPND_NONE)
+        rets = lower_operand(i, at++);
+    callee = lower_operand(i, at++);
+    if (lower_operand(i, at)->kind == PTX_OPND_VEC) args = lower_operand(i, at);
+    struct code_extra *x = lower_extra(l, c, rets->elem_count, args->elem_count);
+    if (!x) return;
+    const struct ptx_func *proto = i->proto;
+    if (callee->kind == PTX_OPND_FUNC && callee->func) {
+        proto = callee->func;
+        x->func = (int32_t)callee->func->index;
+        x->native = decode_native(callee->func);
+        if (!callee->func->defined && !x->native)
+            operand_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", callee->func->name);
+    } else {
+        c->a = operand_source(l, callee, 8, false);
+    }
+    x->args = arena_calloc(l->kernel->arena, args->elem_count + 1, sizeof *x->args);
+    x->rets = arena_calloc(l->kernel->arena, rets->elem_count + 1, sizeof *x->rets);
+    if (!x->args || !x->rets) operand_fail(l, -ENOMEM, "out of memory");
+    for (uint32_t k = 0; k < args->elem_count && !l->err; k++) {
+        uint64_t bytes = proto && k < proto->param_count ? proto->params[k]->bytes : 8;
+        lower_argument(l, &args->elems[k], (uint32_t)bytes, false, x, &x->args[x->arg_count++]);
+    }
+    for (uint32_t k = 0; k < rets->elem_count && !l->err; k++) {
+        uint64_t bytes = proto && k < proto->ret_count ? proto->rets[k]->bytes : 8;
+        lower_argument(l, &rets->elems[k], (uint32_t)bytes, true, x, &x->rets[x->ret_count++]);
+    }
+    if (x->native) c->run = devrt_call;
+}
+
+/* bar: id a, count b, predicate c, result d (LOWER_PRED: d_bytes 0). */
+static void lower_bar(struct lower *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    if (strstr(i->text, ".cluster")) { /* of one block */
+        c->target = BLOCK_CLUSTER_BARRIER;
+        if (!strstr(i->text, ".arrive") && !strstr(i->text, ".wait")) lower_unsupported(l);
+        c->vec = strstr(i->text, ".wait") ? 2 : 1;
+        return;
+    }
+    uint32_t k = 0, last = i->operand_count;
+    if (i->mods & PTX_MOD_RED) {
+        if (last < 3) {
+            operand_fail(l, ERR_INVALID_PTX, "operands are missing");
+            return;
+        }
+        lower_dest(l, c, &i->operands[k++]);
+        const struct ptx_operand *p = &i->operands[--last];
+        c->c = operand_source(l, p, LOWER_PRED, false);
+        c->c_neg = p->negated;
+    }
+    if (k < last) c->a = operand_source(l, &i->operands[k++], 4, false);
+    if (k < last) c->b = operand_source(l, &i->operands[k++], 4, false);
+    c->target = -1;
+}
+
+/* ---- lanes together: the member mask is in e, CODE_NO_SLOT for the forms without .sync ------- */
+static void lower_rendezvous(struct lower *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    uint32_t at = 1, width = 4;
+    bool pair = i->op == PTX_OP_bar || i->op == PTX_OP_barrier;
+    if (pair)
+        at = 0;
+    else
+        lower_dest(l, c, lower_operand(i, 0));
+    switch (i->op) {
+    case PTX_OP_shfl:
+        c->a = operand_source(l, lower_operand(i, at++), 4, false);
+        c->b = operand_source(l, lower_operand(i, at++), 4, false);
+        c->c = operand_source(l, lower_operand(i, at++), 4, false);
+        break;
+    case PTX_OP_vote:
+        width = LOWER_PRED;
+        /* fall through */
+    case PTX_OP_match:
+    case PTX_OP_redux:
+        if (width) width = operand_lane_bytes(c->type);
+        c->c_neg = lower_operand(i, at)->negated;
+        c->a = operand_source(l, lower_operand(i, at++), width, false);
+        c->a_bytes = (uint8_t)width;
+        break;
+    default: break;
+    }
+    bool narrow = ptx_type_bytes(c->type) == 4 && ptx_type_class(c->type) != 'f';
+    if ((i->op == PTX_OP_redux || i->op == PTX_OP_shfl) && !narrow) lower_unsupported(l);
+    bool sync = (i->mods & PTX_MOD_SYNC) || pair || i->op == PTX_OP_elect;
+    if (i->op == PTX_OP_activemask) sync = false;
+    if (sync || lower_operand(i, at)->kind != PTX_OPND_NONE)
+        c->e = operand_source(l, lower_operand(i, at), 4, false);
+    if (l->err) return;
+    c->run = rendezvous_select(c);
+    if (!c->run && !rendezvous_is(c)) lower_unsupported(l);
+}
+
+/* What move.c does as it stands; false: not one of these. */
+static bool lower_plain(struct lower *l, struct code_inst *c) {
+    const struct ptx_operand *a = lower_operand(l->inst, 1);
+    uint32_t have = operand_reg_bytes(l, a);
+    switch (l->inst->op) {
+    case PTX_OP_mov:
+    case PTX_OP_cvta: return false;
+    case PTX_OP_isspacep:
+        if (have && have != 8) lower_unsupported(l);
+        lower_dest(l, c, lower_operand(l->inst, 0));
+        c->a = operand_source(l, a, 8, false);
+        break;
+    case PTX_OP_mapa:
+    case PTX_OP_getctarank:
+        lower_dest(l, c, lower_operand(l->inst, 0));
+        c->a = operand_source(l, a, l->inst->op == PTX_OP_mapa ? c->d_bytes : have, false);
+        break;
+    case PTX_OP_createpolicy: lower_dest(l, c, lower_operand(l->inst, 0)); break;
+    default: break;
+    }
+    if (l->err) return true;
+    c->run = move_select(c);
+    return c->run != NULL;
+}
+
+static void lower_dispatch(struct lower *l, struct code_inst *c) {
+    switch (l->inst->op) {
+    case PTX_OP_bra: lower_branch(l, c); break;
+    case PTX_OP_brx: lower_brx(l, c); break;
+    case PTX_OP_call: lower_call(l, c); break;
+    case PTX_OP_ret:
+    case PTX_OP_exit: break;
+    case PTX_OP_ld:
+    case PTX_OP_ldu: lower_access(l, c, true); break;
+    case PTX_OP_st: lower_access(l, c, false); break;
+    case PTX_OP_atom: lower_atomic(l, c, true); break;
+    case PTX_OP_red: lower_atomic(l, c, false); break;
+    case PTX_OP_cp: lower_copy(l, c); break;
+    case PTX_OP_cvta: lower_cvta(l, c); break;
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+        if (!(l->inst->mods & PTX_MOD_WARP)) {
+            lower_bar(l, c);
+            break;
+        }
+        /* fall through */
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_redux:
+    case PTX_OP_elect:
+    case PTX_OP_activemask: lower_rendezvous(l, c); break;
+    default:
+        if (!lower_plain(l, c)) lower_alu(l, c);
+        break;
+    }
+}
+
+/* Operations whose name says all. Every other one takes the widths of its operands from its type;
+ * without one they would be zero, and so would what the access checks look at. */
+static bool lower_untyped(uint32_t op) {
+    switch (op) {
+    case PTX_OP_applypriority:
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+    case PTX_OP_bra:
+    case PTX_OP_brkpt:
+    case PTX_OP_brx:
+    case PTX_OP_call:
+    case PTX_OP_cp:
+    case PTX_OP_discard:
+    case PTX_OP_elect:
+    case PTX_OP_exit:
+    case PTX_OP_fence:
+    case PTX_OP_griddepcontrol:
+    case PTX_OP_isspacep:
+    case PTX_OP_membar:
+    case PTX_OP_pmevent:
+    case PTX_OP_prefetch:
+    case PTX_OP_prefetchu:
+    case PTX_OP_ret:
+    case PTX_OP_trap: return true;
+    default: return lower_absent(op);
+    }
+}
+
+void lower_inst(struct lower *l, const struct ptx_inst *i) {
+    l->inst = i;
+    struct code_inst c = {.op = i->op,
+                          .type = i->types[0],
+                          .type2 = i->type_count > 1 ? i->types[1] : PTX_NONE,
+                          .space = i->space,
+                          .round = i->round,
+                          .cmp = i->cmp,
+                          .sub = i->sub,
+                          .sub2 = i->sub2,
+                          .vec = i->vec,
+                          .mods = i->mods,
+                          .pred_neg = i->pred_neg,
+                          .src = i};
+    c.d = c.a = c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
+    if (c.type == PTX_NONE && !lower_untyped(i->op)) {
+        operand_fail(l, ERR_INVALID_PTX, "the instruction names no type");
+        return;
+    }
+    if (i->pred >= 0) {
+        struct ptx_operand p = {.kind = PTX_OPND_REG, .reg = i->pred};
+        c.pred = operand_source(l, &p, LOWER_PRED, false);
+    }
+    if (i->op == PTX_OP_mov) {
+        if (!lower_mov(l, &c)) return;
+    } else {
+        lower_dispatch(l, &c);
+    }
+    operand_emit(l, &c);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Register allocation: liveness over basic blocks, then a linear scan that gives registers whose
+ * lives do not overlap the same slot. A lane sees its own control flow only, and slots are written
+ * lane by lane, so what is right for one thread is right for a diverged warp: as long as a lane's
+ * part of a slot is the same bytes for all registers that ever have it. Slots are therefore shared
+ * among registers of one layout only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/decode.h"
+
+/* Above this many words of bit sets every register gets a slot of its own (hostile sizes). */
+#define REGALLOC_MAX_WORDS (4u << 20)
+
+struct regalloc {
+    struct code_func *f;
+    const uint8_t *bytes;
+    uint32_t regs, words; /* words of a set */
+    uint32_t block_count;
+    uint32_t *block_start; /* block_count + 1 */
+    uint32_t *block_of;    /* by instruction */
+    uint64_t *use, *def, *in, *out;
+    int32_t *start, *end; /* of each register's life; start INT32_MAX: never seen */
+    int32_t *place;
+};
+
+typedef void regalloc_visit_fn(struct regalloc *r, int32_t *slot, bool def, uint32_t at);
+
+/* Calls `fn` for each register field: sources first. A guarded or partial write also reads. */
+static void regalloc_visit(struct regalloc *r, uint32_t at, regalloc_visit_fn *fn) {
+    struct code_inst *i = &r->f->insts[at];
+    const struct code_extra *x = i->extra;
+    int32_t *sources[] = {&i->pred, &i->a, &i->b, &i->c, &i->e};
+    for (int k = 0; k < 5; k++)
+        if (*sources[k] >= 0) fn(r, sources[k], false, at);
+    for (uint32_t k = 0; x && k < x->use_count; k++)
+        if (x->uses[k].slot >= 0) fn(r, &x->uses[k].slot, false, at);
+    for (uint32_t k = 0; x && k < x->def_count; k++)
+        if (x->defs[k].slot >= 0) fn(r, &x->defs[k].slot, true, at);
+    if (i->d >= 0) fn(r, &i->d, true, at);
+    if (i->d2 >= 0) fn(r, &i->d2, true, at);
+}
+
+static bool regalloc_has(const uint64_t *set, int32_t v) {
+    return set[v >> 6] >> (v & 63) & 1;
+}
+
+static void regalloc_put(uint64_t *set, int32_t v) {
+    set[v >> 6] |= 1ull << (v & 63);
+}
+
+static void regalloc_note(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+    size_t base = (size_t)r->block_of[at] * r->words;
+    bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
+    if ((!def || guarded) && !regalloc_has(r->def + base, *slot))
+        regalloc_put(r->use + base, *slot);
+    if (def && !guarded) regalloc_put(r->def + base, *slot);
+}
+
+static void regalloc_extend(struct regalloc *r, int32_t v, int32_t at) {
+    if (at < r->start[v]) r->start[v] = at;
+    if (at > r->end[v]) r->end[v] = at;
+}
+
+static void regalloc_touch(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+    (void)def;
+    regalloc_extend(r, *slot, (int32_t)at);
+}
+
+static void regalloc_rewrite(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+    (void)def;
+    (void)at;
+    *slot = r->place[*slot];
+}
+
+static bool regalloc_leaves(const struct code_inst *i) {
+    return !i->run && (i->op == PTX_OP_bra || i->op == PTX_OP_brx || i->op == PTX_OP_ret ||
+                       i->op == PTX_OP_exit);
+}
+
+static void regalloc_blocks(struct regalloc *r) {
+    uint32_t n = r->f->count + 1;
+    unsigned char *first = (unsigned char *)r->block_of; /* borrowed: bytes fit in its space */
+    memset(first, 0, n);
+    first[0] = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct code_inst *i = &r->f->insts[k];
+        const struct code_extra *x = i->extra;
+        if (!regalloc_leaves(i)) continue;
+        if (k + 1 < n) first[k + 1] = 1;
+        if (i->op == PTX_OP_bra) first[i->target] = 1;
+        for (uint32_t t = 0; i->op == PTX_OP_brx && t < x->table_count; t++)
+            first[x->table[t]] = 1;
+    }
+    r->block_count = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (first[k]) r->block_start[r->block_count++] = k;
+    r->block_start[r->block_count] = n;
+    for (uint32_t b = 0; b < r->block_count; b++)
+        for (uint32_t k = r->block_start[b]; k < r->block_start[b + 1]; k++)
+            r->block_of[k] = b;
+}
+
+static void regalloc_join(struct regalloc *r, uint32_t b, uint32_t inst) {
+    uint64_t *out = r->out + (size_t)b * r->words;
+    const uint64_t *in = r->in + (size_t)r->block_of[inst] * r->words;
+    for (uint32_t w = 0; w < r->words; w++)
+        out[w] |= in[w];
+}
+
+static bool regalloc_flow(struct regalloc *r, uint32_t b) {
+    uint32_t last = r->block_start[b + 1] - 1;
+    const struct code_inst *i = &r->f->insts[last];
+    const struct code_extra *x = i->extra;
+    bool leaves = regalloc_leaves(i);
+    if (leaves && i->op == PTX_OP_bra) regalloc_join(r, b, (uint32_t)i->target);
+    for (uint32_t t = 0; leaves && i->op == PTX_OP_brx && t < x->table_count; t++)
+        regalloc_join(r, b, (uint32_t)x->table[t]);
+    if ((!leaves || i->pred != CODE_NO_SLOT) && last < r->f->count) regalloc_join(r, b, last + 1);
+    bool changed = false;
+    size_t base = (size_t)b * r->words;
+    for (uint32_t w = 0; w < r->words; w++) {
+        uint64_t in = r->use[base + w] | (r->out[base + w] & ~r->def[base + w]);
+        changed |= in != r->in[base + w];
+        r->in[base + w] = in;
+    }
+    return changed;
+}
+
+/* Lives as intervals of instruction indices: what is alive at a block's edge spans it. */
+static int regalloc_lives(struct regalloc *r) {
+    size_t set = (size_t)r->block_count * r->words;
+    if (set > REGALLOC_MAX_WORDS) {
+        for (uint32_t v = 0; v < r->regs; v++) {
+            r->start[v] = r->start[v] == INT32_MAX ? INT32_MAX : 0;
+            r->end[v] = INT32_MAX;
+        }
+        return 0;
+    }
+    r->use = calloc(set * 4 + 1, sizeof *r->use);
+    if (!r->use) return -ENOMEM;
+    r->def = r->use + set;
+    r->in = r->def + set;
+    r->out = r->in + set;
+    for (uint32_t k = 0; k <= r->f->count; k++)
+        regalloc_visit(r, k, regalloc_note);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = r->block_count; b-- > 0;)
+            changed |= regalloc_flow(r, b);
+    }
+    for (uint32_t b = 0; b < r->block_count; b++) {
+        for (uint32_t w = 0; w < r->words; w++) {
+            uint64_t in = r->in[(size_t)b * r->words + w], out = r->out[(size_t)b * r->words + w];
+            for (uint64_t bits = in; bits; bits &= bits - 1)
+                regalloc_extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
+                                (int32_t)r->block_start[b]);
+            for (uint64_t bits = out; bits; bits &= bits - 1)
+                regalloc_extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
+                                (int32_t)r->block_start[b + 1] - 1);
+        }
+    }
+    return 0;
+}
+
+/* How the lanes lie in a slot. A predicate's are bits of one word, those of the others lie their
+ * width apart, and a sink's lie as the instruction that writes there has it. */
+enum regalloc_layout {
+    REGALLOC_PRED,
+    REGALLOC_16,
+    REGALLOC_32,
+    REGALLOC_64,
+    REGALLOC_128,
+    REGALLOC_SINK,
+    REGALLOC_LAYOUTS
+};
+
+static enum regalloc_layout regalloc_layout_of(uint32_t bytes) {
+    switch (bytes) {
+    case 0: return REGALLOC_PRED;
+    case 2: return REGALLOC_16;
+    case 4: return REGALLOC_32;
+    case 8: return REGALLOC_64;
+    case 16: return REGALLOC_128;
+    default: return REGALLOC_SINK;
+    }
+}
+
+static uint32_t regalloc_slot_bytes(enum regalloc_layout layout) {
+    static const uint32_t lane[REGALLOC_LAYOUTS] = {2, 2, 4, 8, 16, 16};
+    return lane[layout] * WARP_LANES;
+}
+
+/* What a register counts in the kernel's pressure, in registers of 32 bits. */
+static uint32_t regalloc_words(enum regalloc_layout layout) {
+    static const uint32_t words[REGALLOC_LAYOUTS] = {0, 1, 1, 2, 4, 0};
+    return words[layout];
+}
+
+struct regalloc_free { /* slots of one layout that are free again */
+    int32_t *items;
+    uint32_t count;
+};
+
+struct regalloc_heap { /* registers alive now, the earliest end on top */
+    int32_t *items;
+    uint32_t count;
+};
+
+static void regalloc_heap_push(const struct regalloc *r, struct regalloc_heap *h, int32_t v) {
+    uint32_t k = h->count++;
+    for (; k && r->end[h->items[(k - 1) / 2]] > r->end[v]; k = (k - 1) / 2)
+        h->items[k] = h->items[(k - 1) / 2];
+    h->items[k] = v;
+}
+
+static int32_t regalloc_heap_pop(const struct regalloc *r, struct regalloc_heap *h) {
+    int32_t top = h->items[0], v = h->items[--h->count];
+    uint32_t k = 0;
+    for (;;) {
+        uint32_t c = 2 * k + 1;
+        if (c >= h->count) break;
+        if (c + 1 < h->count && r->end[h->items[c + 1]] < r->end[h->items[c]]) c++;
+        if (r->end[h->items[c]] >= r->end[v]) break;
+        h->items[k] = h->items[c];
+        k = c;
+    }
+    h->items[k] = v;
+    return top;
+}
+
+struct regalloc_scan {
+    struct regalloc *r;
+    struct regalloc_free free[REGALLOC_LAYOUTS];
+    struct regalloc_heap alive;
+    uint64_t top; /* bytes of slots handed out */
+    uint32_t words;
+};
+
+/* Registers whose lives ended before `at` give their slots back. One whose life ends there does
+ * not: an instruction may write a destination before it has read all its sources. */
+static void regalloc_expire(struct regalloc_scan *s, int32_t at) {
+    const struct regalloc *r = s->r;
+    while (s->alive.count && r->end[s->alive.items[0]] < at) {
+        int32_t dead = regalloc_heap_pop(r, &s->alive);
+        enum regalloc_layout layout = regalloc_layout_of(r->bytes[dead]);
+        struct regalloc_free *list = &s->free[layout];
+        list->items[list->count++] = r->place[dead];
+        s->words -= regalloc_words(layout);
+    }
+}
+
+static void regalloc_place(struct regalloc_scan *s, int32_t v) {
+    struct regalloc *r = s->r;
+    enum regalloc_layout layout = regalloc_layout_of(r->bytes[v]);
+    struct regalloc_free *list = &s->free[layout];
+    if (list->count) {
+        r->place[v] = list->items[--list->count];
+    } else {
+        r->place[v] = (int32_t)s->top;
+        s->top += regalloc_slot_bytes(layout);
+    }
+    regalloc_heap_push(r, &s->alive, v);
+    s->words += regalloc_words(layout);
+    if (s->words > r->f->pressure) r->f->pressure = s->words;
+}
+
+static int regalloc_scan(struct regalloc *r, const int32_t *order, uint32_t count) {
+    const size_t n = r->regs;
+    int32_t *room = malloc((n + 1) * (REGALLOC_LAYOUTS + 1) * sizeof *room);
+    if (!room) return -ENOMEM;
+    struct regalloc_scan s = {.r = r, .alive = {room + REGALLOC_LAYOUTS * n, 0}};
+    for (uint32_t k = 0; k < REGALLOC_LAYOUTS; k++)
+        s.free[k].items = room + k * n;
+    for (uint32_t k = 0; k < count && s.top <= CODE_FRAME_MAX; k++) {
+        regalloc_expire(&s, r->start[order[k]]);
+        regalloc_place(&s, order[k]);
+    }
+    free(room);
+    r->f->reg_bytes = (uint32_t)s.top;
+    return s.top > CODE_FRAME_MAX ? ERR_ILLEGAL_INSTRUCTION : 0;
+}
+
+/* Registers by the start of their lives: a counting sort over instruction indices. */
+static int regalloc_order(struct regalloc *r) {
+    uint32_t n = r->f->count + 2, count = 0;
+    uint32_t *at = calloc(n + 1, sizeof *at);
+    int32_t *order = malloc(((size_t)r->regs + 1) * sizeof *order);
+    int err = at && order ? 0 : -ENOMEM;
+    for (uint32_t v = 0; !err && v < r->regs; v++)
+        if (r->start[v] != INT32_MAX) at[r->start[v] + 1]++;
+    for (uint32_t k = 1; !err && k <= n; k++)
+        at[k] += at[k - 1];
+    for (uint32_t v = 0; !err && v < r->regs; v++)
+        if (r->start[v] != INT32_MAX) {
+            order[at[r->start[v]]++] = (int32_t)v;
+            count++;
+        }
+    if (!err) err = regalloc_scan(r, order, count);
+    free(at);
+    free(order);
+    return err;
+}
+
+int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count) {
+    struct regalloc r = {.f = f, .bytes = bytes, .regs = reg_count, .words = (reg_count + 63) / 64};
+    uint32_t n = f->count + 1;
+    r.block_start = malloc((n + 1) * sizeof *r.block_start);
+    r.block_of = malloc((n + 1) * sizeof *r.block_of);
+    r.start = malloc(((size_t)reg_count + 1) * 3 * sizeof *r.start);
+    int err = r.block_start && r.block_of && r.start ? 0 : -ENOMEM;
+    if (!err) {
+        r.end = r.start + reg_count;
+        r.place = r.end + reg_count;
+        for (uint32_t v = 0; v < reg_count; v++) {
+            r.start[v] = INT32_MAX;
+            r.end[v] = -1;
+            r.place[v] = 0;
+        }
+        regalloc_blocks(&r);
+        for (uint32_t k = 0; k < n; k++)
+            regalloc_visit(&r, k, regalloc_touch);
+        err = regalloc_lives(&r);
+    }
+    if (!err) err = regalloc_order(&r);
+    for (uint32_t k = 0; !err && k < n; k++)
+        regalloc_visit(&r, k, regalloc_rewrite);
+    /* Call arguments repeat the slots of uses and defs; those were rewritten, these follow. */
+    for (uint32_t k = 0; !err && k < n; k++) {
+        const struct code_extra *x = f->insts[k].extra;
+        if (!x || (!x->args && !x->rets)) continue;
+        for (uint32_t q = 0, u = 0; q < x->arg_count; q++)
+            if (x->args[q].in_slot) x->args[q].elem.slot = x->uses[u++].slot;
+        for (uint32_t q = 0, d = 0; q < x->ret_count; q++)
+            if (x->rets[q].in_slot) x->rets[q].elem.slot = x->defs[d++].slot;
+    }
+    free(r.block_start);
+    free(r.block_of);
+    free(r.start);
+    free(r.use);
+    return err;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's memory in the worker: its device window is reserved whole with no access, and pages
+ * appear where chunks are mapped (alloc part) or where modules need them (module part). The
+ * ranges that its kernels may touch are exactly what is mapped, and the host window.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/dev/soft.h"
+
+struct block {
+    struct list space_link; /* first: space->blocks, ascending */
+    struct list owner_link;
+    uint64_t addr, bytes;
+    bool host; /* in the host window, which is mapped by others */
+};
+
+static void *at(uint64_t addr) {
+    return (void *)(uintptr_t)addr;
+}
+
+/* Replaces the range snapshot; launches that run keep the one they began with. */
+static int space_set_ranges(struct dev_space *s, struct ranges *next) {
+    if (!next) return -ENOMEM;
+    ranges_unref(s->ranges);
+    s->ranges = next;
+    return 0;
+}
+
+int space_create(struct dev *dev, const struct dev_windows *w, const struct dev_space_ops *ops,
+                 void *arg, struct dev_space **out) {
+    uint64_t bytes = w->alloc_bytes + w->module_bytes;
+    if ((w->dev_base | w->alloc_bytes | w->module_bytes) % SOFT_GRANULARITY) return -EINVAL;
+    struct dev_space *s = calloc(1, sizeof *s);
+    if (!s) return -ENOMEM;
+    *s = (struct dev_space){.dev = dev, .windows = *w, .ops = ops, .ops_arg = arg};
+    list_init(&s->queues);
+    list_init(&s->blocks);
+    list_init(&s->managed);
+    int err = -ENOMEM;
+    if (space_set_ranges(s, ranges_with(NULL, w->host_base, w->host_base + w->host_bytes)))
+        goto fail;
+    void *p = mmap(at(w->dev_base), bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p == MAP_FAILED) {
+        err = -errno;
+        goto fail;
+    }
+    if (p != at(w->dev_base)) { /* a kernel before 4.17 takes the address as a hint */
+        munmap(p, bytes);
+        err = -EEXIST;
+        goto fail;
+    }
+    *out = s;
+    return 0;
+fail:
+    ranges_unref(s->ranges);
+    free(s);
+    return err;
+}
+
+/* No access again. A process that has all the mappings it may have cannot even replace some, but it
+ * can remove them first: the gap is where nobody's new mapping goes (the kernel fills from the
+ * top). It cannot split one either: then what was there stays, and is replaced by what is mapped
+ * next. What a client may touch is decided by its ranges, not by this. */
+static void space_reserve(uint64_t addr, uint64_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return;
+    if (!munmap(at(addr), bytes))
+        mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/* Memory of modules is its space's own, so it needs no chunk. */
+static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    struct dev *dev = s->dev;
+    if (bytes > dev->info.memory_bytes - dev->memory_used) return ERR_NO_MEMORY;
+    struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    void *p = mmap(at(addr), bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (p == MAP_FAILED) {
+        ranges_unref(next);
+        return ERR_NO_MEMORY;
+    }
+    dev->memory_used += bytes;
+    s->memory_used += bytes;
+    return space_set_ranges(s, next);
+}
+
+static int space_unmap(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    space_reserve(addr, bytes);
+    s->dev->memory_used -= bytes;
+    s->memory_used -= bytes;
+    return space_set_ranges(s, next);
+}
+
+static bool space_in_alloc(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    const struct dev_windows *w = &s->windows;
+    return bytes && (addr | bytes) % SOFT_GRANULARITY == 0 && addr >= w->dev_base &&
+           bytes <= w->alloc_bytes && addr - w->dev_base <= w->alloc_bytes - bytes;
+}
+
+static bool space_overlaps(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    for (uint32_t i = 0; i < s->ranges->count; i++)
+        if (s->ranges->items[i].lo < addr + bytes && addr < s->ranges->items[i].hi) return true;
+    return false;
+}
+
+/* Chunks that are neighbours in the file are one mapping: the kernel allows a process 65530. */
+static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                          uint32_t count) {
+    for (uint32_t i = 0, n; i < count; i += n) {
+        n = chunk_run(chunks + i, count - i);
+        void *want = at(addr + i * SOFT_GRANULARITY);
+        off_t offset = (off_t)chunk_offset(s->dev, chunks[i]);
+        void *got = mmap(want, n * SOFT_GRANULARITY, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->dev->memory_fd, offset);
+        if (got == MAP_FAILED) {
+            if (i) space_reserve(addr, i * SOFT_GRANULARITY);
+            return ERR_NO_MEMORY;
+        }
+        madvise(got, n * SOFT_GRANULARITY, MADV_HUGEPAGE);
+    }
+    return 0;
+}
+
+int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count) {
+    uint64_t bytes = count * SOFT_GRANULARITY;
+    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
+    if (space_overlaps(s, addr, bytes)) return -EEXIST;
+    struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    int err = space_map_runs(s, addr, chunks, count);
+    if (err) {
+        ranges_unref(next);
+        return err;
+    }
+    return space_set_ranges(s, next);
+}
+
+int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
+    uint64_t bytes = count * SOFT_GRANULARITY;
+    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
+    if (!ranges_find(s->ranges, addr, bytes)) return -ENOENT;
+    struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
+    if (!next) return -ENOMEM;
+    space_reserve(addr, bytes);
+    return space_set_ranges(s, next);
+}
+
+static struct block *block_of(struct list *space_link) {
+    return list_entry(space_link, struct block, space_link);
+}
+
+/* First fit: modules are few and live long. Whole granules, so that no two modules share a page. */
+static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end, uint64_t bytes,
+                                struct list *owner) {
+    struct list *pos;
+    list_each(pos, blocks) {
+        if (block_of(pos)->addr - addr >= bytes) break;
+        addr = block_of(pos)->addr + block_of(pos)->bytes;
+    }
+    struct block *b = end - addr >= bytes ? calloc(1, sizeof *b) : NULL;
+    if (!b) return NULL;
+    b->addr = addr;
+    b->bytes = bytes;
+    list_append(pos, &b->space_link); /* before `pos` */
+    list_append(owner, &b->owner_link);
+    return b;
+}
+
+static void block_give(struct block *b) {
+    list_remove(&b->space_link);
+    list_remove(&b->owner_link);
+    free(b);
+}
+
+static uint64_t whole_granules(uint64_t bytes) {
+    return (bytes + SOFT_GRANULARITY - 1) & ~(uint64_t)(SOFT_GRANULARITY - 1);
+}
+
+uint64_t space_module_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
+                            struct list *owner) {
+    const struct dev_windows *w = &s->windows;
+    uint64_t lo = w->dev_base + w->alloc_bytes;
+    if (!bytes || bytes > w->module_bytes || align > SOFT_GRANULARITY) return 0;
+    bytes = whole_granules(bytes);
+    struct block *b = block_take(&s->blocks, lo, lo + w->module_bytes, bytes, owner);
+    if (!b) return 0;
+    if (!space_map(s, b->addr, bytes)) return b->addr;
+    block_give(b);
+    return 0;
+}
+
+/* The client can write there at any time: nothing that is read back from it is believed. */
+uint64_t space_managed_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
+                             struct list *owner) {
+    const struct dev_windows *w = &s->windows;
+    uint64_t end = w->host_base + w->host_bytes;
+    if (!bytes || bytes > w->managed_bytes || align > SOFT_GRANULARITY) return 0;
+    struct block *b =
+        block_take(&s->managed, end - w->managed_bytes, end, whole_granules(bytes), owner);
+    if (!b) return 0;
+    b->host = true;
+    memset(at(b->addr), 0, bytes);
+    return b->addr;
+}
+
+void space_module_free(struct dev_space *s, struct list *owner) {
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, owner) {
+        struct block *b = list_entry(pos, struct block, owner_link);
+        if (!b->host) space_unmap(s, b->addr, b->bytes);
+        block_give(b);
+    }
+}
+
+void space_destroy(struct dev_space *s) {
+    if (!s) return;
+    const struct dev_windows *w = &s->windows;
+    uint64_t lo = w->dev_base, hi = lo + w->alloc_bytes + w->module_bytes;
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &s->blocks) block_give(block_of(pos));
+    list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
+    s->dev->memory_used -= s->memory_used;
+    munmap(at(lo), hi - lo);
+    heap_destroy(s->heap);
+    ranges_unref(s->ranges);
+    free(s);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Barriers of a block: bar, barrier, in their .sync, .arrive and .red forms. Arrivals are counted
+ * per lane, so that diverged lanes of a warp may arrive one after the other and from different
+ * instructions. A barrier with an explicit count is meant in whole warps: lanes that a warp does
+ * not have (or has no more) arrive with its last one. Lanes that exit leave.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/exec/warp.h"
+
+enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
+
+/* What the lanes of a split that waited get from bar.red. */
+static void bar_result(struct warp_ctx *x, const struct split *s, const struct barrier *b) {
+    const struct code_inst *i = &s->frame->func->insts[s->pc];
+    if (i->d == CODE_NO_SLOT) return;
+    struct warp w = {.regs = s->frame->regs, .consts = s->frame->func->consts};
+    uint32_t *d = SLOT(uint32_t, &w, i->d);
+    if (i->sub == PTX_SUB_POPC) {
+        for (uint32_t left = s->mask; left; left &= left - 1)
+            d[__builtin_ctz(left)] = b->true_count;
+        return;
+    }
+    bool all = b->true_count == b->arrived, any = b->true_count != 0;
+    bool value = i->sub == PTX_SUB_AND ? all : any;
+    *d = (*d & ~s->mask) | (value ? s->mask : 0);
+    (void)x;
+}
+
+static void bar_open(struct block *block, uint32_t id) {
+    struct barrier *b = &block->barriers[id];
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        struct warp_ctx *x = &block->warps[w];
+        for (uint32_t k = 0; k < x->split_count; k++) {
+            struct split s = x->splits[k];
+            if (s.state != SPLIT_BAR || s.bar != id) continue;
+            bar_result(x, &s, b);
+            x->splits[k--] = x->splits[--x->split_count];
+            warp_split_add(x, s.frame, s.pc + 1, s.mask, SPLIT_RUN, 0);
+        }
+    }
+    uint32_t phase = b->phase + 1;
+    memset(b, 0, sizeof *b);
+    b->phase = phase;
+}
+
+static bool bar_complete(const struct block *block, const struct barrier *b) {
+    if (!b->arrived) return false;
+    if (!b->expected) return b->arrived >= block->live_threads;
+    uint32_t count = b->arrived;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        uint32_t live = block->warps[w].live;
+        if (b->lanes[w] && (b->lanes[w] & live) == live)
+            count += WARP_LANES - (uint32_t)__builtin_popcount(b->lanes[w]);
+    }
+    return count >= b->expected;
+}
+
+/* Lanes of the running split that use the same barrier and count as the first of `mask`. */
+static uint32_t bar_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                          uint32_t *id, uint32_t *expected) {
+    const uint32_t *ids = i->a == CODE_NO_SLOT ? NULL : SLOT(uint32_t, &x->w, i->a);
+    const uint32_t *counts = i->b == CODE_NO_SLOT ? NULL : SLOT(uint32_t, &x->w, i->b);
+    uint32_t first = (uint32_t)__builtin_ctz(mask), group = 0;
+    *id = ids ? ids[first] : i->target >= 0 ? (uint32_t)i->target : 0;
+    *expected = counts ? counts[first] : 0;
+    if (i->a < 0 && i->b < 0) return mask; /* constants: the usual case */
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        if ((!ids || ids[lane] == *id) && (!counts || counts[lane] == *expected))
+            group |= 1u << lane;
+    }
+    return group;
+}
+
+static void bar_enter(struct warp_ctx *x, const struct code_inst *i, struct barrier *b,
+                      uint32_t expected, uint32_t mask) {
+    if (expected) b->expected = expected;
+    b->arrived += (uint32_t)__builtin_popcount(mask & ~b->lanes[x->id]);
+    b->lanes[x->id] |= mask;
+    if (i->c == CODE_NO_SLOT) return;
+    uint32_t p = code_pred(&x->w, i->c);
+    b->true_count += (uint32_t)__builtin_popcount((i->c_neg ? ~p : p) & mask);
+}
+
+/* barrier.cluster with one block: arriving opens it when all have, waiting waits for that. The
+ * phase a lane waits for is the one it arrived in; as all must arrive before any may wait twice,
+ * a lane that is not among the arrived of the present phase has nothing to wait for. */
+static bool bar_cluster_wait(struct warp_ctx *x, int32_t pc, uint32_t mask) {
+    struct barrier *b = &x->block->barriers[BLOCK_CLUSTER_BARRIER];
+    uint32_t wait = mask & b->lanes[x->id];
+    if (!wait) return true;
+    warp_split_add(x, x->frame, pc, wait, SPLIT_BAR, BLOCK_CLUSTER_BARRIER);
+    warp_split_add(x, x->frame, pc + 1, mask & ~wait, SPLIT_RUN, 0);
+    return false;
+}
+
+bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
+    struct block *block = x->block;
+    if (i->vec == BAR_CLUSTER_WAIT && i->target == BLOCK_CLUSTER_BARRIER)
+        return bar_cluster_wait(x, pc, mask);
+    bool waits = !(i->mods & PTX_MOD_ARRIVE) && i->target != BLOCK_CLUSTER_BARRIER;
+    uint32_t all = mask;
+    while (mask) {
+        uint32_t id, expected;
+        uint32_t group = bar_group(x, i, mask, &id, &expected);
+        if (id >= BLOCK_BARRIERS || (id == BLOCK_CLUSTER_BARRIER && i->target < 0)) {
+            warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, id,
+                       "there are only 16 barriers");
+            return false;
+        }
+        struct barrier *b = &block->barriers[id];
+        bar_enter(x, i, b, expected, group);
+        if (waits) warp_split_add(x, x->frame, pc, group, SPLIT_BAR, id);
+        if (bar_complete(block, b)) bar_open(block, id);
+        mask &= ~group;
+    }
+    if (!waits) return true;
+    /* The last to arrive goes on: take its split back if it is the only one, which is usual. */
+    if (x->split_count == 1 && x->splits[0].state == SPLIT_RUN && x->splits[0].mask == all) {
+        x->split_count = 0;
+        return true;
+    }
+    return false;
+}
+
+void bar_lanes_gone(struct block *block) {
+    for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
+        struct barrier *b = &block->barriers[id];
+        if (b->arrived && bar_complete(block, b)) bar_open(block, id);
+    }
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A block in execution: its warps in turn, until all wait for each other (the end), for another
+ * block (let that one run) or the budget is used up. Memory is taken once and serves many blocks;
+ * registers and shared memory are zeroed for each, so that runs repeat and nothing leaks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/exec/warp.h"
+
+/* Stack of a thread whose depth of calls is unknown; less where there are many threads. */
+#define BLOCK_STACK_MAX (1ull << 20)
+#define BLOCK_STACKS_MAX (64ull << 20)
+
+static uint32_t block_threads(const struct grid_config *c) {
+    return c->block[0] * c->block[1] * c->block[2];
+}
+
+static uint64_t block_stack(const struct grid_config *c) {
+    const struct code_kernel *k = c->kernel;
+    uint64_t bytes = (k->local_bytes + 15ull) & ~15ull;
+    if (!k->recursive) return bytes;
+    uint64_t share = BLOCK_STACKS_MAX / block_threads(c);
+    return bytes + (share < BLOCK_STACK_MAX ? share : BLOCK_STACK_MAX);
+}
+
+/* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of
+ * larger units where variables ask for more alignment than a line's. */
+static uint64_t block_stride(const struct grid_config *c, uint64_t stack) {
+    uint64_t unit = c->kernel->local_align > 64 ? c->kernel->local_align : 64;
+    uint64_t units = (stack + unit - 1) / unit;
+    return (units | 1) * unit;
+}
+
+static uint64_t block_shared_bytes(const struct grid_config *c) {
+    uint64_t bytes = c->kernel->shared_bytes;
+    if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
+    return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES : bytes;
+}
+
+uint64_t block_bytes(const struct grid_config *c) {
+    uint64_t warps = (block_threads(c) + WARP_LANES - 1) / WARP_LANES, stack = block_stack(c);
+    return warps * (sizeof(struct warp_ctx) + c->kernel->entry->reg_bytes + CODE_SLACK) +
+           (stack ? warps * WARP_LANES * block_stride(c, stack) : 0) + block_shared_bytes(c);
+}
+
+static bool block_take_memory(struct block *b) {
+    const struct grid_config *c = b->config;
+    uint64_t stack = block_stack(c), stride = block_stride(c, stack);
+    uint64_t align = c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
+    b->shared_bytes = block_shared_bytes(c);
+    b->shared_room = (b->shared_bytes + align + 64) & ~(align - 1); /* never empty */
+    b->shared = aligned_alloc(align, b->shared_room);
+    b->warps = aligned_alloc(64, b->warp_count * sizeof *b->warps);
+    if (!b->shared || !b->warps) return false;
+    memset(b->warps, 0, b->warp_count * sizeof *b->warps);
+    if (stack) {
+        b->local_room = b->warp_count * WARP_LANES * stride;
+        b->local = mmap(NULL, b->local_room, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (b->local == MAP_FAILED) {
+            b->local = NULL;
+            return false;
+        }
+    }
+    for (uint32_t k = 0; k < b->warp_count; k++) {
+        struct warp_ctx *x = &b->warps[k];
+        x->block = b;
+        x->id = k;
+        x->shared_base = (uint64_t)(uintptr_t)b->shared;
+        x->shared_bytes = b->shared_bytes;
+        x->local_bytes = stack;
+        x->local_stride = stride;
+        x->local_base = (uint64_t)(uintptr_t)b->local + k * WARP_LANES * stride;
+        x->param_base = (uint64_t)(uintptr_t)grid_params(b->grid);
+        x->param_bytes = c->param_bytes;
+        x->root = frame_push(x, c->kernel->entry, NULL, NULL, 0);
+        if (!x->root) return false;
+    }
+    return true;
+}
+
+struct block *block_create(struct grid *g, const struct grid_config *config, uint32_t slot) {
+    struct block *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->grid = g;
+    b->config = config;
+    b->kernel = config->kernel;
+    b->slot = slot;
+    b->threads = block_threads(config);
+    b->warp_count = (b->threads + WARP_LANES - 1) / WARP_LANES;
+    if (!block_take_memory(b)) {
+        block_destroy(b);
+        return NULL;
+    }
+    for (uint32_t t = 0; t < b->warp_count * WARP_LANES; t++) {
+        struct warp_ctx *x = &b->warps[t / WARP_LANES];
+        x->tid[0][t % WARP_LANES] = t % config->block[0];
+        x->tid[1][t % WARP_LANES] = t / config->block[0] % config->block[1];
+        x->tid[2][t % WARP_LANES] = t / config->block[0] / config->block[1];
+    }
+    return b;
+}
+
+void block_destroy(struct block *b) {
+    if (!b) return;
+    frame_pool_finish(b);
+    if (b->local) munmap(b->local, b->local_room);
+    free(b->shared);
+    free(b->warps);
+    free(b);
+}
+
+void block_begin(struct block *b, uint64_t linear) {
+    const uint32_t *grid = b->config->grid;
+    b->index[0] = (uint32_t)(linear % grid[0]);
+    b->index[1] = (uint32_t)(linear / grid[0] % grid[1]);
+    b->index[2] = (uint32_t)(linear / grid[0] / grid[1]);
+    b->live_threads = b->threads;
+    b->next_warp = 0;
+    b->slices = 0;
+    memset(b->shared, 0, b->shared_room);
+    memset(b->barriers, 0, sizeof b->barriers);
+    for (uint32_t k = 0; k < b->warp_count; k++) {
+        struct warp_ctx *x = &b->warps[k];
+        uint32_t threads = b->threads - k * WARP_LANES;
+        x->live = threads >= WARP_LANES ? UINT32_MAX : (1u << threads) - 1;
+        x->split_count = 0;
+        x->boost = x->fair_lane = 0;
+        x->spin = x->stop = false;
+        x->w.carry = 0;
+        x->warp_insts = x->thread_insts = x->sectors = 0;
+        x->root->live = x->live;
+        memset(x->root->regs, 0, x->root->func->reg_bytes);
+        warp_split_add(x, x->root, 0, x->live, SPLIT_RUN, 0);
+    }
+}
+
+/* No warp can run. First let lanes meet without those that will never come (a warp-wide operation
+ * in divergent code whose mask was too large); else the block is stuck for good. */
+static bool block_unstick(struct block *b) {
+    for (uint32_t k = 0; k < b->warp_count; k++)
+        if (rendezvous_resolve(&b->warps[k], true)) return true;
+    uint32_t barrier = 0, meeting = 0;
+    for (uint32_t k = 0; k < b->warp_count; k++)
+        for (uint32_t s = 0; s < b->warps[k].split_count; s++) {
+            const struct split *w = &b->warps[k].splits[s];
+            *(w->state == SPLIT_BAR ? &barrier : &meeting) += (uint32_t)__builtin_popcount(w->mask);
+        }
+    b->fault.err = ERR_LAUNCH_FAILED;
+    snprintf(b->fault.text, sizeof b->fault.text,
+             "block (%u,%u,%u): deadlock in %s: %u threads wait at a barrier, %u for lanes of "
+             "their warp",
+             b->index[0], b->index[1], b->index[2], b->kernel->name, barrier, meeting);
+    return false;
+}
+
+enum block_state block_run(struct block *b, int64_t *budget) {
+    b->slices++;
+    for (;;) {
+        bool progress = false, spins = false;
+        for (uint32_t k = 0; k < b->warp_count; k++) {
+            struct warp_ctx *x = &b->warps[(b->next_warp + k) % b->warp_count];
+            if (!x->split_count) continue;
+            int64_t before = *budget;
+            enum warp_state state = warp_run(x, budget);
+            if (state == WARP_FAULT) return BLOCK_ENDED;
+            if (state == WARP_SPINS)
+                spins = true;
+            else if (*budget != before)
+                progress = true;
+            if ((*budget <= 0 && b->live_threads) || grid_stopping(b->grid)) {
+                b->next_warp = (b->next_warp + k + 1) % b->warp_count;
+                return b->live_threads ? BLOCK_MORE : BLOCK_ENDED;
+            }
+        }
+        if (!b->live_threads) return BLOCK_ENDED;
+        if (progress) continue;
+        if (spins) return BLOCK_SPINS;
+        if (!block_unstick(b)) return BLOCK_ENDED;
+    }
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hands the blocks of a launch to the threads that step it. Blocks begin in order, and those begun
+ * come first again, so that few are resident; a block that will not end lets others begin, since
+ * it may be waiting for them. A cooperative grid begins all its blocks before it resumes any.
+ */
+#include "daemon/device/soft/exec/grid.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/device/soft/exec/sectors.h"
+#include "daemon/device/soft/exec/warp.h"
+
+#define GRID_MAX_THREADS 1024
+#define GRID_MAX_SHARED (1u << 20)
+#define GRID_MAX_PARAMS (64u << 10)
+#define GRID_MAX_RESIDENT 256       /* blocks at once */
+#define GRID_MAX_COOPERATIVE 8192   /* all of them are at once */
+#define GRID_MAX_BYTES (2ull << 30) /* of all resident blocks */
+#define GRID_MAX_FRAME_BYTES (512ll << 20)
+/* Slices that a block gets before it is suspected of waiting for one that has not begun. */
+#define GRID_PATIENCE 8
+
+struct grid {
+    struct grid_config config;
+    unsigned char *params;
+    unsigned char *workspace; /* of grid.sync; NULL unless cooperative */
+    uint64_t serial, total;
+    pthread_mutex_t lock; /* guards what follows, up to the atomics */
+    uint64_t next, ended; /* blocks */
+    uint32_t inside, resident, resident_max, slots;
+    struct block *head, **tail; /* suspended, oldest first */
+    struct block *idle;         /* contexts without a block */
+    struct grid_result result;
+    _Atomic bool stopping;
+    _Atomic int64_t frame_bytes;
+};
+
+static _Atomic uint64_t grid_serials;
+
+const unsigned char *grid_params(const struct grid *g) {
+    return g->params;
+}
+
+uint64_t grid_workspace(const struct grid *g) {
+    return (uint64_t)(uintptr_t)g->workspace;
+}
+
+uint64_t grid_serial(const struct grid *g) {
+    return g->serial;
+}
+
+bool grid_stopping(const struct grid *g) {
+    return atom_load_relaxed((_Atomic bool *)&g->stopping);
+}
+
+bool grid_charge(struct grid *g, int64_t bytes) {
+    int64_t before = atom_add_relaxed(&g->frame_bytes, bytes);
+    if (bytes < 0 || before + bytes <= GRID_MAX_FRAME_BYTES) return true;
+    atom_sub_relaxed(&g->frame_bytes, bytes);
+    return false;
+}
+
+static bool grid_valid(const struct grid_config *c) {
+    for (int k = 0; k < 3; k++)
+        if (!c->grid[k] || !c->block[k] || c->block[k] > GRID_MAX_THREADS) return false;
+    if (c->grid[0] > INT32_MAX || c->grid[1] > 65535 || c->grid[2] > 65535) return false;
+    if ((uint64_t)c->block[0] * c->block[1] * c->block[2] > GRID_MAX_THREADS) return false;
+    return c->shared_bytes <= GRID_MAX_SHARED && c->param_bytes <= GRID_MAX_PARAMS &&
+           c->kernel->entry->ptx->param_bytes <= GRID_MAX_PARAMS;
+}
+
+/* How many blocks may be resident; 0: a cooperative grid that can never be. */
+static uint32_t grid_residents(const struct grid_config *c, uint64_t total) {
+    uint64_t fit = GRID_MAX_BYTES / block_bytes(c);
+    if (c->cooperative) return total <= fit && total <= GRID_MAX_COOPERATIVE ? (uint32_t)total : 0;
+    if (fit < 2) fit = 2;
+    return fit < GRID_MAX_RESIDENT ? (uint32_t)fit : GRID_MAX_RESIDENT;
+}
+
+/* The copy of the parameters, zeroed beyond `given` bytes, and as aligned as any of them asks: a
+ * kernel may take a parameter's address. */
+static unsigned char *grid_copy_params(const struct grid_config *c, uint32_t bytes) {
+    const struct ptx_func *f = c->kernel->entry->ptx;
+    size_t align = 64;
+    for (uint32_t k = 0; k < f->param_count; k++)
+        if (f->params[k]->align > align) align = f->params[k]->align;
+    size_t room = (bytes + align) & ~(align - 1); /* never empty */
+    unsigned char *copy = aligned_alloc(align, room);
+    if (!copy) return NULL;
+    memset(copy, 0, room);
+    if (c->param_bytes) memcpy(copy, c->params, c->param_bytes);
+    return copy;
+}
+
+int grid_create(struct grid **out, const struct grid_config *config) {
+    if (!grid_valid(config)) return -EINVAL;
+    uint64_t total = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
+    uint32_t residents = grid_residents(config, total);
+    if (!residents) return -EINVAL;
+    struct grid *g = calloc(1, sizeof *g);
+    if (!g) return -ENOMEM;
+    /* A launch that brings too few bytes gives zeros for the rest. */
+    uint32_t bytes = config->kernel->entry->ptx->param_bytes;
+    if (bytes < config->param_bytes) bytes = config->param_bytes;
+    g->config = *config;
+    g->config.param_bytes = bytes;
+    g->config.params = g->params = grid_copy_params(config, bytes);
+    if (config->cooperative) g->workspace = aligned_alloc(64, GRID_WORKSPACE_BYTES);
+    if (!g->params || (config->cooperative && !g->workspace)) {
+        free(g->params);
+        free(g->workspace);
+        free(g);
+        return -ENOMEM;
+    }
+    if (g->workspace) memset(g->workspace, 0, GRID_WORKSPACE_BYTES);
+    if (config->ranges) g->config.ranges = ranges_ref(config->ranges);
+    g->serial = atom_add_relaxed(&grid_serials, 1) + 1;
+    g->total = total;
+    g->resident_max = residents;
+    g->tail = &g->head;
+    pthread_mutex_init(&g->lock, NULL);
+    *out = g;
+    return 0;
+}
+
+/* ---- stepping ----------------------------------------------------------------------------------
+ */
+
+static bool grid_may_begin(const struct grid *g) {
+    return g->next < g->total && g->resident < g->resident_max;
+}
+
+static bool grid_has_work(const struct grid *g) {
+    return g->head || grid_may_begin(g);
+}
+
+static void grid_fail(struct grid *g, int err, uint64_t addr, const char *text) {
+    if (!g->result.err) {
+        g->result.err = err;
+        g->result.fault_addr = addr;
+        snprintf(g->result.text, sizeof g->result.text, "%s", text);
+    }
+    atom_store_relaxed(&g->stopping, true);
+}
+
+/* Takes a block to run; the lock is given up while memory is found for a new one. NULL: none now,
+ * or that failed. */
+static struct block *grid_take(struct grid *g) {
+    if (grid_stopping(g)) return NULL;
+    struct block *b = g->head;
+    bool begin = grid_may_begin(g) && (!b || g->config.cooperative || b->slices >= GRID_PATIENCE);
+    if (!begin) {
+        if (!b) return NULL;
+        g->head = b->next;
+        if (!g->head) g->tail = &g->head;
+        g->inside++;
+        return b;
+    }
+    if (b) b->slices = 0; /* one at a time */
+    uint64_t index = g->next++;
+    g->resident++;
+    g->inside++;
+    struct block *fresh = g->idle;
+    if (fresh) g->idle = fresh->next;
+    uint32_t slot = fresh ? 0 : g->slots++;
+    pthread_mutex_unlock(&g->lock);
+    if (!fresh) fresh = block_create(g, &g->config, slot);
+    if (fresh) block_begin(fresh, index);
+    pthread_mutex_lock(&g->lock);
+    if (fresh) return fresh;
+    g->inside--;
+    g->resident--;
+    grid_fail(g, ERR_NO_MEMORY, 0, "no memory for a block");
+    return NULL;
+}
+
+/* Adds what the warps of a block did. */
+static void grid_count(struct grid_result *r, const struct block *b) {
+    for (uint32_t k = 0; k < b->warp_count; k++) {
+        r->warp_insts += b->warps[k].warp_insts;
+        r->thread_insts += b->warps[k].thread_insts;
+        r->memory_bytes += b->warps[k].sectors * SECTOR_BYTES;
+    }
+}
+
+static void grid_put(struct grid *g, struct block *b, enum block_state state) {
+    g->inside--;
+    if (state != BLOCK_ENDED) {
+        b->next = NULL;
+        *g->tail = b;
+        g->tail = &b->next;
+        return;
+    }
+    grid_count(&g->result, b);
+    if (b->fault.err) grid_fail(g, b->fault.err, b->fault.addr, b->fault.text);
+    g->ended++;
+    g->resident--;
+    b->next = g->idle;
+    g->idle = b;
+}
+
+enum grid_state grid_step(struct grid *g, uint32_t budget) {
+    int64_t left = budget;
+    pthread_mutex_lock(&g->lock);
+    while (left > 0) {
+        struct block *b = grid_take(g);
+        if (!b) break;
+        pthread_mutex_unlock(&g->lock);
+        enum block_state state = block_run(b, &left);
+        pthread_mutex_lock(&g->lock);
+        grid_put(g, b, state);
+    }
+    bool over = grid_stopping(g) || g->ended == g->total;
+    enum grid_state state = over               ? (g->inside ? GRID_IDLE : GRID_DONE)
+                            : grid_has_work(g) ? GRID_MORE
+                                               : GRID_IDLE;
+    pthread_mutex_unlock(&g->lock);
+    return state;
+}
+
+void grid_cancel(struct grid *g, int err) {
+    pthread_mutex_lock(&g->lock);
+    if (g->ended < g->total) grid_fail(g, err, 0, "");
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Blocks that were under way count too: a cancelled kernel did run. */
+void grid_result(const struct grid *g, struct grid_result *out) {
+    *out = g->result;
+    for (const struct block *b = g->head; b; b = b->next)
+        grid_count(out, b);
+}
+
+static void grid_free_list(struct block *b) {
+    while (b) {
+        struct block *next = b->next;
+        block_destroy(b);
+        b = next;
+    }
+}
+
+void grid_destroy(struct grid *g) {
+    if (!g) return;
+    grid_free_list(g->head);
+    grid_free_list(g->idle);
+    if (g->config.ranges) ranges_unref(g->config.ranges);
+    pthread_mutex_destroy(&g->lock);
+    free(g->params);
+    free(g->workspace);
+    free(g);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One kernel launch in execution: its blocks are handed out to the device's threads and run in
+ * slices, so that an endless kernel never holds a thread. Seam between the interpreter (warp.c,
+ * block.c) and the device's threads (pool.c).
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_GRID_H
+#define DAEMON_DEVICE_SOFT_EXEC_GRID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/exec/ranges.h"
+
+struct grid;
+struct heap;
+
+struct grid_config {
+    struct code_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes; /* dynamic */
+    int cooperative;
+    const void *params; /* copied */
+    uint32_t param_bytes;
+    struct ranges *ranges; /* referenced while the grid lives */
+    void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
+    void *text_arg;
+    struct heap *heap; /* of malloc() in kernels, one a client (heap.h); NULL: none */
+};
+
+/* 0, -ENOMEM, or -EINVAL for impossible dimensions. */
+int grid_create(struct grid **out, const struct grid_config *config);
+
+enum grid_state {
+    GRID_MORE, /* call again: this or another thread can do more now */
+    GRID_IDLE, /* every block is taken by another thread; ask again after one of those steps
+                  returned */
+    GRID_DONE, /* all blocks have ended, or the grid failed or was cancelled and nobody is inside */
+};
+
+/* Runs a slice: takes a block that is suspended or not yet begun, and executes it for about
+ * `budget` warp-instructions or to its end. Thread-safe; many threads may be inside one grid. */
+enum grid_state grid_step(struct grid *g, uint32_t budget);
+
+/* Blocks end at their next slice; the result becomes `err` (ERR_CANCELLED, ERR_KERNEL_TIMEOUT)
+ * unless the grid had failed before. Thread-safe. */
+void grid_cancel(struct grid *g, int err);
+
+struct grid_result {
+    int err; /* 0 or ERR_* */
+    uint64_t fault_addr;
+    char text[160]; /* what happened: block, thread, instruction, address */
+    uint64_t warp_insts, thread_insts;
+    uint64_t memory_bytes; /* of global memory, in whole sectors (sectors.h) */
+};
+/* After GRID_DONE. */
+void grid_result(const struct grid *g, struct grid_result *out);
+void grid_destroy(struct grid *g);
+
+#endif

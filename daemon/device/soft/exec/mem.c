@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules of memory: what a lane may touch. Generic addresses are host addresses and must lie in
+ * the client's ranges, in the block's shared memory, in the lane's own stack, in the parameters
+ * (to be read) or in the workspace of a cooperative launch. Shared and local addresses are offsets
+ * from the block's and the lane's base.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/exec/sectors.h"
+#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/isa/access.h"
+
+static bool mem_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
+    return size >= bytes && addr - lo <= size - bytes;
+}
+
+/* In the block's shared memory, or on the lane's stack. */
+static bool mem_lane_own(const struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes) {
+    return mem_inside(addr, bytes, x->shared_base, x->shared_bytes) ||
+           mem_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes);
+}
+
+/* In global memory. */
+static bool mem_lane_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
+    return ranges_find(x->block->config->ranges, addr, bytes) != NULL;
+}
+
+bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write) {
+    if (mem_lane_own(x, lane, addr, bytes) || mem_lane_global(x, addr, bytes)) return true;
+    if (!write && mem_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
+    uint64_t workspace = grid_workspace(x->block->grid);
+    return workspace && mem_inside(addr, bytes, workspace, GRID_WORKSPACE_BYTES);
+}
+
+/* The window around one address, or false. */
+static bool mem_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes, struct range *out) {
+    const struct range *r = ranges_find(x->block->config->ranges, addr, bytes);
+    if (r) {
+        *out = *r;
+        return true;
+    }
+    *out = (struct range){x->shared_base, x->shared_base + x->shared_bytes};
+    return mem_inside(addr, bytes, x->shared_base, x->shared_bytes);
+}
+
+/* Lanes of `mask` outside [lo, lo + size) or misaligned, in one go that the compiler vectorises. */
+static bool mem_all_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, uint64_t lo,
+                           uint64_t size) {
+    if (size < bytes) return false;
+    const uint64_t room = size - bytes, low = bytes - 1;
+    uint64_t bad = 0;
+    for (uint32_t l = 0; l < WARP_LANES; l++) {
+        const uint64_t lane = 0 - (uint64_t)(mask >> l & 1);
+        bad |= ((uint64_t)(at[l] - lo > room) | (at[l] & low)) & lane;
+    }
+    return !bad;
+}
+
+bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, const uint64_t *at,
+               uint32_t bytes, bool write) {
+    struct range *window = &x->windows[CODE_WINDOW(i)], fresh;
+    uint32_t global = 0;
+    bool inside = mem_all_inside(at, mask, bytes, window->lo, window->hi - window->lo);
+    if (!inside && mem_window(x, at[__builtin_ctz(mask)], bytes, &fresh)) {
+        *window = fresh;
+        inside = mem_all_inside(at, mask, bytes, fresh.lo, fresh.hi - fresh.lo);
+    }
+    if (inside) {
+        x->global = mem_counted(x, i, window) ? mask : 0;
+        return true;
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        bool own = mem_lane_own(x, lane, at[lane], bytes);
+        bool client = !own && mem_lane_global(x, at[lane], bytes);
+        bool ok = own || client || mem_lane_ok(x, lane, at[lane], bytes, write);
+        int err = !ok ? ERR_ILLEGAL_ADDRESS : at[lane] & (bytes - 1) ? ERR_MISALIGNED : 0;
+        global |= (uint32_t)client << lane;
+        if (!err) continue;
+        warp_fault(&x->w, i, lane, err, at[lane], NULL);
+        return false;
+    }
+    x->global = i->target & CODE_CONSTANT ? 0 : global;
+    return true;
+}
+
+/* Offsets [base register + constant], as 32-bit arithmetic for a 32-bit register. */
+static void mem_offsets(const struct warp_ctx *x, const struct code_inst *i, uint64_t extra,
+                        uint64_t *at) {
+    const uint64_t offset = (uint64_t)i->offset + extra;
+    if (i->a == CODE_NO_SLOT) {
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] = offset;
+    } else if (i->a_bytes == 4) {
+        const uint32_t *a = SLOT(const uint32_t, &x->w, i->a);
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] = (uint32_t)(a[l] + (uint32_t)offset);
+    } else {
+        const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] = a[l] + offset;
+    }
+}
+
+static bool mem_windowed(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                         uint32_t bytes, uint64_t size, const char *what, uint64_t *at) {
+    if (mem_all_inside(at, mask, bytes, 0, size)) return true;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        bool outside = !mem_inside(at[lane], bytes, 0, size);
+        if (!outside && !(at[lane] & (bytes - 1))) continue;
+        warp_fault(&x->w, i, lane, outside ? ERR_ILLEGAL_ADDRESS : ERR_MISALIGNED, at[lane],
+                   outside ? what : NULL);
+        return false;
+    }
+    return true;
+}
+
+bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
+                 bool write, uint64_t *at) {
+    x->global = 0;
+    switch (i->space) {
+    case PTX_SHARED:
+        mem_offsets(x, i, 0, at);
+        if (!mem_windowed(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory",
+                          at))
+            return false;
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] += x->shared_base;
+        return true;
+    case PTX_LOCAL:
+        mem_offsets(x, i, i->target & CODE_FRAME_LOCAL ? x->frame->local_offset : 0, at);
+        if (!mem_windowed(x, i, mask, bytes, x->local_bytes, "outside the thread's local memory",
+                          at))
+            return false;
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] += x->local_base + l * x->local_stride;
+        return true;
+    case PTX_PARAM:
+        mem_offsets(x, i, 0, at);
+        if (write) {
+            warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_ADDRESS, at[0],
+                       "parameters are read-only");
+            return false;
+        }
+        if (!mem_windowed(x, i, mask, bytes, x->param_bytes, "outside the parameters", at))
+            return false;
+        for (uint32_t l = 0; l < WARP_LANES; l++)
+            at[l] += x->param_base;
+        return true;
+    default: mem_offsets(x, i, 0, at); return mem_check(x, i, mask, at, bytes, write);
+    }
+}
+
+void mem_count(struct warp_ctx *x, const uint64_t *at) {
+    if (x->global) x->sectors += sectors_count(at, x->global);
+}
+
+/* Sixteen aligned bytes that move at once, as isa/vector.c explains. */
+typedef uint64_t mem_16 __attribute__((vector_size(16), may_alias));
+
+/* All that a lane copies, at once; less than it asks for goes as it may. */
+__attribute__((no_sanitize("thread"))) static void mem_copy_lane(void *to, const void *from,
+                                                                 uint32_t bytes) {
+    switch (bytes) {
+    case 4: *(volatile uint32_t *)to = *(const volatile uint32_t *)from; break;
+    case 8: *(volatile uint64_t *)to = *(const volatile uint64_t *)from; break;
+    case 16: *(volatile mem_16 *)to = *(const volatile mem_16 *)from; break;
+    default: memcpy(to, from, bytes); break;
+    }
+}
+
+/* cp.async: a is a shared offset, b a generic address, target the bytes, c how many to read. */
+static void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    uint32_t bytes = (uint32_t)i->target;
+    uint64_t to[WARP_LANES], from[WARP_LANES] __attribute__((aligned(64)));
+    x->global = 0;
+    memcpy(to, SLOT(uint64_t, w, i->a), sizeof to);
+    memcpy(from, SLOT(uint64_t, w, i->b), sizeof from);
+    if (!mem_windowed(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory", to))
+        return;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left), count = bytes;
+        if (i->c != CODE_NO_SLOT && SLOT(uint32_t, w, i->c)[lane] < bytes)
+            count = SLOT(uint32_t, w, i->c)[lane];
+        unsigned char *d = (unsigned char *)(uintptr_t)(x->shared_base + to[lane]);
+        if (count) {
+            bool ok = mem_lane_ok(x, lane, from[lane], count, false);
+            if (!ok || from[lane] & (bytes - 1)) {
+                int err = ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS;
+                warp_fault(w, i, lane, err, from[lane], NULL);
+                return;
+            }
+            mem_copy_lane(d, (const void *)(uintptr_t)from[lane], count);
+            x->global |= (uint32_t)mem_lane_global(x, from[lane], count) << lane;
+        }
+        memset(d + count, 0, bytes - count);
+    }
+    mem_count(x, from);
+}
+
+code_handler *mem_select(const struct code_inst *i) {
+    if (i->op == PTX_OP_cp) return mem_copy_async;
+    const char *isa = isa_name();
+    return !strcmp(isa, "v4")   ? access_select_v4(i)
+           : !strcmp(isa, "v3") ? access_select_v3(i)
+                                : access_select_base(i);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What moves values without computing: special registers, addresses of locals and parameters,
+ * packing, address spaces; and the operations that do nothing here, or end the launch.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/device/soft/code/lower.h"
+#include "daemon/device/soft/exec/warp.h"
+
+#define MOVE_EACH(mask, ...)                               \
+    for (uint32_t left = (mask); left; left &= left - 1) { \
+        const uint32_t l = (uint32_t)__builtin_ctz(left);  \
+        __VA_ARGS__                                        \
+    }
+
+/* ---- special registers -------------------------------------------------------------------------
+ */
+
+static uint64_t move_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* Those that are equal in all lanes. */
+static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
+    const struct block *b = x->block;
+    const struct grid_config *g = b->config;
+    switch (r) {
+    case PTX_SREG_NTID_X:
+    case PTX_SREG_NTID_Y:
+    case PTX_SREG_NTID_Z: return g->block[r - PTX_SREG_NTID_X];
+    case PTX_SREG_CTAID_X:
+    case PTX_SREG_CTAID_Y:
+    case PTX_SREG_CTAID_Z: return b->index[r - PTX_SREG_CTAID_X];
+    case PTX_SREG_CLUSTERID_X: /* a cluster is one block */
+    case PTX_SREG_CLUSTERID_Y:
+    case PTX_SREG_CLUSTERID_Z: return b->index[r - PTX_SREG_CLUSTERID_X];
+    case PTX_SREG_NCTAID_X:
+    case PTX_SREG_NCTAID_Y:
+    case PTX_SREG_NCTAID_Z: return g->grid[r - PTX_SREG_NCTAID_X];
+    case PTX_SREG_NCLUSTERID_X:
+    case PTX_SREG_NCLUSTERID_Y:
+    case PTX_SREG_NCLUSTERID_Z: return g->grid[r - PTX_SREG_NCLUSTERID_X];
+    case PTX_SREG_CLUSTER_NCTAID_X:
+    case PTX_SREG_CLUSTER_NCTAID_Y:
+    case PTX_SREG_CLUSTER_NCTAID_Z:
+    case PTX_SREG_CLUSTER_NCTARANK: return 1;
+    case PTX_SREG_WARPID: return x->id;
+    case PTX_SREG_NWARPID: return b->warp_count;
+    case PTX_SREG_SMID: return b->slot;
+    case PTX_SREG_NSMID: return b->slot + 1;
+    case PTX_SREG_GRIDID: return grid_serial(b->grid);
+    case PTX_SREG_CLOCK:
+    case PTX_SREG_CLOCK64:
+    case PTX_SREG_GLOBALTIMER:
+    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return move_clock();
+    case PTX_SREG_CLOCK_HI:
+    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return move_clock() >> 32;
+    case PTX_SREG_DYNAMIC_SMEM: return g->shared_bytes;
+    case PTX_SREG_TOTAL_SMEM:
+    case PTX_SREG_AGGR_SMEM: return b->shared_bytes;
+    case PTX_SREG_ENVREG1: return grid_workspace(b->grid) >> 32;
+    case PTX_SREG_ENVREG2: return grid_workspace(b->grid) & UINT32_MAX;
+    case PTX_SREG_RESERVED_SMEM_BEGIN:
+    case PTX_SREG_RESERVED_SMEM_0: return b->shared_bytes - CODE_RESERVED_BYTES;
+    case PTX_SREG_RESERVED_SMEM_1:
+        return b->shared_bytes - CODE_RESERVED_BYTES + CODE_RESERVED_PART;
+    case PTX_SREG_RESERVED_SMEM_CAP:
+    case PTX_SREG_RESERVED_SMEM_END: return b->shared_bytes;
+    default: return 0;
+    }
+}
+
+#define MOVE_ROW(f)                                                                             \
+    {                                                                                           \
+        f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), \
+            f(14), f(15), f(16), f(17), f(18), f(19), f(20), f(21), f(22), f(23), f(24), f(25), \
+            f(26), f(27), f(28), f(29), f(30), f(31)                                            \
+    }
+#define MOVE_ID(l) (l)
+#define MOVE_EQ(l) (1u << (l))
+#define MOVE_LT(l) ((1u << (l)) - 1)
+#define MOVE_LE(l) ((1u << (l)) - 1 + (1u << (l)))
+#define MOVE_GE(l) (~MOVE_LT(l))
+#define MOVE_GT(l) (~MOVE_LE(l))
+
+/* Those that differ: a row of 32 values, or NULL. */
+static const uint32_t *move_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
+    static const uint32_t id[] = MOVE_ROW(MOVE_ID), eq[] = MOVE_ROW(MOVE_EQ);
+    static const uint32_t lt[] = MOVE_ROW(MOVE_LT), le[] = MOVE_ROW(MOVE_LE);
+    static const uint32_t ge[] = MOVE_ROW(MOVE_GE), gt[] = MOVE_ROW(MOVE_GT);
+    switch (r) {
+    case PTX_SREG_TID_X:
+    case PTX_SREG_TID_Y:
+    case PTX_SREG_TID_Z: return x->tid[r - PTX_SREG_TID_X];
+    case PTX_SREG_LANEID: return id;
+    case PTX_SREG_LANEMASK_EQ: return eq;
+    case PTX_SREG_LANEMASK_LT: return lt;
+    case PTX_SREG_LANEMASK_LE: return le;
+    case PTX_SREG_LANEMASK_GE: return ge;
+    case PTX_SREG_LANEMASK_GT: return gt;
+    default: return NULL;
+    }
+}
+
+#define MOVE_SREG(bits)                                                                     \
+    static void move_sreg##bits(struct warp *w, const struct code_inst *i, uint32_t mask) { \
+        struct warp_ctx *x = (struct warp_ctx *)w;                                          \
+        uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                  \
+        const uint32_t *lanes = move_lanes(x, (enum ptx_sreg)i->target);                    \
+        const uint64_t one = lanes ? 0 : move_uniform(x, (enum ptx_sreg)i->target);         \
+        if (mask != UINT32_MAX) {                                                           \
+            MOVE_EACH(mask, d[l] = (uint##bits##_t)(lanes ? lanes[l] : one);)               \
+        } else if (lanes) {                                                                 \
+            for (uint32_t l = 0; l < WARP_LANES; l++)                                       \
+                d[l] = (uint##bits##_t)lanes[l];                                            \
+        } else {                                                                            \
+            for (uint32_t l = 0; l < WARP_LANES; l++)                                       \
+                d[l] = (uint##bits##_t)one;                                                 \
+        }                                                                                   \
+    }
+MOVE_SREG(16)
+MOVE_SREG(32)
+MOVE_SREG(64)
+
+code_handler *move_sreg(uint32_t bytes) {
+    return bytes == 8 ? move_sreg64 : bytes == 4 ? move_sreg32 : move_sreg16;
+}
+
+/* ---- addresses ---------------------------------------------------------------------------------
+ */
+
+void move_address(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    uint64_t v = i->space == PTX_PARAM ? x->param_base : x->frame->local_offset;
+    v += (uint64_t)i->offset;
+    if (i->d_bytes == 8)
+        MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = v;)
+    else
+        MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
+}
+
+static void move_cvta_shared(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    const uint64_t base = i->mods & PTX_MOD_TO ? 0 - x->shared_base : x->shared_base;
+    uint64_t *d = SLOT(uint64_t, w, i->d);
+    const uint64_t *a = SLOT(const uint64_t, w, i->a);
+    MOVE_EACH(mask, d[l] = a[l] + base;)
+}
+
+static void move_cvta_local(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    uint64_t *d = SLOT(uint64_t, w, i->d);
+    const uint64_t *a = SLOT(const uint64_t, w, i->a);
+    MOVE_EACH(mask, const uint64_t base = x->local_base + l * x->local_stride;
+              d[l] = i->mods & PTX_MOD_TO ? a[l] - base : a[l] + base;)
+}
+
+static bool move_is_in(const struct warp_ctx *x, uint32_t space, uint32_t lane, uint64_t addr) {
+    bool shared = addr - x->shared_base < x->shared_bytes;
+    bool local = addr - (x->local_base + lane * x->local_stride) < x->local_bytes;
+    bool param = addr - x->param_base < x->param_bytes;
+    switch (space) {
+    case PTX_SHARED: return shared;
+    case PTX_LOCAL: return local;
+    case PTX_PARAM: return param;
+    case PTX_CONST: return false; /* constants live among global memory */
+    default: return !shared && !local && !param;
+    }
+}
+
+static void move_isspacep(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    const uint64_t *a = SLOT(const uint64_t, w, i->a);
+    uint32_t p = 0, *d = SLOT(uint32_t, w, i->d);
+    MOVE_EACH(mask, p |= (uint32_t)move_is_in(x, i->space, l, a[l]) << l;)
+    *d = (*d & ~mask) | p;
+}
+
+/* mapa, getctarank, createpolicy: with one block in a cluster, an address is its own image and
+ * every rank is 0; policies mean nothing. */
+static void move_same(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    if (i->d_bytes == 8)
+        MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = SLOT(uint64_t, w, i->a)[l];)
+    else
+        MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = SLOT(uint32_t, w, i->a)[l];)
+}
+
+static void move_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    if (i->d_bytes == 8)
+        MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = 0;)
+    else
+        MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = 0;)
+}
+
+/* ---- packing -----------------------------------------------------------------------------------
+ */
+
+static uint64_t move_read(const struct warp *w, const struct code_elem *e, uint32_t lane) {
+    switch (e->bytes) {
+    case 2: return SLOT(uint16_t, w, e->slot)[lane];
+    case 4: return SLOT(uint32_t, w, e->slot)[lane];
+    default: return SLOT(uint64_t, w, e->slot)[lane];
+    }
+}
+
+static void move_write(const struct warp *w, const struct code_elem *e, uint32_t lane, uint64_t v) {
+    switch (e->bytes) {
+    case 2: SLOT(uint16_t, w, e->slot)[lane] = (uint16_t)v; break;
+    case 4: SLOT(uint32_t, w, e->slot)[lane] = (uint32_t)v; break;
+    default: SLOT(uint64_t, w, e->slot)[lane] = v; break;
+    }
+}
+
+/* d_bytes: of one part. */
+static void move_pack(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct code_extra *x = i->extra;
+    const uint32_t bits = 8u * i->d_bytes, total = bits * x->use_count;
+    const struct code_elem d = {i->d, (uint8_t)(total / 8)};
+    MOVE_EACH(
+        mask, uint64_t v = 0; for (uint32_t k = 0; k < x->use_count; k++) {
+            const uint64_t part = move_read(w, &x->uses[k], l) & ((1ull << bits) - 1);
+            v |= part << k * bits;
+        } move_write(w, &d, l, v);)
+}
+
+static void move_unpack(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct code_extra *x = i->extra;
+    const uint32_t bits = 8u * i->d_bytes, total = bits * x->def_count;
+    const struct code_elem a = {i->a, (uint8_t)(total / 8)};
+    MOVE_EACH(
+        mask, const uint64_t v = move_read(w, &a, l); for (uint32_t k = 0; k < x->def_count; k++) {
+            if (x->defs[k].slot == CODE_NO_SLOT) continue;
+            move_write(w, &x->defs[k], l, v >> k * bits & ((1ull << bits) - 1));
+        })
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+static void move_trap(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    warp_fault(w, i, (uint32_t)__builtin_ctz(mask), ERR_LAUNCH_FAILED, 0, "the kernel trapped");
+}
+
+static void move_fence(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    (void)w;
+    (void)i;
+    (void)mask;
+    atom_fence();
+}
+
+static void move_nothing(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    (void)w;
+    (void)i;
+    (void)mask;
+}
+
+static void move_sleep(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    (void)i;
+    (void)mask;
+    ((struct warp_ctx *)w)->spin = true;
+}
+
+code_handler *move_select(const struct code_inst *i) {
+    switch (i->op) {
+    case PTX_OP_mov:
+        return ((const struct code_extra *)i->extra)->use_count ? move_pack : move_unpack;
+    case PTX_OP_cvta:
+        return i->space == PTX_SHARED  ? move_cvta_shared
+               : i->space == PTX_LOCAL ? move_cvta_local
+                                       : NULL;
+    case PTX_OP_isspacep: return move_isspacep;
+    case PTX_OP_mapa: return move_same;
+    case PTX_OP_getctarank:
+    case PTX_OP_createpolicy: return move_zero;
+    case PTX_OP_trap:
+    case PTX_OP_brkpt: return move_trap;
+    case PTX_OP_membar:
+    case PTX_OP_fence: return move_fence;
+    case PTX_OP_nanosleep: return move_sleep;
+    case PTX_OP_cp:
+    case PTX_OP_prefetch:
+    case PTX_OP_prefetchu:
+    case PTX_OP_discard:
+    case PTX_OP_applypriority:
+    case PTX_OP_griddepcontrol:
+    case PTX_OP_pmevent:
+    case PTX_OP_setmaxnreg: return move_nothing;
+    default: return NULL;
+    }
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes of a warp that exchange values: shfl vote match redux bar.warp elect. They meet by
+ * operation, qualifiers and member mask, not by pc: compilers duplicate code, so that members may
+ * come from different instructions and even frames. Lanes of one instruction may carry different
+ * masks and then form several meetings. Exited lanes are not waited for.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/exec/warp.h"
+
+/* A meeting: the values that each lane brought, and those that it gets. */
+struct meeting {
+    uint32_t mask; /* who takes part */
+    uint32_t a[WARP_LANES], b[WARP_LANES], c[WARP_LANES];
+    uint64_t wide[WARP_LANES]; /* match */
+    uint32_t pred;             /* vote */
+    uint32_t d[WARP_LANES], p; /* results; p also where the destination is a predicate */
+};
+
+bool rendezvous_is(const struct code_inst *i) {
+    switch (i->op) {
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_redux:
+    case PTX_OP_elect: return true;
+    case PTX_OP_bar:
+    case PTX_OP_barrier: return i->mods & PTX_MOD_WARP;
+    default: return false;
+    }
+}
+
+/* ---- the operations ----------------------------------------------------------------------------
+ */
+
+/* A source lane that does not take part (not a member, or gone, or elsewhere in the code) gives 0.
+ * PTX leaves the value undefined; docs/adr/0009-what-ptx-leaves-open.md says why it is 0. The
+ * predicate says only that the lane is in range, whoever is there. */
+static void rendezvous_shfl(const struct code_inst *i, struct meeting *m) {
+    m->p = 0;
+    for (uint32_t left = m->mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        uint32_t b = m->b[lane] & 31, clamp = m->c[lane] & 31, seg = m->c[lane] >> 8 & 31;
+        uint32_t low = lane & seg, high = low | (clamp & ~seg), j;
+        bool ok;
+        switch (i->sub) {
+        case PTX_SUB_UP:
+            j = lane - b;
+            ok = (int32_t)j >= (int32_t)high;
+            break;
+        case PTX_SUB_DOWN:
+            j = lane + b;
+            ok = j <= high;
+            break;
+        case PTX_SUB_BFLY:
+            j = lane ^ b;
+            ok = j <= high;
+            break;
+        default:
+            j = low | (b & ~seg);
+            ok = j <= high;
+            break;
+        }
+        if (!ok) j = lane;
+        if (ok) m->p |= 1u << lane;
+        m->d[lane] = m->mask >> (j & 31) & 1 ? m->a[j & 31] : 0;
+    }
+}
+
+static void rendezvous_vote(const struct code_inst *i, struct meeting *m) {
+    uint32_t yes = m->pred & m->mask;
+    bool value = i->sub == PTX_SUB_ALL   ? yes == m->mask
+                 : i->sub == PTX_SUB_ANY ? yes != 0
+                                         : yes == m->mask || !yes;
+    m->p = value ? m->mask : 0;
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+        m->d[lane] = yes;
+}
+
+static void rendezvous_match(const struct code_inst *i, struct meeting *m) {
+    m->p = 0;
+    for (uint32_t left = m->mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left), same = 0;
+        for (uint32_t other = m->mask; other; other &= other - 1) {
+            uint32_t k = (uint32_t)__builtin_ctz(other);
+            if (m->wide[k] == m->wide[lane]) same |= 1u << k;
+        }
+        if (i->sub == PTX_SUB_ALL) {
+            m->d[lane] = same == m->mask ? same : 0;
+            if (same == m->mask) m->p |= 1u << lane;
+        } else {
+            m->d[lane] = same;
+        }
+    }
+}
+
+static uint32_t rendezvous_redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
+    bool is_signed = i->type == PTX_S32;
+    switch (i->sub) {
+    case PTX_SUB_ADD: return x + y;
+    case PTX_SUB_AND: return x & y;
+    case PTX_SUB_OR: return x | y;
+    case PTX_SUB_XOR: return x ^ y;
+    case PTX_SUB_MIN: return (is_signed ? (int32_t)x < (int32_t)y : x < y) ? x : y;
+    default: return (is_signed ? (int32_t)x > (int32_t)y : x > y) ? x : y;
+    }
+}
+
+static void rendezvous_redux(const struct code_inst *i, struct meeting *m) {
+    uint32_t left = m->mask, v = m->a[__builtin_ctz(left)];
+    for (left &= left - 1; left; left &= left - 1)
+        v = rendezvous_redux_pair(i, v, m->a[__builtin_ctz(left)]);
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+        m->d[lane] = v;
+}
+
+static void rendezvous_compute(const struct code_inst *i, struct meeting *m) {
+    switch (i->op) {
+    case PTX_OP_shfl: rendezvous_shfl(i, m); break;
+    case PTX_OP_vote: rendezvous_vote(i, m); break;
+    case PTX_OP_match: rendezvous_match(i, m); break;
+    case PTX_OP_redux: rendezvous_redux(i, m); break;
+    case PTX_OP_elect: {
+        uint32_t leader = (uint32_t)__builtin_ctz(m->mask);
+        m->p = 1u << leader;
+        for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+            m->d[lane] = leader;
+        break;
+    }
+    default: break;
+    }
+}
+
+/* ---- values in and out -------------------------------------------------------------------------
+ */
+
+static void rendezvous_take(const struct frame *f, const struct code_inst *i, uint32_t mask,
+                            struct meeting *m) {
+    struct warp w = {.regs = f->regs, .consts = f->func->consts};
+    if (i->op == PTX_OP_vote) {
+        uint32_t p = code_pred(&w, i->a);
+        m->pred = (m->pred & ~mask) | ((i->c_neg ? ~p : p) & mask);
+        return;
+    }
+    if (i->a == CODE_NO_SLOT) return;
+    if (i->op == PTX_OP_shfl && mask == UINT32_MAX) {
+        memcpy(m->a, SLOT(uint32_t, &w, i->a), sizeof m->a);
+        memcpy(m->b, SLOT(uint32_t, &w, i->b), sizeof m->b);
+        memcpy(m->c, SLOT(uint32_t, &w, i->c), sizeof m->c);
+        return;
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        if (i->a_bytes == 8)
+            m->wide[lane] = SLOT(uint64_t, &w, i->a)[lane];
+        else
+            m->wide[lane] = m->a[lane] = SLOT(uint32_t, &w, i->a)[lane];
+        if (i->b != CODE_NO_SLOT) m->b[lane] = SLOT(uint32_t, &w, i->b)[lane];
+        if (i->c != CODE_NO_SLOT) m->c[lane] = SLOT(uint32_t, &w, i->c)[lane];
+    }
+}
+
+static void rendezvous_give(const struct frame *f, const struct code_inst *i, uint32_t mask,
+                            const struct meeting *m) {
+    struct warp w = {.regs = f->regs, .consts = f->func->consts};
+    bool pred = i->op == PTX_OP_vote && i->sub != PTX_SUB_BALLOT;
+    int32_t slot = pred ? i->d : i->d2;
+    if (slot != CODE_NO_SLOT) {
+        uint32_t *p = SLOT(uint32_t, &w, slot);
+        *p = (*p & ~mask) | (m->p & mask);
+    }
+    if (pred || i->d == CODE_NO_SLOT) return;
+    uint32_t *d = SLOT(uint32_t, &w, i->d);
+    if (mask == UINT32_MAX) {
+        memcpy(d, m->d, sizeof m->d);
+        return;
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        d[lane] = m->d[lane];
+    }
+}
+
+/* ---- meeting -----------------------------------------------------------------------------------
+ */
+
+static const struct code_inst *rendezvous_inst(const struct split *s) {
+    return &s->frame->func->insts[s->pc];
+}
+
+static bool rendezvous_same(const struct code_inst *a, const struct code_inst *b) {
+    const uint32_t ignored = PTX_MOD_ALIGNED;
+    bool barrier_a = a->mods & PTX_MOD_WARP, barrier_b = b->mods & PTX_MOD_WARP;
+    if (barrier_a && barrier_b) return true; /* bar.warp and barrier.warp */
+    return a->op == b->op && a->type == b->type && a->sub == b->sub &&
+           !((a->mods ^ b->mods) & ~ignored);
+}
+
+static uint32_t rendezvous_members(const struct split *s, uint32_t lane) {
+    const struct code_inst *i = rendezvous_inst(s);
+    struct warp w = {.regs = s->frame->regs, .consts = s->frame->func->consts};
+    return SLOT(uint32_t, &w, i->e)[lane] | 1u << lane;
+}
+
+/* Waiting lanes that meet with `lane` of split `s`. */
+static uint32_t rendezvous_group(const struct warp_ctx *x, const struct split *s, uint32_t lane) {
+    uint32_t members = rendezvous_members(s, lane), group = 0;
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        const struct split *o = &x->splits[k];
+        if (o->state != SPLIT_MEET || !rendezvous_same(rendezvous_inst(s), rendezvous_inst(o)))
+            continue;
+        for (uint32_t left = o->mask; left; left &= left - 1) {
+            uint32_t other = (uint32_t)__builtin_ctz(left);
+            if (rendezvous_members(o, other) == members) group |= 1u << other;
+        }
+    }
+    return group;
+}
+
+/* Carries out a meeting of waiting lanes, whose splits become runnable behind it. */
+static void rendezvous_hold(struct warp_ctx *x, const struct code_inst *i, uint32_t group) {
+    struct meeting m = {.mask = group};
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        const struct split *s = &x->splits[k];
+        if (s->state == SPLIT_MEET && (s->mask & group))
+            rendezvous_take(s->frame, rendezvous_inst(s), s->mask & group, &m);
+    }
+    rendezvous_compute(i, &m);
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        struct split s = x->splits[k];
+        if (s.state != SPLIT_MEET || !(s.mask & group)) continue;
+        rendezvous_give(s.frame, rendezvous_inst(&s), s.mask & group, &m);
+        x->splits[k].mask &= ~group;
+        if (!x->splits[k].mask) x->splits[k--] = x->splits[--x->split_count];
+        warp_split_add(x, s.frame, s.pc + 1, s.mask & group, SPLIT_RUN, 0);
+    }
+}
+
+static bool rendezvous_resolve_one(struct warp_ctx *x, bool lenient) {
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        struct split s = x->splits[k];
+        if (s.state != SPLIT_MEET) continue;
+        uint32_t seen = 0;
+        for (uint32_t left = s.mask; left; left &= left - 1) {
+            uint32_t lane = (uint32_t)__builtin_ctz(left);
+            if (seen >> lane & 1) continue;
+            uint32_t group = rendezvous_group(x, &s, lane);
+            uint32_t need = rendezvous_members(&s, lane) & x->live;
+            seen |= group;
+            if ((need & ~group) && !lenient) continue;
+            rendezvous_hold(x, rendezvous_inst(&s), group);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rendezvous_resolve(struct warp_ctx *x, bool lenient) {
+    bool any = false;
+    while (rendezvous_resolve_one(x, lenient)) {
+        any = true;
+        if (lenient) break; /* one meeting may be enough for the rest to go on properly */
+    }
+    return any;
+}
+
+/* True when all lanes of `mask` carry one member mask, and it lacks nobody. */
+static bool rendezvous_present(const struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
+    if (i->e == CODE_NO_SLOT) return true; /* the old forms: whoever is here */
+    const uint32_t *members = SLOT(uint32_t, &x->w, i->e);
+    uint32_t first = members[__builtin_ctz(mask)];
+    if ((first & x->live) != mask) return false;
+    if (i->e < 0) return true;
+    for (uint32_t left = mask; left; left &= left - 1)
+        if (members[__builtin_ctz(left)] != first) return false;
+    return true;
+}
+
+bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
+    if (rendezvous_present(x, i, mask)) {
+        struct meeting m;
+        m.mask = mask;
+        m.pred = 0;
+        rendezvous_take(x->frame, i, mask, &m);
+        rendezvous_compute(i, &m);
+        rendezvous_give(x->frame, i, mask, &m);
+        return true;
+    }
+    warp_split_add(x, x->frame, pc, mask, SPLIT_MEET, 0);
+    rendezvous_resolve(x, false);
+    return false;
+}
+
+static void rendezvous_activemask(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    uint32_t *d = SLOT(uint32_t, w, i->d);
+    for (uint32_t left = mask; left; left &= left - 1)
+        d[__builtin_ctz(left)] = mask;
+}
+
+code_handler *rendezvous_select(const struct code_inst *i) {
+    return i->op == PTX_OP_activemask ? rendezvous_activemask : NULL;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Chooses among the entries of fatbins. PTX decides what runs; a cubin only adds facts, so a cubin
+ * that cannot be read is no reason to refuse its sibling PTX.
+ */
+#include "daemon/device/soft/image/image.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/image/cubin.h"
+#include "daemon/device/soft/image/fatbin.h"
+#include "daemon/device/soft/ptx/ptx_lex.h"
+
+#define IMAGE_MAX_UNITS 4096
+#define IMAGE_HEADER_TOKENS 64 /* .target stands among the first words of PTX */
+
+struct choice {
+    bool has_ptx, has_elf;
+    struct fatbin_entry ptx, elf;
+};
+
+struct reader {
+    struct image *out;
+    uint32_t capability;
+    struct choice *units; /* one for each fatbin */
+    uint32_t unit_count;
+    uint64_t unpacked; /* bytes so far */
+    char *why;
+    size_t why_bytes;
+};
+
+static int refuse(struct reader *r, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(struct reader *r, int err, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (r->why_bytes) vsnprintf(r->why, r->why_bytes, fmt, ap);
+    va_end(ap);
+    return err;
+}
+
+static int no_memory(struct reader *r) {
+    return refuse(r, -ENOMEM, "out of memory");
+}
+
+/* ---- PTX text -------------------------------------------------------------------------------- */
+
+/* The number in ".target sm_75", 0 when there is none; *is_ptx: the text begins like PTX. */
+static uint32_t text_target(const void *text, size_t bytes, bool *is_ptx) {
+    struct ptx_lex l;
+    struct ptx_token t;
+    ptx_lex_init(&l, text, bytes);
+    ptx_lex_next(&l, &t);
+    *is_ptx = t.kind == PTX_TOK_DOT && t.len == 7 && memcmp(t.text, "version", 7) == 0;
+    for (int i = 0; *is_ptx && i < IMAGE_HEADER_TOKENS && t.kind != PTX_TOK_END; i++) {
+        bool target = t.kind == PTX_TOK_DOT && t.len == 6 && memcmp(t.text, "target", 6) == 0;
+        ptx_lex_next(&l, &t);
+        if (!target || t.kind != PTX_TOK_WORD || t.len < 4 || memcmp(t.text, "sm_", 3)) continue;
+        uint32_t sm = 0;
+        for (uint32_t d = 3; d < t.len && t.text[d] >= '0' && t.text[d] <= '9' && sm < 10000; d++)
+            sm = sm * 10 + (uint32_t)(t.text[d] - '0');
+        return sm;
+    }
+    return 0;
+}
+
+/* Takes `text` over. */
+static int add_ptx(struct reader *r, char *text, size_t bytes) {
+    struct image *out = r->out;
+    char **texts = reallocarray(out->ptx, out->ptx_count + 1, sizeof(*texts));
+    if (texts) out->ptx = texts;
+    size_t *sizes = texts ? reallocarray(out->ptx_bytes, out->ptx_count + 1, sizeof(*sizes)) : NULL;
+    if (sizes) out->ptx_bytes = sizes;
+    if (!sizes) {
+        free(text);
+        return no_memory(r);
+    }
+    out->ptx[out->ptx_count] = text;
+    out->ptx_bytes[out->ptx_count++] = strnlen(text, bytes);
+    return 0;
+}
+
+static int read_text(struct reader *r, const void *image, size_t bytes) {
+    bool is_ptx;
+    uint32_t target = text_target(image, bytes, &is_ptx);
+    if (!is_ptx)
+        return refuse(r, ERR_INVALID_IMAGE, "the image is neither a fatbin, a cubin nor PTX");
+    if (target > r->capability)
+        return refuse(r, ERR_NO_BINARY, "the PTX is for sm_%u, the device is sm_%u", target,
+                      r->capability);
+    size_t len = strnlen(image, bytes);
+    if (len > FATBIN_MAX_UNPACKED_BYTES)
+        return refuse(r, ERR_INVALID_IMAGE, "more than %u MiB of PTX",
+                      (unsigned)(FATBIN_MAX_UNPACKED_BYTES >> 20));
+    char *copy = strndup(image, len);
+    if (!copy) return no_memory(r);
+    r->out->ptx_target = target;
+    return add_ptx(r, copy, len);
+}
+
+/* ---- cubins ---------------------------------------------------------------------------------- */
+
+static int read_cubin(struct reader *r, const void *image, size_t bytes) {
+    uint32_t target = cubin_target(image, bytes);
+    if (target == 0)
+        return refuse(r, ERR_INVALID_IMAGE, "the image is an ELF file, but not a cubin");
+    int err = cubin_read(image, bytes, &r->out->kernels, &r->out->kernel_count);
+    if (err == -ENOMEM) return no_memory(r);
+    if (err) return refuse(r, err, "the cubin for sm_%u is damaged", target);
+    r->out->cubin_target = target;
+    return 0;
+}
+
+static int read_bare_cubin(struct reader *r, const void *image, size_t bytes) {
+    uint32_t target = cubin_target(image, bytes);
+    if (target > r->capability)
+        return refuse(r, ERR_NO_BINARY, "the cubin is for sm_%u, the device is sm_%u", target,
+                      r->capability);
+    return read_cubin(r, image, bytes);
+}
+
+/* ---- fatbins --------------------------------------------------------------------------------- */
+
+/* sm_90a runs on exactly sm_90, sm_100f on what follows it in its family. */
+static bool usable(const struct reader *r, const struct fatbin_entry *e) {
+    if (e->target > r->capability) return false;
+    if (e->flags & FATBIN_ARCH) return e->target == r->capability;
+    if (e->flags & FATBIN_FAMILY) return e->target / 10 == r->capability / 10;
+    return true;
+}
+
+/* Newest first; of two equals the one that is not bound to an architecture. */
+static bool better(const struct fatbin_entry *a, bool has_b, const struct fatbin_entry *b) {
+    const uint64_t bound = FATBIN_ARCH | FATBIN_FAMILY;
+    if (!has_b || a->target != b->target) return !has_b || a->target > b->target;
+    return !(a->flags & bound) && (b->flags & bound);
+}
+
+static int choose(struct reader *r, struct fatbin *f, struct choice *c) {
+    struct fatbin_entry e;
+    int more;
+    while ((more = fatbin_next(f, &e)) > 0) {
+        if (!usable(r, &e)) continue;
+        if (e.kind == FATBIN_PTX && better(&e, c->has_ptx, &c->ptx)) {
+            c->has_ptx = true;
+            c->ptx = e;
+        }
+        if (e.kind == FATBIN_ELF && better(&e, c->has_elf, &c->elf)) {
+            c->has_elf = true;
+            c->elf = e;
+        }
+    }
+    if (more < 0) return refuse(r, more, "fatbin %u has a damaged entry", r->unit_count);
+    return 0;
+}
+
+static int survey(struct reader *r, const unsigned char *at, size_t left) {
+    while (left) {
+        struct fatbin f;
+        if (fatbin_open(&f, at, left))
+            return refuse(r, ERR_INVALID_IMAGE, "fatbin %u is damaged or cut short", r->unit_count);
+        if (r->unit_count == IMAGE_MAX_UNITS)
+            return refuse(r, ERR_INVALID_IMAGE, "more than %d units", IMAGE_MAX_UNITS);
+        struct choice *units = reallocarray(r->units, r->unit_count + 1, sizeof(*units));
+        if (!units) return no_memory(r);
+        r->units = units;
+        units[r->unit_count] = (struct choice){0};
+        int err = choose(r, &f, &units[r->unit_count]);
+        if (err) return err;
+        r->unit_count++;
+        at += f.span;
+        left -= f.span;
+    }
+    return 0;
+}
+
+static int unpack(struct reader *r, const struct fatbin_entry *e, unsigned char **data,
+                  size_t *bytes) {
+    bool packed = e->flags & (FATBIN_LZ4 | FATBIN_ZSTD);
+    r->unpacked += packed ? e->unpacked_bytes : e->payload_bytes;
+    if (r->unpacked > FATBIN_MAX_UNPACKED_BYTES)
+        return refuse(r, ERR_INVALID_IMAGE, "the image unpacks to more than %u MiB",
+                      (unsigned)(FATBIN_MAX_UNPACKED_BYTES >> 20));
+    int err = fatbin_unpack(e, data, bytes);
+    if (err == -ENOMEM) return no_memory(r);
+    if (err) return refuse(r, err, "an entry for sm_%u does not unpack", e->target);
+    return 0;
+}
+
+static int take_ptx(struct reader *r, const struct choice *c) {
+    unsigned char *text;
+    size_t bytes;
+    int err = unpack(r, &c->ptx, &text, &bytes);
+    if (err) return err;
+    if (c->ptx.target > r->out->ptx_target) r->out->ptx_target = c->ptx.target;
+    return add_ptx(r, (char *)text, bytes);
+}
+
+static int take_cubin(struct reader *r, const struct choice *c) {
+    unsigned char *elf;
+    size_t bytes;
+    int err = unpack(r, &c->elf, &elf, &bytes);
+    if (err) return err;
+    err = read_cubin(r, elf, bytes);
+    free(elf);
+    return err;
+}
+
+/* The first fatbin's PTX if it has any; else that of every other one, to be linked. */
+static int take_units(struct reader *r) {
+    if (r->units[0].has_ptx) return take_ptx(r, &r->units[0]);
+    int err = 0;
+    for (uint32_t i = 1; i < r->unit_count && !err; i++)
+        if (r->units[i].has_ptx) err = take_ptx(r, &r->units[i]);
+    return err;
+}
+
+static int take_facts(struct reader *r) {
+    for (uint32_t i = 0; i < r->unit_count; i++) {
+        if (!r->units[i].has_elf) continue;
+        int err = take_cubin(r, &r->units[i]);
+        if (err == -ENOMEM || r->out->ptx_count == 0) return err;
+        if (r->why_bytes) r->why[0] = 0;
+        return 0;
+    }
+    return 0;
+}
+
+static int read_fatbins(struct reader *r, const void *image, size_t bytes) {
+    int err = survey(r, image, bytes);
+    if (!err) err = take_units(r);
+    if (!err) err = take_facts(r);
+    if (!err && r->out->ptx_count == 0 && r->out->cubin_target == 0)
+        err = refuse(r, ERR_NO_BINARY, "the fatbin has nothing for sm_%u or older", r->capability);
+    free(r->units);
+    return err;
+}
+
+/* ---- the image ------------------------------------------------------------------------------- */
+
+static bool is_fatbin(const void *image, size_t bytes) {
+    struct fatbin f;
+    uint32_t magic = FATBIN_MAGIC;
+    return fatbin_open(&f, image, bytes) == 0 || (bytes >= 4 && memcmp(image, &magic, 4) == 0);
+}
+
+int image_read(const void *image, size_t bytes, uint32_t capability, struct image *out, char *why,
+               size_t why_bytes) {
+    struct reader r = {.out = out, .capability = capability, .why = why, .why_bytes = why_bytes};
+    *out = (struct image){0};
+    if (why_bytes) why[0] = 0;
+    int err;
+    if (bytes == 0)
+        err = refuse(&r, ERR_INVALID_IMAGE, "the image is empty");
+    else if (is_fatbin(image, bytes))
+        err = read_fatbins(&r, image, bytes);
+    else if (cubin_is_elf(image, bytes))
+        err = read_bare_cubin(&r, image, bytes);
+    else
+        err = read_text(&r, image, bytes);
+    if (err) image_finish(out);
+    return err;
+}
+
+void image_finish(struct image *image) {
+    for (uint32_t i = 0; i < image->ptx_count; i++)
+        free(image->ptx[i]);
+    free(image->ptx);
+    free(image->ptx_bytes);
+    cubin_free(image->kernels, image->kernel_count);
+    *image = (struct image){0};
+}
+
+size_t image_extent(const void *image, size_t avail) {
+    struct fatbin f;
+    if (fatbin_open(&f, image, avail) == 0) return f.span;
+    return cubin_extent(image, avail);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions: guard, opcode with modifiers, operands; and the labels they name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/device/soft/ptx/ptx_parser.h"
+
+/* ---- opcodes --------------------------------------------------------------------------------- */
+
+static enum ptx_op operation(struct ptx_parser *p, const char *text, size_t len) {
+    enum ptx_op op = ptx_op_find(text, len);
+    bool known = op != PTX_OP_UNKNOWN || ptx_rules_other_op(text, len);
+    if (!known && p->module->version <= PTX_RULES_VERSION)
+        ptx_fail_at(p, p->tok.line, "unknown instruction '%.*s'", len > 60 ? 60 : (int)len, text);
+    return op;
+}
+
+/* Modifiers as data; those of PTX that no handler knows make the operation unknown. */
+static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
+    while (dot && i->op != PTX_OP_UNKNOWN) {
+        const char *at = dot + 1;
+        dot = memchr(at, '.', (size_t)(end - at));
+        if (!ptx_modifier(i, at, (size_t)((dot ? dot : end) - at)) && !ptx_op_is_raw(i->op))
+            i->op = PTX_OP_UNKNOWN;
+    }
+}
+
+static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
+    char why[128];
+    struct ptx_opcode *o = ptx_alloc(p, 1, sizeof(*o));
+    if (!o) return NULL;
+    o->inst.text = ptx_intern(p, text, len);
+    const char *dot = memchr(text, '.', len);
+    enum ptx_op op = operation(p, text, dot ? (size_t)(dot - text) : len);
+    if (!ptx_rules_match(op, o->inst.text, &o->sig, why, sizeof(why))) {
+        if (p->module->version <= PTX_RULES_VERSION)
+            ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
+        op = PTX_OP_UNKNOWN;
+    }
+    o->inst.op = (uint16_t)op;
+    o->inst.vec = 1;
+    modifiers(&o->inst, dot, text + len);
+    if (!names_add(&p->opcodes, o->inst.text, len, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
+    return o;
+}
+
+/* At the opcode's first word; consumes it with its modifiers. */
+static const struct ptx_opcode *opcode(struct ptx_parser *p) {
+    struct ptx_token t = p->tok;
+    if (t.kind != PTX_TOK_WORD) {
+        ptx_expected(p, "an instruction");
+        return NULL;
+    }
+    size_t len = t.len + ptx_lex_modifiers(&p->lex);
+    const struct ptx_name *e = names_find(&p->opcodes, t.text, len);
+    const struct ptx_opcode *o = e ? e->item : decode_opcode(p, t.text, len);
+    ptx_next(p);
+    return o;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static int32_t guard(struct ptx_parser *p, bool *negated) {
+    *negated = ptx_accept(p, '!');
+    struct ptx_token t = ptx_expect_word(p, "a predicate");
+    if (p->err) return -1;
+    int32_t pred = ptx_reg_find(p, &t);
+    if (pred < 0 || ((const struct ptx_reg *)p->regs.items)[pred].type != PTX_PRED)
+        ptx_fail_at(p, t.line, "%s predicate '%.*s'", pred < 0 ? "unknown" : "a guard must be a",
+                    (int)t.len, t.text);
+    return pred;
+}
+
+static void branch_table(struct ptx_parser *p, struct ptx_inst *i) {
+    ptx_operand(p, &i->operands[0], UINT32_MAX);
+    i->operand_count = 1;
+    ptx_expect(p, ',');
+    struct ptx_token t = ptx_expect_word(p, "a list of targets");
+    const struct ptx_name *e = p->err ? NULL : ptx_lookup(p, &t);
+    if (!e || e->kind != PTX_NAME_TARGETS)
+        return ptx_fail_at(p, t.line, "unknown targets '%.*s'", (int)t.len, t.text);
+    const struct ptx_targets *targets = e->item;
+    i->table = targets->table;
+    i->table_count = targets->count;
+}
+
+static void operands(struct ptx_parser *p, struct ptx_inst *i) {
+    if (i->op == PTX_OP_call) return ptx_call_operands(p, i);
+    if (i->op == PTX_OP_brx) return branch_table(p, i);
+    if (ptx_at(p, ';')) return;
+    do {
+        if (i->operand_count == PTX_OPERANDS) return ptx_fail(p, "too many operands");
+        ptx_operand(p, &i->operands[i->operand_count], i->operand_count);
+        i->operand_count++;
+    } while (ptx_accept(p, ','));
+}
+
+/* Up to the ';': operands of a shape unknown here, but no register that is not there. */
+static void opaque_operands(struct ptx_parser *p) {
+    while (!p->err && !ptx_at(p, ';')) {
+        struct ptx_token t = p->tok;
+        if (t.kind == PTX_TOK_END) return ptx_expected(p, "';'");
+        ptx_next(p);
+        if (t.kind != PTX_TOK_WORD || t.text[0] != '%' || p->opaque) continue;
+        bool dotted = p->tok.kind == PTX_TOK_DOT && p->tok.text == t.text + t.len + 1;
+        size_t len = t.len + (dotted ? 1u + p->tok.len : 0);
+        if (ptx_reg_find(p, &t) < 0 && ptx_sreg_find(t.text, len) < 0 &&
+            !ptx_rules_other_sreg(t.text, len))
+            ptx_unknown(p, t.line, "name", t.text, len);
+    }
+}
+
+static void verify(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig) {
+    if (p->err || p->lazy) return;
+    ptx_verify_inst(p, i, sig);
+    if (i->op == PTX_OP_call) ptx_verify_call(p, i);
+}
+
+/* Built in place: an instruction is large, and nothing else is added meanwhile. */
+void ptx_inst(struct ptx_parser *p) {
+    uint32_t line = p->tok.line;
+    int32_t pred = -1;
+    bool negated = false;
+    if (ptx_accept(p, '@')) pred = guard(p, &negated);
+    const struct ptx_opcode *decoded = p->err ? NULL : opcode(p);
+    if (!decoded || p->err) return;
+    if (++p->inst_total > PTX_MAX_INSTS) return ptx_fail(p, "too many instructions");
+    struct ptx_inst *i = ptx_push(p, &p->insts, sizeof(*i));
+    if (!i) return;
+    *i = decoded->inst;
+    i->pred = pred;
+    i->pred_neg = negated;
+    i->line = line;
+    p->lazy = false;
+    if (i->op == PTX_OP_UNKNOWN) ptx_unsupported(p, line, i->text, strlen(i->text));
+    bool opaque = p->opaque || ptx_op_is_opaque((enum ptx_op)i->op);
+    if (opaque)
+        opaque_operands(p);
+    else
+        operands(p, i);
+    ptx_expect(p, ';');
+    if (!opaque) verify(p, i, &decoded->sig);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+void ptx_label(struct ptx_parser *p, const struct ptx_token *name) {
+    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
+    if (e && e->kind == PTX_NAME_LABEL && e->depth == p->names.depth)
+        return ptx_fail_at(p, name->line, "label '%.*s' is defined twice", (int)name->len,
+                           name->text);
+    ptx_declare(p, name, PTX_NAME_LABEL, NULL, p->insts.count);
+}
+
+static void resolve(struct ptx_parser *p, const struct ptx_fixup *fix, uint32_t target) {
+    if (fix->where)
+        *fix->where = (int32_t)target;
+    else if (fix->inst < p->insts.count)
+        ((struct ptx_inst *)p->insts.items)[fix->inst].operands[fix->operand].target =
+            (int32_t)target;
+}
+
+/* Resolves what was named since `from`; the rest stays for the enclosing scope, unless `all`. */
+void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all) {
+    struct ptx_fixup *fixups = p->fixups.items;
+    uint32_t kept = from;
+    for (uint32_t i = from; !p->err && i < p->fixups.count; i++) {
+        struct ptx_fixup fix = fixups[i];
+        const struct ptx_name *e = names_find(&p->names, fix.text, fix.len);
+        if (e && e->kind == PTX_NAME_LABEL)
+            resolve(p, &fix, e->index);
+        else if (!all)
+            fixups[kept++] = fix;
+        else
+            ptx_fail_at(p, fix.line, "unknown name '%.*s'", fix.len > 60 ? 60 : (int)fix.len,
+                        fix.text);
+    }
+    p->fixups.count = kept;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nsight Compute's CSV. Its details page has a row a launch and metric, with the unit beside the
+ * value; its raw page has a row a launch and a column a metric, with a row of units under the
+ * header. Three metrics are read: how long a launch took, and how far it used the compute units
+ * and the memory. A value that was not measured is "n/a" or empty.
+ *
+ * Besides a hint for each shape that was profiled, a kernel gets one for its other shapes: the
+ * means of all its utilisations, without durations and SMs, which depend on the shape.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "daemon/kernels/kimport_part.h"
+
+enum metric { DURATION, COMPUTE, MEMORY, METRICS };
+
+/* The names of the details page, of now and before 2022, and of the raw page. */
+static const struct {
+    const char *name;
+    enum metric metric;
+} metric_names[] = {
+    {"Duration", DURATION},
+    {"gpu__time_duration.sum", DURATION},
+    {"Compute (SM) Throughput", COMPUTE},
+    {"Compute (SM) [%]", COMPUTE},
+    {"sm__throughput.avg.pct_of_peak_sustained_elapsed", COMPUTE},
+    {"Memory Throughput", MEMORY},
+    {"Memory [%]", MEMORY},
+    {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", MEMORY},
+};
+
+static const struct {
+    const char *name;
+    double ns;
+} time_units[] = {
+    {"ns", 1},   {"nsecond", 1},   {"us", 1e3}, {"usecond", 1e3},
+    {"ms", 1e6}, {"msecond", 1e6}, {"s", 1e9},  {"second", 1e9},
+};
+
+/* The columns of a table; -1: it has no such. */
+struct columns {
+    int name, grid, block;
+    int metric, unit, value; /* details */
+    int raw[METRICS];        /* raw */
+    char units[METRICS][16];
+};
+
+static int metric_of(const char *name) {
+    for (size_t i = 0; i < sizeof(metric_names) / sizeof(*metric_names); i++)
+        if (strcmp(metric_names[i].name, name) == 0) return (int)metric_names[i].metric;
+    return -1;
+}
+
+bool kimport_is_ncu(const struct csv *header) {
+    return csv_find(header, "Kernel Name") >= 0;
+}
+
+static const char *field(const struct kimport *k, int column) {
+    return column < 0 ? "" : csv_field(&k->csv, (uint32_t)column);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool unmeasured(const char *value) {
+    return !*value || strcasecmp(value, "n/a") == 0 || strcasecmp(value, "nan") == 0;
+}
+
+static int take_duration(struct kimport *k, const char *unit, double value, double *ns) {
+    for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++) {
+        if (strcmp(time_units[i].name, unit) != 0) continue;
+        *ns = value * time_units[i].ns;
+        return *ns <= KPROFILE_NS_MAX ? 0 : kimport_bad(k, "a duration of more than an hour");
+    }
+    return kimport_bad(k, "a duration in \"%.16s\", not in ns, us, ms or s", unit);
+}
+
+/* Adds a metric of the row. "Memory Throughput" is the name of another one too, in bytes a second:
+ * what is not in percent is passed over. */
+static int take_metric(struct kimport *k, struct kimport_sum *sum, enum metric metric,
+                       const char *unit, const char *text) {
+    double value, ns = 0;
+    int rc = 0;
+
+    if (unmeasured(text) || (metric != DURATION && strcmp(unit, "%") != 0)) return 0;
+    if (!kimport_number(text, &value)) return kimport_bad(k, "\"%.24s\" is no number", text);
+    if (metric == DURATION) {
+        rc = take_duration(k, unit, value, &ns);
+        if (rc == 0) kimport_add(&sum->ns, ns);
+    } else {
+        kimport_add(metric == COMPUTE ? &sum->compute_percent : &sum->memory_percent, value);
+    }
+    return rc;
+}
+
+/* "(96, 2, 1)", of which the last may be missing; nothing: any. */
+static int take_shape(struct kimport *k, const char *title, const char *text, uint32_t out[3]) {
+    const char *p = text;
+
+    for (int i = 0; i < 3; i++)
+        out[i] = *text ? 1 : 0;
+    if (!*text) return 0;
+    p += *p == '(';
+    for (int i = 0; i < 3; i++) {
+        unsigned long long value;
+        char *end;
+
+        p += strspn(p, " ");
+        value = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : 0;
+        if (value == 0 || value > UINT32_MAX) break;
+        out[i] = (uint32_t)value;
+        p = end + strspn(end, " ");
+        if (*p != ',') {
+            p += *p == ')';
+            if (!*p) return 0;
+            break;
+        }
+        p++;
+    }
+    return kimport_bad(k, "%s \"%.24s\" is no shape like (128, 1, 1)", title, text);
+}
+
+static int take_sum(struct kimport *k, const struct columns *c, struct kimport_sum **out) {
+    uint32_t grid[3], block[3];
+    int rc = take_shape(k, "Grid Size", field(k, c->grid), grid);
+
+    if (rc == 0) rc = take_shape(k, "Block Size", field(k, c->block), block);
+    if (rc == 0 && !*field(k, c->name)) rc = kimport_bad(k, "no kernel's name");
+    return rc < 0 ? rc : kimport_sum(k, field(k, c->name), grid, block, out);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static int read_details(struct kimport *k, const struct columns *c) {
+    struct kimport_sum *sum;
+    int rc;
+
+    k->report->format = "Nsight Compute's details page";
+    if (c->unit < 0 || c->value < 0)
+        return kimport_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
+    while ((rc = kimport_row(k)) > 0) {
+        int metric = metric_of(field(k, c->metric));
+
+        if (k->csv.count <= (uint32_t)c->value)
+            return kimport_bad(k, "%u columns, of which \"Metric Value\" would be number %d",
+                               k->csv.count, c->value + 1);
+        if (metric < 0) continue;
+        rc = take_sum(k, c, &sum);
+        if (rc == 0)
+            rc = take_metric(k, sum, (enum metric)metric, field(k, c->unit), field(k, c->value));
+        if (rc < 0) return rc;
+    }
+    return rc;
+}
+
+static int take_units(struct kimport *k, struct columns *c) {
+    int rc = kimport_row(k);
+
+    if (rc < 0) return rc;
+    if (rc == 0 || *field(k, c->name)) return kimport_bad(k, "no units under the header");
+    k->report->rows--;
+    for (int m = 0; m < METRICS; m++)
+        snprintf(c->units[m], sizeof(c->units[m]), "%.15s", field(k, c->raw[m]));
+    return 0;
+}
+
+static int read_raw(struct kimport *k, struct columns *c) {
+    struct kimport_sum *sum;
+    uint32_t columns = k->csv.count;
+    int rc = take_units(k, c);
+
+    k->report->format = "Nsight Compute's raw page";
+    if (rc < 0) return rc;
+    while ((rc = kimport_row(k)) > 0) {
+        if (k->csv.count != columns)
+            return kimport_bad(k, "%u columns, not %u as in the header", k->csv.count, columns);
+        rc = take_sum(k, c, &sum);
+        for (int m = 0; m < METRICS && rc == 0; m++)
+            if (c->raw[m] >= 0)
+                rc = take_metric(k, sum, (enum metric)m, c->units[m], field(k, c->raw[m]));
+        if (rc < 0) return rc;
+    }
+    return rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void merge(struct kimport_mean *into, const struct kimport_mean *mean) {
+    into->sum += mean->sum;
+    into->count += mean->count;
+}
+
+static int add_any_shape(struct kimport *k) {
+    static const uint32_t any[3];
+    uint32_t shapes = k->count;
+
+    for (uint32_t i = 0; i < shapes; i++) {
+        char name[KNAME_BYTES];
+        struct kimport_sum *sum;
+        int rc;
+
+        if (k->sums[i].hint.grid[0] == 0 && k->sums[i].hint.block[0] == 0) continue;
+        memcpy(name, k->sums[i].hint.name, sizeof(name));
+        rc = kimport_sum(k, name, any, any, &sum);
+        if (rc < 0) return rc;
+        merge(&sum->compute_percent, &k->sums[i].compute_percent);
+        merge(&sum->memory_percent, &k->sums[i].memory_percent);
+    }
+    return 0;
+}
+
+int kimport_ncu(struct kimport *k) {
+    struct columns c = {.name = csv_find(&k->csv, "Kernel Name"),
+                        .grid = csv_find(&k->csv, "Grid Size"),
+                        .block = csv_find(&k->csv, "Block Size"),
+                        .metric = csv_find(&k->csv, "Metric Name"),
+                        .unit = csv_find(&k->csv, "Metric Unit"),
+                        .value = csv_find(&k->csv, "Metric Value"),
+                        .raw = {-1, -1, -1}};
+    int known = 0, rc;
+
+    for (uint32_t i = 0; i < k->csv.count; i++) {
+        int metric = metric_of(csv_field(&k->csv, i));
+
+        if (metric < 0 || c.raw[metric] >= 0) continue;
+        c.raw[metric] = (int)i;
+        known++;
+    }
+    if (c.metric >= 0)
+        rc = read_details(k, &c);
+    else if (known)
+        rc = read_raw(k, &c);
+    else
+        return kimport_bad(k, "no \"Metric Name\", and no column of a metric that is used, such "
+                              "as gpu__time_duration.sum");
+    return rc < 0 ? rc : add_any_shape(k);
+}

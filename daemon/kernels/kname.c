@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Base names. Of the Itanium C++ ABI only the prefix of nested names is read: namespaces and the
+ * function's own name are identifiers with their lengths, and what follows them is of no interest.
+ */
+#include "daemon/kernels/kname.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ANONYMOUS "(anonymous namespace)"
+#define UNNAMED "<unnamed>" /* what NVIDIA's front end calls it */
+
+struct text {
+    char *out;
+    size_t len;
+};
+
+static void put(struct text *t, const char *from, size_t count) {
+    size_t room = KNAME_BYTES - 1 - t->len;
+
+    if (count > room) count = room;
+    memcpy(t->out + t->len, from, count);
+    t->len += count;
+    t->out[t->len] = '\0';
+}
+
+/* A length, of so few digits that it cannot overflow; false where there is none. */
+static bool take_number(const char **p, size_t *out) {
+    const char *from = *p;
+
+    for (*out = 0; **p >= '0' && **p <= '9' && *p - from < 7; (*p)++)
+        *out = *out * 10 + (size_t)(**p - '0');
+    return *p > from;
+}
+
+/* One identifier: its length, its characters. */
+static bool take_identifier(const char **p, struct text *t) {
+    static const char global[] = "_GLOBAL__N_";
+    size_t n;
+
+    if (!take_number(p, &n) || n == 0 || strnlen(*p, n) < n) return false;
+    if (t->len) put(t, "::", 2);
+    if (n >= sizeof(global) - 1 && memcmp(*p, global, sizeof(global) - 1) == 0)
+        put(t, ANONYMOUS, sizeof(ANONYMOUS) - 1);
+    else
+        put(t, *p, n);
+    *p += n;
+    return true;
+}
+
+/* <mangled> ::= _Z [L] <identifier> | _Z [L] N [St] <identifier>+ ...; false: something else. */
+static bool from_mangled(const char *p, struct text *t) {
+    bool nested;
+
+    if (strncmp(p, "_Z", 2) != 0) return false;
+    p += 2;
+    nested = *p == 'N';
+    if (nested) p++;
+    if (*p == 'L') p++; /* internal linkage */
+    if (nested && strncmp(p, "St", 2) == 0) {
+        put(t, "std", 3);
+        p += 2;
+    }
+    if (!take_identifier(&p, t)) return false;
+    while (nested && *p >= '0' && *p <= '9')
+        if (!take_identifier(&p, t)) return false;
+    return true;
+}
+
+/* A static kernel in relocatable code is __nv_static_<n>_<n characters>_<mangled>. */
+static const char *without_file(const char *name) {
+    static const char prefix[] = "__nv_static_";
+    const char *p;
+    size_t n;
+
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0) return name;
+    p = name + sizeof(prefix) - 1;
+    if (!take_number(&p, &n) || *p != '_' || strnlen(p + 1, n + 1) < n + 1 || p[1 + n] != '_')
+        return name;
+    return p + 1 + n + 1;
+}
+
+/* How long the word for a namespace without a name is that begins here; 0: none does. */
+static size_t anonymous(const char *p) {
+    if (strncmp(p, ANONYMOUS, sizeof(ANONYMOUS) - 1) == 0) return sizeof(ANONYMOUS) - 1;
+    if (strncmp(p, UNNAMED, sizeof(UNNAMED) - 1) == 0) return sizeof(UNNAMED) - 1;
+    return 0;
+}
+
+/* Up to the first template argument or parameter, after the last space: "void a::b<4>(int)". */
+static void from_demangled(const char *p, struct text *t) {
+    p += strspn(p, " ");
+    while (*p && t->len < KNAME_BYTES - 1) {
+        size_t unnamed = anonymous(p);
+
+        if (unnamed) {
+            put(t, ANONYMOUS, sizeof(ANONYMOUS) - 1);
+            p += unnamed;
+        } else if (strchr("<([", *p)) {
+            break;
+        } else if (*p == ' ') {
+            p += strspn(p, " ");
+            if (*p && (anonymous(p) || !strchr("<([", *p))) t->len = 0; /* that was a return type */
+        } else {
+            put(t, p++, 1);
+        }
+    }
+}
+
+void kname_base(const char *name, char out[KNAME_BYTES]) {
+    char found[KNAME_BYTES] = "";
+    struct text t = {found, 0};
+
+    name = without_file(name);
+    if (strncmp(name, "_Z", 2) != 0)
+        from_demangled(name, &t);
+    else if (!from_mangled(name, &t))
+        t.len = 0;
+    kname_tidy(t.len ? found : name, out, KNAME_BYTES);
+}
+
+/* ---- clean text ------------------------------------------------------------------------------ */
+
+static bool printable(char c) {
+    return c >= 0x20 && c < 0x7f;
+}
+
+bool kname_clean(const char *name) {
+    size_t n = strlen(name);
+
+    if (n == 0 || name[0] == ' ' || name[n - 1] == ' ') return false;
+    for (size_t i = 0; i < n; i++)
+        if (!printable(name[i])) return false;
+    return true;
+}
+
+void kname_tidy(const char *text, char *out, size_t cap) {
+    size_t n = 0;
+
+    text += strspn(text, " ");
+    for (; *text && n + 1 < cap; text++)
+        out[n++] = printable(*text) ? *text : '?';
+    while (n > 0 && out[n - 1] == ' ')
+        n--;
+    out[n] = '\0';
+    if (n == 0) snprintf(out, cap, "?");
+}

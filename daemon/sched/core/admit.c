@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Admission: which of the waiting jobs may begin (Salus, Algorithm 1: JOBARRIVE, JOBFINISH,
+ * LANEMOVED and PROCESSREQUESTS). The pending jobs are looked at again whenever memory comes back,
+ * not only when a lane is deleted (as printed, line 10). A job may go before an earlier one that
+ * does not fit, but only so often: then the earlier one's place is kept for it.
+ *
+ * A job whose needs are unknown takes all that is free; its word is set after its first iterations
+ * (SCHED_WORD), or as it stands then when it has none for a while. One is measured at a time.
+ *
+ * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
+ * at a boundary; they wait in its place (section 4.2).
+ */
+#include "daemon/sched/core/parts.h"
+
+#define ADMIT_SCAN 64        /* waiting jobs that one look considers */
+#define ADMIT_UNKNOWN_PART 4 /* an unknown job wants at least this part of the device */
+#define ADMIT_MEASURE_LEASES 10
+
+/* ---- the queue ------------------------------------------------------------------------------- */
+
+static void admit_put(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    j->node.rank = s->lane_policy->admit_rank(st, job);
+    j->node.priority = j->spec.priority;
+    order_put(st->jobs, &st->pending, job);
+    st->pending_count++;
+    if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
+}
+
+static void admit_take(struct sched *s, uint32_t job) {
+    order_take(s->st.jobs, &s->st.pending, job);
+    s->st.pending_count--;
+}
+
+static bool admit_pending(const struct sched_job *j) {
+    return j->node.in && (!j->admitted || j->swapped);
+}
+
+void admit_moved(struct sched *s, uint32_t job) {
+    if (!admit_pending(&s->st.jobs[job])) return;
+    admit_take(s, job);
+    admit_put(s, job);
+    s->releases++;
+    s->look = true;
+}
+
+void admit_reorder(struct sched *s) {
+    struct sched_state *st = &s->st;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        struct sched_job *j = &st->jobs[job];
+        if (!j->used || !admit_pending(j)) continue;
+        admit_take(s, job);
+        j->number = s->lane_policy->begin(st, job);
+    }
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        const struct sched_job *j = &st->jobs[job];
+        if (j->used && !j->left && !j->refused && (!j->admitted || j->swapped)) admit_put(s, job);
+    }
+    s->releases++;
+    s->look = true;
+}
+
+static void admit_refuse(struct sched *s, uint32_t job, enum sched_why why) {
+    struct sched_job *j = &s->st.jobs[job];
+    j->refused = true;
+    j->why = why;
+    sched_emit(s, SCHED_REFUSE, job)->why = why;
+}
+
+void admit_joined(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    const struct lanes *l = s->st.lanes;
+    uint64_t p = lanes_round(l, j->spec.persistent_bytes);
+    uint64_t e = lanes_round(l, j->spec.ephemeral_bytes), all = lanes_capacity(l);
+    j->number = s->lane_policy->begin(&s->st, job);
+    j->why = SCHED_WHY_MEMORY;
+    j->deadline_ns = SCHED_NEVER;
+    if (p > all || e > all - p) {
+        admit_refuse(s, job, SCHED_WHY_TOO_LARGE);
+        return;
+    }
+    if (j->spec.admit_timeout_ns) j->deadline_ns = s->st.now_ns + j->spec.admit_timeout_ns;
+    admit_put(s, job);
+    s->look = true;
+}
+
+/* ---- the admitted ---------------------------------------------------------------------------- */
+
+static void admit_link(struct sched_state *st, uint32_t job) {
+    struct sched_job *j = &st->jobs[job];
+    j->admitted = true;
+    j->admitted_prev = SCHED_NONE;
+    j->admitted_next = st->admitted;
+    if (st->admitted != SCHED_NONE) st->jobs[st->admitted].admitted_prev = job;
+    st->admitted = job;
+    st->admitted_count++;
+}
+
+static void admit_unlink(struct sched_state *st, uint32_t job) {
+    struct sched_job *j = &st->jobs[job];
+    if (j->admitted_prev == SCHED_NONE)
+        st->admitted = j->admitted_next;
+    else
+        st->jobs[j->admitted_prev].admitted_next = j->admitted_next;
+    if (j->admitted_next != SCHED_NONE) st->jobs[j->admitted_next].admitted_prev = j->admitted_prev;
+    st->admitted_count--;
+}
+
+/* For the record, and so that the caller frees chunks. `before`: the lane's size. */
+static void admit_resized(struct sched *s, uint32_t lane, uint64_t before) {
+    uint64_t bytes = lanes_open(s->st.lanes, lane) ? lanes_size(s->st.lanes, lane) : 0;
+    if (bytes == before) return;
+    struct sched_action *a = sched_emit(s, SCHED_LANE, SCHED_NONE);
+    a->lane = lane;
+    a->bytes = bytes;
+}
+
+/* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
+ * need, which is nothing when they are all swapped out. `before`: its size then. */
+static void admit_settle(struct sched *s, uint32_t lane, uint64_t before) {
+    struct lanes *l = s->st.lanes;
+    if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
+    admit_resized(s, lane, before);
+}
+
+static void admit_begin(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (how == LANE_OPENED) { /* its number may have been another lane's */
+        st->lane[lane] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
+        st->domains[lane + 1].floor = 0;
+    }
+    admit_link(st, job);
+    j->lane = lane;
+    j->why = SCHED_WHY_NONE;
+    j->admitted_ns = st->now_ns;
+    sched_emit(s, SCHED_ADMIT, job);
+    s->policy->turned(s->self, st, job);
+    turn_attach(s, job);
+}
+
+static bool admit_unknown(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    uint64_t all = lanes_capacity(st->lanes), room = all - lanes_used(st->lanes);
+    struct lane_need need = {room, 0, j->spec.group, j->spec.user};
+    uint32_t lane;
+    j->why = st->measuring != SCHED_NONE ? SCHED_WHY_UNKNOWN : SCHED_WHY_MEMORY;
+    if (st->measuring != SCHED_NONE) return false;
+    if (st->admitted_count && room < all / ADMIT_UNKNOWN_PART) return false;
+    enum lane_how how = lanes_admit(st->lanes, job, &need, false, &lane);
+    if (how >= LANE_WAITS) return false;
+    j->reserved_bytes = room;
+    j->spec.persistent_bytes = j->spec.ephemeral_bytes = 0;
+    st->measuring = job;
+    s->measure_at = st->now_ns + ADMIT_MEASURE_LEASES * s->choice.lease_ns;
+    admit_begin(s, job, lane, how);
+    return true;
+}
+
+static bool admit_known(struct sched *s, uint32_t job, bool reorganise) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    struct lane_need need = {j->spec.persistent_bytes, j->spec.ephemeral_bytes, j->spec.group,
+                             j->spec.user};
+    uint32_t lane;
+    j->why = SCHED_WHY_MEMORY;
+    enum lane_how how = lanes_admit(st->lanes, job, &need, reorganise, &lane);
+    if (how >= LANE_WAITS) return false;
+    if (how != LANE_FITTED) admit_resized(s, lane, 0);
+    admit_begin(s, job, lane, how);
+    return true;
+}
+
+static bool admit_back(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t before = lanes_size(s->st.lanes, j->lane);
+    if (!lanes_swap_in(s->st.lanes, job)) return false;
+    j->swapped = false;
+    admit_resized(s, j->lane, before);
+    sched_emit(s, SCHED_SWAP_IN, job)->bytes = lanes_persistent(s->st.lanes, job);
+    turn_update(s, job);
+    return true;
+}
+
+/* `reorganise`: others may be moved for it. The job is out of the queue. */
+static bool admit_try(struct sched *s, uint32_t job, bool reorganise) {
+    struct sched_job *j = &s->st.jobs[job];
+    if (j->spec.paused) {
+        j->why = SCHED_WHY_PAUSED;
+        return false;
+    }
+    if (j->swapped) return admit_back(s, job);
+    return j->spec.unknown ? admit_unknown(s, job) : admit_known(s, job, reorganise);
+}
+
+/* ---- making room ----------------------------------------------------------------------------- */
+
+/* No ephemeral page of it is in use, and so nothing of it runs. */
+static bool admit_still(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    return !j->left && !j->swapped && !j->spilled && s->st.lane[j->lane].inside != job;
+}
+
+/* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
+ */
+static bool admit_drain(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t from = st->jobs[job].lane, to;
+    uint64_t before = lanes_size(st->lanes, from);
+    if (!admit_still(s, job)) return false;
+    if (!lanes_drain(st->lanes, job, &to)) return false;
+    turn_detach(s, job);
+    st->jobs[job].lane = to;
+    sched_emit(s, SCHED_MOVE, job);
+    admit_settle(s, from, before);
+    turn_attach(s, job);
+    return true;
+}
+
+static bool admit_drain_all(struct sched *s) {
+    bool any = false;
+    for (uint32_t job = s->st.admitted; job != SCHED_NONE; job = s->st.jobs[job].admitted_next)
+        any |= admit_drain(s, job);
+    return any;
+}
+
+static bool admit_behind(const struct sched *s, uint32_t job, uint32_t k) {
+    const struct order_node *head = &s->st.jobs[job].node;
+    const struct sched_job *j = &s->st.jobs[k];
+    uint64_t rank = s->lane_policy->rank(&s->st, k), margin = s->lane_policy->swap_margin(&s->st);
+    if (!admit_still(s, k) || j->spec.unknown || !lanes_persistent(s->st.lanes, k)) return false;
+    if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
+    return rank > head->rank && rank - head->rank > margin;
+}
+
+/* Of the admitted jobs that could make room for `job`, the one that ranks last. *room_bytes: what
+ * all of them and what is free make together. */
+static uint32_t admit_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
+    const struct sched_state *st = &s->st;
+    uint32_t victim = SCHED_NONE;
+    *room_bytes = lanes_capacity(st->lanes) - lanes_used(st->lanes);
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
+        if (!admit_behind(s, job, k)) continue;
+        *room_bytes += lanes_persistent(st->lanes, k);
+        if (lanes_members(st->lanes, st->jobs[k].lane) == 1)
+            *room_bytes += lanes_size(st->lanes, st->jobs[k].lane);
+        if (victim == SCHED_NONE || s->lane_policy->rank(st, k) > s->lane_policy->rank(st, victim))
+            victim = k;
+    }
+    return victim;
+}
+
+static void admit_swap_out(struct sched *s, uint32_t victim) {
+    struct sched_state *st = &s->st;
+    struct sched_job *v = &st->jobs[victim];
+    uint64_t before = lanes_size(st->lanes, v->lane);
+    turn_forget(s, victim);
+    sched_emit(s, SCHED_SWAP_OUT, victim)->bytes = lanes_persistent(st->lanes, victim);
+    lanes_swap_out(st->lanes, victim);
+    admit_settle(s, v->lane, before);
+    v->swapped = true;
+    admit_put(s, victim);
+}
+
+/* What must be free for the job at the least: P, and a lane if none that is open is large enough.
+ */
+static uint64_t admit_least(const struct sched *s, const struct sched_job *j) {
+    const struct lanes *l = s->st.lanes;
+    uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
+    for (uint32_t lane = 0; lane < lanes_count(l); lane++)
+        if (lanes_admits(l, lane, j->spec.user) && lanes_size(l, lane) >= e) e = 0;
+    return lanes_round(l, j->spec.persistent_bytes) + e;
+}
+
+/* The job is out of the queue. What had to go for it, longest first, waits in its place. True when
+ * anything changed. It may go for nothing (a group, max_lanes): that is not tried again before
+ * somebody leaves or changes his needs. */
+static bool admit_swap(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t room, need = admit_least(s, j);
+    bool any = false;
+    for (;;) {
+        uint32_t victim = admit_victim(s, job, &room);
+        if (victim == SCHED_NONE || room < need) break;
+        admit_swap_out(s, victim);
+        any = true;
+        if (admit_try(s, job, false)) return true;
+    }
+    if (any) j->swap_tried = s->releases;
+    order_put(s->st.jobs, &s->st.pending, job);
+    s->st.pending_count++;
+    return any;
+}
+
+static bool admit_may_swap(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    return s->choice.swap && s->lane_policy->swap_margin && !j->spec.paused &&
+           j->swap_tried != s->releases;
+}
+
+/* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
+
+/* The job keeps its place: none that comes later begins before it. Who is swapped out may come back
+ * all the same, for it may hold what the job waits for. */
+static bool admit_reserves(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (j->spec.paused) return false;
+    return s->lane_policy->sticky || j->overtaken >= s->choice.overtakes;
+}
+
+/* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
+ * admitted. */
+static bool admit_first(struct sched *s, uint32_t *kept, uint32_t *count) {
+    struct sched_state *st = &s->st;
+    bool any = false, reserved = false;
+    for (*count = 0; *count < ADMIT_SCAN && st->pending != SCHED_NONE;) {
+        uint32_t job = st->pending;
+        struct sched_job *j = &st->jobs[job];
+        admit_take(s, job);
+        bool may = !reserved || j->swapped;
+        if (!may) j->why = SCHED_WHY_ORDER;
+        if (may && admit_try(s, job, *count == 0 && s->lane_policy->reorganise)) {
+            any = true;
+            for (uint32_t i = 0; i < *count; i++)
+                st->jobs[kept[i]].overtaken++;
+            continue;
+        }
+        kept[(*count)++] = job;
+        reserved |= admit_reserves(s, job);
+    }
+    for (uint32_t i = 0; i < *count; i++) {
+        order_put(st->jobs, &st->pending, kept[i]);
+        st->pending_count++;
+    }
+    return any;
+}
+
+/* One look at the queue; true when a job was admitted or memory was freed, so that another look may
+ * find more. */
+static bool admit_scan(struct sched *s) {
+    uint32_t kept[ADMIT_SCAN], count;
+    bool any = admit_first(s, kept, &count);
+    if (count == 0) return any;
+    if (admit_drain_all(s)) return true;
+    if (!admit_may_swap(s, kept[0])) return any;
+    admit_take(s, kept[0]);
+    return admit_swap(s, kept[0]) || any;
+}
+
+static void admit_expire(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->admit_at) return;
+    s->admit_at = SCHED_NEVER;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        struct sched_job *j = &st->jobs[job];
+        if (!j->used || j->admitted || j->refused || j->left) continue;
+        if (j->deadline_ns > st->now_ns) {
+            if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
+            continue;
+        }
+        admit_take(s, job);
+        admit_refuse(s, job, SCHED_WHY_TIMEOUT);
+    }
+}
+
+static void admit_settle_word(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (st->measuring == job) {
+        st->measuring = SCHED_NONE;
+        s->measure_at = SCHED_NEVER;
+    }
+    j->spec.unknown = false;
+    j->spec.persistent_bytes = p;
+    j->spec.ephemeral_bytes = e;
+    lanes_set(st->lanes, job, p, e);
+    s->releases++;
+    s->look = true;
+}
+
+static void admit_measured(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->measure_at || st->measuring == SCHED_NONE) return;
+    const struct sched_spec *spec = &st->jobs[st->measuring].spec;
+    admit_settle_word(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
+}
+
+void admit_run(struct sched *s) {
+    admit_expire(s);
+    admit_measured(s);
+    if (!s->look) return;
+    s->look = false;
+    while (s->st.pending != SCHED_NONE && admit_scan(s))
+        continue;
+    if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
+}
+
+/* ---- what an admitted job does --------------------------------------------------------------- */
+
+void admit_left(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (st->measuring == job) {
+        st->measuring = SCHED_NONE;
+        s->measure_at = SCHED_NEVER;
+    }
+    if (admit_pending(j)) admit_take(s, job);
+    if (!j->admitted) return;
+    uint64_t before = lanes_size(st->lanes, j->lane);
+    turn_forget(s, job);
+    admit_unlink(st, job);
+    lanes_leave(st->lanes, job);
+    admit_settle(s, j->lane, before);
+    s->releases++;
+    s->look = true;
+}
+
+/* An unknown job divides what was reserved for it as it goes. */
+static bool admit_grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+    struct sched_job *j = &s->st.jobs[job];
+    struct lanes *l = s->st.lanes;
+    uint64_t whole = lanes_round(l, p) + lanes_round(l, e);
+    uint64_t rest = whole <= j->reserved_bytes ? j->reserved_bytes - lanes_round(l, e) : p;
+    if (!lanes_set(l, job, rest, e)) return false;
+    if (whole > j->reserved_bytes) j->reserved_bytes = whole;
+    return true;
+}
+
+/* What is reserved for the job that is being measured, beyond what it uses, is no promise: an
+ * admitted job that grows comes first. */
+static bool admit_yield(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+    struct lanes *l = s->st.lanes;
+    uint32_t measured = s->st.measuring;
+    if (measured == SCHED_NONE || measured == job) return false;
+    struct sched_job *m = &s->st.jobs[measured];
+    uint64_t in_lane = lanes_round(l, m->spec.ephemeral_bytes);
+    uint64_t used = lanes_round(l, m->spec.persistent_bytes) + in_lane;
+    uint64_t grow_p = lanes_round(l, p) - lanes_persistent(l, job);
+    uint64_t grow_e = lanes_round(l, e) - lanes_ephemeral(l, job);
+    if (m->reserved_bytes < used || m->reserved_bytes - used < grow_p + grow_e) return false;
+    m->reserved_bytes -= grow_p + grow_e;
+    lanes_set(l, measured, m->reserved_bytes - in_lane, m->spec.ephemeral_bytes);
+    return lanes_set(l, job, p, e);
+}
+
+void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t p = spec->persistent_bytes, e = spec->ephemeral_bytes;
+    bool granted = false;
+    if (j->admitted && p <= lanes_capacity(s->st.lanes) && e <= lanes_capacity(s->st.lanes)) {
+        uint64_t before = lanes_size(s->st.lanes, j->lane);
+        granted = j->spec.unknown ? admit_grow_unknown(s, job, p, e)
+                                  : lanes_set(s->st.lanes, job, p, e) || admit_yield(s, job, p, e);
+        if (granted) admit_resized(s, j->lane, before);
+    }
+    if (granted) {
+        j->spec.persistent_bytes = p;
+        j->spec.ephemeral_bytes = e;
+    }
+    sched_emit(s, granted ? SCHED_GRANT : SCHED_DENY, job);
+}
+
+void admit_word(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+    if (s->st.jobs[job].admitted)
+        admit_settle_word(s, job, spec->persistent_bytes, spec->ephemeral_bytes);
+}
+
+void admit_boundary(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t lane = st->jobs[job].lane;
+    uint64_t before = lanes_size(st->lanes, lane);
+    if (st->lane[lane].inside == SCHED_NONE && lanes_settle(st->lanes, lane)) {
+        admit_resized(s, lane, before);
+        s->look = true;
+    }
+    if (st->pending != SCHED_NONE && (admit_drain(s, job) || s->choice.swap)) s->look = true;
+}

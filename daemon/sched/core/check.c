@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every invariant of the scheduler, recomputed from the bottom.
+ */
+#include "daemon/sched/core/parts.h"
+
+static const char *check_lists(const struct sched_state *st, uint32_t job) {
+    const struct sched_job *j = &st->jobs[job];
+    uint32_t waiting = 0, running = 0;
+    for (uint32_t list = 0; list < SCHED_LISTS; list++) {
+        uint32_t prev = SCHED_NONE;
+        for (uint32_t op = j->head[list]; op != SCHED_NONE; prev = op, op = st->ops[op].next) {
+            const struct sched_op *o = &st->ops[op];
+            if (o->job != job || o->list != list || o->prev != prev)
+                return "an operation is on a list that is not its own";
+            if (list == SCHED_RUNNING) {
+                if (++running > st->running) return "a list is a circle";
+                continue;
+            }
+            if (prev != SCHED_NONE && st->ops[prev].arrival >= o->arrival)
+                return "a list is not in order of arrival";
+            if (++waiting > st->waiting) return "a list is a circle";
+        }
+        if (j->tail[list] != prev) return "a list does not end at its tail";
+    }
+    return waiting == j->waiting && running == j->running ? NULL
+                                                          : "a job's operations were miscounted";
+}
+
+static const char *check_turn(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    const struct sched_domain *d = state_domain(st, j->lane);
+    if (lanes_of(st->lanes, job) != j->lane) return "a job is not in the lane that it thinks";
+    if (j->running && !j->turn) return "a job runs without a turn";
+    if (j->turn && (j->swapped || j->spilled)) return "a job has a turn and no memory";
+    if (j->turn && st->lane[j->lane].inside != job) return "a turn in a lane that another is in";
+    if (j->turn && d->holder != job && !j->revoked) return "a turn that nobody gave";
+    if (j->turn && j->revoked && !j->running) return "a revoked turn did not end";
+    if (d->holder == job && !j->turn) return "the holder of a turn does not know";
+    bool ready = !j->left && !j->turn && !j->swapped && !j->spec.paused && state_wants(j);
+    if (!j->swapped && ready != j->node.in) return "a ready job is not queued for a turn";
+    if (!ready || d->holder != SCHED_NONE) return NULL;
+    uint32_t inside = st->lane[st->jobs[d->ready].lane].inside;
+    bool blocked = inside != SCHED_NONE && st->jobs[inside].revoked;
+    return blocked ? NULL : "a turn was not given out";
+}
+
+static const char *check_job(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    if (jobmap_find(&st->map, j->id) != job) return "a job is not found by its id";
+    if (j->cap != cap_of(st, j)) return "a job's cap is not what it should be";
+    if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
+    if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
+    if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
+    const char *broken = j->admitted ? check_turn(s, job) : NULL;
+    return broken ? broken : check_lists(st, job);
+}
+
+/* One iteration at a time in a lane, whoever has the turn, and one user's jobs. */
+static const char *check_lanes(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next)
+        for (uint32_t b = st->jobs[a].admitted_next; b != SCHED_NONE;
+             b = st->jobs[b].admitted_next) {
+            const struct sched_job *x = &st->jobs[a], *y = &st->jobs[b];
+            if (x->lane != y->lane) continue;
+            if (x->running && y->running) return "two jobs run in one lane";
+            if (x->spec.user != y->spec.user && !s->share_users) return "two users share a lane";
+        }
+    return lanes_check(st->lanes);
+}
+
+static uint32_t check_queue(const struct sched_state *st, uint32_t root, uint32_t limit) {
+    if (root == SCHED_NONE || limit == 0) return 0;
+    uint32_t count = 1;
+    for (uint32_t c = st->jobs[root].node.child; c != SCHED_NONE && count < limit;
+         c = st->jobs[c].node.next)
+        count += check_queue(st, c, limit - count);
+    return count;
+}
+
+static const char *check_counts(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    uint32_t pending = 0, queued = 0, admitted = 0, turns = 0;
+    for (uint32_t i = 0; i < st->jobs_cap; i++) {
+        const struct sched_job *j = &st->jobs[i];
+        if (!j->used) continue;
+        pending += j->node.in && (!j->admitted || j->swapped);
+        queued += j->node.in && j->admitted && !j->swapped;
+        admitted += j->admitted;
+        turns += j->turn;
+    }
+    if (pending != st->pending_count || check_queue(st, st->pending, st->jobs_used + 1) != pending)
+        return "the queue for admission lost a job";
+    if (admitted != st->admitted_count) return "the admitted were miscounted";
+    if (turns != st->turns) return "turns were miscounted";
+    for (uint32_t i = 0; i <= st->jobs_cap; i++)
+        queued -= check_queue(st, st->domains[i].ready, st->jobs_used + 1);
+    return queued == 0 ? NULL : "a queue for a turn lost a job";
+}
+
+const char *sched_check(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    uint32_t waiting = 0, running = 0, active = 0, jobs = 0, ops = 0;
+    for (uint32_t i = 0; i < st->jobs_cap; i++) {
+        if (!st->jobs[i].used) continue;
+        const char *broken = check_job(s, i);
+        if (broken) return broken;
+        waiting += st->jobs[i].waiting;
+        running += st->jobs[i].running;
+        active += st->jobs[i].running > 0;
+        jobs++;
+    }
+    for (uint32_t i = 0; i < st->ops_cap; i++)
+        ops += st->ops[i].job != SCHED_NONE;
+    if (jobs != st->jobs_used || jobs != st->map.count) return "jobs were miscounted";
+    if (waiting != st->waiting || ops != waiting + running || ops != st->ops_used)
+        return "waiting operations were lost";
+    if (running != st->running || active != st->active) return "running operations were miscounted";
+    const char *broken = check_counts(s);
+    if (!broken) broken = check_lanes(s);
+    if (broken) return broken;
+    if (s->policy->pick(s->self, st) != SCHED_NONE) return "a runnable operation was left waiting";
+    return s->policy->check ? s->policy->check(s->self, st) : NULL;
+}

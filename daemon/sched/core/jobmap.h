@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Job id -> slot: open addressing with linear probing, at most half full, entries moved back on
+ * removal so that nothing degrades with churn. Any id is valid. The caller serialises.
+ */
+#ifndef DAEMON_SCHED_CORE_JOBMAP_H
+#define DAEMON_SCHED_CORE_JOBMAP_H
+
+#include <stdint.h>
+
+#define JOBMAP_NONE UINT32_MAX
+
+struct jobmap_entry {
+    uint32_t id, slot; /* slot JOBMAP_NONE: empty */
+};
+
+struct jobmap {
+    struct jobmap_entry *entries;
+    uint32_t mask, count;
+};
+
+/* Room for `count` jobs in all: 0 or -ENOMEM with the map unchanged. */
+int jobmap_reserve(struct jobmap *map, uint32_t count);
+void jobmap_finish(struct jobmap *map);
+
+uint32_t jobmap_find(const struct jobmap *map, uint32_t id);
+/* The id must be absent and room reserved. */
+void jobmap_add(struct jobmap *map, uint32_t id, uint32_t slot);
+void jobmap_remove(struct jobmap *map, uint32_t id);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues of jobs: by priority, then rank, then order of arrival. A pairing heap whose links lie in
+ * the jobs (M. L. Fredman and others, "The pairing heap", Algorithmica 1, 1986), so that it never
+ * allocates. The first is its root, ORDER_NONE when empty; putting a job in costs O(1), taking any
+ * job out O(log n) amortised. A job is in one queue at most.
+ */
+#ifndef DAEMON_SCHED_CORE_ORDER_H
+#define DAEMON_SCHED_CORE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ORDER_NONE UINT32_MAX
+
+struct order_node {
+    uint64_t rank, arrival;
+    int32_t priority;
+    uint32_t child, next, prev; /* prev: left sibling, or the parent of a leftmost child */
+    bool in;
+};
+
+struct sched_job;
+
+/* True when a goes before b. */
+bool order_before(const struct order_node *a, const struct order_node *b);
+/* The node's key is set; it is in no queue. */
+void order_put(struct sched_job *jobs, uint32_t *root, uint32_t job);
+void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the scheduler call of each other: sched.c takes events and runs operations,
+ * admit.c lets jobs in, turn.c gives out turns, check.c holds all of it against its invariants.
+ * Nobody else includes this.
+ */
+#ifndef DAEMON_SCHED_CORE_PARTS_H
+#define DAEMON_SCHED_CORE_PARTS_H
+
+#include "daemon/sched/core/state.h"
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
+
+/* Defaults of sched_choice. */
+#define SCHED_OVERTAKES 16u
+#define SCHED_LEASE_FACTOR 10u
+#define SCHED_LEASE_NS 1000000000ull
+#define SCHED_LEASE_LEAST_NS 10000000ull /* of learned iterations, when lease_ns is not less */
+
+struct sched {
+    struct sched_state st;
+    const struct policy *policy;
+    void *self; /* the kernel policy's */
+    const struct lane_policy *lane_policy;
+    struct sched_choice choice; /* with every default filled in */
+    struct sched_action *actions;
+    uint32_t actions_cap, actions_count;
+    uint32_t dirty; /* list of domains to look at, in the order in which they became so */
+    uint32_t last_dirty;
+    bool share_users;    /* lanes take jobs of different users */
+    bool look;           /* memory came back or somebody came: look at the pending jobs */
+    uint64_t releases;   /* times that jobs left or changed what they need, from 1 */
+    uint64_t lease_at;   /* no lease ends before; SCHED_NEVER */
+    uint64_t admit_at;   /* no pending job times out before */
+    uint64_t measure_at; /* the measured job is taken as it is */
+    uint64_t armed_at;
+};
+
+/* Room was reserved before the step began. */
+static inline struct sched_action *sched_emit(struct sched *s, enum sched_action_kind kind,
+                                              uint32_t job) {
+    struct sched_action *a = &s->actions[s->actions_count++];
+    *a = (struct sched_action){.kind = kind, .lane = SCHED_NO_LANE};
+    if (job != SCHED_NONE) {
+        a->job = s->st.jobs[job].id;
+        a->lane = s->st.jobs[job].lane;
+    }
+    return a;
+}
+
+/* ---- choice.c -------------------------------------------------------------------------------- */
+
+/* The choice with every default filled in, and the two policies it names. 0 or -EINVAL. */
+int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
+                   const struct lane_policy **lane, const struct policy **kernel, char *why,
+                   size_t why_bytes);
+
+/* ---- cap.c ----------------------------------------------------------------------------------- */
+
+/* K of the job as it is now: how many of its operations may be on the device. */
+uint32_t cap_of(const struct sched_state *st, const struct sched_job *j);
+/* An operation of it took so much of the device's time. */
+void cap_learn(struct sched_state *st, struct sched_job *j, uint64_t busy_ns);
+
+/* ---- request.c ------------------------------------------------------------------------------- */
+
+/* An operation of the job's current iteration came. */
+void request_begin(struct sched_state *st, struct sched_job *j);
+/* Its iteration is complete. */
+void request_end(struct sched_state *st, struct sched_job *j);
+/* What is on the device changes now: until this moment, jobs may have shared it. */
+static inline void request_mixed(struct sched_state *st) {
+    if (st->active > 1) st->mixed_ns = st->now_ns;
+}
+
+/* ---- admit.c --------------------------------------------------------------------------------- */
+
+void admit_joined(struct sched *s, uint32_t job);
+/* It is gone and nothing of it runs: its memory is free. */
+void admit_left(struct sched *s, uint32_t job);
+/* Its P and E are to grow to these: GRANT or DENY. */
+void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec);
+void admit_word(struct sched *s, uint32_t job, const struct sched_spec *spec);
+/* The job is at a boundary: its lane may shrink, it may be moved or swapped out. */
+void admit_boundary(struct sched *s, uint32_t job);
+/* Its place in the queue changed, if it is pending. */
+void admit_moved(struct sched *s, uint32_t job);
+/* Another policy: all queues anew. */
+void admit_reorder(struct sched *s);
+/* Timeouts that are due; then PROCESSREQUESTS if there is reason to look. */
+void admit_run(struct sched *s);
+
+/* ---- turn.c ---------------------------------------------------------------------------------- */
+
+/* Something changed that may make the job ready, or no longer ready. */
+void turn_update(struct sched *s, uint32_t job);
+/* And its rank or priority did. */
+void turn_requeue(struct sched *s, uint32_t job);
+/* Its current iteration is complete. */
+void turn_boundary(struct sched *s, uint32_t job);
+/* Nothing of it runs any more: a revoked turn ends here. */
+void turn_idle(struct sched *s, uint32_t job);
+/* It starts nothing more; its turn ends when nothing of it runs. */
+void turn_revoke(struct sched *s, uint32_t job);
+/* Before the job's slot is freed. */
+void turn_forget(struct sched *s, uint32_t job);
+/* Before its lane changes, and after. */
+void turn_detach(struct sched *s, uint32_t job);
+void turn_attach(struct sched *s, uint32_t job);
+/* Leases that ended; then every free turn to whom it belongs. */
+void turn_run(struct sched *s);
+/* Another lane policy, or another way of exclusive: all queues anew. */
+void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive);
+
+#endif

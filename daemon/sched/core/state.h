@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the scheduler knows: jobs, their waiting operations in order of arrival, and who has the
+ * turn. Jobs and operations live in arrays and are named by slot, so that growing moves them
+ * without trouble. Policies read this; only the scheduler's own files write it.
+ */
+#ifndef DAEMON_SCHED_CORE_STATE_H
+#define DAEMON_SCHED_CORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sched/core/jobmap.h"
+#include "daemon/sched/core/order.h"
+#include "daemon/sched/core/sched.h"
+#include "daemon/sched/lanes/lane.h"
+
+/* 1: every step ends with sched_check and aborts when it fails. Costs O(state) a step. */
+#ifndef SCHED_CHECK
+#ifdef __SANITIZE_ADDRESS__
+#define SCHED_CHECK 1
+#else
+#define SCHED_CHECK 0
+#endif
+#endif
+
+#define SCHED_NONE UINT32_MAX
+#define SCHED_NEVER UINT64_MAX
+
+/* A job's waiting operations: memory operations and kernels, of its current iteration and of the
+ * next. Iterations alternate between the two halves of the lists, so that nothing moves when one
+ * begins. One more list has what is on the device, in the order in which it was sent there. */
+enum sched_list { SCHED_MEMORY, SCHED_KERNEL, SCHED_KINDS };
+#define SCHED_RUNNING (2 * SCHED_KINDS)
+#define SCHED_LISTS (SCHED_RUNNING + 1)
+
+struct sched_op {
+    uint64_t name, arrival;
+    const struct sched_kernel *kernel; /* NULL: a memory operation */
+    uint64_t cost_ns;                  /* running: the kernel policy's own */
+    uint32_t job;                      /* slot; SCHED_NONE while the entry is free */
+    uint32_t prev, next;
+    uint32_t list; /* below SCHED_LISTS */
+};
+
+struct sched_job { /* what every operation touches comes first */
+    uint32_t id;
+    uint32_t running, waiting; /* operations */
+    uint32_t cap;              /* K: none is sent to the device while so many run */
+    uint32_t head[SCHED_LISTS], tail[SCHED_LISTS];
+    uint32_t iteration; /* the one whose operations may run */
+    uint32_t lane;      /* SCHED_NO_LANE until admitted */
+    bool used, left;
+    bool admitted, refused;
+    bool turn;    /* its operations may run */
+    bool revoked; /* has the turn but starts nothing: it ends when nothing of it runs */
+    bool spilled, swapped;
+    bool requested; /* an operation of the current iteration came: request_at_ns is its time */
+    uint8_t level;  /* of the device's priorities */
+
+    uint64_t number;                     /* the lane policy's own */
+    uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
+    struct sched_spec spec;
+
+    struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
+    uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+    uint64_t iterations, iteration_ns; /* complete; mean device time of one */
+    uint64_t lap_ns;                   /* mean time from turn to boundary */
+    uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
+    uint64_t request_at_ns, done_ns;   /* first operation of the iteration came; latest one ended */
+    uint64_t request_done_ns;          /* when the latest complete one was */
+    uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
+    uint64_t kernels_ns;               /* expected time of its kernels in the current iteration */
+    uint64_t request_kernels_ns;       /* and in the latest complete one */
+    uint64_t alone_request_ns; /* mean latency of requests that had the device to themselves */
+    uint64_t op_ns;            /* mean device time of an operation */
+    uint64_t reserved_bytes;   /* unknown: what was free when it was admitted */
+    uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
+    uint32_t overtaken;        /* times a later job was admitted before it */
+    uint32_t admitted_prev, admitted_next; /* among the admitted */
+    enum sched_why why;                    /* why it waits for admission */
+    uint32_t next_free;
+};
+
+/* Where one turn is given out at a time: a lane, or the device. */
+struct sched_domain {
+    uint32_t holder;     /* SCHED_NONE */
+    uint32_t ready;      /* root of the ready jobs' queue */
+    uint64_t floor;      /* rank of the latest job that got the turn, at that time */
+    uint32_t next_dirty; /* in the list of those to look at */
+    bool dirty;
+};
+
+struct sched_lane {
+    uint32_t inside; /* whose ephemeral pages are in use; SCHED_NONE */
+    uint32_t last;   /* who had the latest turn */
+    uint64_t switches, busy_ns;
+};
+
+struct sched_state {
+    uint64_t now_ns;
+    uint64_t arrivals;                 /* numbers operations and jobs in order of arrival */
+    uint32_t sms;                      /* of the device */
+    const struct sched_choice *choice; /* with every default filled in */
+    struct sched_job *jobs;
+    struct sched_op *ops;
+    uint32_t jobs_cap, jobs_used, ops_cap, ops_used;
+    uint32_t waiting, running;
+    uint32_t free_job, free_op;
+    struct jobmap map;
+    struct lanes *lanes;
+    struct sched_lane *lane;      /* by lane, [jobs_cap] */
+    struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
+    uint32_t pending, pending_count;
+    uint32_t admitted, admitted_count; /* the list's first */
+    uint32_t turns;                    /* how many jobs have one */
+    uint64_t crowded_ns;               /* until when there were several */
+    uint32_t active;                   /* how many jobs have something on the device */
+    uint64_t mixed_ns;                 /* until when there were several of these */
+    uint32_t measuring;                /* the unknown job that holds all that was free */
+    bool exclusive;
+    uint64_t lease_ns; /* of the choice */
+};
+
+static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {
+    return (iteration & 1) * SCHED_KINDS + kind;
+}
+
+/* The oldest operation of the kind that may run now, or SCHED_NONE. */
+static inline uint32_t state_runnable(const struct sched_state *st, uint32_t job,
+                                      enum sched_list kind) {
+    const struct sched_job *j = &st->jobs[job];
+    if (!j->turn || j->revoked || j->running >= j->cap) return SCHED_NONE;
+    return j->head[state_list(j->iteration, kind)];
+}
+
+/* The oldest of any kind. */
+static inline uint32_t state_oldest(const struct sched_state *st, uint32_t job) {
+    uint32_t a = state_runnable(st, job, SCHED_MEMORY), b = state_runnable(st, job, SCHED_KERNEL);
+    if (a == SCHED_NONE || b == SCHED_NONE) return a == SCHED_NONE ? b : a;
+    return st->ops[a].arrival < st->ops[b].arrival ? a : b;
+}
+
+/* Its requests go before everybody else's (Orion, section 5.1.1: client_hp). */
+static inline bool state_high(const struct sched_job *j) {
+    return j->spec.priority > 0;
+}
+
+/* Latency of a request of the job alone: given, seen, or at least what its kernels take one after
+ * the other, by their profiles or as measured. */
+static inline uint64_t state_request_ns(const struct sched_job *j) {
+    if (j->spec.request_ns) return j->spec.request_ns;
+    if (j->alone_request_ns) return j->alone_request_ns;
+    return j->request_kernels_ns > j->iteration_ns ? j->request_kernels_ns : j->iteration_ns;
+}
+
+/* A mean that follows: an eighth of the new. */
+static inline uint64_t state_mean(uint64_t mean, uint64_t value) {
+    return mean ? mean - mean / 8 + value / 8 : value;
+}
+
+/* Operations wait that could run if the job had the turn. */
+static inline bool state_wants(const struct sched_job *j) {
+    return j->head[state_list(j->iteration, SCHED_MEMORY)] != SCHED_NONE ||
+           j->head[state_list(j->iteration, SCHED_KERNEL)] != SCHED_NONE;
+}
+
+static inline struct sched_domain *state_domain(const struct sched_state *st, uint32_t lane) {
+    return &st->domains[st->exclusive || lane == SCHED_NO_LANE ? 0 : lane + 1];
+}
+
+/* Every invariant of the state and of the policies: NULL, or the one that does not hold. */
+const char *sched_check(const struct sched *s);
+const struct sched_state *sched_view(const struct sched *s);
+
+#endif

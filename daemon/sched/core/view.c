@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What people ask the scheduler.
+ */
+#include "daemon/sched/core/parts.h"
+
+const struct sched_state *sched_view(const struct sched *s) {
+    return &s->st;
+}
+
+const struct sched_choice *sched_chosen(const struct sched *s) {
+    return &s->choice;
+}
+
+uint32_t sched_sm_threshold(const struct sched *s) {
+    return s->policy->sm_threshold ? s->policy->sm_threshold(s->self, &s->st) : 0;
+}
+
+static bool view_waits(const struct sched_job *j) {
+    return j->used && !j->left && !j->refused && (!j->admitted || j->swapped);
+}
+
+/* Place in the queue for admission, from 1: how many go before it. */
+static uint32_t view_position(const struct sched_state *st, const struct sched_job *j) {
+    uint32_t position = 1;
+    if (!view_waits(j)) return 0;
+    for (uint32_t i = 0; i < st->jobs_cap; i++)
+        position += view_waits(&st->jobs[i]) && order_before(&st->jobs[i].node, &j->node);
+    return position;
+}
+
+static enum sched_why view_why(const struct sched_job *j) {
+    if (j->refused || (!j->admitted && !j->spec.paused)) return j->why;
+    if (j->spec.paused) return SCHED_WHY_PAUSED;
+    if (j->swapped) return SCHED_WHY_SWAPPED;
+    return !j->turn && state_wants(j) ? SCHED_WHY_TURN : SCHED_WHY_NONE;
+}
+
+static uint32_t view_demand(const struct sched_job *j) {
+    if (!j->alone_ns) return 0;
+    double part = (double)j->alone_busy_ns * 1000 / (double)j->alone_ns;
+    return part < 1 ? 1 : part > 1000 ? 1000 : (uint32_t)part;
+}
+
+bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) {
+    const struct sched_state *st = &s->st;
+    uint32_t slot = jobmap_find(&st->map, job);
+    if (slot == JOBMAP_NONE) return false;
+    const struct sched_job *j = &st->jobs[slot];
+    *out = (struct sched_job_view){
+        .lane = j->lane,
+        .position = view_position(st, j),
+        .why = view_why(j),
+        .turn = j->turn,
+        .swapped = j->swapped,
+        .weight = j->spec.weight,
+        .priority = j->spec.priority,
+        .iterations = j->iterations,
+        .iteration_ns = j->iteration_ns,
+        .demand_milli = view_demand(j),
+        .busy_ns = j->busy_ns,
+        .request_ns = state_request_ns(j),
+        .inflight_cap = j->cap,
+        .waited_ns = (j->admitted ? j->admitted_ns : st->now_ns) - j->joined_ns,
+    };
+    if (!j->admitted) return true;
+    out->persistent_bytes = j->spec.unknown ? j->reserved_bytes - lanes_ephemeral(st->lanes, slot)
+                                            : lanes_round(st->lanes, j->spec.persistent_bytes);
+    out->ephemeral_bytes = lanes_ephemeral(st->lanes, slot);
+    return true;
+}
+
+static uint32_t view_holder(const struct sched_state *st, uint32_t lane) {
+    const struct sched_domain *d = state_domain(st, lane);
+    if (d->holder == SCHED_NONE || st->jobs[d->holder].lane != lane) return 0;
+    return st->jobs[d->holder].id;
+}
+
+uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap) {
+    const struct sched_state *st = &s->st;
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < lanes_count(st->lanes); lane++) {
+        if (!lanes_open(st->lanes, lane)) continue;
+        if (count++ >= cap) continue;
+        out[count - 1] = (struct sched_lane_view){
+            .lane = lane,
+            .bytes = lanes_size(st->lanes, lane),
+            .jobs = lanes_members(st->lanes, lane),
+            .holder = view_holder(st, lane),
+            .switches = st->lane[lane].switches,
+            .busy_ns = st->lane[lane].busy_ns,
+        };
+    }
+    return count;
+}

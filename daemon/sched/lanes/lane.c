@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes: who is in which, how large they are, and whether the next job fits. Every sum is kept as
+ * it changes; finding a lane costs O(lanes), all else O(1) but for a lane's largest member going,
+ * which is O(members).
+ *
+ * Owner: the scheduler. Thread: its caller's.
+ */
+#include "daemon/sched/lanes/lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/sched/lanes/lane_state.h"
+
+int lanes_create(struct lanes **out, uint64_t capacity_bytes, uint64_t chunk_bytes) {
+    struct lanes *l = calloc(1, sizeof(*l));
+    if (!l) return -ENOMEM;
+    l->chunk_bytes = chunk_bytes ? chunk_bytes : 1;
+    l->capacity_bytes = capacity_bytes - capacity_bytes % l->chunk_bytes;
+    l->stamp = 1; /* a lane never stamped bears 0 */
+    *out = l;
+    return 0;
+}
+
+void lanes_destroy(struct lanes *l) {
+    if (!l) return;
+    free(l->jobs);
+    free(l->lanes);
+    free(l->ranks);
+    jobmap_finish(&l->groups);
+    free(l);
+}
+
+static int lanes_grow(void *array, size_t size, uint32_t cap) {
+    void **p = array, *grown = reallocarray(*p, cap, size);
+    if (!grown) return -ENOMEM;
+    *p = grown;
+    return 0;
+}
+
+int lanes_reserve(struct lanes *l, uint32_t jobs) {
+    if (jobs <= l->cap) return 0;
+    uint32_t cap = jobs / 2 < l->cap ? l->cap * 2 : jobs;
+    if (lanes_grow(&l->jobs, sizeof(*l->jobs), cap) ||
+        lanes_grow(&l->lanes, sizeof(*l->lanes), cap) ||
+        lanes_grow(&l->ranks, sizeof(*l->ranks), cap) || jobmap_reserve(&l->groups, cap))
+        return -ENOMEM;
+    for (uint32_t i = l->cap; i < cap; i++) {
+        l->jobs[i] = (struct lane_job){.lane = LANE_NONE};
+        l->lanes[i] = (struct lane){.head = LANE_NONE};
+    }
+    l->cap = cap;
+    return 0;
+}
+
+void lanes_limit(struct lanes *l, uint32_t max_lanes) {
+    l->max_lanes = max_lanes;
+}
+
+void lanes_share(struct lanes *l) {
+    l->share = true;
+}
+
+static uint32_t lanes_user(const struct lanes *l, uint32_t user) {
+    return l->share ? 0 : user;
+}
+
+uint64_t lanes_round(const struct lanes *l, uint64_t bytes) {
+    uint64_t over = bytes % l->chunk_bytes;
+    if (!over) return bytes;
+    if (bytes > UINT64_MAX - (l->chunk_bytes - over)) return UINT64_MAX; /* fits nowhere */
+    return bytes - over + l->chunk_bytes;
+}
+
+/* Whether the condition allows it when nobody else is there. */
+static bool lanes_ever(const struct lanes *l, uint64_t p, uint64_t e) {
+    return p <= l->capacity_bytes && e <= l->capacity_bytes - p;
+}
+
+/* ---- sizes: the only places that change used_bytes ------------------------------------------- */
+
+static void lanes_resize(struct lanes *l, uint32_t lane, uint64_t bytes) {
+    l->used_bytes = l->used_bytes - l->lanes[lane].size_bytes + bytes;
+    l->lanes[lane].size_bytes = bytes;
+}
+
+static void lanes_count_persistent(struct lanes *l, uint64_t before, uint64_t after) {
+    l->used_bytes = l->used_bytes - before + after;
+}
+
+/* A present member asks for `bytes`. */
+static void lanes_widen(struct lane *lane, uint64_t bytes) {
+    if (bytes > lane->need_bytes) {
+        lane->need_bytes = bytes;
+        lane->top = 0;
+    }
+    if (bytes == lane->need_bytes) lane->top++;
+}
+
+/* A member that asked for `bytes` does so no more: it is off the list, or asks something else. */
+static void lanes_narrow(struct lanes *l, struct lane *lane, uint64_t bytes) {
+    if (bytes < lane->need_bytes || --lane->top > 0) return;
+    lane->need_bytes = 0;
+    for (uint32_t i = lane->head; i != LANE_NONE; i = l->jobs[i].next)
+        lanes_widen(lane, lanes_present(&l->jobs[i]));
+}
+
+/* A member asks for something else than `before`. */
+static void lanes_ask_anew(struct lanes *l, const struct lane_job *j, uint64_t before) {
+    struct lane *lane = &l->lanes[j->lane];
+    if (lanes_present(j) == before) return;
+    lanes_widen(lane, lanes_present(j));
+    lanes_narrow(l, lane, before);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static void lanes_link(struct lanes *l, uint32_t job, uint32_t to) {
+    struct lane_job *j = &l->jobs[job];
+    struct lane *lane = &l->lanes[to];
+    j->lane = to;
+    j->prev = LANE_NONE;
+    j->next = lane->head;
+    if (j->next != LANE_NONE) l->jobs[j->next].prev = job;
+    lane->head = job;
+    lane->members++;
+    lanes_widen(lane, lanes_present(j));
+}
+
+static uint32_t lanes_open_one(struct lanes *l, uint64_t bytes, uint32_t user) {
+    uint32_t lane = l->free_hint;
+    while (lane < l->count && l->lanes[lane].open)
+        lane++;
+    l->free_hint = lane + 1;
+    if (lane == l->count) l->count++;
+    l->lanes[lane] = (struct lane){.head = LANE_NONE, .open = true, .user = user};
+    lanes_resize(l, lane, bytes);
+    l->open++;
+    return lane;
+}
+
+static void lanes_close(struct lanes *l, uint32_t lane) {
+    lanes_mark(l, lane, false);
+    lanes_resize(l, lane, 0);
+    l->lanes[lane].open = false;
+    l->open--;
+    if (lane < l->free_hint) l->free_hint = lane;
+    while (l->count && !l->lanes[l->count - 1].open)
+        l->count--;
+    if (l->free_hint > l->count) l->free_hint = l->count;
+}
+
+/* "ref(lane) <- ref(lane) - 1; if ref(lane) == 0 then Delete lane" (lines 9-11). */
+static void lanes_unlink(struct lanes *l, uint32_t job) {
+    struct lane_job *j = &l->jobs[job];
+    struct lane *lane = &l->lanes[j->lane];
+    if (j->prev == LANE_NONE)
+        lane->head = j->next;
+    else
+        l->jobs[j->prev].next = j->next;
+    if (j->next != LANE_NONE) l->jobs[j->next].prev = j->prev;
+    lanes_narrow(l, lane, lanes_present(j));
+    if (--lane->members == 0) lanes_close(l, j->lane);
+    j->lane = LANE_NONE;
+}
+
+static void lanes_join_group(struct lanes *l, uint32_t job) {
+    struct lane_job *j = &l->jobs[job];
+    if (!j->group) return;
+    uint32_t first = jobmap_find(&l->groups, j->group);
+    j->group_prev = first;
+    j->group_next = LANE_NONE;
+    if (first == JOBMAP_NONE) {
+        jobmap_add(&l->groups, j->group, job);
+        return;
+    }
+    j->group_next = l->jobs[first].group_next;
+    l->jobs[first].group_next = job;
+    if (j->group_next != LANE_NONE) l->jobs[j->group_next].group_prev = job;
+}
+
+static void lanes_leave_group(struct lanes *l, uint32_t job) {
+    struct lane_job *j = &l->jobs[job];
+    if (!j->group) return;
+    if (j->group_next != LANE_NONE) l->jobs[j->group_next].group_prev = j->group_prev;
+    if (j->group_prev != LANE_NONE) {
+        l->jobs[j->group_prev].group_next = j->group_next;
+        return;
+    }
+    jobmap_remove(&l->groups, j->group);
+    if (j->group_next != LANE_NONE) jobmap_add(&l->groups, j->group, j->group_next);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* As many steps as the group has admitted members, each in a lane of its own. */
+void lanes_bar(struct lanes *l, uint32_t group) {
+    l->stamp++;
+    if (!group) return;
+    for (uint32_t i = jobmap_find(&l->groups, group); i != LANE_NONE; i = l->jobs[i].group_next)
+        l->lanes[l->jobs[i].lane].stamp = l->stamp;
+}
+
+static bool lanes_candidate(const struct lanes *l, uint32_t lane, uint32_t user) {
+    const struct lane *a = &l->lanes[lane];
+    return a->open && a->user == user && !a->draining && !lanes_barred(l, lane);
+}
+
+/* Of equal sizes the one with fewer members goes first, then the lower number: lanes are looked at
+ * in ascending order, so that the first of equals stays. */
+static bool lanes_before(const struct lanes *l, uint32_t a, uint32_t b) {
+    const struct lane *x = &l->lanes[a], *y;
+    if (b == LANE_NONE) return true;
+    y = &l->lanes[b];
+    if (x->size_bytes != y->size_bytes) return x->size_bytes < y->size_bytes;
+    return x->members < y->members;
+}
+
+/* "for all j in L do: if L_j >= E and is the best match then return j" (lines 31-33): the smallest
+ * that is large enough. */
+static uint32_t lanes_best_fit(const struct lanes *l, const struct lane_need *need) {
+    uint32_t best = LANE_NONE;
+    for (uint32_t i = 0; i < l->count; i++)
+        if (lanes_candidate(l, i, need->user) && l->lanes[i].size_bytes >= need->ephemeral_bytes &&
+            lanes_before(l, i, best))
+            best = i;
+    return best;
+}
+
+/* "for r in L in L_r ascending order do: if sum P_i + P + sum L_j - L_r + E <= C then L_r <- E"
+ * (lines 35-38). Only lanes with L_r < E: the others would have to become smaller than what their
+ * members need. */
+static uint32_t lanes_smallest_to_grow(const struct lanes *l, const struct lane_need *need) {
+    uint64_t room = lanes_free(l) - need->persistent_bytes;
+    uint32_t best = LANE_NONE;
+    for (uint32_t i = 0; i < l->count; i++)
+        if (lanes_candidate(l, i, need->user) && l->lanes[i].size_bytes < need->ephemeral_bytes &&
+            need->ephemeral_bytes - l->lanes[i].size_bytes <= room && lanes_before(l, i, best))
+            best = i;
+    return best;
+}
+
+struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
+    uint64_t p = need->persistent_bytes, e = need->ephemeral_bytes, room = lanes_free(l);
+    uint32_t lane;
+    lanes_bar(l, need->group);
+    /* "if sum P_i + P + sum L_j + E <= C then lane <- new GPU lane with capacity E" (27-28) */
+    if (p <= room && e <= room - p && (!l->max_lanes || l->open < l->max_lanes))
+        return (struct lane_choice){LANE_OPENED, LANE_NONE};
+    /* As printed, lines 30-33 take a lane without asking whether P fits. It must. */
+    if (p <= room && (lane = lanes_best_fit(l, need)) != LANE_NONE)
+        return (struct lane_choice){LANE_FITTED, lane};
+    if (p <= room && (lane = lanes_smallest_to_grow(l, need)) != LANE_NONE)
+        return (struct lane_choice){LANE_REPLACED, lane};
+    return (struct lane_choice){LANE_WAITS, LANE_NONE}; /* "return not found" (39) */
+}
+
+enum lane_how lanes_admit(struct lanes *l, uint32_t job, const struct lane_need *need,
+                          bool reorganise, uint32_t *lane) {
+    struct lane_need n = {lanes_round(l, need->persistent_bytes),
+                          lanes_round(l, need->ephemeral_bytes), need->group,
+                          lanes_user(l, need->user)};
+    *lane = LANE_NONE;
+    if (!lanes_ever(l, n.persistent_bytes, n.ephemeral_bytes)) return LANE_NEVER;
+    struct lane_choice c = lanes_find(l, &n);
+    if (c.how == LANE_WAITS) {
+        if (reorganise) lane_plan(l, &n);
+        return c.how;
+    }
+    if (c.how == LANE_OPENED) c.lane = lanes_open_one(l, n.ephemeral_bytes, n.user);
+    if (c.how == LANE_REPLACED) lanes_resize(l, c.lane, n.ephemeral_bytes);
+    l->jobs[job] = (struct lane_job){.persistent_bytes = n.persistent_bytes,
+                                     .ephemeral_bytes = n.ephemeral_bytes,
+                                     .group = n.group,
+                                     .user = n.user};
+    lanes_count_persistent(l, 0, n.persistent_bytes);
+    lanes_link(l, job, c.lane);
+    lanes_join_group(l, job);
+    *lane = c.lane;
+    return c.how;
+}
+
+void lanes_leave(struct lanes *l, uint32_t job) {
+    if (lanes_of(l, job) == LANE_NONE) return;
+    if (!l->jobs[job].swapped) lanes_count_persistent(l, l->jobs[job].persistent_bytes, 0);
+    lanes_leave_group(l, job);
+    lanes_unlink(l, job);
+}
+
+/* ---- draining -------------------------------------------------------------------------------- */
+
+void lanes_mark(struct lanes *l, uint32_t lane, bool draining) {
+    if (l->lanes[lane].draining == draining) return;
+    l->lanes[lane].draining = draining;
+    if (draining)
+        l->draining++;
+    else
+        l->draining--;
+}
+
+/* Best fit by what a lane keeps after its next boundary, not by what it has now: then a boundary in
+ * between spoils no plan, and jobs may move in any order (lane_plan.c). A job in host memory moves
+ * only where it will fit when it comes back. */
+uint32_t lanes_target(struct lanes *l, uint32_t job) {
+    const struct lane_job *j = &l->jobs[job];
+    uint32_t best = LANE_NONE;
+    lanes_bar(l, j->group);
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (i == j->lane || !lanes_candidate(l, i, j->user) ||
+            l->lanes[i].need_bytes < j->ephemeral_bytes)
+            continue;
+        if (best == LANE_NONE || l->lanes[i].need_bytes < l->lanes[best].need_bytes ||
+            (l->lanes[i].need_bytes == l->lanes[best].need_bytes && lanes_before(l, i, best)))
+            best = i;
+    }
+    return best;
+}
+
+bool lanes_drain(struct lanes *l, uint32_t job, uint32_t *to) {
+    uint32_t from = lanes_of(l, job);
+    *to = LANE_NONE;
+    if (from == LANE_NONE || !l->lanes[from].draining) return false;
+    uint32_t target = lanes_target(l, job);
+    if (target == LANE_NONE) return false;
+    lanes_unlink(l, job);
+    lanes_link(l, job, target);
+    *to = target;
+    return true;
+}
+
+void lanes_keep(struct lanes *l) {
+    for (uint32_t i = 0; i < l->count && l->draining; i++)
+        lanes_mark(l, i, false);
+}
+
+/* ---- members that change --------------------------------------------------------------------- */
+
+/* The job's lane is to serve `e` and its P to count `p`: true when the condition then holds. */
+static bool lanes_fits(const struct lanes *l, const struct lane_job *j, uint64_t p, uint64_t e) {
+    uint64_t size = l->lanes[j->lane].size_bytes, counted = j->swapped ? 0 : j->persistent_bytes;
+    uint64_t room = lanes_free(l) + counted;
+    return p <= room && lanes_max(e, size) - size <= room - p;
+}
+
+/* Takes what lanes_fits has allowed. */
+static void lanes_take(struct lanes *l, const struct lane_job *j, uint64_t p, uint64_t e) {
+    lanes_count_persistent(l, j->swapped ? 0 : j->persistent_bytes, p);
+    if (e > l->lanes[j->lane].size_bytes) lanes_resize(l, j->lane, e);
+}
+
+bool lanes_set(struct lanes *l, uint32_t job, uint64_t persistent_bytes, uint64_t ephemeral_bytes) {
+    uint64_t p = lanes_round(l, persistent_bytes), e = lanes_round(l, ephemeral_bytes);
+    if (lanes_of(l, job) == LANE_NONE || !lanes_ever(l, p, e)) return false;
+    struct lane_job *j = &l->jobs[job];
+    uint64_t before = lanes_present(j);
+    if (!j->swapped) {
+        if (!lanes_fits(l, j, p, e)) return false;
+        lanes_take(l, j, p, e);
+    }
+    j->persistent_bytes = p;
+    j->ephemeral_bytes = e;
+    lanes_ask_anew(l, j, before);
+    return true;
+}
+
+/* "its lane space is quickly reclaimed at the iteration boundary" (section 3.3.1) */
+bool lanes_settle(struct lanes *l, uint32_t lane) {
+    if (!lanes_open(l, lane) || l->lanes[lane].need_bytes == l->lanes[lane].size_bytes)
+        return false;
+    lanes_resize(l, lane, l->lanes[lane].need_bytes);
+    return true;
+}
+
+void lanes_swap_out(struct lanes *l, uint32_t job) {
+    if (lanes_of(l, job) == LANE_NONE || l->jobs[job].swapped) return;
+    struct lane_job *j = &l->jobs[job];
+    uint64_t before = lanes_present(j);
+    lanes_count_persistent(l, j->persistent_bytes, 0);
+    j->swapped = true;
+    lanes_ask_anew(l, j, before);
+}
+
+bool lanes_swap_in(struct lanes *l, uint32_t job) {
+    if (lanes_of(l, job) == LANE_NONE) return false;
+    struct lane_job *j = &l->jobs[job];
+    if (!j->swapped) return true;
+    if (!lanes_fits(l, j, j->persistent_bytes, j->ephemeral_bytes)) return false;
+    lanes_take(l, j, j->persistent_bytes, j->ephemeral_bytes);
+    j->swapped = false;
+    lanes_ask_anew(l, j, 0);
+    return true;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+uint32_t lanes_of(const struct lanes *l, uint32_t job) {
+    return job < l->cap ? l->jobs[job].lane : LANE_NONE;
+}
+
+uint64_t lanes_size(const struct lanes *l, uint32_t lane) {
+    return lanes_open(l, lane) ? l->lanes[lane].size_bytes : 0;
+}
+
+uint32_t lanes_members(const struct lanes *l, uint32_t lane) {
+    return lanes_open(l, lane) ? l->lanes[lane].members : 0;
+}
+
+uint32_t lanes_count(const struct lanes *l) {
+    return l->count;
+}
+
+bool lanes_open(const struct lanes *l, uint32_t lane) {
+    return lane < l->count && l->lanes[lane].open;
+}
+
+bool lanes_draining(const struct lanes *l, uint32_t lane) {
+    return lanes_open(l, lane) && l->lanes[lane].draining;
+}
+
+bool lanes_admits(const struct lanes *l, uint32_t lane, uint32_t user) {
+    return lanes_open(l, lane) && l->lanes[lane].user == lanes_user(l, user);
+}
+
+uint64_t lanes_capacity(const struct lanes *l) {
+    return l->capacity_bytes;
+}
+
+uint64_t lanes_used(const struct lanes *l) {
+    return l->used_bytes;
+}
+
+uint64_t lanes_persistent(const struct lanes *l, uint32_t job) {
+    return lanes_of(l, job) == LANE_NONE ? 0 : l->jobs[job].persistent_bytes;
+}
+
+uint64_t lanes_ephemeral(const struct lanes *l, uint32_t job) {
+    return lanes_of(l, job) == LANE_NONE ? 0 : l->jobs[job].ephemeral_bytes;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * "Reorganize lane assignments to existing jobs to reduce the size of ephemeral region" (Salus,
+ * section 3.3.2, third bullet; "an open question" there). Here: the least number of lanes is
+ * emptied into the others, the smallest first, so that the waiting job gets in.
+ *
+ * A plan is only a set of lanes that drain; where each job goes is decided when it moves, in any
+ * order, by best fit. That is sound: members that exclude one another (a group) take distinct
+ * lanes, the lanes large enough for one are among those large enough for a smaller one, and best
+ * fit then ends with the same lanes taken whatever the order, as in linear probing. So a plan is
+ * tried by rehearsing it in one order. A lane counts as what it keeps after its next boundary
+ * where jobs are to move into it, and as what it has now where memory is summed up: boundaries
+ * between the moves spoil nothing.
+ *
+ * Owner: the scheduler. Thread: its caller's.
+ */
+#include <stdlib.h>
+
+#include "daemon/sched/lanes/lane_state.h"
+
+/* Rehearsals of one plan at most; each costs O(members that move * lanes). */
+#define LANE_PLAN_TRIES 64
+
+/* Moves the members of all draining lanes on paper: the first lane that cannot be emptied, or
+ * LANE_NONE and whether a job with this need gets in afterwards. */
+static uint32_t lane_plan_rehearse(struct lanes *l, const struct lane_need *need, bool *fits) {
+    uint32_t stuck = LANE_NONE, emptied = 0;
+    uint64_t used_bytes = l->used_bytes;
+    for (uint32_t d = 0; d < l->count && stuck == LANE_NONE; d++) {
+        if (!l->lanes[d].draining) continue;
+        for (uint32_t i = l->lanes[d].head; i != LANE_NONE; i = l->jobs[i].next) {
+            uint32_t to = lanes_target(l, i);
+            if (to == LANE_NONE) stuck = d;
+            if (to == LANE_NONE) break;
+            l->jobs[i].lane = to;
+        }
+        l->used_bytes -= l->lanes[d].size_bytes;
+        emptied++;
+    }
+    l->open -= emptied;
+    *fits = stuck == LANE_NONE && lanes_find(l, need).how != LANE_WAITS;
+    l->open += emptied;
+    l->used_bytes = used_bytes;
+    for (uint32_t d = 0; d < l->count; d++)
+        if (l->lanes[d].draining)
+            for (uint32_t i = l->lanes[d].head; i != LANE_NONE; i = l->jobs[i].next)
+                l->jobs[i].lane = d;
+    return stuck;
+}
+
+/* The lane of a user that every plan leaves alone: one that keeps the most, for its largest member
+ * has nowhere to go, and of several such the smallest now. */
+static uint32_t lane_plan_keeper(const struct lanes *l, uint32_t user) {
+    uint32_t best = LANE_NONE;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct lane *a = &l->lanes[i], *b = best == LANE_NONE ? NULL : &l->lanes[best];
+        if (!a->open || a->draining || a->user != user) continue;
+        if (!b || a->need_bytes > b->need_bytes ||
+            (a->need_bytes == b->need_bytes && a->size_bytes < b->size_bytes))
+            best = i;
+    }
+    return best;
+}
+
+/* No two members of one lane exclude each other: each can be asked alone. */
+static bool lane_plan_movable(struct lanes *l, uint32_t lane) {
+    for (uint32_t i = l->lanes[lane].head; i != LANE_NONE; i = l->jobs[i].next)
+        if (lanes_target(l, i) == LANE_NONE) return false;
+    return true;
+}
+
+static int lane_plan_order(const void *a, const void *b) {
+    const struct lane_rank *x = a, *y = b;
+    if (x->size_bytes != y->size_bytes) return x->size_bytes < y->size_bytes ? -1 : 1;
+    if (x->members != y->members) return x->members < y->members ? -1 : 1;
+    return x->lane < y->lane ? -1 : 1;
+}
+
+/* The lanes that can be emptied, in ascending order of size. */
+static uint32_t lane_plan_candidates(struct lanes *l) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct lane *a = &l->lanes[i];
+        if (!a->open || a->draining || i == lane_plan_keeper(l, a->user)) continue;
+        if (!lane_plan_movable(l, i)) continue;
+        l->ranks[n++] = (struct lane_rank){a->size_bytes, a->members, i};
+    }
+    qsort(l->ranks, n, sizeof(*l->ranks), lane_plan_order);
+    return n;
+}
+
+/* What must come free at the very least: the job gets a lane that exists, and the largest. And what
+ * can at the very most. */
+static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
+                                  uint64_t *most_bytes) {
+    uint64_t largest = 0, wanted, room = lanes_free(l);
+    *most_bytes = 0;
+    lanes_bar(l, need->group);
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct lane *a = &l->lanes[i];
+        if (!a->open) continue;
+        if (a->draining) {
+            room += a->size_bytes;
+            continue;
+        }
+        *most_bytes += a->size_bytes;
+        if (a->user == need->user && !lanes_barred(l, i))
+            largest = lanes_max(largest, a->size_bytes);
+    }
+    wanted = lanes_max(need->ephemeral_bytes, largest) - largest + need->persistent_bytes;
+    return wanted > room ? wanted - room : 0;
+}
+
+static void lane_plan_mark(struct lanes *l, uint32_t first, uint32_t count, bool draining) {
+    for (uint32_t i = first; i < first + count; i++)
+        lanes_mark(l, l->ranks[i].lane, draining);
+}
+
+/* `count` neighbours in the order of size, from the smallest on that free enough: the first that
+ * let the job in stay marked. Without groups and with one user that misses nothing: if any
+ * `count` lanes do, the `count` largest do. */
+static bool lane_plan_slide(struct lanes *l, const struct lane_need *need, uint32_t n,
+                            uint32_t count, uint64_t missing, uint32_t *tries) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n && *tries; i++) {
+        bool fits;
+        sum += l->ranks[i].size_bytes;
+        if (i + 1 < count) continue;
+        if (i >= count) sum -= l->ranks[i - count].size_bytes;
+        if (sum < missing) continue;
+        --*tries;
+        lane_plan_mark(l, i + 1 - count, count, true);
+        lane_plan_rehearse(l, need, &fits);
+        if (fits) return true;
+        lane_plan_mark(l, i + 1 - count, count, false);
+    }
+    return false;
+}
+
+void lane_plan(struct lanes *l, const struct lane_need *need) {
+    uint32_t n, stuck, tries = LANE_PLAN_TRIES;
+    uint64_t missing, most_bytes;
+    bool fits = false;
+    /* Earlier plans stand, but for lanes that can no longer be emptied. */
+    while (l->draining && (stuck = lane_plan_rehearse(l, need, &fits)) != LANE_NONE)
+        lanes_mark(l, stuck, false);
+    if (fits) return;
+    missing = lane_plan_missing(l, need, &most_bytes);
+    if (missing > most_bytes) return; /* spares asking every job where it could go */
+    n = lane_plan_candidates(l);
+    for (uint32_t count = 1; count <= n && tries; count++)
+        if (lane_plan_slide(l, need, n, count, missing, &tries)) return;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * By how much a best-effort kernel will delay a high-priority request, reckoned from what both need
+ * over the kernels that are still to come. Three assumptions:
+ *
+ *   sequence  the kernels of a request are nearly those of the one before, and another request may
+ *             follow at once
+ *   slots     a kernel that begins while a best-effort wave holds SMs that it needs, waits for the
+ *             end of that wave: with the device's priorities for no more than a wave
+ *   units     two kernels that use a unit (arithmetic, memory bandwidth) share it max-min, and
+ *             something of it is lost to contention
+ *
+ * The two numbers below are those that Orion's Table 2 gives (docs/scheduling.md, "Contention").
+ * Pure. Owner: the policy.
+ */
+#ifndef DAEMON_SCHED_POLICY_FORESEE_H
+#define DAEMON_SCHED_POLICY_FORESEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sched/core/sched.h"
+
+#define FORESEE_STEPS 8192u /* of a request that are remembered */
+#define FORESEE_SLOTS                                                                          \
+    1140u                 /* of all SMs, in thousandths, that several kernels' blocks may take \
+                           */
+#define FORESEE_LEFT 868u /* of a unit, in thousandths, that is left when several kernels run */
+
+/* What a kernel takes of the device, in thousandths, and for how long. */
+struct foresee_use {
+    uint64_t ns, wave_ns; /* mean; of one wave of blocks, by the tail */
+    uint32_t slots, compute, memory;
+};
+
+/* A job's requests. */
+struct foresee {
+    struct foresee_use *steps; /* the latest request's kernels; [cap] */
+    uint32_t cap, count;       /* count: of a whole request; 0: none is known */
+    uint32_t began, ended;     /* kernels of the current one */
+    uint64_t since_ns;         /* when the device came to the kernel that it is at */
+};
+
+/* Utilisations that are not known are typical of the class (Orion, section 3.2). */
+struct foresee_use foresee_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
+
+void foresee_finish(struct foresee *f);
+void foresee_forget(struct foresee *f); /* and another job's requests begin */
+/* A kernel of the request was sent to the device; one is complete; the request is. */
+void foresee_began(struct foresee *f, uint64_t now_ns, struct foresee_use use);
+void foresee_ended(struct foresee *f, uint64_t now_ns);
+void foresee_over(struct foresee *f);
+
+/* More kernels of the request are to come. */
+static inline bool foresee_more(const struct foresee *f) {
+    return f->ended < f->count;
+}
+
+/* `one` has slots of its own beside the request's kernel and `heads`, those that run. Of a request
+ * that is not known: never. */
+bool foresee_room(const struct foresee *f, const struct foresee_use *one,
+                  const struct foresee_use *heads);
+/* The delay, ns, when `one` begins now beside `heads`; at most `lookahead` kernels are looked at.
+ */
+uint64_t foresee_delay(const struct foresee *f, uint64_t now_ns, const struct foresee_use *one,
+                       const struct foresee_use *heads, uint32_t lookahead);
+
+#endif

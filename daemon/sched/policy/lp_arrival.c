@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two policies that go by arrival. FIFO, the baseline: one job at a time until it ends, "the de
+ * facto mechanism in use today in the absence of Salus" (Salus, section 5.1). PACK: as many lanes
+ * as the safety condition allows, side by side, to keep the device busy; "because each lane has
+ * guaranteed resources, there is no fairness consideration" (section 4.1), so within a lane the
+ * earlier job goes first. Lanes are not merged to let another job in: it would wait inside instead
+ * of outside, and others with it.
+ */
+#include "daemon/sched/policy/lane_policy.h"
+
+static uint64_t arrival_begin(const struct sched_state *st, uint32_t job) {
+    return st->jobs[job].node.arrival;
+}
+
+static uint64_t arrival_charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
+    return st->jobs[job].number;
+}
+
+static uint64_t arrival_rank(const struct sched_state *st, uint32_t job) {
+    return st->jobs[job].node.arrival;
+}
+
+const struct lane_policy lane_fifo = {
+    .name = "fifo",
+    .text = "one job at a time, in order of arrival",
+    .exclusive = true,
+    .sticky = true,
+    .begin = arrival_begin,
+    .charge = arrival_charge,
+    .rank = arrival_rank,
+    .admit_rank = arrival_rank,
+};
+
+const struct lane_policy lane_pack = {
+    .name = "pack",
+    .text = "as many jobs side by side as memory allows",
+    .begin = arrival_begin,
+    .charge = arrival_charge,
+    .rank = arrival_rank,
+    .admit_rank = arrival_rank,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * REEF-N as the Orion paper implements it (section 6.1): high-priority kernels bypass what waits of
+ * best-effort jobs; of these at most `queue` kernels are on the device, where nothing can be taken
+ * back. Beside a high-priority kernel a best-effort one goes when it fits into the SMs that are
+ * left and takes no longer ("schedule kernels based on their size and expected latency"): whether
+ * both need the same unit is not asked.
+ */
+#include "daemon/sched/policy/gate.h"
+
+static bool reef_fits(const struct sched_state *st, const struct sched_kernel *high,
+                      const struct sched_kernel *best) {
+    uint32_t left = high->sms < st->sms ? st->sms - high->sms : 0;
+    return best->sms <= left && best->mean_ns <= high->mean_ns;
+}
+
+static bool reef_pass(const void *self, const struct sched_state *st, uint32_t op) {
+    const struct gate *g = self;
+    if (g->kernels >= st->choice->reef_queue) return false;
+    for (uint32_t i = 0; i < g->high_count; i++) {
+        const struct sched_kernel *high = gate_kernel(st, g->high[i]);
+        if (high && !reef_fits(st, high, st->ops[op].kernel)) return false;
+    }
+    return true;
+}
+
+static uint32_t reef_pick(void *self, const struct sched_state *st) {
+    return gate_pick(self, st, reef_pass);
+}
+
+const struct policy pol_reef = {
+    .name = "reef",
+    .priorities = true,
+    .priv_size = sizeof(struct gate),
+    GATE_HOOKS,
+    .enqueue = gate_moved,
+    .iterated = gate_iterated,
+    .pick = reef_pick,
+};

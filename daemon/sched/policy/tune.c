@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bisection. A kernel goes when it needs fewer SMs than the threshold, so the largest value of
+ * interest is one more than any kernel needs.
+ */
+#include "daemon/sched/policy/tune.h"
+
+static void tune_window(struct tune *t) {
+    t->count = 0;
+    t->sum_ns = 0;
+}
+
+static void tune_next(struct tune *t) {
+    t->value = t->high - t->low <= 1 ? t->low : t->low + (t->high - t->low) / 2;
+    tune_window(t);
+}
+
+void tune_saw(struct tune *t, uint32_t sms) {
+    if (sms <= t->most) return;
+    t->most = sms;
+    t->high = sms + 2;
+    if (t->value) tune_next(t); /* what was found is kept, what lies above is open again */
+}
+
+void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns) {
+    if (t->most == 0) return;
+    if (t->value == 0 && t->low == 0) tune_next(t);
+    t->sum_ns += ns;
+    if (++t->count < TUNE_WINDOW) return;
+    uint64_t allowed_ns = alone_ns / 1000 * TUNE_ALLOWED_MILLI * t->count;
+    bool kept = t->sum_ns <= allowed_ns, found = t->high - t->low <= 1;
+    if (kept)
+        t->low = t->value;
+    else if (!found)
+        t->high = t->value;
+    else { /* it was right once: the jobs have changed */
+        t->high = t->value ? t->value : 1;
+        t->low = 0;
+    }
+    tune_next(t);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stream's operations run in order: the one at its head is the only one that can be running, and
+ * it began when it was submitted or when the one before it ended, whichever was later. Of a
+ * client's streams the oldest is shown.
+ */
+#include "daemon/worker/engine/running.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "daemon/kernels/kname.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/front/object.h"
+#include "daemon/worker/stats.h"
+
+/* Since when the stream's head is on the device; UINT64_MAX: it is not. */
+static uint64_t running_since(const struct stream *s) {
+    if (!s || s->head == s->next) return UINT64_MAX;
+    const struct op *op = stream_at(s, s->head);
+    if (op->state != OP_RUNNING) return UINT64_MAX;
+    return op->submitted_ns > s->last_end_ns ? op->submitted_ns : s->last_end_ns;
+}
+
+static struct op *running_oldest(const struct client *c, uint64_t *since_ns) {
+    const struct stream *oldest = NULL;
+    *since_ns = UINT64_MAX;
+    for (uint32_t id = 0; c->inflight && id < c->stream_end; id++) {
+        uint64_t since = running_since(c->streams[id]);
+        if (since >= *since_ns) continue;
+        *since_ns = since;
+        oldest = c->streams[id];
+    }
+    return oldest ? stream_at(oldest, oldest->head) : NULL;
+}
+
+/* Device time so far. A device that cannot say it is taken to have done nothing else. */
+static uint64_t running_busy(const struct worker *w, const struct op *op, uint64_t since_ns) {
+    if (w->ops->busy) return w->ops->busy(w->dev, &op->dev);
+    return w->now_ns > since_ns ? w->now_ns - since_ns : 0;
+}
+
+static void running_name(const struct op *op, char *out, size_t cap) {
+    char name[KNAME_BYTES];
+    if (op->kind == WIRE_LAUNCH) {
+        kname_base(object_func_name(op->launch.func), name);
+        snprintf(out, cap, "kernel %s", name);
+    } else {
+        snprintf(out, cap, "%s", op->kind == WIRE_COPY ? "copy" : "memset");
+    }
+}
+
+/* ---- a sequence lock; the broker may read at any time ---------------------------------------- */
+
+static void running_open(struct wire_running *r) {
+    atom_exchange(&r->seq, atom_load_relaxed(&r->seq) + 1); /* what follows is not visible before */
+}
+
+static void running_close(struct wire_running *r) {
+    atom_store_release(&r->seq, atom_load_relaxed(&r->seq) + 1);
+}
+
+static void running_look(struct client *c) {
+    struct wire_running *r = &c->com->running;
+    const struct worker *w = c->worker;
+    uint64_t since;
+    const struct op *op = running_oldest(c, &since);
+    if (op && (w->now_ns < since || w->now_ns - since < RUNNING_LEAST_NS)) op = NULL;
+    if (!op && !c->shown) return;
+    running_open(r);
+    if (!op)
+        r->since_ns = r->busy_ns = 0;
+    else
+        r->busy_ns = running_busy(w, op, since);
+    if (op && (op != c->shown || since != r->since_ns)) {
+        r->since_ns = since;
+        r->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
+        running_name(op, r->what, sizeof(r->what));
+    }
+    running_close(r);
+    c->shown = op;
+}
+
+void running_over(struct client *c, const struct op *op) {
+    struct wire_running *r = &c->com->running;
+    c->shown = NULL;
+    running_open(r);
+    r->since_ns = r->busy_ns = 0;
+    stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
+    running_close(r);
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+uint64_t running_next_ns(const struct worker *w) {
+    return w->inflight ? w->running_ns : UINT64_MAX;
+}
+
+void running_update(struct worker *w) {
+    struct list *pos;
+    if (w->now_ns < running_next_ns(w)) return;
+    w->running_ns = w->now_ns + RUNNING_EVERY_NS;
+    list_each(pos, &w->clients) running_look(list_entry(pos, struct client, link));
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a job's iterations begin, seen from the sequence of what it sends. In this order: explicit
+ * marks (an NVTX range or mark, salus_iteration()); a period in the sequence of launches, confirmed
+ * by a trough of live memory; for requests, an idle gap closed by a synchronisation. Pure: no
+ * clock, no device; one `struct iteration` a job, of bounded size, O(1) amortised a launch.
+ *
+ * Owner: whoever reads the job's records (the worker, tests). Errors: none; a sequence without a
+ * period has no boundaries.
+ */
+#ifndef DAEMON_WORKER_ITERATION_ITERATION_H
+#define DAEMON_WORKER_ITERATION_ITERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/reason.h"
+
+struct iteration;
+
+/* NONE: not known (yet). MARK: the program says it. PERIOD: of the launches. GAP: requests between
+ * idle gaps. */
+enum iteration_source {
+#define X(name, text) ITERATION_##name,
+    REASON_SOURCE(X)
+#undef X
+};
+
+int iteration_create(struct iteration **out); /* 0 or -ENOMEM */
+void iteration_destroy(struct iteration *it); /* accepts NULL */
+
+/* Ephemeral memory was given back; this much is alive now. What a trough is: the first launch of an
+ * iteration comes after its own first allocations, so that the trough lies between two launches. */
+void iteration_drop(struct iteration *it, uint64_t live_bytes);
+/* One launch, in the order of arrival. `print`: fingerprint of function, grid and block.
+ * `live_bytes`: ephemeral memory alive now. True: an iteration begins with this launch. */
+bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns);
+/* The program waited for the device and nothing is queued (a synchronisation returned). */
+void iteration_idle(struct iteration *it, uint64_t now_ns);
+/* The program said that an iteration begins: from the first mark on, only marks count. Always
+ * true, but for the mark before the first launch. */
+bool iteration_mark(struct iteration *it, uint64_t now_ns);
+
+enum iteration_source iteration_source(const struct iteration *it);
+uint32_t iteration_period(const struct iteration *it); /* launches in one; 0: not known */
+
+/* A sum of products, which a processor makes side by side, then one round of mixing. */
+static inline uint64_t iteration_print(uint64_t func, const uint32_t grid[3],
+                                       const uint32_t block[3]) {
+    uint64_t h = func * 0x9e3779b97f4a7c15ull + grid[0] * 0xff51afd7ed558ccdull +
+                 grid[1] * 0xc4ceb9fe1a85ec53ull + grid[2] * 0xbf58476d1ce4e5b9ull +
+                 block[0] * 0x94d049bb133111ebull + block[1] * 0xd6e8feb86659fd93ull +
+                 block[2] * 0xe7037ed1a0b428dbull;
+    h = (h ^ h >> 32) * 0xa0761d6478bd642full;
+    return h ^ h >> 29;
+}
+
+#endif

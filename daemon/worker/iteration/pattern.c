@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparing, and finding the place again.
+ */
+#include "daemon/worker/iteration/pattern.h"
+
+#define NOWHERE UINT32_MAX
+
+bool pattern_learn(struct pattern *q, const struct period *p, const struct period_found *found) {
+    uint32_t period = found->period, done = (uint32_t)(p->count - found->begin);
+    for (uint32_t i = 0; i < period; i++) { /* behind the latest launch: from one period earlier */
+        uint64_t launch = found->begin + i - (i < done ? 0 : period);
+        q->print[i] = p->print[launch % PERIOD_HISTORY];
+    }
+    q->period = period;
+    q->next = done % period;
+    q->good = q->need = q->odd = 0;
+    q->trust = (uint64_t)period * PERIOD_REPEATS;
+    q->flat = found->flat;
+    q->floor = found->floor;
+    q->deep = found->deep;
+    return done == 1 || period == 1;
+}
+
+/* Which launch of the iteration this is. */
+static uint32_t pattern_place(const struct pattern *q, uint16_t print, uint16_t low) {
+    uint32_t behind = q->next + 1 == q->period ? 0 : q->next + 1;
+    bool first = print == q->print[0] && (q->flat || low <= q->floor);
+    if (first && !q->good && q->need == q->period) return 0;
+    if (print == q->print[q->next]) return q->next;
+    if (first) return 0;
+    return print == q->print[behind] ? behind : NOWHERE;
+}
+
+/* After a launch that was not the expected one. */
+static void pattern_doubt(struct pattern *q, uint32_t place) {
+    uint32_t need = q->period;
+    if (place == NOWHERE) q->odd++;
+    if (place != 0 && q->odd <= PATTERN_ODD && need > PATTERN_SURE) need = PATTERN_SURE;
+    if (q->need < need) q->need = need;
+    q->good = 0;
+}
+
+static void pattern_weigh(struct pattern *q, uint16_t low, bool begins) {
+    uint64_t most = (uint64_t)q->period * PATTERN_TRUST;
+    if (most < PATTERN_TRUST_MIN) most = PATTERN_TRUST_MIN;
+    if (!q->need)
+        q->trust += q->trust < most;
+    else
+        q->trust--;
+    if (low < q->deep && begins) q->deep = low; /* something lasting moved elsewhere */
+    if (low < q->deep) q->trust = 0;
+    if (!q->trust) q->period = 0;
+}
+
+bool pattern_step(struct pattern *q, uint16_t print, uint16_t low) {
+    uint32_t place = pattern_place(q, print, low);
+    if (place != q->next) pattern_doubt(q, place);
+    bool begins = place == 0 && !q->need;
+    if (place != NOWHERE) {
+        q->next = place + 1 == q->period ? 0 : place + 1;
+        q->good++;
+        if (q->good >= q->need) q->need = q->odd = 0;
+    }
+    pattern_weigh(q, low, begins);
+    return begins;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Candidates from the latest occurrence of the same context, and what memory says of them.
+ */
+#include "daemon/worker/iteration/period.h"
+
+#define MASK (PERIOD_HISTORY - 1)
+#define LOW_UNIT_BITS 8      /* bytes are counted in units of 256 */
+#define LOW_MANTISSA_BITS 11 /* of a 16-bit floating number */
+#define FLOOR_PART 256       /* at the floor: within this part of the range above it */
+#define WINDOW_PERIODS 24
+#define WINDOW_MIN 512
+#define REPEATS_MAX 128
+#define BUDGET_LAUNCH 4 /* steps back a launch, on average */
+#define RETRY_MIN 256   /* launches until memory is asked again, after it said no */
+
+/* ---- how launches are kept ------------------------------------------------------------------- */
+
+uint16_t period_print(uint64_t print) {
+    return (uint16_t)((print ^ print >> 32) * 0xff51afd7ed558ccdull >> 48);
+}
+
+/* Rounded up, so that no memory at all is less than any. */
+uint16_t period_low(uint64_t bytes) {
+    const uint64_t one = 1u << LOW_MANTISSA_BITS;
+    uint64_t units = (bytes >> LOW_UNIT_BITS) + ((bytes & ((1u << LOW_UNIT_BITS) - 1)) != 0);
+    uint64_t shift = 0, code;
+    if (units >= one) shift = 63 - (uint64_t)__builtin_clzll(units) - LOW_MANTISSA_BITS;
+    code = shift * one + (units >> shift);
+    return code > UINT16_MAX ? UINT16_MAX : (uint16_t)code;
+}
+
+static uint64_t period_low_bytes(uint16_t code) {
+    const uint64_t one = 1u << LOW_MANTISSA_BITS;
+    if (code < 2 * one) return (uint64_t)code << LOW_UNIT_BITS;
+    uint64_t shift = code / one - 1;
+    return (code - shift * one) << shift << LOW_UNIT_BITS;
+}
+
+void period_push(struct period *p, uint16_t print, uint16_t low) {
+    if (p->count && p->low[(p->count - 1) & MASK] != low) p->changed = p->count;
+    p->print[p->count & MASK] = print;
+    p->low[p->count & MASK] = low;
+    p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
+    p->context[0] = p->context[0] << 16 | print;
+    p->count++;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+/* How many of the latest launches equal the one `period` earlier, as far as history and budget go;
+ * *whole when they go no further. */
+static uint32_t period_reach(struct period *p, uint32_t period, bool *whole) {
+    uint64_t latest = p->count - 1, most = latest - period + 1;
+    uint32_t run = 0;
+    if (most > PERIOD_HISTORY - period) most = PERIOD_HISTORY - period;
+    if (most > p->budget) most = p->budget;
+    while (run < most &&
+           p->print[(latest - run) & MASK] == p->print[(latest - run - period) & MASK])
+        run++;
+    *whole = run < most || run == latest - period + 1;
+    p->budget -= run;
+    return run;
+}
+
+static void period_propose(struct period *p, uint32_t period) {
+    struct period_slot *worst = &p->slots[0];
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
+        if (p->slots[i].period == period) return;
+        if (p->slots[i].run < worst->run) worst = &p->slots[i];
+    }
+    bool whole;
+    uint32_t run = period_reach(p, period, &whole);
+    if (run < PERIOD_CONTEXT || run <= worst->run) return;
+    *worst = (struct period_slot){
+        .period = period, .run = run, .begin = p->count - run - period, .whole = whole};
+}
+
+/* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
+ * misses what came during a pause: where it leads to is compared anyway. */
+static uint32_t period_distance(struct period *p) {
+    uint64_t latest = p->count - 1;
+    uint64_t hash = p->context[0] * 0x9e3779b97f4a7c15ull ^ p->context[1] * 0xc4ceb9fe1a85ec53ull;
+    uint16_t *entry = &p->table[hash >> 40 & (PERIOD_TABLE - 1)];
+    uint32_t distance = (uint16_t)(latest - *entry);
+    *entry = (uint16_t)latest;
+    return distance < PERIOD_HISTORY && distance <= latest ? distance : 0;
+}
+
+static void period_continue(struct period *p) {
+    uint64_t latest = p->count - 1;
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
+        struct period_slot *s = &p->slots[i];
+        if (!s->period) continue;
+        if (p->print[latest & MASK] == p->print[(latest - s->period) & MASK])
+            s->run++;
+        else
+            *s = (struct period_slot){0};
+    }
+}
+
+/* ---- what memory says ------------------------------------------------------------------------ */
+
+static void period_range(const struct period *p, uint64_t launches, uint16_t *least,
+                         uint16_t *most) {
+    *least = UINT16_MAX;
+    *most = 0;
+    for (uint64_t i = p->count - launches; i != p->count; i++) {
+        uint16_t low = p->low[i & MASK];
+        if (low < *least) *least = low;
+        if (low > *most) *most = low;
+    }
+}
+
+/* Live memory did not change within the history. */
+static bool period_flat(const struct period *p) {
+    return !p->changed || p->count - p->changed >= PERIOD_HISTORY;
+}
+
+static uint64_t period_window(const struct period *p, uint64_t launches) {
+    if (launches < WINDOW_MIN) launches = WINDOW_MIN;
+    if (launches > PERIOD_HISTORY) launches = PERIOD_HISTORY;
+    return launches > p->count ? p->count : launches;
+}
+
+/* What counts as no difference, within that range. */
+static uint64_t period_slack_bytes(uint16_t least, uint16_t most) {
+    return (period_low_bytes(most) - period_low_bytes(least)) / FLOOR_PART;
+}
+
+static uint16_t period_floor(uint16_t least, uint16_t most) {
+    return period_low(period_low_bytes(least) + period_slack_bytes(least, most));
+}
+
+static uint16_t period_deep(uint16_t least, uint16_t most) {
+    uint64_t bytes = period_low_bytes(least), slack = period_slack_bytes(least, most);
+    return bytes > slack ? period_low(bytes - slack) : 0;
+}
+
+bool period_at_floor(const struct period *p) {
+    uint16_t least, most;
+    if (!p->count) return false;
+    period_range(p, period_window(p, PERIOD_HISTORY), &least, &most);
+    return p->low[(p->count - 1) & MASK] <= period_floor(least, most);
+}
+
+/* The last launch of the longest stretch at the floor, cyclically, in the latest period; UINT64_MAX
+ * when none is, or all are. */
+static uint64_t period_trough(const struct period *p, uint32_t period, uint16_t floor) {
+    uint64_t begin = p->count - period, at = UINT64_MAX, stretch = 0, longest = 0;
+    while (begin != p->count && p->low[begin & MASK] <= floor)
+        begin++;
+    if (begin == p->count) return UINT64_MAX;
+    for (uint32_t i = 0; i < period; i++) { /* from one above the floor, once around */
+        uint64_t launch = begin + i < p->count ? begin + i : begin + i - period;
+        stretch = p->low[launch & MASK] <= floor ? stretch + 1 : 0;
+        if (stretch <= longest) continue;
+        longest = stretch;
+        at = launch;
+    }
+    return at;
+}
+
+/* Memory that only falls is at a new floor each time: it must have been there before. */
+static bool period_settled(const struct period *p, uint64_t launch, uint32_t period,
+                           uint16_t floor) {
+    uint64_t oldest = p->count > PERIOD_HISTORY ? p->count - PERIOD_HISTORY : 0;
+    for (uint32_t i = 0; i < PERIOD_REPEATS - 1 && launch >= oldest + period; i++) {
+        launch -= period;
+        if (p->low[launch & MASK] > floor) return false;
+    }
+    return true;
+}
+
+/* One kernel again and again says nothing. */
+static bool period_varied(const struct period *p, uint32_t period) {
+    for (uint32_t i = 1; i < period; i++)
+        if (p->print[(p->count - 1 - i) & MASK] != p->print[(p->count - 1) & MASK]) return true;
+    return false;
+}
+
+/* The latest launch that is a number of periods from this one. */
+static uint64_t period_phase(const struct period *p, uint64_t launch, uint32_t period) {
+    return p->count - 1 - (p->count - 1 - launch) % period;
+}
+
+/* Where iterations begin, of the places that may be; `out` tells what the floor is. */
+static bool period_place(const struct period *p, const struct period_slot *s, uint64_t hint,
+                         struct period_found *out) {
+    uint64_t begin = period_phase(p, s->begin, s->period), trough = begin;
+    if (hint < p->count) hint = period_phase(p, hint, s->period);
+    if (!out->flat) trough = period_trough(p, s->period, out->floor);
+    if (trough == UINT64_MAX) return false;
+    if (s->whole && (out->flat || p->low[begin & MASK] <= out->floor))
+        out->begin = begin;
+    else if (hint < p->count && (out->flat || p->low[hint & MASK] <= out->floor))
+        out->begin = hint;
+    else
+        out->begin = trough;
+    return out->flat || period_settled(p, out->begin, s->period, out->floor);
+}
+
+static bool period_judge(const struct period *p, const struct period_slot *s, uint64_t hint,
+                         struct period_found *out) {
+    uint16_t least, most;
+    *out = (struct period_found){.period = s->period, .flat = period_flat(p)};
+    if (out->flat && !period_varied(p, s->period)) return false;
+    period_range(p, period_window(p, (uint64_t)s->period * WINDOW_PERIODS), &least, &most);
+    out->floor = period_floor(least, most);
+    out->deep = period_deep(least, most);
+    return period_place(p, s, hint, out);
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+static uint64_t period_repeats(const struct period *p, uint32_t period) {
+    for (uint32_t i = 0; i < PERIOD_DISTRUSTED; i++)
+        if (p->distrusted[i].period == period) return p->distrusted[i].repeats;
+    return PERIOD_REPEATS;
+}
+
+void period_distrust(struct period *p, uint32_t period) {
+    uint64_t repeats = period_repeats(p, period) * 2;
+    uint32_t at = p->next_distrusted;
+    for (uint32_t i = 0; i < PERIOD_DISTRUSTED; i++)
+        if (p->distrusted[i].period == period) at = i;
+    if (at == p->next_distrusted) p->next_distrusted = (at + 1) % PERIOD_DISTRUSTED;
+    p->distrusted[at].period = period;
+    p->distrusted[at].repeats = repeats > REPEATS_MAX ? REPEATS_MAX : (uint32_t)repeats;
+}
+
+void period_refuse(struct period *p, uint32_t period) {
+    uint32_t pause = period > RETRY_MIN / 2 ? 2 * period : RETRY_MIN;
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
+        if (p->slots[i].period == period) p->slots[i].next_try = p->slots[i].run + pause;
+}
+
+void period_restart(struct period *p) {
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
+        p->slots[i] = (struct period_slot){0};
+}
+
+bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
+    p->budget += BUDGET_LAUNCH;
+    if (p->budget > PERIOD_HISTORY) p->budget = PERIOD_HISTORY;
+    period_continue(p);
+    uint32_t distance = period_distance(p);
+    if (distance) period_propose(p, distance);
+    uint32_t least = period_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
+    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
+        struct period_slot *s = &p->slots[i];
+        if (!s->period || s->run < least || s->run < s->next_try) continue;
+        if (s->run < period_repeats(p, s->period) * s->period) continue;
+        if (period_judge(p, s, hint, out)) return true;
+        period_refuse(p, s->period);
+    }
+    return false;
+}

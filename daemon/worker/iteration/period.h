@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search for a period in a job's launches. Part of the detector (iteration.h); pure, no
+ * allocation.
+ *
+ * The last PERIOD_HISTORY launches are kept, each as 16 bits of its fingerprint and the least live
+ * memory before it (between the previous launch and this one). A table says where the latest
+ * PERIOD_CONTEXT fingerprints were last seen in this order: the distance to there is a candidate. A
+ * candidate lives as long as every launch equals the one that is its distance back, and so counts
+ * how long the repetition is. Four of them suffice: a wrong one dies at its first difference, and
+ * the right one is found again at each place of the sequence that occurs once a period.
+ *
+ * A candidate is accepted after PERIOD_REPEATS exact repetitions, when memory agrees:
+ *   - An iteration ends where its temporaries are gone. So some launch of the period must come at
+ *     the floor, the least live memory of the recent past (24 periods, 512 launches at least).
+ *     Micro-batches that accumulate gradients, the layers of a network, the kernels of an optimizer
+ *     repeat as well, but above the floor; or they all lie on it, and that is no trough either; or
+ *     memory falls from one to the next, and each is the floor only until the next.
+ *   - Where live memory did not change within the whole history, only the sequence speaks: it must
+ *     be longer (PERIOD_FLAT_RUN launches), and more than one kernel again and again.
+ *
+ * Iterations begin where the repetition began, the first iteration of a loop, if that is known and
+ * at the floor; else where the caller thinks; else with the last launch of the longest stretch at
+ * the floor: the next one already has temporaries before it. Where memory says nothing, every place
+ * is at the floor.
+ *
+ * Owner: the iteration. Errors: none.
+ */
+#ifndef DAEMON_WORKER_ITERATION_PERIOD_H
+#define DAEMON_WORKER_ITERATION_PERIOD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PERIOD_HISTORY 8192u /* launches; a power of two. Periods are PERIOD_CONTEXT shorter */
+#define PERIOD_CONTEXT 8u
+#define PERIOD_TABLE 4096u
+#define PERIOD_SLOTS 4u
+#define PERIOD_DISTRUSTED 4u
+/* Beyond the first occurrence. Fewer than 9 inner repetitions (micro-batches whose gradients are no
+ * temporaries) are never taken for iterations. */
+#define PERIOD_REPEATS 8u
+#define PERIOD_MIN_RUN 32u /* short periods: no chance hit among random kernels */
+#define PERIOD_FLAT_RUN 256u
+
+struct period_slot {
+    uint32_t period; /* launches; 0: free */
+    uint64_t run;    /* launches that equalled the one a period earlier, up to the latest */
+    uint64_t begin;  /* number of the first launch of the repeating stretch */
+    uint64_t next_try;
+    bool whole; /* the launch before `begin` did not belong to it; else nobody knows */
+};
+
+struct period {
+    uint64_t count;      /* launches so far; the latest has number count - 1 */
+    uint64_t changed;    /* the latest with other live memory than the one before it */
+    uint64_t context[2]; /* the latest eight fingerprints */
+    uint32_t budget;     /* steps back that new candidates may look */
+    struct period_slot slots[PERIOD_SLOTS];
+    struct {
+        uint32_t period, repeats;
+    } distrusted[PERIOD_DISTRUSTED]; /* accepted once, and given up */
+    uint32_t next_distrusted;
+    uint16_t print[PERIOD_HISTORY], low[PERIOD_HISTORY]; /* by number modulo PERIOD_HISTORY */
+    uint16_t table[PERIOD_TABLE];                        /* context -> number, 16 bits of it */
+};
+
+/* Where iterations begin, as the search found it. */
+struct period_found {
+    uint32_t period;
+    uint64_t begin; /* number of the latest launch that began one; at most a period ago */
+    bool flat;
+    uint16_t floor; /* period_low() of a trough, at most */
+    uint16_t deep;  /* below this there was nothing */
+};
+
+/* Fingerprint and bytes as they are kept; both keep order and equality as far as 16 bits can
+ * (bytes: to one part in 2048). */
+uint16_t period_print(uint64_t print);
+uint16_t period_low(uint64_t bytes);
+
+/* Takes note of a launch. */
+void period_push(struct period *p, uint16_t print, uint16_t low);
+/* Looks at the latest launch. True: a period is accepted. To be called after each push until then;
+ * period_restart before the first call after a pause. `hint`: number of a launch that probably
+ * began an iteration, or UINT64_MAX. */
+bool period_search(struct period *p, uint64_t hint, struct period_found *out);
+void period_restart(struct period *p);
+/* What was just found is not believed now; it may be found again a while later. */
+void period_refuse(struct period *p, uint32_t period);
+/* The accepted period turned out to be none, or is no longer one: it takes twice as much next time.
+ */
+void period_distrust(struct period *p, uint32_t period);
+
+/* True when the latest launch came at the floor of the history. */
+bool period_at_floor(const struct period *p);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recounts a client's memory, for tests and for whoever suspects it.
+ */
+#include <stdlib.h>
+
+#include "daemon/worker/memory/memory_state.h"
+
+struct check_counts {
+    uint32_t persistent, swapped, ephemeral, spilled, chunks;
+};
+
+static const char *check_page(const struct memory *m, uint32_t i, struct check_counts *c) {
+    const struct page *p = &m->pages[i];
+    bool upper = i >= m->page_count / 2;
+    c->persistent += p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
+    c->swapped += p->state == PAGE_SWAPPED;
+    c->spilled += p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
+    c->chunks += p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
+    if (p->mapped && (p->state == PAGE_NONE || p->state == PAGE_SWAPPED))
+        return "a page without a chunk is mapped";
+    if ((p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED) && !p->chunk)
+        return "a chunk is missing";
+    if (p->state == PAGE_SPILLED_HOST && !p->host) return "spilled bytes are missing";
+    if (p->state == PAGE_NONE || p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED) return NULL;
+    c->ephemeral++;
+    if (!upper) return "the persistent window shows a lane";
+    if (p->slot >= m->slot_end || m->slots[p->slot] != i) return "a page's slot is not its own";
+    if (p->mapped && !m->lane) return "a page shows a lane that is not there";
+    return NULL;
+}
+
+/* It may run, and a chunk that it is shown was not cleared for it. */
+static bool check_foreign(const struct memory *m) {
+    bool foreign = false;
+    if (m->lane->holder != m || memory_unclear(m)) return false;
+    for (uint32_t i = 0; i < m->slot_end; i++)
+        if (m->slots[i] != MEMORY_NO_PAGE && m->pages[m->slots[i]].state == PAGE_LANE)
+            foreign |= !memory_clear_own(m, i);
+    return foreign;
+}
+
+static const char *check_slots(const struct memory *m) {
+    uint32_t taken = 0;
+    struct list *pos;
+    bool member = false;
+    for (uint32_t i = 0; i < m->slot_room; i++)
+        taken += m->slots[i] != MEMORY_NO_PAGE;
+    if (taken != m->ephemeral) return "slots and ephemeral pages differ";
+    if (m->slot_end > m->slot_room) return "slots end too late";
+    if (m->slot_end && m->slots[m->slot_end - 1] == MEMORY_NO_PAGE) return "slots end too late";
+    for (uint32_t i = m->slot_end; i < m->slot_room; i++)
+        if (m->slots[i] != MEMORY_NO_PAGE) return "slots end too early";
+    if (!m->lane) return NULL;
+    if (m->slot_end > m->lane->count) return "the lane is too short";
+    list_each(pos, &m->lane->members) member |= pos == &m->lane_link;
+    if (check_foreign(m)) return "it is shown another owner's bytes";
+    return member ? NULL : "not a member of its lane";
+}
+
+static int check_order(const void *a, const void *b) {
+    struct dev_chunk *const *x = a, *const *y = b;
+    return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
+}
+
+/* No chunk is in two places. */
+static const char *check_chunks(const struct memory *m, uint32_t count) {
+    uint32_t n = 0, all = count + (m->lane ? m->lane->count : 0);
+    struct dev_chunk **seen = calloc(all + 1, sizeof *seen);
+    const char *what = NULL;
+    if (!seen) return "no memory to check with";
+    for (uint32_t i = 0; i < m->page_count; i++)
+        if (m->pages[i].state == PAGE_PRIVATE || m->pages[i].state == PAGE_SPILLED)
+            seen[n++] = m->pages[i].chunk;
+    for (uint32_t i = 0; m->lane && i < m->lane->count; i++)
+        seen[n++] = m->lane->chunks[i];
+    qsort(seen, n, sizeof *seen, check_order);
+    for (uint32_t i = 1; i < n; i++)
+        if (seen[i] == seen[i - 1]) what = "a chunk is in two places";
+    free(seen);
+    return what;
+}
+
+const char *memory_check(const struct memory *m) {
+    struct check_counts c = {0};
+    for (uint32_t i = 0; i < m->page_count; i++) {
+        const char *what = check_page(m, i, &c);
+        if (what) return what;
+    }
+    if (c.persistent != m->persistent) return "persistent pages are miscounted";
+    if (c.ephemeral != m->ephemeral) return "ephemeral pages are miscounted";
+    if (c.spilled != m->spilled) return "spilled pages are miscounted";
+    if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";
+    const char *what = check_slots(m);
+    return what ? what : check_chunks(m, c.chunks);
+}

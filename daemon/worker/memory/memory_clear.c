@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one owner left in a lane is cleared before another one sees it: when it gets the turn, what
+ * it may use, in steps; later what it backs beyond that, at once. Chunks that nobody else will see
+ * are not cleared, and nothing is while a lane's jobs have one owner.
+ */
+#include "daemon/worker/memory/memory_state.h"
+
+void memory_set_owner(struct memory *m, uint64_t owner) {
+    m->owner = owner;
+}
+
+static bool clear_foreign(const struct memory *m, uint32_t slot) {
+    uint64_t owner = m->lane->owners[slot];
+    return owner && owner != m->owner;
+}
+
+static bool clear_shown(const struct memory *m, uint32_t slot) {
+    return slot < m->slot_end && m->slots[slot] != MEMORY_NO_PAGE;
+}
+
+static int clear_chunks(struct memory *m, uint32_t slot, uint32_t count) {
+    struct memory_lane *lane = m->lane;
+    int err = lane->ops->chunk_clear(lane->dev, lane->chunks + slot, count);
+    if (err) return err;
+    for (uint32_t i = 0; i < count; i++)
+        lane->owners[slot + i] = 0;
+    lane->cleared += count;
+    m->cleared += count;
+    return 0;
+}
+
+/* As far as nothing has to be cleared. The lane may have shrunk. */
+static void clear_pass(struct memory *m) {
+    if (m->clear_end > m->lane->count) m->clear_end = m->lane->count;
+    for (; m->clear_next < m->clear_end && !clear_foreign(m, m->clear_next); m->clear_next++)
+        if (clear_shown(m, m->clear_next)) m->lane->owners[m->clear_next] = m->owner;
+}
+
+void memory_enter(struct memory *m, uint64_t bytes) {
+    struct memory_lane *lane = m->lane;
+    if (!lane) return;
+    uint64_t pages = bytes / m->granule + (bytes % m->granule != 0);
+    if (pages < m->slot_end) pages = m->slot_end;
+    if (lane->holder) lane->holder->clear_next = lane->holder->clear_end = 0;
+    lane->holder = m;
+    m->clear_next = 0;
+    m->clear_end = pages < lane->count ? (uint32_t)pages : lane->count;
+    clear_pass(m);
+}
+
+bool memory_unclear(const struct memory *m) {
+    return m->clear_next < m->clear_end;
+}
+
+int memory_clear(struct memory *m, uint32_t most) {
+    if (m->lane) clear_pass(m);
+    while (most && memory_unclear(m)) {
+        uint32_t n = 1;
+        while (n < most && m->clear_next + n < m->clear_end && clear_foreign(m, m->clear_next + n))
+            n++;
+        int err = clear_chunks(m, m->clear_next, n);
+        if (err) return err;
+        most -= n;
+        clear_pass(m);
+    }
+    return 0;
+}
+
+int memory_clear_slot(struct memory *m, uint32_t slot) {
+    if (m->lane->holder != m) return 0;
+    if (clear_foreign(m, slot)) {
+        if (slot >= m->clear_next && slot < m->clear_end) return 0; /* its turn comes */
+        int err = clear_chunks(m, slot, 1);
+        if (err) return err;
+    }
+    m->lane->owners[slot] = m->owner;
+    return 0;
+}
+
+bool memory_clear_own(const struct memory *m, uint32_t slot) {
+    return m->lane->owners[slot] == m->owner;
+}
+
+uint64_t memory_cleared(const struct memory *m) {
+    return m->cleared * m->granule;
+}
+
+uint64_t memory_lane_cleared(const struct memory_lane *lane) {
+    return lane->cleared * lane->granule;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes of mappings. Pages that follow one another are changed with one call of the device.
+ */
+#include "daemon/worker/memory/memory_plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+
+int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,
+                      uint32_t hosts) {
+    *plan = (struct memory_plan){.m = m};
+    plan->moves = calloc(moves + 1, sizeof *plan->moves);
+    plan->scratch = calloc(moves + 1, sizeof *plan->scratch);
+    plan->made = calloc(made + 1, sizeof *plan->made);
+    plan->hosts = calloc(hosts + 1, sizeof *plan->hosts);
+    if (!plan->moves || !plan->scratch || !plan->made || !plan->hosts) return -ENOMEM;
+    for (; plan->made_count < made; plan->made_count++) {
+        int err = m->ops->chunk_create(m->dev, &plan->made[plan->made_count]);
+        if (err) return err;
+    }
+    for (; plan->host_count < hosts; plan->host_count++)
+        if (!(plan->hosts[plan->host_count] = memory_host_make(m))) return -ENOMEM;
+    return 0;
+}
+
+int memory_plan_end(struct memory_plan *plan, int err) {
+    for (uint32_t i = 0; err && i < plan->made_count; i++)
+        plan->m->ops->chunk_destroy(plan->m->dev, plan->made[i]);
+    for (uint32_t i = 0; err && i < plan->host_count; i++)
+        memory_host_free(plan->m, plan->hosts[i]);
+    free(plan->moves);
+    free(plan->scratch);
+    free(plan->made);
+    free(plan->hosts);
+    return err;
+}
+
+void memory_plan_add(struct memory_plan *plan, uint32_t page, struct dev_chunk *to) {
+    const struct memory *m = plan->m;
+    const struct page *p = &m->pages[page];
+    struct dev_chunk *from = NULL;
+    if (p->mapped) from = p->state == PAGE_PRIVATE ? p->chunk : m->lane->chunks[p->slot];
+    if (from != to) plan->moves[plan->count++] = (struct memory_move){page, from, to};
+}
+
+/* How many moves from the i-th on can be made with one call. */
+static uint32_t plan_run_length(const struct memory_plan *plan, uint32_t i) {
+    const struct memory_move *a = &plan->moves[i];
+    uint32_t n = 1;
+    while (i + n < plan->count && a[n].page == a->page + n && !a[n].from == !a->from &&
+           !a[n].to == !a->to)
+        n++;
+    return n;
+}
+
+static uint64_t plan_addr(const struct memory *m, const struct memory_move *run) {
+    return m->base + run->page * m->granule;
+}
+
+static int plan_show(struct memory_plan *plan, const struct memory_move *run, uint32_t n,
+                     bool before) {
+    struct memory *m = plan->m;
+    if (!(before ? run->from : run->to)) return 0;
+    for (uint32_t i = 0; i < n; i++)
+        plan->scratch[i] = before ? run[i].from : run[i].to;
+    return m->ops->chunk_map(m->space, plan_addr(m, run), plan->scratch, n);
+}
+
+/* Back to what was shown before; what cannot be had again is shown no longer. */
+static void plan_show_before(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
+    if (!plan_show(plan, run, n, true)) return;
+    log_error("memory", "addr=0x%llx pages=%u lost_mapping",
+              (unsigned long long)plan_addr(plan->m, run), n);
+    for (uint32_t i = 0; i < n; i++)
+        plan->m->pages[run[i].page].mapped = false;
+}
+
+static int plan_run_do(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
+    struct memory *m = plan->m;
+    int err = run->from ? m->ops->chunk_unmap(m->space, plan_addr(m, run), n) : 0;
+    if (err) return err;
+    err = plan_show(plan, run, n, false);
+    if (err && run->from) plan_show_before(plan, run, n);
+    return err;
+}
+
+/* A chunk that goes back to the device while a client still sees it would be the next client's. */
+static void plan_run_undo(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
+    struct memory *m = plan->m;
+    if (run->to && m->ops->chunk_unmap(m->space, plan_addr(m, run), n)) {
+        log_error("memory", "addr=0x%llx cannot_unmap", (unsigned long long)plan_addr(m, run));
+        abort();
+    }
+    plan_show_before(plan, run, n);
+}
+
+int memory_plan_run(struct memory_plan *plan) {
+    uint32_t done = 0, n;
+    int err = 0;
+    for (; done < plan->count && !err; done += err ? 0 : n) {
+        n = plan_run_length(plan, done);
+        err = plan_run_do(plan, &plan->moves[done], n);
+    }
+    for (uint32_t i = 0; err && i < done; i += n) {
+        n = plan_run_length(plan, i);
+        plan_run_undo(plan, &plan->moves[i], n);
+    }
+    for (uint32_t i = 0; !err && i < plan->count; i++)
+        plan->m->pages[plan->moves[i].page].mapped = plan->moves[i].to != NULL;
+    return err;
+}

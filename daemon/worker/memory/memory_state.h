@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside of memory.h: what is known of every page (granule) of a client's alloc window. Only
+ * memory*.c include this.
+ *
+ * A page of the ephemeral half that is in use holds a slot: it shows the lane's chunk of that
+ * number. Slots are taken from the lowest, so that a client never needs more chunks of its lane
+ * than it had pages in use at once. A slot stays the page's while its bytes are elsewhere.
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_MEMORY_MEMORY_STATE_H
+#define DAEMON_WORKER_MEMORY_MEMORY_STATE_H
+
+#include "common/list.h"
+#include "daemon/worker/memory/memory.h"
+
+#define MEMORY_NO_PAGE UINT32_MAX
+
+enum page_state {
+    PAGE_NONE,
+    PAGE_PRIVATE,      /* `chunk` is its own */
+    PAGE_SWAPPED,      /* the same, in host memory: `host`, NULL for zeros */
+    PAGE_LANE,         /* shows the lane's chunk `slot` */
+    PAGE_SPILLED,      /* the same, but its bytes are in `chunk` */
+    PAGE_SPILLED_HOST, /* or in `host` */
+};
+
+struct page {
+    uint8_t state;
+    /* Shows its chunk. False where it has none at the moment, and after a failed call whose undoing
+     * failed as well: a kernel that touches it then faults. */
+    bool mapped;
+    uint32_t slot;
+    union {
+        struct dev_chunk *chunk;
+        void *host;
+    };
+};
+
+struct memory {
+    const struct dev_ops *ops;
+    struct dev *dev;
+    struct dev_space *space;
+    uint64_t base, granule;
+    uint32_t page_count; /* the upper half of them: the ephemeral window */
+    struct page *pages;
+
+    struct memory_lane *lane;
+    struct list lane_link;
+    uint32_t *slots; /* the page in each; MEMORY_NO_PAGE: free */
+    uint32_t slot_room, slot_end /* behind the last one taken */;
+
+    uint32_t persistent, ephemeral; /* pages */
+    uint32_t spilled;               /* of the ephemeral ones */
+    bool swapped;
+
+    uint64_t owner;                 /* whose bytes it writes */
+    uint32_t clear_next, clear_end; /* slots that memory_clear has yet to look at */
+    uint64_t cleared;               /* chunks, for it */
+};
+
+struct memory_lane {
+    const struct dev_ops *ops;
+    struct dev *dev;
+    uint64_t granule;
+    struct dev_chunk **chunks;
+    uint64_t *owners; /* of what is in each; 0: zeros, or nobody's */
+    uint32_t count, room;
+    struct memory *holder; /* who entered last, while it is a member */
+    uint64_t cleared;      /* chunks */
+    struct list members;   /* memory.lane_link */
+};
+
+/* memory.c */
+void *memory_host_make(const struct memory *m); /* NULL: none */
+void memory_host_free(const struct memory *m, void *host);
+/* Gives back all that an unmapped page has; it is in use no longer. */
+void memory_release(struct memory *m, struct page *page);
+/* The pages that a range of bytes touches; -EINVAL when it leaves the window. */
+int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
+                   uint32_t *count);
+
+/* memory_lane.c */
+int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
+void memory_lane_free_slot(struct memory *m, uint32_t slot);
+void memory_lane_leave(struct memory *m);
+
+/* memory_clear.c */
+/* Before the client shows the lane's chunk of this slot: when it has the turn, it is its own then.
+ */
+int memory_clear_slot(struct memory *m, uint32_t slot);
+/* What is in the lane's chunk was written by the client's owner. */
+bool memory_clear_own(const struct memory *m, uint32_t slot);
+
+/* Of a chunk that holds bytes of several owners, since a copy failed: foreign to all. */
+#define MEMORY_MIXED UINT64_MAX
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the clients' memory is: the chunks of each lane, and who of a lane is out of it for a
+ * while. What the scheduler decides about lanes, turns, leases and swapping is carried out here, in
+ * the order of its actions.
+ *
+ * Besides, a client whose survivors found no room as private chunks (client.stranded) is taken to
+ * host memory before another one uses the lane, and comes back before it runs again.
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_MEMORY_RESIDENCE_H
+#define DAEMON_WORKER_MEMORY_RESIDENCE_H
+
+#include <stdint.h>
+
+#include "daemon/sched/core/sched.h"
+
+struct client;
+struct memory_lane;
+struct worker;
+
+struct residence {
+    struct memory_lane *chunks; /* NULL: no client is in the lane */
+    uint32_t clients;
+    uint32_t last; /* job that got the latest turn */
+};
+
+/* One action, but for RUN, GRANT, DENY and ARM. */
+void residence_act(struct worker *w, const struct sched_action *a);
+/* Whatever of the client is not on the device comes back, before it runs. It may die of it. It is
+ * `away` afterwards only while its lane is being cleared, or when it died. */
+void residence_return(struct client *c);
+/* The client's memory is gone. */
+void residence_leave(struct client *c);
+void residence_finish(struct worker *w);
+
+/* What chunks of the lane take now. */
+uint64_t residence_bytes(const struct worker *w, uint32_t lane);
+/* What was cleared of them since the lane was opened. */
+uint64_t residence_cleared(const struct worker *w, uint32_t lane);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slab of operations. Memory grows with the most that a client ever had queued (a quota bounds
+ * it) and goes back when the client leaves.
+ */
+#include "daemon/worker/stream/op.h"
+
+#include <stdlib.h>
+
+#define OPS_PER_CHUNK 64
+
+struct op_chunk {
+    struct op_chunk *next;
+    struct op ops[OPS_PER_CHUNK];
+} __attribute__((aligned(OP_ALIGN)));
+
+struct op_room {
+    struct op_room *next;
+};
+
+static const uint32_t room_bytes[OP_ROOMS] = {OP_INLINE_BYTES, 1024, 4096, 32768};
+_Static_assert(WIRE_PARAM_MAX <= 32768, "the largest room holds any launch");
+
+void op_pool_init(struct op_pool *pool) {
+    *pool = (struct op_pool){0};
+}
+
+void op_pool_finish(struct op_pool *pool) {
+    for (struct op_chunk *c = pool->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    for (int i = 0; i < OP_ROOMS; i++)
+        for (struct op_room *r = pool->rooms[i], *next; r; r = next) {
+            next = r->next;
+            free(r);
+        }
+    op_pool_init(pool);
+}
+
+static int op_pool_grow(struct op_pool *pool) {
+    struct op_chunk *c = aligned_alloc(OP_ALIGN, sizeof(*c));
+    if (!c) return 0;
+    c->next = pool->chunks;
+    pool->chunks = c;
+    for (int i = 0; i < OPS_PER_CHUNK; i++) {
+        c->ops[i].next = pool->free;
+        pool->free = &c->ops[i];
+    }
+    return 1;
+}
+
+/* A block of the smallest size that fits, never of none: inline is the caller's case. */
+static void *op_take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
+    uint8_t i = 1;
+    while (room_bytes[i] < bytes)
+        i++;
+    struct op_room *r = pool->rooms[i];
+    *room = i;
+    if (!r) return malloc(room_bytes[i]);
+    pool->rooms[i] = r->next;
+    return r;
+}
+
+struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
+    if (!pool->free && !op_pool_grow(pool)) return NULL;
+    struct op *op = pool->free;
+    void *params = op->inline_params;
+    op->room = 0;
+    if (param_bytes > OP_INLINE_BYTES) {
+        params = op_take_room(pool, param_bytes, &op->room);
+        if (!params) return NULL;
+    }
+    pool->free = op->next;
+    op->dev.owner = op;
+    op->dev.result = 0;
+    op->dev.start_ns = op->dev.end_ns = op->dev.busy_ns = op->dev.fault_addr = 0;
+    op->dev.fault_text[0] = 0;
+    op->dev.next = NULL;
+    op->next = NULL;
+    op->stream = op->waiters = NULL;
+    op->number = op->legacy_seq = op->following = op->seq = 0;
+    op->kind = kind;
+    op->state = OP_QUEUED;
+    op->blocking = 0;
+    op->launch.args.params = params;
+    return op;
+}
+
+void op_give(struct op_pool *pool, struct op *op) {
+    if (op->room) {
+        struct op_room *r = (struct op_room *)op->launch.args.params;
+        r->next = pool->rooms[op->room];
+        pool->rooms[op->room] = r;
+    }
+    op->next = pool->free;
+    pool->free = op;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One accepted record on its way through the worker, and the slab of them that each client has: a
+ * launch costs no malloc in the steady state. Owner: the client. Thread: the worker's.
+ */
+#ifndef DAEMON_WORKER_STREAM_OP_H
+#define DAEMON_WORKER_STREAM_OP_H
+
+#include <stdint.h>
+
+#include "daemon/device/device.h"
+#include "proto/wire.h"
+
+struct func;
+struct kernel;
+struct module;
+struct stream;
+
+#define OP_ALIGN 64          /* a cache line */
+#define OP_INLINE_BYTES 128u /* parameters that an operation carries in itself */
+
+enum op_state {
+    OP_QUEUED,
+    OP_OFFERED, /* the scheduler decides when it runs */
+    OP_RUNNING, /* on the device */
+    OP_POSTED,  /* a host function that the client has been told to run */
+    OP_PASSED,  /* nothing left to do but to wait for what is before it in its stream */
+    OP_DONE,
+};
+
+struct op {
+    struct dev_op dev; /* first: completions come back as these */
+    struct op *next;   /* in the free list or the client's deferred list */
+    struct stream *stream;
+    struct stream *waiters; /* streams that go on once this is complete */
+    uint64_t number;        /* in order of arrival, over all streams of the client */
+    uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
+    uint64_t following;     /* stream 0: operations of blocking streams between it and the next */
+    uint64_t seq;
+    uint64_t submitted_ns; /* to the device */
+    uint32_t iteration;
+    uint16_t kind; /* enum wire_op */
+    uint8_t state; /* enum op_state */
+    uint8_t blocking;
+    uint8_t room; /* which pool the parameters came from */
+    union {
+        struct {
+            struct dev_launch args;
+            struct func *func;
+            struct kernel *kernel; /* held; NULL: without a profile */
+            uint64_t number;       /* from 1, in the order in which the client sent launches */
+        } launch;
+        struct dev_copy copy;
+        struct dev_memset memset;
+        struct {
+            uint32_t id;
+            uint64_t arrived_ns;
+        } event;
+        struct {
+            uint32_t on;
+            uint64_t seq;
+        } wait;
+        uint64_t token;
+        struct wire_mem mem;   /* deferred */
+        struct module *module; /* deferred */
+    };
+    unsigned char inline_params[OP_INLINE_BYTES];
+} __attribute__((aligned(OP_ALIGN)));
+
+#define OP_ROOMS 4 /* inline, 1 KiB, 4 KiB, 32 KiB */
+
+struct op_chunk;
+struct op_room;
+
+struct op_pool {
+    struct op *free;
+    struct op_chunk *chunks;
+    struct op_room *rooms[OP_ROOMS]; /* free blocks for longer parameters */
+};
+
+void op_pool_init(struct op_pool *pool);
+void op_pool_finish(struct op_pool *pool);
+
+/* An operation with room for `param_bytes` (<= WIRE_PARAM_MAX) at launch.args.params; NULL when out
+ * of memory. Its device part is cleared, the rest is the caller's to fill. */
+struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes);
+void op_give(struct op_pool *pool, struct op *op);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streams: what may run next, and what is complete.
+ */
+#include "daemon/worker/stream/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/front/callback.h"
+#include "daemon/worker/front/defer.h"
+#include "daemon/worker/stats.h"
+
+#define STREAM_FIRST_RING 32u
+
+/* Shows the client how far the stream is. What it sees as complete ran to success: the words of a
+ * client that has a fault stand still, and its waiters end by the fault. */
+static void stream_publish(struct stream *s) {
+    struct client *c = s->client;
+    if (client_dead(c)) return;
+    atom_store_release(&c->com->stream_done[s->id], s->head - 1);
+    c->published = true;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static struct stream *stream_new(struct client *c, uint32_t id) {
+    struct stream *s = calloc(1, sizeof(*s));
+    if (!s) return NULL;
+    s->ring = malloc(STREAM_FIRST_RING * sizeof(*s->ring));
+    if (!s->ring) {
+        free(s);
+        return NULL;
+    }
+    s->ring_mask = STREAM_FIRST_RING - 1;
+    s->client = c;
+    s->id = id;
+    s->head = s->cursor = s->next = 1;
+    list_init(&s->active);
+    c->streams[id] = s;
+    if (id >= c->stream_end) c->stream_end = id + 1;
+    return s;
+}
+
+void stream_free(struct stream *s) {
+    if (!s) return;
+    list_remove(&s->active);
+    if (s->queue) s->client->worker->ops->queue_destroy(s->queue);
+    free(s->ring);
+    free(s);
+}
+
+int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, uint64_t first_seq) {
+    struct stream *s = c->streams[id];
+    if (!s) s = stream_new(c, id);
+    if (!s) return -ENOMEM;
+    /* A destroyed stream that is not empty yet goes on as the new one, in order behind the old. */
+    if (s->open || first_seq < s->next || (s->head != s->next && first_seq != s->next))
+        return ERR_PROTOCOL;
+    if (!s->queue && !client_dead(c)) {
+        int err = c->worker->ops->queue_create(c->space, priority, &s->queue);
+        if (err) return err;
+        if (c->level) c->worker->ops->queue_level(s->queue, c->level);
+    }
+    s->open = true;
+    s->closing = false;
+    s->nonblocking = nonblocking;
+    if (s->head == s->next) {
+        s->head = s->cursor = s->next = first_seq;
+        stream_publish(s);
+    }
+    return 0;
+}
+
+static void stream_drained(struct stream *s) {
+    s->closing = false;
+    if (s->queue) s->client->worker->ops->queue_destroy(s->queue);
+    s->queue = NULL;
+}
+
+void stream_close(struct stream *s) {
+    s->open = false;
+    s->closing = true;
+    if (s->head == s->next) stream_drained(s);
+}
+
+/* ---- being kicked and blocked ---------------------------------------------------------------- */
+
+void stream_kick(struct stream *s) {
+    if (list_empty(&s->active)) list_append(&s->client->worker->active, &s->active);
+}
+
+void stream_kick_list(struct stream **list) {
+    for (struct stream *s = *list, *next; s; s = next) {
+        next = s->next_waiter;
+        s->next_waiter = NULL;
+        if (s->state == STREAM_BLOCKED) s->state = STREAM_READY;
+        stream_kick(s);
+    }
+    *list = NULL;
+}
+
+static void stream_block(struct stream *s, struct stream **list) {
+    s->state = STREAM_BLOCKED;
+    s->next_waiter = *list;
+    *list = s;
+}
+
+/* ---- pushing --------------------------------------------------------------------------------- */
+
+static int stream_grow(struct stream *s) {
+    uint64_t mask = 2 * s->ring_mask + 1;
+    struct op **ring = malloc((mask + 1) * sizeof(*ring));
+    if (!ring) return -ENOMEM;
+    for (uint64_t seq = s->head; seq != s->next; seq++)
+        ring[seq & mask] = stream_at(s, seq);
+    free(s->ring);
+    s->ring = ring;
+    s->ring_mask = mask;
+    return 0;
+}
+
+/* Puts the operation into its epoch of the legacy order. */
+static void stream_count_legacy(struct stream *s, struct op *op) {
+    struct stream *legacy = s->client->streams[0];
+    op->blocking = s->id != 0 && !s->nonblocking;
+    if (!op->blocking) return;
+    op->legacy_seq = legacy->next - 1;
+    if (legacy->head == legacy->next)
+        s->client->legacy_pending++;
+    else
+        stream_at(legacy, legacy->next - 1)->following++;
+}
+
+int stream_push(struct stream *s, struct op *op) {
+    struct client *c = s->client;
+    if (s->next - s->head > s->ring_mask && stream_grow(s)) return -ENOMEM;
+    op->stream = s;
+    op->seq = s->next;
+    op->number = c->pushed++;
+    boundary_pushed(&c->boundary, op, &c->worker->passing);
+    stream_count_legacy(s, op);
+    s->ring[s->next++ & s->ring_mask] = op;
+    stats_add(&c->com->stats.queued, 1);
+    if (client_dead(c)) {
+        op->state = OP_DONE;
+        s->cursor = s->next;
+        stream_retire(s);
+    } else if (s->state == STREAM_READY) {
+        stream_kick(s);
+    }
+    return 0;
+}
+
+/* ---- advancing ------------------------------------------------------------------------------- */
+
+/* Blocks the stream until operation `seq` of `on` is complete; false when it is. */
+static bool stream_await(struct stream *s, struct stream *on, uint64_t seq) {
+    if (seq < on->head) return false;
+    stream_block(s, &stream_at(on, seq)->waiters);
+    return true;
+}
+
+/* For stream 0: whether all earlier operations of blocking streams are complete. */
+static bool stream_legacy_clear(const struct stream *s, const struct op *op) {
+    if (s->client->legacy_pending) return false;
+    return op->seq == s->head || stream_at(s, op->seq - 1)->following == 0;
+}
+
+static bool stream_blocked(struct stream *s, struct op *op) {
+    struct client *c = s->client;
+    if (c->deferred && op->number >= c->deferred->number) {
+        stream_block(s, &c->fenced);
+        return true;
+    }
+    if (op->legacy_seq && stream_await(s, c->streams[0], op->legacy_seq)) return true;
+    if (s->id == 0 && !stream_legacy_clear(s, op)) {
+        s->state = STREAM_BLOCKED;
+        c->legacy_blocked = true;
+        return true;
+    }
+    return op->kind == WIRE_STREAM_WAIT && stream_await(s, c->streams[op->wait.on], op->wait.seq);
+}
+
+/* A host function runs when all before it is complete, and holds up all behind it. True when the
+ * stream can go on at once (it cannot). */
+static bool stream_post(struct stream *s, struct op *op) {
+    if (s->head != s->cursor) return false; /* retiring kicks */
+    s->state = STREAM_BLOCKED;
+    if (!callback_post(s->client, op)) stream_block(s, &s->client->callback_waiters);
+    return false;
+}
+
+/* One operation; true when the next can be looked at. */
+static bool stream_step(struct stream *s) {
+    struct op *op = stream_at(s, s->cursor);
+    if (stream_blocked(s, op)) return false;
+    switch (op->kind) {
+    case WIRE_EVENT_RECORD:
+        op->state = OP_PASSED;
+        s->cursor++;
+        return true;
+    case WIRE_STREAM_WAIT: {
+        const struct stream *on = s->client->streams[op->wait.on];
+        op->state = OP_PASSED;
+        op->dev.end_ns = on->last_end_ns;
+        s->cursor++;
+        return true;
+    }
+    case WIRE_HOST_FUNC: return stream_post(s, op);
+    default:
+        s->state = STREAM_OFFERED;
+        engine_offer(s->client->worker, op);
+        return false;
+    }
+}
+
+void stream_advance(struct stream *s) {
+    if (s->state != STREAM_READY || client_dead(s->client)) return;
+    while (s->cursor != s->next && stream_step(s))
+        continue;
+    stream_retire(s);
+}
+
+/* ---- retiring -------------------------------------------------------------------------------- */
+
+/* An operation of stream 0 is complete: the epoch behind it begins. One of a blocking stream: its
+ * epoch is nearer to its end. */
+static void stream_legacy_done(struct stream *s, const struct op *op) {
+    struct client *c = s->client;
+    if (s->id == 0)
+        c->legacy_pending += op->following;
+    else if (op->blocking && c->legacy_pending)
+        c->legacy_pending--;
+    if (c->legacy_pending || !c->legacy_blocked) return;
+    struct stream *legacy = c->streams[0];
+    c->legacy_blocked = false;
+    if (legacy->state == STREAM_BLOCKED) legacy->state = STREAM_READY;
+    stream_kick(legacy);
+}
+
+/* The device's time of an event: when the work before it ended, but not before it was asked for. */
+static void stream_time(struct stream *s, const struct op *op) {
+    uint64_t end_ns = op->dev.end_ns;
+    if (op->kind == WIRE_EVENT_RECORD) end_ns = op->event.arrived_ns;
+    if (end_ns > s->last_end_ns) s->last_end_ns = end_ns;
+    if (op->kind == WIRE_EVENT_RECORD && !client_dead(s->client))
+        atom_store_relaxed(&s->client->com->event_ns[op->event.id], s->last_end_ns);
+}
+
+void stream_retire(struct stream *s) {
+    struct client *c = s->client;
+    uint64_t before = s->head;
+    while (s->head != s->next) {
+        struct op *op = stream_at(s, s->head);
+        if (op->state != OP_DONE && op->state != OP_PASSED) break;
+        stream_time(s, op);
+        if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
+        s->head++;
+        stream_legacy_done(s, op);
+        stream_kick_list(&op->waiters);
+        client_completed(c, op);
+    }
+    if (s->head == before) return;
+    stream_publish(s);
+    if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
+    if (s->closing && s->head == s->next) stream_drained(s);
+    if (c->deferred) defer_run(c);
+}
+
+void stream_skip(struct stream *s) {
+    for (uint64_t seq = s->head; seq != s->next; seq++) {
+        struct op *op = stream_at(s, seq);
+        if (op->state != OP_RUNNING) op->state = OP_DONE;
+    }
+    s->cursor = s->next;
+    s->state = STREAM_READY; /* it may stay on a waiters' list: kicking it is harmless */
+    list_remove(&s->active);
+    stream_retire(s);
+}

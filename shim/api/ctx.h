@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Contexts: the device has one primary context, and programs can make more. All of them are thin
+ * handles on the one connection; what they own (memory, streams, events, modules) carries their
+ * index and ends with them. The current context is a stack per thread.
+ */
+#ifndef SHIM_API_CTX_H
+#define SHIM_API_CTX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "shim/connection/state.h"
+#include "shim/memory/learn.h"
+
+#define CTX_MAX 256
+#define CTX_DEPTH 32
+#define CTX_PRIMARY 0
+#define CTX_LIMITS 10
+
+struct context {
+    CUcontext handle; /* NULL while the slot is free */
+    uint32_t index;
+    uint16_t generation;
+    _Atomic uint32_t live;
+    uint32_t refs; /* of the primary context */
+    unsigned int flags, api_version;
+    unsigned long long id;
+    size_t limits[CTX_LIMITS];
+    CUfunc_cache cache;
+    CUsharedconfig banks;
+};
+
+/* One thread's view; made when first needed, freed when the thread ends. */
+struct ctx_thread {
+    uint32_t depth;
+    bool in_callback; /* runs a host function: calls that need a context are not permitted */
+    CUstreamCaptureMode capture_mode;
+    CUstream own_stream; /* the per-thread default stream, or NULL */
+    /* what it launched, and how much it allocated last: an allocation's place in the program */
+    struct learn_launch latest;
+    uint64_t previous_bytes;
+    struct context *stack[CTX_DEPTH];
+};
+
+extern __thread struct ctx_thread *ctx_self __attribute__((tls_model("initial-exec")));
+
+/* NULL when out of memory. */
+struct ctx_thread *ctx_thread(void);
+
+/* NULL when this thread has none. */
+static inline struct context *ctx_current(void) {
+    struct ctx_thread *t = ctx_self;
+    return t && t->depth ? t->stack[t->depth - 1] : NULL;
+}
+
+/* The gate of every call that needs a working context. */
+static inline CUresult ctx_enter(void) {
+    CUresult r = state_live();
+    if (__builtin_expect(r, 0)) return r;
+    struct ctx_thread *t = ctx_self;
+    if (__builtin_expect(!t, 0)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (__builtin_expect(t->in_callback, 0)) return CUDA_ERROR_NOT_PERMITTED;
+    if (__builtin_expect(!t->depth, 0)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (__builtin_expect(!atom_load_relaxed(&t->stack[t->depth - 1]->live), 0))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return CUDA_SUCCESS;
+}
+
+/* The gate of calls that name what they are about and need no current context. */
+static inline CUresult ctx_enter_device(void) {
+    CUresult r = state_live();
+    if (r) return r;
+    return ctx_self && ctx_self->in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+/* NULL unless the handle is a context's. NULL stands for the current one. */
+struct context *ctx_find(CUcontext handle);
+
+struct context *ctx_primary(void);
+
+/* By index: an owner that is known to exist. */
+struct context *ctx_at(uint32_t index);
+
+#endif

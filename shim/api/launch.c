@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launching a kernel: check, gather the parameters by the kernel's layout, one record. This is the
+ * path that launch-bound programs live on: no allocation, no system call, one lock.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+#include "shim/api/ctx.h"
+#include "shim/api/occupancy.h"
+#include "shim/api/stream.h"
+#include "shim/code/function.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/submit.h"
+#include "shim/connection/wait.h"
+
+#define LAUNCH_GRID_X_MAX 0x7fffffffu
+#define LAUNCH_GRID_YZ_MAX 65535u
+#define LAUNCH_BLOCK_XY_MAX 1024u
+#define LAUNCH_BLOCK_Z_MAX 64u
+#define LAUNCH_THREADS_MAX 1024u
+/* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
+#define LAUNCH_BAD_SHAPE ((CUresult)9)
+#define LAUNCH_SMALL_PARAMS 4096u /* what kernels had at most before CUDA 12.1 */
+
+/* The record has 16 bits for each; what does not fit is too large in any case, and stays so. */
+static inline void set_block(struct wire_launch *l, uint32_t x, uint32_t y, uint32_t z) {
+    l->block[0] = (uint16_t)(x < UINT16_MAX ? x : UINT16_MAX);
+    l->block[1] = (uint16_t)(y < UINT16_MAX ? y : UINT16_MAX);
+    l->block[2] = (uint16_t)(z < UINT16_MAX ? z : UINT16_MAX);
+}
+
+/* The runtime hands these results on unchanged, so each must be what CUDA gives: 9 for a shape that
+ * no device takes, 701 for one that this kernel does not, 1 for too much shared memory. */
+static CUresult check(const struct wire_launch *l, const struct function *f) {
+    const uint32_t *g = l->grid, *required = f->info.req_block;
+    const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
+    if (g[0] - 1 >= LAUNCH_GRID_X_MAX || g[1] - 1 >= LAUNCH_GRID_YZ_MAX ||
+        g[2] - 1 >= LAUNCH_GRID_YZ_MAX)
+        return LAUNCH_BAD_SHAPE;
+    if (b[0] - 1 >= LAUNCH_BLOCK_XY_MAX || b[1] - 1 >= LAUNCH_BLOCK_XY_MAX ||
+        b[2] - 1 >= LAUNCH_BLOCK_Z_MAX)
+        return LAUNCH_BAD_SHAPE;
+    uint32_t threads = b[0] * b[1] * b[2];
+    if (threads > LAUNCH_THREADS_MAX) return LAUNCH_BAD_SHAPE;
+    if (threads > f->info.max_threads) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
+        return CUDA_ERROR_INVALID_VALUE;
+    return l->shared_bytes <= f->max_dynamic ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* All blocks of a cooperative grid must be resident at once. */
+static CUresult check_cooperative(const struct wire_launch *l, const struct function *f) {
+    uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
+    uint64_t resident =
+        (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * state.conn.device.sm_count;
+    uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
+    return plane <= resident && plane * l->grid[2] <= resident
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static CUresult gather(const struct function *f, void **params, unsigned char *to) {
+    for (uint32_t i = 0; i < f->info.param_count; i++) {
+        const struct wire_param *p = &f->params[i];
+        if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
+        /* Fixed sizes become single moves. */
+        switch (p->bytes) {
+        case 4: memcpy(to + p->offset, params[i], 4); break;
+        case 8: memcpy(to + p->offset, params[i], 8); break;
+        default: memcpy(to + p->offset, params[i], p->bytes);
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* The form that passes one buffer, already laid out. */
+static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
+    *buffer = NULL;
+    *bytes = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            memcpy(bytes, extra[1], sizeof(*bytes));
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return *buffer || !*bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult fill(const struct function *f, void **params, void **extra, unsigned char *to) {
+    const void *buffer;
+    size_t bytes;
+    if (f->info.param_count == 0) return CUDA_SUCCESS;
+    if (params) return gather(f, params, to);
+    if (!extra) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = buffer_of(extra, &buffer, &bytes);
+    if (r) return r;
+    /* A struct's tail padding may be passed or not. */
+    size_t take = bytes < f->info.param_bytes ? bytes : f->info.param_bytes;
+    if (take) memcpy(to, buffer, take);
+    memset(to + take, 0, f->info.param_bytes - take);
+    return CUDA_SUCCESS;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static inline void note(const struct wire_launch *l) {
+    struct learn_launch *latest = &ctx_self->latest;
+    latest->func = l->func;
+    for (int i = 0; i < 3; i++) {
+        latest->grid[i] = l->grid[i];
+        latest->block[i] = l->block[i];
+    }
+}
+
+static CUresult send(struct wire_launch *l, const struct function *f, void **params, void **extra,
+                     unsigned char *room) {
+    uint64_t seq;
+    CUresult r = fill(f, params, extra, room);
+    if (!r) r = submit_ordered(l, sizeof(*l), room, l->param_bytes, &seq);
+    return r || !state.launch_blocking ? r : wait_stream(l->rec.stream, seq);
+}
+
+/* Apart, so that only kernels that need it pay for a large frame. */
+static __attribute__((noinline)) CUresult
+send_large(struct wire_launch *l, const struct function *f, void **params, void **extra) {
+    unsigned char room[WIRE_PARAM_MAX];
+    return send(l, f, params, extra, room);
+}
+
+static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStream, void **params,
+                       void **extra) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct function *f = function_find(handle);
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    r = function_ready(f);
+    if (r) return r;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    r = check(l, f);
+    if (!r && l->flags & WIRE_LAUNCH_COOPERATIVE) r = check_cooperative(l, f);
+    if (r) return r;
+    l->rec = (struct wire_record){.op = WIRE_LAUNCH, .stream = s->id};
+    l->func = f->id;
+    l->param_bytes = f->info.param_bytes;
+    note(l);
+    if (l->param_bytes > LAUNCH_SMALL_PARAMS) return send_large(l, f, params, extra);
+    unsigned char room[LAUNCH_SMALL_PARAMS];
+    return send(l, f, params, extra, room);
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                        void **kernelParams, void **extra) {
+    struct wire_launch l;
+    l.grid[0] = gridDimX;
+    l.grid[1] = gridDimY;
+    l.grid[2] = gridDimZ;
+    set_block(&l, blockDimX, blockDimY, blockDimZ);
+    l.shared_bytes = sharedMemBytes;
+    l.flags = 0;
+    return launch(&l, f, hStream, kernelParams, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void **kernelParams) {
+    struct wire_launch l = {.grid = {gridDimX, gridDimY, gridDimZ},
+                            .shared_bytes = sharedMemBytes,
+                            .flags = WIRE_LAUNCH_COOPERATIVE};
+    set_block(&l, blockDimX, blockDimY, blockDimZ);
+    return launch(&l, f, hStream, kernelParams, NULL);
+}
+
+/* What an attribute asks for that cannot be honoured and could change a result; NULL for hints and
+ * what was read. */
+static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
+    const CUlaunchAttributeValue *v = &a->value;
+    switch (a->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        if (v->cooperative) l->flags |= WIRE_LAUNCH_COOPERATIVE;
+        return NULL;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (v->clusterDim.x <= 1 && v->clusterDim.y <= 1 && v->clusterDim.z <= 1) return NULL;
+        return "launches with clusters of blocks are not supported";
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        return "launches with a programmatic event are not supported";
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        return "launches with a launch completion event are not supported";
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        return "kernel nodes that a device updates are not supported";
+    default: return NULL;
+    }
+}
+
+static CUresult refuse_launch(CUfunction handle, const char *why) {
+    const struct function *f = function_find(handle);
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    refuse_kernel(f->name, ERR_UNSUPPORTED_PTX, why, strlen(why));
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult launch_config(const CUlaunchConfig *config, CUstream null_stream, CUfunction f,
+                              void **params, void **extra) {
+    CUresult r = state_ready();
+    if (r) return r;
+    if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
+    struct wire_launch l = {
+        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+        .shared_bytes = config->sharedMemBytes,
+    };
+    set_block(&l, config->blockDimX, config->blockDimY, config->blockDimZ);
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        const char *why = read_attribute(&config->attrs[i], &l);
+        if (why) return refuse_launch(f, why);
+    }
+    return launch(&l, f, config->hStream ? config->hStream : null_stream, params, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                          void **extra) {
+    return launch_config(config, CU_STREAM_LEGACY, f, kernelParams, extra);
+}
+
+/* The stream is inside the configuration, so this form is not generated. */
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                               void **extra) {
+    return launch_config(config, CU_STREAM_PER_THREAD, f, kernelParams, extra);
+}

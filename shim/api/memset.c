@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Filling memory: one record. On device memory CUDA does not wait, in either form.
+ */
+#include "proto/gen/prototypes.h"
+#include "shim/api/ctx.h"
+#include "shim/api/stream.h"
+#include "shim/connection/submit.h"
+#include "shim/connection/wait.h"
+#include "shim/memory/mem.h"
+
+struct fill {
+    uint64_t dst, pitch, width, height; /* width in elements */
+    uint32_t value, elem_bytes;
+};
+
+static bool in_range(const struct fill *f) {
+    uint64_t rows, bytes;
+    struct mem_block b;
+    const struct wire_windows *w = &state.conn.windows;
+    if (__builtin_mul_overflow(f->width, f->elem_bytes, &bytes)) return false;
+    if (f->height > 1 && f->pitch < bytes) return false;
+    if (__builtin_mul_overflow(f->height - 1, f->pitch, &rows) ||
+        __builtin_add_overflow(bytes, rows, &bytes))
+        return false;
+    if (conn_in_device(&state.conn, f->dst) && f->dst - w->dev_base >= w->alloc_bytes)
+        return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - f->dst;
+    if (!mem_find(f->dst, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return false;
+    if (bytes > b.bytes - (f->dst - b.addr)) return false;
+    mem_written(&b);
+    return true;
+}
+
+static CUresult fill(struct fill f, CUstream hStream, bool async) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (f.width == 0 || f.height == 0) return CUDA_SUCCESS;
+    if (f.height == 1) f.pitch = 0;
+    if ((f.dst | f.pitch) % f.elem_bytes || !in_range(&f)) return CUDA_ERROR_INVALID_VALUE;
+    struct wire_memset rec = {.rec = {.op = WIRE_MEMSET, .stream = s->id},
+                              .dst = f.dst,
+                              .pitch = f.pitch,
+                              .width_elems = f.width,
+                              .height = f.height,
+                              .value = f.value,
+                              .elem_bytes = f.elem_bytes};
+    uint64_t seq;
+    r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
+    /* The program may look at host memory right after the synchronous form. */
+    if (!r && !async && conn_in_host(&state.conn, f.dst)) r = wait_stream(s->id, seq);
+    return r;
+}
+
+/* The forms of one element type: legacy stream, own stream, any stream; rows of a pitch. */
+#define FILLS(bits, type, name)                                                             \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr dstDevice, type name, size_t N) {             \
+        return fill((struct fill){dstDevice, 0, N, 1, name, sizeof(type)}, NULL, false);    \
+    }                                                                                       \
+    CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr dstDevice, type name, size_t N) {        \
+        struct fill f = {dstDevice, 0, N, 1, name, sizeof(type)};                           \
+        return fill(f, CU_STREAM_PER_THREAD, false);                                        \
+    }                                                                                       \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr dstDevice, type name, size_t N,             \
+                                    CUstream hStream) {                                     \
+        return fill((struct fill){dstDevice, 0, N, 1, name, sizeof(type)}, hStream, true);  \
+    }                                                                                       \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dstDevice, size_t dstPitch, type name,      \
+                                    size_t Width, size_t Height) {                          \
+        struct fill f = {dstDevice, dstPitch, Width, Height, name, sizeof(type)};           \
+        return fill(f, NULL, false);                                                        \
+    }                                                                                       \
+    CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, type name, \
+                                         size_t Width, size_t Height) {                     \
+        struct fill f = {dstDevice, dstPitch, Width, Height, name, sizeof(type)};           \
+        return fill(f, CU_STREAM_PER_THREAD, false);                                        \
+    }                                                                                       \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr dstDevice, size_t dstPitch, type name,    \
+                                      size_t Width, size_t Height, CUstream hStream) {      \
+        struct fill f = {dstDevice, dstPitch, Width, Height, name, sizeof(type)};           \
+        return fill(f, hStream, true);                                                      \
+    }
+
+FILLS(8, unsigned char, uc)
+FILLS(16, unsigned short, us)
+FILLS(32, unsigned int, ui)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many blocks of a kernel one multiprocessor holds: from the device's and the kernel's numbers,
+ * without asking anybody.
+ */
+#ifndef SHIM_API_OCCUPANCY_H
+#define SHIM_API_OCCUPANCY_H
+
+#include <stdint.h>
+
+struct function;
+
+/* 0 when not even one fits. `dynamic`: bytes of shared memory beyond the kernel's own. */
+uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic);
+
+#endif

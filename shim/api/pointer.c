@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known about a pointer: the runtime asks before nearly every copy of cudaMemcpyDefault and
+ * for cudaPointerGetAttributes. Answered from the client's own books.
+ */
+#include <string.h>
+
+#include "proto/gen/prototypes.h"
+#include "shim/api/ctx.h"
+#include "shim/code/image.h"
+#include "shim/memory/hostmem.h"
+#include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
+
+#define ACCESS_READ_WRITE 3ull
+
+struct pointer {
+    bool known;      /* to the driver at all */
+    bool registered; /* by cuMemHostRegister: not visible to the device */
+    struct mem_block block;
+};
+
+static struct pointer look_up(uint64_t addr) {
+    struct pointer p = {.known = false};
+    struct hostmem_range range;
+    struct mem_block *b = &p.block;
+    bool found = mem_find(addr, b);
+    if (found && b->kind != MEM_VARIABLE) {
+        p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN;
+    } else if (image_global_at(addr, &b->addr, &b->bytes)) {
+        b->device = conn_in_device(&state.conn, addr);
+        b->kind = b->device ? MEM_PLAIN : MEM_MANAGED;
+        b->owner = CTX_PRIMARY;
+        p.known = true;
+    } else if (found) {
+        b->kind = MEM_MANAGED; /* a variable that nobody asked for since a reset */
+        p.known = true;
+    } else if (hostmem_find(addr, &range)) {
+        *b = (struct mem_block){.addr = range.addr, .bytes = range.bytes, .kind = MEM_PINNED};
+        p.known = p.registered = true;
+    }
+    return p;
+}
+
+static CUresult copy_out(void *data, const void *value, size_t bytes, bool known) {
+    memcpy(data, value, bytes);
+    return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The kinds of answer have different widths: 4 bytes for enums and booleans, 8 for the rest. */
+static CUresult answer32(void *data, uint32_t value, bool known) {
+    return copy_out(data, &value, sizeof(value), known);
+}
+
+static CUresult answer64(void *data, uint64_t value, bool known) {
+    return copy_out(data, &value, sizeof(value), known);
+}
+
+static uint64_t owner_handle(const struct pointer *p) {
+    return p->known ? (uint64_t)(uintptr_t)ctx_at(p->block.owner)->handle : 0;
+}
+
+static uint64_t pool_handle(const struct pointer *p) {
+    if (!p->known || p->block.kind != MEM_POOLED) return 0;
+    return (uint64_t)(uintptr_t)pool_handle_of(p->block.detail);
+}
+
+/* Unknown pointers leave a neutral value behind, because the runtime reads it all the same. */
+static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
+                       const struct pointer *p) {
+    const struct mem_block *b = &p->block;
+    bool known = p->known, host = known && (!b->device || b->kind == MEM_MANAGED);
+    bool seen = known && !p->registered;
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return answer64(data, owner_handle(p), known);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        return answer32(data,
+                        !known                                ? 0
+                        : b->device || b->kind == MEM_MANAGED ? CU_MEMORYTYPE_DEVICE
+                                                              : CU_MEMORYTYPE_HOST,
+                        known);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer64(data, seen ? addr : 0, seen);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return answer64(data, host ? addr : 0, host);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer32(data, 0, known);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer64(data, known ? b->addr : 0, known);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        return answer32(data, known && b->kind == MEM_MANAGED, known);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        return answer32(data, known ? 0 : (uint32_t)CU_DEVICE_INVALID, known);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer32(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer64(data, known ? b->addr : 0, known);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer64(data, known ? b->bytes : 0, known);
+    case CU_POINTER_ATTRIBUTE_MAPPED: return answer32(data, seen, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer64(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer32(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        return answer64(data, seen ? ACCESS_READ_WRITE : 0, known);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer64(data, pool_handle(p), known);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return answer64(data, known ? b->addr : 0, known);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer32(data, 0, true);
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!data) return CUDA_ERROR_INVALID_VALUE;
+    struct pointer p = look_up(ptr);
+    return answer(data, attribute, ptr, &p);
+}
+
+/* Unlike the single form, succeeds for unknown pointers. */
+CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
+                                void **data, CUdeviceptr ptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (numAttributes && (!attributes || !data)) return CUDA_ERROR_INVALID_VALUE;
+    struct pointer p = look_up(ptr);
+    for (unsigned int i = 0; i < numAttributes; i++) {
+        if (!data[i]) return CUDA_ERROR_INVALID_VALUE;
+        answer(data[i], attributes[i], ptr, &p);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    /* All copies of this driver are ordered as SYNC_MEMOPS asks for; nothing else can be set. */
+    if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !look_up(ptr).known)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streams. Stream 0 of the wire is the legacy default stream and always exists; the others are made
+ * on demand, the per-thread default stream of a thread when it is first used. Ids are used again
+ * with continuing sequence numbers, so that an event of a destroyed stream stays meaningful.
+ */
+#ifndef SHIM_API_STREAM_H
+#define SHIM_API_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+#define STREAM_PRIORITY_LEAST 0
+#define STREAM_PRIORITY_GREATEST (-5)
+#define STREAM_LEGACY 0u
+
+struct stream {
+    CUstream handle; /* NULL while the id is free */
+    uint32_t id;     /* on the wire */
+    uint16_t generation;
+    uint32_t owner; /* index of the context */
+    unsigned int flags;
+    int priority;
+};
+
+/* What a program means by `handle`; NULL when it is not a stream. A NULL handle is the legacy
+ * stream: entry points for per-thread defaults have replaced it before. */
+struct stream *stream_find(CUstream handle);
+
+/* Until all that was sent to the stream before is complete; the legacy stream waits for every
+ * stream that synchronises with it. Shows the text of kernels. */
+CUresult stream_wait(const struct stream *s);
+
+/* Until everything sent before is complete, in all streams. */
+CUresult stream_drain(void);
+
+/* True when the stream has completed all that was sent to it; NULL: all streams. */
+bool stream_idle(const struct stream *s);
+
+/* Destroys one; unknown handles are ignored. */
+void stream_close(CUstream handle);
+
+/* The context ended: its streams end with it. */
+void stream_release(uint32_t owner);
+
+#endif

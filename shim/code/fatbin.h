@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long the code is that a program points to. The driver's interface passes no length: it has to
+ * be read from the image's own headers. Pure.
+ */
+#ifndef SHIM_CODE_FATBIN_H
+#define SHIM_CODE_FATBIN_H
+
+#include <stddef.h>
+
+#define FATBIN_BYTES_MAX (4ull << 30)
+
+/* Bytes that fatbin_copy writes for a wrapper, a fatbin, an ELF file or PTX text (its NUL counted);
+ * 0 when it is none of these or its headers cannot be. */
+size_t fatbin_measure(const void *code);
+
+/* The same for bytes that came from a file, where headers may say anything: 0 when the image is not
+ * whole within `bytes`. No wrappers. A NUL must stand behind the bytes. */
+size_t fatbin_measure_within(const void *code, size_t bytes);
+
+/* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other. */
+void fatbin_copy(const void *code, void *to);
+
+/* Where the image stands in one piece in the program's own memory, or NULL. */
+const void *fatbin_in_place(const void *code);
+
+#endif

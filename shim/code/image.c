@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of images: keeping the code, sending it, forgetting it.
+ */
+#include "shim/code/image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "proto/record.h"
+#include "shim/api/ctx.h"
+#include "shim/code/fatbin.h"
+#include "shim/code/function.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/reply.h"
+#include "shim/connection/submit.h"
+#include "shim/handle.h"
+#include "shim/memory/mem.h"
+
+#define IMAGE_WHY_BYTES 4096u
+
+struct image_global {
+    struct image_global *next;
+    uint64_t addr, bytes;
+    char name[];
+};
+
+static struct image images[WIRE_MODULES];
+pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+static struct image *find(enum handle_kind kind, const void *handle) {
+    uint32_t index = handle_index(kind, handle);
+    if (index >= WIRE_MODULES) return NULL;
+    struct image *image = &images[index];
+    if (!image->used || handle_make(kind, image->generation, index) != (uint64_t)(uintptr_t)handle)
+        return NULL;
+    return image;
+}
+
+struct image *image_of_module(CUmodule handle) {
+    return find(HANDLE_MODULE, handle);
+}
+
+struct image *image_of_library(CUlibrary handle) {
+    struct image *image = find(HANDLE_LIBRARY, handle);
+    return image && image->library ? image : NULL;
+}
+
+CUmodule image_module(const struct image *image) {
+    return (CUmodule)(uintptr_t)handle_make(HANDLE_MODULE, image->generation, image->index);
+}
+
+CUlibrary image_library(const struct image *image) {
+    return (CUlibrary)(uintptr_t)handle_make(HANDLE_LIBRARY, image->generation, image->index);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void explain(const struct image *image, int err, const char *why,
+                    const struct image_log *log) {
+    if (log && log->text && log->cap) snprintf(log->text, log->cap, "%s", why);
+    if (refuse_is_code(err))
+        refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
+    else
+        log_warn("shim", "what=\"module not loaded\" bytes=%zu text=\"%s\"", image->bytes, why);
+}
+
+static CUresult send(struct image *image, uint64_t at, const struct image_log *log) {
+    char *why = (char *)(uintptr_t)(at + image->bytes);
+    struct wire_module_load rec = {
+        .rec = {.op = WIRE_MODULE_LOAD},
+        .module = image->index,
+        .image = at,
+        .image_bytes = image->bytes,
+        .why = at + image->bytes,
+        .why_bytes = IMAGE_WHY_BYTES,
+    };
+    struct reply reply = {0};
+    memcpy((void *)(uintptr_t)at, image->data, image->bytes);
+    *why = '\0';
+    CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &reply);
+    if (r) {
+        why[IMAGE_WHY_BYTES - 1] = '\0';
+        explain(image, reply.result, why, log);
+        return r;
+    }
+    struct wire_module_reply counts = {0};
+    memcpy(&counts, reply.data, reply.bytes < sizeof(counts) ? reply.bytes : sizeof(counts));
+    image->function_count = counts.functions;
+    image->loaded = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult image_load(struct image *image, const struct image_log *log) {
+    uint64_t at;
+    if (image->loaded) return CUDA_SUCCESS;
+    CUresult r = state_fault();
+    if (!r) r = mem_take(MEM_OWN, 0, 0, image->bytes + IMAGE_WHY_BYTES, &at);
+    if (r) return r;
+    r = send(image, at, log);
+    mem_give(at);
+    return r;
+}
+
+static void forget_globals(struct image *image) {
+    for (struct image_global *g = image->globals, *next; g; g = next) {
+        next = g->next;
+        free(g);
+    }
+    image->globals = NULL;
+}
+
+static void unload(struct image *image) {
+    if (!image->loaded) return;
+    struct wire_module_unload rec = {.rec = {.op = WIRE_MODULE_UNLOAD}, .module = image->index};
+    image->loaded = false;
+    forget_globals(image);
+    for (struct function *f = image->functions; f; f = f->next) {
+        atom_store_release(&f->ready, 0);
+        f->sent = false;
+    }
+    if (state_fault() == CUDA_SUCCESS) submit_record(&rec, sizeof(rec), NULL, 0);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static struct image *take_slot(void) {
+    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
+        if (images[i].used) continue;
+        uint16_t generation = images[i].generation;
+        images[i] =
+            (struct image){.used = true, .index = i, .generation = (uint16_t)(generation + 1)};
+        return &images[i];
+    }
+    return NULL;
+}
+
+static CUresult keep_code(struct image *image, const void *code, bool preserved) {
+    image->bytes = fatbin_measure(code);
+    if (!image->bytes) return CUDA_ERROR_INVALID_IMAGE;
+    if (image->bytes > RECORD_IMAGE_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
+    image->data = preserved ? fatbin_in_place(code) : NULL;
+    if (image->data) return CUDA_SUCCESS;
+    image->copy = malloc(image->bytes);
+    if (!image->copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    fatbin_copy(code, image->copy);
+    image->data = image->copy;
+    return CUDA_SUCCESS;
+}
+
+/* With the lock held. */
+static void end(struct image *image) {
+    unload(image);
+    for (struct function *f = image->functions, *next; f; f = next) {
+        next = f->next;
+        function_free(f);
+    }
+    free(image->copy);
+    image->copy = NULL;
+    image->functions = NULL;
+    image->used = false;
+}
+
+CUresult image_create(const void *code, bool library, bool preserved, bool now,
+                      const struct image_log *log, struct image **out) {
+    pthread_mutex_lock(&image_lock);
+    struct image *image = take_slot();
+    CUresult r = image ? keep_code(image, code, preserved) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (image) image->library = library;
+    if (!r && !library) image->owner = ctx_current()->index;
+    if (!r && now) r = image_load(image, log);
+    if (r && image) end(image);
+    pthread_mutex_unlock(&image_lock);
+    *out = image;
+    return r;
+}
+
+void image_destroy(struct image *image) {
+    pthread_mutex_lock(&image_lock);
+    if (image->used) end(image);
+    pthread_mutex_unlock(&image_lock);
+}
+
+void image_release(uint32_t owner) {
+    pthread_mutex_lock(&image_lock);
+    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
+        struct image *image = &images[i];
+        if (!image->used) continue;
+        if (!image->library && image->owner == owner)
+            end(image);
+        else if (image->library && owner == CTX_PRIMARY)
+            unload(image);
+    }
+    pthread_mutex_unlock(&image_lock);
+}
+
+/* In the order in which they were loaded first, so that each finds its place again. */
+void image_restore_managed(void) {
+    pthread_mutex_lock(&image_lock);
+    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
+        if (images[i].used && images[i].managed) image_load(&images[i], NULL);
+    }
+    pthread_mutex_unlock(&image_lock);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+static CUresult ask_global(struct image *image, const char *name, size_t name_bytes,
+                           struct image_global **out) {
+    struct wire_global_get rec = {
+        .rec = {.op = WIRE_GLOBAL_GET}, .module = image->index, .name_bytes = (uint32_t)name_bytes};
+    struct reply reply;
+    CUresult r = reply_call(&rec, sizeof(rec), name, (uint32_t)name_bytes, &reply);
+    if (r) return r;
+    struct wire_global_reply found;
+    if (reply.bytes != sizeof(found)) return CUDA_ERROR_UNKNOWN;
+    memcpy(&found, reply.data, sizeof(found));
+    struct image_global *g = malloc(sizeof(*g) + name_bytes);
+    if (!g) return CUDA_ERROR_OUT_OF_MEMORY;
+    image->managed |= conn_in_host(&state.conn, found.addr);
+    *g = (struct image_global){image->globals, found.addr, found.bytes};
+    memcpy(g->name, name, name_bytes);
+    image->globals = g;
+    *out = g;
+    return CUDA_SUCCESS;
+}
+
+CUresult image_global(struct image *image, const char *name, uint64_t *addr, uint64_t *bytes) {
+    size_t name_bytes = strlen(name) + 1;
+    if (name_bytes < 2 || name_bytes > FUNCTION_NAME_MAX) return CUDA_ERROR_NOT_FOUND;
+    CUresult r = image_load(image, NULL);
+    struct image_global *g = image->globals;
+    while (!r && g && strcmp(g->name, name))
+        g = g->next;
+    if (!r && !g) r = ask_global(image, name, name_bytes, &g);
+    if (r) return r;
+    if (addr) *addr = g->addr;
+    if (bytes) *bytes = g->bytes;
+    return CUDA_SUCCESS;
+}
+
+static const struct image_global *global_at(uint64_t addr) {
+    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
+        if (!images[i].used) continue;
+        for (const struct image_global *g = images[i].globals; g; g = g->next) {
+            if (addr - g->addr < g->bytes) return g;
+        }
+    }
+    return NULL;
+}
+
+bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes) {
+    if (!conn_in_device(&state.conn, addr) && !conn_in_host(&state.conn, addr)) return false;
+    pthread_mutex_lock(&image_lock);
+    const struct image_global *g = global_at(addr);
+    if (g) {
+        *base = g->addr;
+        *bytes = g->bytes;
+    }
+    pthread_mutex_unlock(&image_lock);
+    return g != NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code that the program loaded: modules, which live in a context, and libraries, which outlive it.
+ * The worker has a library's code only while it is needed: it is sent when first asked for and
+ * again after a reset of the primary context, so handles survive. Any thread; one lock, held across
+ * round trips, that no launch takes.
+ */
+#ifndef SHIM_CODE_IMAGE_H
+#define SHIM_CODE_IMAGE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct function;
+struct image_global;
+
+struct image {
+    bool used, library;
+    uint32_t index; /* also the module's id on the wire */
+    uint16_t generation;
+    uint32_t owner;   /* index of the context; modules only */
+    const void *data; /* the program's memory, or `copy` */
+    size_t bytes;
+    void *copy;
+    bool loaded;  /* the worker has it */
+    bool managed; /* the program holds the address of a variable: it has to stay the same */
+    uint32_t function_count;
+    struct function *functions;
+    struct image_global *globals;
+};
+
+extern pthread_mutex_t image_lock;
+
+/* What a failure looks like for people; for the JIT options of a load. */
+struct image_log {
+    char *text; /* may be NULL */
+    size_t cap;
+};
+
+/* With `preserved` the program promises to keep the code where it is. With `now` the worker gets it
+ * at once. `bytes`: what fatbin_measure said, or less when the caller knows better. */
+CUresult image_create(const void *code, bool library, bool preserved, bool now,
+                      const struct image_log *log, struct image **out);
+void image_destroy(struct image *image);
+
+/* NULL for what is none. A library is also a module. With the lock held, or for a handle that the
+ * program does not unload meanwhile. */
+struct image *image_of_module(CUmodule handle);
+struct image *image_of_library(CUlibrary handle);
+CUmodule image_module(const struct image *image);
+CUlibrary image_library(const struct image *image);
+
+/* With the lock held: the worker has it afterwards. */
+CUresult image_load(struct image *image, const struct image_log *log);
+
+/* With the lock held: a variable of the image. */
+CUresult image_global(struct image *image, const char *name, uint64_t *addr, uint64_t *bytes);
+
+/* The variable that contains `addr`, among those that were asked for. */
+bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes);
+
+/* The context ended: its modules too; with the primary one the code of every library leaves the
+ * worker, to come back when it is next used. */
+void image_release(uint32_t owner);
+
+/* After a reset: managed variables are back, at their addresses and with their first values. */
+void image_restore_managed(void);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that load code and find things in it: modules, libraries, files, JIT options.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "proto/gen/prototypes.h"
+#include "shim/api/ctx.h"
+#include "shim/code/fatbin.h"
+#include "shim/code/function.h"
+#include "shim/code/image.h"
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+/* The driver's own variable; lazy since CUDA 11.7. */
+static bool eager(void) {
+    const char *mode = getenv("CUDA_MODULE_LOADING");
+    return mode && !strcasecmp(mode, "EAGER");
+}
+
+/* Options and their values, as loads take them: numbers travel in the pointers. */
+struct jit {
+    unsigned int count;
+    const CUjit_option *options;
+    void **values;
+};
+
+static void **jit_value(const struct jit *jit, CUjit_option option) {
+    for (unsigned int i = 0; jit->options && jit->values && i < jit->count; i++) {
+        if (jit->options[i] == option) return &jit->values[i];
+    }
+    return NULL;
+}
+
+static struct image_log open_log(const struct jit *jit, CUjit_option buffer, CUjit_option size) {
+    void **text = jit_value(jit, buffer), **cap = jit_value(jit, size);
+    struct image_log log = {.text = text && cap ? *text : NULL,
+                            .cap = text && cap ? (size_t)(uintptr_t)*cap : 0};
+    if (log.text && log.cap) log.text[0] = '\0';
+    return log;
+}
+
+/* The size option comes back as what was written. */
+static void close_log(const struct jit *jit, const struct image_log *log, CUjit_option size) {
+    if (log->text && log->cap)
+        *jit_value(jit, size) = (void *)(uintptr_t)strnlen(log->text, log->cap);
+}
+
+static CUresult create(const void *code, const struct jit *jit, bool library, bool preserved,
+                       struct image **out) {
+    struct image_log info =
+        open_log(jit, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+    struct image_log errors =
+        open_log(jit, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    bool now = !preserved || eager();
+    CUresult r = image_create(code, library, preserved, now, &errors, out);
+    close_log(jit, &info, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+    close_log(jit, &errors, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    return r;
+}
+
+/* A file's content with a NUL behind it, so that PTX ends; NULL and -errno. */
+static void *read_file(const char *name, size_t *bytes, int *err) {
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    char *data = NULL;
+    *err = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
+    if (!*err && (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FATBIN_BYTES_MAX)) *err = -EFBIG;
+    if (!*err && !(data = calloc(1, (size_t)st.st_size + 64))) *err = -ENOMEM;
+    *bytes = 0;
+    while (!*err && *bytes < (size_t)st.st_size) {
+        ssize_t n = read(fd, data + *bytes, (size_t)st.st_size - *bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) *err = -errno;
+        if (n <= 0) break;
+        *bytes += (size_t)n;
+    }
+    fdutil_close(&fd);
+    if (!*err) return data;
+    free(data);
+    return NULL;
+}
+
+static CUresult create_from_file(const char *name, const struct jit *jit, bool library,
+                                 struct image **out) {
+    size_t bytes;
+    int err, saved = errno;
+    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    void *data = read_file(name, &bytes, &err);
+    errno = saved;
+    if (!data) {
+        if (err == -ENOENT) return CUDA_ERROR_FILE_NOT_FOUND;
+        return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+    }
+    /* Wrappers hold pointers, and headers must not reach beyond the file. */
+    size_t measured = fatbin_in_place(data) == data ? fatbin_measure_within(data, bytes) : 0;
+    CUresult r = measured ? create(data, jit, library, false, out) : CUDA_ERROR_INVALID_IMAGE;
+    free(data);
+    return r;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                            CUjit_option *options, void **optionValues) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!module || !image) return CUDA_ERROR_INVALID_VALUE;
+    struct jit jit = {numOptions, options, optionValues};
+    struct image *made;
+    r = create(image, &jit, false, false, &made);
+    if (!r) *module = image_module(made);
+    return r;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
+    return cuModuleLoadDataEx(module, fatCubin, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *fname) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!module) return CUDA_ERROR_INVALID_VALUE;
+    struct jit none = {0, NULL, NULL};
+    struct image *made;
+    r = create_from_file(fname, &none, false, &made);
+    if (!r) *module = image_module(made);
+    return r;
+}
+
+CUresult cuModuleUnload(CUmodule hmod) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct image *image = image_of_module(hmod);
+    if (!image || image->library) return CUDA_ERROR_INVALID_HANDLE;
+    image_destroy(image);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
+    CUresult r = state_ready();
+    if (r) return r;
+    if (!mode) return CUDA_ERROR_INVALID_VALUE;
+    *mode = eager() ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
+static bool preserved(const CUlibraryOption *options, void **values, unsigned int count) {
+    for (unsigned int i = 0; options && i < count; i++) {
+        if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
+            return !values || (uintptr_t)values[i] != 0;
+    }
+    return false;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                           void **jitOptionsValues, unsigned int numJitOptions,
+                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                           unsigned int numLibraryOptions) {
+    CUresult r = state_live();
+    if (r) return r;
+    if (!library || !code) return CUDA_ERROR_INVALID_VALUE;
+    struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
+    struct image *made;
+    bool keeps = preserved(libraryOptions, libraryOptionValues, numLibraryOptions);
+    r = create(code, &jit, true, keeps, &made);
+    if (!r) *library = image_library(made);
+    return r;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
+                               void **jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                               unsigned int numLibraryOptions) {
+    CUresult r = state_live();
+    if (r) return r;
+    if (!library) return CUDA_ERROR_INVALID_VALUE;
+    struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
+    struct image *made;
+    r = create_from_file(fileName, &jit, true, &made);
+    if (!r) *library = image_library(made);
+    return r;
+}
+
+CUresult cuLibraryUnload(CUlibrary library) {
+    CUresult r = state_ready();
+    if (r) return r;
+    struct image *image = image_of_library(library);
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    image_destroy(image);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct image *image = image_of_library(library);
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (!pMod) return CUDA_ERROR_INVALID_VALUE;
+    *pMod = image_module(image);
+    return CUDA_SUCCESS;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static CUresult get_function(struct image *image, const char *name, CUfunction *out) {
+    struct function *f = NULL;
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&image_lock);
+    CUresult r = function_get(image, name, &f);
+    pthread_mutex_unlock(&image_lock);
+    if (!r) *out = f->handle;
+    return r;
+}
+
+CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
+    CUresult r = ctx_enter();
+    return r ? r : get_function(image_of_module(hmod), name, hfunc);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
+    CUresult r = state_live();
+    return r ? r : get_function(image_of_library(library), name, (CUfunction *)pKernel);
+}
+
+static CUresult count_functions(struct image *image, unsigned int *count) {
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (!count) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&image_lock);
+    CUresult r = image_load(image, NULL);
+    *count = image->function_count;
+    pthread_mutex_unlock(&image_lock);
+    return r;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
+    CUresult r = ctx_enter_device();
+    return r ? r : count_functions(image_of_module(mod), count);
+}
+
+CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
+    CUresult r = state_live();
+    return r ? r : count_functions(image_of_library(lib), count);
+}
+
+static CUresult list_functions(struct image *image, void **handles, unsigned int count) {
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (!handles) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&image_lock);
+    CUresult r = function_get_all(image, handles, count);
+    pthread_mutex_unlock(&image_lock);
+    return r;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
+                                    CUmodule mod) {
+    CUresult r = ctx_enter();
+    return r ? r : list_functions(image_of_module(mod), (void **)functions, numFunctions);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
+    CUresult r = state_live();
+    return r ? r : list_functions(image_of_library(lib), (void **)kernels, numKernels);
+}
+
+static CUresult get_global(struct image *image, CUdeviceptr *dptr, size_t *bytes,
+                           const char *name) {
+    uint64_t addr, size;
+    if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&image_lock);
+    CUresult r = image_global(image, name, &addr, &size);
+    pthread_mutex_unlock(&image_lock);
+    if (r) return r;
+    if (dptr) *dptr = addr;
+    if (bytes) *bytes = size;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
+    CUresult r = ctx_enter();
+    return r ? r : get_global(image_of_module(hmod), dptr, bytes, name);
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
+    CUresult r = ctx_enter();
+    return r ? r : get_global(image_of_library(library), dptr, bytes, name);
+}
+
+/* The runtime asks for every __managed__ variable before there is a context. The worker puts them
+ * where the program itself can reach them; a backend that cannot gives another address. */
+CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                             const char *name) {
+    CUdeviceptr addr;
+    CUresult r = state_live();
+    if (!r) r = get_global(image_of_library(library), &addr, bytes, name);
+    if (r) return r;
+    if (!conn_in_host(&state.conn, addr)) {
+        log_warn("shim", "what=\"managed variables are not supported\" variable=%s", name);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (dptr) *dptr = addr;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connecting: hello, then offers until both address windows fit into this process, then welcome.
+ * Nothing received is believed before it was checked: a memfd that can shrink would end the
+ * program with SIGBUS.
+ */
+#include "shim/connection/conn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "proto/gen/calls.h"
+#include "proto/job.h"
+#include "shim/connection/profile.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#define CONN_OFFERS 64    /* places to try before giving up */
+#define CONN_TIMEOUT_S 60 /* a worker that loads a real driver takes seconds */
+#define CONN_WINDOW_MAX (1ull << 46)
+
+static const char *run_dir(void) {
+    const char *dir = getenv("SALUS_RUN_DIR");
+    return dir && *dir ? dir : "/run/salus";
+}
+
+static int dial(int *sock) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", run_dir());
+    if (n < 0 || (size_t)n >= sizeof(addr.sun_path)) return -ENAMETOOLONG;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    struct timeval patience = {.tv_sec = CONN_TIMEOUT_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+        int err = -errno;
+        fdutil_close(&fd);
+        return err;
+    }
+    *sock = fd;
+    return 0;
+}
+
+/* What the user said about the job, and which program it is. */
+static void describe(struct wire_job *job) {
+    char why[JOB_WHY_BYTES];
+    int wrong = job_from_environment(job, why);
+    if (wrong) log_warn("shim", "what=\"ignored\" variables=%d first=\"%s\"", wrong, why);
+    job->profile = profile_self();
+}
+
+static int say_hello(int sock) {
+    struct wire_hello hello = {.magic = WIRE_MAGIC,
+                               .major = WIRE_MAJOR,
+                               .minor = WIRE_MINOR,
+                               .spec_hash = CALL_SPEC_HASH,
+                               .pid = getpid()};
+    const char *name = getenv("SALUS_JOB_NAME");
+    if (!name || !*name) name = program_invocation_short_name;
+    snprintf(hello.name, sizeof(hello.name), "%s", name);
+    describe(&hello.job);
+    return fdutil_send(sock, &hello, sizeof(hello), NULL, 0);
+}
+
+static void close_all(int *fds) {
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        fdutil_close(&fds[i]);
+}
+
+/* What the windows must satisfy before this process reserves them. */
+static int check_windows(const struct wire_windows *w, uint64_t granularity) {
+    if (granularity < 4096 || granularity & (granularity - 1)) return ERR_PROTOCOL;
+    uint64_t parts[] = {w->alloc_bytes, w->module_bytes, w->host_bytes};
+    for (int i = 0; i < 3; i++) {
+        if (parts[i] == 0 || parts[i] > CONN_WINDOW_MAX || parts[i] % granularity)
+            return ERR_PROTOCOL;
+    }
+    if (WIRE_EPHEMERAL_OFFSET(w->alloc_bytes) % granularity) return ERR_PROTOCOL;
+    if (w->dev_base % granularity || w->host_base % granularity) return ERR_PROTOCOL;
+    if (w->dev_base == 0 || w->host_base == 0) return ERR_PROTOCOL;
+    return 0;
+}
+
+static int refused(struct conn *c, int result, const char *text) {
+    log_error("shim", "what=\"salusd refused this job\" reason=\"%s\"", text);
+    c->refused = true;
+    return result;
+}
+
+/* A refusal in the words of a welcome, while an offer is expected: it was sent before the broker
+ * heard that the windows before did not fit. 0: it is none. */
+static int refused_late(struct conn *c, const struct wire_offer *offer, int bytes) {
+    struct wire_welcome w;
+    memcpy(&w, offer, sizeof(w));
+    if (bytes != sizeof(w) || w.magic != WIRE_MAGIC || w.result >= 0) return 0;
+    w.text[sizeof(w.text) - 1] = '\0';
+    return refused(c, w.result, w.text);
+}
+
+/* One offer with its descriptors, checked. */
+static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
+    int nfds = WIRE_FD_COUNT;
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        fds[i] = -1;
+    int n = fdutil_recv(c->sock, offer, sizeof(*offer), fds, &nfds);
+    if (n <= 0) return n ? n : ERR_BROKER_LOST;
+    int late = refused_late(c, offer, n);
+    if (late) return late;
+    offer->text[sizeof(offer->text) - 1] = '\0';
+    if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
+    if (offer->result < 0) return refused(c, offer->result, offer->text);
+    if (offer->major != WIRE_MAJOR) return ERR_VERSION;
+    if (nfds == FDUTIL_LOST) return -EMFILE; /* this process has as many as it may */
+    if (nfds != WIRE_FD_COUNT) return ERR_PROTOCOL;
+    int err = check_windows(&offer->windows, offer->device.granularity_bytes);
+    if (err) return err;
+    offer->device.name[sizeof(offer->device.name) - 1] = '\0';
+    if (fdutil_check_sealed(fds[WIRE_FD_SUBMISSION], sizeof(struct wire_submission)) ||
+        fdutil_check_sealed(fds[WIRE_FD_COMPLETION], sizeof(struct wire_completion)) ||
+        fdutil_check_sealed(fds[WIRE_FD_HOST], offer->windows.host_bytes))
+        return ERR_PROTOCOL;
+    return 0;
+}
+
+/* A forked child must not see the parent's memory at all, and a core file need not hold it. */
+static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
+    int place = at ? MAP_FIXED_NOREPLACE : 0;
+    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *p = mmap((void *)(uintptr_t)at, bytes, prot, kind | MAP_NORESERVE | place, fd, 0);
+    if (p == MAP_FAILED) return NULL;
+    /* Kernels before 4.17 take the address as a hint. */
+    if (at && (uint64_t)(uintptr_t)p != at) {
+        munmap(p, bytes);
+        errno = EEXIST;
+        return NULL;
+    }
+    madvise(p, bytes, MADV_DONTFORK);
+    madvise(p, bytes, MADV_DONTDUMP);
+    return p;
+}
+
+/* Both windows or neither. -EEXIST: something of this process is in the way, and another place may
+ * do; any other error would be the same there. */
+static int map_windows(const struct wire_windows *w, int host_fd) {
+    uint64_t dev_bytes = w->alloc_bytes + w->module_bytes;
+    void *dev = map_shared(w->dev_base, dev_bytes, PROT_NONE, -1);
+    if (!dev) return -errno;
+    if (map_shared(w->host_base, w->host_bytes, PROT_READ | PROT_WRITE, host_fd)) return 0;
+    int err = -errno;
+    munmap(dev, dev_bytes);
+    return err;
+}
+
+/* Addresses are short where the user limits them, or this process has all the mappings it may. */
+static int no_room(struct conn *c, const struct wire_windows *w, int err) {
+    log_error("shim",
+              "what=\"this process cannot reserve the addresses of its GPU's memory\" gib=%llu "
+              "error=%s do=\"ulimit -v unlimited; or smaller window_*_bytes in salus.conf\"",
+              (unsigned long long)((w->alloc_bytes + w->module_bytes + w->host_bytes) >> 30),
+              err_name(err));
+    c->refused = true;
+    return err;
+}
+
+static void unmap_windows(const struct wire_windows *w) {
+    munmap((void *)(uintptr_t)w->dev_base, w->alloc_bytes + w->module_bytes);
+    munmap((void *)(uintptr_t)w->host_base, w->host_bytes);
+}
+
+static int answer(int sock, uint32_t accepted) {
+    struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = accepted};
+    return fdutil_send(sock, &a, sizeof(a), NULL, 0);
+}
+
+static int await_welcome(struct conn *c) {
+    struct wire_welcome w;
+    int n = fdutil_recv(c->sock, &w, sizeof(w), NULL, NULL);
+    if (n <= 0) return n ? n : ERR_BROKER_LOST;
+    if (n != sizeof(w) || w.magic != WIRE_MAGIC) return ERR_PROTOCOL;
+    w.text[sizeof(w.text) - 1] = '\0';
+    return w.result < 0 ? refused(c, w.result, w.text) : 0;
+}
+
+/* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
+static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
+    size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = sizeof(struct wire_completion);
+    void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
+    void *comp = map_shared(0, comp_bytes, PROT_READ, fds[WIRE_FD_COMPLETION]);
+    int err = sub && comp ? answer(c->sock, 1) : -ENOMEM;
+    if (!err) err = await_welcome(c);
+    if (err) {
+        if (sub) munmap(sub, sub_bytes);
+        if (comp) munmap(comp, comp_bytes);
+        return err;
+    }
+    c->windows = offer->windows;
+    c->device = offer->device;
+    c->job_id = offer->job_id;
+    c->submission = sub;
+    c->completion = comp;
+    c->doorbell = fds[WIRE_FD_DOORBELL];
+    fds[WIRE_FD_DOORBELL] = -1;
+    return 0;
+}
+
+/* 1: the windows collide and another offer was asked for. */
+static int try_offer(struct conn *c) {
+    struct wire_offer offer;
+    int fds[WIRE_FD_COUNT];
+    int err = receive_offer(c, &offer, fds);
+    if (!err) {
+        err = map_windows(&offer.windows, fds[WIRE_FD_HOST]);
+        if (err == -EEXIST) {
+            err = answer(c->sock, 0);
+            if (!err) err = 1;
+        } else if (err) {
+            err = no_room(c, &offer.windows, err);
+        } else {
+            err = settle(c, &offer, fds);
+            if (err) unmap_windows(&offer.windows);
+        }
+    }
+    close_all(fds);
+    return err;
+}
+
+int conn_open(struct conn *c) {
+    c->refused = false;
+    int err = dial(&c->sock);
+    if (err) {
+        log_error("shim",
+                  "what=\"no salusd answers at %s/job.sock\" error=%s "
+                  "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
+                  run_dir(), err_name(err));
+        return ERR_NO_DAEMON;
+    }
+    err = say_hello(c->sock);
+    if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
+    for (int i = 0; !err && i < CONN_OFFERS; i++) {
+        err = try_offer(c);
+        if (err != 1) break;
+        err = i + 1 < CONN_OFFERS ? 0 : -EADDRINUSE;
+    }
+    if (err && !c->refused)
+        log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
+                  err_text(err));
+    if (err) fdutil_close(&c->sock);
+    return err;
+}
+
+bool conn_closed(const struct conn *c) {
+    struct pollfd p = {.fd = c->sock, .events = POLLIN};
+    int saved = errno;
+    bool closed = poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL);
+    errno = saved;
+    return closed;
+}

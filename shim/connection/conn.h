@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The connection to the broker: handshake, and the memory that comes with it. Made once, by the
+ * thread that runs cuInit; never undone, because code that runs after main still calls.
+ */
+#ifndef SHIM_CONNECTION_CONN_H
+#define SHIM_CONNECTION_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+struct conn {
+    struct wire_windows windows;
+    struct wire_device device;
+    uint32_t job_id;
+    struct wire_submission *submission;
+    const struct wire_completion *completion;
+    bool refused; /* why was said already */
+    int sock;     /* closes when either side ends */
+    int doorbell; /* eventfd that wakes the worker */
+};
+
+/* 0, or -errno / ERR_* with one line in the log that says what to do. On failure nothing stays
+ * mapped or open. */
+int conn_open(struct conn *c);
+
+/* True once the broker has closed its end. One system call. */
+bool conn_closed(const struct conn *c);
+
+static inline bool conn_in_device(const struct conn *c, uint64_t addr) {
+    return addr - c->windows.dev_base < c->windows.alloc_bytes + c->windows.module_bytes;
+}
+
+static inline bool conn_in_host(const struct conn *c, uint64_t addr) {
+    return addr - c->windows.host_base < c->windows.host_bytes;
+}
+
+#endif

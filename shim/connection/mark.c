@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Marks. They stand in the ring among the launches, so their place is exact.
+ */
+#include "shim/connection/mark.h"
+
+#include "common/log.h"
+#include "proto/wire.h"
+#include "shim/api/stream.h"
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/salus.h"
+
+void mark_iteration(void) {
+    if (state_live()) return;
+    struct wire_ping rec = {.rec = {.op = WIRE_ITERATION}};
+    submit_record(&rec, sizeof(rec), NULL, 0);
+    log_debug("shim", "mark=iteration");
+}
+
+void mark_idle(void) {
+    if (submit_launched() && stream_idle(NULL)) submit_idle();
+}
+
+void salus_iteration(void) {
+    mark_iteration();
+}

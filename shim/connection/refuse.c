@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lines about what is refused, and the end of a strict job.
+ */
+#include "shim/connection/refuse.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "proto/job.h"
+#include "shim/connection/state.h"
+
+#define REFUSE_REASON_MAX 400 /* bytes shown of a reason, and of a name: a line holds both */
+
+/* A library never ends its host, but where the user asked for it: then at once, because the thread
+ * may hold locks that destructors of the program take. */
+static void end_if_strict(void) {
+    if (!state.strict) return;
+    log_error("shim", "what=\"the program is ended, for it is strict\" status=%d", JOB_STRICT_EXIT);
+    _exit(JOB_STRICT_EXIT);
+}
+
+static enum log_level first_or_warn(_Atomic uint32_t *said) {
+    return atom_exchange(said, 1) ? LOG_WARN : LOG_ERROR;
+}
+
+int refuse_is_code(int err) {
+    return err == ERR_INVALID_IMAGE || err == ERR_INVALID_PTX || err == ERR_UNSUPPORTED_PTX ||
+           err == ERR_NO_BINARY;
+}
+
+static const char *remedy(int err) {
+    return err == ERR_NO_BINARY
+               ? "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); see REFUSED "
+                 "CODE in salusctl(1)"
+               : "see REFUSED CODE in salusctl(1)";
+}
+
+static int shown(size_t bytes) {
+    return bytes < REFUSE_REASON_MAX ? (int)bytes : REFUSE_REASON_MAX;
+}
+
+void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes) {
+    static _Atomic uint32_t said;
+    log_write("shim", first_or_warn(&said),
+              "what=\"a kernel was refused: its results will be missing\" kernel=%.*s "
+              "reason=\"%.*s\" do=\"%s\"",
+              REFUSE_REASON_MAX, name, shown(reason_bytes), reason, remedy(err));
+    end_if_strict();
+}
+
+void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes) {
+    static _Atomic uint32_t said;
+    log_write("shim", first_or_warn(&said),
+              "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
+              "reason=\"%.*s\" do=\"%s\"",
+              image_bytes, shown(reason_bytes), reason, remedy(err));
+    end_if_strict();
+}
+
+void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
+    static _Atomic uint32_t said;
+    log_write("shim", first_or_warn(&said),
+              "what=\"device memory was refused\" bytes=%zu reason=\"%.*s\"", bytes,
+              shown(reason_bytes), reason);
+}
+
+CUresult refuse_call(const char *name) {
+    static _Atomic uint32_t said;
+    bool few = atom_add(&said, 1) < REFUSE_CALLS;
+    log_write("shim", few ? LOG_ERROR : LOG_WARN,
+              "what=\"the program calls what is not supported\" call=%s "
+              "do=\"see REFUSED CODE in salusctl(1)\"",
+              name);
+    end_if_strict();
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult refuse_slot(const unsigned char *uuid, unsigned int slot) {
+    char name[48];
+    int n = 0;
+    for (int i = 0; i < 16; i++)
+        n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", uuid[i]);
+    snprintf(name + n, sizeof(name) - (size_t)n, "[%u]", slot);
+    return refuse_call(name);
+}

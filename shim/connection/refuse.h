@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is refused to a job that a GPU would not refuse it: said on its own standard error, because
+ * libraries exist that ignore the error and go on with old memory. The first refused kernel of
+ * a process is said, the first refused module (which may be a probe), and each unsupported call
+ * once, up to REFUSE_CALLS of them; the rest is under SALUS_LOG=shim:warn, and SALUS_LOG=shim:none
+ * says nothing. With SALUS_STRICT=1 the process ends at the first, with JOB_STRICT_EXIT. Any
+ * thread; preserves errno.
+ */
+#ifndef SHIM_CONNECTION_REFUSE_H
+#define SHIM_CONNECTION_REFUSE_H
+
+#include <stddef.h>
+
+#include "proto/cuda_abi.h"
+
+#define REFUSE_CALLS 8
+
+/* Whether `err`, of an answer of the worker, says that code was refused; otherwise the program's
+ * own mistake, or a fault that every call reports. */
+int refuse_is_code(int err);
+
+/* `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
+void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes);
+void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes);
+
+/* Beyond what its user may have, which no error of CUDA's tells: the first time is said. No reason
+ * to end a strict job, which is told as well. */
+void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
+
+/* The caller says each name once. Gives CUDA_ERROR_NOT_SUPPORTED. */
+CUresult refuse_call(const char *name);
+/* Slot of the private table with this UUID (16 bytes). */
+CUresult refuse_slot(const unsigned char *uuid, unsigned int slot);
+
+#endif

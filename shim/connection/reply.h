@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that need an answer: a slot in the worker's page and a ticket that says whose answer stands
+ * in it. Any thread; the caller waits.
+ */
+#ifndef SHIM_CONNECTION_REPLY_H
+#define SHIM_CONNECTION_REPLY_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct reply {
+    int32_t result; /* 0, -errno or ERR_* */
+    int32_t cuda;   /* the driver's own, or 0 */
+    uint32_t bytes;
+    unsigned char data[WIRE_REPLY_BYTES];
+};
+
+/* Sends head||tail and waits. The sticky error when there is no answer; otherwise the CUresult of
+ * the answer. `out` is filled in the latter case and may be NULL. */
+CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                    struct reply *out);
+
+#endif

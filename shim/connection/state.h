@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The process's one connection and whether it may be used. Written by cuInit under its mutex and
+ * published once by `alive`; read-only afterwards, but for `lost`.
+ */
+#ifndef SHIM_CONNECTION_STATE_H
+#define SHIM_CONNECTION_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/atomics.h"
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+#include "shim/connection/conn.h"
+
+struct state {
+    /* A word of a page that the kernel empties in a forked child: 1 in the process that connected.
+     * NULL before that. getpid would be a system call. */
+    _Atomic(_Atomic uint32_t *) alive;
+    _Atomic uint32_t lost; /* CUresult once the daemon is known to be gone; sticky */
+    struct conn conn;
+    bool launch_blocking; /* CUDA_LAUNCH_BLOCKING */
+    bool strict;          /* SALUS_STRICT: see refuse.h */
+};
+
+extern struct state state;
+
+/* Reads SALUS_LOG, once: before the first line of a call that is possible before cuInit. */
+void state_log(void);
+
+/* cuInit: connects once. */
+CUresult state_init(void);
+
+/* 0, or CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child. */
+static inline CUresult state_ready(void) {
+    _Atomic uint32_t *alive = atom_load_acquire(&state.alive);
+    if (__builtin_expect(!alive || !atom_load_relaxed(alive), 0)) return CUDA_ERROR_NOT_INITIALIZED;
+    return CUDA_SUCCESS;
+}
+
+/* Says so once where the user would otherwise wonder: out of memory although nothing is allocated,
+ * for the job was not admitted. Returns `fault`. */
+CUresult state_say(uint32_t fault) __attribute__((cold));
+
+/* The error that ended this client's context; only after state_ready. */
+static inline CUresult state_fault(void) {
+    uint32_t fault = atom_load_acquire(&state.conn.completion->fault.cuda);
+    if (__builtin_expect(fault != 0, 0)) return state_say(fault);
+    return (CUresult)atom_load_relaxed(&state.lost);
+}
+
+/* Ready, and the context is not dead. */
+static inline CUresult state_live(void) {
+    CUresult r = state_ready();
+    return r ? r : state_fault();
+}
+
+/* The daemon is gone: latches the CUresult of `err` unless one is latched already. */
+void state_lose(int err);
+
+#endif

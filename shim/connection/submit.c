@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every record leaves here. The lock is held for the copy into the ring and nothing else; whoever
+ * finds the ring full lets go of it before waiting.
+ */
+#include "shim/connection/submit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "proto/ring.h"
+#include "shim/connection/state.h"
+#include "shim/connection/wait.h"
+#include "shim/lock.h"
+
+static struct {
+    struct lock lock __attribute__((aligned(64)));
+    _Atomic uint32_t launched; /* written under the lock */
+    struct ring_tx tx;
+    _Atomic uint64_t last[WIRE_STREAMS]; /* written under the lock */
+} out;
+
+static void wake_worker(void *arg) {
+    int saved = errno;
+    uint64_t one = 1;
+    ssize_t n = write(state.conn.doorbell, &one, sizeof(one));
+    (void)n; /* a full counter wakes as well */
+    errno = saved;
+}
+
+static const struct doorbell_ops doorbell = {.wake = wake_worker};
+
+void submit_init(void) {
+    ring_tx_init(&out.tx, &state.conn.submission->ring, &state.conn.completion->credit);
+}
+
+void submit_ring(void) {
+    doorbell_ring(&state.conn.submission->worker_sleeping, &doorbell, NULL);
+}
+
+uint64_t submit_last(uint32_t stream) {
+    return atom_load_relaxed(&out.last[stream]);
+}
+
+bool submit_done(uint32_t stream, uint64_t seq) {
+    return atom_load_acquire(&state.conn.completion->stream_done[stream]) >= seq;
+}
+
+static bool credit_moved(const void *arg) {
+    return atom_load_acquire(&state.conn.completion->credit) != *(const uint64_t *)arg;
+}
+
+static CUresult push(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                     bool ordered) {
+    struct wire_record *rec = head;
+    for (;;) {
+        lock_take(&out.lock);
+        uint64_t credit = atom_load_relaxed(&state.conn.completion->credit);
+        if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
+        int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
+        if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
+        if (!err && rec->op == WIRE_LAUNCH) atom_store_relaxed(&out.launched, 1);
+        lock_drop(&out.lock);
+        if (!err) {
+            submit_ring();
+            return CUDA_SUCCESS;
+        }
+        if (err != -EAGAIN) return CUDA_ERROR_INVALID_VALUE;
+        CUresult r = wait_until(credit_moved, &credit);
+        if (r) return r;
+    }
+}
+
+CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes) {
+    return push(head, head_bytes, tail, tail_bytes, false);
+}
+
+CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                        uint64_t *seq) {
+    CUresult r = push(head, head_bytes, tail, tail_bytes, true);
+    if (seq) *seq = ((struct wire_record *)head)->seq;
+    return r;
+}
+
+bool submit_launched(void) {
+    return atom_load_relaxed(&out.launched) != 0;
+}
+
+void submit_idle(void) {
+    const struct wire_ping rec = {.rec = {.op = WIRE_IDLE}};
+    lock_take(&out.lock);
+    if (submit_launched() && ring_push(&out.tx, &rec, sizeof(rec), NULL, 0) == 0)
+        atom_store_relaxed(&out.launched, 0);
+    lock_drop(&out.lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The producer's side of the submission ring: one ring, one short lock among the process's threads,
+ * sequence numbers a stream. A full ring holds the caller up: that is the backpressure.
+ */
+#ifndef SHIM_CONNECTION_SUBMIT_H
+#define SHIM_CONNECTION_SUBMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+void submit_init(void);
+
+/* Sends head||tail; head begins with a wire_record. The ordered form gives the record the next
+ * sequence number of its stream (rec.stream) and says which. 0 or the sticky error. */
+CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes);
+CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                        uint64_t *seq);
+
+/* The last sequence number that was given out in a stream. */
+uint64_t submit_last(uint32_t stream);
+
+/* True when the stream has completed `seq`. */
+bool submit_done(uint32_t stream, uint64_t seq);
+
+/* Whether launches were sent since the last submit_idle, which tells the worker that they are
+ * complete and the program knows. It does not wake the worker: with nothing to do, it may sleep. */
+bool submit_launched(void);
+void submit_idle(void);
+
+/* Wakes the worker if it sleeps; after a store that it must see. */
+void submit_ring(void);
+
+#endif

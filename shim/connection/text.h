@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Output of printf and assert in kernels, shown where CUDA shows it: at synchronisations and at
+ * exit. Any thread.
+ */
+#ifndef SHIM_CONNECTION_TEXT_H
+#define SHIM_CONNECTION_TEXT_H
+
+void text_flush(void);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies through the ring. Pageable memory goes in pieces of at most STAGING_BYTES, two under way
+ * at a time: one is filled or emptied here while the worker copies the other.
+ */
+#include "shim/connection/transfer.h"
+
+#include <string.h>
+
+#include "proto/wire.h"
+#include "shim/api/stream.h"
+#include "shim/connection/mark.h"
+#include "shim/connection/staging.h"
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/connection/text.h"
+#include "shim/connection/wait.h"
+#include "shim/memory/mem.h"
+
+enum place { PLACE_BAD, PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
+
+/* From the first byte to the last, overflow refused. */
+static bool extent(const struct transfer *t, uint64_t pitch, uint64_t slice, uint64_t *bytes) {
+    uint64_t rows = 0, slices = 0;
+    if (t->height > 1 && __builtin_mul_overflow(t->height - 1, pitch, &rows)) return false;
+    if (t->depth > 1 && __builtin_mul_overflow(t->depth - 1, slice, &slices)) return false;
+    if (__builtin_add_overflow(rows, t->width, bytes)) return false;
+    return !__builtin_add_overflow(*bytes, slices, bytes);
+}
+
+/* Rows, and slices, that overlap are no copy. */
+static bool rows_apart(const struct transfer *t, uint64_t pitch, uint64_t slice) {
+    if (t->height > 1 && pitch < t->width) return false;
+    return t->depth <= 1 || slice >= (t->height - 1) * (t->height > 1 ? pitch : 0) + t->width;
+}
+
+static enum place classify(uint64_t addr, uint64_t bytes, bool written) {
+    const struct conn *c = &state.conn;
+    const struct wire_windows *w = &c->windows;
+    struct mem_block b;
+    if (addr + bytes < addr) return PLACE_BAD;
+    if (conn_in_device(c, addr) && addr - w->dev_base >= w->alloc_bytes) {
+        /* Variables of modules lie where the worker put them; it checks the range. */
+        return conn_in_device(c, addr + bytes - 1) ? PLACE_DEVICE : PLACE_BAD;
+    }
+    if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return PLACE_PAGEABLE;
+    if (!mem_find(addr, &b) || bytes > b.bytes - (addr - b.addr)) return PLACE_BAD;
+    if (b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return PLACE_BAD;
+    if (!b.device) return PLACE_PINNED;
+    if (written) mem_written(&b);
+    return PLACE_DEVICE;
+}
+
+/* Rows without gaps are one row. */
+static void flatten(struct transfer *t) {
+    if (t->height > 1 && t->dst_pitch == t->width && t->src_pitch == t->width) {
+        uint64_t plane = t->width * t->height;
+        bool whole = t->depth == 1 || (t->dst_slice == plane && t->src_slice == plane);
+        if (!whole) return;
+        t->width = plane * t->depth;
+        t->height = t->depth = 1;
+    }
+    if (t->height == 1 && t->depth == 1)
+        t->dst_pitch = t->src_pitch = t->dst_slice = t->src_slice = t->width;
+    if (t->depth == 1) {
+        t->dst_slice = t->dst_pitch * t->height;
+        t->src_slice = t->src_pitch * t->height;
+    }
+}
+
+static CUresult send(const struct transfer *t, const struct stream *s, uint64_t *seq) {
+    struct wire_copy rec = {
+        .rec = {.op = WIRE_COPY, .stream = s->id},
+        .dst = t->dst,
+        .src = t->src,
+        .width_bytes = t->width,
+        .height = t->height,
+        .depth = t->depth,
+        .dst_pitch = t->dst_pitch,
+        .src_pitch = t->src_pitch,
+        .dst_slice = t->dst_slice,
+        .src_slice = t->src_slice,
+    };
+    return submit_ordered(&rec, sizeof(rec), NULL, 0, seq);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Walks a transfer in rectangles that fit into staging. */
+struct walk {
+    const struct transfer *t;
+    uint64_t slice, row, column;
+};
+
+struct rect {
+    uint64_t dst, src, width, rows;
+};
+
+static bool walk_next(struct walk *w, struct rect *r) {
+    const struct transfer *t = w->t;
+    if (w->slice == t->depth) return false;
+    r->dst = t->dst + w->slice * t->dst_slice + w->row * t->dst_pitch + w->column;
+    r->src = t->src + w->slice * t->src_slice + w->row * t->src_pitch + w->column;
+    if (t->width > STAGING_BYTES) {
+        uint64_t left = t->width - w->column;
+        r->width = left < STAGING_BYTES ? left : STAGING_BYTES;
+        r->rows = 1;
+        w->column += r->width;
+        if (w->column < t->width) return true;
+        w->column = 0;
+    } else {
+        uint64_t fit = STAGING_BYTES / t->width, left = t->height - w->row;
+        r->width = t->width;
+        r->rows = left < fit ? left : fit;
+    }
+    w->row += r->rows;
+    if (w->row < t->height) return true;
+    w->row = 0;
+    w->slice++;
+    return true;
+}
+
+static void copy_rows(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
+                      uint64_t width, uint64_t rows) {
+    for (uint64_t i = 0; i < rows; i++)
+        memcpy((char *)(uintptr_t)dst + i * dst_pitch, (const char *)(uintptr_t)src + i * src_pitch,
+               width);
+}
+
+static CUresult upload(const struct transfer *t, const struct stream *s) {
+    struct walk w = {.t = t};
+    struct rect r;
+    uint64_t sent[2] = {0, 0};
+    for (unsigned int i = 0; walk_next(&w, &r); i++) {
+        struct staging piece;
+        /* No more than two of this transfer at a time: what is copied next stays in the cache. */
+        CUresult err = sent[i % 2] ? wait_stream(s->id, sent[i % 2]) : CUDA_SUCCESS;
+        if (!err) err = staging_take(&piece);
+        if (err) return err;
+        copy_rows(piece.addr, r.width, r.src, t->src_pitch, r.width, r.rows);
+        struct transfer part = {r.dst,
+                                piece.addr,
+                                r.width,
+                                r.rows,
+                                1,
+                                t->dst_pitch,
+                                r.width,
+                                t->dst_pitch * r.rows,
+                                r.width * r.rows};
+        err = send(&part, s, &sent[i % 2]);
+        staging_give(&piece, s->id, err ? 0 : sent[i % 2]);
+        if (err) return err;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* One piece that the worker fills. */
+struct pending {
+    struct staging piece;
+    struct rect rect;
+    uint64_t seq;
+    bool used;
+};
+
+static CUresult collect(struct pending *p, const struct transfer *t, const struct stream *s) {
+    if (!p->used) return CUDA_SUCCESS;
+    CUresult err = wait_stream(s->id, p->seq);
+    if (!err)
+        copy_rows(p->rect.dst, t->dst_pitch, p->piece.addr, p->rect.width, p->rect.width,
+                  p->rect.rows);
+    staging_give(&p->piece, s->id, p->seq);
+    p->used = false;
+    return err;
+}
+
+static CUresult ask(struct pending *p, const struct transfer *t, const struct stream *s) {
+    CUresult err = staging_take(&p->piece);
+    if (err) return err;
+    const struct rect *r = &p->rect;
+    struct transfer part = {p->piece.addr,
+                            r->src,
+                            r->width,
+                            r->rows,
+                            1,
+                            r->width,
+                            t->src_pitch,
+                            r->width * r->rows,
+                            t->src_pitch * r->rows};
+    err = send(&part, s, &p->seq);
+    p->used = !err;
+    if (err) staging_give(&p->piece, s->id, 0);
+    return err;
+}
+
+static CUresult download(const struct transfer *t, const struct stream *s) {
+    struct walk w = {.t = t};
+    struct pending two[2] = {{.used = false}, {.used = false}};
+    CUresult err = CUDA_SUCCESS;
+    unsigned int i = 0;
+    for (; !err && walk_next(&w, &two[i % 2].rect); i++) {
+        err = ask(&two[i % 2], t, s);
+        /* The walk fills the other one's rectangle next. */
+        if (!err) err = collect(&two[(i + 1) % 2], t, s);
+    }
+    CUresult first = collect(&two[i % 2], t, s), second = collect(&two[(i + 1) % 2], t, s);
+    if (err) return err;
+    return first ? first : second;
+}
+
+/* Neither side is the device's: in order with the stream, on this thread. */
+static CUresult copy_here(const struct transfer *t, const struct stream *s) {
+    CUresult err = stream_wait(s);
+    for (uint64_t i = 0; !err && i < t->depth; i++)
+        copy_rows(t->dst + i * t->dst_slice, t->dst_pitch, t->src + i * t->src_slice, t->src_pitch,
+                  t->width, t->height);
+    return err;
+}
+
+CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {
+    struct transfer t = *asked;
+    uint64_t dst_bytes, src_bytes, seq;
+    if (t.width == 0 || t.height == 0 || t.depth == 0) return CUDA_SUCCESS;
+    if (!extent(&t, t.dst_pitch, t.dst_slice, &dst_bytes) ||
+        !extent(&t, t.src_pitch, t.src_slice, &src_bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!rows_apart(&t, t.dst_pitch, t.dst_slice) || !rows_apart(&t, t.src_pitch, t.src_slice))
+        return CUDA_ERROR_INVALID_VALUE;
+    enum place dst = classify(t.dst, dst_bytes, true), src = classify(t.src, src_bytes, false);
+    if (dst == PLACE_BAD || src == PLACE_BAD) return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & TRANSFER_DST_DEVICE && dst == PLACE_PAGEABLE) ||
+        (flags & TRANSFER_SRC_DEVICE && src == PLACE_PAGEABLE))
+        return CUDA_ERROR_INVALID_VALUE;
+    flatten(&t);
+    if (dst == PLACE_PAGEABLE && src == PLACE_PAGEABLE) return copy_here(&t, s);
+    if (src == PLACE_PAGEABLE) {
+        CUresult r = upload(&t, s);
+        /* The program can look at the destination itself. */
+        if (!r && dst == PLACE_PINNED && !(flags & TRANSFER_ASYNC))
+            r = wait_stream(s->id, submit_last(s->id));
+        return r;
+    }
+    if (dst == PLACE_PAGEABLE) {
+        CUresult r = download(&t, s);
+        text_flush();
+        if (!r) mark_idle();
+        return r;
+    }
+    CUresult r = send(&t, s, &seq);
+    /* Between two places of the device, CUDA does not wait. */
+    bool host = dst == PLACE_PINNED || src == PLACE_PINNED;
+    if (r || flags & TRANSFER_ASYNC || !host) return r;
+    r = wait_stream(s->id, seq);
+    text_flush();
+    if (!r) mark_idle();
+    return r;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The three phases of a wait: PAUSE for about a microsecond, then with sched_yield for as long as
+ * the worker's hint allows, then a futex in the client's own page. On the worker's CPU a spinner
+ * only keeps the worker from running, so it sleeps at once.
+ */
+#include "shim/connection/wait.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "shim/connection/state.h"
+
+#define WAIT_PAUSES 64
+#define WAIT_SPIN_MAX_NS 10000000ull
+/* The kernel is asked about the broker in one of so many queries. */
+#define WAIT_POLLS_A_CHECK 1024u
+/* A sleeper looks this often whether anybody is left to wake it. */
+#define WAIT_TICK_NS 50000000l
+
+/* The worker's or the broker's end, latched. */
+static CUresult gone(bool ask_kernel) {
+    uint32_t lost = atom_load_acquire(&state.conn.submission->lost);
+    if (lost)
+        state_lose(-(int)lost);
+    else if (ask_kernel && conn_closed(&state.conn))
+        state_lose(ERR_BROKER_LOST);
+    return state_fault();
+}
+
+static CUresult sleep_until(bool (*ready)(const void *arg), const void *arg) {
+    _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
+    const struct timespec tick = {.tv_nsec = WAIT_TICK_NS};
+    for (;;) {
+        /* A full fence: the flag must be seen before the condition is looked at again. */
+        atom_exchange(sleeping, 1);
+        if (ready(arg)) return CUDA_SUCCESS;
+        CUresult r = gone(false);
+        if (r) return r;
+        long slept = syscall(SYS_futex, sleeping, FUTEX_WAIT, 1, &tick, NULL, 0);
+        bool ticked = slept < 0 && errno == ETIMEDOUT;
+        if (ready(arg)) return CUDA_SUCCESS;
+        r = gone(ticked);
+        if (r) return ready(arg) ? CUDA_SUCCESS : r;
+    }
+}
+
+static bool spin_until(bool (*ready)(const void *arg), const void *arg) {
+    const struct wire_completion *comp = state.conn.completion;
+    if (atom_load_relaxed(&comp->worker_cpu) == (uint32_t)sched_getcpu()) return false;
+    for (int i = 0; i < WAIT_PAUSES; i++) {
+        if (ready(arg)) return true;
+        atom_pause();
+    }
+    uint64_t budget = atom_load_relaxed(&comp->spin_ns);
+    if (budget > WAIT_SPIN_MAX_NS) budget = WAIT_SPIN_MAX_NS;
+    uint64_t start = fdutil_now_ns();
+    while (fdutil_now_ns() - start < budget) {
+        if (ready(arg)) return true;
+        if (state_fault()) return ready(arg);
+        sched_yield();
+    }
+    return false;
+}
+
+CUresult wait_until(bool (*ready)(const void *arg), const void *arg) {
+    if (ready(arg)) return CUDA_SUCCESS;
+    int saved = errno;
+    CUresult r = spin_until(ready, arg) ? CUDA_SUCCESS : sleep_until(ready, arg);
+    errno = saved;
+    return r;
+}
+
+CUresult wait_not_ready(void) {
+    static _Atomic uint32_t asked;
+    int saved = errno;
+    CUresult r = gone(atom_add_relaxed(&asked, 1) % WAIT_POLLS_A_CHECK == 0);
+    errno = saved;
+    return r ? r : CUDA_ERROR_NOT_READY;
+}
+
+struct stream_point {
+    uint32_t id;
+    uint64_t seq;
+};
+
+static bool stream_reached(const void *arg) {
+    const struct stream_point *p = arg;
+    return atom_load_acquire(&state.conn.completion->stream_done[p->id]) >= p->seq;
+}
+
+/* The fault is looked at after the completion: one that voids it was there before. */
+CUresult wait_stream(uint32_t id, uint64_t seq) {
+    struct stream_point p = {id, seq};
+    CUresult r = wait_until(stream_reached, &p);
+    return r ? r : state_fault();
+}

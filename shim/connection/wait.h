@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waiting for a word that the worker writes. Callers hold no lock that a host function, the
+ * callback thread or another waiter could need.
+ */
+#ifndef SHIM_CONNECTION_WAIT_H
+#define SHIM_CONNECTION_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+/* 0 once ready(arg) is true; the sticky error when the client's context died first. Spins as long
+ * as the worker says is worth it, then sleeps. */
+CUresult wait_until(bool (*ready)(const void *arg), const void *arg);
+
+/* What a query that found nothing done answers: CUDA_ERROR_NOT_READY, or the error when nobody is
+ * left to do it. Programs poll instead of waiting, so this too has to notice. */
+CUresult wait_not_ready(void);
+
+/* Until stream `id` has completed `seq`: 0 only when nothing of the client has failed by then. */
+CUresult wait_stream(uint32_t id, uint64_t seq);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where every entry point ends that is not supported: it says its name once, so that a program that
+ * fails can be understood, and gives CUDA_ERROR_NOT_SUPPORTED.
+ */
+#include "common/atomics.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/state.h"
+#include "shim/entry/gen_entries.h"
+
+CUresult shim_unsupported(enum call call) {
+    static _Atomic uint32_t named[CALL_LIMIT];
+    CUresult r = state_ready();
+    if (r) return r;
+    const struct call_info *info = call_info(call);
+    if (!info || atom_load_relaxed(&named[call]) || atom_exchange(&named[call], 1))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return refuse_call(info->name);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The windows' allocators and the calls that give out device memory. A round trip to the worker
+ * happens only when a granule is needed that has no memory yet and is beyond the credit.
+ *
+ * Blocks of the ephemeral window are announced when they are handed out and when they are freed, in
+ * order with the launches: so the worker knows what is alive at the end of an iteration. The lock
+ * makes the announcements' order that of the books.
+ */
+#include "shim/memory/mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "common/log.h"
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+#include "shim/api/ctx.h"
+#include "shim/api/stream.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/reply.h"
+#include "shim/connection/submit.h"
+#include "shim/memory/learn.h"
+#include "shim/memory/pool.h"
+#include "shim/memory/vmem.h"
+
+/* Empty granules that are kept, in each window: enough for a loop that frees what it allocates. */
+#define MEM_DEVICE_CACHE (64ull << 20)
+#define MEM_HOST_CACHE (64ull << 20)
+#define MEM_HOST_GRANULE (2ull << 20)
+#define MEM_PITCH 512u
+
+static struct vmem device[MEM_WINDOWS], host;
+static struct learn *lifetimes;
+static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A tag holds what a mem_block says beyond its range. */
+static uint32_t tag_of(enum mem_kind kind, uint32_t owner, uint32_t detail) {
+    return (uint32_t)kind | owner << 8 | detail << 16;
+}
+
+static enum mem_kind kind_of(uint32_t tag) {
+    return (enum mem_kind)(tag & 0xff);
+}
+
+/* ---- what lies behind the windows ------------------------------------------------------------ */
+
+static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
+    struct wire_mem rec = {.rec = {.op = op}, .addr = addr, .bytes = bytes};
+    if (state_fault() == CUDA_SUCCESS) submit_record(&rec, sizeof(rec), NULL, 0);
+}
+
+static int device_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
+    struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
+    CUresult r = state_fault();
+    if (r) return -1;
+    struct reply answer = {0};
+    r = ask ? reply_call(&rec, sizeof(rec), NULL, 0, &answer)
+            : submit_record(&rec, sizeof(rec), NULL, 0);
+    /* A device that is full is the program's affair; a limit it cannot know of. */
+    if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
+    return r ? -1 : 0;
+}
+
+static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
+    tell(WIRE_MEM_UNBACK, addr, bytes);
+}
+
+static uint64_t device_credit(void *arg) {
+    const struct wire_completion *comp = state.conn.completion;
+    return atom_load_relaxed(arg == &device[MEM_EPHEMERAL] ? &comp->ephemeral_credit
+                                                           : &comp->persistent_credit);
+}
+
+/* The window is a sparse file: its pages come by being touched. */
+static int host_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
+    return 0;
+}
+
+static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
+    int saved = errno;
+    madvise((void *)(uintptr_t)addr, bytes, MADV_REMOVE);
+    errno = saved;
+}
+
+static const struct vmem_ops device_ops = {device_back, device_unback, device_credit};
+static const struct vmem_ops host_ops = {host_back, host_unback, NULL};
+
+static int init_device(enum mem_window window, uint64_t offset, uint64_t bytes) {
+    struct vmem *v = &device[window];
+    return vmem_init(v, state.conn.windows.dev_base + offset, bytes,
+                     state.conn.device.granularity_bytes, MEM_DEVICE_CACHE, &device_ops, v);
+}
+
+int mem_init(void) {
+    const struct wire_windows *w = &state.conn.windows;
+    uint64_t half = WIRE_EPHEMERAL_OFFSET(w->alloc_bytes);
+    uint64_t host_bytes = w->host_bytes - WIRE_MANAGED_BYTES(w->host_bytes);
+    int err = init_device(MEM_PERSISTENT, 0, half);
+    if (!err) err = init_device(MEM_EPHEMERAL, half, w->alloc_bytes - half);
+    if (!err)
+        err = vmem_init(&host, w->host_base, host_bytes, MEM_HOST_GRANULE, MEM_HOST_CACHE,
+                        &host_ops, NULL);
+    if (!err) err = learn_create(&lifetimes);
+    if (!err) return 0;
+    vmem_finish(&device[MEM_PERSISTENT]);
+    vmem_finish(&device[MEM_EPHEMERAL]);
+    vmem_finish(&host);
+    return err;
+}
+
+static struct vmem *window_of(uint64_t addr) {
+    const struct wire_windows *w = &state.conn.windows;
+    if (!conn_in_device(&state.conn, addr)) return conn_in_host(&state.conn, addr) ? &host : NULL;
+    return &device[addr - w->dev_base >= WIRE_EPHEMERAL_OFFSET(w->alloc_bytes)];
+}
+
+/* ---- lifetimes; with the lock held ----------------------------------------------------------- */
+
+static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t key) {
+    bool ephemeral = v == &device[MEM_EPHEMERAL];
+    learn_born(lifetimes, addr, key, ephemeral);
+    if (ephemeral) tell(WIRE_MEM_USE, addr, bytes);
+}
+
+/* What iterations have taught since. */
+static void learn(void) {
+    const struct wire_completion *comp = state.conn.completion;
+    uint64_t boundaries = atom_load_acquire(&comp->boundaries);
+    learn_boundary(lifetimes, boundaries, atom_load_relaxed(&comp->boundary_uses),
+                   atom_load_relaxed(&comp->boundary_filled));
+}
+
+/* A block that a pool keeps has died before. */
+static void died(const struct vmem *v, const struct vmem_block *b) {
+    if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
+    learn();
+    learn_died(lifetimes, b->addr);
+    if (v == &device[MEM_EPHEMERAL]) tell(WIRE_MEM_DROP, b->addr, b->bytes);
+}
+
+struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
+    struct ctx_thread *t = ctx_self;
+    uint64_t previous = t->previous_bytes;
+    bool ephemeral = stream != LEARN_NO_STREAM;
+    struct mem_place place = {.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT};
+    t->previous_bytes = bytes;
+    /* Jobs without iterations need not pay for them. */
+    if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
+    place.key = learn_key(bytes, stream, &t->latest, previous);
+    pthread_mutex_lock(&mem_lock);
+    learn();
+    ephemeral = learn_ephemeral(lifetimes, place.key, ephemeral);
+    pthread_mutex_unlock(&mem_lock);
+    place.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT;
+    return place;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static CUresult result_of(int err) {
+    if (!err) return CUDA_SUCCESS;
+    CUresult r = state_fault();
+    return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Once: whoever ignores the result shall know at least. */
+static void say_host_full(uint64_t bytes) {
+    static _Atomic uint32_t said;
+    if (atom_exchange(&said, 1)) return;
+    log_error(
+        "shim",
+        "what=\"no room for %llu MiB of pinned memory in a window of %llu MiB\" do=\"use less; "
+        "or raise user_pinned or window_host_bytes in salus.conf\"",
+        (unsigned long long)bytes >> 20, (unsigned long long)state.conn.windows.host_bytes >> 20);
+}
+
+CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
+                  uint64_t *addr) {
+    pthread_mutex_lock(&mem_lock);
+    int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr);
+    pthread_mutex_unlock(&mem_lock);
+    if (err) say_host_full(bytes);
+    return result_of(err);
+}
+
+CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
+                         uint32_t detail, uint64_t bytes, uint64_t *addr) {
+    struct vmem *v = &device[place->window];
+    if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&mem_lock);
+    int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr);
+    if (!err) born(v, *addr, bytes, place->key);
+    pthread_mutex_unlock(&mem_lock);
+    return result_of(err);
+}
+
+void mem_give(uint64_t addr) {
+    struct vmem *v = window_of(addr);
+    struct vmem_block b;
+    pthread_mutex_lock(&mem_lock);
+    if (v && vmem_find(v, addr, &b) == 0 && b.addr == addr) {
+        died(v, &b);
+        vmem_free(v, addr);
+    }
+    pthread_mutex_unlock(&mem_lock);
+}
+
+void mem_keep(const struct mem_block *m) {
+    struct vmem *v = &device[m->window];
+    struct vmem_block b;
+    pthread_mutex_lock(&mem_lock);
+    if (vmem_find(v, m->addr, &b) == 0) died(v, &b);
+    vmem_retag(v, m->addr, m->bytes, tag_of(MEM_POOL_FREE, m->owner, m->detail));
+    pthread_mutex_unlock(&mem_lock);
+}
+
+void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
+               uint64_t bytes) {
+    struct vmem *v = &device[place->window];
+    pthread_mutex_lock(&mem_lock);
+    vmem_retag(v, addr, bytes, tag_of(MEM_POOLED, owner, detail));
+    born(v, addr, bytes, place->key);
+    pthread_mutex_unlock(&mem_lock);
+}
+
+static struct mem_block describe(const struct vmem *v, const struct vmem_block *b) {
+    return (struct mem_block){
+        .addr = b->addr,
+        .bytes = b->bytes,
+        .kind = kind_of(b->tag),
+        .owner = b->tag >> 8 & 0xff,
+        .detail = b->tag >> 16,
+        .device = v != &host,
+        .window = v == &device[MEM_EPHEMERAL] ? MEM_EPHEMERAL : MEM_PERSISTENT,
+    };
+}
+
+/* Managed variables are the worker's to place: to this side they are one block. */
+static bool find_variable(uint64_t addr, struct mem_block *out) {
+    const struct wire_windows *w = &state.conn.windows;
+    uint64_t bytes = WIRE_MANAGED_BYTES(w->host_bytes);
+    uint64_t base = w->host_base + w->host_bytes - bytes;
+    if (addr - base >= bytes) return false;
+    *out = (struct mem_block){.addr = base, .bytes = bytes, .kind = MEM_VARIABLE};
+    return true;
+}
+
+bool mem_find(uint64_t addr, struct mem_block *out) {
+    const struct vmem *v = window_of(addr);
+    struct vmem_block b;
+    if (!v) return false;
+    if (v == &host && find_variable(addr, out)) return true;
+    pthread_mutex_lock(&mem_lock);
+    int err = vmem_find(v, addr, &b);
+    pthread_mutex_unlock(&mem_lock);
+    if (!err) *out = describe(v, &b);
+    return !err;
+}
+
+void mem_written(const struct mem_block *b) {
+    if (b->window != MEM_EPHEMERAL) return;
+    if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return;
+    pthread_mutex_lock(&mem_lock);
+    learn_written(lifetimes, b->addr);
+    pthread_mutex_unlock(&mem_lock);
+}
+
+uint64_t mem_capacity(uint64_t bytes) {
+    return vmem_capacity(&device[MEM_PERSISTENT], bytes);
+}
+
+static void release_window(struct vmem *v, uint32_t owner) {
+    struct vmem_block b;
+    uint64_t at = v->base;
+    while (vmem_next(v, at, &b) == 0) {
+        struct mem_block m = describe(v, &b);
+        at = b.addr + 1;
+        if (m.owner != owner || m.kind == MEM_OWN) continue;
+        died(v, &b);
+        vmem_free(v, b.addr);
+    }
+}
+
+void mem_release(uint32_t owner) {
+    pthread_mutex_lock(&mem_lock);
+    release_window(&device[MEM_PERSISTENT], owner);
+    release_window(&device[MEM_EPHEMERAL], owner);
+    release_window(&host, owner);
+    pthread_mutex_unlock(&mem_lock);
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t addr;
+    uint32_t owner = ctx_current()->index;
+    struct mem_place place = mem_place(bytesize, LEARN_NO_STREAM);
+    r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
+        r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    if (!r) *dptr = addr;
+    return r;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    size_t bytes;
+    if (!dptr || !pPitch || WidthInBytes == 0 || Height == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (WidthInBytes > SIZE_MAX - MEM_PITCH) return CUDA_ERROR_OUT_OF_MEMORY;
+    size_t pitch = (WidthInBytes + MEM_PITCH - 1) / MEM_PITCH * MEM_PITCH;
+    if (__builtin_mul_overflow(pitch, Height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    r = cuMemAlloc_v2(dptr, bytes);
+    if (!r) *pPitch = pitch;
+    return r;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr dptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    if (!dptr) return CUDA_SUCCESS;
+    if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
+    if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = stream_drain();
+    if (r) return r;
+    if (b.kind == MEM_POOLED) return pool_give(&b, STREAM_LEGACY, 0);
+    mem_give(dptr);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    pthread_mutex_lock(&mem_lock);
+    uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
+    pthread_mutex_unlock(&mem_lock);
+    uint64_t used = granules * state.conn.device.granularity_bytes;
+    uint64_t all = state.conn.device.memory_bytes;
+    if (total) *total = all;
+    if (free) *free = used < all ? all - used : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    if (!mem_find(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
+        return CUDA_ERROR_NOT_FOUND;
+    if (pbase) *pbase = b.addr;
+    if (psize) *psize = b.bytes;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of the client: device memory, in a window for what outlives iterations and one for what
+ * does not, and host memory that the device sees at the same address (pinned, managed, and this
+ * library's own buffers). Any thread.
+ */
+#ifndef SHIM_MEMORY_MEM_H
+#define SHIM_MEMORY_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+enum mem_kind {
+    MEM_PLAIN,     /* cuMemAlloc */
+    MEM_POOLED,    /* handed out by a pool; `detail` is the pool */
+    MEM_POOL_FREE, /* kept by a pool */
+    MEM_PINNED,    /* cuMemHostAlloc; `detail` is its flags */
+    MEM_MANAGED,
+    MEM_VARIABLE, /* declared __managed__; placed by the worker */
+    MEM_OWN,      /* staging and answers */
+};
+
+/* Windows of device memory. */
+enum mem_window { MEM_PERSISTENT, MEM_EPHEMERAL, MEM_WINDOWS };
+
+struct mem_block {
+    uint64_t addr, bytes;
+    enum mem_kind kind;
+    uint32_t owner; /* index of the context */
+    uint32_t detail;
+    bool device;            /* else of the host window */
+    enum mem_window window; /* of device memory */
+};
+
+/* Where a block of device memory is to go, and what it will be remembered by. */
+struct mem_place {
+    enum mem_window window;
+    uint64_t key;
+};
+
+/* After the connection was made. 0 or -errno. */
+int mem_init(void);
+
+/* Host memory: MEM_PINNED and later kinds. Aligned to 512, as everything here. */
+CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
+                  uint64_t *addr);
+
+/* Where the next allocation of this thread belongs. `stream`: of those that are ordered in one,
+ * else LIFETIME_NO_STREAM. Once an allocation. */
+struct mem_place mem_place(uint64_t bytes, uint32_t stream);
+/* Device memory there: MEM_PLAIN or MEM_POOLED. */
+CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
+                         uint32_t detail, uint64_t bytes, uint64_t *addr);
+
+/* Nothing of the device may still use it. */
+void mem_give(uint64_t addr);
+
+/* A MEM_POOLED block is freed, but its pool keeps it; and is handed out again, where `bytes` need
+ * the same capacity. Whatever uses its memory next is sent later. */
+void mem_keep(const struct mem_block *b);
+void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
+               uint64_t bytes);
+
+/* The block that contains `addr`; false when the window has none there. */
+bool mem_find(uint64_t addr, struct mem_block *out);
+
+/* The program fills the block by a copy or a memset that it is about to send. */
+void mem_written(const struct mem_block *b);
+
+/* What a request occupies: blocks of equal capacity can stand in for each other. */
+uint64_t mem_capacity(uint64_t bytes);
+
+/* Frees what the context owns, but for MEM_OWN. */
+void mem_release(uint32_t owner);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pools. Pool 0 is the device's default and cannot be destroyed. A destroyed pool goes on until its
+ * last block is freed, as CUDA promises.
+ */
+#include "shim/memory/pool.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "proto/gen/prototypes.h"
+#include "shim/api/ctx.h"
+#include "shim/api/event.h"
+#include "shim/api/stream.h"
+#include "shim/connection/submit.h"
+#include "shim/handle.h"
+#include "shim/memory/bins.h"
+
+#define POOLS 256
+#define POOL_DEFAULT 0
+
+struct pool {
+    CUmemoryPool handle; /* NULL while the slot is free */
+    uint16_t generation;
+    bool dying; /* destroyed; blocks are still out */
+    struct bins kept[MEM_WINDOWS];
+    uint64_t threshold, max_bytes;
+    uint64_t used, used_high, reserved_high; /* bytes */
+    uint64_t blocks;                         /* out */
+    int reuse[4];                            /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+};
+
+static struct pool pools[POOLS];
+static uint32_t chosen = POOL_DEFAULT; /* cuDeviceSetMemPool */
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t kept_bytes; /* of all pools: a look before taking the lock */
+
+static void start(uint32_t index, uint64_t max_bytes) {
+    struct pool *p = &pools[index];
+    uint16_t generation = p->generation;
+    memset(p, 0, sizeof(*p));
+    p->generation = generation;
+    p->max_bytes = max_bytes;
+    for (int i = 0; i < 4; i++)
+        p->reuse[i] = 1;
+    p->handle = (CUmemoryPool)(uintptr_t)handle_make(HANDLE_POOL, generation, index);
+}
+
+/* With the lock held. */
+static struct pool *default_pool(void) {
+    if (!pools[POOL_DEFAULT].handle) start(POOL_DEFAULT, 0);
+    return &pools[POOL_DEFAULT];
+}
+
+static struct pool *find(CUmemoryPool handle) {
+    default_pool();
+    uint32_t index = handle_index(HANDLE_POOL, handle);
+    if (index >= POOLS || pools[index].handle != handle || pools[index].dying) return NULL;
+    return &pools[index];
+}
+
+CUmemoryPool pool_handle_of(uint32_t index) {
+    return pools[index].handle;
+}
+
+static uint64_t kept(const struct pool *p) {
+    return p->kept[MEM_PERSISTENT].bytes + p->kept[MEM_EPHEMERAL].bytes;
+}
+
+static uint64_t reserved(const struct pool *p) {
+    return p->used + kept(p);
+}
+
+static void forget(struct pool *p) {
+    bins_finish(&p->kept[MEM_PERSISTENT]);
+    bins_finish(&p->kept[MEM_EPHEMERAL]);
+    p->generation++;
+    p->handle = NULL;
+}
+
+/* ---- giving memory back ---------------------------------------------------------------------- */
+
+static bool reclaim(struct pool *p, struct bins_block *out) {
+    return bins_reclaim(&p->kept[MEM_EPHEMERAL], submit_done, out) ||
+           bins_reclaim(&p->kept[MEM_PERSISTENT], submit_done, out);
+}
+
+/* With the lock held: complete blocks leave until no more than `keep` bytes are reserved. */
+static bool shrink(struct pool *p, uint64_t keep) {
+    struct bins_block block;
+    bool any = false;
+    while (kept(p) > 0 && reserved(p) > keep && reclaim(p, &block)) {
+        mem_give(block.addr);
+        atom_sub_relaxed(&kept_bytes, block.capacity);
+        any = true;
+    }
+    return any;
+}
+
+static void end_if_unused(struct pool *p) {
+    if (!p->dying || p->blocks > 0) return;
+    shrink(p, 0);
+    if (kept(p) == 0) forget(p);
+}
+
+bool pool_reclaim_all(void) {
+    bool any = false;
+    pthread_mutex_lock(&pool_lock);
+    for (uint32_t i = 0; i < POOLS; i++)
+        any |= pools[i].handle && shrink(&pools[i], 0);
+    pthread_mutex_unlock(&pool_lock);
+    return any;
+}
+
+void pool_release_threshold(void) {
+    if (atom_load_relaxed(&kept_bytes) == 0) return;
+    pthread_mutex_lock(&pool_lock);
+    for (uint32_t i = 0; i < POOLS; i++) {
+        if (!pools[i].handle) continue;
+        shrink(&pools[i], pools[i].dying ? 0 : pools[i].threshold);
+        end_if_unused(&pools[i]);
+    }
+    pthread_mutex_unlock(&pool_lock);
+}
+
+CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
+    struct bins_block block = {b->addr, mem_capacity(b->bytes), seq, stream};
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = &pools[b->detail];
+    p->used -= block.capacity;
+    p->blocks--;
+    mem_keep(b);
+    if (bins_put(&p->kept[b->window], &block) == 0)
+        atom_add_relaxed(&kept_bytes, block.capacity);
+    else
+        mem_give(b->addr);
+    end_if_unused(p);
+    pthread_mutex_unlock(&pool_lock);
+    return CUDA_SUCCESS;
+}
+
+void pool_release(uint32_t owner) {
+    if (owner != CTX_PRIMARY) return;
+    pthread_mutex_lock(&pool_lock);
+    for (uint32_t i = 0; i < POOLS; i++)
+        forget(&pools[i]);
+    chosen = POOL_DEFAULT;
+    atom_store_relaxed(&kept_bytes, 0);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* ---- allocating ------------------------------------------------------------------------------ */
+
+/* With the lock held. */
+static CUresult take_block(struct pool *p, uint64_t bytes, const struct mem_place *place,
+                           const struct stream *s, uint64_t *addr) {
+    uint32_t index = (uint32_t)(p - pools);
+    uint64_t capacity = mem_capacity(bytes);
+    if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = CUDA_SUCCESS;
+    if (bins_take(&p->kept[place->window], capacity, s->id, submit_done, addr)) {
+        atom_sub_relaxed(&kept_bytes, capacity);
+        mem_reuse(*addr, place, CTX_PRIMARY, index, bytes);
+    } else {
+        r = mem_take_device(place, MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
+    }
+    if (r) return r;
+    p->blocks++;
+    p->used += capacity;
+    if (p->used > p->used_high) p->used_high = p->used;
+    if (reserved(p) > p->reserved_high) p->reserved_high = reserved(p);
+    return CUDA_SUCCESS;
+}
+
+static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, bool any_pool,
+                         CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    uint64_t addr;
+    struct mem_place place = mem_place(bytes, s->id);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        pthread_mutex_lock(&pool_lock);
+        default_pool();
+        struct pool *p = any_pool ? &pools[chosen] : find(pool);
+        r = p ? take_block(p, bytes, &place, s, &addr) : CUDA_ERROR_INVALID_VALUE;
+        pthread_mutex_unlock(&pool_lock);
+        if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
+        /* What is freed but not complete can still help: wait for it, once. */
+        if (attempt == 1 && stream_drain()) break;
+        if (!pool_reclaim_all() && attempt == 1) break;
+    }
+    if (!r) *dptr = addr;
+    return r;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
+    return allocate(dptr, bytesize, NULL, true, hStream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream) {
+    return allocate(dptr, bytesize, pool, false, hStream);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (!dptr) return CUDA_SUCCESS;
+    if (!mem_find(dptr, &b) || b.addr != dptr || b.kind != MEM_POOLED)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t seq = submit_last(s->id);
+    if (s->id == STREAM_LEGACY) {
+        /* The legacy stream's place in the order is after all others': a record marks it. */
+        struct wire_event_record rec = {.rec = {.op = WIRE_EVENT_RECORD, .stream = s->id},
+                                        .event = EVENT_MARKER};
+        r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
+        if (r) return r;
+    }
+    return pool_give(&b, s->id, seq);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
+    pthread_mutex_lock(&pool_lock);
+    default_pool();
+    uint32_t index = POOL_DEFAULT + 1;
+    while (index < POOLS && pools[index].handle)
+        index++;
+    if (index < POOLS) {
+        start(index, poolProps->maxSize);
+        *pool = pools[index].handle;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return index < POOLS ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = find(pool);
+    if (!p || p == default_pool()) {
+        r = CUDA_ERROR_INVALID_VALUE;
+    } else {
+        if (chosen == (uint32_t)(p - pools)) chosen = POOL_DEFAULT;
+        p->dying = true;
+        end_if_unused(p);
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return r;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = find(pool);
+    if (p) shrink(p, minBytesToKeep);
+    pthread_mutex_unlock(&pool_lock);
+    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* What an attribute is made of: an int or a 64-bit number inside the pool. */
+static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value) {
+    uint64_t wide;
+    switch (attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        memcpy(&p->reuse[attr], value, sizeof(int));
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        memcpy(&p->threshold, value, sizeof(p->threshold));
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        memcpy(&wide, value, sizeof(wide));
+        if (wide != 0) return CUDA_ERROR_INVALID_VALUE;
+        if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+            p->used_high = p->used;
+        else
+            p->reserved_high = reserved(p);
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value) {
+    uint64_t wide;
+    switch (attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        memcpy(value, &p->reuse[attr], sizeof(int));
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: wide = p->threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: wide = reserved(p); break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: wide = p->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: wide = p->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: wide = p->used_high; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    memcpy(value, &wide, sizeof(wide));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = find(pool);
+    r = p && value ? set(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pool_lock);
+    return r;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    const struct pool *p = find(pool);
+    r = p && value ? get(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pool_lock);
+    return r;
+}
+
+/* The one device always has access. */
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    for (size_t i = 0; map && i < count; i++) {
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0)
+            return CUDA_ERROR_INVALID_DEVICE;
+        if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    }
+    pthread_mutex_lock(&pool_lock);
+    bool known = find(pool) != NULL;
+    pthread_mutex_unlock(&pool_lock);
+    return known && (map || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                            CUmemLocation *location) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    bool known = find(memPool) != NULL;
+    pthread_mutex_unlock(&pool_lock);
+    if (!known || !flags || !location) return CUDA_ERROR_INVALID_VALUE;
+    bool here = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+    *flags = here ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_device(CUdevice dev) {
+    CUresult r = state_ready();
+    if (r) return r;
+    return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    if (!pool_out) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&pool_lock);
+    *pool_out = default_pool()->handle;
+    pthread_mutex_unlock(&pool_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    if (!pool) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&pool_lock);
+    default_pool();
+    *pool = pools[chosen].handle;
+    pthread_mutex_unlock(&pool_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = find(pool);
+    if (p) chosen = (uint32_t)(p - pools);
+    pthread_mutex_unlock(&pool_lock);
+    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Address allocator of a window. Size classes have two steps a doubling (1, 1.5, 2, 3, 4, 6 ...
+ * times 512 bytes), up to half a granule: at most a third of a small block is lost to rounding.
+ */
+#include "shim/memory/vmem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum kind { KIND_FREE, KIND_CACHED, KIND_LARGE, KIND_BODY, KIND_SLAB };
+
+struct vmem_slab {
+    uint64_t index; /* of its granule */
+    uint32_t class, slots, used;
+    uint32_t hint;  /* no word of `free` below it has a bit set */
+    uint64_t *free; /* bit set: slot is free */
+    uint32_t *bytes, *tags;
+    struct vmem_slab *prev, *next; /* among the class's partial slabs */
+    struct vmem_slab *all_prev, *all_next;
+};
+
+struct vmem_granule {
+    union {
+        struct vmem_slab *slab; /* KIND_SLAB */
+        uint64_t length;        /* KIND_LARGE: granules; KIND_BODY: back to the head */
+    };
+    uint64_t bytes;
+    uint32_t tag;
+};
+
+static uint64_t class_bytes(uint32_t class) {
+    uint64_t unit = (uint64_t)VMEM_ALIGN << (class / 2);
+    return class == 0 ? VMEM_ALIGN : class % 2 ? unit * 2 : unit + unit / 2;
+}
+
+/* Classes 0, 1, 2 ...: 512, 1024, 1536, 2048, 3072 ...; VMEM_CLASSES when it is a large block. */
+static uint32_t class_of(const struct vmem *v, uint64_t bytes) {
+    if (bytes > v->granule / 2) return VMEM_CLASSES;
+    for (uint32_t class = 0; class < VMEM_CLASSES; class ++) {
+        if (class_bytes(class) >= bytes) return class;
+    }
+    return VMEM_CLASSES;
+}
+
+static uint64_t granules_for(const struct vmem *v, uint64_t bytes) {
+    return bytes / v->granule + (bytes % v->granule != 0);
+}
+
+static uint64_t address(const struct vmem *v, uint64_t index) {
+    return v->base + index * v->granule;
+}
+
+/* Zeroed and untouched: a window of 128 TiB costs address space only. */
+static void *reserve(uint64_t bytes) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+int vmem_init(struct vmem *v, uint64_t base, uint64_t bytes, uint64_t granule, uint64_t cache_bytes,
+              const struct vmem_ops *ops, void *arg) {
+    memset(v, 0, sizeof(*v));
+    v->base = base;
+    v->granule = granule;
+    v->count = bytes / granule;
+    v->cache_limit = cache_bytes / granule;
+    v->ops = ops;
+    v->arg = arg;
+    v->kinds = reserve(v->count);
+    v->granules = reserve(v->count * sizeof(*v->granules));
+    if (v->kinds && v->granules) return 0;
+    vmem_finish(v);
+    return -ENOMEM;
+}
+
+static void slab_destroy(struct vmem_slab *s) {
+    if (!s) return;
+    free(s->free);
+    free(s->bytes);
+    free(s->tags);
+    free(s);
+}
+
+void vmem_finish(struct vmem *v) {
+    for (struct vmem_slab *s = v->slabs, *next; s; s = next) {
+        next = s->all_next;
+        slab_destroy(s);
+    }
+    v->slabs = NULL;
+    if (v->kinds) munmap(v->kinds, v->count);
+    if (v->granules) munmap(v->granules, v->count * sizeof(*v->granules));
+    v->kinds = NULL;
+    v->granules = NULL;
+}
+
+/* ---- granules -------------------------------------------------------------------------------- */
+
+/* First run of `n` free granules, all of them backed if `cached_only`; v->count when none. */
+static uint64_t find_run(const struct vmem *v, uint64_t n, bool cached_only) {
+    uint64_t run = 0;
+    for (uint64_t i = v->lowest; i < v->count; i++) {
+        bool fits = v->kinds[i] == KIND_CACHED || (!cached_only && v->kinds[i] == KIND_FREE);
+        run = fits ? run + 1 : 0;
+        if (run == n) return i + 1 - n;
+    }
+    return v->count;
+}
+
+static uint64_t credit(const struct vmem *v) {
+    return v->ops->credit ? v->ops->credit(v->arg) : UINT64_MAX;
+}
+
+/* Empty granules elsewhere must not be why somebody has to be asked. */
+static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
+    uint64_t missing = 0, limit = credit(v);
+    for (uint64_t i = first; i < first + n; i++)
+        missing += v->kinds[i] == KIND_FREE;
+    if (v->used_granules + v->cached + missing > limit && v->used_granules + n <= limit)
+        vmem_trim(v);
+}
+
+/* Backs what of [first, first + n) is not; all of it is KIND_CACHED afterwards. */
+static int back_run(struct vmem *v, uint64_t first, uint64_t n) {
+    for (uint64_t i = first; i < first + n;) {
+        uint64_t end = i;
+        while (end < first + n && v->kinds[end] == KIND_FREE)
+            end++;
+        if (end == i) {
+            i++;
+            continue;
+        }
+        bool ask = v->used_granules + v->cached + (end - i) > credit(v);
+        int err = v->ops->back(v->arg, address(v, i), (end - i) * v->granule, ask);
+        if (err) return err;
+        memset(v->kinds + i, KIND_CACHED, end - i);
+        v->cached += end - i;
+        i = end;
+    }
+    return 0;
+}
+
+static int take_run(struct vmem *v, uint64_t n, uint64_t *first) {
+    if (n > v->count) return -ENOMEM;
+    uint64_t at = n <= v->cached ? find_run(v, n, true) : v->count;
+    if (at == v->count) at = find_run(v, n, false);
+    if (at == v->count) return -ENOMEM;
+    make_room(v, at, n);
+    uint64_t kept = v->cached;
+    int err = back_run(v, at, n);
+    if (err && kept) {
+        vmem_trim(v);
+        err = back_run(v, at, n);
+    }
+    if (err) {
+        vmem_trim(v);
+        return -ENOMEM;
+    }
+    v->cached -= n;
+    v->used_granules += n;
+    if (at == v->lowest) v->lowest = at + n;
+    *first = at;
+    return 0;
+}
+
+static void give_run(struct vmem *v, uint64_t first, uint64_t n) {
+    v->used_granules -= n;
+    if (first < v->lowest) v->lowest = first;
+    if (v->cached + n <= v->cache_limit) {
+        memset(v->kinds + first, KIND_CACHED, n);
+        v->cached += n;
+        return;
+    }
+    memset(v->kinds + first, KIND_FREE, n);
+    v->ops->unback(v->arg, address(v, first), n * v->granule);
+}
+
+void vmem_trim(struct vmem *v) {
+    for (uint64_t i = v->lowest; v->cached > 0 && i < v->count;) {
+        uint64_t end = i;
+        while (end < v->count && v->kinds[end] == KIND_CACHED)
+            end++;
+        if (end == i) {
+            i++;
+            continue;
+        }
+        memset(v->kinds + i, KIND_FREE, end - i);
+        v->cached -= end - i;
+        v->ops->unback(v->arg, address(v, i), (end - i) * v->granule);
+        i = end;
+    }
+}
+
+/* ---- slabs ----------------------------------------------------------------------------------- */
+
+static void partial_add(struct vmem *v, struct vmem_slab *s) {
+    s->prev = NULL;
+    s->next = v->partial[s->class];
+    if (s->next) s->next->prev = s;
+    v->partial[s->class] = s;
+}
+
+static void partial_remove(struct vmem *v, struct vmem_slab *s) {
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        v->partial[s->class] = s->next;
+    if (s->next) s->next->prev = s->prev;
+}
+
+static void all_add(struct vmem *v, struct vmem_slab *s) {
+    s->all_next = v->slabs;
+    if (s->all_next) s->all_next->all_prev = s;
+    v->slabs = s;
+}
+
+static void all_remove(struct vmem *v, struct vmem_slab *s) {
+    if (s->all_prev)
+        s->all_prev->all_next = s->all_next;
+    else
+        v->slabs = s->all_next;
+    if (s->all_next) s->all_next->all_prev = s->all_prev;
+}
+
+static struct vmem_slab *slab_create(struct vmem *v, uint32_t class) {
+    struct vmem_slab *s = calloc(1, sizeof(*s));
+    if (!s) return NULL;
+    s->class = class;
+    s->slots = (uint32_t)(v->granule / class_bytes(class));
+    uint32_t words = (s->slots + 63) / 64;
+    s->free = calloc(words, sizeof(*s->free));
+    s->bytes = calloc(s->slots, sizeof(*s->bytes));
+    s->tags = calloc(s->slots, sizeof(*s->tags));
+    if (!s->free || !s->bytes || !s->tags || take_run(v, 1, &s->index)) {
+        slab_destroy(s);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->slots; i++)
+        s->free[i / 64] |= 1ull << (i % 64);
+    v->kinds[s->index] = KIND_SLAB;
+    v->granules[s->index].slab = s;
+    partial_add(v, s);
+    all_add(v, s);
+    return s;
+}
+
+static int small_alloc(struct vmem *v, uint32_t class, uint64_t bytes, uint32_t tag,
+                       uint64_t *addr) {
+    struct vmem_slab *s = v->partial[class];
+    if (!s) s = slab_create(v, class);
+    if (!s) return -ENOMEM;
+    while (!s->free[s->hint])
+        s->hint++;
+    uint32_t slot = s->hint * 64 + (uint32_t)__builtin_ctzll(s->free[s->hint]);
+    s->free[slot / 64] &= ~(1ull << (slot % 64));
+    s->bytes[slot] = (uint32_t)bytes;
+    s->tags[slot] = tag;
+    if (++s->used == s->slots) partial_remove(v, s);
+    *addr = address(v, s->index) + slot * class_bytes(class);
+    return 0;
+}
+
+static void small_free(struct vmem *v, struct vmem_slab *s, uint32_t slot) {
+    s->free[slot / 64] |= 1ull << (slot % 64);
+    if (slot / 64 < s->hint) s->hint = slot / 64;
+    if (s->used-- == s->slots) partial_add(v, s);
+    if (s->used > 0) return;
+    partial_remove(v, s);
+    all_remove(v, s);
+    v->granules[s->index].slab = NULL;
+    give_run(v, s->index, 1);
+    slab_destroy(s);
+}
+
+/* The used slot of `s` that contains `addr`; s->slots when none does. */
+static uint32_t slot_at(const struct vmem *v, const struct vmem_slab *s, uint64_t addr) {
+    uint64_t slot = (addr - address(v, s->index)) / class_bytes(s->class);
+    if (slot >= s->slots || s->free[slot / 64] >> (slot % 64) & 1) return s->slots;
+    return (uint32_t)slot;
+}
+
+static void slot_block(const struct vmem *v, const struct vmem_slab *s, uint32_t slot,
+                       struct vmem_block *out) {
+    out->addr = address(v, s->index) + slot * class_bytes(s->class);
+    out->bytes = s->bytes[slot];
+    out->tag = s->tags[slot];
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static int large_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr) {
+    uint64_t first, n = granules_for(v, bytes);
+    int err = take_run(v, n, &first);
+    if (err) return err;
+    v->kinds[first] = KIND_LARGE;
+    v->granules[first] = (struct vmem_granule){.length = n, .bytes = bytes, .tag = tag};
+    for (uint64_t i = 1; i < n; i++) {
+        v->kinds[first + i] = KIND_BODY;
+        v->granules[first + i].length = i;
+    }
+    *addr = address(v, first);
+    return 0;
+}
+
+int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr) {
+    if (bytes == 0) return -EINVAL;
+    uint32_t class = class_of(v, bytes);
+    int err = class == VMEM_CLASSES ? large_alloc(v, bytes, tag, addr)
+                                    : small_alloc(v, class, bytes, tag, addr);
+    if (!err) v->used_bytes += bytes;
+    return err;
+}
+
+int vmem_find(const struct vmem *v, uint64_t addr, struct vmem_block *out) {
+    uint64_t index = (addr - v->base) / v->granule;
+    if (addr < v->base || index >= v->count) return -ENOENT;
+    if (v->kinds[index] == KIND_SLAB) {
+        const struct vmem_slab *s = v->granules[index].slab;
+        uint32_t slot = slot_at(v, s, addr);
+        if (slot == s->slots) return -ENOENT;
+        slot_block(v, s, slot, out);
+        return addr - out->addr < out->bytes ? 0 : -ENOENT;
+    }
+    if (v->kinds[index] == KIND_BODY) index -= v->granules[index].length;
+    if (v->kinds[index] != KIND_LARGE) return -ENOENT;
+    *out = (struct vmem_block){address(v, index), v->granules[index].bytes, v->granules[index].tag};
+    return addr - out->addr < out->bytes ? 0 : -ENOENT;
+}
+
+int vmem_next(const struct vmem *v, uint64_t addr, struct vmem_block *out) {
+    uint64_t index = addr <= v->base ? 0 : (addr - v->base) / v->granule;
+    for (; index < v->count; index++) {
+        if (v->kinds[index] == KIND_LARGE && address(v, index) >= addr)
+            return vmem_find(v, address(v, index), out);
+        if (v->kinds[index] != KIND_SLAB) continue;
+        const struct vmem_slab *s = v->granules[index].slab;
+        for (uint32_t slot = 0; slot < s->slots; slot++) {
+            if (s->free[slot / 64] >> (slot % 64) & 1) continue;
+            slot_block(v, s, slot, out);
+            if (out->addr >= addr) return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int vmem_free(struct vmem *v, uint64_t addr) {
+    struct vmem_block block;
+    if (vmem_find(v, addr, &block) || block.addr != addr) return -EINVAL;
+    uint64_t index = (addr - v->base) / v->granule;
+    v->used_bytes -= block.bytes;
+    if (v->kinds[index] == KIND_SLAB) {
+        struct vmem_slab *s = v->granules[index].slab;
+        small_free(v, s, slot_at(v, s, addr));
+        return 0;
+    }
+    give_run(v, index, v->granules[index].length);
+    return 0;
+}
+
+int vmem_retag(struct vmem *v, uint64_t addr, uint64_t bytes, uint32_t tag) {
+    struct vmem_block block;
+    if (vmem_find(v, addr, &block) || block.addr != addr) return -EINVAL;
+    if (bytes == 0 || vmem_capacity(v, bytes) != vmem_capacity(v, block.bytes)) return -EINVAL;
+    v->used_bytes += bytes - block.bytes;
+    uint64_t index = (addr - v->base) / v->granule;
+    if (v->kinds[index] == KIND_SLAB) {
+        struct vmem_slab *s = v->granules[index].slab;
+        uint32_t slot = slot_at(v, s, addr);
+        s->bytes[slot] = (uint32_t)bytes;
+        s->tags[slot] = tag;
+        return 0;
+    }
+    v->granules[index].bytes = bytes;
+    v->granules[index].tag = tag;
+    return 0;
+}
+
+uint64_t vmem_capacity(const struct vmem *v, uint64_t bytes) {
+    uint32_t class = class_of(v, bytes);
+    return class == VMEM_CLASSES ? granules_for(v, bytes) * v->granule : class_bytes(class);
+}

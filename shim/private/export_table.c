@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Private tables: for each, the slots that the libraries of CUDA 13.0 were seen to call, and what
+ * they must do there. The other slots, NULL here, are filled with functions that refuse (slots.h).
+ * Slot 0 is the table's size in bytes, but in the context storage, where it is a function.
+ */
+#include "shim/private/export_table.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "proto/gen/prototypes.h"
+#include "shim/api/ctx.h"
+#include "shim/api/stream.h"
+#include "shim/code/function.h"
+#include "shim/code/image.h"
+#include "shim/connection/state.h"
+#include "shim/private/cls.h"
+#include "shim/private/slots.h"
+#include "shim/private/validity.h"
+
+/* ---- cudart ---------------------------------------------------------------------------------- */
+
+/* The primary context, without retaining it. */
+static CUresult cudart_primary(CUcontext *out, CUdevice dev) {
+    if (!out || dev != 0) return CUDA_ERROR_INVALID_VALUE;
+    *out = ctx_primary()->handle;
+    return CUDA_SUCCESS;
+}
+
+#define SIZE_OF(slots) ((const void *)(uintptr_t)((slots) * sizeof(void *)))
+
+static const void *cudart_table[13] = {[0] = SIZE_OF(13), [2] = cudart_primary};
+
+const void *export_table_cudart(void) {
+    return cudart_table;
+}
+
+/* ---- hooks of profilers: buffers that nobody fills ------------------------------------------- */
+
+static char hooks_functions[4096], hooks_devices[64];
+
+static void hooks_first(void **buffer, size_t *count) {
+    *buffer = hooks_functions;
+    *count = 1024;
+}
+
+static void hooks_second(void **buffer, size_t *count) {
+    *buffer = hooks_devices;
+    *count = 14;
+}
+
+static const void *hooks_table[7] = {[0] = SIZE_OF(7), [2] = hooks_first, [6] = hooks_second};
+
+/* ---- threads, context storage, checks -------------------------------------------------------- */
+
+static CUresult thread_current(CUcontext *out) {
+    struct context *c = ctx_current();
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    *out = c ? c->handle : NULL;
+    return CUDA_SUCCESS;
+}
+
+static CUresult succeed(void) {
+    return CUDA_SUCCESS;
+}
+
+static const void *thread_table[4] = {
+    [0] = SIZE_OF(4), [1] = succeed, [2] = thread_current, [3] = succeed};
+
+static const void *storage_table[4] = {[0] = cls_put, [1] = cls_delete, [2] = cls_get};
+
+static CUresult checks_context(CUcontext ctx, uint32_t *out, void **unused) {
+    if (out) *out = 0;
+    return CUDA_SUCCESS;
+}
+
+static const void *checks_table[4] = {[0] = SIZE_OF(4), [2] = checks_context, [3] = succeed};
+
+static const void *validity_table[3] = {[0] = SIZE_OF(3), [1] = validity_answer};
+
+const void *export_table_validity(void) {
+    return validity_table;
+}
+
+/* ---- tools: cuBLAS and cuFFT use them -------------------------------------------------------- */
+
+static CUresult tools_context_number(CUcontext ctx, uint64_t *out) {
+    struct context *c = ctx_find(ctx);
+    if (!c) return CUDA_ERROR_INVALID_CONTEXT;
+    if (out) *out = c->id;
+    return CUDA_SUCCESS;
+}
+
+static CUresult tools_stream_object(CUcontext ctx, CUstream stream, void **out) {
+    const struct stream *s = stream_find(stream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (out) *out = s->handle;
+    return CUDA_SUCCESS;
+}
+
+static CUresult tools_stream_number(CUcontext ctx, void *object, uint64_t *out) {
+    const struct stream *s = stream_find(object);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (out) *out = s->id;
+    return CUDA_SUCCESS;
+}
+
+#define TOOLS_CONTEXT_SLOTS 95
+#define TOOLS_MODULE_SLOTS 60
+#define BLAS_SLOTS 40
+
+static const void *tools_context_table[TOOLS_CONTEXT_SLOTS] = {
+    [0] = SIZE_OF(TOOLS_CONTEXT_SLOTS),
+    [4] = tools_context_number,
+    [39] = tools_stream_number,
+    [51] = tools_stream_object,
+};
+
+typedef long (*tools_visitor)(void *user, CUfunction function, void *, void *);
+
+/* Calls back for each kernel of the module. The result of 1 is what callers take for success. */
+static long tools_each_function(CUcontext ctx, CUmodule module, tools_visitor visit, void *user) {
+    struct image *image = image_of_module(module);
+    unsigned int count = 0;
+    if (!image || !visit || cuModuleGetFunctionCount(&count, module)) return 1;
+    CUfunction functions[count ? count : 1];
+    if (cuModuleEnumerateFunctions(functions, count, module)) return 1;
+    for (unsigned int i = 0; i < count; i++)
+        visit(user, functions[i], NULL, NULL);
+    return 1;
+}
+
+static const void *tools_module_table[TOOLS_MODULE_SLOTS] = {
+    [0] = SIZE_OF(TOOLS_MODULE_SLOTS), [7] = tools_each_function};
+
+static CUresult blas_refuse(void) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* cuBLASLt crashes without this table, and does without slot 4. */
+static const void *blas_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
+
+/* ---- by UUID --------------------------------------------------------------------------------- */
+
+#define TABLE(t) t, sizeof(t) / sizeof(t[0])
+
+static const struct {
+    unsigned char uuid[16];
+    const void **table;
+    unsigned int slots;
+} tables[] = {
+    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
+      0xf9},
+     TABLE(cudart_table)},
+    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a,
+      0x66},
+     TABLE(hooks_table)},
+    {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec,
+      0xdc},
+     TABLE(thread_table)},
+    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95,
+      0x93},
+     TABLE(storage_table)},
+    {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa,
+      0x7e},
+     TABLE(checks_table)},
+    {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1,
+      0xf2},
+     TABLE(validity_table)},
+    {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
+      0xf2},
+     TABLE(tools_context_table)},
+    {{0x17, 0x34, 0xdc, 0x26, 0xd4, 0x78, 0x00, 0x47, 0x45, 0x8c, 0x72, 0xf1, 0xe7, 0xdd, 0x8b,
+      0xca},
+     TABLE(blas_table)},
+    {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
+      0x1e},
+     TABLE(tools_module_table)},
+};
+
+#define TABLES (sizeof(tables) / sizeof(tables[0]))
+_Static_assert(TOOLS_CONTEXT_SLOTS + TOOLS_MODULE_SLOTS + BLAS_SLOTS + 35 <= SLOTS_MAX,
+               "every slot has its function");
+
+static void fill_tables(void) {
+    for (size_t i = 0; i < TABLES; i++)
+        slots_fill(tables[i].uuid, tables[i].table, tables[i].slots);
+}
+
+/* No line but for those who ask: libraries look for tables of tools that are not there. */
+static CUresult not_found(const CUuuid *id) {
+    char text[2 * sizeof(id->bytes) + 1];
+    for (size_t i = 0; i < sizeof(id->bytes); i++)
+        snprintf(text + 2 * i, 3, "%02x", (unsigned char)id->bytes[i]);
+    state_log();
+    log_debug("shim", "what=\"no such private table\" table=%s", text);
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!ppExportTable || !pExportTableId) return CUDA_ERROR_INVALID_VALUE;
+    pthread_once(&once, fill_tables);
+    for (size_t i = 0; i < TABLES; i++) {
+        if (memcmp(tables[i].uuid, pExportTableId->bytes, sizeof(tables[i].uuid))) continue;
+        if (tables[i].table == validity_table && !validity_built()) break;
+        *ppExportTable = tables[i].table;
+        return CUDA_SUCCESS;
+    }
+    *ppExportTable = NULL;
+    return not_found(pExportTableId);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The question that the CUDA runtime asks a driver before it works with it.
+ */
+#ifndef SHIM_PRIVATE_VALIDITY_H
+#define SHIM_PRIVATE_VALIDITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+/* False when built with DRIVER_VALIDITY=0: then the question is not found and only programs that
+ * use the driver's interface directly run. */
+bool validity_built(void);
+
+/* `time`: the asker's; `out`: 16 bytes. */
+CUresult validity_answer(uint32_t version, uint64_t time, uint64_t out[2]);
+
+#endif
