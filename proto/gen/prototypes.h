@@ -31,6 +31,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool); /* local */
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev); /* local */
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev); /* local */
+CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev); /* local */
 CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev); /* local */
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev); /* local */
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId); /* local */

@@ -263,6 +263,16 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
     return CUDA_SUCCESS;
 }
 
+/* None: a context is always of the whole device (cuCtxCreate_v3 refuses parts of it). */
+CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
+    CUresult r = enter(dev);
+
+    if (r) return r;
+    if (!pi || type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
+    *pi = 0;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
     CUresult r = enter(dev);
     if (!r) r = enter(peerDev);

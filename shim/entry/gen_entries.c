@@ -16,7 +16,6 @@ CUresult cuDeviceTotalMem(void);
 CUresult cuDeviceGetTexture1DLinearMaxWidth(void);
 CUresult cuDeviceGetHostAtomicCapabilities(void);
 CUresult cuDeviceGetNvSciSyncAttributes(void);
-CUresult cuDeviceGetExecAffinitySupport(void);
 CUresult cuDeviceGetP2PAtomicCapabilities(void);
 CUresult cuCtxGetExecAffinity(void);
 CUresult cuCtxAttach(void);

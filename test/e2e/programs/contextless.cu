@@ -60,9 +60,21 @@ static void objects(void) {
     WORKS(cuDevicePrimaryCtxRelease(0));
 }
 
+static void device(void) {
+    int parts = -1;
+    CUdevice none = 1;
+    WORKS(cuDeviceGetExecAffinitySupport(&parts, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0));
+    REQUIRE(parts == 0, "contexts of a part of the device: %d", parts);
+    expect(cuDeviceGetExecAffinitySupport(NULL, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0),
+           CUDA_ERROR_INVALID_VALUE, "no place for the answer");
+    expect(cuDeviceGetExecAffinitySupport(&parts, CU_EXEC_AFFINITY_TYPE_SM_COUNT, none),
+           CUDA_ERROR_INVALID_DEVICE, "a device that is not there");
+}
+
 int main(void) {
     CUdeviceptr p;
     WORKS(cuInit(0));
+    device();
     pools();
     expect(cuMemAlloc(&p, BYTES), CUDA_ERROR_INVALID_CONTEXT, "an allocation without a context");
     objects();
