@@ -49,7 +49,7 @@ PROGRAMS := $(addprefix $(BUILD)/,salusd salus-gpu salusctl)
 SHIM_SO := $(BUILD)/shim/libcuda.so.1
 
 .PHONY: all
-all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so
+all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so ## the daemon, its worker, salusctl, salus-sim, libcuda.so.1
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -108,24 +108,24 @@ $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 .PRECIOUS: $(BUILD)/%.o
 
 .PHONY: check-unit check-plain
-check-unit: $(UNIT)
+check-unit: $(UNIT) ## unit tests
 	@for t in $(UNIT); do timeout 900 $$t || { echo "check-unit: $$t failed"; exit 1; }; done
 check-plain: $(PLAIN)
 	@for t in $(PLAIN); do echo "  RUN     $$t"; timeout 900 $$t || exit 1; done
 
 # What takes too long for every change: each area adds its part as a prerequisite. Set-up is the first.
 .PHONY: check-long
-check-long: setup
+check-long: setup ## what takes too long for check: hours
 	@echo "check-long: all parts passed"
 
 -include $(wildcard scripts/mk/*.mk)
 
 # The compiler that set-up fetched stays: it takes a download.
 .PHONY: clean distclean
-clean:
+clean: ## removes what was built, but for a CUDA compiler that was fetched
 	rm -rf build-*
 	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name toolkit -exec rm -rf {} +
-distclean:
+distclean: ## removes that too
 	rm -rf build build-*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -3,7 +3,7 @@
 MAN_PAGES := $(patsubst docs/man/%.scd,$(BUILD)/man/%,$(wildcard docs/man/*.scd))
 
 .PHONY: docs check-docs gen-conf
-docs: $(MAN_PAGES)
+docs: $(MAN_PAGES) ## manual pages
 $(BUILD)/man/%: docs/man/%.scd
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  MAN     $@")

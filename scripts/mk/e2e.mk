@@ -49,7 +49,7 @@ $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommo
 
 .PHONY: e2e-programs check-e2e check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
-check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client
+check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)

@@ -38,7 +38,7 @@ FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(FUZZ_CC) SAN=$
 
 # All are built first, so that they can run side by side.
 .PHONY: check-fuzz fuzz-programs fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
-check-fuzz: fuzz-programs
+check-fuzz: fuzz-programs ## every fuzzer, FUZZ_SECONDS=60 each
 	$(Q)$(MAKE) --no-print-directory fuzz-mutant $(addprefix fuzz-,$(FUZZ_NAMES))
 fuzz-programs:
 	$(Q)+$(FUZZ_MAKE) fuzz-seeds $(FUZZ_BUILD)/mutant_nvinfo $(addprefix $(FUZZ_BUILD)/fuzz_,$(FUZZ_NAMES))

@@ -10,7 +10,7 @@ CUDA_INCLUDE := $(shell grep -qs '^.define CUDA_VERSION 13000$$' $(CUDA_HOME)/in
 $(BUILD)/test/lib/cuda_abi_theirs.o: CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
 
 .PHONY: gen check-gen
-gen:
+gen: ## what is generated from proto/driver.api and others, again
 	$(Q)$(PYTHON) scripts/gen-driver-api
 
 check-gen:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # What people call: demo, check, and what check is made of.
-.PHONY: demo setup check check-layers lint check-asan check-tsan coverage
+.PHONY: help demo setup check check-layers lint check-asan check-tsan coverage
 
-setup:
+# A target is shown when its line ends with ## and a sentence.
+help: ## this
+	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' scripts/mk/top.mk $(filter-out %.d %/top.mk,$(MAKEFILE_LIST))
+	@echo "  BUILD=dir  V=1  CC=...  SAN=address,undefined|thread; each test of its own: docs/testing.md"
+
+setup: ## Debian packages and nvcc, where they are missing
 	@scripts/setup
 
 # Set-up comes first, and make must see what it installed: hence the second make.
-demo: setup
+demo: setup ## six programs share one GPU, each result compared with the one alone
 	@$(MAKE) --no-print-directory all e2e-programs
 	@BUILD=$(BUILD) $(PYTHON) scripts/demo
 
-check: setup
+check: setup ## every test; FUZZ_SECONDS=10 for each fuzzer
 	@$(MAKE) --no-print-directory check-all
 
 .PHONY: check-all
@@ -21,7 +26,7 @@ check-layers:
 	@scripts/check-layers
 
 CLANG_FORMAT ?= clang-format
-lint: check-layers
+lint: check-layers ## floors, format, static analysis
 	@$(CLANG_FORMAT) --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' | grep -v gen/ | grep -v '/gen_')
 	@cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppressions-list=scripts/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -I. common proto daemon shim
@@ -30,19 +35,25 @@ lint: check-layers
 # Sanitizers in build directories of their own. Criterion ends with 0 although its workers reported leaks,
 # so the text of a report fails the run. Criterion's workers abort under TSan, so the thread
 # checks are plain programs and the daemon itself under the end-to-end tests.
-check-asan:
+check-asan: ## unit tests under ASan and UBSan
 	@mkdir -p build-asan
 	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined check-unit check-plain \
 		>build-asan/check.log 2>&1 || { tail -60 build-asan/check.log; exit 1; }
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
 	@grep -E 'Synthesis' build-asan/check.log
-check-tsan:
+check-tsan: ## threads under TSan
 	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread check-plain
 
 # The handlers in soft/isa are compiled three times from the same lines, and sectors.h has a function at
 # another line for one of the instruction sets: gcovr cannot merge either. Their differential tests reach
 # every one of them.
-coverage:
+coverage: ## lines and branches that unit tests reach
 	@$(MAKE) --no-print-directory BUILD=build-cov OPT="-O0 -g" CFLAGS=--coverage LDFLAGS=--coverage check-unit
 	@gcovr --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \
 		--exclude '.*soft/isa/.*' --exclude '.*soft/sectors[.]h' --print-summary | grep -E '^(lines|branches|functions)'
+
+# For editors and clang tools: the commands that would build everything, tests included.
+.PHONY: compile_commands.json
+compile_commands.json: ## how each file is compiled, for clangd
+	@$(MAKE) --no-print-directory --dry-run --always-make V=1 all $(UNIT) $(PLAIN) | scripts/compile-commands >$@.tmp
+	@mv $@.tmp $@
