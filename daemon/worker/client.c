@@ -23,6 +23,7 @@
 #include "daemon/worker/front/text.h"
 #include "daemon/worker/memory/clearing.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/residence.h"
 #include "daemon/worker/profile/profiling.h"
 #include "daemon/worker/stats.h"

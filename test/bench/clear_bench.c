@@ -15,6 +15,8 @@
 
 #include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_lane.h"
 
 #define MIB (1ull << 20)
 #define GRANULE (2 * MIB)

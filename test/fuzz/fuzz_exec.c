@@ -13,7 +13,7 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_check.h"
 #include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"

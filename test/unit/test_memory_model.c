@@ -15,6 +15,9 @@
 
 #include "common/err.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_check.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)

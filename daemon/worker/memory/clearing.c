@@ -10,7 +10,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/fault.h"
-#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/stats.h"
 
 /* Of all clients, each time round the loop: half a millisecond on the software GPU, and ten times

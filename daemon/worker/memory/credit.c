@@ -14,6 +14,8 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/memory/clearing.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/tenant.h"
 

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
+#include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 
@@ -44,43 +44,6 @@ void memory_destroy(struct memory *m) {
     free(m->slots);
     free(m->pages);
     free(m);
-}
-
-/* Mapped one by one, since they come and go one by one; not from malloc, which would keep them. */
-void *memory_host_make(const struct memory *m) {
-    void *p = mmap(NULL, m->granule, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-void memory_host_free(const struct memory *m, void *host) {
-    if (host) munmap(host, m->granule);
-}
-
-void memory_release(struct memory *m, struct page *page) {
-    switch (page->state) {
-    case PAGE_NONE: return;
-    case PAGE_PRIVATE: m->ops->chunk_destroy(m->dev, page->chunk); break;
-    case PAGE_SWAPPED: memory_host_free(m, page->host); break;
-    case PAGE_LANE: break;
-    case PAGE_SPILLED: m->ops->chunk_destroy(m->dev, page->chunk); break;
-    case PAGE_SPILLED_HOST: memory_host_free(m, page->host); break;
-    }
-    if (page->state == PAGE_PRIVATE || page->state == PAGE_SWAPPED) {
-        m->persistent--;
-    } else {
-        m->spilled -= page->state != PAGE_LANE;
-        memory_lane_free_slot(m, page->slot);
-    }
-    *page = (struct page){.state = PAGE_NONE};
-}
-
-int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
-                   uint32_t *count) {
-    uint64_t window = m->page_count * m->granule, offset = addr - m->base;
-    if (addr < m->base || offset > window || bytes > window - offset) return -EINVAL;
-    *first = (uint32_t)(offset / m->granule);
-    *count = bytes ? (uint32_t)((offset + bytes - 1) / m->granule) - *first + 1 : 0;
-    return 0;
 }
 
 /* Whole pages of one half. */
@@ -142,12 +105,4 @@ uint64_t memory_persistent(const struct memory *m) {
 
 uint64_t memory_ephemeral(const struct memory *m) {
     return m->ephemeral * m->granule;
-}
-
-bool memory_spilled(const struct memory *m) {
-    return m->spilled > 0;
-}
-
-bool memory_swapped(const struct memory *m) {
-    return m->swapped;
 }

@@ -2,8 +2,11 @@
  *
  * Recounts a client's memory, for tests and for whoever suspects it.
  */
+#include "daemon/worker/memory/memory_check.h"
+
 #include <stdlib.h>
 
+#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_state.h"
 
 struct check_counts {

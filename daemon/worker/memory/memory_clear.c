@@ -4,6 +4,8 @@
  * it may use, in steps; later what it backs beyond that, at once. Chunks that nobody else will see
  * are not cleared, and nothing is while a lane's jobs have one owner.
  */
+#include "daemon/worker/memory/memory_clear.h"
+
 #include "daemon/worker/memory/memory_state.h"
 
 void memory_set_owner(struct memory *m, uint64_t owner) {

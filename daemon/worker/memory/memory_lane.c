@@ -3,10 +3,13 @@
  * Lanes: chunks that several clients see, each at its own addresses (Salus, section 3.3.1). What
  * outlives an iteration leaves the lane here.
  */
+#include "daemon/worker/memory/memory_lane.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "common/err.h"
+#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 
@@ -74,13 +77,6 @@ uint64_t memory_lane_bytes(const struct memory_lane *lane) {
     return lane->count * lane->granule;
 }
 
-void memory_lane_free_slot(struct memory *m, uint32_t slot) {
-    m->slots[slot] = MEMORY_NO_PAGE;
-    m->ephemeral--;
-    while (m->slot_end && m->slots[m->slot_end - 1] == MEMORY_NO_PAGE)
-        m->slot_end--;
-}
-
 void memory_lane_leave(struct memory *m) {
     list_remove(&m->lane_link);
     if (m->lane && m->lane->holder == m) m->lane->holder = NULL;
@@ -130,7 +126,7 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; i < count; i++)
         if (err)
-            memory_lane_free_slot(m, m->pages[first + i].slot);
+            memory_free_slot(m, m->pages[first + i].slot);
         else
             m->pages[first + i].state = PAGE_LANE;
     if (err) lane_trim(lane, before);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside of memory.h: what is known of every page (granule) of a client's alloc window. Only
- * memory*.c include this.
+ * Inside of memory*.h: what is known of every page (granule) of a client's alloc window, and of the
+ * chunks of a lane. Only memory*.c include this.
  *
  * A page of the ephemeral half that is in use holds a slot: it shows the lane's chunk of that
  * number. Slots are taken from the lowest, so that a client never needs more chunks of its lane
@@ -12,8 +12,11 @@
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_STATE_H
 #define DAEMON_WORKER_MEMORY_MEMORY_STATE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/list.h"
-#include "daemon/worker/memory/memory.h"
+#include "daemon/device/device.h"
 
 #define MEMORY_NO_PAGE UINT32_MAX
 
@@ -72,28 +75,13 @@ struct memory_lane {
     struct list members;   /* memory.lane_link */
 };
 
-/* memory.c */
-void *memory_host_make(const struct memory *m); /* NULL: none */
+void *memory_host_make(const struct memory *m); /* a granule; NULL: none */
 void memory_host_free(const struct memory *m, void *host);
 /* Gives back all that an unmapped page has; it is in use no longer. */
 void memory_release(struct memory *m, struct page *page);
+void memory_free_slot(struct memory *m, uint32_t slot);
 /* The pages that a range of bytes touches; -EINVAL when it leaves the window. */
 int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
                    uint32_t *count);
-
-/* memory_lane.c */
-int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
-void memory_lane_free_slot(struct memory *m, uint32_t slot);
-void memory_lane_leave(struct memory *m);
-
-/* memory_clear.c */
-/* Before the client shows the lane's chunk of this slot: when it has the turn, it is its own then.
- */
-int memory_clear_slot(struct memory *m, uint32_t slot);
-/* What is in the lane's chunk was written by the client's owner. */
-bool memory_clear_own(const struct memory *m, uint32_t slot);
-
-/* Of a chunk that holds bytes of several owners, since a copy failed: foreign to all. */
-#define MEMORY_MIXED UINT64_MAX
 
 #endif

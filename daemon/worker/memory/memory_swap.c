@@ -4,9 +4,12 @@
  * iteration, private chunks when another job needs the room. The client does not run meanwhile, so
  * its pages of the lane stay mapped; private pages cannot, for their chunks go.
  */
+#include "daemon/worker/memory/memory_swap.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 
@@ -137,4 +140,12 @@ int memory_swap_in(struct memory *m, uint64_t *moved_bytes) {
     m->swapped = false;
     *moved_bytes = loaded * m->granule;
     return memory_plan_end(&plan, 0);
+}
+
+bool memory_spilled(const struct memory *m) {
+    return m->spilled > 0;
+}
+
+bool memory_swapped(const struct memory *m) {
+    return m->swapped;
 }

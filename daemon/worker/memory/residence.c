@@ -17,7 +17,9 @@
 #include "daemon/worker/fault.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/memory/clearing.h"
-#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/stats.h"
 
 /* A client that has lost memory which the scheduler had given it cannot go on. */

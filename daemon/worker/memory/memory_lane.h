@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A lane: chunks 0..n that every client of the lane sees, each at addresses of its own ephemeral
+ * window, in the order in which its pages came into use. So handing the lane from one client to the
+ * next maps nothing and moves nothing. Chunks of a lane are made when first used; how many there
+ * may be is the scheduler's affair (daemon/sched/lanes/lane.h), which the caller asks first. What
+ * outlives an iteration leaves the lane for private chunks (memory_keep).
+ *
+ * Owner, thread, errors, and what may be in flight: memory.h.
+ */
+#ifndef DAEMON_WORKER_MEMORY_MEMORY_LANE_H
+#define DAEMON_WORKER_MEMORY_MEMORY_LANE_H
+
+#include <stdint.h>
+
+#include "daemon/device/device.h"
+
+struct memory;
+struct memory_lane; /* the chunks of one lane */
+
+int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, struct dev *dev);
+void memory_lane_destroy(struct memory_lane *lane); /* no member left; accepts NULL */
+/* Chunks beyond `bytes` go back to the device. No member has pages on them, or -EBUSY. */
+int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes);
+uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks now */
+
+/* From now on its ephemeral pages come from this lane (NULL: from none). Its pages that are in use
+ * are mapped anew, onto its first chunks; what was in them is lost: at a boundary only, survivors
+ * kept before (what is spilled stays so). Joining the same lane closes the gaps that keep it from
+ * shrinking. */
+int memory_join(struct memory *m, struct memory_lane *lane);
+
+/* Survivors: how many bytes of private chunks memory_keep would need for this range (pages of the
+ * lane that it touches), and: copies these pages, spilled or not, to private chunks at the same
+ * addresses. -EBUSY while swapped out. */
+uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes);
+int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes);
+
+/* For memory.c: pages of the ephemeral half come into use; the client leaves its lane. */
+int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
+void memory_lane_leave(struct memory *m);
+
+#endif
