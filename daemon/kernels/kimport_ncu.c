@@ -138,7 +138,7 @@ static int read_details(struct kimport *k, const struct columns *c) {
     struct kimport_sum *sum;
     int rc;
 
-    k->report->format = "Nsight Compute's details page";
+    k->format = "Nsight Compute's details page";
     if (c->unit < 0 || c->value < 0)
         return kimport_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
     while ((rc = kimport_row(k)) > 0) {
@@ -161,7 +161,7 @@ static int take_units(struct kimport *k, struct columns *c) {
 
     if (rc < 0) return rc;
     if (rc == 0 || *field(k, c->name)) return kimport_bad(k, "no units under the header");
-    k->report->rows--;
+    k->rows--;
     for (int m = 0; m < METRICS; m++)
         snprintf(c->units[m], sizeof(c->units[m]), "%.15s", field(k, c->raw[m]));
     return 0;
@@ -172,7 +172,7 @@ static int read_raw(struct kimport *k, struct columns *c) {
     uint32_t columns = k->csv.count;
     int rc = take_units(k, c);
 
-    k->report->format = "Nsight Compute's raw page";
+    k->format = "Nsight Compute's raw page";
     if (rc < 0) return rc;
     while ((rc = kimport_row(k)) > 0) {
         if (k->csv.count != columns)

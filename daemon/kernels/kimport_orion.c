@@ -56,7 +56,7 @@ static int take_row(struct kimport *k) {
 int kimport_orion(struct kimport *k) {
     int rc;
 
-    k->report->format = "Orion's table";
+    k->format = "Orion's table";
     while ((rc = kimport_row(k)) > 0) {
         rc = take_row(k);
         if (rc < 0) break;

@@ -7,7 +7,8 @@
 #define DAEMON_KERNELS_KIMPORT_PART_H
 
 #include "common/csv.h"
-#include "daemon/kernels/kimport.h"
+#include "common/slotmap.h"
+#include "daemon/kernels/kprofile.h"
 
 /* Means of numbers of which some rows have none. */
 struct kimport_mean {
@@ -23,7 +24,10 @@ struct kimport_sum {
 
 struct kimport {
     struct csv csv;
-    struct kimport_report *report;
+    const char *format; /* for people */
+    uint32_t rows;      /* that were read, without the header and its units */
+    uint32_t hints;     /* that they became */
+    char why[KPROFILE_WHY_BYTES];
     struct kimport_sum *sums;
     uint32_t count, cap;
     struct slotmap by_name;

@@ -11,6 +11,7 @@
 
 #include "daemon/sim/models.h"
 #include "daemon/sim/prng.h"
+#include "daemon/sim/workload_file.h"
 
 #define SECOND 1000000000ull
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/workload_file.h"
+
 #define LINE_BYTES 4096
 #define GAPS_MAX 1000000u
 /* Of the paper's workloads, which fit a 16 GiB device in pairs (its Table 1). */

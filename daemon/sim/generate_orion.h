@@ -7,6 +7,7 @@
 #ifndef DAEMON_SIM_GENERATE_ORION_H
 #define DAEMON_SIM_GENERATE_ORION_H
 
+#include "common/buf.h"
 #include "daemon/sim/workload.h"
 
 #define GENERATE_JOBS 64

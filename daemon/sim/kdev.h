@@ -23,22 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sim/kdev_work.h"
 #include "daemon/sim/workload.h"
 
 #define KDEV_NEVER UINT64_MAX
-
-/* A kernel as the device sees it. */
-struct kdev_work {
-    double duration_ns;
-    double want;            /* slots; 0: a memory operation */
-    double wave_ns;         /* of one wave at full speed; 0: there is one only */
-    double compute, memory; /* parts of the units that it uses alone */
-};
-
-/* The two free parameters (contention.h). */
-struct kdev_contention {
-    double slots, left;
-};
 
 struct kdev;
 

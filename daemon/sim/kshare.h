@@ -6,7 +6,10 @@
 #ifndef DAEMON_SIM_KSHARE_H
 #define DAEMON_SIM_KSHARE_H
 
-#include "daemon/sim/kdev.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sim/kdev_work.h"
 
 #define KSHARE_LEFT_NS 1e-3 /* less is left of an operation or of a wave: it has ended */
 

@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/sim/sim.h"
-
-int memcheck_init(struct memcheck *m, const struct workload *w) {
-    *m = (struct memcheck){.w = w};
+int memcheck_init(struct memcheck *m, const struct workload *w, uint64_t chunk_bytes) {
+    *m = (struct memcheck){.w = w, .chunk_bytes = chunk_bytes};
     m->lanes = calloc(w->count, sizeof(*m->lanes));
     m->jobs = calloc(w->count, sizeof(*m->jobs));
     return m->lanes && m->jobs ? 0 : -ENOMEM;
@@ -21,8 +19,8 @@ void memcheck_finish(struct memcheck *m) {
     free(m->jobs);
 }
 
-static uint64_t whole_chunks(uint64_t bytes) {
-    return (bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES * SIM_CHUNK_BYTES;
+static uint64_t whole_chunks(const struct memcheck *m, uint64_t bytes) {
+    return (bytes + m->chunk_bytes - 1) / m->chunk_bytes * m->chunk_bytes;
 }
 
 static void at(struct memcheck *m, uint64_t now_ns) {
@@ -83,7 +81,7 @@ void memcheck_lane(struct memcheck *m, uint32_t lane, uint64_t bytes) {
 
 void memcheck_swapped(struct memcheck *m, uint32_t job, bool out) {
     bool counts = !out && m->jobs[job].known;
-    set_persistent(m, job, counts ? whole_chunks(m->w->jobs[job].persistent_bytes) : 0);
+    set_persistent(m, job, counts ? whole_chunks(m, m->w->jobs[job].persistent_bytes) : 0);
 }
 
 void memcheck_granted(struct memcheck *m, uint32_t job) {

@@ -28,6 +28,7 @@ struct memcheck_job {
 
 struct memcheck {
     const struct workload *w;
+    uint64_t chunk_bytes; /* what persistent memory is taken in */
     struct memcheck_lane *lanes;
     struct memcheck_job *jobs;
     uint64_t persistent_bytes, lanes_bytes;
@@ -36,7 +37,8 @@ struct memcheck {
     double lanes_ns; /* integral of the number of open lanes */
 };
 
-int memcheck_init(struct memcheck *m, const struct workload *w); /* 0 or -ENOMEM */
+/* 0 or -ENOMEM. */
+int memcheck_init(struct memcheck *m, const struct workload *w, uint64_t chunk_bytes);
 void memcheck_finish(struct memcheck *m);
 
 void memcheck_admitted(struct memcheck *m, uint32_t job, uint32_t lane, uint64_t now_ns);

@@ -16,6 +16,7 @@
 #include "daemon/sim/summary.h"
 #include "daemon/sim/timeline.h"
 #include "daemon/sim/trace.h"
+#include "daemon/sim/workload_file.h"
 
 #define MAX_POLICIES 16
 #define CHROME_SPANS 200000

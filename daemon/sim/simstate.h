@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run while it goes on, between its three files: the loop (sim.c), what jobs say (sim_job.c) and
- * what the scheduler's actions come to (sim_action.c). Private to sim*.c.
+ * A run while it goes on, between its three files: the loop (sim_run.c), what jobs say (sim_job.c)
+ * and what the scheduler's actions come to (sim_action.c). Private to sim*.c.
  */
 #ifndef DAEMON_SIM_SIMSTATE_H
 #define DAEMON_SIM_SIMSTATE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workload files: a device and the jobs that come to it (docs/workload.md). All jobs of a workload
- * are of one grain: an iteration is one operation, or a sequence of kernels. A workload and its
- * strings belong to one arena. Hostile input: any bytes are taken, every fault is listed with its
- * line, sizes are bounded by the limits below.
+ * A workload: a device and the jobs that come to it. All jobs are of one grain: an iteration is one
+ * operation, or a sequence of kernels. A workload and its strings belong to one arena; sizes are
+ * bounded by the limits below.
  *
  * Owner: the caller. Threads: one.
  */
@@ -13,10 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "common/arena.h"
-#include "common/buf.h"
 #include "daemon/sched/core/sched.h"
 
 #define WORKLOAD_MAX_FILE_BYTES (256u << 20)
@@ -118,20 +115,10 @@ struct workload {
     uint32_t kernels_count, sequences_count, gap_count, gaps_count;
 };
 
-/* Without a job, the device with its defaults. 0 or -ENOMEM. */
-int workload_init(struct workload *out);
 /* What the scheduler is told of kernels, and the sums of sequences: after whoever fills them. */
 void workload_profile(struct workload *w);
 
-/* 0; -EINVAL with the faults in `errors`, a line each ("12: iteration: ..."); -ENOMEM. */
-int workload_parse(struct workload *out, const char *text, size_t bytes, struct buf *errors);
-/* The same of a file, "-" being standard input; -errno with a line in `errors` when it cannot be
- * read. */
-int workload_read(struct workload *out, const char *path, struct buf *errors);
 void workload_finish(struct workload *w);
-
-/* As a workload file that parses to the same. */
-void workload_write(const struct workload *w, FILE *out);
 
 /* Device time of one undisturbed iteration of that length: what the scheduler counts. */
 static inline uint64_t workload_busy_ns(const struct workload_job *j, uint64_t duration_ns) {

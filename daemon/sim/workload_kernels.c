@@ -10,16 +10,6 @@
 #include "daemon/sim/quantity.h"
 #include "daemon/sim/workload_parse.h"
 
-int parser_room(void **array, size_t item, uint32_t count, uint32_t *cap) {
-    if (count < *cap) return 0;
-    uint32_t grown = *cap ? 2 * *cap : 64;
-    void *more = realloc(*array, grown * item);
-    if (!more) return -ENOMEM;
-    *array = more;
-    *cap = grown;
-    return 0;
-}
-
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static int take_sequence(struct parser *p, char *rest) {
@@ -172,24 +162,6 @@ static void resolve_jobs(struct parser *p) {
         if (j->kernels) resolve_job(p, j);
         if (!j->iterations && !w->until_ns)
             parser_fault(p, "iterations is missing, and the device has no until");
-    }
-}
-
-void workload_profile(struct workload *w) {
-    for (uint32_t i = 0; i < w->kernels_count; i++) {
-        struct workload_kernel *k = &w->kernels[i];
-        k->profile = (struct sched_kernel){
-            .mean_ns = k->duration_ns, .tail_ns = k->duration_ns, .sms = k->sms, .class = k->class};
-        if (k->compute_milli != WORKLOAD_BY_CLASS) k->profile.compute_milli = k->compute_milli;
-        if (k->memory_milli != WORKLOAD_BY_CLASS) k->profile.memory_milli = k->memory_milli;
-    }
-    for (uint32_t n = 0; n < w->sequences_count; n++) {
-        struct workload_sequence *q = &w->sequences[n];
-        q->total_ns = q->busy_ns = 0;
-        for (uint32_t i = 0; i < q->count; i++) {
-            q->total_ns += w->kernels[q->first + i].duration_ns;
-            q->busy_ns += workload_kernel_busy_ns(w, &w->kernels[q->first + i]);
-        }
     }
 }
 

@@ -6,6 +6,8 @@
 #ifndef DAEMON_SIM_WORKLOAD_KEYS_H
 #define DAEMON_SIM_WORKLOAD_KEYS_H
 
+#include <stdio.h>
+
 #include "daemon/sim/workload.h"
 
 enum key_type {

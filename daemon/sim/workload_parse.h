@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parser of workload files, between its two files: lines and jobs, and what the sections
- * `kernels` and `gaps` hold. Private to workload*.c.
+ * The parser of workload files, between its parts: lines and jobs (workload_file.c), what the
+ * sections `kernels` and `gaps` hold (workload_kernels.c), what lines of all kinds have in common
+ * (workload_parse.c). Private to workload*.c.
  */
 #ifndef DAEMON_SIM_WORKLOAD_PARSE_H
 #define DAEMON_SIM_WORKLOAD_PARSE_H
 
+#include "common/buf.h"
 #include "daemon/sim/workload_keys.h"
 
 enum section { SECTION_NONE, SECTION_KERNELS, SECTION_GAPS };

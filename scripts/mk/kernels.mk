@@ -30,8 +30,8 @@ KERNEL_MUTANT_twice-there := daemon/kernels/ktext.c|s/ .. kset_find(s, .p.key)/~
 KERNEL_MUTANT_first-comma := daemon/kernels/kimport_orion.c|s/first = c->count - AFTER_NAME/first~=~1/|test_kimport|have_commas
 KERNEL_MUTANT_one-vote := daemon/kernels/kimport.c|s/return tie ? KPROFILE_UNKNOWN : first/return~first/|test_kimport|a_tie
 KERNEL_MUTANT_bytes-percent := daemon/kernels/kimport_ncu.c|s/metric != DURATION .. strcmp(unit, "%") != 0/0/|test_kimport|ncu_details
-KERNEL_MUTANT_thousand := daemon/kernels/kimport.c|s/if (.text != .,.) //|test_kimport|ncu_details
-KERNEL_MUTANT_no-remark := daemon/kernels/kimport.c|s/while (at_remark(.k->csv))/while~(0)/|test_kimport|ncu_details
+KERNEL_MUTANT_thousand := daemon/kernels/kimport_part.c|s/if (.text != .,.) //|test_kimport|ncu_details
+KERNEL_MUTANT_no-remark := daemon/kernels/kimport_part.c|s/while (at_remark(.k->csv))/while~(0)/|test_kimport|ncu_details
 KERNEL_MUTANT_half-table := daemon/kernels/kset.c|s/if (fresh > KSET_HINTS_MAX - s->hint_count) return -ENOSPC;/if~(s->hint_count~==~KSET_HINTS_MAX)~return~-ENOSPC;/|test_kset|hints_are_bounded
 KERNEL_MUTANT_evicts-held := daemon/worker/profile/kernels.c|s/if (e->refs++ > 0) return;/e->refs++;~return;/|test_kernels|in_flight_stays
 KERNEL_MUTANT_flood := daemon/worker/profile/kernels.c|s/if (.created < KERNELS_PER_JOB)/if~(1)/|test_kernels|only_so_many

@@ -51,7 +51,7 @@ SIM_MUTANT_whole-device := sim_job|s/e->busy_ns = busy_of.*/e->busy_ns = j->dura
 SIM_MUTANT_free-copies := sim_action|s/s->link_free_ns += ns/(void)ns/|test_sim_run|over_the_link
 SIM_MUTANT_no-think := sim_job|s/(first ? 0 : think_of(s, job))/0/|test_sim_run|think_time
 SIM_MUTANT_same-draws := sim_job|s/prng_at(s->config->seed,/prng_at(s->r->steps,/|test_sim_run|same_work
-SIM_MUTANT_endless-file := workload|s/p->total_ns > WORKLOAD_MAX_TOTAL_NS/0/|test_sim_workload|too_long
+SIM_MUTANT_endless-file := workload_parse|s/p->total_ns > WORKLOAD_MAX_TOTAL_NS/0/|test_sim_workload|too_long
 SIM_MUTANT_no-waves := kshare|s/h->slots = 0;/(void)0;/|test_sim_kdev|given_out_anew
 SIM_MUTANT_preempting := kshare|s/if (h->work->wave_ns <= 0) continue;/h->slots = 0;/|test_sim_kdev|keep_their_slots
 SIM_MUTANT_levels-unknown := kshare|s/h->level == level \&\& kshare_lacks/kshare_lacks/|test_sim_kdev|higher_level

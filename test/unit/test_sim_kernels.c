@@ -14,6 +14,7 @@
 #include "daemon/sim/prng.h"
 #include "daemon/sim/sim.h"
 #include "daemon/sim/trace.h"
+#include "daemon/sim/workload_file.h"
 
 #define US 1000ull
 #define MS 1000000ull

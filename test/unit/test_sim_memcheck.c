@@ -20,7 +20,7 @@ static struct workload world = {.jobs = jobs, .count = 4, .memory_bytes = 8 * GI
 static struct memcheck m;
 
 static void begin(void) {
-    cr_assert_eq(memcheck_init(&m, &world), 0);
+    cr_assert_eq(memcheck_init(&m, &world, SIM_CHUNK_BYTES), 0);
 }
 
 static void end(void) {

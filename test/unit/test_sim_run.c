@@ -14,6 +14,7 @@
 #include "daemon/sim/sim.h"
 #include "daemon/sim/summary.h"
 #include "daemon/sim/trace.h"
+#include "daemon/sim/workload_file.h"
 
 #define MS 1000000ull
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/sim/quantity.h"
-#include "daemon/sim/workload.h"
+#include "daemon/sim/workload_file.h"
 
 static uint64_t number(enum quantity kind, const char *text) {
     uint64_t n = 12345;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/image/image.h"
+#include "daemon/device/soft/image/image_kernel.h"
 
 bool cubin_is_elf(const void *image, size_t bytes);
 

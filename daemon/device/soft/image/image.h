@@ -15,15 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A kernel as its cubin describes it (.nv.info, section sizes). */
-struct image_kernel {
-    char *name;
-    uint32_t regs, shared_bytes, local_bytes, const_bytes, param_bytes, max_threads;
-    struct {
-        uint32_t offset, bytes;
-    } * params;
-    uint32_t param_count;
-};
+#include "daemon/device/soft/image/image_kernel.h"
 
 struct image {
     char **ptx; /* one for each unit to link (one, unless built with -rdc=true) */

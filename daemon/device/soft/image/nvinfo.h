@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/image/image.h"
+#include "daemon/device/soft/image/image_kernel.h"
 
 enum nvinfo_attribute {
     NVINFO_MAX_THREADS = 0x05, /* u32 x, y, z */

@@ -147,7 +147,7 @@ static int sim_init(struct sim *s) {
     s->offers.heap = calloc(n, sizeof(*s->offers.heap));
     if (!s->r->jobs || !s->jobs || !s->specs || !s->done || !s->offers.heap || init_jobs(s) ||
         device_create(&s->dev, s->w, s->depth, s->config->contention) ||
-        memcheck_init(&s->mem, s->w))
+        memcheck_init(&s->mem, s->w, SIM_CHUNK_BYTES))
         return sim_fail(s, -ENOMEM, "out of memory");
     fill_specs(s);
     return 0;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What only machine code says about a kernel, for whoever runs its PTX. Who made the list owns it;
+ * cubin_free releases it.
+ */
+#ifndef DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
+#define DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
+
+#include <stdint.h>
+
+/* A kernel as its cubin describes it (.nv.info, section sizes). */
+struct image_kernel {
+    char *name;
+    uint32_t regs, shared_bytes, local_bytes, const_bytes, param_bytes, max_threads;
+    struct {
+        uint32_t offset, bytes;
+    } * params;
+    uint32_t param_count;
+};
+
+#endif

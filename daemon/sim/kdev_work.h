@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the simulated device is given, in its own units: parts of all slots, parts of a unit's peak.
+ */
+#ifndef DAEMON_SIM_KDEV_WORK_H
+#define DAEMON_SIM_KDEV_WORK_H
+
+/* A kernel as the device sees it. */
+struct kdev_work {
+    double duration_ns;
+    double want;            /* slots; 0: a memory operation */
+    double wave_ns;         /* of one wave at full speed; 0: there is one only */
+    double compute, memory; /* parts of the units that it uses alone */
+};
+
+/* The two free parameters (contention.h). */
+struct kdev_contention {
+    double slots, left;
+};
+
+#endif
