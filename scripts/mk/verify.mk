@@ -61,7 +61,7 @@ VERIFY_MUTANT_old-version := ptx/ptx_inst.c|s/if (p->module->version <= PTX_RULE
 VERIFY_MUTANT_other-ops := ptx/ptx_rules.c|s/"clusterlaunchcontrol movmatrix/"clusterlaunchcontrol/|others_are_known
 VERIFY_MUTANT_other-sregs := ptx/ptx_rules.c|s/"%%envreg%d"/"%%environ%d"/|verdicts
 VERIFY_MUTANT_any-directive := ptx/ptx_func.c|s/ptx_unknown(p, t.line, "directive"/ptx_unsupported(p, t.line/|what_is_wrong
-VERIFY_MUTANT_unresolved := ptx/ptx_inst.c|s/i = from; !p->err/i = from; !all \&\& !p->err/|verdicts
+VERIFY_MUTANT_unresolved := ptx/ptx_label.c|s/i = from; !p->err/i = from; !all \&\& !p->err/|verdicts
 VERIFY_MUTANT_written-parameter := ptx/ptx_verify.c|s/if (c->i->op == PTX_OP_st .*/if (0)/|verdicts
 VERIFY_MUTANT_address-class := ptx/ptx_verify.c|s/if (class \&\& .*/if (0)/|verdicts
 VERIFY_MUTANT_function := ptx/ptx_verify.c|s/if (want->kinds \& PTX_WANT_RESULT .. .*PTX_PRED \& 1)/if (0)/|verdicts

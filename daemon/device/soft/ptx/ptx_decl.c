@@ -2,11 +2,15 @@
  *
  * Variables and parameters: attributes, dimensions, layout.
  */
+#include "daemon/device/soft/ptx/ptx_decl.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
+#include "daemon/device/soft/ptx/ptx_reg.h"
+#include "daemon/device/soft/ptx/ptx_tables.h"
 
 struct decl {
     uint8_t space, type, vec;

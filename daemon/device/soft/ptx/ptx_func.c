@@ -2,10 +2,16 @@
  *
  * Functions: heads, launch bounds, bodies with nested scopes, prototypes, branch tables.
  */
+#include "daemon/device/soft/ptx/ptx_func.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_decl.h"
+#include "daemon/device/soft/ptx/ptx_inst.h"
+#include "daemon/device/soft/ptx/ptx_label.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
+#include "daemon/device/soft/ptx/ptx_reg.h"
 
 struct ptx_alias {
     struct ptx_func *name;
@@ -130,6 +136,14 @@ static void location(struct ptx_parser *p) {
         while (p->tok.kind == PTX_TOK_INT || ptx_at(p, '+'))
             ptx_next(p);
     }
+}
+
+void ptx_file_line(struct ptx_parser *p) {
+    ptx_expect_int(p, "a file number");
+    if (p->tok.kind != PTX_TOK_STRING) return ptx_expected(p, "a file name");
+    ptx_next(p);
+    while (ptx_accept(p, ','))
+        ptx_expect_int(p, "an integer");
 }
 
 static void body_directive(struct ptx_parser *p) {

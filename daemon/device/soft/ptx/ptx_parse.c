@@ -2,14 +2,15 @@
  *
  * The module: header lines, functions, variables, and what is skipped (debugging sections).
  */
-#include "daemon/device/soft/ptx/ptx_parser.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/ptx/ptx_decl.h"
+#include "daemon/device/soft/ptx/ptx_func.h"
+#include "daemon/device/soft/ptx/ptx_parser.h"
 
 #define PARSE_NEWEST_VERSION 99 /* .version 9.9 */
 
@@ -52,14 +53,6 @@ static void address_size(struct ptx_parser *p) {
 }
 
 /* ---- what is skipped ------------------------------------------------------------------------- */
-
-void ptx_file_line(struct ptx_parser *p) {
-    ptx_expect_int(p, "a file number");
-    if (p->tok.kind != PTX_TOK_STRING) return ptx_expected(p, "a file name");
-    ptx_next(p);
-    while (ptx_accept(p, ','))
-        ptx_expect_int(p, "an integer");
-}
 
 /* .section .debug_info { ... } */
 static void section(struct ptx_parser *p) {

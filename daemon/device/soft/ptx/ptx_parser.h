@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parser's state and the helpers its parts share (ptx_parse.c module, ptx_decl.c variables,
- * ptx_func.c functions, ptx_inst.c instructions, ptx_operand.c operands, ptx_verify.c what is
- * asked of them). Private to those files.
+ * The parser's state, and what all its parts do with it: fail, take memory, declare names, look at
+ * the token at hand. The parts know those below them only: ptx_parse.c (the module) functions,
+ * these instructions (ptx_inst.h), these operands, labels and rules; variables (ptx_decl.h) and
+ * registers (ptx_reg.h) serve several. Private to the parser and the linker.
  *
  * A failure is sticky: after ptx_fail every token is PTX_TOK_END, so that every loop ends by itself
  * and only the top looks at `err`.
@@ -18,7 +19,6 @@
 #include "daemon/device/soft/ptx/ptx_ir.h"
 #include "daemon/device/soft/ptx/ptx_lex.h"
 #include "daemon/device/soft/ptx/ptx_names.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
 
 /* What a client can make the parser hold. */
 #define PTX_MAX_TEXT_BYTES (64u << 20)
@@ -40,37 +40,13 @@ struct ptx_vec { /* growing array, malloc'd while it grows */
 
 enum ptx_name_kind {
     PTX_NAME_REG = 1, /* index */
-    PTX_NAME_RANGE,   /* item: struct ptx_reg_range */
+    PTX_NAME_RANGE,   /* item: ptx_reg.c's */
     PTX_NAME_VAR,     /* item: struct ptx_var */
     PTX_NAME_FUNC,    /* item: struct ptx_func */
     PTX_NAME_LABEL,   /* index: instruction */
     PTX_NAME_PROTO,   /* item: struct ptx_func */
     PTX_NAME_TARGETS, /* item: struct ptx_targets */
-    PTX_NAME_OPCODE,  /* item: struct ptx_opcode */
-};
-
-struct ptx_reg_range { /* .reg .b32 %r<8>: registers come into being when first named */
-    const char *prefix;
-    uint32_t count;
-    uint8_t type;
-    int32_t *regs; /* index into the function's registers, or -1 */
-};
-
-struct ptx_opcode {       /* of one spelling */
-    struct ptx_inst inst; /* to start from */
-    struct ptx_sig sig;
-};
-
-struct ptx_targets {
-    int32_t *table;
-    uint32_t count;
-};
-
-struct ptx_fixup { /* a label that was named before it was seen */
-    const char *text;
-    uint32_t len, line;
-    uint32_t inst, operand;
-    int32_t *where; /* entry of a branch table; NULL: operand `operand` of `inst` */
+    PTX_NAME_OPCODE,  /* item: ptx_inst.c's */
 };
 
 struct ptx_parser {
@@ -94,7 +70,6 @@ struct ptx_parser {
     size_t why_bytes;
 };
 
-/* ptx_parser.c */
 void ptx_fail(struct ptx_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ptx_fail_memory(struct ptx_parser *p);
 void ptx_fail_at(struct ptx_parser *p, uint32_t line, const char *fmt, ...)
@@ -132,52 +107,5 @@ void ptx_unsupported(struct ptx_parser *p, uint32_t line, const char *what, size
  * rules are, else a failure that calls it `kind`. */
 void ptx_unknown(struct ptx_parser *p, uint32_t line, const char *kind, const char *what,
                  size_t len);
-
-/* ptx_tables.c */
-enum ptx_type ptx_type_find(const char *text, size_t len);
-enum ptx_op ptx_op_find(const char *text, size_t len);
-int ptx_sreg_find(const char *text, size_t len); /* enum ptx_sreg or -1 */
-bool ptx_space_find(const char *text, size_t len, uint8_t *space);
-/* Adds one modifier to `i`; false: unknown. */
-bool ptx_modifier(struct ptx_inst *i, const char *text, size_t len);
-/* Operations whose modifiers are left to the decoder, which has the text. */
-bool ptx_op_is_raw(enum ptx_op op);
-/* Operations whose operands are not parsed, only held to names that exist. */
-bool ptx_op_is_opaque(enum ptx_op op);
-
-/* ptx_decl.c */
-bool ptx_at_space(const struct ptx_parser *p);
-void ptx_module_var(struct ptx_parser *p, enum ptx_linkage linkage);
-void ptx_body_var(struct ptx_parser *p);
-struct ptx_var **ptx_param_list(struct ptx_parser *p, uint32_t *count, bool declare);
-uint32_t ptx_layout(struct ptx_parser *p, struct ptx_var **params, uint32_t count);
-
-/* ptx_parse.c: .file 1 "name" [, time, size] */
-void ptx_file_line(struct ptx_parser *p);
-
-/* ptx_func.c */
-void ptx_function(struct ptx_parser *p, enum ptx_linkage linkage);
-void ptx_alias(struct ptx_parser *p);
-void ptx_apply_aliases(struct ptx_parser *p);
-
-/* ptx_reg.c */
-void ptx_reg_decl(struct ptx_parser *p);
-int32_t ptx_reg_find(struct ptx_parser *p, const struct ptx_token *name); /* -1: none */
-/* A variable of a body may not bear the name of a register or variable of the same block. */
-bool ptx_name_taken(const struct ptx_parser *p, const struct ptx_token *name);
-
-/* ptx_inst.c */
-void ptx_inst(struct ptx_parser *p);
-void ptx_label(struct ptx_parser *p, const struct ptx_token *name);
-void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all);
-
-/* ptx_verify.c; nothing is checked of what is wrong already */
-void ptx_verify_inst(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig);
-void ptx_verify_call(struct ptx_parser *p, const struct ptx_inst *i);
-
-/* ptx_operand.c */
-void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index);
-void ptx_operand_list(struct ptx_parser *p, struct ptx_operand *out, char close);
-void ptx_call_operands(struct ptx_parser *p, struct ptx_inst *i);
 
 #endif

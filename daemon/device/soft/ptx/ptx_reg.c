@@ -3,10 +3,21 @@
  * Registers. "%r<8>" declares %r0 to %r7, but only those that are named get an index, so that a
  * function's register list is dense however generous its declarations are.
  */
+#include "daemon/device/soft/ptx/ptx_reg.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/device/soft/ptx/ptx_parser.h"
+#include "daemon/device/soft/ptx/ptx_tables.h"
+
+/* .reg .b32 %r<8>: registers come into being when first named. */
+struct ptx_reg_range {
+    const char *prefix;
+    uint32_t count;
+    uint8_t type;
+    int32_t *regs; /* index into the function's registers, or -1 */
+};
 
 static int32_t new_reg(struct ptx_parser *p, const char *text, size_t len, uint8_t type) {
     struct ptx_reg *r = ptx_push(p, &p->regs, sizeof(*r));

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/device/soft/ptx/ptx_parser.h"
+#include "daemon/device/soft/ptx/ptx_tables.h"
 
 struct ptx_rule {
     enum ptx_op op;

@@ -2,10 +2,10 @@
  *
  * Names of the language and what they mean: types, operations, special registers, modifiers.
  */
+#include "daemon/device/soft/ptx/ptx_tables.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "daemon/device/soft/ptx/ptx_parser.h"
 
 static bool same(const char *name, const char *text, size_t len) {
     return strncmp(name, text, len) == 0 && name[len] == 0;

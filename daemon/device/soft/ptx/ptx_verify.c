@@ -3,9 +3,13 @@
  * Operands against what their instruction asks for, and arguments against parameters. What passes
  * is PTX; whether the software GPU can run it is another question, asked of the kernels in use.
  */
+#include "daemon/device/soft/ptx/ptx_verify.h"
+
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_label.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
+#include "daemon/device/soft/ptx/ptx_tables.h"
 
 struct check {
     struct ptx_parser *p;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions held against what their opcodes ask; nothing is checked of what is wrong already.
+ */
+#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H
+#define DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H
+
+#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/ptx/ptx_rules.h"
+
+struct ptx_parser;
+
+void ptx_verify_inst(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig);
+void ptx_verify_call(struct ptx_parser *p, const struct ptx_inst *i);
+
+#endif
