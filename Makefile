@@ -108,10 +108,18 @@ $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 .PRECIOUS: $(BUILD)/%.o
 
 .PHONY: check-unit check-plain
-check-unit: $(UNIT) ## unit tests
-	@for t in $(UNIT); do timeout 900 $$t || { echo "check-unit: $$t failed"; exit 1; }; done
+JOBS ?= $(shell nproc)
+check-unit: $(UNIT) ## unit tests, as many at a time as there are processors
+	$(Q)scripts/run-tests -j$(JOBS) $(UNIT)
 check-plain: $(PLAIN)
-	@for t in $(PLAIN); do echo "  RUN     $$t"; timeout 900 $$t || exit 1; done
+	$(Q)scripts/run-tests -j1 $(PLAIN)
+
+# T=sched_world: a plain program.
+.PHONY: test
+test: $(filter %/$(T),$(UNIT) $(PLAIN)) ## one: T=test_ring [CASE=part of a case's name]
+	@$(if $(T),,echo "make test T=test_ring [CASE=...]"; exit 1)
+	@$(if $(strip $<),,echo "make test: there is no test '$(T)'"; exit 1)
+	$(Q)$< $(if $(CASE),--filter '*/*$(CASE)*')
 
 # What takes too long for every change: each area adds its part as a prerequisite. Set-up is the first.
 .PHONY: check-long

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests run with a mutant in place of the thing that is tested. A mutant is caught only when the test
+fails and says so in the expected words: a test that passes with it proves nothing."""
+
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+from typing import NamedTuple
+
+from mutation.mutant import Bad
+
+
+class Proof(NamedTuple):
+    """program: what is linked with the mutant, in the build folder; "daemon": the one that the mutated
+    file belongs to. command: {program}, {folder} (of the mutant) and {case} are filled in. words: of a
+    failure, a regular expression. needs: what make must have built. long: not part of `make check`."""
+    program: str
+    command: tuple
+    words: str
+    needs: tuple = ()
+    limit_s: int = 120
+    long: bool = False
+
+
+UNIT_LIMIT_S = 20
+DAEMONS = {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu"}
+PROGRAMS = ("salusd", "salus-gpu", "salusctl")
+PROOFS = {
+    "lane_random": Proof("test/plain/lane_random", ("{program}",),
+                         "seed [0-9]+ step [0-9]+, line [0-9]+: not so"),
+    "sched_world": Proof("test/plain/sched_world", ("{program}", "1", "60"), "sched_world: |sched: "),
+    "random_programs": Proof(
+        "test/random/play",
+        ("{program}", "--isa", "base", "--threads", "1", "--slice", "100000", "--most", "1", "{random}"),
+        "^differs: "),
+    "sim-orion": Proof("salus-sim", ("scripts/sim-orion", "--quick", "--sim", "{program}"),
+                       "does not hold: .*{case}", limit_s=600),
+    "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
+                        needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+}
+
+
+def proof_of(test):
+    """(proof, case) of a mutant's line `test:`."""
+    name, _, case = test.partition(" ")
+    if name in PROOFS:
+        return PROOFS[name], case
+    if not os.path.isfile(f"test/unit/{name}.c"):
+        raise Bad(f"there is no test/unit/{name}.c, and no proof {name}")
+    command = ("{program}", "--timeout", str(UNIT_LIMIT_S), "--filter", "*/*{case}*")
+    return Proof(f"test/unit/{name}", command, "(FAIL|CRASH).*{case}"), case
+
+
+def check(test, sources):
+    """Complains of a test that there is none of, or that has no such case."""
+    proof, case = proof_of(test)
+    source = f"{proof.program}.c" if proof.program.startswith("test/") else proof.command[-2]
+    if "{case}" not in " ".join((*proof.command, proof.words)):
+        return
+    path = next(p for p in (source, *proof.command) if os.path.isfile(p))
+    if path not in sources:
+        with open(path) as f:
+            sources[path] = f.read()
+    if not case or case not in sources[path]:
+        raise Bad(f"{path} has no case {case or '(none named)'}")
+
+
+def program_of(proof, mutant):
+    if proof.program != "daemon":
+        return proof.program
+    return next(p for d, p in DAEMONS.items() if mutant.file.startswith(d))
+
+
+def judge(rc, out, words):
+    """("CAUGHT" or "MISSED", why): what a run of a test with a mutant says of that test."""
+    if rc == 0:
+        return "MISSED", "passed although it is broken"
+    said = re.search(f".*(?:{words}).*", out)
+    if said:
+        return "CAUGHT", said[0].strip()
+    return "MISSED", f"failed ({rc}) without saying \"{words}\":\n" + "\n".join(out.split("\n")[-20:])
+
+
+def run(command, limit_s, **more):
+    """(exit status, output); whatever it left running is ended with it."""
+    p = subprocess.Popen(command, text=True, errors="replace", stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True, **more)
+    try:
+        out = p.communicate(timeout=limit_s)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out = p.communicate()[0] + f"\nTimed out after {limit_s} s"
+    return p.returncode, out
+
+
+def prove(build, mutant, test, objects, folder):
+    """Links the test with the mutant's objects, runs it, and judges."""
+    proof, case = proof_of(test)
+    name = program_of(proof, mutant)
+    program = os.path.join(folder, os.path.basename(name))
+    if proof.program == "daemon":
+        for other in PROGRAMS:
+            shutil.copy2(f"{build.folder}/{other}", folder)
+    build.link_mutant(name, objects, program)
+    command = []
+    for word in proof.command:
+        command += random_files() if word == "{random}" else [word.format(program=program, case=case)]
+    env = dict(os.environ, BUILD=build.folder, SALUS_TEST_PATIENCE="20")
+    if proof.program == "daemon":
+        env["SALUS_DAEMON_BUILD"] = folder
+    words = proof.words.format(case=case) if "{case}" in proof.words else proof.words
+    if mutant.hangs:
+        words += f"|Timed out|Timed.*{case}"
+    return judge(*run(command, proof.limit_s, env=env), words)
+
+
+def random_files():
+    """The committed programs at random, each with its expected results."""
+    return [p for e in sorted(glob.glob("test/data/random/*.expected"))
+            for p in (e, e.replace(".expected", ".ptx"))]
