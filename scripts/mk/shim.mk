@@ -12,10 +12,9 @@ $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 $(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/code/fatbin.o
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/connection/conn.o $(BUILD)/shim/connection/profile.o
-$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o)
-$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o connection/mark.o)
-$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o connection/staging.o)
-$(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o private/slots.o)
+$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o api/alloc.o)
+$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
+$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o private/slots.o)
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 

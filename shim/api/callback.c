@@ -10,10 +10,10 @@
 
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 
 /* One host function on its way; `callback` or `function`. */
 struct pending {

@@ -5,9 +5,9 @@
  * built for that (_ptds).
  */
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
-#include "shim/connection/transfer.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
+#include "shim/memory/transfer.h"
 
 static CUresult run(const struct transfer *t, CUstream hStream, unsigned int flags) {
     const struct stream *s = stream_find(hStream);

@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
+#include "shim/context/ctx.h"
 
 /* Attributes that do not depend on the device; those that are not listed are 0. */
 static const struct {
@@ -154,10 +154,6 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
         if (fixed[i].attribute == attrib) *pi = fixed[i].value;
     }
     return CUDA_SUCCESS;
-}
-
-CUresult cuInit(unsigned int Flags) {
-    return Flags ? CUDA_ERROR_INVALID_VALUE : state_init();
 }
 
 CUresult cuDriverGetVersion(int *driverVersion) {

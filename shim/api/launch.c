@@ -8,13 +8,15 @@
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
-#include "shim/api/ctx.h"
 #include "shim/api/occupancy.h"
-#include "shim/api/stream.h"
 #include "shim/code/function.h"
+#include "shim/code/resolve.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
+#include "shim/memory/mem.h"
 
 #define LAUNCH_GRID_X_MAX 0x7fffffffu
 #define LAUNCH_GRID_YZ_MAX 65535u
@@ -111,7 +113,7 @@ static CUresult fill(const struct function *f, void **params, void **extra, unsi
 /* ---- sending --------------------------------------------------------------------------------- */
 
 static inline void note(const struct wire_launch *l) {
-    struct learn_launch *latest = &ctx_self->latest;
+    struct learn_launch *latest = &mem_self.latest;
     latest->func = l->func;
     for (int i = 0; i < 3; i++) {
         latest->grid[i] = l->grid[i];
@@ -140,7 +142,7 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     if (r) return r;
     struct function *f = function_find(handle);
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
-    r = function_ready(f);
+    r = resolve_ready(f);
     if (r) return r;
     const struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;

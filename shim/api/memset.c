@@ -3,10 +3,10 @@
  * Filling memory: one record. On device memory CUDA does not wait, in either form.
  */
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 #include "shim/memory/mem.h"
 
 struct fill {

@@ -5,8 +5,8 @@
  */
 #include "proto/cuda_result.h"
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 
 CUresult cuGetErrorName(CUresult error, const char **pStr) {
     const struct cuda_result *found = cuda_result_find((int)error);

@@ -6,8 +6,9 @@
 
 #include "common/occupancy.h"
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
 #include "shim/code/function.h"
+#include "shim/code/resolve.h"
+#include "shim/context/ctx.h"
 
 #define WARP 32u
 
@@ -28,7 +29,7 @@ static CUresult enter(CUfunction handle, struct function **f) {
     CUresult r = state_live();
     if (r) return r;
     *f = function_find(handle);
-    return *f ? function_ready(*f) : CUDA_ERROR_INVALID_HANDLE;
+    return *f ? resolve_ready(*f) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
 #include "shim/code/image.h"
+#include "shim/context/ctx.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"

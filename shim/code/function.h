@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels. A CUkernel and a CUfunction are the same handle: programs pass either where the other
- * belongs. What the worker knows about a kernel is asked once and kept.
+ * belongs.
  */
 #ifndef SHIM_CODE_FUNCTION_H
 #define SHIM_CODE_FUNCTION_H
@@ -41,16 +41,14 @@ static inline struct function *function_find(const void *handle) {
     return handle && (const void *)f->handle == handle ? f : NULL;
 }
 
-/* The kernel, usable: after a reset the worker has to be asked again. */
-CUresult function_ready_slow(struct function *f);
-static inline CUresult function_ready(struct function *f) {
-    return __builtin_expect(atom_load_acquire(&f->ready), 1) ? CUDA_SUCCESS
-                                                             : function_ready_slow(f);
-}
+/* What follows: with image_lock held. */
 
-/* With image_lock held. */
-CUresult function_get(struct image *image, const char *name, struct function **out);
-CUresult function_get_all(struct image *image, void **handles, uint32_t count);
+/* A kernel of the image, without a handle as yet; NULL when there are too many. */
+struct function *function_create(struct image *image, const char *name);
+/* Programs may have it. */
+void function_publish(struct function *f);
+/* The worker knows nothing of it any more. */
+void function_forget(struct function *f);
 void function_free(struct function *f);
 
 #endif

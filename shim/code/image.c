@@ -10,12 +10,12 @@
 
 #include "common/log.h"
 #include "proto/record.h"
-#include "shim/api/ctx.h"
 #include "shim/code/fatbin.h"
 #include "shim/code/function.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"
+#include "shim/context/ctx.h"
 #include "shim/handle.h"
 #include "shim/memory/mem.h"
 
@@ -119,10 +119,8 @@ static void unload(struct image *image) {
     struct wire_module_unload rec = {.rec = {.op = WIRE_MODULE_UNLOAD}, .module = image->index};
     image->loaded = false;
     forget_globals(image);
-    for (struct function *f = image->functions; f; f = f->next) {
-        atom_store_release(&f->ready, 0);
-        f->sent = false;
-    }
+    for (struct function *f = image->functions; f; f = f->next)
+        function_forget(f);
     if (state_fault() == CUDA_SUCCESS) submit_record(&rec, sizeof(rec), NULL, 0);
 }
 

@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Process state: the first connection, the page that tells a forked child apart, and the latch for
- * a daemon that died.
+ * Process state: the page that tells a forked child apart, and the latch for a daemon that died.
  */
 #include "shim/connection/state.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
-#include "shim/connection/submit.h"
-#include "shim/memory/mem.h"
 
 struct state state;
 
-static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t *page; /* what `alive` will point to */
 
-/* The driver's own rule: an ordinal that does not exist ends the list. One device exists. */
-static bool device_hidden(void) {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    if (!list) return false;
-    if (!strncmp(list, "GPU-", 4)) return false;
-    char *end;
-    long first = strtol(list, &end, 10);
-    return end == list || first != 0;
-}
-
-static _Atomic uint32_t *make_alive_page(void) {
+static _Atomic uint32_t *make_page(void) {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
@@ -40,9 +26,7 @@ static _Atomic uint32_t *make_alive_page(void) {
         munmap(p, bytes);
         return NULL;
     }
-    _Atomic uint32_t *alive = p;
-    atom_store_relaxed(alive, 1);
-    return alive;
+    return p;
 }
 
 static void read_log_levels(void) {
@@ -59,33 +43,17 @@ static bool is_set(const char *variable) {
     return value && atoi(value) != 0;
 }
 
-static CUresult connect_once(void) {
-    state_log();
-    if (device_hidden()) return CUDA_ERROR_NO_DEVICE;
-    _Atomic uint32_t *alive = make_alive_page();
-    if (!alive) return CUDA_ERROR_OUT_OF_MEMORY;
-    int err = conn_open(&state.conn);
-    if (!err) err = mem_init();
-    if (err) {
-        munmap((void *)alive, (size_t)sysconf(_SC_PAGESIZE));
-        bool memory = err == -ENOMEM || err == ERR_NO_MEMORY;
-        return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
-    }
+int state_connect(void) {
+    if (!page) page = make_page();
+    if (!page) return -ENOMEM;
     state.launch_blocking = is_set("CUDA_LAUNCH_BLOCKING");
     state.strict = is_set(JOB_STRICT_VARIABLE);
-    submit_init();
-    atom_store_release(&state.alive, alive);
-    return CUDA_SUCCESS;
+    return conn_open(&state.conn);
 }
 
-CUresult state_init(void) {
-    if (atom_load_acquire(&state.alive)) return state_ready();
-    int saved = errno;
-    pthread_mutex_lock(&init_lock);
-    CUresult r = atom_load_acquire(&state.alive) ? state_ready() : connect_once();
-    pthread_mutex_unlock(&init_lock);
-    errno = saved;
-    return r;
+void state_publish(void) {
+    atom_store_relaxed(page, 1);
+    atom_store_release(&state.alive, page);
 }
 
 void state_lose(int err) {

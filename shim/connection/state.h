@@ -29,8 +29,15 @@ extern struct state state;
 /* Reads SALUS_LOG, once: before the first line of a call that is possible before cuInit. */
 void state_log(void);
 
-/* cuInit: connects once. */
-CUresult state_init(void);
+/* Connects; nothing may use it yet. 0, -errno or ERR_*. Until state_publish, by one thread. */
+int state_connect(void);
+
+/* From now on state_ready says so. Everything that calls may use is there before. */
+void state_publish(void);
+
+static inline bool state_published(void) {
+    return atom_load_acquire(&state.alive) != NULL;
+}
 
 /* 0, or CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child. */
 static inline CUresult state_ready(void) {

@@ -1,152 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pinned, managed and registered host memory. Pinned and managed blocks lie in the host window, at
- * the same address in the worker: zero copies, and kernels dereference them.
+ * The ranges that are registered.
  */
 #include "shim/memory/hostmem.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
-#include "shim/memory/mem.h"
-
 static struct {
     pthread_mutex_t lock;
     struct hostmem_range *ranges;
     uint32_t count, cap;
 } registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- pinned ---------------------------------------------------------------------------------- */
-
-CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-    const unsigned int known =
-        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!pp || bytesize == 0 || Flags & ~known) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr;
-    r = mem_take(MEM_PINNED, ctx_current()->index, Flags, bytesize, &addr);
-    if (!r) *pp = (void *)(uintptr_t)addr;
-    return r;
-}
-
-CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
-    return cuMemHostAlloc(pp, bytesize, 0);
-}
-
-CUresult cuMemFreeHost(void *p) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    uint64_t addr = (uint64_t)(uintptr_t)p;
-    if (!p) return CUDA_SUCCESS;
-    if (!mem_find(addr, &b) || b.addr != addr || b.kind != MEM_PINNED)
-        return CUDA_ERROR_INVALID_VALUE;
-    r = stream_drain();
-    if (r) return r;
-    mem_give(addr);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    struct hostmem_range range;
-    if (!pdptr || Flags) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr = (uint64_t)(uintptr_t)p;
-    *pdptr = 0;
-    if (mem_find(addr, &b) &&
-        (b.kind == MEM_PINNED || b.kind == MEM_MANAGED || b.kind == MEM_VARIABLE)) {
-        *pdptr = addr;
-        return CUDA_SUCCESS;
-    }
-    return hostmem_find(addr, &range) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    struct hostmem_range range;
-    if (!pFlags) return CUDA_ERROR_INVALID_VALUE;
-    if (mem_find((uint64_t)(uintptr_t)p, &b) && b.kind == MEM_PINNED) {
-        /* With unified addressing all pinned memory is mapped. */
-        *pFlags = b.detail | CU_MEMHOSTALLOC_DEVICEMAP;
-        return CUDA_SUCCESS;
-    }
-    if (!hostmem_find((uint64_t)(uintptr_t)p, &range)) return CUDA_ERROR_INVALID_VALUE;
-    *pFlags = range.flags;
-    return CUDA_SUCCESS;
-}
-
-/* ---- managed --------------------------------------------------------------------------------- */
-
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
-        return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr;
-    r = mem_take(MEM_MANAGED, ctx_current()->index, 0, bytesize, &addr);
-    if (!r) *dptr = addr;
-    return r;
-}
-
-/* Both sides use the one copy in place, so there is nothing to move or to advise. */
-static CUresult check_managed(uint64_t addr, uint64_t bytes) {
-    struct mem_block b;
-    if (bytes == 0 || !mem_find(addr, &b) || b.kind != MEM_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-    return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult check_place(CUdevice dev) {
-    return dev == 0 || dev == CU_DEVICE_CPU ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-    CUresult r = ctx_enter_device();
-    return r ? r : check_managed(devPtr, count);
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                        CUmemLocation location) {
-    CUresult r = ctx_enter_device();
-    return r ? r : check_managed(devPtr, count);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                            CUstream hStream) {
-    CUresult r = ctx_enter();
-    if (!r) r = check_managed(devPtr, count);
-    if (!r) r = check_place(dstDevice);
-    if (r) return r;
-    return stream_find(hStream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                               unsigned int flags, CUstream hStream) {
-    if (flags) return CUDA_ERROR_INVALID_VALUE;
-    CUdevice dev = location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-    return cuMemPrefetchAsync(devPtr, count, dev, hStream);
-}
-
-CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                unsigned int flags) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    if (!stream_find(hStream)) return CUDA_ERROR_INVALID_HANDLE;
-    if (!mem_find(dptr, &b) || (b.kind != MEM_MANAGED && b.kind != MEM_VARIABLE))
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
-}
-
-/* ---- registered ------------------------------------------------------------------------------ */
 
 static struct hostmem_range *find_locked(uint64_t addr) {
     for (uint32_t i = 0; i < registered.count; i++) {
@@ -164,8 +29,7 @@ bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
     return range != NULL;
 }
 
-void hostmem_release(uint32_t owner) {
-    if (owner != CTX_PRIMARY) return;
+void hostmem_clear(void) {
     pthread_mutex_lock(&registered.lock);
     registered.count = 0;
     pthread_mutex_unlock(&registered.lock);
@@ -179,7 +43,7 @@ static bool overlaps(uint64_t addr, uint64_t bytes) {
     return false;
 }
 
-static CUresult remember(uint64_t addr, uint64_t bytes, unsigned int flags) {
+static CUresult append(uint64_t addr, uint64_t bytes, unsigned int flags) {
     if (overlaps(addr, bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (registered.count == registered.cap) {
         uint32_t cap = registered.cap ? registered.cap * 2 : 16;
@@ -192,31 +56,18 @@ static CUresult remember(uint64_t addr, uint64_t bytes, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
-    const unsigned int known =
-        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
-    CUresult r = ctx_enter();
-    if (r) return r;
-    uint64_t addr = (uint64_t)(uintptr_t)p;
-    if (Flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
-    if (!p || bytesize == 0 || Flags & ~known || bytesize > UINT64_MAX - addr)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (conn_in_device(&state.conn, addr)) return CUDA_ERROR_INVALID_VALUE;
-    if (conn_in_host(&state.conn, addr)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
     pthread_mutex_lock(&registered.lock);
-    r = remember(addr, bytesize, Flags);
+    CUresult r = append(addr, bytes, flags);
     pthread_mutex_unlock(&registered.lock);
     return r;
 }
 
-CUresult cuMemHostUnregister(void *p) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
+bool hostmem_remove(uint64_t addr) {
     pthread_mutex_lock(&registered.lock);
-    struct hostmem_range *range = find_locked((uint64_t)(uintptr_t)p);
-    bool found = range && range->addr == (uint64_t)(uintptr_t)p;
+    struct hostmem_range *range = find_locked(addr);
+    bool found = range && range->addr == addr;
     if (found) *range = registered.ranges[--registered.count];
     pthread_mutex_unlock(&registered.lock);
-    return found ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return found;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/cuda_abi.h"
+
 struct hostmem_range {
     uint64_t addr, bytes;
     unsigned int flags;
@@ -16,7 +18,12 @@ struct hostmem_range {
 
 bool hostmem_find(uint64_t addr, struct hostmem_range *out);
 
-/* The context ended: with the primary one, every registration. */
-void hostmem_release(uint32_t owner);
+CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags);
+
+/* False when none begins there. */
+bool hostmem_remove(uint64_t addr);
+
+/* The primary context ended. */
+void hostmem_clear(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The windows' allocators and the calls that give out device memory. A round trip to the worker
- * happens only when a granule is needed that has no memory yet and is beyond the credit.
+ * The windows' allocators. A round trip to the worker happens only when a granule is needed that
+ * has no memory yet and is beyond the credit.
  *
  * Blocks of the ephemeral window are announced when they are handed out and when they are freed, in
  * order with the launches: so the worker knows what is alive at the end of an iteration. The lock
@@ -14,22 +14,20 @@
 #include <sys/mman.h>
 
 #include "common/log.h"
-#include "proto/gen/prototypes.h"
 #include "proto/wire.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
+#include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/learn.h"
-#include "shim/memory/pool.h"
 #include "shim/memory/vmem.h"
 
 /* Empty granules that are kept, in each window: enough for a loop that frees what it allocates. */
 #define MEM_DEVICE_CACHE (64ull << 20)
 #define MEM_HOST_CACHE (64ull << 20)
 #define MEM_HOST_GRANULE (2ull << 20)
-#define MEM_PITCH 512u
+
+__thread struct mem_thread mem_self;
 
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
@@ -141,14 +139,13 @@ static void died(const struct vmem *v, const struct vmem_block *b) {
 }
 
 struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
-    struct ctx_thread *t = ctx_self;
-    uint64_t previous = t->previous_bytes;
+    uint64_t previous = mem_self.previous_bytes;
     bool ephemeral = stream != LEARN_NO_STREAM;
     struct mem_place place = {.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT};
-    t->previous_bytes = bytes;
+    mem_self.previous_bytes = bytes;
     /* Jobs without iterations need not pay for them. */
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
-    place.key = learn_key(bytes, stream, &t->latest, previous);
+    place.key = learn_key(bytes, stream, &mem_self.latest, previous);
     pthread_mutex_lock(&mem_lock);
     learn();
     ephemeral = learn_ephemeral(lifetimes, place.key, ephemeral);
@@ -271,6 +268,13 @@ uint64_t mem_capacity(uint64_t bytes) {
     return vmem_capacity(&device[MEM_PERSISTENT], bytes);
 }
 
+uint64_t mem_used(void) {
+    pthread_mutex_lock(&mem_lock);
+    uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
+    pthread_mutex_unlock(&mem_lock);
+    return granules * state.conn.device.granularity_bytes;
+}
+
 static void release_window(struct vmem *v, uint32_t owner) {
     struct vmem_block b;
     uint64_t at = v->base;
@@ -289,75 +293,4 @@ void mem_release(uint32_t owner) {
     release_window(&device[MEM_EPHEMERAL], owner);
     release_window(&host, owner);
     pthread_mutex_unlock(&mem_lock);
-}
-
-/* ---- the calls ------------------------------------------------------------------------------- */
-
-CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr;
-    uint32_t owner = ctx_current()->index;
-    struct mem_place place = mem_place(bytesize, LEARN_NO_STREAM);
-    r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
-        r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
-    if (!r) *dptr = addr;
-    return r;
-}
-
-CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-                            unsigned int ElementSizeBytes) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    size_t bytes;
-    if (!dptr || !pPitch || WidthInBytes == 0 || Height == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (WidthInBytes > SIZE_MAX - MEM_PITCH) return CUDA_ERROR_OUT_OF_MEMORY;
-    size_t pitch = (WidthInBytes + MEM_PITCH - 1) / MEM_PITCH * MEM_PITCH;
-    if (__builtin_mul_overflow(pitch, Height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    r = cuMemAlloc_v2(dptr, bytes);
-    if (!r) *pPitch = pitch;
-    return r;
-}
-
-CUresult cuMemFree_v2(CUdeviceptr dptr) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    if (!dptr) return CUDA_SUCCESS;
-    if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
-    if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED)
-        return CUDA_ERROR_INVALID_VALUE;
-    r = stream_drain();
-    if (r) return r;
-    if (b.kind == MEM_POOLED) return pool_give(&b, STREAM_LEGACY, 0);
-    mem_give(dptr);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    pthread_mutex_lock(&mem_lock);
-    uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
-    pthread_mutex_unlock(&mem_lock);
-    uint64_t used = granules * state.conn.device.granularity_bytes;
-    uint64_t all = state.conn.device.memory_bytes;
-    if (total) *total = all;
-    if (free) *free = used < all ? all - used : 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    if (!mem_find(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
-        return CUDA_ERROR_NOT_FOUND;
-    if (pbase) *pbase = b.addr;
-    if (psize) *psize = b.bytes;
-    return CUDA_SUCCESS;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
+#include "shim/memory/learn.h"
 
 enum mem_kind {
     MEM_PLAIN,     /* cuMemAlloc */
@@ -35,6 +36,15 @@ struct mem_block {
     enum mem_window window; /* of device memory */
 };
 
+/* A thread's place in the program, by which its allocations are told apart: what it launched, and
+ * how much it allocated, last. */
+struct mem_thread {
+    struct learn_launch latest;
+    uint64_t previous_bytes;
+};
+
+extern __thread struct mem_thread mem_self __attribute__((tls_model("initial-exec")));
+
 /* Where a block of device memory is to go, and what it will be remembered by. */
 struct mem_place {
     enum mem_window window;
@@ -49,7 +59,7 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
                   uint64_t *addr);
 
 /* Where the next allocation of this thread belongs. `stream`: of those that are ordered in one,
- * else LIFETIME_NO_STREAM. Once an allocation. */
+ * else LEARN_NO_STREAM. Once an allocation. */
 struct mem_place mem_place(uint64_t bytes, uint32_t stream);
 /* Device memory there: MEM_PLAIN or MEM_POOLED. */
 CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
@@ -69,6 +79,9 @@ bool mem_find(uint64_t addr, struct mem_block *out);
 
 /* The program fills the block by a copy or a memset that it is about to send. */
 void mem_written(const struct mem_block *b);
+
+/* Bytes of device memory in use, in whole granules. */
+uint64_t mem_used(void);
 
 /* What a request occupies: blocks of equal capacity can stand in for each other. */
 uint64_t mem_capacity(uint64_t bytes);

@@ -8,11 +8,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/event.h"
-#include "shim/api/stream.h"
+#include "shim/connection/state.h"
 #include "shim/connection/submit.h"
+#include "shim/context/ctx.h"
 #include "shim/handle.h"
 #include "shim/memory/bins.h"
 
@@ -153,13 +151,13 @@ void pool_release(uint32_t owner) {
 
 /* With the lock held. */
 static CUresult take_block(struct pool *p, uint64_t bytes, const struct mem_place *place,
-                           const struct stream *s, uint64_t *addr) {
+                           uint32_t stream, uint64_t *addr) {
     uint32_t index = (uint32_t)(p - pools);
     uint64_t capacity = mem_capacity(bytes);
     if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = CUDA_SUCCESS;
-    if (bins_take(&p->kept[place->window], capacity, s->id, submit_done, addr)) {
+    if (bins_take(&p->kept[place->window], capacity, stream, submit_done, addr)) {
         atom_sub_relaxed(&kept_bytes, capacity);
         mem_reuse(*addr, place, CTX_PRIMARY, index, bytes);
     } else {
@@ -173,107 +171,82 @@ static CUresult take_block(struct pool *p, uint64_t bytes, const struct mem_plac
     return CUDA_SUCCESS;
 }
 
-static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, bool any_pool,
-                         CUstream hStream) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    const struct stream *s = stream_find(hStream);
-    if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    uint64_t addr;
-    struct mem_place place = mem_place(bytes, s->id);
-    for (int attempt = 0; attempt < 3; attempt++) {
-        pthread_mutex_lock(&pool_lock);
-        default_pool();
-        struct pool *p = any_pool ? &pools[chosen] : find(pool);
-        r = p ? take_block(p, bytes, &place, s, &addr) : CUDA_ERROR_INVALID_VALUE;
-        pthread_mutex_unlock(&pool_lock);
-        if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
-        /* What is freed but not complete can still help: wait for it, once. */
-        if (attempt == 1 && stream_drain()) break;
-        if (!pool_reclaim_all() && attempt == 1) break;
-    }
-    if (!r) *dptr = addr;
+CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
+                   uint32_t stream, uint64_t *addr) {
+    pthread_mutex_lock(&pool_lock);
+    default_pool();
+    struct pool *p = handle ? find(handle) : &pools[chosen];
+    CUresult r = p ? take_block(p, bytes, place, stream, addr) : CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pool_lock);
     return r;
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
-    return allocate(dptr, bytesize, NULL, true, hStream);
-}
+/* ---- life ------------------------------------------------------------------------------------ */
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-                                 CUstream hStream) {
-    return allocate(dptr, bytesize, pool, false, hStream);
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    const struct stream *s = stream_find(hStream);
-    if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    if (!dptr) return CUDA_SUCCESS;
-    if (!mem_find(dptr, &b) || b.addr != dptr || b.kind != MEM_POOLED)
-        return CUDA_ERROR_INVALID_VALUE;
-    uint64_t seq = submit_last(s->id);
-    if (s->id == STREAM_LEGACY) {
-        /* The legacy stream's place in the order is after all others': a record marks it. */
-        struct wire_event_record rec = {.rec = {.op = WIRE_EVENT_RECORD, .stream = s->id},
-                                        .event = EVENT_MARKER};
-        r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
-        if (r) return r;
-    }
-    return pool_give(&b, s->id, seq);
-}
-
-/* ---- pools ----------------------------------------------------------------------------------- */
-
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
-    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-    if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
+CUmemoryPool pool_create(uint64_t max_bytes) {
     pthread_mutex_lock(&pool_lock);
     default_pool();
     uint32_t index = POOL_DEFAULT + 1;
     while (index < POOLS && pools[index].handle)
         index++;
-    if (index < POOLS) {
-        start(index, poolProps->maxSize);
-        *pool = pools[index].handle;
-    }
+    if (index < POOLS) start(index, max_bytes);
+    CUmemoryPool handle = index < POOLS ? pools[index].handle : NULL;
     pthread_mutex_unlock(&pool_lock);
-    return index < POOLS ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return handle;
 }
 
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
+bool pool_destroy(CUmemoryPool handle) {
     pthread_mutex_lock(&pool_lock);
-    struct pool *p = find(pool);
-    if (!p || p == default_pool()) {
-        r = CUDA_ERROR_INVALID_VALUE;
-    } else {
+    struct pool *p = find(handle);
+    bool mortal = p && p != default_pool();
+    if (mortal) {
         if (chosen == (uint32_t)(p - pools)) chosen = POOL_DEFAULT;
         p->dying = true;
         end_if_unused(p);
     }
     pthread_mutex_unlock(&pool_lock);
-    return r;
+    return mortal;
 }
 
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
+bool pool_trim(CUmemoryPool handle, uint64_t keep) {
     pthread_mutex_lock(&pool_lock);
-    struct pool *p = find(pool);
-    if (p) shrink(p, minBytesToKeep);
+    struct pool *p = find(handle);
+    if (p) shrink(p, keep);
     pthread_mutex_unlock(&pool_lock);
-    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return p != NULL;
 }
+
+CUmemoryPool pool_default(void) {
+    pthread_mutex_lock(&pool_lock);
+    CUmemoryPool handle = default_pool()->handle;
+    pthread_mutex_unlock(&pool_lock);
+    return handle;
+}
+
+CUmemoryPool pool_chosen(void) {
+    pthread_mutex_lock(&pool_lock);
+    default_pool();
+    CUmemoryPool handle = pools[chosen].handle;
+    pthread_mutex_unlock(&pool_lock);
+    return handle;
+}
+
+bool pool_choose(CUmemoryPool handle) {
+    pthread_mutex_lock(&pool_lock);
+    struct pool *p = find(handle);
+    if (p) chosen = (uint32_t)(p - pools);
+    pthread_mutex_unlock(&pool_lock);
+    return p != NULL;
+}
+
+bool pool_known(CUmemoryPool handle) {
+    pthread_mutex_lock(&pool_lock);
+    bool known = find(handle) != NULL;
+    pthread_mutex_unlock(&pool_lock);
+    return known;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* What an attribute is made of: an int or a 64-bit number inside the pool. */
 static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value) {
@@ -319,87 +292,18 @@ static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value)
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
+CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *value) {
     pthread_mutex_lock(&pool_lock);
-    struct pool *p = find(pool);
-    r = p && value ? set(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
+    struct pool *p = find(handle);
+    CUresult r = p ? set(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool_lock);
     return r;
 }
 
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
+CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value) {
     pthread_mutex_lock(&pool_lock);
-    const struct pool *p = find(pool);
-    r = p && value ? get(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
+    const struct pool *p = find(handle);
+    CUresult r = p ? get(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool_lock);
     return r;
-}
-
-/* The one device always has access. */
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
-    for (size_t i = 0; map && i < count; i++) {
-        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0)
-            return CUDA_ERROR_INVALID_DEVICE;
-        if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
-    }
-    pthread_mutex_lock(&pool_lock);
-    bool known = find(pool) != NULL;
-    pthread_mutex_unlock(&pool_lock);
-    return known && (map || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
-                            CUmemLocation *location) {
-    CUresult r = ctx_enter_device();
-    if (r) return r;
-    pthread_mutex_lock(&pool_lock);
-    bool known = find(memPool) != NULL;
-    pthread_mutex_unlock(&pool_lock);
-    if (!known || !flags || !location) return CUDA_ERROR_INVALID_VALUE;
-    bool here = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
-    *flags = here ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return CUDA_SUCCESS;
-}
-
-static CUresult check_device(CUdevice dev) {
-    CUresult r = state_ready();
-    if (r) return r;
-    return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
-    CUresult r = check_device(dev);
-    if (r) return r;
-    if (!pool_out) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&pool_lock);
-    *pool_out = default_pool()->handle;
-    pthread_mutex_unlock(&pool_lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
-    CUresult r = check_device(dev);
-    if (r) return r;
-    if (!pool) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&pool_lock);
-    default_pool();
-    *pool = pools[chosen].handle;
-    pthread_mutex_unlock(&pool_lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
-    CUresult r = check_device(dev);
-    if (r) return r;
-    pthread_mutex_lock(&pool_lock);
-    struct pool *p = find(pool);
-    if (p) chosen = (uint32_t)(p - pools);
-    pthread_mutex_unlock(&pool_lock);
-    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -11,6 +11,11 @@
 #include "proto/cuda_abi.h"
 #include "shim/memory/mem.h"
 
+/* A block that `stream` may use, from a pool or, for NULL, from the chosen one.
+ * CUDA_ERROR_OUT_OF_MEMORY may be cured by pool_reclaim_all. */
+CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
+                   uint32_t stream, uint64_t *addr);
+
 /* Takes a MEM_POOLED block back; its last use is `seq` of `stream` (seq 0: it is complete). */
 CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq);
 
@@ -21,6 +26,23 @@ void pool_release_threshold(void);
 
 /* The context ended: its pools' kept blocks are freed by mem_release. */
 void pool_release(uint32_t owner);
+
+/* `max_bytes`: that may be out at a time; 0: no bound. NULL when there are too many. */
+CUmemoryPool pool_create(uint64_t max_bytes);
+/* False for what is no pool, or the device's own. */
+bool pool_destroy(CUmemoryPool handle);
+/* Complete blocks leave until no more than `keep` bytes are reserved. False for what is none. */
+bool pool_trim(CUmemoryPool handle, uint64_t keep);
+bool pool_known(CUmemoryPool handle);
+
+/* The device's own, and the one that the program chose for allocations that name none. */
+CUmemoryPool pool_default(void);
+CUmemoryPool pool_chosen(void);
+bool pool_choose(CUmemoryPool handle);
+
+/* An int or 64 bits, by attribute. CUDA_ERROR_INVALID_VALUE for what is no pool or attribute. */
+CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *value);
+CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value);
 
 CUmemoryPool pool_handle_of(uint32_t index);
 

@@ -4,20 +4,18 @@
  * they must do there. The other slots, NULL here, are filled with functions that refuse (slots.h).
  * Slot 0 is the table's size in bytes, but in the context storage, where it is a function.
  */
-#include "shim/private/export_table.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
 #include "shim/code/function.h"
 #include "shim/code/image.h"
 #include "shim/connection/state.h"
-#include "shim/private/cls.h"
+#include "shim/context/cls.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 #include "shim/private/slots.h"
 #include "shim/private/validity.h"
 
@@ -33,10 +31,6 @@ static CUresult cudart_primary(CUcontext *out, CUdevice dev) {
 #define SIZE_OF(slots) ((const void *)(uintptr_t)((slots) * sizeof(void *)))
 
 static const void *cudart_table[13] = {[0] = SIZE_OF(13), [2] = cudart_primary};
-
-const void *export_table_cudart(void) {
-    return cudart_table;
-}
 
 /* ---- hooks of profilers: buffers that nobody fills ------------------------------------------- */
 
@@ -79,10 +73,12 @@ static CUresult checks_context(CUcontext ctx, uint32_t *out, void **unused) {
 
 static const void *checks_table[4] = {[0] = SIZE_OF(4), [2] = checks_context, [3] = succeed};
 
-static const void *validity_table[3] = {[0] = SIZE_OF(3), [1] = validity_answer};
+static CUresult checks_validity(uint32_t version, uint64_t time, uint64_t out[2]);
+static const void *validity_table[3] = {[0] = SIZE_OF(3), [1] = checks_validity};
 
-const void *export_table_validity(void) {
-    return validity_table;
+static CUresult checks_validity(uint32_t version, uint64_t time, uint64_t out[2]) {
+    const struct validity_addresses at = {cudart_table, validity_table, checks_validity};
+    return validity_answer(&at, version, time, out);
 }
 
 /* ---- tools: cuBLAS and cuFFT use them -------------------------------------------------------- */

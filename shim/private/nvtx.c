@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/connection/mark.h"
+#include "shim/context/mark.h"
 
 static const char *const usual[] = {"iteration", "step"};
 static const char *wanted;    /* by the user; written before NVTX calls anything */

@@ -19,7 +19,6 @@
 
 #include "shim/api/device.h"
 #include "shim/connection/state.h"
-#include "shim/private/export_table.h"
 
 #define MD2_BLOCK 16
 #define MD2_ROUNDS 18
@@ -88,7 +87,7 @@ static void md2_end(struct md2 *m, unsigned char *digest) {
 /* What both sides know, in the order and width that the runtime uses. */
 struct facts {
     uint32_t driver_version, version, pid, thread;
-    const void *cudart_table, *validity_table, *function;
+    struct validity_addresses at;
     uint64_t time;
     struct {
         unsigned char uuid[16];
@@ -97,15 +96,14 @@ struct facts {
 };
 
 /* The process id is asked for each time: the answer must hold after a fork. */
-static void collect(struct facts *f, uint32_t version, uint64_t time) {
+static void collect(struct facts *f, const struct validity_addresses *at, uint32_t version,
+                    uint64_t time) {
     memset(f, 0, sizeof(*f));
     f->driver_version = CUDA_VERSION;
     f->version = version;
     f->pid = (uint32_t)getpid();
     f->thread = (uint32_t)(uintptr_t)pthread_self();
-    f->cudart_table = export_table_cudart();
-    f->validity_table = export_table_validity();
-    f->function = (const void *)validity_answer;
+    f->at = *at;
     f->time = time;
     memcpy(f->device.uuid, state.conn.device.uuid, sizeof(f->device.uuid));
     f->device.domain = DEVICE_PCI_DOMAIN;
@@ -127,14 +125,15 @@ bool validity_built(void) {
     return true;
 }
 
-CUresult validity_answer(uint32_t version, uint64_t time, uint64_t out[2]) {
+CUresult validity_answer(const struct validity_addresses *at, uint32_t version, uint64_t time,
+                         uint64_t out[2]) {
     out[0] = version % 10 == 0 ? 0x3341181c03cb675c : 0x1841181c03cb675c;
     out[1] = 0x8ed383aa1f4cd1e8;
     if (version % 10 <= 1) return CUDA_SUCCESS;
     struct facts facts;
     struct md2 m;
     unsigned char inner[MD2_BLOCK];
-    collect(&facts, version, time);
+    collect(&facts, at, version, time);
     keyed(&m, 0x36);
     md2_add(&m, &facts, offsetof(struct facts, device) + sizeof(facts.device));
     md2_end(&m, inner);
@@ -150,7 +149,8 @@ bool validity_built(void) {
     return false;
 }
 
-CUresult validity_answer(uint32_t version, uint64_t time, uint64_t out[2]) {
+CUresult validity_answer(const struct validity_addresses *at, uint32_t version, uint64_t time,
+                         uint64_t out[2]) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

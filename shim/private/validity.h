@@ -14,7 +14,14 @@
  * use the driver's interface directly run. */
 bool validity_built(void);
 
+/* Addresses that the answer covers: of the runtime's table, of the one with the question, and of
+ * the function in that. */
+struct validity_addresses {
+    const void *cudart_table, *validity_table, *function;
+};
+
 /* `time`: the asker's; `out`: 16 bytes. */
-CUresult validity_answer(uint32_t version, uint64_t time, uint64_t out[2]);
+CUresult validity_answer(const struct validity_addresses *at, uint32_t version, uint64_t time,
+                         uint64_t out[2]);
 
 #endif

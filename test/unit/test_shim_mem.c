@@ -13,11 +13,11 @@
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
-#include "shim/api/ctx.h"
-#include "shim/api/stream.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 #include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull
@@ -302,8 +302,8 @@ static bool is_ephemeral(uint64_t addr) {
 
 /* What precedes an allocation in the program, so that keys repeat. */
 static void at(uint32_t launch) {
-    self.latest.func = launch;
-    self.previous_bytes = 0;
+    mem_self.latest.func = launch;
+    mem_self.previous_bytes = 0;
 }
 
 Test(shim_mem, a_pooled_block_that_outlived_an_iteration_moves) {

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "shim/connection/mark.h"
+#include "shim/context/mark.h"
 
 static int marks;
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "proto/ring.h"
-#include "shim/api/stream.h"
-#include "shim/connection/mark.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
+#include "shim/context/mark.h"
+#include "shim/context/stream.h"
 #include "shim/salus.h"
 
 struct state state;

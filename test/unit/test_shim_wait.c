@@ -15,10 +15,10 @@
 #include "common/err.h"
 #include "proto/ring.h"
 #include "shim/connection/reply.h"
-#include "shim/connection/staging.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/staging.h"
 
 #define DEAD CUDA_ERROR_ILLEGAL_ADDRESS
 

@@ -1,93 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of contexts, their life and end, and the calls about the current one.
+ * Calls about contexts, and what ends with one.
  */
-#include "shim/api/ctx.h"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "proto/gen/prototypes.h"
-#include "shim/api/event.h"
-#include "shim/api/stream.h"
 #include "shim/code/image.h"
-#include "shim/connection/mark.h"
 #include "shim/connection/text.h"
-#include "shim/handle.h"
+#include "shim/context/cls.h"
+#include "shim/context/ctx.h"
+#include "shim/context/event.h"
+#include "shim/context/mark.h"
+#include "shim/context/stream.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
-#include "shim/private/cls.h"
 
-#define CTX_API_VERSION 3020u /* what drivers have reported since CUDA 3.2 */
-
-__thread struct ctx_thread *ctx_self;
-
-static struct context contexts[CTX_MAX];
-static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long long last_id;
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static pthread_key_t thread_key;
-static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
-
-static void thread_end(void *arg) {
-    struct ctx_thread *t = arg;
-    if (t->own_stream && state_ready() == CUDA_SUCCESS) stream_close(t->own_stream);
-    ctx_self = NULL;
-    free(t);
-}
-
-static void make_key(void) {
-    pthread_key_create(&thread_key, thread_end);
-}
-
-struct ctx_thread *ctx_thread(void) {
-    if (ctx_self) return ctx_self;
-    pthread_once(&thread_once, make_key);
-    ctx_self = calloc(1, sizeof(*ctx_self));
-    if (ctx_self) pthread_setspecific(thread_key, ctx_self);
-    return ctx_self;
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-struct context *ctx_find(CUcontext handle) {
-    if (!handle) return ctx_current();
-    uint32_t index = handle_index(HANDLE_CONTEXT, handle);
-    if (index >= CTX_MAX || contexts[index].handle != handle) return NULL;
-    return &contexts[index];
-}
-
-struct context *ctx_at(uint32_t index) {
-    return &contexts[index];
-}
-
-static void start(struct context *c, uint32_t index, unsigned int flags) {
-    c->index = index;
-    c->flags = flags;
-    c->api_version = CTX_API_VERSION;
-    c->id = ++last_id;
-    c->limits[CU_LIMIT_STACK_SIZE] = 1024;
-    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = WIRE_TEXT_BYTES;
-    c->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8u << 20;
-    c->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
-    c->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
-    c->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
-    c->cache = CU_FUNC_CACHE_PREFER_NONE;
-    c->banks = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
-    c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);
-    atom_store_release(&c->live, 1);
-}
-
-/* The primary context has a handle from the start and lives while somebody retains it. */
-struct context *ctx_primary(void) {
-    struct context *c = &contexts[CTX_PRIMARY];
-    if (!c->handle) c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, 0, CTX_PRIMARY);
-    return c;
-}
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Everything that the context owns ends here; its variables start anew when they are next used.
  * Also when the daemon is gone: then only this side's books are closed. */
@@ -99,7 +26,7 @@ static void clear(struct context *c) {
     stream_release(c->index);
     pool_release(c->index);
     mem_release(c->index);
-    hostmem_release(c->index);
+    if (c->index == CTX_PRIMARY) hostmem_clear();
     cls_release(c->index);
 }
 
@@ -112,39 +39,31 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
     if (!r) r = check_device(dev);
     if (r) return r;
     if (!pctx) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&ctx_lock);
-    struct context *c = ctx_primary();
-    if (c->refs++ == 0) start(c, CTX_PRIMARY, c->flags);
-    *pctx = c->handle;
-    pthread_mutex_unlock(&ctx_lock);
+    *pctx = ctx_retain()->handle;
     return CUDA_SUCCESS;
 }
 
-static CUresult end_primary(bool whoever_uses_it) {
-    struct context *c = ctx_primary();
-    pthread_mutex_lock(&ctx_lock);
-    uint32_t refs = c->refs;
-    bool last = refs > 0 && (whoever_uses_it || refs == 1);
-    c->refs = last || refs == 0 ? 0 : refs - 1;
-    if (last) atom_store_release(&c->live, 0);
-    pthread_mutex_unlock(&ctx_lock);
-    if (last) clear(c);
-    if (!refs && !whoever_uses_it) return CUDA_ERROR_INVALID_CONTEXT;
-    return CUDA_SUCCESS;
+static uint32_t end_primary(bool all) {
+    bool ended;
+    uint32_t holders = ctx_release(all, &ended);
+    if (ended) clear(ctx_primary());
+    return holders;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev) {
     CUresult r = state_ready();
     if (!r) r = check_device(dev);
-    return r ? r : end_primary(false);
+    if (r) return r;
+    return end_primary(false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev) {
     CUresult r = state_ready();
     if (!r) r = check_device(dev);
-    if (!r) r = end_primary(true);
-    if (!r) image_restore_managed();
-    return r;
+    if (r) return r;
+    end_primary(true);
+    image_restore_managed();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
@@ -165,28 +84,15 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     return CUDA_SUCCESS;
 }
 
-static CUresult push(struct context *c) {
-    struct ctx_thread *t = ctx_thread();
-    if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (t->depth == CTX_DEPTH) return CUDA_ERROR_INVALID_VALUE;
-    t->stack[t->depth++] = c;
-    return CUDA_SUCCESS;
-}
-
 CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev) {
     CUresult r = state_live();
     if (!r) r = check_device(dev);
     if (r) return r;
     if (!pctx || flags & ~(unsigned int)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&ctx_lock);
-    uint32_t index = CTX_PRIMARY + 1;
-    while (index < CTX_MAX && contexts[index].handle)
-        index++;
-    if (index < CTX_MAX) start(&contexts[index], index, flags);
-    pthread_mutex_unlock(&ctx_lock);
-    if (index == CTX_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
-    *pctx = contexts[index].handle;
-    return push(&contexts[index]);
+    struct context *c = ctx_create(flags);
+    if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
+    *pctx = c->handle;
+    return ctx_push(c);
 }
 
 CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
@@ -207,18 +113,10 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     CUresult r = state_ready();
     if (r) return r;
     struct context *c = ctx ? ctx_find(ctx) : NULL;
-    if (!c || c->index == CTX_PRIMARY) return CUDA_ERROR_INVALID_CONTEXT;
-    pthread_mutex_lock(&ctx_lock);
-    bool mine = c->handle == ctx;
-    if (mine) atom_store_release(&c->live, 0);
-    pthread_mutex_unlock(&ctx_lock);
-    if (!mine) return CUDA_ERROR_INVALID_CONTEXT;
-    if (ctx_current() == c) ctx_self->depth--;
+    if (!c || c->index == CTX_PRIMARY || !ctx_end(c, ctx)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (ctx_current() == c) ctx_pop();
     clear(c);
-    pthread_mutex_lock(&ctx_lock);
-    c->generation++;
-    c->handle = NULL;
-    pthread_mutex_unlock(&ctx_lock);
+    ctx_free(c);
     return CUDA_SUCCESS;
 }
 
@@ -228,7 +126,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     CUresult r = state_ready();
     if (r) return r;
     struct context *c = ctx ? ctx_find(ctx) : NULL;
-    return c ? push(c) : CUDA_ERROR_INVALID_CONTEXT;
+    return c ? ctx_push(c) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
@@ -237,7 +135,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
     struct context *c = ctx_current();
     if (!c) return CUDA_ERROR_INVALID_CONTEXT;
     if (pctx) *pctx = c->handle;
-    ctx_self->depth--;
+    ctx_pop();
     return CUDA_SUCCESS;
 }
 
@@ -245,14 +143,11 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
     CUresult r = state_ready();
     if (r) return r;
     if (!ctx) {
-        if (ctx_current()) ctx_self->depth--;
+        if (ctx_current()) ctx_pop();
         return CUDA_SUCCESS;
     }
     struct context *c = ctx_find(ctx);
-    if (!c) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!ctx_current()) return push(c);
-    ctx_self->stack[ctx_self->depth - 1] = c;
-    return CUDA_SUCCESS;
+    return c ? ctx_set(c) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxGetCurrent(CUcontext *pctx) {
@@ -335,10 +230,10 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
     if (!ctx) return cuCtxSynchronize();
     struct context *c;
     CUresult r = mean(ctx, &c);
-    if (!r) r = push(c);
+    if (!r) r = ctx_push(c);
     if (r) return r;
     r = cuCtxSynchronize();
-    ctx_self->depth--;
+    ctx_pop();
     return r;
 }
 

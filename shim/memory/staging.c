@@ -3,7 +3,7 @@
  * The set of pieces. It grows when all are busy, so that a stream that stands still does not hold
  * up another's copies, up to a bound; then takers wait for the one that was sent first.
  */
-#include "shim/connection/staging.h"
+#include "shim/memory/staging.h"
 
 #include <pthread.h>
 #include <stdbool.h>

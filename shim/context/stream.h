@@ -4,8 +4,8 @@
  * on demand, the per-thread default stream of a thread when it is first used. Ids are used again
  * with continuing sequence numbers, so that an event of a destroyed stream stays meaningful.
  */
-#ifndef SHIM_API_STREAM_H
-#define SHIM_API_STREAM_H
+#ifndef SHIM_CONTEXT_STREAM_H
+#define SHIM_CONTEXT_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +25,8 @@ struct stream {
     unsigned int flags;
     int priority;
 };
+
+CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out);
 
 /* What a program means by `handle`; NULL when it is not a stream. A NULL handle is the legacy
  * stream: entry points for per-thread defaults have replaced it before. */

@@ -13,10 +13,11 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
-#include "shim/api/ctx.h"
 #include "shim/code/fatbin.h"
 #include "shim/code/function.h"
 #include "shim/code/image.h"
+#include "shim/code/resolve.h"
+#include "shim/context/ctx.h"
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
@@ -218,7 +219,7 @@ static CUresult get_function(struct image *image, const char *name, CUfunction *
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&image_lock);
-    CUresult r = function_get(image, name, &f);
+    CUresult r = resolve_get(image, name, &f);
     pthread_mutex_unlock(&image_lock);
     if (!r) *out = f->handle;
     return r;
@@ -258,7 +259,7 @@ static CUresult list_functions(struct image *image, void **handles, unsigned int
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!handles) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&image_lock);
-    CUresult r = function_get_all(image, handles, count);
+    CUresult r = resolve_all(image, handles, count);
     pthread_mutex_unlock(&image_lock);
     return r;
 }

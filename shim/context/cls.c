@@ -3,11 +3,11 @@
  * A short array: there is one key for each copy of the runtime in the process. Destructors are not
  * called when a context ends: the runtime's free what its own later calls still use.
  */
-#include "shim/private/cls.h"
+#include "shim/context/cls.h"
 
 #include <stdlib.h>
 
-#include "shim/api/ctx.h"
+#include "shim/context/ctx.h"
 #include "shim/lock.h"
 
 struct cls_entry {

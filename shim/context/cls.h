@@ -3,8 +3,8 @@
  * Storage that NVIDIA's libraries keep with a context, by key: a private table of the driver asks
  * for it at nearly every call of the runtime. Any thread.
  */
-#ifndef SHIM_PRIVATE_CLS_H
-#define SHIM_PRIVATE_CLS_H
+#ifndef SHIM_CONTEXT_CLS_H
+#define SHIM_CONTEXT_CLS_H
 
 #include <stdint.h>
 

@@ -4,15 +4,14 @@
  * handles on the one connection; what they own (memory, streams, events, modules) carries their
  * index and ends with them. The current context is a stack per thread.
  */
-#ifndef SHIM_API_CTX_H
-#define SHIM_API_CTX_H
+#ifndef SHIM_CONTEXT_CTX_H
+#define SHIM_CONTEXT_CTX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
 #include "shim/connection/state.h"
-#include "shim/memory/learn.h"
 
 #define CTX_MAX 256
 #define CTX_DEPTH 32
@@ -37,10 +36,6 @@ struct ctx_thread {
     uint32_t depth;
     bool in_callback; /* runs a host function: calls that need a context are not permitted */
     CUstreamCaptureMode capture_mode;
-    CUstream own_stream; /* the per-thread default stream, or NULL */
-    /* what it launched, and how much it allocated last: an allocation's place in the program */
-    struct learn_launch latest;
-    uint64_t previous_bytes;
     struct context *stack[CTX_DEPTH];
 };
 
@@ -75,12 +70,33 @@ static inline CUresult ctx_enter_device(void) {
     return ctx_self && ctx_self->in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
+/* ---- the table ------------------------------------------------------------------------------- */
+
 /* NULL unless the handle is a context's. NULL stands for the current one. */
 struct context *ctx_find(CUcontext handle);
 
-struct context *ctx_primary(void);
-
 /* By index: an owner that is known to exist. */
 struct context *ctx_at(uint32_t index);
+
+/* The primary context: has a handle from the start, and lives while somebody retains it. */
+struct context *ctx_primary(void);
+struct context *ctx_retain(void);
+/* One holder of it less, or with `all` every one; how many there were. `ended`: nobody is left, and
+ * what it owns is the caller's to release. */
+uint32_t ctx_release(bool all, bool *ended);
+
+/* Another one; NULL when there are too many. */
+struct context *ctx_create(unsigned int flags);
+/* True for the one caller who ends it: he releases what it owns, and then its place. */
+bool ctx_end(struct context *c, CUcontext handle);
+void ctx_free(struct context *c);
+
+/* ---- the thread's stack ---------------------------------------------------------------------- */
+
+CUresult ctx_push(struct context *c);
+/* The thread has one. */
+void ctx_pop(void);
+/* In place of the current one, or as the first. */
+CUresult ctx_set(struct context *c);
 
 #endif

@@ -2,13 +2,13 @@
  *
  * Marks. They stand in the ring among the launches, so their place is exact.
  */
-#include "shim/connection/mark.h"
+#include "shim/context/mark.h"
 
 #include "common/log.h"
 #include "proto/wire.h"
-#include "shim/api/stream.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
+#include "shim/context/stream.h"
 #include "shim/salus.h"
 
 void mark_iteration(void) {

@@ -3,19 +3,19 @@
  * Copies through the ring. Pageable memory goes in pieces of at most STAGING_BYTES, two under way
  * at a time: one is filled or emptied here while the worker copies the other.
  */
-#include "shim/connection/transfer.h"
+#include "shim/memory/transfer.h"
 
 #include <string.h>
 
 #include "proto/wire.h"
-#include "shim/api/stream.h"
-#include "shim/connection/mark.h"
-#include "shim/connection/staging.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/text.h"
 #include "shim/connection/wait.h"
+#include "shim/context/mark.h"
+#include "shim/context/stream.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/staging.h"
 
 enum place { PLACE_BAD, PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
 

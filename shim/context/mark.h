@@ -3,8 +3,8 @@
  * Where iterations begin and where the program has waited: told to the worker, which schedules by
  * it. Any thread. All of it is harmless before there is a connection.
  */
-#ifndef SHIM_CONNECTION_MARK_H
-#define SHIM_CONNECTION_MARK_H
+#ifndef SHIM_CONTEXT_MARK_H
+#define SHIM_CONTEXT_MARK_H
 
 /* The program says that an iteration begins. */
 void mark_iteration(void);

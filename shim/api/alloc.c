@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that allocate device memory outside of streams, and say what there is.
+ */
+#include "proto/gen/prototypes.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
+#include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
+
+#define PITCH 512u
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t addr;
+    uint32_t owner = ctx_current()->index;
+    struct mem_place place = mem_place(bytesize, LEARN_NO_STREAM);
+    r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
+        r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    if (!r) *dptr = addr;
+    return r;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    size_t bytes;
+    if (!dptr || !pPitch || WidthInBytes == 0 || Height == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (WidthInBytes > SIZE_MAX - PITCH) return CUDA_ERROR_OUT_OF_MEMORY;
+    size_t pitch = (WidthInBytes + PITCH - 1) / PITCH * PITCH;
+    if (__builtin_mul_overflow(pitch, Height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    r = cuMemAlloc_v2(dptr, bytes);
+    if (!r) *pPitch = pitch;
+    return r;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr dptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    if (!dptr) return CUDA_SUCCESS;
+    if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
+    if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = stream_drain();
+    if (r) return r;
+    if (b.kind == MEM_POOLED) return pool_give(&b, STREAM_LEGACY, 0);
+    mem_give(dptr);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    uint64_t used = mem_used(), all = state.conn.device.memory_bytes;
+    if (total) *total = all;
+    if (free) *free = used < all ? all - used : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    if (!mem_find(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
+        return CUDA_ERROR_NOT_FOUND;
+    if (pbase) *pbase = b.addr;
+    if (psize) *psize = b.bytes;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls about events. Without timing, a record in a stream other than the legacy one sends nothing:
+ * the event is complete when what was sent before it is.
+ */
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+#include "shim/connection/submit.h"
+#include "shim/connection/text.h"
+#include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/context/event.h"
+#include "shim/context/mark.h"
+#include "shim/context/stream.h"
+#include "shim/memory/pool.h"
+
+CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
+    const unsigned int known =
+        CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!phEvent || Flags & ~known) return CUDA_ERROR_INVALID_VALUE;
+    if (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING))
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct event *e = event_create(ctx_current()->index, Flags);
+    if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
+    *phEvent = e->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent hEvent) {
+    CUresult r = state_ready();
+    if (r) return r;
+    return event_destroy(hEvent) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult enter(CUevent handle, struct event **e) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    *e = event_find(handle);
+    return *e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static bool done(struct event_point at) {
+    return submit_done(at.stream, at.seq);
+}
+
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+    struct event *e;
+    CUresult r = enter(hEvent, &e);
+    if (r) return r;
+    struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~(unsigned int)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (e->flags & CU_EVENT_DISABLE_TIMING && s->id != STREAM_LEGACY) {
+        event_set(e, s->id, submit_last(s->id));
+        return CUDA_SUCCESS;
+    }
+    struct wire_event_record rec = {.rec = {.op = WIRE_EVENT_RECORD, .stream = s->id},
+                                    .event = e->id};
+    uint64_t seq;
+    r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
+    if (!r) event_set(e, s->id, seq);
+    return r;
+}
+
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
+    return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult cuEventQuery(CUevent hEvent) {
+    CUresult r = ctx_enter_device(); /* asked by threads without a context as well */
+    if (r) return r;
+    const struct event *e = event_find(hEvent);
+    if (!e) return CUDA_ERROR_INVALID_HANDLE;
+    if (!done(event_point(e))) return wait_not_ready();
+    return state_fault();
+}
+
+CUresult cuEventSynchronize(CUevent hEvent) {
+    struct event *e;
+    CUresult r = enter(hEvent, &e);
+    if (r) return r;
+    struct event_point at = event_point(e);
+    r = wait_stream(at.stream, at.seq);
+    text_flush();
+    if (r) return r;
+    pool_release_threshold();
+    mark_idle();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
+    struct event *first, *second;
+    CUresult r = enter(hStart, &first);
+    if (!r) r = enter(hEnd, &second);
+    if (r) return r;
+    if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
+    struct event_point from = event_point(first), to = event_point(second);
+    if ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING || !from.seq || !to.seq)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!done(from) || !done(to)) return wait_not_ready();
+    const struct wire_completion *comp = state.conn.completion;
+    uint64_t from_ns = atom_load_relaxed(&comp->event_ns[first->id]);
+    uint64_t to_ns = atom_load_relaxed(&comp->event_ns[second->id]);
+    r = state_fault();
+    if (!r) *pMilliseconds = (float)((double)(int64_t)(to_ns - from_ns) / 1e6);
+    return r;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls about memory pools, and allocations that are ordered in streams.
+ */
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+#include "shim/connection/submit.h"
+#include "shim/context/ctx.h"
+#include "shim/context/event.h"
+#include "shim/context/stream.h"
+#include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
+
+/* ---- allocating ------------------------------------------------------------------------------ */
+
+/* `pool`: NULL for the chosen one. */
+static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    uint64_t addr;
+    struct mem_place place = mem_place(bytes, s->id);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        r = pool_take(pool, bytes, &place, s->id, &addr);
+        if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
+        /* What is freed but not complete can still help: wait for it, once. */
+        if (attempt == 1 && stream_drain()) break;
+        if (!pool_reclaim_all() && attempt == 1) break;
+    }
+    if (!r) *dptr = addr;
+    return r;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
+    return allocate(dptr, bytesize, NULL, hStream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream) {
+    if (pool) return allocate(dptr, bytesize, pool, hStream);
+    CUresult r = ctx_enter();
+    return r ? r : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct mem_block b;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (!dptr) return CUDA_SUCCESS;
+    if (!mem_find(dptr, &b) || b.addr != dptr || b.kind != MEM_POOLED)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t seq = submit_last(s->id);
+    if (s->id == STREAM_LEGACY) {
+        /* The legacy stream's place in the order is after all others': a record marks it. */
+        struct wire_event_record rec = {.rec = {.op = WIRE_EVENT_RECORD, .stream = s->id},
+                                        .event = EVENT_MARKER};
+        r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
+        if (r) return r;
+    }
+    return pool_give(&b, s->id, seq);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
+    CUmemoryPool made = pool_create(poolProps->maxSize);
+    if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    return pool_destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    return pool_trim(pool, minBytesToKeep) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    return value ? pool_set(pool, attr, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    return value ? pool_get(pool, attr, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The one device always has access. */
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    for (size_t i = 0; map && i < count; i++) {
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0)
+            return CUDA_ERROR_INVALID_DEVICE;
+        if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    }
+    return pool_known(pool) && (map || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                            CUmemLocation *location) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    if (!pool_known(memPool) || !flags || !location) return CUDA_ERROR_INVALID_VALUE;
+    bool here = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+    *flags = here ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_device(CUdevice dev) {
+    CUresult r = state_ready();
+    if (r) return r;
+    return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    if (!pool_out) return CUDA_ERROR_INVALID_VALUE;
+    *pool_out = pool_default();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    if (!pool) return CUDA_ERROR_INVALID_VALUE;
+    *pool = pool_chosen();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+    CUresult r = check_device(dev);
+    if (r) return r;
+    return pool_choose(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

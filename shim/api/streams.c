@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls about streams. Queries never leave the process.
+ */
+#include "proto/gen/prototypes.h"
+#include "shim/connection/submit.h"
+#include "shim/connection/text.h"
+#include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/context/event.h"
+#include "shim/context/mark.h"
+#include "shim/context/stream.h"
+#include "shim/memory/pool.h"
+
+CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!phStream || flags & ~(unsigned int)CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    return stream_create(ctx_current()->index, flags, priority, phStream);
+}
+
+CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
+    return cuStreamCreateWithPriority(phStream, Flags, STREAM_PRIORITY_LEAST);
+}
+
+CUresult cuStreamDestroy_v2(CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    struct stream *s = stream_find(hStream);
+    if (!s || s->handle != hStream || s->id == STREAM_LEGACY) return CUDA_ERROR_INVALID_HANDLE;
+    stream_close(hStream);
+    return CUDA_SUCCESS;
+}
+
+/* The gate of every call about a stream. */
+static CUresult enter(CUstream handle, struct stream **s) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    *s = stream_find(handle);
+    return *s ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamQuery(CUstream hStream) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!stream_idle(s)) return wait_not_ready();
+    text_flush();
+    return state_fault();
+}
+
+CUresult cuStreamSynchronize(CUstream hStream) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    r = stream_wait(s);
+    if (r) return r;
+    pool_release_threshold();
+    mark_idle();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    const struct event *e = event_find(hEvent);
+    if (!e) return CUDA_ERROR_INVALID_HANDLE;
+    if (Flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    struct event_point at = event_point(e);
+    if (at.stream == s->id || submit_done(at.stream, at.seq)) return CUDA_SUCCESS;
+    struct wire_stream_wait rec = {
+        .rec = {.op = WIRE_STREAM_WAIT, .stream = s->id}, .on = at.stream, .on_seq = at.seq};
+    return submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
+}
+
+CUresult cuStreamGetPriority(CUstream hStream, int *priority) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!priority) return CUDA_ERROR_INVALID_VALUE;
+    *priority = s->priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    *flags = s->flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!streamId) return CUDA_ERROR_INVALID_VALUE;
+    /* Unlike the wire's id, never the same for two streams. */
+    *streamId = (unsigned long long)s->generation * WIRE_STREAMS + s->id + 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!pctx) return CUDA_ERROR_INVALID_VALUE;
+    struct context *c = ctx_current();
+    if (s->id != STREAM_LEGACY && s->owner != c->index) c = ctx_at(s->owner);
+    *pctx = c->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx) {
+    CUresult r = cuStreamGetCtx(hStream, pCtx);
+    if (!r && pGreenCtx) *pGreenCtx = NULL;
+    return r;
+}
+
+/* Attributes steer caches and scheduling on a GPU; none changes a result. */
+CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
+    struct stream *s;
+    CUresult r = enter(dstStream, &s);
+    return r ? r : enter(srcStream, &s);
+}
+
+CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    *value = (CUstreamAttrValue){.pad = {0}};
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = s->priority;
+    if (attr == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = CU_SYNC_POLICY_AUTO;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                              const CUstreamAttrValue *param) {
+    struct stream *s;
+    CUresult r = enter(hStream, &s);
+    if (r) return r;
+    return param ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of contexts, and each thread's stack of them.
+ */
+#include "shim/context/ctx.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "shim/handle.h"
+
+#define CTX_API_VERSION 3020u /* what drivers have reported since CUDA 3.2 */
+
+__thread struct ctx_thread *ctx_self;
+
+static struct context contexts[CTX_MAX];
+static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long long last_id;
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static void thread_end(void *arg) {
+    ctx_self = NULL;
+    free(arg);
+}
+
+static void make_key(void) {
+    pthread_key_create(&thread_key, thread_end);
+}
+
+struct ctx_thread *ctx_thread(void) {
+    if (ctx_self) return ctx_self;
+    pthread_once(&thread_once, make_key);
+    ctx_self = calloc(1, sizeof(*ctx_self));
+    if (ctx_self) pthread_setspecific(thread_key, ctx_self);
+    return ctx_self;
+}
+
+CUresult ctx_push(struct context *c) {
+    struct ctx_thread *t = ctx_thread();
+    if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (t->depth == CTX_DEPTH) return CUDA_ERROR_INVALID_VALUE;
+    t->stack[t->depth++] = c;
+    return CUDA_SUCCESS;
+}
+
+void ctx_pop(void) {
+    ctx_self->depth--;
+}
+
+CUresult ctx_set(struct context *c) {
+    if (!ctx_current()) return ctx_push(c);
+    ctx_self->stack[ctx_self->depth - 1] = c;
+    return CUDA_SUCCESS;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+struct context *ctx_find(CUcontext handle) {
+    if (!handle) return ctx_current();
+    uint32_t index = handle_index(HANDLE_CONTEXT, handle);
+    if (index >= CTX_MAX || contexts[index].handle != handle) return NULL;
+    return &contexts[index];
+}
+
+struct context *ctx_at(uint32_t index) {
+    return &contexts[index];
+}
+
+static void start(struct context *c, uint32_t index, unsigned int flags) {
+    c->index = index;
+    c->flags = flags;
+    c->api_version = CTX_API_VERSION;
+    c->id = ++last_id;
+    c->limits[CU_LIMIT_STACK_SIZE] = 1024;
+    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = WIRE_TEXT_BYTES;
+    c->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8u << 20;
+    c->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+    c->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+    c->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
+    c->cache = CU_FUNC_CACHE_PREFER_NONE;
+    c->banks = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
+    c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);
+    atom_store_release(&c->live, 1);
+}
+
+struct context *ctx_primary(void) {
+    struct context *c = &contexts[CTX_PRIMARY];
+    if (!c->handle) c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, 0, CTX_PRIMARY);
+    return c;
+}
+
+struct context *ctx_retain(void) {
+    pthread_mutex_lock(&ctx_lock);
+    struct context *c = ctx_primary();
+    if (c->refs++ == 0) start(c, CTX_PRIMARY, c->flags);
+    pthread_mutex_unlock(&ctx_lock);
+    return c;
+}
+
+uint32_t ctx_release(bool all, bool *ended) {
+    pthread_mutex_lock(&ctx_lock);
+    struct context *c = ctx_primary();
+    uint32_t refs = c->refs;
+    *ended = refs > 0 && (all || refs == 1);
+    c->refs = *ended || refs == 0 ? 0 : refs - 1;
+    if (*ended) atom_store_release(&c->live, 0);
+    pthread_mutex_unlock(&ctx_lock);
+    return refs;
+}
+
+struct context *ctx_create(unsigned int flags) {
+    pthread_mutex_lock(&ctx_lock);
+    uint32_t index = CTX_PRIMARY + 1;
+    while (index < CTX_MAX && contexts[index].handle)
+        index++;
+    if (index < CTX_MAX) start(&contexts[index], index, flags);
+    pthread_mutex_unlock(&ctx_lock);
+    return index < CTX_MAX ? &contexts[index] : NULL;
+}
+
+bool ctx_end(struct context *c, CUcontext handle) {
+    pthread_mutex_lock(&ctx_lock);
+    bool mine = c->handle == handle;
+    if (mine) atom_store_release(&c->live, 0);
+    pthread_mutex_unlock(&ctx_lock);
+    return mine;
+}
+
+void ctx_free(struct context *c) {
+    pthread_mutex_lock(&ctx_lock);
+    c->generation++;
+    c->handle = NULL;
+    pthread_mutex_unlock(&ctx_lock);
+}

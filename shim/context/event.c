@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of events.
+ */
+#include "shim/context/event.h"
+
+#include <pthread.h>
+
+#include "shim/connection/submit.h"
+#include "shim/handle.h"
+
+static struct event events[EVENT_MARKER];
+static uint32_t event_limit;            /* ids from here on were never used */
+static uint32_t free_ids[EVENT_MARKER]; /* a queue: the longest unused first */
+static uint32_t free_first, free_count;
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct event *event_find(CUevent handle) {
+    uint32_t id = handle_index(HANDLE_EVENT, handle);
+    if (id >= EVENT_MARKER || events[id].handle != handle) return NULL;
+    return &events[id];
+}
+
+/* A record that is still under way would write the time of whoever has its id: such ids wait. */
+static bool settled(const struct event *e) {
+    struct event_point at = event_point(e);
+    return submit_done(at.stream, at.seq);
+}
+
+/* EVENT_MARKER when there is none. */
+static uint32_t take_id(void) {
+    if (free_count > 0) {
+        uint32_t id = free_ids[free_first];
+        if (event_limit == EVENT_MARKER || settled(&events[id])) {
+            free_first = (free_first + 1) % EVENT_MARKER;
+            free_count--;
+            return id;
+        }
+    }
+    return event_limit < EVENT_MARKER ? event_limit++ : EVENT_MARKER;
+}
+
+struct event *event_create(uint32_t owner, unsigned int flags) {
+    pthread_mutex_lock(&event_lock);
+    uint32_t id = take_id();
+    struct event *e = id < EVENT_MARKER ? &events[id] : NULL;
+    if (e) {
+        e->id = id;
+        e->owner = (uint16_t)owner;
+        e->flags = flags;
+        event_set(e, 0, 0);
+        e->handle = (CUevent)(uintptr_t)handle_make(HANDLE_EVENT, ++e->generation, id);
+    }
+    pthread_mutex_unlock(&event_lock);
+    return e;
+}
+
+/* With the lock held. */
+static void destroy(struct event *e) {
+    e->handle = NULL;
+    free_ids[(free_first + free_count++) % EVENT_MARKER] = e->id;
+}
+
+bool event_destroy(CUevent handle) {
+    pthread_mutex_lock(&event_lock);
+    struct event *e = event_find(handle);
+    if (e) destroy(e);
+    pthread_mutex_unlock(&event_lock);
+    return e != NULL;
+}
+
+void event_release(uint32_t owner) {
+    pthread_mutex_lock(&event_lock);
+    for (uint32_t id = 0; id < event_limit; id++) {
+        if (events[id].handle && events[id].owner == owner) destroy(&events[id]);
+    }
+    pthread_mutex_unlock(&event_lock);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of streams. What a stream has completed is a word in the worker's page.
+ */
+#include "shim/context/stream.h"
+
+#include <pthread.h>
+
+#include "shim/connection/submit.h"
+#include "shim/connection/text.h"
+#include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
+#include "shim/handle.h"
+
+static struct stream streams[WIRE_STREAMS] = {
+    [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY},
+};
+static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
+static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- making and ending ----------------------------------------------------------------------- */
+
+/* An id whose last owner's work is complete, or a new one; WIRE_STREAMS when there is none. */
+static uint32_t free_id(void) {
+    uint32_t limit = atom_load_relaxed(&stream_limit);
+    for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
+        if (!streams[id].handle && submit_done(id, submit_last(id))) return id;
+    }
+    return limit;
+}
+
+CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
+    if (priority > STREAM_PRIORITY_LEAST) priority = STREAM_PRIORITY_LEAST;
+    if (priority < STREAM_PRIORITY_GREATEST) priority = STREAM_PRIORITY_GREATEST;
+    pthread_mutex_lock(&stream_lock);
+    uint32_t id = free_id();
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (id < WIRE_STREAMS) {
+        struct wire_stream_create rec = {
+            .rec = {.op = WIRE_STREAM_CREATE, .stream = id},
+            .flags = flags & CU_STREAM_NON_BLOCKING ? WIRE_STREAM_NONBLOCKING : 0,
+            .priority = priority,
+            .first_seq = submit_last(id) + 1,
+        };
+        r = submit_record(&rec, sizeof(rec), NULL, 0);
+    }
+    if (!r) {
+        struct stream *s = &streams[id];
+        s->id = id;
+        s->flags = flags;
+        s->priority = priority;
+        s->owner = owner;
+        s->handle = (CUstream)(uintptr_t)handle_make(HANDLE_STREAM, ++s->generation, id);
+        if (id >= atom_load_relaxed(&stream_limit)) atom_store_release(&stream_limit, id + 1);
+        *out = s->handle;
+    }
+    pthread_mutex_unlock(&stream_lock);
+    return r;
+}
+
+/* With the lock held. */
+static void destroy(struct stream *s) {
+    struct wire_stream_destroy rec = {.rec = {.op = WIRE_STREAM_DESTROY, .stream = s->id}};
+    s->handle = NULL;
+    submit_record(&rec, sizeof(rec), NULL, 0);
+}
+
+void stream_close(CUstream handle) {
+    uint32_t id = handle_index(HANDLE_STREAM, handle);
+    if (id >= WIRE_STREAMS) return;
+    pthread_mutex_lock(&stream_lock);
+    if (streams[id].handle == handle) destroy(&streams[id]);
+    pthread_mutex_unlock(&stream_lock);
+}
+
+void stream_release(uint32_t owner) {
+    pthread_mutex_lock(&stream_lock);
+    uint32_t limit = atom_load_relaxed(&stream_limit);
+    for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
+        if (streams[id].handle && streams[id].owner == owner) destroy(&streams[id]);
+    }
+    pthread_mutex_unlock(&stream_lock);
+}
+
+/* ---- a thread's own -------------------------------------------------------------------------- */
+
+static __thread CUstream own_stream __attribute__((tls_model("initial-exec")));
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void close_own(void *handle) {
+    if (state_ready() == CUDA_SUCCESS) stream_close(handle);
+}
+
+static void make_key(void) {
+    pthread_key_create(&own_key, close_own);
+}
+
+static struct stream *find_own(void) {
+    struct context *c = ctx_current();
+    if (!c) return NULL;
+    uint32_t id = handle_index(HANDLE_STREAM, own_stream);
+    if (id < WIRE_STREAMS && streams[id].handle == own_stream) return &streams[id];
+    if (stream_create(c->index, CU_STREAM_DEFAULT, STREAM_PRIORITY_LEAST, &own_stream)) return NULL;
+    pthread_once(&own_once, make_key);
+    pthread_setspecific(own_key, own_stream);
+    return &streams[handle_index(HANDLE_STREAM, own_stream)];
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+struct stream *stream_find(CUstream handle) {
+    if (handle == NULL || handle == CU_STREAM_LEGACY) return &streams[STREAM_LEGACY];
+    if (handle == CU_STREAM_PER_THREAD) return find_own();
+    uint32_t id = handle_index(HANDLE_STREAM, handle);
+    if (id >= WIRE_STREAMS || streams[id].handle != handle) return NULL;
+    return &streams[id];
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* The legacy stream stands for itself and every stream that synchronises with it. */
+static bool waits_for(const struct stream *s, uint32_t id) {
+    if (s && s->id != STREAM_LEGACY) return s->id == id;
+    if (!s || id == STREAM_LEGACY) return true;
+    return !(streams[id].flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* Every stream that `s` stands for; NULL: all. */
+static CUresult wait_all(const struct stream *s) {
+    uint32_t limit = atom_load_acquire(&stream_limit);
+    uint32_t first = s && s->id != STREAM_LEGACY ? s->id : STREAM_LEGACY;
+    if (first != STREAM_LEGACY) limit = first + 1;
+    for (uint32_t id = first; id < limit; id++) {
+        if (!waits_for(s, id)) continue;
+        CUresult r = wait_stream(id, submit_last(id));
+        if (r) return r;
+    }
+    return state_fault();
+}
+
+CUresult stream_wait(const struct stream *s) {
+    CUresult r = wait_all(s);
+    text_flush();
+    return r;
+}
+
+CUresult stream_drain(void) {
+    return wait_all(NULL);
+}
+
+bool stream_idle(const struct stream *s) {
+    if (s && s->id != STREAM_LEGACY) return submit_done(s->id, submit_last(s->id));
+    uint32_t limit = atom_load_acquire(&stream_limit);
+    for (uint32_t id = STREAM_LEGACY; id < limit; id++) {
+        if (waits_for(s, id) && !submit_done(id, submit_last(id))) return false;
+    }
+    return true;
+}
