@@ -22,8 +22,6 @@
 #define likely(e) __builtin_expect(!!(e), 1)
 #define unlikely(e) __builtin_expect(!!(e), 0)
 
-enum warp_mutant warp_mutant;
-
 struct cursor {
     const struct code_inst *insts, *ip, *lim; /* lim: the nearest runnable split ahead */
     uint32_t mask, lanes;
@@ -35,7 +33,7 @@ void warp_split_add(struct warp_ctx *x, struct frame *frame, int32_t pc, uint32_
     for (uint32_t k = 0; state == SPLIT_RUN && k < x->split_count; k++) {
         struct split *s = &x->splits[k];
         if (s->state != SPLIT_RUN || s->pc != pc || s->frame != frame) continue;
-        if (warp_mutant != WARP_MUTANT_NO_MERGE_MASK) s->mask |= mask;
+        s->mask |= mask;
         return;
     }
     x->splits[x->split_count++] = (struct split){
@@ -136,7 +134,6 @@ static bool warp_branch(struct warp_ctx *x, struct cursor *c, const struct code_
                         uint32_t m) {
     const struct code_inst *next = c->ip + 1;
     uint32_t rest = c->mask & ~m;
-    if (warp_mutant == WARP_MUTANT_BRANCH_ALL) rest = 0;
     bool back = target <= c->ip;
     if (!rest && (!back || !x->boost)) {
         c->ip = target;

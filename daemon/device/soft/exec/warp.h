@@ -132,10 +132,6 @@ void warp_lanes_exit(struct warp_ctx *x, struct frame *frame, uint32_t mask);
 void warp_fault(struct warp *w, const struct code_inst *i, uint32_t lane, int err, uint64_t addr,
                 const char *what);
 
-/* Test hook: breaks the interpreter on purpose, to prove that tests notice. 0: none. */
-enum warp_mutant { WARP_MUTANT_NONE, WARP_MUTANT_NO_MERGE_MASK, WARP_MUTANT_BRANCH_ALL };
-extern enum warp_mutant warp_mutant;
-
 /* ---- frame.c ---- */
 struct frame *frame_push(struct warp_ctx *x, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask);
