@@ -78,9 +78,9 @@ def judge(rc, out, words):
     """("CAUGHT" or "MISSED", why): what a run of a test with a mutant says of that test."""
     if rc == 0:
         return "MISSED", "passed although it is broken"
-    said = re.search(f".*(?:{words}).*", out)
-    if said:
-        return "CAUGHT", said[0].strip()
+    said = next((line for line in out.split("\n") if re.search(words, line)), None)
+    if said is not None:
+        return "CAUGHT", said.strip()
     return "MISSED", f"failed ({rc}) without saying \"{words}\":\n" + "\n".join(out.split("\n")[-20:])
 
 
