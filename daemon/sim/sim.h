@@ -29,9 +29,10 @@
 #define SIM_NEVER UINT64_MAX
 #define SIM_WHY_BYTES 256
 
-/* Who wants to see what happens; either may be NULL. Jobs are indices into the workload. */
+/* Who wants to see what happens; each may be NULL. Jobs are indices into the workload. */
 struct sim_watch {
     void *self;
+    void (*began)(void *self, const struct sched_config *config); /* the scheduler's */
     void (*stepped)(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                     const struct sched_actions *actions);
     void (*ran)(void *self, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);

@@ -102,6 +102,10 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_DENY: return on_answer(s, job, a->kind == SCHED_GRANT);
     case SCHED_ARM: s->armed_ns = a->at_ns; break;
     case SCHED_LEVEL: s->jobs[job].level = a->level; break;
+    case SCHED_REJECT:
+        return sim_fail(s, -EPROTO, "an event of %s: %s", s->w->jobs[job].name,
+                        sched_fault_text(a->rejected.fault));
+    case SCHED_ACTIONS: break;
     }
     return 0;
 }

@@ -32,6 +32,10 @@ static int reserve(struct sim *s, uint32_t more) {
     return 0;
 }
 
+static struct sched_need need_of(const struct sim *s, uint32_t job) {
+    return (struct sched_need){s->specs[job].persistent_bytes, s->specs[job].ephemeral_bytes};
+}
+
 /* ---- times ----------------------------------------------------------------------------------- */
 
 static double draw(const struct sim *s, uint32_t job, int what) {
@@ -72,12 +76,12 @@ static uint64_t gap_of(const struct sim *s, uint32_t job) {
 static void submit(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_SUBMITTED, job);
-    e->op = (uint64_t)j->iteration * j->ops + j->offered;
-    e->iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
+    e->submitted.op = (uint64_t)j->iteration * j->ops + j->offered;
+    e->submitted.iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
+    e->submitted.kernel.class = SCHED_CLASS_COPY;
     if (s->w->jobs[job].kernels) {
         const struct workload_sequence *q = &s->w->sequences[s->w->jobs[job].sequence];
-        const struct workload_kernel *k = &s->w->kernels[q->first + j->offered];
-        e->kernel = k->copy ? NULL : &k->profile;
+        e->submitted.kernel = s->w->kernels[q->first + j->offered].profile;
     }
     j->offered++;
 }
@@ -119,10 +123,10 @@ static uint64_t busy_of(const struct sim *s, uint32_t job) {
 static bool end_operation(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_DONE, job);
-    e->op = (uint64_t)j->iteration * j->ops + j->ended;
-    e->busy_ns = busy_of(s, job);
-    s->r->jobs[job].busy_ns += e->busy_ns;
-    s->r->busy_ns += (double)e->busy_ns;
+    e->done.op = (uint64_t)j->iteration * j->ops + j->ended;
+    e->done.busy_ns = busy_of(s, job);
+    s->r->jobs[job].busy_ns += e->done.busy_ns;
+    s->r->busy_ns += (double)e->done.busy_ns;
     s->r->operations++;
     j->ended++;
     if (j->ended == j->handed) memcheck_stopped(&s->mem, j->lane);
@@ -173,7 +177,7 @@ static void end_boundaries(struct sim *s) {
         const struct workload_job *j = &s->w->jobs[job];
         if (j->unknown && s->jobs[job].iteration == SIM_MEASURED_AFTER) {
             s->specs[job].unknown = false;
-            say(s, SCHED_WORD, job)->spec = &s->specs[job];
+            say(s, SCHED_WORD, job)->need = need_of(s, job);
         }
         if (j->boundaries && !is_over(s, job)) say(s, SCHED_BOUNDARY, job);
     }
@@ -203,7 +207,7 @@ int sim_gather(struct sim *s) {
         if (is_over(s, s->done[i])) leave(s, s->done[i]);
     for (; due > 0; due--) {
         s->jobs[s->arrived].state = SIM_WAITING;
-        say(s, SCHED_JOINED, s->arrived)->spec = &s->specs[s->arrived];
+        say(s, SCHED_JOINED, s->arrived)->spec = s->specs[s->arrived];
         s->arrived++;
     }
     for (uint32_t i = 0; i < s->done_count; i++)
@@ -224,7 +228,7 @@ static void ask(struct sim *s, uint32_t job) {
     s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
     s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
     s->jobs[job].asks = true;
-    say(s, SCHED_ASKED, job)->spec = &s->specs[job];
+    say(s, SCHED_ASKED, job)->need = need_of(s, job);
 }
 
 /* The next operation is eligible now that the one before it has been handed over. */

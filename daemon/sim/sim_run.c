@@ -138,6 +138,9 @@ static int sim_init(struct sim *s) {
                                   .share_users = s->w->share_users};
     int err = sched_create(&s->sched, &config, s->why, SIM_WHY_BYTES);
     if (err) return err;
+    for (uint32_t i = 0; i < s->config->watches_count; i++)
+        if (s->config->watches[i].began)
+            s->config->watches[i].began(s->config->watches[i].self, &config);
     s->depth = sched_chosen(s->sched)->inflight_cap;
     if (s->depth < DEPTH_LEAST) s->depth = DEPTH_LEAST;
     s->r->jobs = calloc(n, sizeof(*s->r->jobs));

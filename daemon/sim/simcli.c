@@ -57,7 +57,7 @@ static int print_help(FILE *out) {
           "  --per-job            in it, a record a job\n"
           "  --timeline FILE      Chrome trace events (chrome://tracing, Perfetto)\n"
           "  --svg FILE           the timeline as a picture\n"
-          "  --trace FILE         every step as a line of text\n"
+          "  --trace FILE         every step as text: a line an event, an action\n"
           "  --rates FILE         iterations of each job in each window, as CSV\n"
           "  --window TIME        of --rates (1s)\n"
           "  --check              the scheduler's invariants after every step; slow\n"
@@ -125,7 +125,8 @@ static int watch_begin(struct simcli *c, struct watched *o, const struct workloa
     *o = (struct watched){0};
     if (c->opt.trace) {
         if (!(o->trace = open_for(c, c->opt.trace, policy))) return SIMCLI_FAILED;
-        o->list[o->count++] = (struct sim_watch){.self = o->trace, .stepped = trace_stepped};
+        o->list[o->count++] =
+            (struct sim_watch){.self = o->trace, .began = trace_began, .stepped = trace_stepped};
     }
     if (c->opt.rates) {
         if (!(o->rates_file = open_for(c, c->opt.rates, policy))) return SIMCLI_FAILED;
@@ -157,7 +158,10 @@ static int watch_end(struct simcli *c, struct watched *o, const struct workload 
     int rc = SIMCLI_OK;
     FILE *f;
     rates_finish(&o->rates);
-    if (o->trace) rc |= close_file(c, o->trace);
+    if (o->trace) {
+        trace_ended(o->trace);
+        rc |= close_file(c, o->trace);
+    }
     if (o->rates_file) rc |= close_file(c, o->rates_file);
     if (r && c->opt.chrome && (f = open_for(c, c->opt.chrome, policy))) {
         timeline_chrome(&o->chrome, w, r, f);
@@ -179,7 +183,7 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
     char why[SIM_WHY_BYTES];
     struct sim_config config = {
         .choice = c->opt.choice, .seed = c->opt.generate.seed, .check = c->opt.check};
-    config.choice.lane = policy;
+    snprintf(config.choice.lane, SCHED_NAME_BYTES, "%s", policy);
     if (!r) return fail(c, SIMCLI_FAILED, "out of memory");
     int rc = watch_begin(c, &watched, w, policy), err = 0;
     config.watches = watched.list;

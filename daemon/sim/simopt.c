@@ -85,7 +85,7 @@ static bool take_set_value(struct sched_choice *c, const struct set_key *k, char
     uint64_t n = 0;
     bool taken = true;
     switch (k->type) {
-    case SET_NAME: *(const char **)at = value; break;
+    case SET_NAME: snprintf(at, SCHED_NAME_BYTES, "%s", value); break;
     case SET_TIME: taken = take_number(err, k->name, QUANTITY_TIME, value, QUANTITY_MAX, at); break;
     case SET_FLAG:
         taken = take_number(err, k->name, QUANTITY_COUNT, value, 1, &n);
@@ -122,7 +122,6 @@ static const char **text_option(struct simopt *o, const char *option) {
         const char **at;
     } texts[] = {
         {"--policy", &o->policies},
-        {"--kernel", &o->choice.kernel},
         {"--timeline", &o->chrome},
         {"--svg", &o->svg},
         {"--trace", &o->trace},
@@ -205,6 +204,10 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
     uint64_t number = 0;
     if (text) {
         *text = value;
+        return true;
+    }
+    if (strcmp(option, "--kernel") == 0) {
+        snprintf(o->choice.kernel, sizeof(o->choice.kernel), "%s", value);
         return true;
     }
     if (strcmp(option, "--set") == 0) return take_set(o, value, err);

@@ -52,7 +52,7 @@ __attribute__((format(printf, 3, 4))) int sim_fail(struct sim *s, int err, const
 
 /* ---- sim_job.c ------------------------------------------------------------------------------- */
 
-/* What happened now, in the order that sched.h asks for. 0 or -ENOMEM. */
+/* What happened now. 0 or -ENOMEM. */
 int sim_gather(struct sim *s);
 /* What jobs say to the actions at once. 0 or -ENOMEM. */
 int sim_answer(struct sim *s, const struct sched_actions *actions);

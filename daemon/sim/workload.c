@@ -9,8 +9,10 @@
 void workload_profile(struct workload *w) {
     for (uint32_t i = 0; i < w->kernels_count; i++) {
         struct workload_kernel *k = &w->kernels[i];
-        k->profile = (struct sched_kernel){
-            .mean_ns = k->duration_ns, .tail_ns = k->duration_ns, .sms = k->sms, .class = k->class};
+        k->profile = (struct sched_kernel){.mean_ns = k->duration_ns,
+                                           .tail_ns = k->duration_ns,
+                                           .sms = k->sms,
+                                           .class = k->copy ? SCHED_CLASS_COPY : k->class};
         if (k->compute_milli != WORKLOAD_BY_CLASS) k->profile.compute_milli = k->compute_milli;
         if (k->memory_milli != WORKLOAD_BY_CLASS) k->profile.memory_milli = k->memory_milli;
     }

@@ -82,7 +82,7 @@ static void loop_tick(struct worker *w) {
 
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
-    engine_time(w, false);
+    engine_time(w);
     unsigned done = engine_collect(w) + chan_sweep(w) + clearing_step(w);
     engine_pump(w);
     loop_wake_clients(w);

@@ -39,6 +39,25 @@ struct bench {
     uint32_t first, running_count; /* kernels: a ring */
 };
 
+static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
+
+/* Filled in place, as the worker does. */
+static void bench_done(struct sched_event *e, const struct sched_action *ran) {
+    e->kind = SCHED_DONE;
+    e->job = ran->job;
+    e->done.op = ran->op;
+    e->done.busy_ns = 1000;
+}
+
+static void bench_submitted(struct sched_event *e, uint32_t job, uint64_t op, uint32_t iteration,
+                            const struct sched_kernel *kernel) {
+    e->kind = SCHED_SUBMITTED;
+    e->job = job;
+    e->submitted.op = op;
+    e->submitted.iteration = iteration;
+    e->submitted.kernel = *kernel;
+}
+
 static void bench_step(struct bench *b, const struct sched_event *events, uint32_t count) {
     struct sched_actions out;
     if (sched_step(b->s, b->now_ns += 1000, events, count, &out)) abort();
@@ -51,21 +70,22 @@ static void bench_step(struct bench *b, const struct sched_event *events, uint32
 /* `lanes`: 0: each job has one of its own, without memory. */
 static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t queued) {
     struct bench *b = calloc(1, sizeof(*b));
-    struct sched_config config = {
-        .choice = {.lane = policy, .exclusive = 0, .swap = -1, .inflight_cap = 1},
-        .capacity_bytes = JOBS + lanes * JOBS,
-        .chunk_bytes = 1};
+    struct sched_config config = {.choice = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
+                                  .capacity_bytes = JOBS + lanes * JOBS,
+                                  .chunk_bytes = 1};
+    snprintf(config.choice.lane, SCHED_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < JOBS; i++) {
         struct sched_spec spec = {
             .persistent_bytes = 1, .ephemeral_bytes = lanes ? JOBS : 0, .iterations = 1u << 30};
-        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = &spec};
+        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = spec};
         bench_step(b, &e, 1);
     }
     for (uint32_t k = 0; k < queued; k++)
         for (uint32_t i = 0; i < JOBS; i++) {
-            struct sched_event e = {.kind = SCHED_SUBMITTED, .job = i + 1, .op = ++b->next_op};
+            struct sched_event e;
             struct sched_actions out;
+            bench_submitted(&e, i + 1, ++b->next_op, 0, &copied);
             if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
             for (uint32_t a = 0; a < out.count; a++)
                 if (out.items[a].kind == SCHED_RUN && b->running_count < BATCH)
@@ -87,12 +107,8 @@ static double bench_ops(void *arg) {
         struct sched_event events[2 * BATCH];
         uint32_t n = b->running_count;
         for (uint32_t i = 0; i < n; i++) {
-            events[i] = (struct sched_event){.kind = SCHED_DONE,
-                                             .job = b->running[i].job,
-                                             .op = b->running[i].op,
-                                             .busy_ns = 1000};
-            events[n + i] = (struct sched_event){
-                .kind = SCHED_SUBMITTED, .job = b->running[i].job, .op = ++b->next_op};
+            bench_done(&events[i], &b->running[i]);
+            bench_submitted(&events[n + i], b->running[i].job, ++b->next_op, 0, &copied);
         }
         bench_step(b, events, 2 * n);
         ran += n;
@@ -106,18 +122,17 @@ static double bench_iterations(void *arg) {
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS; r++) {
         struct sched_event events[3 * BATCH];
-        uint32_t n = b->running_count, count = 0;
+        uint32_t n = b->running_count;
         for (uint32_t i = 0; i < n; i++) {
             uint32_t job = b->running[i].job;
-            events[count++] = (struct sched_event){
-                .kind = SCHED_DONE, .job = job, .op = b->running[i].op, .busy_ns = 1000};
-            events[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = job};
-            events[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
-                                                   .job = job,
-                                                   .op = ++b->next_op,
-                                                   .iteration = ++b->iteration[job - 1]};
+            struct sched_event *e = &events[n + i];
+            bench_done(&events[i], &b->running[i]);
+            e->kind = SCHED_BOUNDARY;
+            e->job = job;
+            bench_submitted(&events[2 * n + i], job, ++b->next_op, ++b->iteration[job - 1],
+                            &copied);
         }
-        bench_step(b, events, count);
+        bench_step(b, events, 3 * n);
         ran += n;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;
@@ -133,25 +148,23 @@ static void bench_ran(struct bench *b, const struct sched_actions *out) {
 static struct bench *bench_create_few(const char *policy) {
     struct bench *b = calloc(1, sizeof(*b));
     struct sched_config config = {.choice = {.lane = "pack",
-                                             .kernel = policy,
                                              .exclusive = -1,
                                              .swap = -1,
                                              .priorities = -1,
                                              .by_class = -1,
                                              .by_size = -1,
                                              .dur_threshold = 1000}};
+    snprintf(config.choice.kernel, SCHED_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < FEW; i++) {
         struct sched_spec spec = {.priority = i == 0, .request_ns = 1000000};
-        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = &spec};
+        struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = spec};
         bench_step(b, &e, 1);
     }
     for (uint32_t k = 0; k < QUEUED * FEW; k++) {
-        struct sched_event e = {.kind = SCHED_SUBMITTED,
-                                .job = k % FEW + 1,
-                                .op = ++b->next_op,
-                                .kernel = &kernels[k % 3]};
+        struct sched_event e;
         struct sched_actions out;
+        bench_submitted(&e, k % FEW + 1, ++b->next_op, 0, &kernels[k % 3]);
         if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
         bench_ran(b, &out);
     }
@@ -167,12 +180,9 @@ static double bench_kernels(void *arg) {
         if (b->running_count == 0) abort();
         struct sched_action done =
             b->running[b->first % BATCH]; /* as devices do, nearly in order */
-        struct sched_event events[] = {
-            {.kind = SCHED_DONE, .job = done.job, .op = done.op, .busy_ns = 1000},
-            {.kind = SCHED_SUBMITTED,
-             .job = done.job,
-             .op = ++b->next_op,
-             .kernel = &kernels[r % 3]}};
+        struct sched_event events[2];
+        bench_done(&events[0], &done);
+        bench_submitted(&events[1], done.job, ++b->next_op, 0, &kernels[r % 3]);
         struct sched_actions out;
         b->first++;
         b->running_count--;
@@ -192,12 +202,8 @@ static double bench_eights(void *arg) {
         uint32_t n = b->running_count < 8 ? b->running_count : 8;
         for (uint32_t i = 0; i < n; i++) {
             struct sched_action done = b->running[b->first++ % BATCH];
-            events[i] = (struct sched_event){
-                .kind = SCHED_DONE, .job = done.job, .op = done.op, .busy_ns = 1000};
-            events[n + i] = (struct sched_event){.kind = SCHED_SUBMITTED,
-                                                 .job = done.job,
-                                                 .op = ++b->next_op,
-                                                 .kernel = &kernels[i % 3]};
+            bench_done(&events[i], &done);
+            bench_submitted(&events[n + i], done.job, ++b->next_op, 0, &kernels[i % 3]);
         }
         b->running_count -= n;
         struct sched_actions out;

@@ -22,12 +22,13 @@
 #define CAPACITY 64u
 #define EVENTS 256u
 
-/* The last one is of a kernel of which nothing is known. */
+/* The last ones: a kernel of which nothing is known, and no kernel. */
 static const struct sched_kernel kernels[] = {
     {.mean_ns = 10, .sms = 4, .class = SCHED_CLASS_COMPUTE},
     {.mean_ns = 100, .sms = 100, .class = SCHED_CLASS_MEMORY},
     {.mean_ns = 3, .sms = 1, .class = SCHED_CLASS_UNKNOWN},
     {.sms = 30},
+    {.class = SCHED_CLASS_COPY},
 };
 
 struct job {
@@ -119,8 +120,13 @@ static void world_action(struct world *w, const struct sched_action *a) {
         if (j->lost) fail(w, "has a turn without its memory", a->job);
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    case SCHED_REJECT: fail(w, sched_fault_text(a->rejected.fault), a->job); break;
     default: break;
     }
+}
+
+static struct sched_need world_need(const struct job *j) {
+    return (struct sched_need){j->spec.persistent_bytes, j->spec.ephemeral_bytes};
 }
 
 /* One job's part of the next step. */
@@ -130,14 +136,14 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
     if (!j->joined) {
         if (rnd(w, 8)) return 0;
         j->joined = true;
-        e[count++] = (struct sched_event){.kind = SCHED_JOINED, .job = id, .spec = &j->spec};
+        e[count++] = (struct sched_event){.kind = SCHED_JOINED, .job = id, .spec = j->spec};
         return count;
     }
     if (j->running_count && rnd(w, 2)) {
         uint32_t op = j->running[--j->running_count];
         j->done++;
-        e[count++] = (struct sched_event){
-            .kind = SCHED_DONE, .job = id, .op = op, .busy_ns = 1 + rnd(w, 100)};
+        e[count++] =
+            (struct sched_event){.kind = SCHED_DONE, .job = id, .done = {op, 1 + rnd(w, 100)}};
     }
     if (j->left) return count;
     bool over = j->refused || (j->iteration == j->iterations);
@@ -155,7 +161,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = id};
         if (j->spec.unknown && j->iteration == 3) {
             j->spec.unknown = false;
-            e[count++] = (struct sched_event){.kind = SCHED_WORD, .job = id, .spec = &j->spec};
+            e[count++] = (struct sched_event){.kind = SCHED_WORD, .job = id, .need = world_need(j)};
         }
         if (j->iteration == j->iterations) return count;
     }
@@ -163,25 +169,57 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         j->granted_bytes = j->spec.persistent_bytes;
         j->spec.persistent_bytes += rnd(w, 3);
         j->asked = true;
-        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .spec = &j->spec};
+        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .need = world_need(j)};
     }
     if (rnd(w, 30) == 0) {
         if (rnd(w, 4) == 0)
             j->spec.priority = (int32_t)rnd(w, 3) - 1;
         else
             j->spec.paused = !j->spec.paused;
-        e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = &j->spec};
+        e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = j->spec};
     }
     uint32_t ahead = j->submitted == j->ops && j->iteration + 1 < j->iterations;
     uint32_t *sent = ahead ? &j->next_submitted : &j->submitted;
     if (*sent < (ahead ? OPS : j->ops) && rnd(w, 3)) {
-        e[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
-                                          .job = id,
-                                          .op = op_name(j->iteration + ahead, (*sent)++),
-                                          .kernel = rnd(w, 5) ? &kernels[rnd(w, 4)] : NULL,
-                                          .iteration = j->iteration + ahead};
+        uint64_t op = op_name(j->iteration + ahead, (*sent)++);
+        const struct sched_kernel *kernel = &kernels[rnd(w, 5) ? rnd(w, 4) : 4];
+        e[count++] = (struct sched_event){
+            .kind = SCHED_SUBMITTED, .job = id, .submitted = {op, *kernel, j->iteration + ahead}};
     }
     return count;
+}
+
+static struct sched_choice world_choice(struct world *w, const char *policy) {
+    uint32_t kernels_policies = 0;
+    while (policy_at(kernels_policies))
+        kernels_policies++;
+    const struct policy *kernel = policy_at(rnd(w, kernels_policies));
+    struct sched_choice c = {.exclusive = kernel->exclusive ? -1 : (int)rnd(w, 3) - 1,
+                             .swap = (int)rnd(w, 2),
+                             .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
+                             .overtakes = 1 + rnd(w, 20),
+                             .lease_ns = 1000,
+                             .inflight_cap = 1 + rnd(w, 4),
+                             .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
+                             .priorities = (int)rnd(w, 3) - 1,
+                             .by_class = (int)rnd(w, 3) - 1,
+                             .by_size = (int)rnd(w, 3) - 1,
+                             .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
+                             .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
+                             .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
+    snprintf(c.lane, sizeof(c.lane), "%s", policy);
+    snprintf(c.kernel, sizeof(c.kernel), "%s", kernel->name);
+    return c;
+}
+
+/* Their order does not matter. */
+static void world_shuffle(struct world *w, struct sched_event *events, uint32_t count) {
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t k = rnd(w, i);
+        struct sched_event swap = events[i - 1];
+        events[i - 1] = events[k];
+        events[k] = swap;
+    }
 }
 
 static void world_step(struct world *w) {
@@ -190,6 +228,10 @@ static void world_step(struct world *w) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < JOBS && count + 8 < EVENTS; i++)
         count += world_job(w, (i + (uint32_t)w->steps) % JOBS, events + count);
+    if (rnd(w, 100) == 0)
+        events[count++] = (struct sched_event){
+            .kind = SCHED_POLICY, .choice = world_choice(w, lane_policy_at(rnd(w, 4))->name)};
+    world_shuffle(w, events, count);
     w->now_ns += rnd(w, 200);
     w->steps++;
     if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
@@ -223,28 +265,6 @@ static bool world_over(const struct world *w) {
     return true;
 }
 
-static struct sched_choice world_choice(struct world *w, const char *policy) {
-    uint32_t kernels_policies = 0;
-    while (policy_at(kernels_policies))
-        kernels_policies++;
-    const struct policy *kernel = policy_at(rnd(w, kernels_policies));
-    return (struct sched_choice){.lane = policy,
-                                 .kernel = kernel->name,
-                                 .exclusive = kernel->exclusive ? -1 : (int)rnd(w, 3) - 1,
-                                 .swap = (int)rnd(w, 2),
-                                 .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
-                                 .overtakes = 1 + rnd(w, 20),
-                                 .lease_ns = 1000,
-                                 .inflight_cap = 1 + rnd(w, 4),
-                                 .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
-                                 .priorities = (int)rnd(w, 3) - 1,
-                                 .by_class = (int)rnd(w, 3) - 1,
-                                 .by_size = (int)rnd(w, 3) - 1,
-                                 .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
-                                 .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
-                                 .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
-}
-
 static void world_run(struct world *w, const char *policy) {
     struct sched_config config = {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
@@ -258,9 +278,6 @@ static void world_run(struct world *w, const char *policy) {
     while (!world_over(w)) {
         world_step(w);
         if (w->steps > 200000) fail(w, "somebody never got his turn", 0);
-        if (rnd(w, 100)) continue;
-        struct sched_choice other = world_choice(w, lane_policy_at(rnd(w, 4))->name);
-        if (sched_choose(w->s, &other, NULL, 0)) abort();
     }
     sched_destroy(w->s);
 }

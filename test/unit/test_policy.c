@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@
 static struct sched *make(struct sched_choice choice) {
     struct sched *s;
     char why[160] = "";
-    choice.lane = "pack";
+    snprintf(choice.lane, sizeof(choice.lane), "pack");
     choice.swap = choice.by_class = choice.by_size = -1;
     if (choice.exclusive == 0) choice.exclusive = -1;
     struct sched_config config = {.choice = choice, .capacity_bytes = 100, .chunk_bytes = 1};
@@ -29,7 +30,9 @@ static struct sched *make(struct sched_choice choice) {
 
 /* Without the device's priorities, which have a test of their own. */
 static void expect(const char *kernel, const char *script, const char *trace) {
-    struct sched *s = make((struct sched_choice){.kernel = kernel});
+    struct sched_choice choice = {.exclusive = -1};
+    snprintf(choice.kernel, sizeof(choice.kernel), "%s", kernel);
+    struct sched *s = make(choice);
     SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
@@ -166,13 +169,11 @@ Test(policy, parts_of_orion_can_be_left_out_live) {
     struct sched *s = make((struct sched_choice){.kernel = "orion"});
     SCHEDTRACE_EXPECT(s, JOBS "@1 1:10#c40*100\n@2 2:20#c10*10 3:30#m90*10\n",
                       JOINED "@1 switch 1, run 1:10\n@2 switch 2, switch 3\n");
-    struct sched_choice c = *sched_chosen(s);
-    c.by_class = 0;
-    cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    SCHEDTRACE_EXPECT(s, "@3 .\n", "@3 run 2:20\n");
-    c.by_size = 0;
-    cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    SCHEDTRACE_EXPECT(s, "@4 .\n", "@4 run 3:30\n");
+    SCHEDTRACE_EXPECT(s,
+                      "@3 policy(lane=pack,kernel=orion,priorities=0,by_class=0)\n"
+                      "@4 policy(lane=pack,kernel=orion,priorities=0,by_class=0,by_size=0)\n",
+                      "@3 run 2:20\n"
+                      "@4 run 3:30\n");
     sched_destroy(s);
 }
 
@@ -181,14 +182,13 @@ Test(policy, thresholds_can_be_set_live) {
     SCHEDTRACE_EXPECT(s, JOBS "@1 2:20#c90*300 2:21#c90*300\n@2 1:10#m10*100\n",
                       JOINED "@1 switch 2, run 2:20\n@2 switch 1, run 1:10\n");
     cr_expect_eq(sched_sm_threshold(s), 80);
-    struct sched_choice c = *sched_chosen(s);
-    c.dur_threshold = 30;
-    cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
-    SCHEDTRACE_EXPECT(s, "@3 .\n", "@3\n");
-    c.sm_threshold = 91;
-    cr_assert_eq(sched_choose(s, &c, NULL, 0), 0);
+    SCHEDTRACE_EXPECT(
+        s,
+        "@3 policy(lane=pack,kernel=orion,priorities=0,dur_threshold=30)\n"
+        "@4 policy(lane=pack,kernel=orion,priorities=0,dur_threshold=30,sm_threshold=91)\n",
+        "@3\n"
+        "@4 run 2:21\n");
     cr_expect_eq(sched_sm_threshold(s), 91);
-    SCHEDTRACE_EXPECT(s, "@4 .\n", "@4 run 2:21\n");
     sched_destroy(s);
 }
 

@@ -20,6 +20,7 @@
 #include "daemon/sched/policy/policy.h"
 
 static const struct sched_kernel some_kernel = {.mean_ns = 1000, .sms = 8};
+static const struct sched_kernel a_copy = {.class = SCHED_CLASS_COPY};
 
 static struct sched *make(uint32_t cap) {
     struct sched *s;
@@ -38,9 +39,12 @@ static struct sched_event parse_event(const char *word) {
         return e;
     }
     cr_assert_eq(sscanf(word, "%u%c%lu", &e.job, &kind, &op), 3, "bad word %s", word);
-    e.op = op;
-    e.kind = kind == ':' || kind == '~' ? SCHED_SUBMITTED : SCHED_DONE;
-    if (kind == ':') e.kernel = &some_kernel;
+    e.kind = kind == '=' ? SCHED_DONE : SCHED_SUBMITTED;
+    if (kind == '=')
+        e.done.op = op;
+    else
+        e.submitted.op = op;
+    if (kind != '=') e.submitted.kernel = kind == ':' ? some_kernel : a_copy;
     return e;
 }
 
@@ -53,12 +57,14 @@ static void step_line(struct sched *s, char *line, char *out, size_t cap) {
     uint64_t now = strtoull(word + 1, NULL, 10);
     while ((word = strtok_r(rest, " ", &rest)))
         events[count++] = parse_event(word);
-    int err = sched_step(s, now, events, count, &actions);
+    cr_assert_eq(sched_step(s, now, events, count, &actions), 0);
     for (uint32_t i = 0; i < actions.count; i++)
-        if (actions.items[i].kind == SCHED_RUN)
+        if (actions.items[i].kind == SCHED_REJECT)
+            used += (size_t)snprintf(out + used, cap - used, " rejected: %s",
+                                     sched_fault_text(actions.items[i].rejected.fault));
+        else if (actions.items[i].kind == SCHED_RUN)
             used += (size_t)snprintf(out + used, cap - used, " %u:%lu", actions.items[i].job,
                                      (unsigned long)actions.items[i].op);
-    if (err) used += (size_t)snprintf(out + used, cap - used, " %s", strerror(-err));
     snprintf(out + used, cap - used, "\n");
     cr_assert_null(sched_check(s), "%s", sched_check(s));
 }
@@ -133,22 +139,51 @@ Test(sched, a_leaving_job_forgets_what_waits_and_ends_what_runs) {
            "@0\n"
            "@1 1:1 2:1\n"
            "@2\n"
-           "@3 Invalid argument\n"
+           "@3 rejected: the job has left\n"
            "@4\n"
-           "@5 Invalid argument\n"
+           "@5 rejected: there is no such job\n"
            "@6 1:7\n");
 }
 
-Test(sched, events_of_unknown_jobs_are_refused) {
+/* A bad event changes nothing, and the others of its step count. */
+Test(sched, events_that_cannot_be_are_refused_each_for_itself) {
     expect(4,
            "@0 1:1\n"
            "@1 1=1\n"
            "@2 -1\n"
-           "@3 +1 +1\n",
-           "@0 Invalid argument\n"
-           "@1 Invalid argument\n"
-           "@2 Invalid argument\n"
-           "@3 Invalid argument\n");
+           "@3 +1 +1 1:5\n"
+           "@4 1=5 1=5 1:6\n"
+           "@5 2:1 1=7 1:7\n",
+           "@0 rejected: there is no such job\n"
+           "@1 rejected: there is no such job\n"
+           "@2 rejected: there is no such job\n"
+           "@3 rejected: there is such a job already 1:5\n"
+           "@4 rejected: no such operation of the job runs 1:6\n"
+           "@5 rejected: no such operation of the job runs rejected: there is no such job 1:7\n");
+}
+
+/* Whatever their order in the array: what ends is seen before what begins. */
+Test(sched, the_order_of_simultaneous_events_does_not_matter) {
+    static const char *const orders[] = {"1=1 -2 +3 3:1 1:2", "3:1 1:2 +3 -2 1=1",
+                                         "3:1 1=1 1:2 +3 -2", "3:1 -2 1:2 1=1 +3"};
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        char script[128];
+        snprintf(script, sizeof(script), "@0 +1 +2\n@1 1:1 2:9\n@2 %s\n", orders[i]);
+        expect(1, script, "@0\n@1 1:1 2:9\n@2 3:1 1:2\n");
+    }
+}
+
+/* But a job leaves after what it said before. */
+Test(sched, a_job_that_leaves_in_the_step_in_which_it_came_is_gone) {
+    expect(1,
+           "@0 +1 1:1 -1\n"
+           "@1 +1 1:2\n"
+           "@2 1:3 1=2 -1\n"
+           "@3 +1\n",
+           "@0\n"
+           "@1 1:2\n"
+           "@2\n"
+           "@3\n");
 }
 
 Test(sched, an_unknown_policy_is_refused) {
@@ -203,7 +238,8 @@ static uint32_t model_events(struct model *m, uint64_t *seed, struct sched_event
         m->running[at] = m->running[--m->running_count];
         m->state[op] = ENDED;
         m->inflight[m->job[op]]--;
-        events[count++] = (struct sched_event){.kind = SCHED_DONE, .job = m->job[op] + 7, .op = op};
+        events[count++] =
+            (struct sched_event){.kind = SCHED_DONE, .job = m->job[op] + 7, .done = {op, 0}};
     }
     uint32_t job = rnd(seed, JOBS);
     if (m->joined[job] && rnd(seed, 50) == 0) {
@@ -221,10 +257,10 @@ static uint32_t model_events(struct model *m, uint64_t *seed, struct sched_event
         uint32_t op = m->next_op++;
         m->job[op] = job;
         m->state[op] = WAITING;
-        events[count++] = (struct sched_event){.kind = SCHED_SUBMITTED,
-                                               .job = job + 7,
-                                               .op = op,
-                                               .kernel = rnd(seed, 4) ? &some_kernel : NULL};
+        events[count++] =
+            (struct sched_event){.kind = SCHED_SUBMITTED,
+                                 .job = job + 7,
+                                 .submitted = {op, rnd(seed, 4) ? some_kernel : a_copy, 0}};
     }
     return count;
 }
@@ -266,7 +302,7 @@ Test(sched, a_hundred_thousand_random_steps_agree_with_the_model) {
 Test(sched, the_invariant_check_sees_a_broken_state) {
     struct sched *s = make(2);
     struct sched_event events[] = {{.kind = SCHED_JOINED, .job = 1},
-                                   {.kind = SCHED_SUBMITTED, .job = 1, .op = 5}};
+                                   {.kind = SCHED_SUBMITTED, .job = 1, .submitted = {.op = 5}}};
     struct sched_actions actions;
     cr_assert_eq(sched_step(s, 0, events, 2, &actions), 0);
     struct sched_state *st = (struct sched_state *)sched_view(s);

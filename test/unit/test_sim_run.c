@@ -31,8 +31,9 @@ static struct workload load(const char *text) {
 }
 
 static struct sim_config choice(const char *policy) {
-    return (struct sim_config){
-        .choice = {.lane = policy, .exclusive = -1, .swap = -1}, .seed = 7, .check = true};
+    struct sim_config c = {.choice = {.exclusive = -1, .swap = -1}, .seed = 7, .check = true};
+    snprintf(c.choice.lane, SCHED_NAME_BYTES, "%s", policy);
+    return c;
 }
 
 static struct sim_result *run(const struct workload *w, const struct sim_config *config) {
@@ -53,7 +54,7 @@ static char *traced(const struct workload *w, struct sim_config config) {
     char *text = NULL;
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
-    struct sim_watch watch = {.self = f, .stepped = trace_stepped};
+    struct sim_watch watch = {.self = f, .began = trace_began, .stepped = trace_stepped};
     config.watches = &watch;
     config.watches_count = 1;
     finish(run(w, &config));

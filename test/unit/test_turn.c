@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,9 @@ static struct sched *make(struct sched_choice choice, uint64_t capacity) {
 }
 
 static void expect(const char *lane, uint64_t capacity, const char *script, const char *trace) {
-    struct sched *s =
-        make((struct sched_choice){.lane = lane, .exclusive = -1, .swap = -1}, capacity);
+    struct sched_choice choice = {.exclusive = -1, .swap = -1};
+    snprintf(choice.lane, sizeof(choice.lane), "%s", lane);
+    struct sched *s = make(choice, capacity);
     SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
@@ -204,7 +206,7 @@ Test(turn, what_never_fits_is_refused_and_what_does_not_fit_waits) {
            "@1 +2(2,6)\n"
            "@2 +3(5,4) +4(2,2)\n"
            "@3 -2\n",
-           "@0 refuse 1 why 1\n"
+           "@0 refuse 1 TOO_LARGE\n"
            "@1 lane 0=6, admit 2@0\n"
            "@2 admit 4@0\n"
            "@3 lane 0=2\n");
@@ -228,7 +230,7 @@ Test(turn, waiting_ends_at_the_timeout) {
            "@51 -2\n",
            "@0 lane 0=2, admit 1@0, arm 50\n"
            "@49\n"
-           "@50 refuse 2 why 2\n"
+           "@50 refuse 2 TIMEOUT\n"
            "@51\n");
 }
 
@@ -418,7 +420,7 @@ Test(turn, in_different_lanes_nobody_spills) {
                       "@1 switch 1, run 1:10, arm 1001\n"
                       "@2\n"
                       "@1001 switch 2, run 2:20\n"
-                      "@1002 run 1:11, arm 2001\n");
+                      "@1002 run 1:11\n");
     sched_destroy(s);
 }
 
@@ -472,29 +474,34 @@ Test(turn, a_paused_job_starts_nothing_and_goes_on_where_it_was) {
 
 Test(turn, the_policy_changes_live_and_loses_nothing) {
     struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
-    struct sched_choice pack = {.lane = "pack", .exclusive = -1, .swap = -1};
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(1,6) +2(1,6) +3(1,6)\n"
-                      "@1 1:10 2:20 3:30\n",
-                      "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
-                      "@1 switch 1, run 1:10\n");
-    cr_assert_eq(sched_choose(s, &pack, NULL, 0), 0);
-    SCHEDTRACE_EXPECT(s,
-                      "@2 .\n"
-                      "@3 1=10 1|\n",
-                      "@2 switch 2, run 2:20, arm 1000000001\n"
-                      "@3 switch 3, run 3:30\n");
-    cr_assert_eq(sched_choose(s,
-                              &(struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1},
-                              NULL, 0),
-                 0);
-    SCHEDTRACE_EXPECT(s,
+                      "@1 1:10 2:20 3:30\n"
+                      "@2 policy(lane=pack,inflight_cap=16)\n"
+                      "@3 1=10 1|\n"
+                      "@3 policy(lane=fifo,inflight_cap=16)\n"
                       "@4 1:11/1\n"
                       "@5 2=20\n"
                       "@6 3=30\n",
+                      "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1, admit 3@0\n"
+                      "@1 switch 1, run 1:10\n"
+                      "@2 switch 2, run 2:20, arm 1000000001\n"
+                      "@3 switch 3, run 3:30\n"
+                      "@3\n"
                       "@4\n"
                       "@5\n"
                       "@6\n");
+    sched_destroy(s);
+}
+
+/* The last one counts; one that cannot be is refused, and nothing changes by it. */
+Test(turn, of_several_choices_in_a_step_the_last_valid_one_counts) {
+    struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 policy(lane=pack) policy(lane=srtf,overtakes=3) policy(lane=lottery)\n",
+                      "@0 reject 0 policy: there is no such policy, or a number is out of range\n");
+    cr_expect_str_eq(sched_chosen(s)->lane, "srtf");
+    cr_expect_eq(sched_chosen(s)->overtakes, 3);
     sched_destroy(s);
 }
 
@@ -530,10 +537,10 @@ Test(turn, events_out_of_order_are_refused) {
            "@3 1=10 1|\n"
            "@4 1:12\n",
            "@0 lane 0=6, admit 1@0, switch 1, run 1:10\n"
-           "@1 error -22\n"
-           "@2 error -22\n"
+           "@1 reject 1 boundary: the job is not admitted, or within an iteration\n"
+           "@2 reject 1 submitted: it belongs to neither the current iteration nor the next\n"
            "@3\n"
-           "@4 error -22\n");
+           "@4 reject 1 submitted: it belongs to neither the current iteration nor the next\n");
 }
 
 /* ---- what people see ------------------------------------------------------------------------- */

@@ -446,9 +446,9 @@ static bool admit_yield(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     return lanes_set(l, job, p, e);
 }
 
-void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need) {
     struct sched_job *j = &s->st.jobs[job];
-    uint64_t p = spec->persistent_bytes, e = spec->ephemeral_bytes;
+    uint64_t p = need->persistent_bytes, e = need->ephemeral_bytes;
     bool granted = false;
     if (j->admitted && p <= lanes_capacity(s->st.lanes) && e <= lanes_capacity(s->st.lanes)) {
         uint64_t before = lanes_size(s->st.lanes, j->lane);
@@ -463,9 +463,9 @@ void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec) {
     sched_emit(s, granted ? SCHED_GRANT : SCHED_DENY, job);
 }
 
-void admit_word(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+void admit_word(struct sched *s, uint32_t job, const struct sched_need *need) {
     if (s->st.jobs[job].admitted)
-        admit_settle_word(s, job, spec->persistent_bytes, spec->ephemeral_bytes);
+        admit_settle_word(s, job, need->persistent_bytes, need->ephemeral_bytes);
 }
 
 void admit_boundary(struct sched *s, uint32_t job) {

@@ -46,8 +46,8 @@ static uint32_t choice_or(uint32_t value, uint32_t other) {
 
 static void choice_fill(struct sched_choice *c, const struct lane_policy *lane,
                         const struct policy *kernel) {
-    c->lane = lane->name;
-    c->kernel = kernel->name;
+    snprintf(c->lane, sizeof(c->lane), "%s", lane->name);
+    snprintf(c->kernel, sizeof(c->kernel), "%s", kernel->name);
     if (c->exclusive < 0) c->exclusive = lane->exclusive || kernel->exclusive;
     if (c->swap < 0) c->swap = 0;
     if (c->priorities < 0) c->priorities = kernel->priorities;
@@ -67,10 +67,9 @@ int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
                    const struct lane_policy **lane, const struct policy **kernel, char *why,
                    size_t why_bytes) {
     *out = *in;
-    if (!out->lane) out->lane = "fair";
-    if (!out->kernel) out->kernel = "streams";
-    *lane = lane_policy_find(out->lane);
-    *kernel = policy_find(out->kernel);
+    out->lane[SCHED_NAME_BYTES - 1] = out->kernel[SCHED_NAME_BYTES - 1] = 0;
+    *lane = lane_policy_find(out->lane[0] ? out->lane : "fair");
+    *kernel = policy_find(out->kernel[0] ? out->kernel : "streams");
     if (!*lane) return choice_refuse(why, why_bytes, "there is no lane policy", out->lane);
     if (!*kernel) return choice_refuse(why, why_bytes, "there is no kernel policy", out->kernel);
     const char *fault = choice_fault(out);
@@ -80,4 +79,11 @@ int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
                              "runs one job at a time: exclusive cannot be 0");
     choice_fill(out, *lane, *kernel);
     return 0;
+}
+
+int sched_choice_check(const struct sched_choice *choice, char *why, size_t why_bytes) {
+    const struct lane_policy *lane;
+    const struct policy *kernel;
+    struct sched_choice resolved;
+    return choice_resolve(choice, &resolved, &lane, &kernel, why, why_bytes);
 }

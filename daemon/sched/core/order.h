@@ -13,13 +13,7 @@
 
 #define ORDER_NONE UINT32_MAX
 
-struct order_node {
-    uint64_t rank, arrival;
-    int32_t priority;
-    uint32_t child, next, prev; /* prev: left sibling, or the parent of a leftmost child */
-    bool in;
-};
-
+struct order_node;
 struct sched_job;
 
 /* True when a goes before b. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the scheduler call of each other: sched.c takes events and runs operations,
- * admit.c lets jobs in, turn.c gives out turns, check.c holds all of it against its invariants.
- * Nobody else includes this.
+ * What the parts of the scheduler call of each other: step.c takes events and runs operations,
+ * room.c reserves what a step may need, life.c begins and ends, and changes policies, admit.c lets
+ * jobs in, turn.c gives out turns, check.c holds all of it against its invariants. Nobody else
+ * includes this.
  */
 #ifndef DAEMON_SCHED_CORE_PARTS_H
 #define DAEMON_SCHED_CORE_PARTS_H
 
+#include "daemon/sched/core/order.h"
 #include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
@@ -17,14 +19,25 @@
 #define SCHED_LEASE_NS 1000000000ull
 #define SCHED_LEASE_LEAST_NS 10000000ull /* of learned iterations, when lease_ns is not less */
 
+/* Another policy, ready to be entered. */
+struct sched_entry {
+    const struct policy *policy; /* NULL: none is to be */
+    void *self;
+    const struct lane_policy *lane_policy;
+    struct sched_choice choice;
+};
+
 struct sched {
     struct sched_state st;
     const struct policy *policy;
     void *self; /* the kernel policy's */
     const struct lane_policy *lane_policy;
     struct sched_choice choice; /* with every default filled in */
+    struct sched_entry entry;   /* reserved for POLICY of this step */
     struct sched_action *actions;
     uint32_t actions_cap, actions_count;
+    uint32_t *order; /* of the step's events, when they are not sorted */
+    uint32_t order_cap;
     uint32_t dirty; /* list of domains to look at, in the order in which they became so */
     uint32_t last_dirty;
     bool share_users;    /* lanes take jobs of different users */
@@ -55,6 +68,26 @@ int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
                    const struct lane_policy **lane, const struct policy **kernel, char *why,
                    size_t why_bytes);
 
+/* ---- room.c ---------------------------------------------------------------------------------- */
+
+extern const struct sched_domain room_domain; /* a new one */
+/* What there is among the events: one look at each. */
+struct room_look {
+    bool unsorted;  /* they are not in the order of their kinds */
+    uint32_t kinds; /* a bit for each */
+};
+struct room_look room_look(const struct sched_event *events, uint32_t count);
+/* All room that a step with these events can need, or -ENOMEM. */
+int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
+                 struct room_look look);
+
+/* ---- life.c ---------------------------------------------------------------------------------- */
+
+/* Makes s->entry ready for the last valid POLICY of a step: 0 or -ENOMEM. */
+int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);
+/* Other policies from now on: s->entry, if it is ready. No operation and no place is lost. */
+void life_change(struct sched *s);
+
 /* ---- cap.c ----------------------------------------------------------------------------------- */
 
 /* K of the job as it is now: how many of its operations may be on the device. */
@@ -79,8 +112,8 @@ void admit_joined(struct sched *s, uint32_t job);
 /* It is gone and nothing of it runs: its memory is free. */
 void admit_left(struct sched *s, uint32_t job);
 /* Its P and E are to grow to these: GRANT or DENY. */
-void admit_asked(struct sched *s, uint32_t job, const struct sched_spec *spec);
-void admit_word(struct sched *s, uint32_t job, const struct sched_spec *spec);
+void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need);
+void admit_word(struct sched *s, uint32_t job, const struct sched_need *need);
 /* The job is at a boundary: its lane may shrink, it may be moved or swapped out. */
 void admit_boundary(struct sched *s, uint32_t job);
 /* Its place in the queue changed, if it is pending. */

@@ -15,9 +15,12 @@
  * next one. When all operations of the current iteration are complete, the caller says BOUNDARY.
  * Within a lane one iteration runs at a time; lanes run side by side (Salus, section 3.3).
  *
- * Simultaneous events are taken in the order of the array; the caller sorts: DONE first, then
- * ASKED and BOUNDARY, LEFT, JOINED, SUBMITTED, so that a freed place is seen before anybody asks
- * for it.
+ * Everything that a step goes by is in its events, by value: a record of them, fed to the same code
+ * again, gives the same actions (record.h). The order of simultaneous events does not matter, but
+ * for those of one kind and for what a job says before it leaves: enum sched_event_kind.
+ *
+ * An event that cannot be is a caller's bug. It changes nothing and is answered by REJECT, which
+ * says why; all other events of the step count.
  */
 #ifndef DAEMON_SCHED_CORE_SCHED_H
 #define DAEMON_SCHED_CORE_SCHED_H
@@ -30,17 +33,23 @@
 
 struct sched;
 
-/* Which of the device's units bounds a kernel, by the 60 % rule (Orion, section 5.2). */
-enum sched_class { SCHED_CLASS_UNKNOWN, SCHED_CLASS_COMPUTE, SCHED_CLASS_MEMORY };
+/* Which of the device's units bounds a kernel, by the 60 % rule (Orion, section 5.2). COPY: it is
+ * no kernel but a copy or a fill, needs no SM, and nothing else is said of it. */
+enum sched_class {
+    SCHED_CLASS_UNKNOWN,
+    SCHED_CLASS_COMPUTE,
+    SCHED_CLASS_MEMORY,
+    SCHED_CLASS_COPY,
+};
 
-/* What is known of a kernel launched with one grid, block and shared memory. The caller's: it stays
- * until DONE of every operation that names it, and may be changed between steps as more is learnt.
- */
+#define SCHED_MILLI_MAX 0x7fffu
+
+/* What is known of a kernel launched with one grid, block and shared memory, when it is offered. */
 struct sched_kernel {
     uint64_t mean_ns, tail_ns; /* its time alone on the device: mean, 0.99 quantile; 0: not known */
     uint32_t sms; /* that its blocks fill, ceil(blocks / blocks per SM): may exceed the device's */
-    uint16_t compute_milli, memory_milli; /* of the device's peaks, alone; both 0: not known */
-    uint8_t class;                        /* enum sched_class */
+    uint32_t class : 2;                             /* enum sched_class */
+    uint32_t compute_milli : 15, memory_milli : 15; /* of the peaks, alone; both 0: not known */
 };
 
 /* What a job asks for and what is known of it. Bytes are rounded up to the device's chunks. */
@@ -59,73 +68,12 @@ struct sched_spec {
     uint64_t request_ns;       /* latency of a request (iteration) alone; 0: to be learnt */
 };
 
-enum sched_event_kind {
-    SCHED_JOINED,    /* job, spec: wants to be admitted */
-    SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
-    SCHED_SUBMITTED, /* job, op, iteration: eligible; kernel: NULL for a copy or a fill */
-    SCHED_DONE,      /* job, op: complete, however it ended; busy_ns */
-    SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
-    SCHED_ASKED,     /* job, spec: its P and E are to grow to these; GRANT or DENY, at once */
-    SCHED_WORD,      /* job, spec: its P and E are these, as measured; never more than granted */
-    SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns */
-    SCHED_TIME,      /* nothing but the time: what ARM asked for */
-};
-
-struct sched_event {
-    enum sched_event_kind kind;
-    uint32_t job;
-    uint64_t op; /* the caller's name for it; returned by SCHED_RUN */
-    uint64_t busy_ns;
-    const struct sched_spec *spec; /* read during the step only */
-    const struct sched_kernel *kernel;
-    uint32_t iteration;
-};
-
-enum sched_action_kind {
-    SCHED_RUN,      /* hand `op` of `job` to the device now */
-    SCHED_ADMIT,    /* job may begin, in `lane`; before any RUN of it */
-    SCHED_REFUSE,   /* job will never be admitted: `why`; it stays until LEFT */
-    SCHED_GRANT,    /* answer to ASKED */
-    SCHED_DENY,     /* answer to ASKED */
-    SCHED_MOVE,     /* job now belongs to `lane`; it has no ephemeral page in use */
-    SCHED_LANE,     /* `lane` now has `bytes`; less only when none of its pages is in use */
-    SCHED_SWITCH,   /* job has the turn in `lane` from now on */
-    SCHED_SPILL,    /* job lost its turn within an iteration: take its ephemeral pages elsewhere */
-    SCHED_RESTORE,  /* bring them back: it is about to get the turn again */
-    SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it is at a boundary */
-    SCHED_SWAP_IN,  /* and back, at the same addresses */
-    SCHED_LEVEL,    /* from now on job's operations have this `level` of the device's priorities */
-    SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
-};
-
-/* TOO_LARGE and TIMEOUT: refused. MEMORY, ORDER, UNKNOWN: waits for admission. The rest: admitted.
- */
-enum sched_why { /* texts: reason_why */
-#define X(name, text) SCHED_WHY_##name,
-                 REASON_WHY(X)
-#undef X
-};
-
-struct sched_action {
-    enum sched_action_kind kind;
-    uint32_t job;
-    uint64_t op;
-    uint32_t lane;
-    enum sched_why why;
-    uint64_t bytes; /* LANE; SWAP_OUT and SWAP_IN: how much, for the record */
-    uint64_t at_ns;
-    uint32_t level; /* 1: before those of level 0, where the device can; 0 is where jobs begin */
-};
-
-struct sched_actions {
-    struct sched_action *items; /* owned by the scheduler, valid until the next step */
-    uint32_t count;
-};
+#define SCHED_NAME_BYTES 16 /* of a policy */
 
 /* The choice of policies. Numbers: -1 or 0 as said: the policy's own default. */
 struct sched_choice {
-    const char *lane;      /* fifo, pack, srtf, fair; NULL: fair */
-    const char *kernel;    /* streams, temporal, ticktock, reef, orion; NULL: streams */
+    char lane[SCHED_NAME_BYTES];   /* lane_policy.c has them; "": fair */
+    char kernel[SCHED_NAME_BYTES]; /* policy.c has them; "": streams */
     int exclusive;         /* 1: one lane runs at a time; -1: default (fifo, srtf 1; others 0) */
     int swap;              /* 1: persistent memory may go to host memory; -1: 0 */
     uint32_t max_lanes;    /* 0: as many as memory allows */
@@ -155,6 +103,116 @@ struct sched_choice {
 #define SCHED_LOOKAHEAD_MAX 8192u
 #define SCHED_LEASE_NS_MAX (3600ull * 1000000000)
 
+/* P and E of a job, as it is. Bytes. */
+struct sched_need {
+    uint64_t persistent_bytes, ephemeral_bytes;
+};
+
+/* Simultaneous events are taken in this order, whatever their order in the array; those of one kind
+ * in the array's. A freed place is seen before anybody asks for it. Only LEFT waits: it is taken
+ * last when its job joined, was set or submitted something before it in the array. */
+enum sched_event_kind {
+    SCHED_POLICY,    /* choice: other policies from now on; of several the last one that is valid */
+    SCHED_DONE,      /* job, done: complete, however it ended */
+    SCHED_ASKED,     /* job, need: its P and E are to grow to these; GRANT or DENY, at once */
+    SCHED_WORD,      /* job, need: its P and E are these, as measured; never more than granted */
+    SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
+    SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
+    SCHED_JOINED,    /* job, spec: wants to be admitted */
+    SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns */
+    SCHED_SUBMITTED, /* job, submitted: eligible */
+    SCHED_TIME,      /* nothing but the time: what ARM asked for */
+    SCHED_EVENTS
+};
+
+struct sched_event {
+    enum sched_event_kind kind;
+    uint32_t job;
+    union {
+        struct {
+            uint64_t op; /* the caller's name for it; returned by RUN */
+            struct sched_kernel kernel;
+            uint32_t iteration; /* the job's current one or the next */
+        } submitted;
+        struct {
+            uint64_t op, busy_ns;
+        } done;
+        struct sched_need need;
+        struct sched_spec spec;
+        struct sched_choice choice;
+    };
+};
+
+#define SCHED_NO_LANE UINT32_MAX
+
+enum sched_action_kind {
+    SCHED_RUN,      /* hand `op` of `job` to the device now */
+    SCHED_ADMIT,    /* job may begin, in `lane`; before any RUN of it */
+    SCHED_REFUSE,   /* job will never be admitted: `why`; it stays until LEFT */
+    SCHED_GRANT,    /* answer to ASKED */
+    SCHED_DENY,     /* answer to ASKED */
+    SCHED_MOVE,     /* job now belongs to `lane`; it has no ephemeral page in use */
+    SCHED_LANE,     /* `lane` now has `bytes`; less only when none of its pages is in use */
+    SCHED_SWITCH,   /* job has the turn in `lane` from now on */
+    SCHED_SPILL,    /* job lost its turn within an iteration: take its ephemeral pages elsewhere */
+    SCHED_RESTORE,  /* bring them back: it is about to get the turn again */
+    SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it is at a boundary */
+    SCHED_SWAP_IN,  /* and back, at the same addresses */
+    SCHED_LEVEL,    /* from now on job's operations have this `level` of the device's priorities */
+    SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
+    SCHED_REJECT, /* an event of `job` (as it said) could not be: `rejected`; it changed nothing */
+    SCHED_ACTIONS
+};
+
+/* TOO_LARGE and TIMEOUT: refused. MEMORY, ORDER, UNKNOWN: waits for admission. The rest: admitted.
+ */
+enum sched_why { /* texts: reason_why */
+#define X(name, text) SCHED_WHY_##name,
+                 REASON_WHY(X)
+#undef X
+};
+
+/* Why an event cannot be: X(NAME, text). */
+/* clang-format off */
+#define SCHED_FAULTS(X)                                                       \
+    X(NONE, "")                                                               \
+    X(KIND, "there is no such kind of event")                                 \
+    X(NO_JOB, "there is no such job")                                         \
+    X(TWICE, "there is such a job already")                                   \
+    X(GONE, "the job has left")                                               \
+    X(ITERATION, "it belongs to neither the current iteration nor the next")  \
+    X(NO_OPERATION, "no such operation of the job runs")                      \
+    X(WITHIN, "the job is not admitted, or within an iteration")              \
+    X(POLICY, "there is no such policy, or a number is out of range")
+/* clang-format on */
+enum sched_fault {
+#define X(name, text) SCHED_FAULT_##name,
+    SCHED_FAULTS(X)
+#undef X
+};
+
+struct sched_action {
+    enum sched_action_kind kind;
+    uint32_t job;
+    uint32_t lane; /* of the job; SCHED_NO_LANE: none */
+    union {
+        uint64_t op;
+        uint64_t at_ns;
+        uint64_t bytes; /* LANE; SWAP_OUT and SWAP_IN: how much, for the record */
+        enum sched_why why;
+        uint32_t level; /* 1: before those of level 0, where the device can; 0: jobs begin there */
+        struct {
+            enum sched_event_kind event;
+            enum sched_fault fault;
+        } rejected;
+    };
+};
+
+struct sched_actions {
+    struct sched_action *items; /* owned by the scheduler, valid until the next step */
+    uint32_t count;
+};
+
 struct sched_config {
     struct sched_choice choice;
     uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
@@ -169,19 +227,18 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
                  size_t why_bytes);
 void sched_destroy(struct sched *s);
 
-/* Another policy from the next step on; no operation and no place in a queue is lost. On failure
- * nothing changes. */
-int sched_choose(struct sched *s, const struct sched_choice *choice, char *why, size_t why_bytes);
+/* Whether POLICY would take this choice: 0, or -EINVAL and a sentence as above. */
+int sched_choice_check(const struct sched_choice *choice, char *why, size_t why_bytes);
 
-/* 0, or -ENOMEM with the state unchanged. Events that name unknown jobs are a caller's bug:
- * -EINVAL. */
+/* 0, or -ENOMEM with the state unchanged. */
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out);
 
+/* Static; "?" for a number that is none. */
+const char *sched_fault_text(enum sched_fault fault);
+
 /* ---- what people ask -------------------------------------------------------------------------
  */
-
-#define SCHED_NO_LANE UINT32_MAX
 
 struct sched_job_view {
     uint32_t lane;      /* SCHED_NO_LANE while it waits */

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "daemon/sched/core/jobmap.h"
-#include "daemon/sched/core/order.h"
 #include "daemon/sched/core/sched.h"
 #include "daemon/sched/lanes/lane.h"
 
@@ -34,13 +33,23 @@ enum sched_list { SCHED_MEMORY, SCHED_KERNEL, SCHED_KINDS };
 #define SCHED_RUNNING (2 * SCHED_KINDS)
 #define SCHED_LISTS (SCHED_RUNNING + 1)
 
-struct sched_op {
+struct sched_op { /* a cache line */
     uint64_t name, arrival;
-    const struct sched_kernel *kernel; /* NULL: a memory operation */
-    uint64_t cost_ns;                  /* running: the kernel policy's own */
-    uint32_t job;                      /* slot; SCHED_NONE while the entry is free */
+    struct sched_kernel kernel;
+    uint64_t expected_ns; /* running: what it was taken to need of the device when it was sent */
+    uint32_t job;         /* slot; SCHED_NONE while the entry is free */
     uint32_t prev, next;
     uint32_t list; /* below SCHED_LISTS */
+};
+
+_Static_assert(sizeof(struct sched_op) == 64, "every operation touches one line");
+
+/* A job's place in a queue (order.h). */
+struct order_node {
+    uint64_t rank, arrival;
+    int32_t priority;
+    uint32_t child, next, prev; /* prev: left sibling, or the parent of a leftmost child */
+    bool in;
 };
 
 struct sched_job { /* what every operation touches comes first */
@@ -139,6 +148,17 @@ static inline uint32_t state_oldest(const struct sched_state *st, uint32_t job) 
     uint32_t a = state_runnable(st, job, SCHED_MEMORY), b = state_runnable(st, job, SCHED_KERNEL);
     if (a == SCHED_NONE || b == SCHED_NONE) return a == SCHED_NONE ? b : a;
     return st->ops[a].arrival < st->ops[b].arrival ? a : b;
+}
+
+static inline bool state_kernel(const struct sched_op *o) {
+    return o->kernel.class != SCHED_CLASS_COPY;
+}
+
+/* What the operation is taken to need of the device alone; 0: a memory operation. A kernel of which
+ * nothing is known is taken for one like its job's others. */
+static inline uint64_t state_expected_ns(const struct sched_state *st, const struct sched_op *o) {
+    if (!state_kernel(o)) return 0;
+    return o->kernel.mean_ns ? o->kernel.mean_ns : st->jobs[o->job].op_ns;
 }
 
 /* Its requests go before everybody else's (Orion, section 5.1.1: client_hp). */

@@ -4,6 +4,15 @@
  */
 #include "daemon/sched/core/parts.h"
 
+const char *sched_fault_text(enum sched_fault fault) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        SCHED_FAULTS(X)
+#undef X
+    };
+    return (uint32_t)fault < sizeof(texts) / sizeof(texts[0]) ? texts[fault] : "?";
+}
+
 const struct sched_state *sched_view(const struct sched *s) {
     return &s->st;
 }

@@ -72,21 +72,15 @@ static void gate_update(struct gate *g, const struct sched_state *st, uint32_t j
 static void gate_count(struct gate *g, const struct sched_op *o, int change) {
     uint8_t class = g->slots[o->job].class;
     g->running[class] += (uint32_t)change;
-    if (class == GATE_HIGH || !o->kernel) return;
+    if (class == GATE_HIGH || !state_kernel(o)) return;
     g->kernels += (uint32_t)change;
-    g->outstanding_ns += change > 0 ? o->cost_ns : -o->cost_ns;
+    g->outstanding_ns += change > 0 ? o->expected_ns : -o->expected_ns;
 }
 
 static void gate_count_job(struct gate *g, const struct sched_state *st, uint32_t job, int change) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
     for (; op != SCHED_NONE; op = st->ops[op].next)
         gate_count(g, &st->ops[op], change);
-}
-
-/* A kernel of which nothing is known is taken for one like its job's others. */
-uint64_t gate_expected(const struct sched_state *st, const struct sched_op *o) {
-    if (!o->kernel) return 0;
-    return o->kernel->mean_ns ? o->kernel->mean_ns : st->jobs[o->job].op_ns;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -130,11 +124,10 @@ void gate_moved(void *self, const struct sched_state *st, uint32_t op) {
     gate_update(self, st, st->ops[op].job);
 }
 
-void gate_started(void *self, struct sched_state *st, uint32_t op) {
+void gate_started(void *self, const struct sched_state *st, uint32_t op) {
     struct gate *g = self;
-    struct sched_op *o = &st->ops[op];
+    const struct sched_op *o = &st->ops[op];
     struct gate_slot *s = &g->slots[o->job];
-    o->cost_ns = gate_expected(st, o);
     gate_count(g, o, 1);
     if (s->in && g->turn[s->class] == o->job) g->turn[s->class] = s->next;
     gate_update(g, st, o->job);
@@ -178,9 +171,9 @@ uint32_t gate_pick(const void *self, const struct sched_state *st, gate_pass *pa
 
 const struct sched_kernel *gate_kernel(const struct sched_state *st, uint32_t job) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
-    while (op != SCHED_NONE && !st->ops[op].kernel)
+    while (op != SCHED_NONE && !state_kernel(&st->ops[op]))
         op = st->ops[op].next;
-    return op == SCHED_NONE ? NULL : st->ops[op].kernel;
+    return op == SCHED_NONE ? NULL : &st->ops[op].kernel;
 }
 
 /* ---- invariants ------------------------------------------------------------------------------ */
@@ -197,9 +190,9 @@ static const char *gate_check_job(const struct gate *g, const struct sched_state
     sum->high_count += s->class == GATE_HIGH;
     for (uint32_t op = j->head[SCHED_RUNNING]; op != SCHED_NONE; op = st->ops[op].next) {
         sum->running[s->class]++;
-        if (s->class == GATE_HIGH || !st->ops[op].kernel) continue;
+        if (s->class == GATE_HIGH || !state_kernel(&st->ops[op])) continue;
         sum->kernels++;
-        sum->outstanding_ns += st->ops[op].cost_ns;
+        sum->outstanding_ns += st->ops[op].expected_ns;
     }
     return NULL;
 }

@@ -29,7 +29,7 @@ struct gate {
     uint32_t turn[GATE_CLASSES];    /* who is served next; SCHED_NONE: nobody wants */
     uint32_t running[GATE_CLASSES]; /* operations on the device */
     uint32_t kernels;               /* best-effort kernels on the device */
-    uint64_t outstanding_ns;        /* and their expected time, as counted in cost_ns */
+    uint64_t outstanding_ns;        /* and their expected time, by their expected_ns */
     uint32_t *high;                 /* the high-priority jobs, [cap] */
     uint32_t high_count;
     uint64_t request_ns; /* shortest request alone of these; 0: one is not known */
@@ -43,7 +43,7 @@ void gate_fini(void *self);
 int gate_reserve(void *self, uint32_t jobs);
 /* Hooks of struct policy. */
 void gate_moved(void *self, const struct sched_state *st, uint32_t op);
-void gate_started(void *self, struct sched_state *st, uint32_t op);
+void gate_started(void *self, const struct sched_state *st, uint32_t op);
 void gate_ended(void *self, const struct sched_state *st, uint32_t op);
 void gate_turned(void *self, const struct sched_state *st, uint32_t job);
 void gate_iterated(void *self, const struct sched_state *st, uint32_t job);
@@ -55,8 +55,6 @@ const char *gate_check(const void *self, const struct sched_state *st);
     .init = gate_init, .fini = gate_fini, .reserve = gate_reserve, .dequeue = gate_moved, \
     .started = gate_started, .ended = gate_ended, .turned = gate_turned, .check = gate_check
 
-/* What the operation is taken to need of the device alone; 0: a memory operation. */
-uint64_t gate_expected(const struct sched_state *st, const struct sched_op *o);
 /* The kernel that the device is at for a job: its oldest there; NULL when it has none. */
 const struct sched_kernel *gate_kernel(const struct sched_state *st, uint32_t job);
 

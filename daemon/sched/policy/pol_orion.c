@@ -57,7 +57,7 @@ static bool orion_schedule(const struct orion *o, const struct sched_state *st,
 
 static bool orion_pass(const void *self, const struct sched_state *st, uint32_t op) {
     const struct orion *o = self;
-    return !orion_throttled(&o->gate, st) && orion_schedule(o, st, st->ops[op].kernel);
+    return !orion_throttled(&o->gate, st) && orion_schedule(o, st, &st->ops[op].kernel);
 }
 
 static uint32_t orion_pick(void *self, const struct sched_state *st) {
@@ -69,7 +69,7 @@ static uint32_t orion_pick(void *self, const struct sched_state *st) {
 static void orion_enqueue(void *self, const struct sched_state *st, uint32_t op) {
     struct orion *o = self;
     const struct sched_op *w = &st->ops[op];
-    if (w->kernel && !state_high(&st->jobs[w->job])) tune_saw(&o->tune, w->kernel->sms);
+    if (state_kernel(w) && !state_high(&st->jobs[w->job])) tune_saw(&o->tune, w->kernel.sms);
     gate_moved(self, st, op);
 }
 

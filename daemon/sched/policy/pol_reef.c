@@ -19,7 +19,7 @@ static bool reef_pass(const void *self, const struct sched_state *st, uint32_t o
     if (g->kernels >= st->choice->reef_queue) return false;
     for (uint32_t i = 0; i < g->high_count; i++) {
         const struct sched_kernel *high = gate_kernel(st, g->high[i]);
-        if (high && !reef_fits(st, high, st->ops[op].kernel)) return false;
+        if (high && !reef_fits(st, high, &st->ops[op].kernel)) return false;
     }
     return true;
 }

@@ -112,7 +112,7 @@ static uint64_t slack_may(const struct slack *s, const struct sched_state *st, u
 static bool slack_fits(const struct slack *s, const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
     struct foresee_use heads = slack_heads(s, st);
-    struct foresee_use one = foresee_use(o->kernel, gate_expected(st, o), st->sms);
+    struct foresee_use one = foresee_use(&o->kernel, state_expected_ns(st, o), st->sms);
     for (uint32_t i = 0; i < s->gate.high_count; i++) {
         uint32_t job = s->gate.high[i];
         const struct slack_job *j = &s->jobs[job];
@@ -203,25 +203,26 @@ static void slack_charge(struct slack *s, const struct sched_state *st, const st
         open |= s->jobs[s->gate.high[i]].open;
     if (!open) return;
     struct foresee_use heads = slack_heads(s, st);
-    struct foresee_use one = foresee_use(o->kernel, o->cost_ns, st->sms);
+    struct foresee_use one = foresee_use(&o->kernel, o->expected_ns, st->sms);
     for (uint32_t i = 0; i < s->gate.high_count; i++) {
         struct slack_job *j = &s->jobs[s->gate.high[i]];
         if (j->open) j->spent_ns += slack_delay(s, st, s->gate.high[i], &one, &heads);
     }
 }
 
-static void slack_started(void *self, struct sched_state *st, uint32_t op) {
+static void slack_started(void *self, const struct sched_state *st, uint32_t op) {
     struct slack *s = self;
-    struct sched_op *o = &st->ops[op];
+    const struct sched_op *o = &st->ops[op];
     struct slack_job *j = &s->jobs[o->job];
     gate_started(self, st, op);
     if (s->gate.slots[o->job].class == GATE_HIGH) {
         if (!j->open) slack_open(j, st, o->job);
-        if (o->kernel)
-            foresee_began(&j->sequence, st->now_ns, foresee_use(o->kernel, o->cost_ns, st->sms));
-    } else if (o->kernel) {
+        if (state_kernel(o))
+            foresee_began(&j->sequence, st->now_ns,
+                          foresee_use(&o->kernel, o->expected_ns, st->sms));
+    } else if (state_kernel(o)) {
         slack_charge(s, st, o);
-        j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->cost_ns;
+        j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
     }
     slack_active(s, st, o->job);
 }
@@ -231,10 +232,10 @@ static void slack_ended(void *self, const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
     struct slack_job *j = &s->jobs[o->job];
     uint32_t i = st->jobs[o->job].head[SCHED_RUNNING];
-    if (s->gate.slots[o->job].class == GATE_HIGH && o->kernel)
+    if (s->gate.slots[o->job].class == GATE_HIGH && state_kernel(o))
         foresee_ended(&j->sequence, st->now_ns);
     for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
-        j->until_ns += st->ops[i].cost_ns;
+        j->until_ns += st->ops[i].expected_ns;
     slack_active(s, st, o->job);
     gate_ended(self, st, op);
 }

@@ -101,7 +101,7 @@ static void streams_moved(void *self, const struct sched_state *st, uint32_t op)
     streams_update(self, st, st->ops[op].job);
 }
 
-static void streams_started(void *self, struct sched_state *st, uint32_t op) {
+static void streams_started(void *self, const struct sched_state *st, uint32_t op) {
     streams_update(self, st, st->ops[op].job);
 }
 

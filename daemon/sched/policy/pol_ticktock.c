@@ -93,7 +93,7 @@ static void ticktock_moved(void *self, const struct sched_state *st, uint32_t op
     ticktock_settle(self, st);
 }
 
-static void ticktock_started(void *self, struct sched_state *st, uint32_t op) {
+static void ticktock_started(void *self, const struct sched_state *st, uint32_t op) {
     struct ticktock *t = self;
     ticktock_follow(t, st, st->ops[op].job);
     t->jobs[st->ops[op].job].started++;

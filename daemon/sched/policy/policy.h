@@ -30,9 +30,8 @@ struct policy {
     void (*enqueue)(void *self, const struct sched_state *st, uint32_t op);
     /* `op` has stopped waiting because its job left; it is off its job's list already. */
     void (*dequeue)(void *self, const struct sched_state *st, uint32_t op);
-    /* `op` has begun to run: it is at the end of its job's list SCHED_RUNNING. What the policy
-     * counts it as may be kept in its `cost_ns`. */
-    void (*started)(void *self, struct sched_state *st, uint32_t op);
+    /* `op` has begun to run: it is at the end of its job's list SCHED_RUNNING. */
+    void (*started)(void *self, const struct sched_state *st, uint32_t op);
     /* The waiting operation to run now, or SCHED_NONE. Changes nothing. */
     uint32_t (*pick)(void *self, const struct sched_state *st);
     /* `op` ended and is off its job's list; its job may have left, but is still there. */

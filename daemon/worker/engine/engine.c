@@ -35,22 +35,18 @@ static struct sched_event *engine_event(struct worker *w, enum sched_event_kind 
     return e;
 }
 
-static void engine_op_event(struct worker *w, enum sched_event_kind kind, const struct op *op,
-                            uint64_t busy_ns) {
-    struct sched_event *e = engine_event(w, kind, op->stream->client->job_id);
-    e->op = (uintptr_t)op;
-    e->busy_ns = busy_ns;
-    e->iteration = op->iteration;
-    e->kernel = profiling_sched(op);
-}
-
 void engine_offer(struct worker *w, struct op *op) {
+    struct sched_event *e = engine_event(w, SCHED_SUBMITTED, op->stream->client->job_id);
     op->state = OP_OFFERED;
-    engine_op_event(w, SCHED_SUBMITTED, op, 0);
+    e->submitted.op = (uintptr_t)op;
+    e->submitted.iteration = op->iteration;
+    e->submitted.kernel = *profiling_sched(op);
 }
 
 static void engine_done(struct worker *w, const struct op *op) {
-    engine_op_event(w, SCHED_DONE, op, op->dev.busy_ns);
+    struct sched_event *e = engine_event(w, SCHED_DONE, op->stream->client->job_id);
+    e->done.op = (uintptr_t)op;
+    e->done.busy_ns = op->dev.busy_ns;
 }
 
 /* ---- submission ------------------------------------------------------------------------------ */
@@ -92,6 +88,15 @@ void engine_run(struct worker *w, struct op *op) {
     if (s->cursor != s->next) stream_kick(s);
 }
 
+/* A bug of ours. Where it leaves somebody waiting for ever, the broker starts another worker. */
+static void engine_rejected(const struct sched_action *a) {
+    bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
+                 a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
+    log_error("worker", "event=rejected job=%u kind=%u why=\"%s\"%s", a->job, a->rejected.event,
+              sched_fault_text(a->rejected.fault), waits ? ": giving up" : "");
+    if (waits) abort();
+}
+
 static __attribute__((noinline)) void engine_act(struct worker *w, const struct sched_action *a) {
     struct client *c;
     switch (a->kind) {
@@ -105,6 +110,7 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
         if (c) client_level(c, a->level);
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    case SCHED_REJECT: engine_rejected(a); break;
     default: residence_act(w, a);
     }
 }
@@ -117,7 +123,7 @@ static void engine_step(struct worker *w) {
     }
     int err = sched_step(w->sched, w->now_ns, w->events, w->event_count, &actions);
     w->event_count = 0;
-    if (err) { /* out of memory, or a bug here: going on would lose operations */
+    if (err) { /* out of memory: going on would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();
     }
@@ -162,7 +168,7 @@ void engine_pump(struct worker *w) {
 }
 
 void engine_joined(struct client *c) {
-    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = &c->spec;
+    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = c->spec;
 }
 
 void engine_boundary(struct client *c) {
@@ -170,24 +176,30 @@ void engine_boundary(struct client *c) {
 }
 
 void engine_word(struct client *c) {
-    engine_event(c->worker, SCHED_WORD, c->job_id)->spec = &c->spec;
+    engine_event(c->worker, SCHED_WORD, c->job_id)->need =
+        (struct sched_need){c->spec.persistent_bytes, c->spec.ephemeral_bytes};
 }
 
-void engine_ask(struct client *c, const struct sched_spec *spec) {
-    engine_event(c->worker, SCHED_ASKED, c->job_id)->spec = spec;
+void engine_ask(struct client *c, uint64_t p, uint64_t e) {
+    engine_event(c->worker, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
     engine_step(c->worker);
 }
 
 void engine_set(struct client *c) {
     if (c->abandoned) return;
-    engine_event(c->worker, SCHED_SET, c->job_id)->spec = &c->spec;
+    engine_event(c->worker, SCHED_SET, c->job_id)->spec = c->spec;
     engine_step(c->worker);
 }
 
-void engine_time(struct worker *w, bool now) {
-    if (!now && (!w->arm_ns || w->now_ns < w->arm_ns)) return;
+void engine_time(struct worker *w) {
+    if (!w->arm_ns || w->now_ns < w->arm_ns) return;
     w->arm_ns = 0;
     engine_event(w, SCHED_TIME, 0);
+}
+
+void engine_policy(struct worker *w, const struct sched_choice *choice) {
+    engine_event(w, SCHED_POLICY, 0)->choice = *choice;
+    engine_step(w);
 }
 
 void engine_left(struct client *c) {

@@ -18,11 +18,13 @@ void engine_boundary(struct client *c);
 /* Its P and E are those of its spec from now on, as measured. */
 void engine_word(struct client *c);
 /* It wants P and E to be these; credit_answer has been called when this returns. */
-void engine_ask(struct client *c, const struct sched_spec *spec);
+void engine_ask(struct client *c, uint64_t p, uint64_t e);
 /* Its spec's weight, priority, pause, iterations or duration changed. At a safe point only. */
 void engine_set(struct client *c);
-/* The scheduler looks at the time, if it asked for that, or `now`. */
-void engine_time(struct worker *w, bool now);
+/* Other policies, a choice that sched_choice_check allows. At a safe point only. */
+void engine_policy(struct worker *w, const struct sched_choice *choice);
+/* The scheduler looks at the time, if it asked for that. */
+void engine_time(struct worker *w);
 /* The scheduler forgets the client's waiting operations, before this returns. */
 void engine_left(struct client *c);
 

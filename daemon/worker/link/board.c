@@ -33,6 +33,8 @@ void board_destroy(struct worker *w) {
     fdutil_close(&w->board_fd);
 }
 
+_Static_assert(sizeof(((struct wire_choice *)0)->lane) == SCHED_NAME_BYTES, "the same names");
+
 /* ---- choices --------------------------------------------------------------------------------- */
 
 void board_from_choice(struct wire_choice *out, const struct sched_choice *choice) {
@@ -40,20 +42,17 @@ void board_from_choice(struct wire_choice *out, const struct sched_choice *choic
 #define X(field, ...) out->field = (int64_t)choice->field;
     CHOICE_NUMBERS(X)
 #undef X
-    if (choice->lane) snprintf(out->lane, sizeof(out->lane), "%s", choice->lane);
-    if (choice->kernel) snprintf(out->kernel, sizeof(out->kernel), "%s", choice->kernel);
-}
-
-static const char *board_name(const char *text) {
-    return text[0] ? text : NULL;
+    memcpy(out->lane, choice->lane, sizeof(out->lane));
+    memcpy(out->kernel, choice->kernel, sizeof(out->kernel));
 }
 
 int board_to_choice(struct sched_choice *out, const struct wire_choice *choice) {
     if (!memchr(choice->lane, 0, sizeof(choice->lane)) ||
         !memchr(choice->kernel, 0, sizeof(choice->kernel)))
         return -EINVAL;
-    *out = (struct sched_choice){.lane = board_name(choice->lane),
-                                 .kernel = board_name(choice->kernel)};
+    *out = (struct sched_choice){0};
+    memcpy(out->lane, choice->lane, sizeof(out->lane));
+    memcpy(out->kernel, choice->kernel, sizeof(out->kernel));
 #define X(field, ...)                                     \
     out->field = (__typeof__(out->field))(choice->field); \
     if ((int64_t)out->field != choice->field) return -EINVAL;

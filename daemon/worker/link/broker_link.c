@@ -247,8 +247,8 @@ static void link_set_policy(struct worker *w, const struct wire_worker_msg *msg)
     struct sched_choice choice;
     char why[160] = "a policy's name does not end";
     int err = board_to_choice(&choice, &msg->choice);
-    if (!err) err = sched_choose(w->sched, &choice, why, sizeof(why));
-    if (!err) engine_time(w, true); /* it is seen in the next step */
+    if (!err) err = sched_choice_check(&choice, why, sizeof(why));
+    if (!err) engine_policy(w, &choice);
     link_did(w, msg, err, err ? why : "");
 }
 

@@ -56,11 +56,8 @@ static int credit_ask(struct client *c, uint64_t p, uint64_t e) {
     if (p == k->granted_p && e == k->granted_e) return 0;
     k->bounded = !tenant_allows(c, p, e);
     if (k->bounded) return ERR_NO_MEMORY;
-    struct sched_spec spec = c->spec;
-    spec.persistent_bytes = p;
-    spec.ephemeral_bytes = e;
     k->granted = false;
-    engine_ask(c, &spec);
+    engine_ask(c, p, e);
     if (!k->granted) return ERR_NO_MEMORY;
     k->granted_p = p;
     k->granted_e = e;

@@ -21,7 +21,7 @@
 
 /* The first line is what the scheduler reads and what holding and releasing touch. */
 struct kernel {
-    struct sched_kernel sched; /* first: the scheduler has pointers to it */
+    struct sched_kernel sched; /* copied with each launch that is offered */
     struct list idle;          /* among those that nobody holds; else alone */
     uint32_t refs;             /* operations in flight, and whoever else holds it */
     uint32_t due;              /* the number of samples at which the tail is worked out again */

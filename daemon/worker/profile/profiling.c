@@ -14,6 +14,7 @@
 
 /* A kernel for which there is no room in the table: as large as any, and of unknown class. */
 static const struct sched_kernel unprofiled = {.sms = KPROFILE_SMS_MAX};
+static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
 
 int profiling_create(struct worker *w) {
     struct kernels_config config = {.peak = {w->info.insts_s, w->info.bytes_s}};
@@ -84,7 +85,7 @@ struct kernel *profiling_launch(struct client *c, struct func *f, const struct d
 }
 
 const struct sched_kernel *profiling_sched(const struct op *op) {
-    if (op->kind != WIRE_LAUNCH) return NULL;
+    if (op->kind != WIRE_LAUNCH) return &copied;
     return op->launch.kernel ? &op->launch.kernel->sched : &unprofiled;
 }
 

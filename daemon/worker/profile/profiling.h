@@ -14,7 +14,7 @@ void profiling_destroy(struct worker *w);
 
 /* Which kernel the launch is of, held until profiling_drop; NULL: one without a profile. */
 struct kernel *profiling_launch(struct client *c, struct func *f, const struct dev_launch *launch);
-/* What the scheduler is told of the operation; NULL: it is no kernel. */
+/* What the scheduler is told of the operation. */
 const struct sched_kernel *profiling_sched(const struct op *op);
 /* What is on the device changes now. */
 static inline void profiling_mixed(struct worker *w) {

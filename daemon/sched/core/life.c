@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A scheduler's beginning and end, and its change of policies: what can fail is done before the
+ * step (life_prepare), the change itself cannot.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/core/parts.h"
+
+#define LIFE_CHUNK_BYTES (2ull << 20)
+#define LIFE_SMS 80u
+
+static void life_drop_entry(struct sched_entry *e) {
+    if (e->policy && e->self) e->policy->fini(e->self);
+    free(e->self);
+    *e = (struct sched_entry){0};
+}
+
+/* With a `self` of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
+static int life_make_entry(const struct sched *s, const struct sched_choice *choice,
+                           struct sched_entry *out, char *why, size_t why_bytes) {
+    struct sched_entry e = {0};
+    int err = choice_resolve(choice, &e.choice, &e.lane_policy, &e.policy, why, why_bytes);
+    if (err) return err;
+    if (e.policy != s->policy) {
+        e.self = calloc(1, e.policy->priv_size ? e.policy->priv_size : 1);
+        if (!e.self) return -ENOMEM;
+        err = e.policy->init(e.self, &s->st);
+        if (!err && s->st.jobs_cap) err = e.policy->reserve(e.self, s->st.jobs_cap);
+    }
+    if (err)
+        life_drop_entry(&e);
+    else
+        *out = e;
+    return err;
+}
+
+int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count) {
+    life_drop_entry(&s->entry); /* of a step that ran out of memory */
+    for (uint32_t i = count; i-- > 0;) {
+        if (events[i].kind != SCHED_POLICY) continue;
+        int err = life_make_entry(s, &events[i].choice, &s->entry, NULL, 0);
+        if (err != -EINVAL) return err;
+    }
+    return 0;
+}
+
+/* All operations are the new policy's. */
+static void life_enter(struct sched *s, const struct policy *policy, void *self) {
+    struct sched_state *st = &s->st;
+    for (uint32_t job = 0; job < st->jobs_cap; job++)
+        for (int list = 0; st->jobs[job].used && list < SCHED_LISTS; list++)
+            for (uint32_t op = st->jobs[job].head[list]; op != SCHED_NONE; op = st->ops[op].next)
+                if (list == SCHED_RUNNING)
+                    policy->started(self, st, op);
+                else
+                    policy->enqueue(self, st, op);
+    if (s->policy) s->policy->fini(s->self);
+    free(s->self);
+    s->policy = policy;
+    s->self = self;
+}
+
+void life_change(struct sched *s) {
+    struct sched_state *st = &s->st;
+    struct sched_entry e = s->entry;
+    if (!e.policy) return;
+    s->entry = (struct sched_entry){0};
+    s->choice = e.choice; /* what a policy that enters goes by */
+    if (e.policy != s->policy) life_enter(s, e.policy, e.self);
+    st->lease_ns = e.choice.lease_ns;
+    lanes_limit(st->lanes, e.choice.max_lanes);
+    turn_rebuild(s, e.lane_policy, e.choice.exclusive);
+    admit_reorder(s);
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        if (!st->jobs[job].used) continue;
+        st->jobs[job].cap = cap_of(st, &st->jobs[job]);
+        s->policy->turned(s->self, st, job);
+    }
+}
+
+int sched_create(struct sched **out, const struct sched_config *config, char *why,
+                 size_t why_bytes) {
+    uint64_t chunk = config->chunk_bytes ? config->chunk_bytes : LIFE_CHUNK_BYTES;
+    uint64_t capacity = config->capacity_bytes ? config->capacity_bytes : 1ull << 60;
+    *out = NULL;
+    struct sched *s = calloc(1, sizeof(*s));
+    if (!s) return -ENOMEM;
+    s->st.sms = config->sms ? config->sms : LIFE_SMS;
+    s->st.choice = &s->choice;
+    s->st.free_op = s->st.free_job = SCHED_NONE;
+    s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
+    s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
+    s->releases = 1;
+    s->share_users = config->share_users;
+    int err = lanes_create(&s->st.lanes, capacity, chunk);
+    if (!err && s->share_users) lanes_share(s->st.lanes);
+    if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;
+    if (!err) s->st.domains[0] = room_domain;
+    if (!err) err = life_make_entry(s, &config->choice, &s->entry, why, why_bytes);
+    if (err) {
+        sched_destroy(s);
+        return err;
+    }
+    life_change(s);
+    *out = s;
+    return 0;
+}
+
+void sched_destroy(struct sched *s) {
+    if (!s) return;
+    life_drop_entry(&s->entry);
+    if (s->policy) s->policy->fini(s->self);
+    free(s->self);
+    lanes_destroy(s->st.lanes);
+    jobmap_finish(&s->st.map);
+    free(s->st.jobs);
+    free(s->st.lane);
+    free(s->st.domains);
+    free(s->st.ops);
+    free(s->actions);
+    free(s->order);
+    free(s);
+}

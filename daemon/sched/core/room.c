@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Room for everything that a step can need, before it changes anything.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/core/parts.h"
+
+#define ROOM_MAX_ENTRIES (1u << 28)
+#define ROOM_ACTIONS_A_JOB \
+    9u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
+#define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
+#define ROOM_ACTIONS_A_STEP 64u
+
+static uint32_t room_grown(uint32_t have, uint32_t need) {
+    uint32_t size = have ? have : 64;
+    while (size < need)
+        size *= 2;
+    return size;
+}
+
+static int room_ops(struct sched_state *st, uint32_t need) {
+    uint32_t cap = room_grown(st->ops_cap, need);
+    struct sched_op *ops = aligned_alloc(sizeof(*ops), cap * sizeof(*ops));
+    if (!ops) return -ENOMEM;
+    if (st->ops_cap) memcpy(ops, st->ops, st->ops_cap * sizeof(*ops));
+    free(st->ops);
+    st->ops = ops;
+    for (uint32_t i = cap; i-- > st->ops_cap;) {
+        ops[i].job = SCHED_NONE;
+        ops[i].next = st->free_op;
+        st->free_op = i;
+    }
+    st->ops_cap = cap;
+    return 0;
+}
+
+static int room_array(void **array, size_t item, uint32_t count) {
+    void *grown = realloc(*array, item * count);
+    if (!grown) return -ENOMEM;
+    *array = grown;
+    return 0;
+}
+
+const struct sched_domain room_domain = {.holder = SCHED_NONE, .ready = SCHED_NONE};
+
+static int room_jobs(struct sched *s, uint32_t need) {
+    struct sched_state *st = &s->st;
+    uint32_t cap = room_grown(st->jobs_cap, need);
+    if (s->policy->reserve(s->self, cap) || lanes_reserve(st->lanes, cap) ||
+        room_array((void **)&st->lane, sizeof(*st->lane), cap) ||
+        room_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
+        room_array((void **)&st->jobs, sizeof(*st->jobs), cap))
+        return -ENOMEM;
+    for (uint32_t i = cap; i-- > st->jobs_cap;) {
+        st->jobs[i] = (struct sched_job){.next_free = st->free_job};
+        st->lane[i] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
+        st->free_job = i;
+    }
+    for (uint32_t i = st->jobs_cap + 1; i <= cap; i++)
+        st->domains[i] = room_domain;
+    st->jobs_cap = cap;
+    return 0;
+}
+
+static int room_actions(struct sched *s, uint32_t events) {
+    const struct sched_state *st = &s->st;
+    uint32_t need = st->ops_used + ROOM_ACTIONS_A_JOB * (st->jobs_used + events) +
+                    ROOM_ACTIONS_AN_EVENT * events + ROOM_ACTIONS_A_STEP;
+    if (need <= s->actions_cap) return 0;
+    uint32_t cap = room_grown(s->actions_cap, need);
+    if (room_array((void **)&s->actions, sizeof(*s->actions), cap)) return -ENOMEM;
+    s->actions_cap = cap;
+    return 0;
+}
+
+static int room_events(struct sched *s, uint32_t events) {
+    struct sched_state *st = &s->st;
+    if (events > ROOM_MAX_ENTRIES || st->ops_used + events > ROOM_MAX_ENTRIES ||
+        st->jobs_used + events > ROOM_MAX_ENTRIES)
+        return -ENOMEM;
+    if (st->ops_used + events > st->ops_cap && room_ops(st, st->ops_used + events)) return -ENOMEM;
+    return room_actions(s, events);
+}
+
+/* In which order the events are taken, where that of the array is another one. */
+static int room_order(struct sched *s, uint32_t count) {
+    if (count <= s->order_cap) return 0;
+    uint32_t cap = room_grown(s->order_cap, count);
+    if (room_array((void **)&s->order, sizeof(*s->order), cap)) return -ENOMEM;
+    s->order_cap = cap;
+    return 0;
+}
+
+static int room_joined(struct sched *s, const struct sched_event *events, uint32_t count) {
+    uint32_t need = s->st.jobs_used;
+    for (uint32_t i = 0; i < count; i++)
+        need += events[i].kind == SCHED_JOINED;
+    if (jobmap_reserve(&s->st.map, need)) return -ENOMEM;
+    return need <= s->st.jobs_cap ? 0 : room_jobs(s, need);
+}
+
+struct room_look room_look(const struct sched_event *events, uint32_t count) {
+    struct room_look look = {0};
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t kind = events[i].kind;
+        look.unsorted |= kind < before;
+        look.kinds |= kind < SCHED_EVENTS ? 1u << kind : 0;
+        before = kind;
+    }
+    return look;
+}
+
+int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
+                 struct room_look look) {
+    int err = room_events(s, count);
+    if (!err && look.unsorted) err = room_order(s, count);
+    if (!err && look.kinds & 1u << SCHED_JOINED) err = room_joined(s, events, count);
+    if (!err && look.kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
+    return err;
+}

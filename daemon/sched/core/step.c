@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler's one step: take the events in their order, let jobs in, give out turns, then run
+ * whatever the kernel policy picks. All room that a step can need is reserved before it changes
+ * anything (room.c), so that running out of memory leaves the state as it was, and a steady state
+ * allocates nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/sched/core/parts.h"
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void step_append(struct sched_state *st, uint32_t op) {
+    struct sched_op *o = &st->ops[op];
+    struct sched_job *j = &st->jobs[o->job];
+    o->prev = j->tail[o->list];
+    o->next = SCHED_NONE;
+    if (o->prev == SCHED_NONE)
+        j->head[o->list] = op;
+    else
+        st->ops[o->prev].next = op;
+    j->tail[o->list] = op;
+}
+
+static void step_unlink(struct sched_state *st, uint32_t op) {
+    struct sched_op *o = &st->ops[op];
+    struct sched_job *j = &st->jobs[o->job];
+    if (o->prev == SCHED_NONE)
+        j->head[o->list] = o->next;
+    else
+        st->ops[o->prev].next = o->next;
+    if (o->next == SCHED_NONE)
+        j->tail[o->list] = o->prev;
+    else
+        st->ops[o->next].prev = o->prev;
+}
+
+static void step_waits(struct sched_state *st, struct sched_job *j, int change) {
+    j->waiting += (uint32_t)change;
+    st->waiting += (uint32_t)change;
+}
+
+static void step_free_op(struct sched_state *st, uint32_t op) {
+    st->ops[op].job = SCHED_NONE;
+    st->ops[op].next = st->free_op;
+    st->free_op = op;
+    st->ops_used--;
+}
+
+/* Nothing of it runs any more, and it left. */
+static void step_end_job(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    admit_left(s, job);
+    jobmap_remove(&st->map, st->jobs[job].id);
+    st->jobs[job] = (struct sched_job){.next_free = st->free_job};
+    st->free_job = job;
+    st->jobs_used--;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static enum sched_fault step_joined(struct sched *s, const struct sched_event *e) {
+    struct sched_state *st = &s->st;
+    if (jobmap_find(&st->map, e->job) != JOBMAP_NONE) return SCHED_FAULT_TWICE;
+    uint32_t job = st->free_job;
+    struct sched_job *j = &st->jobs[job];
+    st->free_job = j->next_free;
+    *j = (struct sched_job){.id = e->job, .lane = SCHED_NO_LANE, .used = true, .spec = e->spec};
+    if (!j->spec.weight) j->spec.weight = 1;
+    j->cap = cap_of(st, j);
+    for (int list = 0; list < SCHED_LISTS; list++)
+        j->head[list] = j->tail[list] = SCHED_NONE;
+    j->joined_ns = st->now_ns;
+    j->node.arrival = st->arrivals++;
+    st->jobs_used++;
+    jobmap_add(&st->map, e->job, job);
+    admit_joined(s, job);
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_left(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    for (int list = 0; list < SCHED_RUNNING; list++)
+        for (uint32_t op; (op = j->head[list]) != SCHED_NONE;) {
+            step_unlink(st, op);
+            step_waits(st, j, -1);
+            s->policy->dequeue(s->self, st, op);
+            step_free_op(st, op);
+        }
+    j->left = true;
+    turn_update(s, job);
+    turn_revoke(s, job);
+    s->policy->turned(s->self, st, job);
+    if (j->running == 0) step_end_job(s, job);
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_submitted(struct sched *s, uint32_t job, const struct sched_event *e) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    uint32_t op = st->free_op, ahead = e->submitted.iteration - j->iteration;
+    struct sched_op *o = &st->ops[op];
+    if (ahead > 1) return SCHED_FAULT_ITERATION;
+    st->free_op = o->next;
+    st->ops_used++;
+    o->name = e->submitted.op;
+    o->arrival = st->arrivals++;
+    o->kernel = e->submitted.kernel;
+    o->job = job;
+    o->list = state_list(e->submitted.iteration, state_kernel(o) ? SCHED_KERNEL : SCHED_MEMORY);
+    step_append(st, op);
+    step_waits(st, j, 1);
+    if (!ahead) request_begin(st, j);
+    s->policy->enqueue(s->self, st, op);
+    if (!j->turn && !ahead) turn_update(s, job);
+    return SCHED_FAULT_NONE;
+}
+
+/* Operations end nearly in the order in which they were sent: the first look finds most. */
+static uint32_t step_running(const struct sched_state *st, uint32_t job, uint64_t name) {
+    uint32_t op = st->jobs[job].head[SCHED_RUNNING];
+    while (op != SCHED_NONE && st->ops[op].name != name)
+        op = st->ops[op].next;
+    return op;
+}
+
+static enum sched_fault step_done(struct sched *s, uint32_t job, const struct sched_event *e) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    uint32_t op = step_running(st, job, e->done.op);
+    uint64_t busy_ns = e->done.busy_ns;
+    if (op == SCHED_NONE) return SCHED_FAULT_NO_OPERATION;
+    step_unlink(st, op);
+    request_mixed(st);
+    st->active -= --j->running == 0;
+    st->running--;
+    j->done_ns = st->now_ns;
+    if (state_kernel(&st->ops[op])) j->kernels_ns += st->ops[op].kernel.mean_ns;
+    cap_learn(st, j, busy_ns);
+    j->busy_ns += busy_ns;
+    j->iteration_busy_ns += busy_ns;
+    st->lane[j->lane].busy_ns += busy_ns;
+    j->number = s->lane_policy->charge(st, job, busy_ns);
+    if (j->running == 0 && j->revoked) turn_idle(s, job);
+    s->policy->ended(s->self, st, op);
+    step_free_op(st, op);
+    if (j->left && j->running == 0) step_end_job(s, job);
+    return SCHED_FAULT_NONE;
+}
+
+/* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
+static void step_lap(struct sched_state *st, struct sched_job *j) {
+    uint64_t lap_ns = st->now_ns - j->turn_ns;
+    j->lap_ns = state_mean(j->lap_ns, lap_ns);
+    if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
+    j->alone_ns += lap_ns;
+    j->alone_busy_ns += j->iteration_busy_ns;
+}
+
+static enum sched_fault step_boundary(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (!j->admitted || j->running || state_wants(j)) return SCHED_FAULT_WITHIN;
+    j->iterations++;
+    j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
+    if (j->turn) step_lap(st, j);
+    request_end(st, j);
+    if (s->policy->iterated) s->policy->iterated(s->self, st, job);
+    j->iteration_busy_ns = 0;
+    j->iteration++;
+    turn_boundary(s, job);
+    admit_boundary(s, job);
+    turn_update(s, job);
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_set(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+    struct sched_spec *mine = &s->st.jobs[job].spec;
+    bool paused = spec->paused && !mine->paused;
+    mine->weight = spec->weight ? spec->weight : 1;
+    mine->priority = spec->priority;
+    mine->paused = spec->paused;
+    mine->iterations = spec->iterations;
+    mine->duration_ns = spec->duration_ns;
+    mine->request_ns = spec->request_ns;
+    s->st.jobs[job].cap = cap_of(&s->st, &s->st.jobs[job]);
+    if (paused) turn_revoke(s, job);
+    turn_requeue(s, job);
+    admit_moved(s, job);
+    s->policy->turned(s->self, &s->st, job);
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_of_job(struct sched *s, uint32_t job, const struct sched_event *e) {
+    if (e->kind == SCHED_DONE) return step_done(s, job, e);
+    if (s->st.jobs[job].left) return SCHED_FAULT_GONE;
+    switch (e->kind) {
+    case SCHED_LEFT: return step_left(s, job);
+    case SCHED_SUBMITTED: return step_submitted(s, job, e);
+    case SCHED_BOUNDARY: return step_boundary(s, job);
+    case SCHED_ASKED: admit_asked(s, job, &e->need); break;
+    case SCHED_WORD: admit_word(s, job, &e->need); break;
+    case SCHED_SET: return step_set(s, job, &e->spec);
+    default: return SCHED_FAULT_KIND;
+    }
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_policy(struct sched *s, const struct sched_event *e) {
+    if (sched_choice_check(&e->choice, NULL, 0)) return SCHED_FAULT_POLICY;
+    life_change(s); /* with the first of them that is valid: s->entry is of the last */
+    return SCHED_FAULT_NONE;
+}
+
+static enum sched_fault step_judge(struct sched *s, const struct sched_event *e) {
+    if (e->kind == SCHED_TIME) return SCHED_FAULT_NONE;
+    if (e->kind == SCHED_POLICY) return step_policy(s, e);
+    if (e->kind == SCHED_JOINED) return step_joined(s, e);
+    uint32_t job = jobmap_find(&s->st.map, e->job);
+    return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : step_of_job(s, job, e);
+}
+
+static void step_take(struct sched *s, const struct sched_event *e) {
+    enum sched_fault fault = step_judge(s, e);
+    if (fault == SCHED_FAULT_NONE) return;
+    struct sched_action *a = sched_emit(s, SCHED_REJECT, SCHED_NONE);
+    a->job = e->job;
+    a->rejected.event = e->kind;
+    a->rejected.fault = fault;
+}
+
+/* ---- their order ----------------------------------------------------------------------------- */
+
+/* LEFT ends what its job said before it in the array. */
+static uint32_t step_rank(const struct sched_event *events, uint32_t i) {
+    uint32_t kind = events[i].kind;
+    if (kind > SCHED_LEFT) return kind < SCHED_EVENTS ? kind : SCHED_EVENTS;
+    for (uint32_t k = 0; kind == SCHED_LEFT && k < i; k++)
+        if (events[k].job == events[i].job && events[k].kind > SCHED_LEFT) return SCHED_EVENTS;
+    return kind;
+}
+
+/* By counting: stable, and of no more time for events that are far from sorted. */
+static void step_sort(struct sched *s, const struct sched_event *events, uint32_t count) {
+    uint32_t at[SCHED_EVENTS + 2] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        at[step_rank(events, i) + 1]++;
+    for (uint32_t rank = 1; rank <= SCHED_EVENTS; rank++)
+        at[rank] += at[rank - 1];
+    for (uint32_t i = 0; i < count; i++)
+        s->order[at[step_rank(events, i)]++] = i;
+}
+
+static void step_events(struct sched *s, const struct sched_event *events, uint32_t count,
+                        bool unsorted) {
+    if (unsorted) step_sort(s, events, count);
+    for (uint32_t i = 0; i < count; i++)
+        step_take(s, &events[unsorted ? s->order[i] : i]);
+}
+
+/* ---- what may run ---------------------------------------------------------------------------- */
+
+/* Stream priorities (Orion, section 5.1.2), said when they begin to matter. */
+static void step_level(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint8_t level = s->choice.priorities && state_high(j);
+    if (level == j->level) return;
+    j->level = level;
+    sched_emit(s, SCHED_LEVEL, job)->level = level;
+}
+
+static void step_run(struct sched *s, uint32_t op) {
+    struct sched_state *st = &s->st;
+    struct sched_op *o = &st->ops[op];
+    struct sched_job *j = &st->jobs[o->job];
+    step_level(s, o->job);
+    sched_emit(s, SCHED_RUN, o->job)->op = o->name;
+    step_unlink(st, op);
+    step_waits(st, j, -1);
+    o->list = SCHED_RUNNING;
+    step_append(st, op);
+    o->expected_ns = state_expected_ns(st, o);
+    st->active += j->running++ == 0;
+    st->running++;
+    request_mixed(st);
+    s->policy->started(s->self, st, op);
+}
+
+static void step_arm(struct sched *s) {
+    uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
+    if (s->measure_at < at) at = s->measure_at;
+    if (s->policy->wake) {
+        uint64_t wake_at = s->policy->wake(s->self, &s->st);
+        if (wake_at < at) at = wake_at;
+    }
+    if (at == s->armed_at) return;
+    s->armed_at = at;
+    if (at != SCHED_NEVER) sched_emit(s, SCHED_ARM, SCHED_NONE)->at_ns = at;
+}
+
+int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
+               struct sched_actions *out) {
+    struct room_look look = room_look(events, count);
+    int err = room_reserve(s, events, count, look);
+    *out = (struct sched_actions){s->actions, 0};
+    if (err) return err;
+    s->st.now_ns = now_ns;
+    s->actions_count = 0;
+    step_events(s, events, count, look.unsorted);
+    admit_run(s);
+    turn_run(s);
+    for (uint32_t op; (op = s->policy->pick(s->self, &s->st)) != SCHED_NONE;)
+        step_run(s, op);
+    step_arm(s);
+    *out = (struct sched_actions){s->actions, s->actions_count};
+#if SCHED_CHECK
+    const char *broken = sched_check(s);
+    if (broken) {
+        fprintf(stderr, "sched: %s\n", broken);
+        abort();
+    }
+#endif
+    return 0;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing is formatting; reading is strict: what is written back is what was read.
+ */
+#include "daemon/sched/record/notation.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Letters of a spec's options. */
+struct notation_option {
+    char letter;
+    uint8_t bytes;
+    uint16_t offset;
+};
+
+#define OPTION(letter, field) \
+    { letter, sizeof(((struct sched_spec *)0)->field), offsetof(struct sched_spec, field) }
+static const struct notation_option notation_options[] = {
+    OPTION('w', weight),           OPTION('h', priority),  OPTION('i', iterations),
+    OPTION('d', duration_ns),      OPTION('g', group),     OPTION('u', user),
+    OPTION('t', admit_timeout_ns), OPTION('q', request_ns)};
+#undef OPTION
+
+/* Keys of a choice; `unset`: what stands for the policy's own. */
+struct notation_key {
+    const char *name;
+    int8_t unset;
+    uint8_t bytes;
+    uint16_t offset;
+};
+
+#define KEY(field, unset)                                         \
+    {                                                             \
+#field, unset, sizeof(((struct sched_choice *)0)->field), \
+            offsetof(struct sched_choice, field)                  \
+    }
+static const struct notation_key notation_keys[] = {
+    KEY(exclusive, -1),    KEY(swap, -1),     KEY(max_lanes, 0),    KEY(overtakes, 0),
+    KEY(lease_factor, 0),  KEY(lease_ns, 0),  KEY(inflight_cap, 0), KEY(preempt_ns, 0),
+    KEY(priorities, -1),   KEY(by_class, -1), KEY(by_size, -1),     KEY(sm_threshold, 0),
+    KEY(dur_threshold, 0), KEY(slack, 0),     KEY(lookahead, 0),    KEY(reef_queue, 0)};
+#undef KEY
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int64_t notation_get(const void *at, uint8_t bytes) {
+    int32_t narrow;
+    int64_t wide;
+    if (bytes == sizeof(narrow)) {
+        memcpy(&narrow, at, sizeof(narrow));
+        return narrow;
+    }
+    memcpy(&wide, at, sizeof(wide));
+    return wide;
+}
+
+/* False: the number does not fit. */
+static bool notation_put(void *at, uint8_t bytes, int64_t value) {
+    int32_t narrow = (int32_t)(uint32_t)value;
+    if (bytes == sizeof(value)) {
+        memcpy(at, &value, sizeof(value));
+        return true;
+    }
+    memcpy(at, &narrow, sizeof(narrow));
+    return value >= INT32_MIN && value <= UINT32_MAX;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct notation_out {
+    char *text;
+    size_t used;
+};
+
+static __attribute__((format(printf, 2, 3))) void notation_add(struct notation_out *o,
+                                                               const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(o->text + o->used, NOTATION_BYTES - o->used, fmt, args);
+    va_end(args);
+    if (n > 0) o->used += (size_t)n;
+    if (o->used >= NOTATION_BYTES) o->used = NOTATION_BYTES - 1;
+}
+
+static void notation_add_options(struct notation_out *o, const struct sched_spec *s) {
+    for (size_t i = 0; i < COUNT(notation_options); i++) {
+        const struct notation_option *n = &notation_options[i];
+        int64_t value = notation_get((const char *)s + n->offset, n->bytes);
+        if (value == 0) continue;
+        if (n->letter == 'h')
+            notation_add(o, "h%" PRId64, value);
+        else
+            notation_add(o, "%c%" PRIu64, n->letter,
+                         n->bytes == 4 ? (uint64_t)(uint32_t)value : (uint64_t)value);
+    }
+    if (s->paused) notation_add(o, "p");
+}
+
+static void notation_add_joined(struct notation_out *o, const struct sched_event *e) {
+    const struct sched_spec *s = &e->spec;
+    bool needs = s->persistent_bytes || s->ephemeral_bytes;
+    notation_add(o, "+%u", e->job);
+    if (needs || s->unknown) notation_add(o, s->unknown ? "(?" : "(");
+    if (needs) notation_add(o, "%" PRIu64 ",%" PRIu64, s->persistent_bytes, s->ephemeral_bytes);
+    if (needs || s->unknown) notation_add(o, ")");
+    notation_add_options(o, s);
+}
+
+static void notation_add_submitted(struct notation_out *o, const struct sched_event *e) {
+    static const char classes[] = {
+        [SCHED_CLASS_UNKNOWN] = 'u', [SCHED_CLASS_COMPUTE] = 'c', [SCHED_CLASS_MEMORY] = 'm'};
+    const struct sched_kernel *k = &e->submitted.kernel;
+    notation_add(o, "%u:%" PRIu64, e->job, e->submitted.op);
+    if (e->submitted.iteration) notation_add(o, "/%u", e->submitted.iteration);
+    if (k->class == SCHED_CLASS_COPY) return;
+    notation_add(o, "#%c%u", classes[k->class], k->sms);
+    if (k->mean_ns || k->tail_ns) notation_add(o, "*%" PRIu64, k->mean_ns);
+    if (k->tail_ns != k->mean_ns) notation_add(o, "~%" PRIu64, k->tail_ns);
+    if (k->compute_milli || k->memory_milli)
+        notation_add(o, "%%%u,%u", k->compute_milli, k->memory_milli);
+}
+
+static void notation_add_choice(struct notation_out *o, const struct sched_choice *c) {
+    const char *comma = "";
+    notation_add(o, "policy(");
+    if (c->lane[0]) notation_add(o, "lane=%.*s", SCHED_NAME_BYTES - 1, c->lane);
+    if (c->lane[0]) comma = ",";
+    if (c->kernel[0]) notation_add(o, "%skernel=%.*s", comma, SCHED_NAME_BYTES - 1, c->kernel);
+    if (c->kernel[0]) comma = ",";
+    for (size_t i = 0; i < COUNT(notation_keys); i++) {
+        const struct notation_key *k = &notation_keys[i];
+        int64_t value = notation_get((const char *)c + k->offset, k->bytes);
+        if (value == k->unset) continue;
+        if (k->unset == 0 && k->bytes == 4) value = (uint32_t)value;
+        notation_add(o, "%s%s=%" PRId64, comma, k->name, value);
+        comma = ",";
+    }
+    notation_add(o, ")");
+}
+
+size_t notation_event(char *out, const struct sched_event *e) {
+    struct notation_out o = {out, 0};
+    uint64_t p = e->need.persistent_bytes, ephemeral = e->need.ephemeral_bytes;
+    switch (e->kind) {
+    case SCHED_POLICY: notation_add_choice(&o, &e->choice); break;
+    case SCHED_DONE:
+        notation_add(&o, "%u=%" PRIu64, e->job, e->done.op);
+        if (e->done.busy_ns != 1) notation_add(&o, "*%" PRIu64, e->done.busy_ns);
+        break;
+    case SCHED_ASKED: notation_add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_WORD: notation_add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_BOUNDARY: notation_add(&o, "%u|", e->job); break;
+    case SCHED_LEFT: notation_add(&o, "-%u", e->job); break;
+    case SCHED_JOINED: notation_add_joined(&o, e); break;
+    case SCHED_SET:
+        notation_add(&o, "%u%%", e->job);
+        notation_add_options(&o, &e->spec);
+        break;
+    case SCHED_SUBMITTED: notation_add_submitted(&o, e); break;
+    case SCHED_TIME: notation_add(&o, "."); break;
+    default: notation_add(&o, "unknown(%u)", (unsigned)e->kind);
+    }
+    return o.used;
+}
+
+size_t notation_choice(char *out, const struct sched_choice *c) {
+    struct notation_out o = {out, 0};
+    notation_add_choice(&o, c);
+    return o.used;
+}
+
+size_t notation_config(char *out, const struct sched_config *c) {
+    struct notation_out o = {out, 0};
+    notation_add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
+                 c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
+    notation_add_choice(&o, &c->choice);
+    return o.used;
+}
+
+static const char *notation_why(enum sched_why why) {
+    static const char *const names[] = {
+#define X(name, text) #name,
+        REASON_WHY(X)
+#undef X
+    };
+    return (uint32_t)why < COUNT(names) ? names[why] : "?";
+}
+
+static const char *notation_kind(enum sched_event_kind kind) {
+    static const char *const names[SCHED_EVENTS] = {"policy",    "done", "asked",  "word",
+                                                    "boundary",  "left", "joined", "set",
+                                                    "submitted", "time"};
+    return (uint32_t)kind < SCHED_EVENTS ? names[kind] : "?";
+}
+
+size_t notation_action(char *out, const struct sched_action *a) {
+    struct notation_out o = {out, 0};
+    switch (a->kind) {
+    case SCHED_RUN: notation_add(&o, "run %u:%" PRIu64, a->job, a->op); break;
+    case SCHED_ADMIT: notation_add(&o, "admit %u@%u", a->job, a->lane); break;
+    case SCHED_REFUSE: notation_add(&o, "refuse %u %s", a->job, notation_why(a->why)); break;
+    case SCHED_GRANT: notation_add(&o, "grant %u", a->job); break;
+    case SCHED_DENY: notation_add(&o, "deny %u", a->job); break;
+    case SCHED_MOVE: notation_add(&o, "move %u@%u", a->job, a->lane); break;
+    case SCHED_LANE: notation_add(&o, "lane %u=%" PRIu64, a->lane, a->bytes); break;
+    case SCHED_SWITCH: notation_add(&o, "switch %u", a->job); break;
+    case SCHED_SPILL: notation_add(&o, "spill %u", a->job); break;
+    case SCHED_RESTORE: notation_add(&o, "restore %u", a->job); break;
+    case SCHED_SWAP_OUT: notation_add(&o, "out %u*%" PRIu64, a->job, a->bytes); break;
+    case SCHED_SWAP_IN: notation_add(&o, "in %u*%" PRIu64, a->job, a->bytes); break;
+    case SCHED_LEVEL: notation_add(&o, "level %u=%u", a->job, a->level); break;
+    case SCHED_ARM: notation_add(&o, "arm %" PRIu64, a->at_ns); break;
+    case SCHED_REJECT:
+        notation_add(&o, "reject %u %s: %s", a->job, notation_kind(a->rejected.event),
+                     sched_fault_text(a->rejected.fault));
+        break;
+    default: notation_add(&o, "unknown(%u)", (unsigned)a->kind);
+    }
+    return o.used;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* What is left of a word; at: NULL once something was not as it must be. */
+struct notation_in {
+    const char *at;
+};
+
+static uint64_t notation_take(struct notation_in *in, uint64_t most) {
+    uint64_t value = 0;
+    const char *p = in->at;
+    for (; p && *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value) || value > most) {
+            p = NULL;
+            break;
+        }
+    in->at = p == in->at ? NULL : p;
+    return in->at ? value : 0;
+}
+
+/* True, and it is taken, when the next character is this one. */
+static bool notation_next(struct notation_in *in, char c) {
+    if (!in->at || *in->at != c) return false;
+    in->at++;
+    return true;
+}
+
+static void notation_must(struct notation_in *in, char c) {
+    if (!notation_next(in, c)) in->at = NULL;
+}
+
+static void notation_take_need(struct notation_in *in, uint64_t *p, uint64_t *e) {
+    *p = notation_take(in, UINT64_MAX);
+    notation_must(in, ',');
+    *e = notation_take(in, UINT64_MAX);
+}
+
+static bool notation_take_option(struct notation_in *in, struct sched_spec *spec) {
+    for (size_t i = 0; i < COUNT(notation_options); i++) {
+        const struct notation_option *n = &notation_options[i];
+        if (!notation_next(in, n->letter)) continue;
+        bool minus = n->letter == 'h' && notation_next(in, '-');
+        uint64_t most = n->letter == 'h' ? INT32_MAX : n->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+        int64_t value = (int64_t)notation_take(in, most);
+        notation_put((char *)spec + n->offset, n->bytes, minus ? -value : value);
+        return true;
+    }
+    return false;
+}
+
+static void notation_take_options(struct notation_in *in, struct sched_spec *spec) {
+    while (in->at && *in->at)
+        if (notation_next(in, 'p'))
+            spec->paused = true;
+        else if (!notation_take_option(in, spec))
+            in->at = NULL;
+}
+
+static void notation_take_joined(struct notation_in *in, struct sched_event *e) {
+    e->kind = SCHED_JOINED;
+    e->job = (uint32_t)notation_take(in, UINT32_MAX);
+    if (notation_next(in, '(')) {
+        e->spec.unknown = notation_next(in, '?');
+        if (!e->spec.unknown || !in->at || *in->at != ')')
+            notation_take_need(in, &e->spec.persistent_bytes, &e->spec.ephemeral_bytes);
+        notation_must(in, ')');
+    }
+    notation_take_options(in, &e->spec);
+}
+
+static void notation_take_kernel(struct notation_in *in, struct sched_kernel *k) {
+    k->class = notation_next(in, 'c')   ? SCHED_CLASS_COMPUTE
+               : notation_next(in, 'm') ? SCHED_CLASS_MEMORY
+                                        : SCHED_CLASS_UNKNOWN;
+    if (k->class == SCHED_CLASS_UNKNOWN) notation_must(in, 'u');
+    k->sms = (uint32_t)notation_take(in, UINT32_MAX);
+    if (notation_next(in, '*')) k->mean_ns = notation_take(in, UINT64_MAX);
+    k->tail_ns = notation_next(in, '~') ? notation_take(in, UINT64_MAX) : k->mean_ns;
+    if (!notation_next(in, '%')) return;
+    k->compute_milli = notation_take(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+    notation_must(in, ',');
+    k->memory_milli = notation_take(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+}
+
+static void notation_take_submitted(struct notation_in *in, struct sched_event *e) {
+    e->kind = SCHED_SUBMITTED;
+    e->submitted.op = notation_take(in, UINT64_MAX);
+    if (notation_next(in, '/')) e->submitted.iteration = (uint32_t)notation_take(in, UINT32_MAX);
+    e->submitted.kernel.class = SCHED_CLASS_COPY;
+    if (notation_next(in, '#')) notation_take_kernel(in, &e->submitted.kernel);
+}
+
+/* Job, sign, and what comes behind it. */
+static void notation_take_of_job(struct notation_in *in, struct sched_event *e) {
+    e->job = (uint32_t)notation_take(in, UINT32_MAX);
+    if (notation_next(in, ':')) {
+        notation_take_submitted(in, e);
+    } else if (notation_next(in, '=')) {
+        e->kind = SCHED_DONE;
+        e->done.op = notation_take(in, UINT64_MAX);
+        e->done.busy_ns = notation_next(in, '*') ? notation_take(in, UINT64_MAX) : 1;
+    } else if (notation_next(in, '|')) {
+        e->kind = SCHED_BOUNDARY;
+    } else if (notation_next(in, '%')) {
+        e->kind = SCHED_SET;
+        notation_take_options(in, &e->spec);
+    } else {
+        e->kind = notation_next(in, '?') ? SCHED_ASKED : SCHED_WORD;
+        if (e->kind == SCHED_WORD) notation_must(in, '!');
+        notation_take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
+    }
+}
+
+/* "NAME=" of the choice: true when it comes next. */
+static bool notation_named(struct notation_in *in, const char *name) {
+    size_t n = strlen(name);
+    if (!in->at || strncmp(in->at, name, n) != 0 || in->at[n] != '=') return false;
+    in->at += n + 1;
+    return true;
+}
+
+static void notation_take_name(struct notation_in *in, char out[SCHED_NAME_BYTES]) {
+    size_t n = in->at ? strcspn(in->at, ",)=( ") : 0;
+    if (n == 0 || n >= SCHED_NAME_BYTES) {
+        in->at = NULL;
+        return;
+    }
+    memcpy(out, in->at, n);
+    out[n] = '\0';
+    in->at += n;
+}
+
+static void notation_take_key(struct notation_in *in, struct sched_choice *c) {
+    if (notation_named(in, "lane")) {
+        notation_take_name(in, c->lane);
+        return;
+    }
+    if (notation_named(in, "kernel")) {
+        notation_take_name(in, c->kernel);
+        return;
+    }
+    for (size_t i = 0; i < COUNT(notation_keys); i++) {
+        const struct notation_key *k = &notation_keys[i];
+        if (!notation_named(in, k->name)) continue;
+        bool minus = k->unset < 0 && notation_next(in, '-');
+        uint64_t most = k->unset < 0 ? INT32_MAX : k->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+        int64_t value = (int64_t)notation_take(in, most);
+        notation_put((char *)c + k->offset, k->bytes, minus ? -value : value);
+        return;
+    }
+    in->at = NULL;
+}
+
+static void notation_take_choice(struct notation_in *in, struct sched_choice *c) {
+    *c = (struct sched_choice){
+        .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
+    bool more = !notation_next(in, ')');
+    while (in->at && more) {
+        notation_take_key(in, c);
+        more = notation_next(in, ',');
+        if (!more) notation_must(in, ')');
+    }
+}
+
+static bool notation_is_choice(struct notation_in *in) {
+    static const char word[] = "policy(";
+    if (strncmp(in->at, word, sizeof(word) - 1) != 0) return false;
+    in->at += sizeof(word) - 1;
+    return true;
+}
+
+int notation_read_choice(const char *word, struct sched_choice *out) {
+    struct notation_in in = {word};
+    if (!notation_is_choice(&in)) return -EINVAL;
+    notation_take_choice(&in, out);
+    return in.at && *in.at == '\0' ? 0 : -EINVAL;
+}
+
+int notation_read_event(const char *word, struct sched_event *out) {
+    struct notation_in in = {word};
+    *out = (struct sched_event){.kind = SCHED_TIME};
+    if (notation_is_choice(&in)) {
+        out->kind = SCHED_POLICY;
+        notation_take_choice(&in, &out->choice);
+    } else if (notation_next(&in, '+')) {
+        notation_take_joined(&in, out);
+    } else if (notation_next(&in, '-')) {
+        out->kind = SCHED_LEFT;
+        out->job = (uint32_t)notation_take(&in, UINT32_MAX);
+    } else if (!notation_next(&in, '.')) {
+        notation_take_of_job(&in, out);
+    }
+    return in.at && *in.at == '\0' ? 0 : -EINVAL;
+}
+
+/* "word=" and a number. */
+static uint64_t notation_take_field(struct notation_in *in, const char *name, uint64_t most) {
+    if (!notation_named(in, name)) in->at = NULL;
+    uint64_t value = notation_take(in, most);
+    notation_must(in, ' ');
+    return value;
+}
+
+int notation_read_config(const char *line, struct sched_config *out) {
+    static const char word[] = "config ";
+    struct notation_in in = {strncmp(line, word, sizeof(word) - 1) == 0 ? line + sizeof(word) - 1
+                                                                        : NULL};
+    *out = (struct sched_config){0};
+    out->capacity_bytes = notation_take_field(&in, "capacity", UINT64_MAX);
+    out->chunk_bytes = notation_take_field(&in, "chunk", UINT64_MAX);
+    out->sms = (uint32_t)notation_take_field(&in, "sms", UINT32_MAX);
+    out->share_users = notation_take_field(&in, "share_users", 1);
+    return in.at ? notation_read_choice(in.at, &out->choice) : -EINVAL;
+}
+
+int notation_read_number(const char *text, uint64_t most, uint64_t *out) {
+    struct notation_in in = {text};
+    *out = notation_take(&in, most);
+    return in.at && *in.at == '\0' ? 0 : -EINVAL;
+}

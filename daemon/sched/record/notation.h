@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events and actions as text: the one notation of recordings, of the simulator's traces and of the
+ * unit tests. Times in ns, sizes in bytes, everything in decimal. An event is a word, without a
+ * blank in it:
+ *
+ *   +J(P,E)opts  job J joined; (?P,E): its needs are not known; (0,0) may be left out, as the
+ * zeroes of (?0,0) may. opts: wN weight, hN priority, iN iterations, dN duration_ns, tN admission
+ * timeout, gN group, uN user, qN request_ns, p paused -J           it left J:N/K        its
+ * operation N of iteration K submitted (/0 may be left out): a memory operation; with #cS*D~T%C,M
+ * behind it a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for D ns (*0
+ * may be left out), 0.99 of the times for no more than T (~D may be), and C and M thousandths of
+ * the peaks (%0,0 may be) J=N*B        operation N done after B ns of device time (*1 may be left
+ * out) J|           boundary             J?P,E  asked            J!P,E  word J%opts       set, to
+ * these options and the defaults of all others policy(KEY=VALUE,...)             a choice; what is
+ * not said is the policy's own .            nothing but the time
+ *
+ * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
+ * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
+ * `in J*BYTES`, `level J=N`, `arm TIME`, `reject J KIND: WHY`.
+ *
+ * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N policy(...)`,
+ * the scheduler's; where it does not begin with the scheduler, a checkpoint (checkpoint.h); then
+ * steps; NOTATION_END. A step is `@TIME`, its events in the order of their array, a line each, and
+ * its actions in theirs, each with `> ` before it. Lines with # are comments.
+ */
+#ifndef DAEMON_SCHED_RECORD_NOTATION_H
+#define DAEMON_SCHED_RECORD_NOTATION_H
+
+#include <stddef.h>
+
+#include "daemon/sched/core/sched.h"
+
+#define NOTATION_HEAD "salus-events 1\n"
+#define NOTATION_END "end\n"
+#define NOTATION_BYTES 768 /* that the longest event or action takes, with its end */
+
+/* They write at most NOTATION_BYTES and allocate nothing; the length. */
+size_t notation_event(char *out, const struct sched_event *e);
+size_t notation_action(char *out, const struct sched_action *a);
+/* As in `policy(...)`: what differs from a choice in which nothing is said. */
+size_t notation_choice(char *out, const struct sched_choice *c);
+
+size_t notation_config(char *out, const struct sched_config *c);
+
+/* 0; -EINVAL: it is no event. Whether there is such a job is the scheduler's to judge. */
+int notation_read_event(const char *word, struct sched_event *out);
+/* "policy(...)". */
+int notation_read_choice(const char *word, struct sched_choice *out);
+/* The line of a recording. */
+int notation_read_config(const char *line, struct sched_config *out);
+/* A whole decimal number up to `most`, and nothing behind it. */
+int notation_read_number(const char *text, uint64_t most, uint64_t *out);
+
+#endif
