@@ -11,7 +11,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/config/config.h"
-#include "daemon/broker/config/config_check.h"
+#include "daemon/broker/config_check.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/server.h"
 #include "proto/version.h"

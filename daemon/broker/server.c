@@ -1,147 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop and what hangs from it: listening sockets, signals, systemd's watchdog, orderly end.
- * libuv cannot pass descriptors of memfds, so sockets are polled and read with fdutil.
+ * The rooms put together on one loop: signals, reload, systemd's watchdog, orderly end.
  */
 #include "daemon/broker/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/broker.h"
+#include "daemon/broker/clients/clients.h"
+#include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/config/choice.h"
-#include "daemon/broker/control/change.h"
-#include "daemon/broker/control/history.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
-#include "daemon/broker/store/profile_store.h"
-#include "daemon/broker/worker/kernel_link.h"
+#include "daemon/broker/scarce.h"
+#include "daemon/broker/server_parts.h"
 
-#define RETRY_MS 200
-#define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */
-#define KEEP_FDS 64     /* of the descriptors, for ourselves; an eighth where there are few */
+static const int signal_numbers[SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
-static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP};
-#define SIGNALS 3
+/* ---- connections ----------------------------------------------------------------------------- */
 
-/* ---- accepting ------------------------------------------------------------------------------- */
-
-static void on_retry(uv_timer_t *t);
-
-bool server_scarce(int fd, bool operators) {
-    struct rlimit limit = {0};
-    rlim_t keep;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    keep = limit.rlim_cur / 8 < KEEP_FDS ? limit.rlim_cur / 8 : KEEP_FDS;
-    if (operators) keep /= 2;
-    return (rlim_t)fd + keep >= limit.rlim_cur; /* the lowest that is free is given out */
+static void take_client(void *owner, int fd) {
+    clients_accept(owner, fd);
 }
 
-static void open_reserve(struct server *s) {
-    if (s->reserve_fd < 0) s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+static void turn_client_away(int fd, int err) {
+    refuse_connection(fd, err, SCARCE_TEXT);
 }
 
-/* Polling on would spin: the connection stays readable. */
-static void pause_listener(struct server *s, struct listener *l, int err) {
-    log_error("server", "event=paused socket=%s why=\"%s\"", l->path, err_text(-err));
-    uv_poll_stop(&l->poll);
-    l->paused = true;
-    uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+static void take_control(void *owner, int fd) {
+    control_accept(owner, fd);
 }
 
-static void turn_away(struct server *s, struct listener *l, int fd) {
-    log_warn("server", "event=turned-away socket=%s why=\"no descriptors left\"", l->path);
-    if (l == &s->jobs)
-        client_turn_away(fd, -EMFILE, SERVER_SCARCE_TEXT);
-    else
-        control_turn_away(fd, CTL_E_FAILED, SERVER_SCARCE_TEXT, "try again");
+static void turn_control_away(int fd, int err) {
+    control_turn_away(fd, CTL_E_FAILED, SCARCE_TEXT, "try again");
 }
 
-/* Not even one descriptor is free: the reserve is. Whether there was a connection. */
-static bool turn_away_with_reserve(struct server *s, struct listener *l) {
-    int fd;
+static int listen_to_all(struct server *s, char *why, size_t cap) {
+    struct listener *jobs = &s->listeners.jobs, *control = &s->listeners.control;
+    const char *dir = s->broker.config.run_dir;
+    int rc;
 
-    if (s->reserve_fd < 0) return false;
-    fdutil_close(&s->reserve_fd);
-    fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) turn_away(s, l, fd);
-    open_reserve(s);
-    return fd >= 0;
-}
-
-/* Takes one connection: 0, or the error for which there is none. */
-static int accept_one(struct server *s, struct listener *l) {
-    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err = fd < 0 ? errno : 0;
-
-    if (err == EINTR || err == ECONNABORTED) return 0;
-    if ((err == EMFILE || err == ENFILE) && turn_away_with_reserve(s, l)) return 0;
-    if (err) return err;
-    if (server_scarce(fd, l == &s->control))
-        turn_away(s, l, fd);
-    else
-        l->take(s, fd);
-    return 0;
-}
-
-static void on_connection(uv_poll_t *p, int status, int events) {
-    struct server *s = p->data;
-    struct listener *l = p == &s->jobs.poll ? &s->jobs : &s->control;
-
-    for (int i = 0; i < ACCEPT_BATCH; i++) {
-        int err = accept_one(s, l);
-
-        if (err == EAGAIN) return;
-        if (err) {
-            pause_listener(s, l, err);
-            return;
-        }
-    }
-}
-
-static void resume(struct listener *l) {
-    if (!l->open || !l->paused) return;
-    l->paused = false;
-    uv_poll_start(&l->poll, UV_READABLE, on_connection);
-}
-
-static void on_retry(uv_timer_t *t) {
-    struct server *s = t->data;
-
-    open_reserve(s);
-    resume(&s->jobs);
-    resume(&s->control);
-}
-
-static int open_listener(struct server *s, struct listener *l, const char *name, mode_t mode,
-                         void (*take)(struct server *, int), char *why, size_t cap) {
-    l->take = take;
-    snprintf(l->path, sizeof(l->path), "%.96s/%s", s->config.run_dir, name);
-    l->fd = listen_open(l->path, mode, why, cap);
-    if (l->fd < 0) return l->fd;
-    l->open = true;
-    uv_poll_init(&s->loop, &l->poll, l->fd);
-    l->poll.data = s;
-    uv_poll_start(&l->poll, UV_READABLE, on_connection);
-    return 0;
-}
-
-static void close_listener(struct listener *l) {
-    if (!l->open) return;
-    l->open = false;
-    uv_close((uv_handle_t *)&l->poll, NULL);
-    unlink(l->path);
-    fdutil_close(&l->fd);
+    jobs->owner = &s->broker.clients;
+    jobs->take = take_client;
+    jobs->turn_away = turn_client_away;
+    control->owner = &s->controls;
+    control->take = take_control;
+    control->turn_away = turn_control_away;
+    control->operators = true;
+    rc = listener_open(jobs, dir, "job.sock", 0666, why, cap);
+    return rc < 0 ? rc : listener_open(control, dir, "ctl.sock", 0660, why, cap);
 }
 
 /* ---- signals and end ------------------------------------------------------------------------- */
@@ -150,18 +62,16 @@ static void stop_all(struct server *s) {
     if (s->stopping) return;
     s->stopping = true;
     notify_send("STOPPING=1");
-    log_info("server", "event=stopping clients=%u", s->client_count);
-    close_listener(&s->jobs);
-    close_listener(&s->control);
-    client_end_all(s);
-    control_end_all(s);
-    supervise_stop(s);
+    log_info("server", "event=stopping clients=%u", s->broker.clients.count);
+    listener_close(&s->listeners);
+    clients_stop(&s->broker.clients);
+    control_stop(&s->controls);
+    supervise_stop(&s->supervise);
     uv_close((uv_handle_t *)&s->stop, NULL);
     uv_close((uv_handle_t *)&s->watchdog, NULL);
-    uv_close((uv_handle_t *)&s->retry, NULL);
-    store_file_stop(&s->store.file);
-    kernel_store_stop(&s->kernels.store);
-    for (int i = 0; i < SIGNALS; i++)
+    profile_store_stop(&s->broker.profiles);
+    kernel_store_stop(&s->broker.kernels.store);
+    for (int i = 0; i < SERVER_SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
 
@@ -178,16 +88,14 @@ static void log_lines(enum log_level level, const char *event, char *text) {
 }
 
 /* What the files say counts over what a request set only where the files changed. */
-static void take_over(struct server *s, const struct config *fresh, FILE *notes) {
+static void take_over(struct broker *b, const struct config *fresh, FILE *notes) {
     struct wire_choice before, after;
 
-    choice_from_config(&before, &s->config);
-    config_reload(&s->config, fresh, notes);
-    users_reload(s);
-    choice_from_config(&after, &s->config);
-    if (memcmp(&before, &after, sizeof(before)) == 0) return;
-    s->choice = after;
-    change_sync_policy(s);
+    choice_from_config(&before, &b->config);
+    config_reload(&b->config, fresh, notes);
+    users_reload(&b->users);
+    choice_from_config(&after, &b->config);
+    if (memcmp(&before, &after, sizeof(before)) != 0) changes_choose(&b->changes, &after);
 }
 
 static void reload(struct server *s) {
@@ -206,7 +114,7 @@ static void reload(struct server *s) {
         log_each("config", LOG_ERROR, "event=reload-failed errors=%d kept=\"what was set before\"",
                  bad);
     } else {
-        take_over(s, &fresh, out);
+        take_over(&s->broker, &fresh, out);
         fflush(out);
         log_lines(LOG_WARN, "needs-restart", text);
         log_each("config", LOG_INFO, "event=reloaded");
@@ -214,7 +122,7 @@ static void reload(struct server *s) {
     fclose(out);
     free(text);
     if (s->supervise.served) notify_send("READY=1");
-    supervise_retry(s);
+    worker_retry(&s->broker.worker);
 }
 
 static void on_signal(uv_signal_t *h, int number) {
@@ -237,38 +145,53 @@ static void init_handles(struct server *s) {
 
     uv_async_init(&s->loop, &s->stop, on_stop);
     uv_timer_init(&s->loop, &s->watchdog);
-    uv_timer_init(&s->loop, &s->retry);
-    s->stop.data = s->watchdog.data = s->retry.data = s;
+    s->stop.data = s->watchdog.data = s;
     if (ms > 0) uv_timer_start(&s->watchdog, on_watchdog, 0, ms);
-    for (int i = 0; i < SIGNALS; i++) {
+    for (int i = 0; i < SERVER_SIGNALS; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);
         s->signals[i].data = s;
         if (s->sources) uv_signal_start(&s->signals[i], on_signal, signal_numbers[i]);
     }
-    supervise_init(s);
+}
+
+/* Each room gets what it needs of those below it. */
+static void init_rooms(struct broker *b) {
+    struct wire_choice choice;
+
+    choice_from_config(&choice, &b->config);
+    channel_init(&b->worker.channel);
+    profile_store_open(&b->profiles, &b->config, b->loop);
+    kernel_link_open(&b->kernels, &b->config, b->loop, &b->worker);
+    attachments_init(&b->attachments, &b->config, &b->worker.channel);
+    users_init(&b->users, &b->config, &b->attachments, &b->worker);
+    list_init(&b->clients.list);
+    b->clients.loop = b->loop;
+    b->clients.config = &b->config;
+    b->clients.worker = &b->worker;
+    b->clients.attachments = &b->attachments;
+    b->clients.users = &b->users;
+    b->clients.profiles = &b->profiles;
+    b->clients.history = b->history;
+    changes_init(&b->changes, &choice, &b->attachments, &b->worker);
 }
 
 int server_create(struct server **out, const struct config *config,
                   const struct config_sources *sources, const struct server_hooks *hooks, char *why,
                   size_t cap) {
     struct server *s = calloc(1, sizeof(*s));
+    struct broker *b = &s->broker;
     int rc = -ENOMEM;
 
     snprintf(why, cap, "out of memory");
     if (!s) return rc;
-    s->history = history_create();
-    if (!s->history) goto free_server;
-    s->config = *config;
-    choice_from_config(&s->choice, config);
+    b->history = history_create();
+    if (!b->history) goto free_server;
+    b->config = *config;
+    b->loop = &s->loop;
+    b->start_ns = fdutil_now_ns();
     s->sources = sources;
-    if (hooks) s->hooks = *hooks;
-    s->jobs.fd = s->control.fd = s->reserve_fd = -1;
-    s->start_ns = fdutil_now_ns();
-    clock_gettime(CLOCK_REALTIME, &s->start);
-    list_init(&s->clients);
-    list_init(&s->controls);
-    users_init(&s->users);
-    slots_init(&s->slots, config);
+    list_init(&s->controls.list);
+    s->controls.broker = b;
     rc = s->lock_fd = listen_lock(config->run_dir, why, cap);
     if (rc < 0) goto free_server;
     rc = uv_loop_init(&s->loop);
@@ -276,12 +199,11 @@ int server_create(struct server **out, const struct config *config,
         snprintf(why, cap, "event loop: %s", uv_strerror(rc));
         goto unlock;
     }
-    open_reserve(s);
     init_handles(s);
-    profile_store_open(s);
-    kernel_link_open(s);
-    rc = open_listener(s, &s->jobs, "job.sock", 0666, client_accept, why, cap);
-    if (rc == 0) rc = open_listener(s, &s->control, "ctl.sock", 0660, control_accept, why, cap);
+    listener_init(&s->listeners, &s->loop);
+    init_rooms(b);
+    supervise_init(&s->supervise, b, hooks, &s->stop);
+    rc = listen_to_all(s, why, cap);
     if (rc < 0) {
         server_destroy(s);
         return rc;
@@ -291,27 +213,24 @@ int server_create(struct server **out, const struct config *config,
 unlock:
     fdutil_close(&s->lock_fd);
 free_server:
-    history_destroy(s->history);
+    history_destroy(b->history);
     free(s);
     return rc;
 }
 
 int server_run(struct server *s) {
-    log_info("server", "event=listening run_dir=%s device=%s max_jobs=%llu", s->config.run_dir,
-             s->config.device, (unsigned long long)s->config.max_jobs);
-    supervise_start(s);
+    const struct config *c = &s->broker.config;
+
+    log_info("server", "event=listening run_dir=%s device=%s max_jobs=%llu", c->run_dir, c->device,
+             (unsigned long long)c->max_jobs);
+    supervise_start(&s->supervise);
     uv_run(&s->loop, UV_RUN_DEFAULT); /* returns when stop_all has closed every handle */
     log_info("server", "event=stopped");
-    return s->failed ? -EIO : 0;
-}
-
-void server_fail(struct server *s) {
-    s->failed = true;
-    stop_all(s);
+    return s->supervise.failed ? -EIO : 0;
 }
 
 const char *server_trouble(const struct server *s) {
-    return s->supervise.trouble;
+    return s->broker.worker.trouble;
 }
 
 void server_stop(struct server *s) {
@@ -323,10 +242,10 @@ void server_destroy(struct server *s) {
     stop_all(s); /* where run never came to it */
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
-    profile_store_close(s);
-    kernel_store_finish(&s->kernels.store);
-    history_destroy(s->history);
-    fdutil_close(&s->reserve_fd);
+    profile_store_close(&s->broker.profiles);
+    kernel_store_finish(&s->broker.kernels.store);
+    history_destroy(s->broker.history);
+    listener_finish(&s->listeners);
     fdutil_close(&s->lock_fd);
     free(s);
 }

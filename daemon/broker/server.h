@@ -11,15 +11,9 @@
 #include <stddef.h>
 
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/life/launch.h"
 
 struct server;
-
-/* How a worker comes to life, for callers that bring their own; NULL members: as in production. */
-struct server_hooks {
-    /* Starts a worker that speaks over `fd`, which it now owns. 0 or -errno. */
-    int (*launch)(void *arg, int fd);
-    void *arg;
-};
 
 /* Takes the run directory's lock, binds both sockets. `sources` (may be NULL) is what SIGHUP reads
  * again and must outlive the server; NULL also means that signals are left alone. On failure -errno

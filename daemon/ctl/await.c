@@ -36,7 +36,7 @@ static void say(struct await *a, const struct ctl_job *j) {
 static void look(struct await *a) {
     struct query q;
 
-    if (!query_silently(a->c, CTL_V_JOB_LIST, &q)) return;
+    if (!query_silently(a->c, CTL_V_job_list, &q)) return;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
@@ -71,7 +71,7 @@ static bool in_jobs(const struct await *a, char *why, size_t cap) {
     bool found = false;
     struct query q;
 
-    if (!query_silently(a->c, CTL_V_JOB_LIST, &q)) return false;
+    if (!query_silently(a->c, CTL_V_job_list, &q)) return false;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
@@ -87,7 +87,7 @@ static bool in_history(const struct await *a, char *why, size_t cap) {
     bool found = false;
     struct query q;
 
-    if (!query_silently(a->c, CTL_V_HISTORY_LIST, &q)) return false;
+    if (!query_silently(a->c, CTL_V_history_list, &q)) return false;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_ended *e = query_record(&q, i);
 

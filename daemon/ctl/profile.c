@@ -80,7 +80,7 @@ static void sort(struct query *q) {
 
 int cli_profile_list(struct cli *c, int argc, char **argv) {
     bool imported = cli_option(c, "--imported") != NULL;
-    struct ctl_request r = {.verb = imported ? CTL_V_PROFILE_HINTS : CTL_V_PROFILE_LIST};
+    struct ctl_request r = {.verb = imported ? CTL_V_profile_hints : CTL_V_profile_list};
     const char *part = cli_option(c, "--name");
     struct query q;
     int rc;
@@ -150,7 +150,7 @@ static void show_one(struct cli *c, const struct ctl_profile *p) {
 }
 
 int cli_profile_show(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_PROFILE_SHOW};
+    struct ctl_request r = {.verb = CTL_V_profile_show};
     struct query q;
     int rc = cli_profile_user(c, &r);
 
@@ -170,7 +170,7 @@ int cli_profile_show(struct cli *c, int argc, char **argv) {
 /* ---- forget ---------------------------------------------------------------------------------- */
 
 int cli_profile_forget(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_PROFILE_FORGET};
+    struct ctl_request r = {.verb = CTL_V_profile_forget};
     bool all = cli_option(c, "--all") != NULL;
     const struct ctl_known *k;
     struct query q;

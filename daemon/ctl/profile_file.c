@@ -83,7 +83,7 @@ static void say_imported(struct cli *c, const struct source *s, const struct ctl
 }
 
 static int send_set(struct cli *c, const struct source *s) {
-    struct ctl_request r = {.verb = CTL_V_PROFILE_IMPORT};
+    struct ctl_request r = {.verb = CTL_V_profile_import};
     struct query_fds fds = {.out = kwire_text(&s->set), .in = -1};
     struct query q;
     int rc;
@@ -138,7 +138,7 @@ static int write_file(struct cli *c, int fd, const char *path) {
 
 int cli_profile_export(struct cli *c, int argc, char **argv) {
     const char *path = argc && strcmp(argv[0], "-") != 0 ? argv[0] : NULL;
-    struct ctl_request r = {.verb = CTL_V_PROFILE_EXPORT};
+    struct ctl_request r = {.verb = CTL_V_profile_export};
     struct query_fds fds = {-1, -1};
     struct query q;
     int rc = cli_profile_user(c, &r);

@@ -33,7 +33,7 @@ static int no_memory(struct cli *c) {
 
 static int see_jobs(struct cli *c, struct watching *w) {
     struct query q;
-    int rc = query_ask(c, CTL_V_JOB_LIST, 0, false, &q);
+    int rc = query_ask(c, CTL_V_job_list, 0, false, &q);
 
     if (rc != CLI_OK) return rc;
     w->jobs = q.count;
@@ -45,7 +45,7 @@ static int see_jobs(struct cli *c, struct watching *w) {
 
 /* Only what ended since; `keep` false: it is not of this recording. */
 static int see_history(struct cli *c, struct watching *w, bool keep) {
-    struct ctl_request r = {.verb = CTL_V_HISTORY_LIST};
+    struct ctl_request r = {.verb = CTL_V_history_list};
     struct query q;
     int rc;
 
@@ -64,7 +64,7 @@ static int see_history(struct cli *c, struct watching *w, bool keep) {
 
 static int see_device(struct cli *c, struct watching *w) {
     struct query q;
-    int rc = query_ask(c, CTL_V_GPU_LIST, 0, false, &q);
+    int rc = query_ask(c, CTL_V_gpu_list, 0, false, &q);
 
     if (rc != CLI_OK) return rc;
     if (q.count)

@@ -137,7 +137,7 @@ static bool on_software_gpu(const struct cli *c) {
     struct query q;
     bool soft = false;
 
-    if (!query_silently(c, CTL_V_GPU_LIST, &q)) return false;
+    if (!query_silently(c, CTL_V_gpu_list, &q)) return false;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_gpu *gpu = query_record(&q, i);
         soft |= strcmp(gpu->device, "soft") == 0;

@@ -90,7 +90,7 @@ static int take_key(struct cli *c, const struct key *keys, const char *word,
 /* ---- policy ---------------------------------------------------------------------------------- */
 
 int cli_policy_set(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_POLICY_SET};
+    struct ctl_request r = {.verb = CTL_V_policy_set};
     const char *lane = cli_option(c, "--lane"), *kernel = cli_option(c, "--kernel");
     struct query q;
     int rc = CLI_OK;
@@ -137,7 +137,7 @@ static int simple(struct cli *c, enum ctl_verb verb, const char *text, const cha
 }
 
 int cli_job_set(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_JOB_SET};
+    struct ctl_request r = {.verb = CTL_V_job_set};
     uint64_t id;
     int rc = cli_take_id(c, "job", argv[0], &id);
 
@@ -148,11 +148,11 @@ int cli_job_set(struct cli *c, int argc, char **argv) {
 }
 
 int cli_job_pause(struct cli *c, int argc, char **argv) {
-    return simple(c, CTL_V_JOB_PAUSE, argv[0], "paused");
+    return simple(c, CTL_V_job_pause, argv[0], "paused");
 }
 
 int cli_job_resume(struct cli *c, int argc, char **argv) {
-    return simple(c, CTL_V_JOB_RESUME, argv[0], "resumed");
+    return simple(c, CTL_V_job_resume, argv[0], "resumed");
 }
 
 /* ---- kill ------------------------------------------------------------------------------------ */
@@ -174,7 +174,7 @@ static int hold_process(struct cli *c, uint64_t id) {
     struct query q;
     int fd = -1;
 
-    if (query_ask(c, CTL_V_JOB_SHOW, id, false, &q) != CLI_OK) return -1;
+    if (query_ask(c, CTL_V_job_show, id, false, &q) != CLI_OK) return -1;
     if (q.count)
         fd = (int)syscall(SYS_pidfd_open, ((const struct ctl_job *)query_record(&q, 0))->pid, 0);
     query_finish(&q);
@@ -192,7 +192,7 @@ int cli_job_kill(struct cli *c, int argc, char **argv) {
     rc = cli_take_id(c, "job", argv[0], &id);
     if (rc != CLI_OK) return rc;
     if (name && (fd = hold_process(c, id)) < 0) return CLI_FAILED;
-    rc = simple(c, CTL_V_JOB_KILL, argv[0], "ended");
+    rc = simple(c, CTL_V_job_kill, argv[0], "ended");
     if (rc == CLI_OK && fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
         errno != ESRCH)
         rc = cli_fail(c, errno == EPERM ? CLI_NOT_PERMITTED : CLI_FAILED,
@@ -206,7 +206,7 @@ int cli_job_kill(struct cli *c, int argc, char **argv) {
 /* The list, not the job: that a job is gone is no error here. */
 static int is_there(struct cli *c, uint64_t id, bool *found) {
     struct query q;
-    int rc = query_ask(c, CTL_V_JOB_LIST, 0, false, &q);
+    int rc = query_ask(c, CTL_V_job_list, 0, false, &q);
 
     *found = false;
     if (rc != CLI_OK) return rc;
@@ -222,7 +222,7 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
     uint64_t id;
     int rc = cli_take_id(c, "job", argv[0], &id);
 
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_JOB_SHOW, id, false, &q);
+    if (rc == CLI_OK) rc = query_ask(c, CTL_V_job_show, id, false, &q);
     if (rc != CLI_OK) return rc;
     query_finish(&q);
     while (rc == CLI_OK && found) {
@@ -235,7 +235,7 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 int cli_gpu_retry(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_GPU_RETRY};
+    struct ctl_request r = {.verb = CTL_V_gpu_retry};
     const struct ctl_gpu *g;
     struct query q;
     uint64_t id;

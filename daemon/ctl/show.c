@@ -129,7 +129,7 @@ static int show_id(struct cli *c, enum ctl_verb verb, const char *what, const ch
 /* Once: scripts shall see by the exit status whether a job would be served. */
 static int status_once(struct cli *c) {
     struct query q;
-    int rc = query_ask(c, CTL_V_STATUS, 0, false, &q);
+    int rc = query_ask(c, CTL_V_status, 0, false, &q);
     const struct ctl_status *s;
 
     if (rc != CLI_OK) return rc;
@@ -143,47 +143,47 @@ static int status_once(struct cli *c) {
 
 int cli_status(struct cli *c, int argc, char **argv) {
     if (c->watch_ms == 0) return status_once(c);
-    return show(c, &(struct view){CTL_V_STATUS, 0, "status", NULL});
+    return show(c, &(struct view){CTL_V_status, 0, "status", NULL});
 }
 
 int cli_job_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_JOB_LIST, 0, "jobs", job_columns});
+    return show(c, &(struct view){CTL_V_job_list, 0, "jobs", job_columns});
 }
 
 int cli_gpu_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_GPU_LIST, 0, "gpus", gpu_columns});
+    return show(c, &(struct view){CTL_V_gpu_list, 0, "gpus", gpu_columns});
 }
 
 int cli_lane_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_LANE_LIST, 0, "lanes", lane_columns});
+    return show(c, &(struct view){CTL_V_lane_list, 0, "lanes", lane_columns});
 }
 
 int cli_policy_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_POLICY_LIST, 0, "policies", policy_columns});
+    return show(c, &(struct view){CTL_V_policy_list, 0, "policies", policy_columns});
 }
 
 int cli_policy_show(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_POLICY_SHOW, 0, "policy", NULL});
+    return show(c, &(struct view){CTL_V_policy_show, 0, "policy", NULL});
 }
 
 int cli_tenant_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_TENANT_LIST, 0, "tenants", tenant_columns});
+    return show(c, &(struct view){CTL_V_tenant_list, 0, "tenants", tenant_columns});
 }
 
 int cli_history(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_HISTORY_LIST, 0, "history", ended_columns});
+    return show(c, &(struct view){CTL_V_history_list, 0, "history", ended_columns});
 }
 
 int cli_job_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_JOB_SHOW, "job", argv[0]);
+    return show_id(c, CTL_V_job_show, "job", argv[0]);
 }
 
 int cli_gpu_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_GPU_SHOW, "gpu", argv[0]);
+    return show_id(c, CTL_V_gpu_show, "gpu", argv[0]);
 }
 
 int cli_lane_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_LANE_SHOW, "lane", argv[0]);
+    return show_id(c, CTL_V_lane_show, "lane", argv[0]);
 }
 
 /* ---- version --------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static void version_text(struct cli *c, const struct query *q, int asked) {
  * runs, or that it is not ours to ask, is no failure here. */
 int cli_version(struct cli *c, int argc, char **argv) {
     struct query q;
-    int asked = query_ask(c, CTL_V_VERSION, 0, true, &q), rc = CLI_OK;
+    int asked = query_ask(c, CTL_V_version, 0, true, &q), rc = CLI_OK;
 
     if (c->format == CLI_JSON)
         rc = version_json(c, &q);

@@ -29,11 +29,11 @@ static int look(struct cli *c, struct top_view *v) {
     int rc;
 
     memset(v, 0, sizeof(*v));
-    rc = query_ask(c, CTL_V_JOB_LIST, 0, false, &v->jobs);
+    rc = query_ask(c, CTL_V_job_list, 0, false, &v->jobs);
     v->at_ns = fdutil_now_ns();
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_LANE_LIST, 0, false, &v->lanes);
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_GPU_LIST, 0, false, &v->gpus);
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_POLICY_SHOW, 0, false, &v->choice);
+    if (rc == CLI_OK) rc = query_ask(c, CTL_V_lane_list, 0, false, &v->lanes);
+    if (rc == CLI_OK) rc = query_ask(c, CTL_V_gpu_list, 0, false, &v->gpus);
+    if (rc == CLI_OK) rc = query_ask(c, CTL_V_policy_show, 0, false, &v->choice);
     if (rc != CLI_OK) forget(v);
     return rc;
 }

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/broker/clients/limits.h"
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/config/limits.h"
 
 static struct config first, second;
 

@@ -14,8 +14,10 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/broker.h"
+#include "daemon/broker/clients/clients.h"
 #include "daemon/broker/clients/hello.h"
+#include "daemon/broker/server.h"
+#include "daemon/broker/server_parts.h"
 #include "proto/job.h"
 
 static struct server *server;
@@ -33,7 +35,7 @@ static int launch(void *arg, int fd) {
 static void remove_dir(void) {
     char dir[108];
 
-    strcpy(dir, server->config.run_dir);
+    strcpy(dir, server->broker.config.run_dir);
     server_destroy(server);
     strcat(dir, "/salusd.lock");
     unlink(dir);
@@ -90,9 +92,9 @@ static void start(void) {
     strcpy(config.run_dir, dir);
     if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
     atexit(remove_dir);
-    supervise_start(server);
+    supervise_start(&server->supervise);
     turn();
-    if (server->supervise.state != SUPERVISE_READY) abort();
+    if (!worker_ready(&server->broker.worker)) abort();
 }
 
 static void check_words(const uint8_t *msg, size_t n) {
@@ -122,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     if (!server) start();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) abort();
-    client_accept(server, pair[0]);
+    clients_accept(&server->broker.clients, pair[0]);
     while (n > 0 && sent < 4) {
         size_t length = *data++;
 
@@ -134,11 +136,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         n -= length;
         sent++;
         turn();
-        if (server->running_count > 0 && sent < 2) abort(); /* welcomed without an answer */
+        if (server->broker.clients.running > 0 && sent < 2)
+            abort(); /* welcomed without an answer */
     }
     close(pair[1]);
     turn();
-    if (server->client_count || !list_empty(&server->supervise.attachments)) abort();
-    if (server->supervise.restarts > 0) abort();
+    if (server->broker.clients.count || !list_empty(&server->broker.attachments.list)) abort();
+    if (server->broker.worker.restarts > 0) abort();
     return 0;
 }

@@ -96,14 +96,14 @@ static void *operator_main(void *arg) {
     while (atomic_load(&running) > 0) {
         a.request = (struct ctl_request){.verb = (enum ctl_verb)(rand_r(&seed) % CTL_V_COUNT)};
         /* Of the many numbers of a policy few, or one is always out of its range. */
-        int one_in = a.request.verb == CTL_V_POLICY_SET ? 12 : 2;
+        int one_in = a.request.verb == CTL_V_policy_set ? 12 : 2;
         for (int i = 0; i < CTL_A_COUNT; i++)
             if (ctl_verb_takes(a.request.verb, i) && ctl_arg_info(i)->kind != CTL_KIND_TEXT &&
                 rand_r(&seed) % one_in == 0)
                 ctl_msg_put(&a.request, i, rand_r(&seed) % (i == CTL_A_id ? 1000 : 20));
         if (ctl_verb_takes(a.request.verb, CTL_A_lane) && rand_r(&seed) % 2)
             ctl_msg_put_text(&a.request, CTL_A_lane, rand_r(&seed) % 2 ? "fifo" : "pack");
-        if (asker_ask(&a) && a.request.verb == CTL_V_POLICY_SET) atomic_fetch_add(&changed, 1);
+        if (asker_ask(&a) && a.request.verb == CTL_V_policy_set) atomic_fetch_add(&changed, 1);
         atomic_fetch_add(&asked, 1);
     }
     close(a.fd);

@@ -14,10 +14,10 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/broker/control/change.h"
-#include "daemon/broker/control/history.h"
-#include "daemon/broker/control/overdue.h"
-#include "daemon/broker/control/report_job.h"
+#include "daemon/broker/config/limits.h"
+#include "daemon/broker/jobs/history.h"
+#include "daemon/broker/jobs/overdue.h"
+#include "daemon/broker/jobs/report_job.h"
 #include "daemon/sched/core/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
@@ -59,7 +59,7 @@ static void expect_refusal(const char *code, const char *text) {
 }
 
 static const struct ctl_job *job_now(void) {
-    cr_assert(ask(CTL_V_JOB_SHOW, CTL_A_id, job, -1, 0));
+    cr_assert(ask(CTL_V_job_show, CTL_A_id, job, -1, 0));
     return &asker.items[0].job;
 }
 
@@ -68,52 +68,52 @@ static const struct ctl_job *job_now(void) {
 Test(broker_control, a_job_is_changed_and_the_worker_told) {
     const struct wire_worker_msg *told = &rig.worker.last_set;
 
-    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    cr_assert(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7));
     cr_assert_eq(asker.items[0].job.weight, 7);
     cr_assert(broker_rig_wait(&rig.worker.sets, 1));
     cr_assert_eq(told->kind, WIRE_SET_JOB);
     cr_assert_eq(told->job_id, job);
     cr_assert_eq(told->job.weight, 7);
-    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, -3));
+    cr_assert(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -3));
     cr_assert_eq(asker.items[0].job.priority, -3);
     cr_assert_eq(asker.items[0].job.weight, 7);
-    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_iterations, 500));
-    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_duration_ns, 5000000000));
+    cr_assert(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_iterations, 500));
+    cr_assert(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_duration_ns, 5000000000));
     cr_assert_eq(asker.items[0].job.planned_iterations, 500);
     cr_assert_eq(asker.items[0].job.planned_ns, 5000000000);
     cr_assert_eq(told->job.priority, -3);
 }
 
 Test(broker_control, pause_and_resume_reach_the_worker) {
-    cr_assert(ask(CTL_V_JOB_PAUSE, CTL_A_id, job, -1, 0));
+    cr_assert(ask(CTL_V_job_pause, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.items[0].job.state, "paused");
     cr_assert_eq(rig.worker.last_set.job.flags, WIRE_JOB_PAUSED);
-    cr_assert(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 2));
+    cr_assert(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 2));
     cr_assert_eq(rig.worker.last_set.job.flags, WIRE_JOB_PAUSED, "it stays paused");
-    cr_assert(ask(CTL_V_JOB_RESUME, CTL_A_id, job, -1, 0));
+    cr_assert(ask(CTL_V_job_resume, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.items[0].job.state, "running");
     cr_assert_eq(rig.worker.last_set.job.flags, 0);
 }
 
 Test(broker_control, what_the_worker_cannot_do_is_taken_back_and_said) {
     atomic_store(&rig.worker.set_result, -EINVAL);
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7));
     expect_refusal("failed", "the lever is stuck");
     cr_assert_eq(job_now()->weight, 1);
 }
 
 Test(broker_control, values_out_of_range_never_reach_the_worker) {
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 0));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 0));
     expect_refusal("bad_request", "weight: 0 is not from 1 to 1000");
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, -1));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, -1));
     expect_refusal("bad_request", "weight: -1 is not from 1 to 1000");
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, 1001));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, 1001));
     expect_refusal("bad_request", "priority: 1001 is not from -1000 to 1000");
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_duration_ns, -1));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_duration_ns, -1));
     expect_refusal("bad_request", "a time of the job is more than 36 years");
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, -1, 0));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, -1, 0));
     expect_refusal("bad_request", "nothing is given that could be set");
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, 1ll << 40, CTL_A_weight, 1));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, 1ll << 40, CTL_A_weight, 1));
     expect_refusal("not_found", "job 1099511627776: no such job");
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
@@ -122,9 +122,9 @@ Test(broker_control, a_worker_that_does_not_answer_is_said_and_its_late_answer_i
     struct wire_worker_msg did = {.kind = WIRE_DID, .job_id = job};
 
     atomic_store(&rig.worker.set_silent, 1);
-    cr_assert_not(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7));
+    cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7));
     expect_refusal("failed", "the GPU worker did not answer; it may still do it");
-    asker.request = (struct ctl_request){.verb = CTL_V_JOB_SET};
+    asker.request = (struct ctl_request){.verb = CTL_V_job_set};
     ctl_msg_put(&asker.request, CTL_A_id, job);
     ctl_msg_put(&asker.request, CTL_A_weight, 9);
     asker_send(&asker);
@@ -148,7 +148,7 @@ Test(broker_control, an_answer_that_nobody_asked_for_ends_the_worker) {
 
 Test(broker_control, a_caller_that_leaves_while_the_worker_works_is_forgotten) {
     atomic_store(&rig.worker.set_silent, 1);
-    asker.request = (struct ctl_request){.verb = CTL_V_JOB_SET};
+    asker.request = (struct ctl_request){.verb = CTL_V_job_set};
     ctl_msg_put(&asker.request, CTL_A_id, job);
     ctl_msg_put(&asker.request, CTL_A_weight, 9);
     asker_send(&asker);
@@ -163,7 +163,7 @@ Test(broker_control, a_caller_that_leaves_while_the_worker_works_is_forgotten) {
 
 Test(broker_control, a_worker_that_dies_meanwhile_is_said) {
     atomic_store(&rig.worker.set_silent, 1);
-    asker.request = (struct ctl_request){.verb = CTL_V_JOB_PAUSE};
+    asker.request = (struct ctl_request){.verb = CTL_V_job_pause};
     ctl_msg_put(&asker.request, CTL_A_id, job);
     asker_send(&asker);
     cr_assert(broker_rig_wait(&rig.worker.sets, 1));
@@ -176,16 +176,16 @@ Test(broker_control, a_killed_job_is_told_and_remembered) {
     struct wire_submission *s = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
     char why[64];
 
-    cr_assert(ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0));
+    cr_assert(ask(CTL_V_job_kill, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.items[0].job.state, "ending");
     cr_assert_eq(asker.items[0].job.pid, getpid());
     cr_assert(broker_rig_closed(job_fd));
     cr_assert_eq(s->lost, (uint32_t)-ERR_ENDED);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
     cr_assert_eq(atomic_load(&rig.worker.detach_result), ERR_ENDED, "the worker knows why");
-    cr_assert_not(ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0));
+    cr_assert_not(ask(CTL_V_job_kill, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.reply.code, "not_found");
-    cr_assert(ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, 1);
     cr_assert_eq(asker.items[0].ended.id, job);
     cr_assert_str_eq(asker.items[0].ended.how, "killed");
@@ -199,9 +199,9 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
     int status, other;
     pid_t child;
 
-    cr_assert(change_permitted(0));
-    cr_assert(change_permitted(geteuid()));
-    cr_assert_not(change_permitted(geteuid() + 1));
+    cr_assert(limits_admin(0));
+    cr_assert(limits_admin(geteuid()));
+    cr_assert_not(limits_admin(geteuid() + 1));
     if (geteuid() != 0 || !nobody) return; /* somebody else cannot be had */
     chmod(rig.dir, 0755);
     snprintf(path, sizeof(path), "%s/ctl.sock", rig.dir);
@@ -211,17 +211,17 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         setgid(nobody->pw_gid);
         if (setuid(nobody->pw_uid) < 0) _exit(9);
         asker.fd = broker_rig_connect(&rig, "ctl.sock");
-        if (ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7)) _exit(1);
+        if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7)) _exit(1);
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(2);
-        if (ask(CTL_V_JOB_KILL, CTL_A_id, job, -1, 0)) _exit(3);
-        if (ask(CTL_V_POLICY_SET, CTL_A_swap, 1, -1, 0)) _exit(4);
+        if (ask(CTL_V_job_kill, CTL_A_id, job, -1, 0)) _exit(3);
+        if (ask(CTL_V_policy_set, CTL_A_swap, 1, -1, 0)) _exit(4);
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(5);
-        if (ask(CTL_V_POLICY_SET, CTL_A_swap, 1, CTL_A_dry_run, 1)) _exit(6);
+        if (ask(CTL_V_policy_set, CTL_A_swap, 1, CTL_A_dry_run, 1)) _exit(6);
         other = broker_rig_connect(&rig, "job.sock");
         job = broker_rig_attach(other, fds).job_id;
-        if (ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
+        if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(8);
-        _exit(ask(CTL_V_JOB_SET, CTL_A_id, job, CTL_A_priority, -7) ? 0 : 10); /* its own */
+        _exit(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -7) ? 0 : 10); /* its own */
     }
     waitpid(child, &status, 0);
     cr_assert_eq(status, 0, "%x", status);
@@ -231,7 +231,7 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
 /* ---- policies -------------------------------------------------------------------------------- */
 
 static bool set_policy(const char *lane, int arg, int64_t value) {
-    asker.request = (struct ctl_request){.verb = CTL_V_POLICY_SET};
+    asker.request = (struct ctl_request){.verb = CTL_V_policy_set};
     if (lane) ctl_msg_put_text(&asker.request, CTL_A_lane, lane);
     if (arg >= 0) ctl_msg_put(&asker.request, arg, value);
     return asker_ask(&asker);
@@ -240,7 +240,7 @@ static bool set_policy(const char *lane, int arg, int64_t value) {
 Test(broker_control, the_policy_is_changed_live) {
     const struct wire_choice *told = &rig.worker.last_set.choice;
 
-    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].choice.lane, "fair");
     cr_assert_str_eq(asker.items[0].choice.exclusive, "auto");
     cr_assert(set_policy("srtf", CTL_A_max_lanes, 3));
@@ -260,7 +260,7 @@ Test(broker_control, the_policy_is_changed_live) {
     cr_assert_str_eq(told->lane, "srtf", "what is not given stays");
     cr_assert_eq(told->exclusive, 1);
     cr_assert_eq(told->swap, 1);
-    cr_assert(ask(CTL_V_POLICY_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_policy_list, -1, 0, -1, 0));
     for (int i = 0; i < asker.count; i++)
         cr_assert_eq(asker.items[i].policy.chosen,
                      !strcmp(asker.items[i].policy.name, "srtf") ||
@@ -268,12 +268,12 @@ Test(broker_control, the_policy_is_changed_live) {
 }
 
 Test(broker_control, a_dry_run_tells_nobody) {
-    asker.request = (struct ctl_request){.verb = CTL_V_POLICY_SET};
+    asker.request = (struct ctl_request){.verb = CTL_V_policy_set};
     ctl_msg_put_text(&asker.request, CTL_A_lane, "fifo");
     ctl_msg_put(&asker.request, CTL_A_dry_run, 1);
     cr_assert(asker_ask(&asker));
     cr_assert_str_eq(asker.items[0].choice.lane, "fifo");
-    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].choice.lane, "fair");
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
@@ -304,7 +304,7 @@ Test(broker_control, policies_that_cannot_be_are_refused) {
     atomic_store(&rig.worker.set_result, -EINVAL);
     cr_assert_not(set_policy("srtf", -1, 0));
     expect_refusal("failed", "the lever is stuck");
-    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].choice.lane, "fair");
 }
 
@@ -312,7 +312,7 @@ Test(broker_control, the_next_worker_has_the_choice_of_the_one_before) {
     cr_assert(set_policy("pack", -1, 0));
     broker_rig_kill_worker(&rig);
     cr_assert(broker_rig_wait(&rig.worker.launches, 2));
-    cr_assert(ask(CTL_V_POLICY_SHOW, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].choice.lane, "pack");
     usleep(50000);
     cr_assert_eq(atomic_load(&rig.worker.sets), 1, "it was started with it");
@@ -323,7 +323,7 @@ Test(broker_control, the_next_worker_has_the_choice_of_the_one_before) {
 Test(broker_control, lanes_are_read_from_the_board) {
     struct wire_board *b = rig.worker.board;
 
-    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_lane_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, 0);
     b->lane_count = 2;
     b->granted_bytes = 700;
@@ -331,18 +331,18 @@ Test(broker_control, lanes_are_read_from_the_board) {
     b->lanes[0] = (struct wire_lane){.lane = 0, .jobs = 2, .holder = job, .bytes = 512};
     b->lanes[1] = (struct wire_lane){
         .lane = 7, .jobs = 1, .bytes = 64, .chunk_bytes = 32, .switches = 9, .busy_ns = 11};
-    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_lane_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, 2);
     cr_assert_eq(asker.items[0].lane.id, 0);
     cr_assert_eq(asker.items[0].lane.memory_bytes, 512);
     cr_assert_eq(asker.items[0].lane.holder, job);
     cr_assert_str_eq(asker.items[0].lane.holder_name, "rig");
-    cr_assert(ask(CTL_V_LANE_SHOW, CTL_A_id, 7, -1, 0));
+    cr_assert(ask(CTL_V_lane_show, CTL_A_id, 7, -1, 0));
     cr_assert_eq(asker.items[0].lane.backed_bytes, 32);
     cr_assert_eq(asker.items[0].lane.switches, 9);
-    cr_assert_not(ask(CTL_V_LANE_SHOW, CTL_A_id, 1, -1, 0));
+    cr_assert_not(ask(CTL_V_lane_show, CTL_A_id, 1, -1, 0));
     expect_refusal("not_found", "lane 1: no such lane");
-    cr_assert(ask(CTL_V_GPU_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_gpu_list, -1, 0, -1, 0));
     cr_assert_eq(asker.items[0].gpu.lanes, 2);
     cr_assert_eq(asker.items[0].gpu.waiting, 4);
     cr_assert_eq(asker.items[0].gpu.granted_bytes, 700);
@@ -360,13 +360,13 @@ Test(broker_control, a_full_board_fits_one_message_and_a_torn_one_is_not_shown) 
                                          .chunk_bytes = UINT64_MAX,
                                          .switches = UINT64_MAX,
                                          .busy_ns = UINT64_MAX};
-    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_lane_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, WIRE_LANES);
     atom_store_release(&b->seq, 1);
-    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_lane_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, 0);
     atom_store_release(&b->seq, 2);
-    cr_assert(ask(CTL_V_LANE_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_lane_list, -1, 0, -1, 0));
     cr_assert_eq(asker.count, WIRE_LANES);
 }
 
@@ -462,7 +462,7 @@ static void set_place(struct wire_completion *page, uint64_t lane, uint64_t turn
 }
 
 static const char *why_of(uint32_t id) {
-    cr_assert(ask(CTL_V_JOB_SHOW, CTL_A_id, id, -1, 0));
+    cr_assert(ask(CTL_V_job_show, CTL_A_id, id, -1, 0));
     return asker.items[0].job.why;
 }
 
@@ -538,7 +538,7 @@ Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {
     cr_assert_str_eq(asker.items[0].job.why, "waited 30 s?");
     close(job_fd);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
-    for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
+    for (int i = 0; i < 1000 && (ask(CTL_V_history_list, -1, 0, -1, 0), asker.count == 0); i++)
         usleep(1000);
     cr_assert_str_eq(asker.items[0].ended.how, "refused");
     cr_assert_str_eq(asker.items[0].ended.why, "waited 30 s?");
@@ -561,7 +561,7 @@ Test(broker_control, the_last_moment_counts) {
     /* Its waiters are told that it ended; it failed in nothing. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
-    for (int i = 0; i < 1000 && (ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0), asker.count == 0); i++)
+    for (int i = 0; i < 1000 && (ask(CTL_V_history_list, -1, 0, -1, 0), asker.count == 0); i++)
         usleep(1000);
     cr_assert_eq(asker.count, 1);
     cr_assert_eq(e->number, 1);
@@ -578,7 +578,7 @@ Test(broker_control, the_last_moment_counts) {
 Test(broker_control, a_dead_worker_is_why_its_jobs_ended) {
     broker_rig_kill_worker(&rig);
     cr_assert(broker_rig_closed(job_fd));
-    cr_assert(ask(CTL_V_HISTORY_LIST, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].ended.how, "lost");
     cr_assert_str_eq(asker.items[0].ended.why, "the GPU worker ended: it closed its socket");
 }
@@ -597,7 +597,7 @@ Test(history, the_last_1024_are_kept_and_come_in_parts) {
     uint64_t after = 0, last = 5000 - HISTORY_MAX;
     int parts = 0;
 
-    memset(a.name, 'n', 63);
+    memset(a.job.name, 'n', 63);
     memset(a.why, 'w', 255);
     for (a.job_id = 1; a.job_id <= 5000; a.job_id++)
         history_add(h, &a);
@@ -651,7 +651,7 @@ Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
     struct history *h = history_create();
     struct wire_completion completion = {.stats.faults = 1,
                                          .fault = {.cuda = 700, .text = "at 0x1234"}};
-    struct attachment a = {.job_id = 1, .uid = 7, .completion = &completion};
+    struct attachment a = {.job_id = 1, .job.uid = 7, .completion = &completion};
 
     history_add(h, &a);
     for (int i = 0; i < 4; i++) {

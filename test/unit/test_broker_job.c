@@ -12,8 +12,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/broker/clients/groups.h"
 #include "daemon/broker/config/choice.h"
+#include "daemon/broker/jobs/groups.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "test/lib/asker.h"
@@ -121,7 +121,7 @@ Test(broker_job, no_more_is_assumed_than_the_device_has) {
 }
 
 Test(broker_job, one_that_never_could_run_is_refused_with_the_numbers) {
-    struct asker a = {.request = {.verb = CTL_V_HISTORY_LIST}};
+    struct asker a = {.request = {.verb = CTL_V_history_list}};
 
     broker_rig_start(&rig);
     hello.job = (struct wire_job){
@@ -220,7 +220,7 @@ static void measure(uint64_t p, uint64_t e) {
 
 Test(broker_job, the_second_run_of_a_program_is_known) {
     const struct wire_job *j = &rig.worker.last_attach.job;
-    struct asker a = {.request = {.verb = CTL_V_JOB_LIST}};
+    struct asker a = {.request = {.verb = CTL_V_job_list}};
     int fd;
 
     rig.config.unknown_memory = MIB;

@@ -76,7 +76,7 @@ static bool ask(enum ctl_verb verb, int arg, int64_t n, const char *name) {
 /* Whether the list comes to have so many profiles. */
 static bool listed(int count) {
     for (int i = 0; i < 5000; i++) {
-        cr_assert(ask(CTL_V_PROFILE_LIST, -1, 0, NULL));
+        cr_assert(ask(CTL_V_profile_list, -1, 0, NULL));
         if (asker.count == count) return true;
         usleep(1000);
     }
@@ -167,7 +167,7 @@ Test(broker_kernels, what_is_forgotten_does_not_come_back) {
     learn(1, 0);
     learn(2, 0);
     cr_assert(listed(2));
-    cr_assert(ask(CTL_V_PROFILE_FORGET, -1, 0, "k"));
+    cr_assert(ask(CTL_V_profile_forget, -1, 0, "k"));
     cr_assert_eq(asker.items[0].known.moved_profiles, 2);
     cr_assert(broker_rig_wait(&rig.worker.forgets, 1));
     cr_assert_str_eq(rig.worker.last_forget.text, "k");
@@ -176,11 +176,11 @@ Test(broker_kernels, what_is_forgotten_does_not_come_back) {
     learn(3, (uint32_t)rig.worker.last_forget.result);
     cr_assert(listed(1));
     cr_assert_str_eq(asker.items[0].profile.func, "0000000000000003");
-    cr_assert_not(ask(CTL_V_PROFILE_FORGET, -1, 0, "nosuch"));
+    cr_assert_not(ask(CTL_V_profile_forget, -1, 0, "nosuch"));
     cr_assert_str_eq(asker.reply.code, "not_found");
-    cr_assert_not(ask(CTL_V_PROFILE_FORGET, -1, 0, NULL));
-    cr_assert_not(ask(CTL_V_PROFILE_FORGET, CTL_A_all, 1, "k"), "one of the two");
-    cr_assert(ask(CTL_V_PROFILE_FORGET, CTL_A_all, 1, NULL));
+    cr_assert_not(ask(CTL_V_profile_forget, -1, 0, NULL));
+    cr_assert_not(ask(CTL_V_profile_forget, CTL_A_all, 1, "k"), "one of the two");
+    cr_assert(ask(CTL_V_profile_forget, CTL_A_all, 1, NULL));
     cr_assert_eq(asker.items[0].known.profiles, 0);
 }
 
@@ -207,7 +207,7 @@ static bool send_fd(enum ctl_verb verb, int fd) {
 }
 
 static bool import(const char *text) {
-    return send_fd(CTL_V_PROFILE_IMPORT, text_fd(text, strlen(text)));
+    return send_fd(CTL_V_profile_import, text_fd(text, strlen(text)));
 }
 
 Test(broker_kernels, what_is_imported_is_given_to_the_worker) {
@@ -217,11 +217,11 @@ Test(broker_kernels, what_is_imported_is_given_to_the_worker) {
     cr_assert(broker_rig_wait(&rig.worker.kernels, 2));
     cr_assert_eq(rig.worker.last_hints, 1);
     cr_assert_eq(rig.worker.last_profiles, 1);
-    cr_assert(ask(CTL_V_PROFILE_HINTS, -1, 0, NULL));
+    cr_assert(ask(CTL_V_profile_hints, -1, 0, NULL));
     cr_assert_str_eq(asker.items[0].hint.class, "memory");
-    cr_assert(ask(CTL_V_PROFILE_SHOW, -1, 0, "k"));
+    cr_assert(ask(CTL_V_profile_show, -1, 0, "k"));
     cr_assert_str_eq(asker.items[0].profile.histogram, "576:1");
-    cr_assert(ask(CTL_V_PROFILE_LIST, CTL_A_uid, 8, NULL));
+    cr_assert(ask(CTL_V_profile_list, CTL_A_uid, 8, NULL));
     cr_assert_eq(asker.count, 0);
 }
 
@@ -232,12 +232,12 @@ Test(broker_kernels, what_cannot_be_imported) {
     cr_assert_str_eq(asker.reply.text, "line 3: the text ends before it");
     cr_assert_not(import("salus-kernels 1 0 0\ndevice sms=9 name=Harp\n"));
     cr_assert_str_eq(asker.reply.text, "it is of 'Harp' with 9 SMs, and this is 'Fake GPU' with 4");
-    cr_assert_not(send_fd(CTL_V_PROFILE_IMPORT, -1));
-    cr_assert_not(send_fd(CTL_V_PROFILE_IMPORT, memfd_create("unsealed", 0)));
+    cr_assert_not(send_fd(CTL_V_profile_import, -1));
+    cr_assert_not(send_fd(CTL_V_profile_import, memfd_create("unsealed", 0)));
     cr_assert_str_eq(asker.reply.text, "no sealed memfd with a text came along");
-    cr_assert_not(send_fd(CTL_V_PROFILE_IMPORT, text_fd(big, KTEXT_BYTES_MAX + 1)));
+    cr_assert_not(send_fd(CTL_V_profile_import, text_fd(big, KTEXT_BYTES_MAX + 1)));
     cr_assert_str_eq(asker.reply.text, "the text is longer than any that is written");
-    cr_assert_not(send_fd(CTL_V_STATUS, memfd_create("what", 0)));
+    cr_assert_not(send_fd(CTL_V_status, memfd_create("what", 0)));
     cr_assert_str_eq(asker.reply.text, "verb 'status' takes no descriptor");
     close(asker.fd);
     asker.fd = broker_rig_connect(&rig, "ctl.sock");
@@ -254,7 +254,7 @@ Test(broker_kernels, an_export_is_the_text_that_can_be_imported) {
     size_t n;
 
     cr_assert(import(text));
-    asker.request = (struct ctl_request){.verb = CTL_V_PROFILE_EXPORT};
+    asker.request = (struct ctl_request){.verb = CTL_V_profile_export};
     cr_assert_eq(ctl_msg_request_encode(&asker.request, buf, sizeof(buf), &n), 0);
     fdutil_send(asker.fd, buf, n, NULL, 0);
     cr_assert_gt(fdutil_recv(asker.fd, buf, sizeof(buf), &fd, &nfds), 0);
@@ -280,18 +280,18 @@ static int as_nobody(uid_t uid) {
     if (import("salus-kernels 1 1 0\n" DEVICE KERNEL("1", "7"))) return 3;
     if (strcmp(asker.reply.code, "not_permitted") != 0) return 4;
     if (!import(own)) return 5;
-    if (ask(CTL_V_PROFILE_FORGET, CTL_A_uid, 7, "k")) return 6;
+    if (ask(CTL_V_profile_forget, CTL_A_uid, 7, "k")) return 6;
     if (strcmp(asker.reply.code, "not_permitted") != 0) return 7;
-    if (!ask(CTL_V_PROFILE_LIST, -1, 0, NULL) || asker.count != 1) return 10;
+    if (!ask(CTL_V_profile_list, -1, 0, NULL) || asker.count != 1) return 10;
     if (asker.items[0].profile.uid != uid) return 11;
-    if (!ask(CTL_V_PROFILE_SHOW, -1, 0, "own")) return 12;
-    if (ask(CTL_V_PROFILE_SHOW, -1, 0, "k")) return 13;
+    if (!ask(CTL_V_profile_show, -1, 0, "own")) return 12;
+    if (ask(CTL_V_profile_show, -1, 0, "k")) return 13;
     if (strcmp(asker.reply.code, "not_found") != 0) return 14;
-    if (ask(CTL_V_PROFILE_LIST, CTL_A_uid, 7, NULL)) return 15;
+    if (ask(CTL_V_profile_list, CTL_A_uid, 7, NULL)) return 15;
     if (strcmp(asker.reply.code, "not_permitted") != 0) return 16;
-    if (ask(CTL_V_PROFILE_EXPORT, CTL_A_uid, 7, NULL)) return 17;
+    if (ask(CTL_V_profile_export, CTL_A_uid, 7, NULL)) return 17;
     if (strcmp(asker.reply.code, "not_permitted") != 0) return 18;
-    if (!ask(CTL_V_PROFILE_FORGET, CTL_A_all, 1, NULL)) return 8;
+    if (!ask(CTL_V_profile_forget, CTL_A_all, 1, NULL)) return 8;
     return asker.items[0].known.moved_profiles == 1 && asker.items[0].known.profiles == 1 ? 0 : 9;
 }
 
@@ -312,7 +312,7 @@ Test(broker_kernels, everybody_may_do_so_with_his_own) {
     }
     waitpid(child, &status, 0);
     cr_assert_eq(status, 0, "%d", WEXITSTATUS(status));
-    cr_assert(ask(CTL_V_PROFILE_HINTS, -1, 0, NULL));
+    cr_assert(ask(CTL_V_profile_hints, -1, 0, NULL));
     cr_assert_eq(asker.count, 1, "hints are not his");
 }
 
@@ -325,7 +325,7 @@ Test(broker_kernels, a_list_goes_on_where_a_message_ended) {
         learn(f, 0);
     for (int i = 0; i < 5000 && seen != 500; i++) {
         for (seen = after = 0;; after = asker.reply.next) {
-            cr_assert(ask(CTL_V_PROFILE_LIST, CTL_A_after, (int64_t)after, NULL));
+            cr_assert(ask(CTL_V_profile_list, CTL_A_after, (int64_t)after, NULL));
             seen += (uint64_t)asker.count;
             if (!asker.reply.next) break;
             cr_assert_gt(asker.reply.next, after);

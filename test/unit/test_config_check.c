@@ -2,7 +2,7 @@
  *
  * What --check-config asks the machine, each error with the line that it is about.
  */
-#include "daemon/broker/config/config_check.h"
+#include "daemon/broker/config_check.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

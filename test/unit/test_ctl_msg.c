@@ -121,7 +121,7 @@ static enum ctl_error error;
 
 Test(ctl_msg, a_request_has_these_bytes) {
     static const char golden[] = "\x83\xa1v\x01\xa4verb\xa8job.show\xa2id\x07";
-    struct ctl_request r = {.verb = CTL_V_JOB_SHOW};
+    struct ctl_request r = {.verb = CTL_V_job_show};
     unsigned char buf[64];
     size_t n;
 
@@ -174,8 +174,8 @@ Test(ctl_msg, the_table_of_verbs_names_arguments_that_are_there) {
             taken += ctl_verb_takes(v, a);
         cr_assert_eq(words, taken, "%s", ctl_verb_info(v)->text);
     }
-    cr_assert_not(ctl_verb_takes(CTL_V_STATUS, CTL_A_id));
-    cr_assert(ctl_verb_takes(CTL_V_POLICY_SET, CTL_A_dry_run));
+    cr_assert_not(ctl_verb_takes(CTL_V_status, CTL_A_id));
+    cr_assert(ctl_verb_takes(CTL_V_policy_set, CTL_A_dry_run));
 }
 
 Test(ctl_msg, requests_that_are_wrong_are_told_how) {

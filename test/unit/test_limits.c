@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/broker/clients/limits.h"
+#include "daemon/broker/config/limits.h"
 
 #define ALICE 54321
 #define BOB 54322

@@ -9,17 +9,15 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/broker/printable.h"
 #include "proto/job.h"
 #include "proto/wire.h"
 
 /* Whatever people may see is printable, and does not end the quotes it stands in. */
 static void take_name(const char *name, size_t cap, char *out) {
-    size_t n = strnlen(name, cap < HELLO_NAME_BYTES ? cap : HELLO_NAME_BYTES - 1);
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = name[i] >= ' ' && name[i] <= '~' && name[i] != '"' ? name[i] : '?';
-    out[n] = '\0';
-    if (n == 0) strcpy(out, "?");
+    snprintf(out, HELLO_NAME_BYTES, "%.*s", (int)cap, name);
+    printable_quote(out, HELLO_NAME_BYTES);
+    if (!*out) strcpy(out, "?");
 }
 
 int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap) {

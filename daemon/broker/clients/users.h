@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 #include "common/list.h"
-#include "daemon/broker/clients/limits.h"
-#include "proto/ctl_msg.h"
+#include "daemon/broker/config/limits.h"
+#include "daemon/broker/jobs/attachments.h"
 #include "proto/wire.h"
 
 #define USERS_WHY_BYTES 240
@@ -36,20 +36,25 @@ struct user {
 
 struct users {
     struct list list;
+    const struct config *config;
+    const struct attachments *attachments;
+    struct worker *worker; /* what it holds them to */
 };
 
-struct server;
-
-void users_init(struct users *u);
+void users_init(struct users *users, const struct config *config,
+                const struct attachments *attachments, struct worker *worker);
 
 /* The one at the other end of fd has a connection more; NULL with the reason when it may not. */
-struct user *users_enter(struct server *s, int fd, const struct ucred *cred, enum users_kind kind,
-                         char why[USERS_WHY_BYTES]);
+struct user *users_enter(struct users *users, int fd, const struct ucred *cred,
+                         enum users_kind kind, char why[USERS_WHY_BYTES]);
 /* A connection that enters is let in as another kind; one that leaves. */
 void users_move(struct user *u, enum users_kind from, enum users_kind to);
 void users_leave(struct user *u, enum users_kind kind);
 
-struct user *users_find(struct server *s, uid_t uid); /* or NULL */
+struct user *users_find(const struct users *users, uid_t uid); /* or NULL */
+/* The one with the lowest uid from `least` on, or NULL. */
+const struct user *users_next(const struct users *users, uint64_t least);
+uint64_t users_connections(const struct user *u);
 
 /* 0 when the user may have another job, of this priority and weight; else what to refuse it with
  * and the reason. */
@@ -59,22 +64,14 @@ int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why
 
 /* 0 when a job with this word, if it has one, fits into the user's part of the device; else -1 with
  * the reason. */
-int users_check_device(struct server *s, struct user *u, const struct wire_job *job,
+int users_check_device(const struct users *users, struct user *u, const struct wire_job *job,
                        char why[USERS_WHY_BYTES]);
 /* How much pinned memory a job of the user can see. */
-uint64_t users_host_window(const struct server *s, const struct user *u);
+uint64_t users_host_window(const struct users *users, const struct user *u);
 /* What the worker holds the user to; u may be NULL: nothing. */
 struct wire_limits users_wire_limits(const struct user *u);
 
-/* Looks at how much pinned memory is in use; call about once a second. Of a user that has too much,
- * the job that grew most since the last look is ended. */
-void users_look(struct server *s);
-
 /* The configuration has changed. */
-void users_reload(struct server *s);
-
-/* Adds the users from uid `after` on to a reply, in that order; returns where it goes on, 0:
- * nowhere. */
-uint64_t users_list(struct server *s, uint64_t after, struct ctl_out *out);
+void users_reload(struct users *users);
 
 #endif

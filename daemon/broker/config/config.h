@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "daemon/broker/config/config_value.h"
+
 #define CONFIG_TEXT_BYTES 256
 #define CONFIG_WHY_BYTES 320
 #define CONFIG_FLAGS_MAX 64
@@ -24,17 +26,6 @@
 #define CONFIG_WINDOW_END 0x7e0000000000ull
 #define CONFIG_WINDOW_ALIGN (2ull << 20)
 #define CONFIG_MEMORY_LEAST (4ull << 20) /* of the device */
-
-enum config_type {
-    CONFIG_PATH,
-    CONFIG_FILE,
-    CONFIG_CHOICE,
-    CONFIG_BYTES,
-    CONFIG_COUNT,
-    CONFIG_TIME,
-    CONFIG_PART,
-    CONFIG_ADDRESS
-};
 
 #define CONFIG_FIELD_PATH(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_FILE(name) char name[CONFIG_TEXT_BYTES]

@@ -8,7 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/broker/config/config.h"
+/* What an option holds. */
+enum config_type {
+    CONFIG_PATH,
+    CONFIG_FILE,
+    CONFIG_CHOICE,
+    CONFIG_BYTES,
+    CONFIG_COUNT,
+    CONFIG_TIME,
+    CONFIG_PART,
+    CONFIG_ADDRESS
+};
 
 /* 0, -EINVAL when `text` is not a number with a unit of this type, -ERANGE above 64 bits. */
 int config_value_parse(enum config_type type, const char *text, uint64_t *out);

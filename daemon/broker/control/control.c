@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The control socket: one msgpack request, one reply, in order, as long as the caller likes. Who
- * may ask is the socket's file mode; who may change what, change.h. A caller that sends what is no
+ * may ask is the socket's file mode; who may change what, each verb. A caller that sends what is no
  * request is told why and closed. While the worker's answer is awaited nothing more is read.
  */
+#include "daemon/broker/control/control.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +15,15 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/broker.h"
-#include "daemon/broker/control/change.h"
-#include "daemon/broker/control/kernel_verbs.h"
-#include "daemon/broker/control/report.h"
-#include "proto/ctl_msg.h"
+#include "daemon/broker/control/verb.h"
+#include "daemon/broker/scarce.h"
 
+#define CONTROLS_MAX 256
 #define REQUEST_BYTES 4096 /* requests are small; replies are what needs CTL_MESSAGE_MAX */
 
 struct control {
     struct list link; /* in the order in which they were last heard */
-    struct server *server;
+    struct controls *all;
     struct user *user; /* counts it */
     int fd, handles;
     uid_t uid; /* SO_PEERCRED's */
@@ -42,11 +42,11 @@ static void on_handle_closed(uv_handle_t *h) {
 }
 
 static void control_close(struct control *c) {
-    struct server *s = c->server;
+    struct controls *all = c->all;
 
-    if (c->waiting) change_forget(s, c);
+    if (c->waiting) changes_forget(&all->broker->changes, c);
     list_remove(&c->link);
-    s->control_count--;
+    all->count--;
     users_leave(c->user, USERS_CONTROL);
     uv_close((uv_handle_t *)&c->poll, on_handle_closed);
     uv_close((uv_handle_t *)&c->idle, on_handle_closed);
@@ -60,7 +60,7 @@ static void on_idle(uv_timer_t *t) {
         control_close(c);
         return;
     }
-    change_forget(c->server, c);
+    changes_forget(&c->all->broker->changes, c);
     control_done(c, -ETIMEDOUT, "the GPU worker did not answer; it may still do it");
 }
 
@@ -68,9 +68,9 @@ static void on_idle(uv_timer_t *t) {
 static void wait_for_request(struct control *c) {
     c->waiting = false;
     list_remove(&c->link);
-    list_append(&c->server->controls, &c->link);
+    list_append(&c->all->list, &c->link);
     uv_poll_start(&c->poll, UV_READABLE, on_readable);
-    uv_timer_start(&c->idle, on_idle, c->server->config.control_idle / 1000000, 0);
+    uv_timer_start(&c->idle, on_idle, c->all->broker->config.control_idle / 1000000, 0);
 }
 
 /* A worker that is as late as that is about to be ended. */
@@ -78,97 +78,68 @@ static void wait_for_worker(struct control *c, const struct ctl_request *r) {
     c->waiting = true;
     c->request = *r;
     uv_poll_stop(&c->poll);
-    uv_timer_start(&c->idle, on_idle, c->server->config.worker_timeout / 2000000, 0);
+    uv_timer_start(&c->idle, on_idle, c->all->broker->config.worker_timeout / 2000000, 0);
+}
+
+static struct asking asking_of(struct control *c, const struct ctl_request *r,
+                               struct ctl_out *out) {
+    return (struct asking){.broker = c->all->broker,
+                           .request = r,
+                           .uid = c->uid,
+                           .asker = c,
+                           .in_fd = -1,
+                           .out_fd = -1,
+                           .out = out};
 }
 
 void control_done(struct control *c, int result, const char *text) {
-    struct ctl_out *out = ctl_msg_create();
-    const void *reply;
-    size_t n;
+    struct asking q = asking_of(c, &c->request, ctl_msg_create());
     int rc = -ENOMEM;
 
     wait_for_request(c);
-    if (out && result < 0)
-        rc = ctl_msg_refusal(out, CTL_E_FAILED, text, "see 'salusctl status'", &reply, &n);
-    else if (out)
-        rc = report_answer(c->server, &c->request, c->uid, out, &reply, &n);
-    if (rc == 0) rc = fdutil_send(c->fd, reply, n, NULL, 0);
-    ctl_msg_destroy(out);
+    if (q.out && result < 0)
+        rc = asking_refuse(&q, CTL_E_FAILED, text, "see 'salusctl status'");
+    else if (q.out)
+        rc = verb_outcome(&q);
+    if (rc == 0) rc = fdutil_send(c->fd, q.bytes, q.n, NULL, 0);
+    ctl_msg_destroy(q.out);
     if (rc < 0) control_close(c);
 }
 
-static bool changes(enum ctl_verb verb) {
-    switch (verb) {
-    case CTL_V_JOB_SET:
-    case CTL_V_JOB_PAUSE:
-    case CTL_V_JOB_RESUME:
-    case CTL_V_JOB_KILL:
-    case CTL_V_GPU_RETRY:
-    case CTL_V_POLICY_SET: return true;
-    default: return false;
-    }
-}
-
-/* A request in work, with its reply. */
-struct answer {
-    struct ctl_out *out;
-    const void *bytes;
-    size_t n;
-    int fd; /* that goes along, ours; -1: none */
-};
-
-static int answer_kernels(struct control *c, const struct ctl_request *r, int in_fd,
-                          struct answer *a) {
-    struct kernel_asking q = {.s = c->server,
-                              .r = r,
-                              .uid = c->uid,
-                              .in_fd = in_fd,
-                              .out = a->out,
-                              .bytes = &a->bytes,
-                              .n = &a->n};
-    int rc = kernel_verbs_answer(&q);
-
-    a->fd = q.out_fd;
-    return rc;
-}
-
 /* 0: the reply is there; 1: it comes later; -errno. */
-static int answer_verb(struct control *c, const struct ctl_request *r, int in_fd,
-                       struct answer *a) {
-    int rc;
+static int answer_verb(struct control *c, struct asking *q) {
+    int rc = verb_answer(q);
 
-    if (kernel_verbs_has(r->verb)) return answer_kernels(c, r, in_fd, a);
-    if (!changes(r->verb)) return report_answer(c->server, r, c->uid, a->out, &a->bytes, &a->n);
-    rc = change_start(c->server, r, c->uid, c, a->out, &a->bytes, &a->n);
-    if (rc > 0) wait_for_worker(c, r);
+    if (rc > 0) wait_for_worker(c, q->request);
     return rc;
 }
 
 /* Answers one request: 0, or negative when the connection is of no more use. */
 static int answer(struct control *c, const void *request, size_t bytes, int in_fd) {
-    struct answer a = {.out = ctl_msg_create(), .fd = -1};
     struct ctl_request r;
+    struct asking q = asking_of(c, &r, ctl_msg_create());
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES];
     int rc, bad;
 
-    if (!a.out) return -ENOMEM;
+    if (!q.out) return -ENOMEM;
+    q.in_fd = in_fd;
     bad = ctl_msg_request_decode(request, bytes, &r, &error, why, sizeof(why));
-    if (bad == 0 && in_fd >= 0 && r.verb != CTL_V_PROFILE_IMPORT) {
+    if (bad == 0 && in_fd >= 0 && r.verb != CTL_V_profile_import) {
         snprintf(why, sizeof(why), "verb '%s' takes no descriptor", ctl_verb_info(r.verb)->text);
         bad = -EPROTO;
     }
     if (bad == 0 && in_fd == -EMFILE) {
-        rc = ctl_msg_refusal(a.out, CTL_E_FAILED, SERVER_SCARCE_TEXT, "try again", &a.bytes, &a.n);
+        rc = asking_refuse(&q, CTL_E_FAILED, SCARCE_TEXT, "try again");
     } else if (bad < 0) {
         log_warn("control", "event=refused why=\"%s\"", why);
-        rc = ctl_msg_refusal(a.out, error, why, "see salusctl(1)", &a.bytes, &a.n);
+        rc = asking_refuse(&q, error, why, "see salusctl(1)");
     } else {
-        rc = answer_verb(c, &r, in_fd, &a);
+        rc = answer_verb(c, &q);
     }
-    if (rc == 0) rc = fdutil_send(c->fd, a.bytes, a.n, &a.fd, a.fd >= 0);
-    fdutil_close(&a.fd);
-    ctl_msg_destroy(a.out);
+    if (rc == 0) rc = fdutil_send(c->fd, q.bytes, q.n, &q.out_fd, q.out_fd >= 0);
+    fdutil_close(&q.out_fd);
+    ctl_msg_destroy(q.out);
     return rc < 0 ? rc : bad;
 }
 
@@ -202,10 +173,10 @@ void control_turn_away(int fd, enum ctl_error error, const char *text, const cha
 }
 
 /* Of all connections the one that was silent for longest makes room. */
-static void close_oldest(struct server *s) {
+static void close_oldest(struct controls *all) {
     struct list *pos;
 
-    list_each(pos, &s->controls) {
+    list_each(pos, &all->list) {
         struct control *c = list_entry(pos, struct control, link);
 
         if (c->waiting) continue;
@@ -214,7 +185,7 @@ static void close_oldest(struct server *s) {
     }
 }
 
-void control_accept(struct server *s, int fd) {
+void control_accept(struct controls *all, int fd) {
     struct control *c = calloc(1, sizeof(*c));
     struct ucred cred = {.uid = (uid_t)-1};
     socklen_t n = sizeof(cred);
@@ -224,8 +195,8 @@ void control_accept(struct server *s, int fd) {
     if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
         snprintf(why, sizeof(why), "salusd has no memory for another connection");
     else
-        user = users_enter(s, fd, &cred, USERS_CONTROL, why);
-    if (user && uv_poll_init(&s->loop, &c->poll, fd) < 0) {
+        user = users_enter(&all->broker->users, fd, &cred, USERS_CONTROL, why);
+    if (user && uv_poll_init(all->broker->loop, &c->poll, fd) < 0) {
         snprintf(why, sizeof(why), "salusd cannot watch another connection");
         users_leave(user, USERS_CONTROL);
         user = NULL;
@@ -235,20 +206,20 @@ void control_accept(struct server *s, int fd) {
         control_turn_away(fd, CTL_E_FAILED, why, "see 'salusctl tenant list'");
         return;
     }
-    c->server = s;
+    c->all = all;
     c->fd = fd;
     c->uid = cred.uid;
     c->user = user;
     c->handles = 2;
     c->poll.data = c->idle.data = c;
-    if (s->control_count >= BROKER_CONTROLS_MAX) close_oldest(s);
-    list_append(&s->controls, &c->link);
-    s->control_count++;
-    uv_timer_init(&s->loop, &c->idle);
+    if (all->count >= CONTROLS_MAX) close_oldest(all);
+    list_append(&all->list, &c->link);
+    all->count++;
+    uv_timer_init(all->broker->loop, &c->idle);
     wait_for_request(c);
 }
 
-void control_end_all(struct server *s) {
-    while (!list_empty(&s->controls))
-        control_close(list_entry(s->controls.next, struct control, link));
+void control_stop(struct controls *all) {
+    while (!list_empty(&all->list))
+        control_close(list_entry(all->list.next, struct control, link));
 }

@@ -108,14 +108,14 @@ static uint64_t list_hints(const struct kset *s, const struct ctl_request *r, st
 
 uint64_t kernel_report_list(const struct kset *s, const struct ctl_request *r,
                             struct ctl_out *out) {
-    if (r->verb == CTL_V_PROFILE_HINTS) return list_hints(s, r, out);
+    if (r->verb == CTL_V_profile_hints) return list_hints(s, r, out);
     for (uint64_t i = r->args.after; i < s->count; i++) {
         const struct kprofile *p = &s->items[i];
         struct ctl_profile record;
 
         if (!is_asked_for(p, r)) continue;
         fill_profile(p, i + 1, &record);
-        if (r->verb == CTL_V_PROFILE_SHOW)
+        if (r->verb == CTL_V_profile_show)
             print_histogram(&p->durations, record.histogram, sizeof(record.histogram));
         if (!ctl_msg_add(out, CTL_RECORD_PROFILE, &record)) return i;
     }

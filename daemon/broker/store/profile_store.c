@@ -18,8 +18,7 @@ static void print(const void *table, struct buf *out) {
     profile_print(table, out);
 }
 
-void profile_store_open(struct server *s) {
-    struct profile_store *p = &s->store;
+void profile_store_open(struct profile_store *p, const struct config *config, uv_loop_t *loop) {
     char why[PROFILE_WHY_BYTES] = "";
     char *text = NULL;
     size_t bytes = 0;
@@ -31,8 +30,8 @@ void profile_store_open(struct server *s) {
                                   .delay_ms = WRITE_AFTER_MS,
                                   .print = print,
                                   .owner = &p->table};
-    store_file_place(s->config.profiles, s->config.run_dir, p->file.path);
-    store_file_init(&p->file, &s->loop);
+    store_file_place(config->profiles, config->run_dir, p->file.path);
+    store_file_init(&p->file, loop);
     rc = store_file_read(&p->file, &text, &bytes);
     if (rc == -ENOENT) return;
     if (rc == 0) rc = profile_parse(&p->table, text, bytes, why);
@@ -45,8 +44,9 @@ void profile_store_open(struct server *s) {
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-bool profile_store_fill(const struct server *s, uid_t uid, struct wire_job *job) {
-    const struct profile *p = profile_find(&s->store.table, uid, job->profile);
+bool profile_store_fill(const struct profile_store *store, uint64_t device_bytes, uid_t uid,
+                        struct wire_job *job) {
+    const struct profile *p = profile_find(&store->table, uid, job->profile);
     uint64_t total;
 
     if (!p) return false;
@@ -57,15 +57,14 @@ bool profile_store_fill(const struct server *s, uid_t uid, struct wire_job *job)
             job->duration_ns = 0;
     }
     total = p->persistent_bytes + p->ephemeral_bytes;
-    if ((job->flags & WIRE_JOB_WORD) || total == 0 || total > s->supervise.device.memory_bytes)
-        return false;
+    if ((job->flags & WIRE_JOB_WORD) || total == 0 || total > device_bytes) return false;
     job->persistent_bytes = p->persistent_bytes;
     job->ephemeral_bytes = p->ephemeral_bytes;
     job->flags |= WIRE_JOB_WORD;
     return true;
 }
 
-void profile_store_learn(struct server *s, uid_t uid, const struct wire_job *job,
+void profile_store_learn(struct profile_store *p, uid_t uid, const struct wire_job *job,
                          const struct wire_stats *stats, bool whole) {
     struct profile seen = {.uid = uid,
                            .key = job->profile,
@@ -75,13 +74,17 @@ void profile_store_learn(struct server *s, uid_t uid, const struct wire_job *job
                            .launches = atom_load_relaxed(&stats->launches)};
 
     if (whole) seen.iterations = atom_load_relaxed(&stats->iterations);
-    if (!*s->store.file.path || job->profile == 0 || atom_load_relaxed(&stats->measured) != 1 ||
+    if (!*p->file.path || job->profile == 0 || atom_load_relaxed(&stats->measured) != 1 ||
         seen.persistent_bytes > JOB_BYTES_MAX || seen.ephemeral_bytes > JOB_BYTES_MAX)
         return;
-    if (profile_learn(&s->store.table, &seen) == 0) store_file_touch(&s->store.file);
+    if (profile_learn(&p->table, &seen) == 0) store_file_touch(&p->file);
 }
 
-void profile_store_close(struct server *s) {
-    store_file_flush(&s->store.file);
-    profile_finish(&s->store.table);
+void profile_store_stop(struct profile_store *p) {
+    store_file_stop(&p->file);
+}
+
+void profile_store_close(struct profile_store *p) {
+    store_file_flush(&p->file);
+    profile_finish(&p->table);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starting salus-gpu with the configuration as its command line.
+ * The worker has the socket as descriptor 3, no input, and our standard error.
  */
+#include "daemon/broker/worker/spawn.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/broker/broker.h"
 #include "daemon/broker/worker/worker_path.h"
 
 #define WORKER_FD "3"
@@ -49,35 +50,35 @@ static void add_choice(struct command *c, const struct wire_choice *choice) {
 #undef X
 }
 
-int spawn_worker(struct server *s, int fd, uv_exit_cb on_exit) {
-    const struct config *c = &s->config;
+int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
+    const struct config *c = what->config;
     char path[PATH_MAX + 32];
     struct command command = {.args = {path}, .count = 1};
     uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                    {.flags = UV_INHERIT_FD, .data.fd = fd}};
+                                    {.flags = UV_INHERIT_FD, .data.fd = what->fd}};
     uv_process_options_t options = {.file = path,
                                     .args = command.args,
-                                    .exit_cb = on_exit,
+                                    .exit_cb = what->on_exit,
                                     .cwd = "/",
                                     .stdio = stdio,
                                     .stdio_count = sizeof(stdio) / sizeof(stdio[0])};
     int rc = worker_path_find(c, path, sizeof(path));
 
+    *open = false;
     if (rc < 0) return rc;
     add_text(&command, "--broker-fd", WORKER_FD);
     add_text(&command, "--device", c->device);
     /* What the first one chose by itself stays: jobs are not shown another GPU after a restart. */
     add_number(&command, "--device-memory",
-               c->device_memory ? c->device_memory : s->supervise.device.memory_bytes);
+               c->device_memory ? c->device_memory : what->device_memory_bytes);
     add_number(&command, "--sm-count", c->sm_count);
     add_number(&command, "--threads", c->device_threads);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
     add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
-    add_choice(&command, &s->choice);
-    s->supervise.process.data = s;
-    s->supervise.process_open = true; /* even a failed start leaves a handle to close */
-    return uv_spawn(&s->loop, &s->supervise.process, &options); /* libuv's errors are -errno */
+    add_choice(&command, what->choice);
+    *open = true;                             /* even a failed start leaves a handle to close */
+    return uv_spawn(loop, process, &options); /* libuv's errors are -errno */
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client: a connection to job.sock, from hello to its end. Here is what all its steps share, and
+ * how it is let go of; the steps are handshake.h's, its refusals refuse.h's, its end as a job
+ * ending.h's.
+ *
+ * Owner: struct clients. Thread: the loop's.
+ */
+#ifndef DAEMON_BROKER_CLIENTS_CLIENT_H
+#define DAEMON_BROKER_CLIENTS_CLIENT_H
+
+#include <uv.h>
+
+#include "daemon/broker/clients/users.h"
+#include "daemon/broker/jobs/attachments.h"
+#include "daemon/broker/jobs/history.h"
+#include "daemon/broker/store/profile_store.h"
+#include "daemon/broker/worker/worker.h"
+
+enum client_state {
+    CLIENT_HELLO,     /* connected; nothing said yet */
+    CLIENT_WAITING,   /* for a worker that is ready */
+    CLIENT_ATTACHING, /* ATTACH sent */
+    CLIENT_OFFERED,   /* windows offered, no answer yet */
+    CLIENT_RUNNING,
+    CLIENT_CLOSED /* its handles are being closed */
+};
+
+struct clients {
+    struct list list;
+    unsigned count, running; /* of these, jobs */
+    bool stopping;           /* refusals are nobody's fault any more */
+    /* What the steps need, of the broker's. */
+    uv_loop_t *loop;
+    const struct config *config;
+    const struct worker *worker;
+    struct attachments *attachments;
+    struct users *users;
+    const struct profile_store *profiles;
+    struct history *history;
+};
+
+struct client {
+    struct list link;
+    struct clients *clients;
+    enum client_state state;
+    int fd, pidfd; /* -1: not open */
+    uv_poll_t readable, death;
+    uv_timer_t deadline;
+    int handles; /* libuv handles whose close callback has not run */
+
+    struct user *user;     /* counts it: as a job from its welcome on */
+    struct wire_job asked; /* in its hello */
+    struct job job;        /* with what we know beside that */
+
+    struct pages pages;
+    uint64_t host_bytes;   /* of its host window */
+    uint64_t pinned_bytes; /* of that, in use when it was last looked at */
+    int tries;             /* windows that were tried */
+    uint32_t job_id;       /* of the latest attachment; 0 before */
+    struct attachment *attachment;
+};
+
+/* Lets go of everything; it is freed once libuv has let go of its handles. */
+void client_close(struct client *c);
+
+/* The same, after a record of how. */
+void client_ended(struct client *c, const char *how);
+
+/* Its threads and the worker are told that nothing more will come: -errno or ERR_*. */
+void client_lose(struct client *c, int err);
+
+#endif

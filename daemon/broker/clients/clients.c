@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client ends with its socket or its process, whichever is noticed first; one that breaks the
+ * protocol ends alone.
+ */
+#include "daemon/broker/clients/clients.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/broker/clients/deadline.h"
+#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/refuse.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+static void on_readable(uv_poll_t *p, int status, int events) {
+    struct client *c = p->data;
+    unsigned char buf[sizeof(struct wire_hello) + 64];
+    int n = fdutil_recv(c->fd, buf, sizeof(buf), NULL, NULL);
+
+    if (n == -EAGAIN && status == 0) return;
+    if (n == -EPROTO)
+        refuse_client(c, ERR_PROTOCOL, "a message is too long or carries descriptors");
+    else if (n <= 0)
+        client_ended(c, "socket closed");
+    else if (c->state == CLIENT_HELLO)
+        handshake_hello(c, buf, (size_t)n);
+    else if (c->state == CLIENT_OFFERED)
+        handshake_answer(c, buf, (size_t)n);
+    else if (c->state == CLIENT_RUNNING)
+        ending_spoke(c);
+    else
+        refuse_client(c, ERR_PROTOCOL, "a message came while none is expected");
+}
+
+static void on_death(uv_poll_t *p, int status, int events) {
+    client_ended(p->data, "process ended");
+}
+
+/* ---- who comes ------------------------------------------------------------------------------- */
+
+/* A descriptor of the peer's process. SO_PEERPIDFD names the process that connected, whatever
+ * became of its number since; older kernels must go by the number. */
+static int open_pidfd(int fd, pid_t pid) {
+    int pidfd = -1;
+    socklen_t n = sizeof(pidfd);
+
+    errno = 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) == 0) return pidfd;
+    return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+/* Its handles; where one cannot be had the others are closed with the client. */
+static int watch_client(struct client *c) {
+    uv_loop_t *loop = c->clients->loop;
+    int rc = uv_poll_init(loop, &c->readable, c->fd);
+
+    if (rc < 0) return rc;
+    uv_timer_init(loop, &c->deadline);
+    c->handles = 2;
+    c->readable.data = c->deadline.data = c->death.data = c;
+    c->pidfd = open_pidfd(c->fd, c->job.pid);
+    if (c->pidfd < 0) return fdutil_scarce(-errno) ? -errno : 0;
+    rc = uv_poll_init(loop, &c->death, c->pidfd);
+    if (rc < 0) {
+        fdutil_close(&c->pidfd);
+        return rc;
+    }
+    c->handles = 3;
+    uv_poll_start(&c->death, UV_READABLE, on_death);
+    return 0;
+}
+
+static struct client *make_client(struct clients *clients, int fd, const struct ucred *cred) {
+    struct client *c = calloc(1, sizeof(*c));
+
+    if (!c) return NULL;
+    *c = (struct client){.clients = clients,
+                         .fd = fd,
+                         .pidfd = -1,
+                         .job = {.pid = cred->pid, .uid = cred->uid, .name = "?"}};
+    pages_init(&c->pages);
+    clock_gettime(CLOCK_REALTIME, &c->job.since);
+    return c;
+}
+
+void clients_accept(struct clients *clients, int fd) {
+    struct ucred cred = {.uid = (uid_t)-1};
+    socklen_t n = sizeof(cred);
+    int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ? -errno : 0;
+    char why[USERS_WHY_BYTES];
+    struct user *user = users_enter(clients->users, fd, &cred, USERS_HANDSHAKE, why);
+    struct client *c = user && rc == 0 ? make_client(clients, fd, &cred) : NULL;
+
+    if (c) rc = watch_client(c);
+    if (!c || c->handles == 0) {
+        free(c);
+        if (user) users_leave(user, USERS_HANDSHAKE);
+        refuse_connection(fd, user ? -ENOMEM : -EBUSY,
+                          user ? "salusd has no memory for another job" : why);
+        return;
+    }
+    c->user = user;
+    c->host_bytes = users_host_window(clients->users, user);
+    list_append(&clients->list, &c->link);
+    clients->count++;
+    if (rc < 0) {
+        refuse_scarce(c, rc);
+        return;
+    }
+    uv_poll_start(&c->readable, UV_READABLE, on_readable);
+    deadline_set(c, clients->config->handshake_timeout);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+void clients_worker_ready(struct clients *clients) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &clients->list) {
+        struct client *c = list_entry(pos, struct client, link);
+
+        if (c->state == CLIENT_WAITING) handshake_begin(c);
+    }
+}
+
+void clients_worker_failed(struct clients *clients) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &clients->list) {
+        struct client *c = list_entry(pos, struct client, link);
+
+        if (c->state == CLIENT_WAITING) refuse_given_up(c);
+    }
+}
+
+void clients_stop(struct clients *clients) {
+    struct list *pos, *tmp;
+
+    clients->stopping = true;
+    list_each_safe(pos, tmp, &clients->list) ending_stop(list_entry(pos, struct client, link));
+}

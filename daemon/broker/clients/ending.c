@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why it ended is noted for the history first: what comes first counts.
+ */
+#include "daemon/broker/clients/ending.h"
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/refuse.h"
+
+void ending_spoke(struct client *c) {
+    attachments_say_how(c->attachment, "expelled", "it spoke after its welcome");
+    client_lose(c, ERR_PROTOCOL);
+    client_ended(c, "protocol error: it spoke after its welcome");
+}
+
+void ending_expelled(struct client *c, const struct wire_worker_msg *msg) {
+    int err = msg->result < 0 ? msg->result : ERR_PROTOCOL;
+
+    log_warn("client", "event=expelled job=%u pid=%d uid=%u name=\"%s\" error=%s why=\"%.200s\"",
+             c->job_id, (int)c->job.pid, (unsigned)c->job.uid, c->job.name, err_name(err),
+             msg->text);
+    if (c->state == CLIENT_OFFERED) {
+        refuse_client(c, err, "%.250s", msg->text);
+        return;
+    }
+    attachments_say_how(c->attachment, "expelled", "%.250s", msg->text);
+    client_lose(c, err);
+    client_close(c);
+}
+
+void ending_worker_lost(struct client *c) {
+    c->attachment = NULL;
+    if (c->state == CLIENT_ATTACHING) {
+        handshake_again(c);
+        return;
+    }
+    if (c->state == CLIENT_OFFERED) {
+        refuse_client(c, ERR_WORKER_LOST, "%s", err_text(ERR_WORKER_LOST));
+        return;
+    }
+    client_lose(c, ERR_WORKER_LOST);
+    client_ended(c, "the GPU worker died");
+}
+
+void ending_kill(struct client *c, uid_t uid) {
+    if (c->state != CLIENT_RUNNING) {
+        refuse_client(c, ERR_ENDED, "%s", err_text(ERR_ENDED));
+        return;
+    }
+    attachments_say_how(c->attachment, "killed", "by user %u", (unsigned)uid);
+    client_lose(c, ERR_ENDED);
+    client_ended(c, "killed by an operator");
+}
+
+void ending_excess(struct client *c, const char *why) {
+    if (c->state != CLIENT_RUNNING) {
+        refuse_client(c, ERR_NO_MEMORY, "%s", why);
+        return;
+    }
+    attachments_say_how(c->attachment, "expelled", "%s", why);
+    client_lose(c, ERR_NO_MEMORY);
+    client_ended(c, why);
+}
+
+void ending_stop(struct client *c) {
+    if (c->state != CLIENT_RUNNING) {
+        refuse_client(c, ERR_BROKER_LOST, "salusd is being stopped");
+        return;
+    }
+    attachments_say_how(c->attachment, "lost", "salusd was stopped");
+    client_lose(c, ERR_BROKER_LOST);
+    client_ended(c, "salusd stops");
+}

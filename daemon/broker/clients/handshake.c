@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each step ends in a message, in waiting for the worker, or in a refusal.
+ */
+#include "daemon/broker/clients/handshake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "daemon/broker/clients/deadline.h"
+#include "daemon/broker/clients/hello.h"
+#include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/scarce.h"
+#include "proto/gen/calls.h"
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Other jobs have them, or (tries > 0) something of the client or of the worker lies there. */
+static void refuse_windows(struct client *c) {
+    if (c->tries == 0)
+        refuse_client(c, -EBUSY,
+                      "all %d address windows belong to jobs, some of which may be ending; try "
+                      "again when one has ended",
+                      c->clients->attachments->slots.count);
+    else
+        refuse_client(c, -EADDRNOTAVAIL,
+                      "%d address windows were tried, and each is in use in the client "
+                      "or in the worker; set window_base to where both are empty",
+                      c->tries);
+}
+
+static void try_windows(struct client *c, int from) {
+    struct clients *all = c->clients;
+    struct attachments_ask ask = {.job_id = attachments_next_id(all->attachments),
+                                  .job = &c->job,
+                                  .pages = &c->pages,
+                                  .host_bytes = c->host_bytes,
+                                  .limits = users_wire_limits(c->user),
+                                  .client = c};
+    int rc = -ENOSPC;
+
+    if (c->tries < ATTACHMENTS_TRIES)
+        rc = attachments_attach(all->attachments, &ask, from, &c->attachment);
+    if (rc == -ENOSPC) {
+        refuse_windows(c);
+        return;
+    }
+    c->tries++;
+    deadline_set(c, all->config->worker_timeout);
+    if (rc < 0) {
+        c->state = CLIENT_WAITING; /* the worker is being ended; the next one will be asked */
+        if (fdutil_scarce(rc)) refuse_scarce(c, rc);
+        return;
+    }
+    c->state = CLIENT_ATTACHING;
+    c->job_id = c->attachment->job_id;
+}
+
+/* These are of no use: others, from the next on. */
+static void try_others(struct client *c) {
+    int slot = c->attachment->slot;
+
+    attachments_detach(c->clients->attachments, c->attachment);
+    c->attachment = NULL;
+    try_windows(c, slot + 1);
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+/* What it asked for, and where it said nothing, what we know or are told to take. */
+static void complete_job(struct client *c) {
+    const struct clients *all = c->clients;
+    uint64_t device = all->worker->device.memory_bytes;
+    struct wire_job *job = &c->job.spec;
+
+    *job = c->asked;
+    c->job.source = job->flags & WIRE_JOB_WORD ? "given" : "";
+    if (job->weight == 0) job->weight = 1;
+    if (job->admit_timeout_ns == 0) job->admit_timeout_ns = all->config->admit_timeout;
+    if (profile_store_fill(all->profiles, device, c->job.uid, job)) c->job.source = "profile";
+    if ((job->flags & WIRE_JOB_WORD) || all->config->unknown_memory == 0) return;
+    job->flags |= WIRE_JOB_WORD;
+    job->persistent_bytes = all->config->unknown_memory;
+    if (job->persistent_bytes > device) job->persistent_bytes = device;
+    c->job.source = "assumed";
+}
+
+/* "A job is admitted only when it could run alone": this one never could. */
+static bool refuse_too_large(struct client *c) {
+    const struct wire_job *job = &c->job.spec;
+    uint64_t device = c->clients->worker->device.memory_bytes;
+    char p[24], e[24], d[24], text[160];
+
+    if (job->persistent_bytes + job->ephemeral_bytes <= device) return false;
+    units_print_bytes(job->persistent_bytes, p, sizeof(p));
+    units_print_bytes(job->ephemeral_bytes, e, sizeof(e));
+    units_print_bytes(device, d, sizeof(d));
+    snprintf(text, sizeof(text), "%s persistent + %s ephemeral asked, the device has %s", p, e, d);
+    refuse_job(c, ERR_NO_MEMORY, text);
+    return true;
+}
+
+/* Its user's jobs would have more of the device than they may: then it is refused. */
+static bool refuse_device_memory(struct client *c) {
+    char why[USERS_WHY_BYTES];
+
+    if (users_check_device(c->clients->users, c->user, &c->job.spec, why) == 0) return false;
+    refuse_job(c, ERR_NO_MEMORY, why);
+    return true;
+}
+
+/* Its shared memory, but of the last descriptors none. */
+static int make_pages(struct client *c) {
+    struct pages *p = &c->pages;
+    int rc = pages_create(p, c->host_bytes);
+
+    if (rc < 0) return rc;
+    if (!scarce_fd(p->submission_fd, false) && !scarce_fd(p->host_fd, false) &&
+        !scarce_fd(p->doorbell_fd, false))
+        return 0;
+    pages_finish(p);
+    return -EMFILE;
+}
+
+void handshake_begin(struct client *c) {
+    const struct worker *w = c->clients->worker;
+    int rc;
+
+    if (w->state == WORKER_FAILED) {
+        refuse_given_up(c);
+        return;
+    }
+    if (!worker_ready(w)) {
+        handshake_again(c);
+        return;
+    }
+    complete_job(c);
+    if (refuse_too_large(c) || refuse_device_memory(c)) return;
+    rc = c->pages.submission ? 0 : make_pages(c);
+    if (fdutil_scarce(rc))
+        refuse_scarce(c, rc);
+    else if (rc < 0)
+        refuse_client(c, rc, "shared memory cannot be made: %s", err_text(rc));
+    else
+        try_windows(c, 0);
+}
+
+void handshake_again(struct client *c) {
+    c->state = CLIENT_WAITING;
+    deadline_set(c, c->clients->config->worker_timeout);
+}
+
+/* ---- the worker's answer --------------------------------------------------------------------- */
+
+static void offer(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+    struct wire_offer o = {.magic = WIRE_MAGIC,
+                           .major = WIRE_MAJOR,
+                           .minor = WIRE_MINOR,
+                           .job_id = c->attachment->job_id,
+                           .spec_hash = CALL_SPEC_HASH,
+                           .windows = c->attachment->windows,
+                           .device = c->clients->worker->device};
+    int rc, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->pages.submission_fd,
+                                  [WIRE_FD_COMPLETION] = completion_fd,
+                                  [WIRE_FD_HOST] = c->pages.host_fd,
+                                  [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
+
+    if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
+    c->state = CLIENT_OFFERED;
+    deadline_set(c, c->clients->config->handshake_timeout);
+    rc = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    if (rc == 0) return;
+    c->state = CLIENT_ATTACHING; /* so that a refusal is an offer's */
+    if (fdutil_scarce(rc))
+        refuse_scarce(c, rc);
+    else
+        client_close(c);
+}
+
+int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+    int rc = msg->result;
+
+    if (c->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
+    if (rc == -EEXIST) {
+        slots_block(&c->clients->attachments->slots, c->attachment->slot);
+        try_others(c);
+    } else if (rc < 0) {
+        refuse_client(c, rc, "the GPU worker refused: %.200s",
+                      *msg->text ? msg->text : err_text(rc));
+    } else if (fdutil_scarce(rc = attachments_see(c->attachment, completion_fd))) {
+        refuse_scarce(c, rc);
+    } else if (rc < 0) {
+        refuse_client(c, ERR_PROTOCOL,
+                      "the GPU worker sent completion memory that cannot be used: %s",
+                      err_text(rc));
+    } else {
+        offer(c, msg, completion_fd);
+    }
+    return 0;
+}
+
+/* ---- what the client says -------------------------------------------------------------------- */
+
+static bool refuse_full(struct client *c) {
+    if (c->clients->running < c->clients->config->max_jobs) return false;
+    refuse_client(c, -EBUSY, "%u jobs are attached, the most that max_jobs allows",
+                  c->clients->running);
+    return true;
+}
+
+/* Whether its user may not have this job; then it is refused. */
+static bool refuse_excess(struct client *c) {
+    char why[USERS_WHY_BYTES];
+    int rc = users_check_job(c->user, &c->asked, why);
+
+    if (rc < 0) refuse_job(c, rc, why);
+    return rc < 0;
+}
+
+void handshake_hello(struct client *c, const void *msg, size_t bytes) {
+    char why[HELLO_WHY_BYTES];
+    struct hello h;
+    int rc = hello_check(msg, bytes, &h, why, sizeof(why));
+
+    if (rc < 0) {
+        refuse_client(c, rc, "%s", why);
+        return;
+    }
+    memcpy(c->job.name, h.name, sizeof(c->job.name));
+    c->asked = h.job;
+    if (h.spec_hash != CALL_SPEC_HASH)
+        log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->job.pid,
+                 (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
+    if (!refuse_excess(c) && !refuse_full(c)) handshake_begin(c);
+}
+
+static void welcome(struct client *c) {
+    struct wire_welcome w = {.magic = WIRE_MAGIC};
+
+    uv_timer_stop(&c->deadline);
+    pages_close_fds(&c->pages);
+    c->state = CLIENT_RUNNING;
+    c->clients->running++;
+    users_move(c->user, USERS_HANDSHAKE, USERS_JOB);
+    c->attachment->welcomed = true;
+    log_info("client", "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d",
+             c->job_id, (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->attachment->slot,
+             c->tries);
+    if (fdutil_send(c->fd, &w, sizeof(w), NULL, 0) < 0) client_close(c);
+}
+
+void handshake_answer(struct client *c, const void *msg, size_t bytes) {
+    char why[HELLO_WHY_BYTES];
+    bool accepted;
+    int rc = hello_check_answer(msg, bytes, &accepted, why, sizeof(why));
+
+    if (rc < 0) {
+        refuse_client(c, rc, "%s", why);
+    } else if (!accepted) {
+        c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
+        try_others(c);
+    } else if (!refuse_full(c) && !refuse_excess(c)) {
+        welcome(c);
+    }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A memfd's blocks are what is in use of it, whoever wrote there.
+ */
+#include "daemon/broker/clients/pinned.h"
+
+#include <stdio.h>
+
+#include "common/units.h"
+#include "daemon/broker/clients/ending.h"
+
+/* Looks at all clients of the user; returns the one that grew most. */
+static struct client *look_at(struct clients *clients, struct user *u) {
+    struct client *grown = NULL;
+    uint64_t most = 0;
+    struct list *pos;
+
+    u->pinned_bytes = 0;
+    list_each(pos, &clients->list) {
+        struct client *c = list_entry(pos, struct client, link);
+        uint64_t now, growth;
+
+        if (c->user != u) continue;
+        now = pages_pinned(&c->pages);
+        growth = now > c->pinned_bytes ? now - c->pinned_bytes : 0;
+        if (!grown || growth > most) {
+            grown = c;
+            most = growth;
+        }
+        c->pinned_bytes = now;
+        u->pinned_bytes += now;
+    }
+    return grown;
+}
+
+static void end_grown(struct user *u, struct client *c) {
+    char text[LIMITS_TEXT_BYTES], has[24], why[USERS_WHY_BYTES];
+
+    u->refused++;
+    units_print_bytes(u->pinned_bytes, has, sizeof(has));
+    snprintf(why, sizeof(why),
+             "%s: the jobs of user %u have %s of pinned and staging memory, and this one grew; end "
+             "some, or have root raise the limit in salus.conf(5)",
+             limits_text(&u->limits, LIMIT(user_pinned), text), (unsigned)u->uid, has);
+    ending_excess(c, why);
+}
+
+void pinned_look(struct clients *clients) {
+    struct list *pos, *tmp;
+
+    /* A user whose last client is ended is not there any more. */
+    list_each_safe(pos, tmp, &clients->users->list) {
+        struct user *u = list_entry(pos, struct user, link);
+        struct client *grown = look_at(clients, u);
+
+        if (grown && u->pinned_bytes > u->limits.value[LIMIT(user_pinned)]) end_grown(u, grown);
+    }
+}

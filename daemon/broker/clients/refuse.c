@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A refusal's text is in the offer as well as in the welcome, since the client waits for one of
+ * them.
+ */
+#include "daemon/broker/clients/refuse.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/scarce.h"
+#include "proto/gen/calls.h"
+
+static struct wire_offer refusal(int result) {
+    return (struct wire_offer){.magic = WIRE_MAGIC,
+                               .major = WIRE_MAJOR,
+                               .minor = WIRE_MINOR,
+                               .spec_hash = CALL_SPEC_HASH,
+                               .result = result};
+}
+
+void refuse_connection(int fd, int result, const char *text) {
+    struct wire_offer offer = refusal(result);
+
+    snprintf(offer.text, sizeof(offer.text), "%s", text);
+    fdutil_send(fd, &offer, sizeof(offer), NULL, 0);
+    fdutil_close(&fd);
+}
+
+void refuse_client(struct client *c, int result, const char *fmt, ...) {
+    struct wire_offer offer = refusal(result);
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .result = result};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(offer.text, sizeof(offer.text), fmt, ap);
+    va_end(ap);
+    memcpy(welcome.text, offer.text, sizeof(welcome.text));
+    log_write("client", c->clients->stopping ? LOG_INFO : LOG_WARN,
+              "event=refused pid=%d uid=%u name=\"%s\" error=%s why=\"%s\"", (int)c->job.pid,
+              (unsigned)c->job.uid, c->job.name, err_name(result), offer.text);
+    if (c->state == CLIENT_OFFERED)
+        fdutil_send(c->fd, &welcome, sizeof(welcome), NULL, 0);
+    else
+        fdutil_send(c->fd, &offer, sizeof(offer), NULL, 0);
+    client_close(c);
+}
+
+void refuse_scarce(struct client *c, int err) {
+    if (err == -ENOMEM || err == -ENOBUFS)
+        refuse_client(c, err, "salusd has no memory for another job");
+    else
+        refuse_client(c, err, SCARCE_TEXT);
+}
+
+void refuse_given_up(struct client *c) {
+    refuse_client(c, ERR_WORKER_LOST, "the GPU worker was given up: %.200s",
+                  c->clients->worker->trouble);
+}
+
+void refuse_job(struct client *c, int result, const char *why) {
+    struct clients *all = c->clients;
+
+    history_add_refused(all->history, &c->job, attachments_next_id(all->attachments), why);
+    refuse_client(c, result, "%s", why);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each check is what would fail later, asked of the system as the user that we are.
+ */
+#include "daemon/broker/config_check.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "daemon/broker/store/store_file.h"
+#include "daemon/broker/worker/worker_path.h"
+
+/* ---- programs and directories ---------------------------------------------------------------- */
+
+static int check_worker(const struct config *c, FILE *errors) {
+    char path[PATH_MAX + 32];
+    int rc = worker_path_find(c, path, sizeof(path));
+
+    if (rc == 0) return 0;
+    if (!*c->worker)
+        return config_complain(c, CONFIG_O_worker, errors,
+                               "salus-gpu is neither beside salusd nor in ../libexec/salus of it");
+    return config_complain(c, CONFIG_O_worker, errors, "%s: %s", path, strerror(-rc));
+}
+
+/* 0 when files can be made in it, else -errno. */
+static int check_dir(const char *path) {
+    struct stat st;
+
+    if (stat(path, &st) < 0) return -errno;
+    if (!S_ISDIR(st.st_mode)) return -ENOTDIR;
+    return access(path, W_OK | X_OK) < 0 ? -errno : 0;
+}
+
+/* The directory that `path` lies in. */
+static const char *above(const char *path, char out[STORE_PATH_BYTES]) {
+    snprintf(out, STORE_PATH_BYTES, "%s", path);
+    return dirname(out);
+}
+
+/* It may be there, or be made. */
+static int check_run_dir(const struct config *c, FILE *errors) {
+    const struct config_option *o = config_find("run_dir", strlen("run_dir"));
+    char parent[STORE_PATH_BYTES];
+    int rc = check_dir(c->run_dir);
+
+    if (strcmp(c->run_dir, o->text) == 0 || rc == 0) return 0;
+    if (rc != -ENOENT)
+        return config_complain(c, CONFIG_O_run_dir, errors, "%s: %s", c->run_dir, strerror(-rc));
+    rc = check_dir(above(c->run_dir, parent));
+    if (rc == 0) return 0;
+    return config_complain(c, CONFIG_O_run_dir, errors, "%s cannot be created: %s: %s", c->run_dir,
+                           above(c->run_dir, parent), strerror(-rc));
+}
+
+/* A file that is remembered in. A name alone lies in a directory that is looked at elsewhere. */
+static int check_store(const struct config *c, enum config_place option, const char *value,
+                       FILE *errors) {
+    char parent[STORE_PATH_BYTES];
+    struct stat st;
+    int rc;
+
+    if (*value != '/') return 0;
+    if (stat(value, &st) == 0 && S_ISDIR(st.st_mode))
+        return config_complain(c, option, errors, "%s: %s", value, strerror(EISDIR));
+    rc = check_dir(above(value, parent));
+    if (rc == 0) return 0;
+    return config_complain(c, option, errors, "%s cannot be written: %s: %s", value,
+                           above(value, parent), strerror(-rc));
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* The software GPU's memory is this machine's. */
+static int check_memory(const struct config *c, const struct hostmem *m, FILE *errors) {
+    char asked[24], most[24], swap[24];
+
+    if (strcmp(c->device, "soft") != 0 || c->device_memory <= hostmem_most(m)) return 0;
+    units_print_bytes(c->device_memory, asked, sizeof(asked));
+    units_print_bytes(hostmem_most(m), most, sizeof(most));
+    units_print_bytes(m->swap_bytes, swap, sizeof(swap));
+    if (hostmem_most(m) == m->group_bytes)
+        return config_complain(c, CONFIG_O_device_memory, errors,
+                               "%s is more than the %s that %s leaves; the kernel would end the "
+                               "worker, and with it every job",
+                               asked, most, m->group_file);
+    return config_complain(c, CONFIG_O_device_memory, errors,
+                           "%s is more than this machine has: %s, of which %s are swap", asked,
+                           most, swap);
+}
+
+int config_check_machine(const struct config *c, const struct hostmem *m, FILE *errors) {
+    return check_run_dir(c, errors) + check_worker(c, errors) +
+           check_store(c, CONFIG_O_profiles, c->profiles, errors) +
+           check_store(c, CONFIG_O_kernels, c->kernels, errors) + check_memory(c, m, errors);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replies are msgpack, made by proto/ctl_msg.h.
+ */
+#include "daemon/broker/control/asking.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool asking_admin(const struct asking *q) {
+    return limits_admin(q->uid);
+}
+
+int asking_reply(struct asking *q, uint64_t next) {
+    return ctl_msg_reply(q->out, next, &q->bytes, &q->n);
+}
+
+int asking_record(struct asking *q, enum ctl_record kind, const void *record) {
+    ctl_msg_add(q->out, kind, record);
+    return asking_reply(q, 0);
+}
+
+int asking_refuse(struct asking *q, enum ctl_error error, const char *text, const char *hint) {
+    return ctl_msg_refusal(q->out, error, text, hint, &q->bytes, &q->n);
+}
+
+int asking_not_found(struct asking *q, const char *what, const char *kind) {
+    char text[80], hint[40];
+
+    snprintf(text, sizeof(text), "%s %" PRIu64 ": no such %s", what, q->request->args.id, kind);
+    snprintf(hint, sizeof(hint), "see 'salusctl %s list'", what);
+    return asking_refuse(q, CTL_E_NOT_FOUND, text, hint);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each change remembers what was before.
+ */
+#include "daemon/broker/control/changes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+
+struct change {
+    struct list link;
+    struct control *asker; /* NULL: nobody waits for the answer */
+    uint32_t job_id;       /* 0: of the policy */
+    struct wire_job job_before, job;
+    struct wire_choice choice_before, choice;
+};
+
+void changes_init(struct changes *all, const struct wire_choice *choice,
+                  struct attachments *attachments, struct worker *worker) {
+    list_init(&all->list);
+    all->choice = *choice;
+    all->attachments = attachments;
+    all->worker = worker;
+}
+
+/* ---- telling the worker ---------------------------------------------------------------------- */
+
+static struct change *add_change(struct changes *all, struct control *asker) {
+    struct change *c = calloc(1, sizeof(*c));
+
+    if (!c) return NULL;
+    c->asker = asker;
+    list_append(&all->list, &c->link);
+    return c;
+}
+
+static void free_change(struct change *c) {
+    list_remove(&c->link);
+    free(c);
+}
+
+/* Where telling fails the worker is lost, and changes_lost answers. */
+int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
+                struct control *asker) {
+    struct change *c = add_change(all, asker);
+
+    if (!c) return -ENOMEM;
+    c->job_id = a->job_id;
+    c->job_before = a->job.spec;
+    c->job = a->job.spec = *spec;
+    attachments_set(all->attachments, a);
+    return 0;
+}
+
+int changes_policy(struct changes *all, const struct wire_choice *choice, struct control *asker) {
+    struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .choice = *choice};
+    struct change *c = add_change(all, asker);
+
+    if (!c) return -ENOMEM;
+    c->choice_before = all->told;
+    c->choice = all->choice = all->told = *choice;
+    channel_tell(&all->worker->channel, &msg, NULL, 0);
+    return 0;
+}
+
+void changes_choose(struct changes *all, const struct wire_choice *choice) {
+    all->choice = *choice;
+    changes_ready(all);
+}
+
+void changes_started(struct changes *all) {
+    all->told = all->choice;
+}
+
+void changes_ready(struct changes *all) {
+    if (!worker_ready(all->worker) || memcmp(&all->told, &all->choice, sizeof(all->choice)) == 0)
+        return;
+    if (changes_policy(all, &all->choice, NULL) < 0)
+        log_error("policy", "event=not-told why=memory");
+}
+
+/* ---- its answer ------------------------------------------------------------------------------ */
+
+static void take_back(struct changes *all, const struct change *c) {
+    struct attachment *a = c->job_id ? attachments_find(all->attachments, c->job_id) : NULL;
+
+    if (a && memcmp(&a->job.spec, &c->job, sizeof(c->job)) == 0) a->job.spec = c->job_before;
+    if (c->job_id == 0 && memcmp(&all->choice, &c->choice, sizeof(all->choice)) == 0)
+        all->choice = all->told = c->choice_before;
+}
+
+static void log_change(const struct change *c, int result, const char *text) {
+    enum log_level level = result < 0 ? LOG_WARN : LOG_INFO;
+    char end[sizeof(((struct wire_worker_msg *)0)->text) + 40];
+
+    snprintf(end, sizeof(end), result < 0 ? "error=%s why=\"%s\"" : "result=ok", err_name(result),
+             text);
+    if (c->job_id)
+        log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d %s", c->job_id,
+                  c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
+    else
+        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
+                 c->choice.kernel, (int)c->choice.swap, end);
+}
+
+int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **asker) {
+    struct change *c = list_entry(all->list.next, struct change, link);
+
+    if (list_empty(&all->list)) return ERR_PROTOCOL;
+    log_change(c, msg->result, *msg->text ? msg->text : err_text(msg->result));
+    if (msg->result < 0) take_back(all, c);
+    *asker = c->asker;
+    free_change(c);
+    return 0;
+}
+
+bool changes_lost(struct changes *all, struct control **asker) {
+    struct change *c = list_entry(all->list.next, struct change, link);
+
+    if (list_empty(&all->list)) return false;
+    if (c->job_id) take_back(all, c); /* the choice is for the next worker as well */
+    *asker = c->asker;
+    free_change(c);
+    return true;
+}
+
+void changes_forget(struct changes *all, const struct control *asker) {
+    struct list *pos;
+
+    list_each(pos, &all->list) {
+        struct change *c = list_entry(pos, struct change, link);
+
+        if (c->asker == asker) c->asker = NULL;
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control socket: one msgpack request, one reply, in order, as long as the caller likes.
+ *
+ * Owner: struct server. Thread: the loop's.
+ */
+#ifndef DAEMON_BROKER_CONTROL_CONTROL_H
+#define DAEMON_BROKER_CONTROL_CONTROL_H
+
+#include "daemon/broker/broker.h"
+#include "proto/ctl.h"
+
+struct control; /* a connection */
+
+struct controls {
+    struct list list; /* in the order in which they were last heard */
+    unsigned count;
+    struct broker *broker;
+};
+
+void control_accept(struct controls *all, int fd);
+/* Says why on a connection that is none, and closes it. */
+void control_turn_away(int fd, enum ctl_error error, const char *text, const char *hint);
+/* The answer to what this caller waits for: 0, or negative with the reason. */
+void control_done(struct control *c, int result, const char *text);
+void control_stop(struct controls *all); /* all are closed */
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Verbs of jobs, those that are there and those that ended. Who a job belongs to may change it, as
+ * may root and the daemon's user.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/control/verb.h"
+#include "daemon/broker/jobs/overdue.h"
+#include "daemon/broker/jobs/report_job.h"
+#include "proto/job.h"
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* As the asker may read it. */
+static bool add_job(struct asking *q, const struct attachment *a) {
+    const struct broker *b = q->broker;
+    struct ctl_job r;
+
+    report_job(a, &r);
+    overdue_explain(&b->attachments, a, b->config.overdue, q->uid, &r);
+    report_job_hide(q->uid, &r);
+    return ctl_msg_add(q->out, CTL_RECORD_JOB, &r);
+}
+
+/* The job that the request names, or NULL; never our own (life/trial.h). */
+static struct attachment *find(const struct asking *q) {
+    uint64_t id = q->request->args.id;
+
+    return id < WIRE_TRIAL_JOB ? attachments_find(&q->broker->attachments, (uint32_t)id) : NULL;
+}
+
+int verb_job_list(struct asking *q) {
+    uint64_t after = q->request->args.after, last = after;
+    struct list *pos;
+
+    list_each(pos, &q->broker->attachments.list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job_id <= after || a->job_id == WIRE_TRIAL_JOB) continue;
+        if (!add_job(q, a)) return asking_reply(q, last);
+        last = a->job_id;
+    }
+    return asking_reply(q, 0);
+}
+
+int verb_job_show(struct asking *q) {
+    const struct attachment *a = find(q);
+
+    if (!a) return asking_not_found(q, "job", "job");
+    add_job(q, a);
+    return asking_reply(q, 0);
+}
+
+int verb_history_list(struct asking *q) {
+    uint64_t after = q->request->args.after;
+
+    return asking_reply(q, history_list(q->broker->history, after, q->uid, q->out));
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* The job, where it is there and the asker may change it; else NULL, and *rc is of the refusal. */
+static struct attachment *find_own(struct asking *q, int *rc) {
+    struct attachment *a = find(q);
+    uint64_t id = q->request->args.id;
+    char why[80];
+
+    if (!a || !a->client) {
+        snprintf(why, sizeof(why), "job %" PRIu64 ": no such job%s", id, a ? " any more" : "");
+        *rc = asking_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
+        return NULL;
+    }
+    if (a->job.uid == q->uid || asking_admin(q)) return a;
+    snprintf(why, sizeof(why), "job %" PRIu64 " belongs to another user", id);
+    *rc = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may change it");
+    return NULL;
+}
+
+static bool out_of_range(char *why, const char *what, int64_t value, int64_t least, int64_t most) {
+    if (value >= least && value <= most) return false;
+    snprintf(why, JOB_WHY_BYTES, "%s: %" PRId64 " is not from %" PRId64 " to %" PRId64, what, value,
+             least, most);
+    return true;
+}
+
+/* Whether the asker may not give its job this. */
+static bool outranks(const struct asking *q, char *why) {
+    const struct ctl_args *a = &q->request->args;
+    struct user *u = users_find(&q->broker->users, q->uid);
+    int64_t priority = ctl_msg_given(q->request, CTL_A_priority) ? a->priority : 0;
+    uint64_t weight = ctl_msg_given(q->request, CTL_A_weight) ? a->weight : 0;
+
+    if (weight > JOB_WEIGHT_MAX) weight = 0; /* which is refused anyway */
+    return u && users_check_rank(u, priority, weight, why) < 0;
+}
+
+/* What job.set's arguments make of it; false with a reason when it may not be. */
+static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why) {
+    const struct ctl_args *a = &r->args;
+    struct wire_job bare;
+
+    if (ctl_msg_given(r, CTL_A_weight)) {
+        if (out_of_range(why, "weight", (int64_t)a->weight, 1, JOB_WEIGHT_MAX)) return false;
+        spec->weight = (uint32_t)a->weight;
+    }
+    if (ctl_msg_given(r, CTL_A_priority)) {
+        if (out_of_range(why, "priority", a->priority, -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX))
+            return false;
+        spec->priority = (int32_t)a->priority;
+    }
+    if (ctl_msg_given(r, CTL_A_iterations)) spec->iterations = a->iterations;
+    if (ctl_msg_given(r, CTL_A_duration_ns)) spec->duration_ns = a->duration_ns;
+    if (ctl_msg_given(r, CTL_A_request_ns)) spec->request_ns = a->request_ns;
+    bare = *spec;
+    bare.flags &= ~WIRE_JOB_PAUSED; /* which no client may say */
+    return job_check(&bare, why) == 0;
+}
+
+/* Tells the worker what the request makes of the job, with these flags set and cleared. */
+static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t clear) {
+    struct wire_job spec = a->job.spec;
+    char why[JOB_WHY_BYTES], above[USERS_WHY_BYTES];
+    int rc;
+
+    if (!a->welcomed) {
+        snprintf(why, sizeof(why), "job %u is only starting", a->job_id);
+        return asking_refuse(q, CTL_E_FAILED, why, "try again");
+    }
+    if (q->request->verb == CTL_V_job_set && q->request->given == 1ull << CTL_A_id)
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "nothing is given that could be set",
+                             "see salusctl(1)");
+    spec.flags = (spec.flags | set) & ~clear;
+    if (!alter(q->request, &spec, why))
+        return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
+    if (outranks(q, above))
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
+    rc = changes_job(&q->broker->changes, a, &spec, q->asker);
+    return rc < 0 ? rc : 1;
+}
+
+int verb_job_set(struct asking *q) {
+    int rc;
+    struct attachment *a = find_own(q, &rc);
+
+    return a ? change(q, a, 0, 0) : rc;
+}
+
+int verb_job_pause(struct asking *q) {
+    int rc;
+    struct attachment *a = find_own(q, &rc);
+
+    return a ? change(q, a, WIRE_JOB_PAUSED, 0) : rc;
+}
+
+int verb_job_resume(struct asking *q) {
+    int rc;
+    struct attachment *a = find_own(q, &rc);
+
+    return a ? change(q, a, 0, WIRE_JOB_PAUSED) : rc;
+}
+
+/* The attachment stays until the worker lets go of it. */
+int verb_job_kill(struct asking *q) {
+    int rc;
+    struct attachment *a = find_own(q, &rc);
+    struct ctl_job r;
+
+    if (!a) return rc;
+    ending_kill(a->client, q->uid);
+    a = find(q);
+    if (!a)
+        return asking_refuse(q, CTL_E_FAILED, "the GPU worker is gone", "see 'salusctl status'");
+    report_job(a, &r);
+    return asking_record(q, CTL_RECORD_JOB, &r);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Root and the daemon's user act for everybody and on hints; others on their own profiles, and see
+ * no others: which kernels somebody runs, and for how long, is not his neighbours' affair.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/control/kernel_report.h"
+#include "daemon/broker/control/verb.h"
+#include "daemon/kernels/ktext.h"
+
+#define TOPIC "kernel"
+
+static const char nothing_known[] = "no worker has said which device this is";
+
+/* What is known now, and how much of it went somewhere. */
+static int tell(struct asking *q, uint64_t profiles, uint64_t hints) {
+    const struct kset *set = &q->broker->kernels.store.set;
+    struct ctl_known known = {0};
+
+    snprintf(known.device, sizeof(known.device), "%s", set->device.name);
+    known.sms = set->device.sms;
+    known.profiles = set->count;
+    known.hints = set->hint_count;
+    known.moved_profiles = profiles;
+    known.moved_hints = hints;
+    return asking_record(q, CTL_RECORD_KNOWN, &known);
+}
+
+/* Of another user, and the caller is not one who may see all. */
+static bool foreign(const struct asking *q) {
+    return ctl_msg_given(q->request, CTL_A_uid) && q->request->args.uid != q->uid &&
+           !asking_admin(q);
+}
+
+static int refuse_foreign(struct asking *q) {
+    return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
+                         "root and the daemon's user may see them");
+}
+
+static int show(struct asking *q) {
+    const struct kset *set = &q->broker->kernels.store.set;
+    struct ctl_request r = *q->request;
+    char text[CTL_ARG_BYTES + 40];
+    uint64_t next;
+
+    if (foreign(q)) return refuse_foreign(q);
+    if (!asking_admin(q)) {
+        r.given |= 1ull << CTL_A_uid;
+        r.args.uid = q->uid;
+    }
+    if (r.verb == CTL_V_profile_show && !kernel_report_any(set, &r)) {
+        snprintf(text, sizeof(text), "kernel '%s': no profile", r.args.name);
+        return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
+    }
+    next = kernel_report_list(set, &r, q->out);
+    return asking_reply(q, next);
+}
+
+int verb_profile_list(struct asking *q) {
+    return show(q);
+}
+
+int verb_profile_show(struct asking *q) {
+    return show(q);
+}
+
+int verb_profile_hints(struct asking *q) {
+    return show(q);
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+/* A copy of the text that came along, for the caller to free: a sealed memfd, so that reading it
+ * neither waits nor ends early. */
+static int read_text(int fd, char **out, size_t *bytes) {
+    size_t done = 0;
+    struct stat st;
+
+    if (fd < 0 || fdutil_check_sealed(fd, 1) < 0 || fstat(fd, &st) < 0) return -EBADF;
+    if (st.st_size > KTEXT_BYTES_MAX) return -EFBIG;
+    *bytes = (size_t)st.st_size;
+    *out = malloc(*bytes);
+    if (!*out) return -ENOMEM;
+    while (done < *bytes) {
+        ssize_t n = pread(fd, *out + done, *bytes - done, (off_t)done);
+
+        if (n <= 0) {
+            free(*out);
+            return n < 0 ? -errno : -EIO;
+        }
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int refuse_text(struct asking *q, int rc, const char *why) {
+    switch (rc) {
+    case -EBADF:
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "no sealed memfd with a text came along",
+                             "use 'salusctl profile import'");
+    case -EFBIG:
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "the text is longer than any that is written",
+                             "import parts of it");
+    case -EINVAL: return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see salusctl(1)");
+    case -EXDEV:
+        return asking_refuse(q, CTL_E_FAILED, why,
+                             "with --any-device its classes and SMs are taken, its times are not");
+    case -EPERM:
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
+                             "root and the daemon's user may import for others");
+    default: return asking_refuse(q, CTL_E_FAILED, err_text(rc), "see 'journalctl -u salusd'");
+    }
+}
+
+static int take_over(struct asking *q, const struct kset *from, char *why) {
+    bool all = asking_admin(q);
+
+    if (!all && from->hint_count) {
+        snprintf(why, KPROFILE_WHY_BYTES, "what tables say counts for all users' kernels");
+        return -EPERM;
+    }
+    return kernel_store_import(&q->broker->kernels.store, from, all ? KSET_ANYBODY : q->uid, why);
+}
+
+int verb_profile_import(struct asking *q) {
+    char why[KPROFILE_WHY_BYTES] = "", *text = NULL;
+    uint64_t profiles, hints;
+    struct kset from;
+    size_t bytes = 0;
+    int rc;
+
+    if (!q->broker->kernels.store.known)
+        return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    rc = read_text(q->in_fd, &text, &bytes);
+    kset_init(&from, q->broker->kernels.store.set.seed);
+    if (rc == 0) {
+        rc = ktext_parse(&from, text, bytes, why);
+        free(text);
+    }
+    if (rc == 0) rc = take_over(q, &from, why);
+    profiles = from.count;
+    hints = from.hint_count;
+    kset_finish(&from);
+    log_write(TOPIC, rc < 0 ? LOG_WARN : LOG_INFO,
+              "event=import uid=%u profiles=%u hints=%u result=%s why=\"%s\"", (unsigned)q->uid,
+              (unsigned)profiles, (unsigned)hints, rc < 0 ? err_name(rc) : "ok", why);
+    if (rc < 0) return refuse_text(q, rc, why);
+    kernel_link_imported(&q->broker->kernels);
+    return tell(q, profiles, hints);
+}
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+/* A user's profiles without hints, which are everybody's, so that he can import them again. */
+static int select_user(const struct kset *s, uint64_t uid, struct kset *out) {
+    uint32_t *order = kset_order(s);
+    int rc = order ? 0 : -ENOMEM;
+
+    kset_init(out, s->seed);
+    out->device = s->device;
+    for (uint32_t i = 0; i < s->count && rc == 0; i++)
+        if (s->items[order[i]].key.uid == uid) rc = kset_learn(out, &s->items[order[i]]);
+    free(order);
+    return rc;
+}
+
+int verb_profile_export(struct asking *q) {
+    const struct kset *set = &q->broker->kernels.store.set;
+    bool given = ctl_msg_given(q->request, CTL_A_uid), all = !given && asking_admin(q);
+    uint64_t uid = given ? q->request->args.uid : q->uid, profiles, hints;
+    struct kset own;
+    int fd = 0;
+
+    if (!q->broker->kernels.store.known)
+        return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    if (foreign(q)) return refuse_foreign(q);
+    kset_init(&own, set->seed);
+    if (!all) fd = select_user(set, uid, &own);
+    if (fd == 0) fd = kwire_text(all ? set : &own);
+    profiles = all ? set->count : own.count;
+    hints = all ? set->hint_count : 0;
+    kset_finish(&own);
+    if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see 'journalctl -u salusd'");
+    q->out_fd = fd;
+    return tell(q, profiles, hints);
+}
+
+/* ---- forget ---------------------------------------------------------------------------------- */
+
+int verb_profile_forget(struct asking *q) {
+    const struct ctl_args *a = &q->request->args;
+    bool given = ctl_msg_given(q->request, CTL_A_uid), permitted = asking_admin(q);
+    struct kset *set = &q->broker->kernels.store.set;
+    uint32_t profiles = set->count, hints = set->hint_count;
+    struct kset_filter f = {.uid = KSET_ANYBODY, .name = *a->name ? a->name : NULL};
+
+    if (!f.name == !a->all)
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "either a name or all=1 is needed",
+                             "see 'salusctl profile list'");
+    if (given && a->uid >= KSET_ANYBODY)
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "uid: there is no such user", "see salusctl(1)");
+    if (!permitted && given && a->uid != q->uid)
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
+                             "root may forget them");
+    if (given || !permitted) f.uid = given ? (uint32_t)a->uid : q->uid;
+    f.hints = f.uid == KSET_ANYBODY;
+    if (kernel_store_forget(&q->broker->kernels.store, &f) == 0 && f.name) {
+        char text[CTL_ARG_BYTES + 40];
+
+        snprintf(text, sizeof(text), "kernel '%s': no profile", f.name);
+        return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
+    }
+    profiles -= set->count;
+    hints -= set->hint_count;
+    log_info(TOPIC, "event=forget uid=%u profiles=%u hints=%u", (unsigned)q->uid, profiles, hints);
+    kernel_link_forgotten(&q->broker->kernels, &f);
+    return tell(q, profiles, hints);
+}

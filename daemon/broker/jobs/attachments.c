@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A list that is scanned: there are at most as many as windows.
+ */
+#include "daemon/broker/jobs/attachments.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+
+void attachments_init(struct attachments *as, const struct config *config,
+                      struct channel *channel) {
+    list_init(&as->list);
+    slots_init(&as->slots, config);
+    as->channel = channel;
+}
+
+uint32_t attachments_next_id(struct attachments *as) {
+    if (++as->last_id == 0) as->last_id = 1;
+    return as->last_id;
+}
+
+struct attachment *attachments_find(const struct attachments *as, uint32_t job_id) {
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job_id == job_id) return a;
+    }
+    return NULL;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void free_attachment(struct attachments *as, struct attachment *a) {
+    pages_unmap_completion(a->completion);
+    groups_put(&as->groups, a->group);
+    slots_put(&as->slots, a->slot);
+    free(a);
+}
+
+static struct attachment *make_attachment(struct attachments *as, const struct attachments_ask *ask,
+                                          int slot) {
+    struct attachment *a = calloc(1, sizeof(*a));
+
+    if (!a) return NULL;
+    *a =
+        (struct attachment){.job_id = ask->job_id,
+                            .slot = slot,
+                            .windows = slots_windows(&as->slots, slot),
+                            .client = ask->client,
+                            .job = *ask->job,
+                            .group = groups_take(&as->groups, ask->job->uid, ask->job->spec.group)};
+    a->windows.host_bytes = ask->host_bytes;
+    return a;
+}
+
+static int tell_attach(struct attachments *as, const struct attachment *a,
+                       const struct attachments_ask *ask) {
+    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
+                                  .job_id = a->job_id,
+                                  .pid = a->job.pid,
+                                  .uid = a->job.uid,
+                                  .windows = a->windows,
+                                  .limits = ask->limits,
+                                  .job = a->job.spec,
+                                  .group = a->group};
+    int fds[] = {ask->pages->submission_fd, ask->pages->host_fd, ask->pages->doorbell_fd};
+
+    memcpy(msg.name, a->job.name, sizeof(msg.name));
+    return channel_tell(as->channel, &msg, fds, 3);
+}
+
+int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
+                       struct attachment **out) {
+    int slot = slots_take(&as->slots, from), rc;
+    struct attachment *a;
+
+    if (slot < 0) return -ENOSPC;
+    a = make_attachment(as, ask, slot);
+    if (!a) {
+        slots_put(&as->slots, slot);
+        return -ENOMEM;
+    }
+    rc = tell_attach(as, a, ask);
+    if (rc < 0) {
+        free_attachment(as, a);
+        return rc;
+    }
+    list_append(&as->list, &a->link);
+    *out = a;
+    return 0;
+}
+
+int attachments_see(struct attachment *a, int completion_fd) {
+    const struct wire_completion *c;
+    int rc = pages_map_completion(completion_fd, &c);
+
+    if (rc < 0) return rc;
+    pages_unmap_completion(a->completion);
+    a->completion = c;
+    return 0;
+}
+
+void attachments_set(struct attachments *as, const struct attachment *a) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_SET_JOB, .job_id = a->job_id, .job = a->job.spec, .group = a->group};
+
+    channel_tell(as->channel, &msg, NULL, 0);
+}
+
+void attachments_detach(struct attachments *as, struct attachment *a) {
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id, .result = a->lost};
+
+    a->client = NULL;
+    a->detached = true;
+    a->detached_ns = fdutil_now_ns();
+    channel_tell(as->channel, &msg, NULL, 0);
+}
+
+void attachments_remove(struct attachments *as, struct attachment *a) {
+    list_remove(&a->link);
+    free_attachment(as, a);
+}
+
+void attachments_say_how(struct attachment *a, const char *how, const char *fmt, ...) {
+    va_list ap;
+
+    if (a->how) return;
+    a->how = how;
+    va_start(ap, fmt);
+    vsnprintf(a->why, sizeof(a->why), fmt, ap);
+    va_end(ap);
+}
+
+/* ---- what users have ------------------------------------------------------------------------- */
+
+/* Of a lane, what the neediest of its jobs has, counted for the first of these. */
+static uint64_t granted(const struct attachments *as, const struct attachment *a) {
+    const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
+    uint64_t lane = st ? atom_load_relaxed(&st->lane) : 0, e;
+    const struct list *pos;
+
+    if (lane == 0) {
+        if (!(a->job.spec.flags & WIRE_JOB_WORD)) return 0;
+        return a->job.spec.persistent_bytes + a->job.spec.ephemeral_bytes;
+    }
+    e = atom_load_relaxed(&st->ephemeral_bytes);
+    list_each(pos, &as->list) {
+        const struct attachment *o = list_entry(pos, struct attachment, link);
+        uint64_t other;
+
+        if (o == a || !o->completion || atom_load_relaxed(&o->completion->stats.lane) != lane)
+            continue;
+        other = atom_load_relaxed(&o->completion->stats.ephemeral_bytes);
+        if (other > e || (other == e && o->job_id < a->job_id)) e = 0;
+    }
+    return atom_load_relaxed(&st->persistent_bytes) + e;
+}
+
+uint64_t attachments_granted(const struct attachments *as, uid_t uid) {
+    uint64_t sum = 0;
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job.uid == uid && a->client) sum += granted(as, a);
+    }
+    return sum;
+}
+
+uint64_t attachments_operations(const struct attachments *as, uid_t uid) {
+    uint64_t sum = 0;
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job.uid == uid && a->completion)
+            sum += atom_load_relaxed(&a->completion->stats.queued);
+    }
+    return sum;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs as the worker knows them, in the order of their ids: each has a pair of windows that no
+ * other has, from ATTACH until DETACHED or the worker's end. That may be long after its client is
+ * gone.
+ *
+ * Owner: struct broker. Thread: the loop's.
+ */
+#ifndef DAEMON_BROKER_JOBS_ATTACHMENTS_H
+#define DAEMON_BROKER_JOBS_ATTACHMENTS_H
+
+#include <stdbool.h>
+
+#include "common/list.h"
+#include "daemon/broker/config/config.h"
+#include "daemon/broker/jobs/groups.h"
+#include "daemon/broker/jobs/job.h"
+#include "daemon/broker/jobs/pages.h"
+#include "daemon/broker/jobs/slots.h"
+#include "daemon/broker/worker/worker.h"
+
+#define ATTACHMENTS_TRIES 16 /* windows offered to a client before it is refused */
+
+struct client;
+
+/* What was last said in the log of a job's operation that does not end: overdue.h. */
+struct overdue {
+    uint64_t since_ns, next_age_ns;
+};
+
+struct attachment {
+    struct list link;
+    uint32_t job_id;
+    int slot;
+    struct wire_windows windows;
+    struct client *client; /* NULL: it is gone, or there never was one (life/trial.h) */
+    struct job job;        /* its spec as the worker has it, or was told to */
+    uint32_t group;
+    const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    struct overdue overdue;
+    bool welcomed;        /* it became a job that people saw */
+    bool detached;        /* DETACH was sent */
+    uint64_t detached_ns; /* when */
+    int lost;             /* what its client was told; 0: nothing */
+    const char *how;      /* what ended it, or will; NULL: it itself */
+    char why[256];        /* more about it */
+};
+
+struct attachments {
+    struct list list;
+    uint32_t last_id;
+    struct slots slots;
+    struct groups groups;
+    struct channel *channel; /* to the worker */
+};
+
+/* A job that wants to be attached. */
+struct attachments_ask {
+    uint32_t job_id; /* attachments_next_id's, or WIRE_TRIAL_JOB */
+    const struct job *job;
+    const struct pages *pages;
+    uint64_t host_bytes; /* of its host window */
+    struct wire_limits limits;
+    struct client *client;
+};
+
+void attachments_init(struct attachments *as, const struct config *config, struct channel *channel);
+uint32_t attachments_next_id(struct attachments *as);
+struct attachment *attachments_find(const struct attachments *as, uint32_t job_id); /* or NULL */
+
+/* Takes the first free windows at or after slot `from` and sends ATTACH: 0 with *out. -ENOSPC: no
+ * windows are left. fdutil_scarce: it was not sent. Else negative: the worker is being ended. */
+int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
+                       struct attachment **out);
+/* The worker's answer: maps the completion page; pages_map_completion's errors. */
+int attachments_see(struct attachment *a, int completion_fd);
+
+/* Tells the worker of a->job.spec. Where it fails the worker is being ended. */
+void attachments_set(struct attachments *as, const struct attachment *a);
+/* The client is gone or wants other windows: tells the worker, which answers DETACHED. */
+void attachments_detach(struct attachments *as, struct attachment *a);
+/* The worker has let go of it, or is gone: its windows are free again, `a` is freed. */
+void attachments_remove(struct attachments *as, struct attachment *a);
+
+/* For history and log, how the job ended: what comes first counts. */
+void attachments_say_how(struct attachment *a, const char *how, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Device memory that the jobs of user `uid` have, or were promised. */
+uint64_t attachments_granted(const struct attachments *as, uid_t uid);
+/* Operations of theirs that are accepted and not complete. */
+uint64_t attachments_operations(const struct attachments *as, uid_t uid);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs that ended, the latest of them. Owner: the server.
+ */
+#ifndef DAEMON_BROKER_JOBS_HISTORY_H
+#define DAEMON_BROKER_JOBS_HISTORY_H
+
+#include "daemon/broker/jobs/attachments.h"
+#include "proto/ctl_msg.h"
+
+#define HISTORY_MAX 1024u
+
+/* NULL when memory is short. */
+struct history *history_create(void);
+void history_destroy(struct history *h);
+
+/* The job's last moment: its counters are read now. */
+void history_add(struct history *h, const struct attachment *a);
+/* It was refused before it became a job that people saw. */
+void history_add_refused(struct history *h, const struct job *job, uint32_t id, const char *why);
+
+/* Adds the records above `after` to a reply for user `uid`; returns what to give as `after` for the
+ * rest, 0 when nothing is left. */
+uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct ctl_out *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who a job is and what it needs, from its hello to its record in the history: one description in
+ * every room. What a client, the configuration or a profile said of its needs is in `spec`, which
+ * is as well what the worker is told.
+ */
+#ifndef DAEMON_BROKER_JOBS_JOB_H
+#define DAEMON_BROKER_JOBS_JOB_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "proto/wire.h"
+
+struct job {
+    pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */
+    uid_t uid;
+    char name[64];         /* printable */
+    struct timespec since; /* CLOCK_REALTIME, for people */
+    struct wire_job spec;
+    const char *source; /* of the memory in it: given, profile, assumed; "": not known */
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All of it is made whole or not at all.
+ */
+#include "daemon/broker/jobs/pages.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+
+#define PAGE_BYTES 4096u
+
+/* The broker reads the fault, counters and what runs; all must lie in the one page it maps. */
+_Static_assert(offsetof(struct wire_completion, callbacks) <= PAGE_BYTES,
+               "fault, stats and running lie in the first page");
+
+static size_t submission_bytes(void) {
+    return (sizeof(struct wire_submission) + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+void pages_init(struct pages *p) {
+    *p = (struct pages){.submission_fd = -1, .doorbell_fd = -1, .host_fd = -1};
+}
+
+int pages_create(struct pages *p, uint64_t host_bytes) {
+    void *map;
+    int rc;
+
+    rc = fdutil_memfd("salus-submission", submission_bytes(), 0);
+    if (rc < 0) return rc;
+    p->submission_fd = rc;
+    rc = fdutil_memfd("salus-host", host_bytes, 0);
+    if (rc < 0) goto undo;
+    p->host_fd = rc;
+    p->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (p->doorbell_fd < 0) goto undo_errno;
+    map = mmap(NULL, submission_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, p->submission_fd, 0);
+    if (map == MAP_FAILED) goto undo_errno;
+    p->submission = map;
+    return 0;
+undo_errno:
+    rc = -errno;
+undo:
+    pages_finish(p);
+    return rc;
+}
+
+void pages_close_fds(struct pages *p) {
+    fdutil_close(&p->submission_fd);
+    fdutil_close(&p->doorbell_fd);
+}
+
+void pages_finish(struct pages *p) {
+    pages_close_fds(p);
+    fdutil_close(&p->host_fd);
+    if (p->submission) munmap(p->submission, submission_bytes());
+    p->submission = NULL;
+}
+
+uint64_t pages_pinned(const struct pages *p) {
+    struct stat st;
+
+    if (p->host_fd < 0 || fstat(p->host_fd, &st) < 0) return 0;
+    return (uint64_t)st.st_blocks * 512;
+}
+
+void pages_lose(struct pages *p, int err) {
+    struct wire_submission *s = p->submission;
+
+    if (!s) return;
+    atom_store_release(&s->lost, (uint32_t)-err);
+    /* A thread that is about to park has set client_sleeping and looks at `lost` once more. */
+    atom_exchange(&s->client_sleeping, 0);
+    syscall(SYS_futex, &s->client_sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+int pages_map_completion(int fd, const struct wire_completion **out) {
+    void *map;
+
+    if (fdutil_scarce(fd)) return fd;
+    if (fd < 0 || fdutil_check_sealed(fd, sizeof(struct wire_completion)) < 0) return -EINVAL;
+    map = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) return -errno;
+    *out = map;
+    return 0;
+}
+
+void pages_unmap_completion(const struct wire_completion *c) {
+    if (c) munmap((void *)c, PAGE_BYTES);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where clients' address windows lie: slot n begins at base + n strides, and no two clients have
+ * the same. A slot in which the worker itself has something is blocked until the next worker.
+ * Pure; owner: the broker.
+ */
+#ifndef DAEMON_BROKER_JOBS_SLOTS_H
+#define DAEMON_BROKER_JOBS_SLOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/broker/config/config.h"
+#include "proto/wire.h"
+
+#define SLOTS_MAX 512
+
+struct slots {
+    uint64_t base, alloc_bytes, module_bytes, host_bytes;
+    int count;
+    bool used[SLOTS_MAX], blocked[SLOTS_MAX];
+};
+
+void slots_init(struct slots *s, const struct config *config);
+
+/* The first free slot at or after `from`, now in use; -1 when there is none. */
+int slots_take(struct slots *s, int from);
+void slots_put(struct slots *s, int slot);
+
+/* The worker has something there. / A new worker: nothing is known of it. */
+void slots_block(struct slots *s, int slot);
+void slots_unblock_all(struct slots *s);
+
+struct wire_windows slots_windows(const struct slots *s, int slot);
+
+#endif

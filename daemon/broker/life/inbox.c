@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A message about a job that is not there, or not in that state, is nonsense.
+ */
+#include "daemon/broker/life/inbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/pinned.h"
+#include "daemon/broker/control/control.h"
+#include "daemon/broker/jobs/overdue.h"
+
+/* The job's last moment: its counters are final. */
+static void end_job(struct broker *b, struct attachment *a) {
+    const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
+
+    if (a->welcomed) history_add(b->history, a);
+    if (a->welcomed && st)
+        profile_store_learn(&b->profiles, a->job.uid, &a->job.spec, st,
+                            !a->how && atom_load_relaxed(&st->faults) == 0);
+    attachments_remove(&b->attachments, a);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Once a second or so. */
+static void on_beat(struct broker *b) {
+    overdue_look(&b->attachments, b->config.overdue);
+    pinned_look(&b->clients);
+}
+
+static int on_attached(struct attachment *a, const struct wire_worker_msg *msg, int fd) {
+    if (!a) return ERR_PROTOCOL;
+    return a->client ? handshake_attached(a->client, msg, fd) : 0;
+}
+
+static int on_detached(struct broker *b, struct attachment *a) {
+    if (!a || !a->detached) return ERR_PROTOCOL;
+    log_debug("worker", "event=detached job=%u after_us=%llu", a->job_id,
+              (unsigned long long)((fdutil_now_ns() - a->detached_ns) / 1000));
+    end_job(b, a);
+    return 0;
+}
+
+static int on_expelled(struct attachment *a, const struct wire_worker_msg *msg) {
+    if (!a || a->job_id == WIRE_TRIAL_JOB) return ERR_PROTOCOL;
+    if (a->client) ending_expelled(a->client, msg);
+    return 0;
+}
+
+/* The worker will not admit the job. The client lives on: it learns of it from its next call. */
+static int on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
+    if (!a) return ERR_PROTOCOL;
+    if (a->how) return 0;
+    attachments_say_how(a, "refused", "%s", msg->text);
+    log_warn("client", "event=not-admitted job=%u pid=%d uid=%u name=\"%s\" why=\"%s\"", a->job_id,
+             (int)a->job.pid, (unsigned)a->job.uid, a->job.name, a->why);
+    return 0;
+}
+
+static int on_did(struct broker *b, const struct wire_worker_msg *msg) {
+    struct control *asker;
+    int rc = changes_did(&b->changes, msg, &asker);
+
+    if (rc == 0 && asker)
+        control_done(asker, msg->result, *msg->text ? msg->text : err_text(msg->result));
+    return rc;
+}
+
+int inbox_take(struct broker *b, const struct wire_worker_msg *msg, int fd) {
+    struct attachment *a = attachments_find(&b->attachments, msg->job_id);
+
+    switch (msg->kind) {
+    case WIRE_BEAT: on_beat(b); return 0;
+    case WIRE_ATTACHED: return on_attached(a, msg, fd);
+    case WIRE_DETACHED: return on_detached(b, a);
+    case WIRE_EXPELLED: return on_expelled(a, msg);
+    case WIRE_REFUSED: return on_refused(a, msg);
+    case WIRE_DID: return on_did(b, msg);
+    default: return ERR_PROTOCOL;
+    }
+}
+
+/* The worker never heard of it, and says so when it is told to let go of it. */
+void inbox_not_sent(struct broker *b, uint32_t job_id, int err) {
+    struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = err};
+
+    on_attached(attachments_find(&b->attachments, job_id), &reply, -1);
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+static void tell_askers(struct broker *b, const char *why) {
+    char text[CTL_TEXT_BYTES];
+    struct control *asker;
+
+    snprintf(text, sizeof(text), "the GPU worker is gone: %s", why);
+    while (changes_lost(&b->changes, &asker))
+        if (asker) control_done(asker, ERR_WORKER_LOST, text);
+}
+
+void inbox_worker_gone(struct broker *b, const char *why) {
+    struct list *list = &b->attachments.list;
+
+    tell_askers(b, why);
+    while (!list_empty(list)) {
+        struct attachment *a = list_entry(list->next, struct attachment, link);
+        struct client *c = a->client;
+
+        if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", b->worker.trouble);
+        end_job(b, a);
+        if (c) ending_worker_lost(c);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a worker comes to life, for callers that bring their own; NULL: as in production, a process.
+ */
+#ifndef DAEMON_BROKER_LIFE_LAUNCH_H
+#define DAEMON_BROKER_LIFE_LAUNCH_H
+
+struct server_hooks {
+    /* Starts a worker that speaks over `fd`, which it now owns. 0 or -errno. */
+    int (*launch)(void *arg, int fd);
+    void *arg;
+};
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One timer has two uses: while there is no worker it starts the next, and while there is one it
+ * waits for its silence.
+ */
+#include "daemon/broker/life/supervise.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/clients/clients.h"
+#include "daemon/broker/life/inbox.h"
+#include "daemon/broker/notify.h"
+#include "daemon/broker/printable.h"
+#include "daemon/broker/worker/board.h"
+#include "daemon/broker/worker/spawn.h"
+
+#define NS_PER_MS 1000000u
+#define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
+#define STOP_TIMEOUT_MS 2000
+#define REAP_MS 10 /* between looks whether the one before is reaped */
+#define BATCH 64   /* messages read before the loop looks at others */
+
+static void lose_worker(struct supervise *v, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void start_now(uv_timer_t *t);
+
+static struct worker *worker_of(const struct supervise *v) {
+    return &v->broker->worker;
+}
+
+/* What we ourselves lack at the moment is no failure of the worker, and no reason to give it up. */
+static bool is_shortage(int rc) {
+    return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS || rc == -EAGAIN;
+}
+
+/* ---- its silence ----------------------------------------------------------------------------- */
+
+/* Timers run before sockets are looked at: after we ourselves were stopped for a while, what the
+ * worker said meanwhile is still unread, and it must not die for that. */
+static bool has_spoken(const struct worker *w) {
+    char byte;
+
+    return recv(w->channel.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* How long it may be silent. */
+static uint64_t silence_ms(const struct supervise *v) {
+    return worker_ready(worker_of(v)) ? v->broker->config.worker_timeout / NS_PER_MS
+                                      : START_TIMEOUT_MS;
+}
+
+static void still_alive(struct supervise *v);
+
+static void on_silence(uv_timer_t *t) {
+    struct supervise *v = t->data;
+
+    if (has_spoken(worker_of(v))) {
+        still_alive(v);
+        return;
+    }
+    lose_worker(v, worker_ready(worker_of(v)) ? "silent for %llu ms" : "not ready after %llu ms",
+                (unsigned long long)silence_ms(v));
+}
+
+static void still_alive(struct supervise *v) {
+    uv_timer_start(&v->timer, on_silence, silence_ms(v), 0);
+}
+
+/* ---- getting ready --------------------------------------------------------------------------- */
+
+/* A worker that shows no lanes is served as well. */
+static void open_board(struct worker *w, int fd) {
+    int err = 0;
+
+    if (fd == -1) return;
+    w->board = fd < 0 ? NULL : board_open(fd, &err);
+    if (fd < 0) err = fd;
+    if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
+}
+
+/* To systemd: readiness once, then how we are. */
+static void tell_ready(struct supervise *v) {
+    notify_send(v->served ? "STATUS=jobs are served" : "READY=1\nSTATUS=jobs are served");
+    v->served = true;
+}
+
+/* The trial job is gone again: others may come. */
+static void on_tried(struct supervise *v) {
+    struct worker *w = worker_of(v);
+
+    trial_end(&v->trial);
+    w->state = WORKER_READY;
+    v->restart.failures = 0;
+    w->trouble[0] = '\0';
+    still_alive(v);
+    log_info("worker", "event=ready pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
+             (int)w->channel.pid, w->device.name, (unsigned long long)w->device.memory_bytes,
+             w->device.sm_count,
+             (unsigned long long)((fdutil_now_ns() - v->started_ns) / NS_PER_MS));
+    changes_ready(&v->broker->changes);
+    kernel_link_ready(&v->broker->kernels);
+    clients_worker_ready(&v->broker->clients);
+    tell_ready(v);
+}
+
+static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int board_fd) {
+    struct worker *w = worker_of(v);
+    char why[160];
+    int rc;
+
+    if (msg->result < 0) {
+        lose_worker(v, "device %s cannot be opened: %.160s", v->broker->config.device,
+                    *msg->text ? msg->text : err_text(msg->result));
+        return;
+    }
+    w->state = WORKER_TRYING;
+    w->device = msg->device;
+    slots_unblock_all(&v->broker->attachments.slots);
+    open_board(w, board_fd);
+    still_alive(v); /* once for all that the trial takes */
+    rc = trial_begin(&v->trial, why, sizeof(why));
+    v->shortage = is_shortage(rc);
+    if (rc < 0) lose_worker(v, "no job would be served: %s", why);
+}
+
+static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fd) {
+    char why[224];
+    int rc = trial_attached(&v->trial, msg, fd, why, sizeof(why));
+
+    v->shortage = is_shortage(rc);
+    if (rc < 0) lose_worker(v, "no job would be served: %s", why);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+/* A worker that starts says nothing of jobs. */
+static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, int fd) {
+    if (msg->kind == WIRE_READY)
+        on_ready(v, msg, fd);
+    else if (msg->kind != WIRE_BEAT)
+        return ERR_PROTOCOL;
+    return 0;
+}
+
+static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) {
+    struct worker *w = worker_of(v);
+    int rc;
+
+    printable_quote(msg->text, sizeof(msg->text));
+    printable_quote(msg->device.name, sizeof(msg->device.name));
+    if (w->state == WORKER_STARTING) return on_starting(v, msg, fd);
+    if (msg->kind == WIRE_ATTACHED && msg->job_id == WIRE_TRIAL_JOB && v->trial.attachment) {
+        on_trial_attached(v, msg, fd);
+        return 0;
+    }
+    rc = inbox_take(v->broker, msg, fd);
+    if (rc == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
+        on_tried(v);
+    return rc;
+}
+
+/* A message of either kind, of so many bytes. */
+static int on_any(struct supervise *v, union kwire_message *m, int bytes, int fd) {
+    if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
+        return on_message(v, &m->msg, fd);
+    if (!kwire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
+        return ERR_PROTOCOL;
+    kernel_link_learn(&v->broker->kernels, &m->batch);
+    return 0;
+}
+
+/* One message: false when no more can be read now. */
+static bool receive(struct supervise *v) {
+    struct worker *w = worker_of(v);
+    union kwire_message m;
+    int fd = -1, nfds = 1;
+    int n = fdutil_recv(w->channel.fd, &m, sizeof(m), &fd, &nfds);
+
+    if (n == -EAGAIN) return false;
+    if (nfds <= 0 || n <= 0) fd = nfds == FDUTIL_LOST ? -EMFILE : -1;
+    if (n <= 0) {
+        v->hung_up = true;
+        lose_worker(v, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
+    } else if (on_any(v, &m, n, fd) < 0) {
+        lose_worker(v, "protocol error: message kind %u of %d bytes, job %u",
+                    n >= 4 ? m.msg.kind : 0, n, n == sizeof(m.msg) ? m.msg.job_id : 0);
+    } else if (w->channel.fd >= 0 && w->state != WORKER_TRYING) {
+        still_alive(v);
+    }
+    fdutil_close(&fd);
+    return w->channel.fd >= 0;
+}
+
+/* Descriptors that cannot be sent are the newcomer's loss alone. */
+static int flush(struct supervise *v) {
+    uint32_t job_id;
+    int rc, why;
+
+    while ((rc = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
+        inbox_not_sent(v->broker, job_id, why);
+    return rc;
+}
+
+static void on_poll(uv_poll_t *p, int status, int events) {
+    struct supervise *v = p->data;
+
+    if (status == 0 && (events & UV_WRITABLE) && flush(v) < 0) {
+        lose_worker(v, "its socket broke");
+        return;
+    }
+    for (int i = 0; i < BATCH && receive(v); i++) {
+    }
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+static void close_worker(struct supervise *v) {
+    struct worker *w = worker_of(v);
+
+    channel_close(&w->channel);
+    board_close(w->board);
+    w->board = NULL;
+    trial_end(&v->trial);
+}
+
+/* Whoever waits is told now. Where no worker ever served, there is nothing to keep up. */
+static void give_up(struct supervise *v) {
+    struct worker *w = worker_of(v);
+    char status[sizeof(w->trouble) + 32];
+
+    w->state = WORKER_FAILED;
+    log_error("worker", "event=given-up failures=%llu why=\"%s\"%s",
+              (unsigned long long)v->restart.failures, w->trouble,
+              v->served ? " retry=\"SIGHUP, or 'salusctl gpu retry 0'\"" : "");
+    snprintf(status, sizeof(status), "STATUS=failed: %s", w->trouble);
+    notify_send(status);
+    clients_worker_failed(&v->broker->clients);
+    if (v->served) return;
+    v->failed = true;
+    uv_async_send(v->hopeless);
+}
+
+/* The next start, or none. */
+static void start_later(struct supervise *v, bool had_been_ready) {
+    struct worker *w = worker_of(v);
+    enum restart_cause cause = v->shortage      ? RESTART_SHORTAGE
+                               : had_been_ready ? RESTART_SERVED
+                                                : RESTART_FAILED;
+    uint64_t delay = restart_delay_ms(&v->restart, cause);
+    char status[sizeof(w->trouble) + 32];
+
+    w->restarts = v->restart.count;
+    w->state = WORKER_DOWN;
+    log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
+              (int)w->channel.pid, w->trouble, (unsigned long long)delay,
+              (unsigned long long)w->restarts);
+    inbox_worker_gone(v->broker, w->trouble);
+    if (cause == RESTART_FAILED && v->restart.failures >= v->broker->config.worker_tries) {
+        give_up(v);
+        return;
+    }
+    snprintf(status, sizeof(status), "STATUS=degraded: %s", w->trouble);
+    notify_send(status);
+    uv_timer_start(&v->timer, start_now, delay, 0);
+}
+
+static void lose_worker(struct supervise *v, const char *fmt, ...) {
+    struct worker *w = worker_of(v);
+    bool was_ready = worker_ready(w);
+    pid_t pid = w->channel.pid;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(w->trouble, sizeof(w->trouble), fmt, ap);
+    va_end(ap);
+    close_worker(v);
+    if (pid > 0) kill(pid, SIGKILL); /* our child, not reaped yet: the number is its own */
+    start_later(v, was_ready);
+}
+
+static void on_process_closed(uv_handle_t *h) {
+    struct supervise *v = h->data;
+
+    v->process_open = false;
+    if (worker_of(v)->state == WORKER_STOPPED) uv_close((uv_handle_t *)&v->timer, NULL);
+}
+
+/* A better reason than that its socket was closed. */
+static void say_end(struct worker *w, int status, int signal) {
+    if (signal == SIGKILL)
+        snprintf(w->trouble, sizeof(w->trouble),
+                 "it was killed, which the kernel does too where memory is short: see 'dmesg'");
+    else if (signal)
+        snprintf(w->trouble, sizeof(w->trouble), "signal %d (%s) ended it", signal,
+                 sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
+    else
+        snprintf(w->trouble, sizeof(w->trouble), "it ended with status %d", status);
+}
+
+/* The socket's end, which comes with it, is what ends the jobs; here is only how it ended. */
+static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
+    struct supervise *v = p->data;
+
+    worker_of(v)->channel.pid = 0;
+    log_info("worker", "event=exited status=%d signal=%d", (int)status, signal);
+    if (v->hung_up) say_end(worker_of(v), (int)status, signal);
+    uv_close((uv_handle_t *)p, on_process_closed);
+}
+
+/* ---- its beginning --------------------------------------------------------------------------- */
+
+static int launch(struct supervise *v, int fd) {
+    struct broker *b = v->broker;
+    struct spawn what = {.config = &b->config,
+                         .choice = &b->changes.choice,
+                         .device_memory_bytes = b->worker.device.memory_bytes,
+                         .fd = fd,
+                         .on_exit = on_exit_status};
+    int rc;
+
+    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, fd);
+    v->process.data = v;
+    rc = spawn_worker(&what, b->loop, &v->process, &v->process_open);
+    fdutil_close(&fd);
+    if (rc == 0)
+        b->worker.channel.pid = v->process.pid;
+    else if (v->process_open)
+        uv_close((uv_handle_t *)&v->process, on_process_closed);
+    return rc;
+}
+
+static void start(struct supervise *v) {
+    struct worker *w = worker_of(v);
+    int pair[2], rc;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        v->shortage = is_shortage(-errno);
+        snprintf(w->trouble, sizeof(w->trouble), "no socket pair: %s", err_text(-errno));
+        start_later(v, false);
+        return;
+    }
+    v->started_ns = fdutil_now_ns();
+    w->state = WORKER_STARTING;
+    channel_open(&w->channel, pair[0], v->broker->loop, on_poll, v);
+    changes_started(&v->broker->changes);
+    rc = launch(v, pair[1]);
+    v->shortage = is_shortage(rc);
+    if (rc < 0)
+        lose_worker(v, "salus-gpu cannot be started: %s%s", err_text(rc),
+                    rc == -ENOENT ? " (option worker names it)" : "");
+    else
+        still_alive(v);
+}
+
+static void start_now(uv_timer_t *t) {
+    struct supervise *v = t->data;
+
+    v->hung_up = v->shortage = false;
+    if (v->process_open) /* the one before has not been reaped yet */
+        uv_timer_start(&v->timer, start_now, REAP_MS, 0);
+    else
+        start(v);
+}
+
+static void on_retry(uv_async_t *a) {
+    struct supervise *v = a->data;
+
+    if (worker_of(v)->state != WORKER_DOWN) return;
+    log_info("worker", "event=retry failures=%llu", (unsigned long long)v->restart.failures);
+    v->restart.failures = 0;
+    uv_timer_start(&v->timer, start_now, 0, 0);
+}
+
+void supervise_init(struct supervise *v, struct broker *b, const struct server_hooks *hooks,
+                    uv_async_t *hopeless) {
+    struct worker *w = &b->worker;
+
+    v->broker = b;
+    if (hooks) v->hooks = *hooks;
+    v->hopeless = hopeless;
+    trial_init(&v->trial, &b->attachments, b->config.window_host_bytes);
+    w->state = WORKER_DOWN;
+    snprintf(w->trouble, sizeof(w->trouble), "it is being started");
+    uv_timer_init(b->loop, &v->timer);
+    uv_async_init(b->loop, &w->retry, on_retry);
+    v->timer.data = w->retry.data = v;
+}
+
+void supervise_start(struct supervise *v) {
+    start_now(&v->timer);
+}
+
+static void on_stop_timeout(uv_timer_t *t) {
+    struct supervise *v = t->data;
+    pid_t pid = worker_of(v)->channel.pid;
+
+    log_warn("worker", "event=killed pid=%d why=\"did not end when told\"", (int)pid);
+    if (pid > 0) kill(pid, SIGKILL);
+}
+
+/* An honest worker ends when its socket does. */
+void supervise_stop(struct supervise *v) {
+    struct worker *w = worker_of(v);
+
+    w->state = WORKER_STOPPED;
+    uv_timer_stop(&v->timer);
+    uv_close((uv_handle_t *)&w->retry, NULL);
+    if (w->channel.fd >= 0) close_worker(v);
+    inbox_worker_gone(v->broker, "salusd is being stopped");
+    if (v->process_open)
+        uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
+    else
+        uv_close((uv_handle_t *)&v->timer, NULL);
+}

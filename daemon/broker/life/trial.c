@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trial is a job without a client: its pages and windows are made as any other's.
+ */
+#include "daemon/broker/life/trial.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/err.h"
+
+void trial_init(struct trial *t, struct attachments *attachments, uint64_t host_bytes) {
+    *t = (struct trial){.attachments = attachments,
+                        .host_bytes = host_bytes,
+                        .job = {.pid = getpid(),
+                                .uid = getuid(),
+                                .name = "trial",
+                                .source = "given",
+                                .spec = {.flags = WIRE_JOB_WORD, .weight = 1}}};
+    pages_init(&t->pages);
+}
+
+/* Offers the worker windows at or after slot `from`. */
+static int ask(struct trial *t, int from, char *why, size_t cap) {
+    struct attachments_ask ask = {
+        .job_id = WIRE_TRIAL_JOB, .job = &t->job, .pages = &t->pages, .host_bytes = t->host_bytes};
+    int rc = -ENOSPC;
+
+    if (t->tries < ATTACHMENTS_TRIES)
+        rc = attachments_attach(t->attachments, &ask, from, &t->attachment);
+    if (rc == -ENOSPC) {
+        snprintf(why, cap, "%d address windows were tried, and in each is something of the worker",
+                 t->tries);
+        return -EADDRNOTAVAIL;
+    }
+    t->tries++;
+    if (rc < 0) snprintf(why, cap, "it cannot be spoken to: %s", err_text(rc));
+    return rc;
+}
+
+int trial_begin(struct trial *t, char *why, size_t cap) {
+    int rc = pages_create(&t->pages, t->host_bytes);
+
+    t->tries = 0;
+    if (rc == 0) return ask(t, 0, why, cap);
+    snprintf(why, cap, "shared memory cannot be made: %s", err_text(rc));
+    return rc;
+}
+
+int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int completion_fd, char *why,
+                   size_t cap) {
+    struct attachment *a = t->attachment;
+    int rc = msg->result;
+
+    if (rc == 0 && completion_fd < -1) rc = completion_fd; /* it came, and we had no room for it */
+    if (rc == 0) rc = attachments_see(a, completion_fd);
+    if (rc < 0 && rc != -EEXIST) {
+        snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(rc));
+        return rc;
+    }
+    if (rc == -EEXIST) slots_block(&t->attachments->slots, a->slot);
+    t->attachment = NULL;
+    attachments_detach(t->attachments, a);
+    if (rc == 0) return 0;
+    rc = ask(t, a->slot + 1, why, cap);
+    return rc < 0 ? rc : 1;
+}
+
+void trial_end(struct trial *t) {
+    pages_finish(&t->pages);
+    t->attachment = NULL;
+}

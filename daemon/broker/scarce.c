@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel gives out the lowest number that is free, so a number near the limit says it all.
+ */
+#include "daemon/broker/scarce.h"
+
+#include <sys/resource.h>
+
+#define KEEP_FDS 64 /* for ourselves; an eighth where there are few */
+
+bool scarce_fd(int fd, bool operators) {
+    struct rlimit limit = {0};
+    rlim_t keep;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    keep = limit.rlim_cur / 8 < KEEP_FDS ? limit.rlim_cur / 8 : KEEP_FDS;
+    if (operators) keep /= 2;
+    return (rlim_t)fd + keep >= limit.rlim_cur;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages about kernels. After something was forgotten, what the worker sent before it knew that
+ * is dropped: it bears an older number.
+ */
+#include "daemon/broker/store/kernel_link.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+
+#define TOPIC "kernel"
+
+void kernel_link_open(struct kernel_link *k, const struct config *config, uv_loop_t *loop,
+                      struct worker *worker) {
+    char path[STORE_PATH_BYTES];
+
+    k->worker = worker;
+    store_file_place(config->kernels, config->run_dir, path);
+    kernel_store_init(&k->store, loop, path);
+}
+
+/* A worker that does not get it does without. */
+static void give(struct kernel_link *k, bool profiles) {
+    struct wire_worker_msg msg = {.kind = WIRE_KERNELS};
+    int fd = kwire_pack(&k->store.set, profiles);
+
+    if (fd < 0)
+        log_error(TOPIC, "event=not_given why=\"%s\"", err_text(fd));
+    else
+        channel_tell(&k->worker->channel, &msg, &fd, 1);
+    fdutil_close(&fd);
+}
+
+void kernel_link_ready(struct kernel_link *k) {
+    const struct wire_device *d = &k->worker->device;
+
+    kernel_store_device(&k->store, d->name, d->sm_count);
+    k->turn = 0; /* of a new worker */
+    give(k, true);
+}
+
+void kernel_link_learn(struct kernel_link *k, struct kwire_batch *b) {
+    if (b->turn != k->turn) return;
+    for (uint32_t i = 0; i < b->count; i++) {
+        char why[KPROFILE_WHY_BYTES];
+        int rc = kernel_store_learn(&k->store, &b->items[i], why);
+
+        if (rc == 0 || k->complained) continue;
+        k->complained = true;
+        log_error(TOPIC, "event=not_learned why=\"%s\" more=\"is not said again\"",
+                  rc == -EINVAL ? why : err_text(rc));
+    }
+}
+
+void kernel_link_imported(struct kernel_link *k) {
+    if (worker_ready(k->worker)) give(k, true);
+}
+
+void kernel_link_forgotten(struct kernel_link *k, const struct kset_filter *f) {
+    struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = f->uid};
+
+    if (!worker_ready(k->worker)) return;
+    msg.result = (int32_t)++k->turn;
+    snprintf(msg.text, sizeof(msg.text), "%s", f->name ? f->name : "");
+    channel_tell(&k->worker->channel, &msg, NULL, 0);
+    give(k, false);
+}

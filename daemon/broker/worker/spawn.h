@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salus-gpu as a process of ours, with the configuration as its command line.
+ */
+#ifndef DAEMON_BROKER_WORKER_SPAWN_H
+#define DAEMON_BROKER_WORKER_SPAWN_H
+
+#include <uv.h>
+
+#include "daemon/broker/config/config.h"
+#include "proto/wire.h"
+
+struct spawn {
+    const struct config *config;
+    const struct wire_choice *choice;
+    uint64_t device_memory_bytes; /* where the configuration says nothing; 0: the device's own */
+    int fd;                       /* its end of the socket pair, which stays the caller's */
+    uv_exit_cb on_exit;
+};
+
+/* Starts it: 0 or -errno, -ENOENT where there is no such program. Whether `process` needs closing,
+ * also after a failure, is in *open. */
+int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open);
+
+#endif

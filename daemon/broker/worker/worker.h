@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The worker as everybody sees it: whether one serves, on which device, and why not. Who starts and
+ * ends it is life/supervise.h; nobody else changes it, but for
+ * asking for another.
+ *
+ * Owner: struct broker. Thread: the loop's.
+ */
+#ifndef DAEMON_BROKER_WORKER_WORKER_H
+#define DAEMON_BROKER_WORKER_WORKER_H
+
+#include <stdbool.h>
+
+#include "daemon/broker/worker/channel.h"
+
+enum worker_state {
+    WORKER_DOWN,     /* the next one is started after a while */
+    WORKER_STARTING, /* launched, not READY */
+    WORKER_TRYING,   /* its device is open; the trial job is attached and let go: life/trial.h */
+    WORKER_READY,    /* a job would be served */
+    WORKER_FAILED,   /* given up after worker_tries, until somebody asks for another */
+    WORKER_STOPPED
+};
+
+struct worker {
+    enum worker_state state;
+    struct channel channel;
+    struct wire_device device;      /* of the latest that opened it */
+    const struct wire_board *board; /* of this one, or NULL: board.h */
+    uint64_t restarts;
+    uv_async_t retry;  /* wakes who starts workers */
+    char trouble[256]; /* why there is no worker; empty when there is */
+};
+
+static inline bool worker_ready(const struct worker *w) {
+    return w->state == WORKER_READY;
+}
+
+/* One that is not there is started now, also one that was given up. */
+void worker_retry(struct worker *w);
+
+#endif
