@@ -95,11 +95,11 @@ Test(broker_worker, nine_deaths_leave_no_descriptors) {
 Test(broker_worker, a_silent_one_is_replaced) {
     int fd, fds[WIRE_FD_COUNT];
 
-    rig.config.worker_timeout = 300000000;
+    rig.config.worker_timeout = 1500000000;
     broker_rig_start(&rig);
     fd = broker_rig_connect(&rig, "job.sock");
     broker_rig_attach(fd, fds);
-    usleep(500000);
+    usleep(2000000);
     cr_assert_eq(atomic_load(&rig.worker.launches), 1, "its heartbeat keeps it");
     atomic_store(&rig.worker.silent, 1);
     cr_assert(broker_rig_closed(fd));
