@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock for a handful of instructions: one locked instruction to take, none to release, no system
- * call unless the holder was descheduled. Never held across a wait.
+ * The library's locks. None is held across a wait for the worker (connection/wait.h), which could
+ * otherwise hold up a thread that the worker waits for in turn: builds with LOCK_CHECK count what a
+ * thread holds, and abort where it would wait.
+ *
+ * `struct lock` is for a handful of instructions: one locked instruction to take, none to release,
+ * no system call unless the holder was descheduled. lock_enter and lock_leave are for pthread
+ * mutexes, where more is done under the lock.
  */
 #ifndef SHIM_LOCK_H
 #define SHIM_LOCK_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 
 #include "common/atomics.h"
+
+#ifdef LOCK_CHECK
+extern __thread unsigned int lock_held;
+void lock_assert_none(void);
+#define LOCK_COUNT(step) (void)(lock_held += (unsigned int)(step))
+#else
+static inline void lock_assert_none(void) {}
+#define LOCK_COUNT(step) (void)0
+#endif
 
 struct lock {
     _Atomic uint32_t taken;
@@ -24,10 +39,22 @@ static inline void lock_take(struct lock *l) {
         else
             sched_yield();
     }
+    LOCK_COUNT(1);
 }
 
 static inline void lock_drop(struct lock *l) {
+    LOCK_COUNT(-1);
     atom_store_release(&l->taken, 0);
+}
+
+static inline void lock_enter(pthread_mutex_t *m) {
+    pthread_mutex_lock(m);
+    LOCK_COUNT(1);
+}
+
+static inline void lock_leave(pthread_mutex_t *m) {
+    LOCK_COUNT(-1);
+    pthread_mutex_unlock(m);
 }
 
 #endif

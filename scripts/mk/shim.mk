@@ -18,6 +18,21 @@ $(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o 
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o private/slots.o)
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
+# The launch path and the rules about locks: all of the library with a scripted worker in its own
+# process, compiled to abort where it would wait with a lock held.
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order)
+SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
+$(BUILD)/check/shim/%.o: shim/%.c
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  CC      $< with LOCK_CHECK")
+	$(Q)$(COMPILE) -DLOCK_CHECK -DDRIVER_VALIDITY=$(DRIVER_VALIDITY) -c $< -o $@
+$(BUILD)/check/libshim.a: $(SHIM_CHECK)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: CFLAGS += -DLOCK_CHECK
+$(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/lib/shim/rig.o \
+		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+	$(Q)$(TEST_LINK) -lcriterion
+
 # What programs may include.
 .PHONY: install-header uninstall-header
 install: install-header

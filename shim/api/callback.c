@@ -14,6 +14,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/lock.h"
 
 /* One host function on its way; `callback` or `function`. */
 struct pending {
@@ -42,14 +43,14 @@ static void append(struct pending *p) {
 
 /* The one with this token, or, for 0, the first; NULL when there is none. */
 static struct pending *take(uint64_t token) {
-    pthread_mutex_lock(&callbacks.lock);
+    lock_enter(&callbacks.lock);
     struct pending **at = &callbacks.first;
     while (*at && token && (*at)->token != token)
         at = &(*at)->next;
     struct pending *p = *at;
     if (p) *at = p->next;
     if (p && !*at) callbacks.last = at;
-    pthread_mutex_unlock(&callbacks.lock);
+    lock_leave(&callbacks.lock);
     return p;
 }
 
@@ -67,10 +68,10 @@ static bool posted(const void *arg) {
 }
 
 static void await_work(void) {
-    pthread_mutex_lock(&callbacks.lock);
+    lock_enter(&callbacks.lock);
     while (!callbacks.first)
         pthread_cond_wait(&callbacks.sent, &callbacks.lock);
-    pthread_mutex_unlock(&callbacks.lock);
+    lock_leave(&callbacks.lock);
 }
 
 static void *loop(void *arg) {
@@ -120,14 +121,14 @@ static CUresult enqueue(const struct pending *what) {
     struct pending *p = malloc(sizeof(*p));
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     *p = *what;
-    pthread_mutex_lock(&callbacks.lock);
+    lock_enter(&callbacks.lock);
     bool running = start_thread();
     p->token = ++callbacks.token;
     /* In the list before it is sent: it can come back at once. */
     if (running) append(p);
     uint64_t token = p->token;
     pthread_cond_signal(&callbacks.sent);
-    pthread_mutex_unlock(&callbacks.lock);
+    lock_leave(&callbacks.lock);
     if (!running) {
         free(p);
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -215,12 +215,15 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
 /* ---- finding --------------------------------------------------------------------------------- */
 
 static CUresult get_function(struct image *image, const char *name, CUfunction *out) {
-    struct function *f = NULL;
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&image_lock);
-    CUresult r = resolve_get(image, name, &f);
-    pthread_mutex_unlock(&image_lock);
+    struct function *f = image_function(image, name);
+    CUresult r = CUDA_SUCCESS;
+    if (!f || !atom_load_acquire(&f->ready)) {
+        image_enter();
+        r = resolve_get(image, name, &f);
+        image_leave();
+    }
     if (!r) *out = f->handle;
     return r;
 }
@@ -238,10 +241,10 @@ CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *na
 static CUresult count_functions(struct image *image, unsigned int *count) {
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!count) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     CUresult r = image_load(image, NULL);
     *count = image->function_count;
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
     return r;
 }
 
@@ -258,9 +261,9 @@ CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
 static CUresult list_functions(struct image *image, void **handles, unsigned int count) {
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!handles) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     CUresult r = resolve_all(image, handles, count);
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
     return r;
 }
 
@@ -280,9 +283,9 @@ static CUresult get_global(struct image *image, CUdeviceptr *dptr, size_t *bytes
     uint64_t addr, size;
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!name) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     CUresult r = image_global(image, name, &addr, &size);
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
     if (r) return r;
     if (dptr) *dptr = addr;
     if (bytes) *bytes = size;

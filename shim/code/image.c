@@ -4,6 +4,7 @@
  */
 #include "shim/code/image.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
+#include "shim/lock.h"
 #include "shim/memory/mem.h"
 
 #define IMAGE_WHY_BYTES 4096u
@@ -28,7 +30,18 @@ struct image_global {
 };
 
 static struct image images[WIRE_MODULES];
-pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* not counted in lock.h, see image.h */
+/* What is looked up out of turn: which images are used, their kernels and variables. Changed in
+ * turn only, with the lock held. */
+static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void image_enter(void) {
+    pthread_mutex_lock(&turn);
+}
+
+void image_leave(void) {
+    pthread_mutex_unlock(&turn);
+}
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
@@ -107,11 +120,13 @@ CUresult image_load(struct image *image, const struct image_log *log) {
 }
 
 static void forget_globals(struct image *image) {
+    lock_enter(&image_lock);
     for (struct image_global *g = image->globals, *next; g; g = next) {
         next = g->next;
         free(g);
     }
     image->globals = NULL;
+    lock_leave(&image_lock);
 }
 
 static void unload(struct image *image) {
@@ -127,14 +142,15 @@ static void unload(struct image *image) {
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static struct image *take_slot(void) {
-    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
-        if (images[i].used) continue;
-        uint16_t generation = images[i].generation;
-        images[i] =
-            (struct image){.used = true, .index = i, .generation = (uint16_t)(generation + 1)};
-        return &images[i];
-    }
-    return NULL;
+    uint32_t i = 0;
+    while (i < WIRE_MODULES && images[i].used)
+        i++;
+    if (i == WIRE_MODULES) return NULL;
+    uint16_t generation = (uint16_t)(images[i].generation + 1);
+    lock_enter(&image_lock);
+    images[i] = (struct image){.used = true, .index = i, .generation = generation};
+    lock_leave(&image_lock);
+    return &images[i];
 }
 
 static CUresult keep_code(struct image *image, const void *code, bool preserved) {
@@ -150,41 +166,46 @@ static CUresult keep_code(struct image *image, const void *code, bool preserved)
     return CUDA_SUCCESS;
 }
 
-/* With the lock held. */
-static void end(struct image *image) {
-    unload(image);
+static void forget_functions(struct image *image) {
+    lock_enter(&image_lock);
     for (struct function *f = image->functions, *next; f; f = next) {
         next = f->next;
         function_free(f);
     }
-    free(image->copy);
-    image->copy = NULL;
     image->functions = NULL;
     image->used = false;
+    lock_leave(&image_lock);
+}
+
+static void end(struct image *image) {
+    unload(image);
+    forget_functions(image);
+    free(image->copy);
+    image->copy = NULL;
 }
 
 CUresult image_create(const void *code, bool library, bool preserved, bool now,
                       const struct image_log *log, struct image **out) {
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     struct image *image = take_slot();
     CUresult r = image ? keep_code(image, code, preserved) : CUDA_ERROR_OUT_OF_MEMORY;
     if (image) image->library = library;
     if (!r && !library) image->owner = ctx_current()->index;
     if (!r && now) r = image_load(image, log);
     if (r && image) end(image);
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
     *out = image;
     return r;
 }
 
 void image_destroy(struct image *image) {
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     if (image->used) end(image);
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
 }
 
 void image_release(uint32_t owner) {
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     for (uint32_t i = 0; i < WIRE_MODULES; i++) {
         struct image *image = &images[i];
         if (!image->used) continue;
@@ -193,16 +214,34 @@ void image_release(uint32_t owner) {
         else if (image->library && owner == CTX_PRIMARY)
             unload(image);
     }
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
 }
 
 /* In the order in which they were loaded first, so that each finds its place again. */
 void image_restore_managed(void) {
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     for (uint32_t i = 0; i < WIRE_MODULES; i++) {
         if (images[i].used && images[i].managed) image_load(&images[i], NULL);
     }
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+struct function *image_function(struct image *image, const char *name) {
+    lock_enter(&image_lock);
+    struct function *f = image->functions;
+    while (f && strcmp(f->name, name))
+        f = f->next;
+    lock_leave(&image_lock);
+    return f;
+}
+
+void image_add(struct image *image, struct function *f) {
+    lock_enter(&image_lock);
+    f->next = image->functions;
+    image->functions = f;
+    lock_leave(&image_lock);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -222,7 +261,9 @@ static CUresult ask_global(struct image *image, const char *name, size_t name_by
     image->managed |= conn_in_host(&state.conn, found.addr);
     *g = (struct image_global){image->globals, found.addr, found.bytes};
     memcpy(g->name, name, name_bytes);
+    lock_enter(&image_lock);
     image->globals = g;
+    lock_leave(&image_lock);
     *out = g;
     return CUDA_SUCCESS;
 }
@@ -253,12 +294,12 @@ static const struct image_global *global_at(uint64_t addr) {
 
 bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes) {
     if (!conn_in_device(&state.conn, addr) && !conn_in_host(&state.conn, addr)) return false;
-    pthread_mutex_lock(&image_lock);
+    lock_enter(&image_lock);
     const struct image_global *g = global_at(addr);
     if (g) {
         *base = g->addr;
         *bytes = g->bytes;
     }
-    pthread_mutex_unlock(&image_lock);
+    lock_leave(&image_lock);
     return g != NULL;
 }

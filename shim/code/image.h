@@ -2,13 +2,12 @@
  *
  * Code that the program loaded: modules, which live in a context, and libraries, which outlive it.
  * The worker has a library's code only while it is needed: it is sent when first asked for and
- * again after a reset of the primary context, so handles survive. Any thread; one lock, held across
- * round trips, that no launch takes.
+ * again after a reset of the primary context, so handles survive. Any thread: one after another
+ * changes what is here, which takes round trips, and others look meanwhile.
  */
 #ifndef SHIM_CODE_IMAGE_H
 #define SHIM_CODE_IMAGE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +33,10 @@ struct image {
     struct image_global *globals;
 };
 
-extern pthread_mutex_t image_lock;
+/* The turn of whoever loads, asks or forgets: the one lock that is held across round trips. It is
+ * for questions to the worker; no launch of a kernel that is ready takes it, and no look-up. */
+void image_enter(void);
+void image_leave(void);
 
 /* What a failure looks like for people; for the JIT options of a load. */
 struct image_log {
@@ -48,21 +50,26 @@ CUresult image_create(const void *code, bool library, bool preserved, bool now,
                       const struct image_log *log, struct image **out);
 void image_destroy(struct image *image);
 
-/* NULL for what is none. A library is also a module. With the lock held, or for a handle that the
- * program does not unload meanwhile. */
+/* NULL for what is none. A library is also a module. In turn, or for a handle that the program
+ * does not unload meanwhile. */
 struct image *image_of_module(CUmodule handle);
 struct image *image_of_library(CUlibrary handle);
 CUmodule image_module(const struct image *image);
 CUlibrary image_library(const struct image *image);
 
-/* With the lock held: the worker has it afterwards. */
+/* In turn: the worker has it afterwards. */
 CUresult image_load(struct image *image, const struct image_log *log);
 
-/* With the lock held: a variable of the image. */
+/* In turn: a variable of the image. */
 CUresult image_global(struct image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
 /* The variable that contains `addr`, among those that were asked for. */
 bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes);
+
+/* The kernel with this name that was found before, or NULL. */
+struct function *image_function(struct image *image, const char *name);
+/* In turn: it can be found from now on. */
+void image_add(struct image *image, struct function *f);
 
 /* The context ended: its modules too; with the primary one the code of every library leaves the
  * worker, to come back when it is next used. */

@@ -43,7 +43,7 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
-/* With image_lock held: asks the worker about the kernel. */
+/* In turn: asks the worker about the kernel. */
 static CUresult ask(struct function *f, bool first) {
     CUresult r = image_load(f->image, NULL);
     if (!r && f->sent) return CUDA_ERROR_NOT_SUPPORTED; /* its layout was refused before */
@@ -78,20 +78,20 @@ static CUresult ask(struct function *f, bool first) {
 }
 
 CUresult resolve_ready_slow(struct function *f) {
-    pthread_mutex_lock(&image_lock);
+    image_enter();
     CUresult r = atom_load_acquire(&f->ready) ? CUDA_SUCCESS : ask(f, false);
-    pthread_mutex_unlock(&image_lock);
+    image_leave();
     return r;
 }
 
 CUresult resolve_get(struct image *image, const char *name, struct function **out) {
-    for (struct function *f = image->functions; f; f = f->next) {
-        if (strcmp(f->name, name)) continue;
+    struct function *f = image_function(image, name);
+    if (f) {
         *out = f;
         return atom_load_acquire(&f->ready) ? CUDA_SUCCESS : ask(f, false);
     }
     if (!*name || strlen(name) >= FUNCTION_NAME_MAX) return CUDA_ERROR_NOT_FOUND;
-    struct function *f = function_create(image, name);
+    f = function_create(image, name);
     if (!f) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = ask(f, true);
     if (r) {
@@ -99,8 +99,7 @@ CUresult resolve_get(struct image *image, const char *name, struct function **ou
         return r;
     }
     function_publish(f);
-    f->next = image->functions;
-    image->functions = f;
+    image_add(image, f);
     *out = f;
     return CUDA_SUCCESS;
 }

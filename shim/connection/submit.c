@@ -50,25 +50,40 @@ static bool credit_moved(const void *arg) {
     return atom_load_acquire(&state.conn.completion->credit) != *(const uint64_t *)arg;
 }
 
+/* 0, or what ring_push says; `credit`: when it was found full. */
+static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                     bool ordered, uint64_t *credit) {
+    struct wire_record *rec = head;
+    lock_take(&out.lock);
+    *credit = atom_load_relaxed(&state.conn.completion->credit);
+    if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
+    int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
+    if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
+    if (!err && rec->op == WIRE_LAUNCH) atom_store_relaxed(&out.launched, 1);
+    lock_drop(&out.lock);
+    if (!err) submit_ring();
+    return err;
+}
+
 static CUresult push(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                      bool ordered) {
-    struct wire_record *rec = head;
+    uint64_t credit;
+    lock_assert_none();
     for (;;) {
-        lock_take(&out.lock);
-        uint64_t credit = atom_load_relaxed(&state.conn.completion->credit);
-        if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
-        int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
-        if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
-        if (!err && rec->op == WIRE_LAUNCH) atom_store_relaxed(&out.launched, 1);
-        lock_drop(&out.lock);
-        if (!err) {
-            submit_ring();
-            return CUDA_SUCCESS;
-        }
+        int err = push_once(head, head_bytes, tail, tail_bytes, ordered, &credit);
+        if (!err) return CUDA_SUCCESS;
         if (err != -EAGAIN) return CUDA_ERROR_INVALID_VALUE;
-        CUresult r = wait_until(credit_moved, &credit);
+        CUresult r = submit_wait(credit);
         if (r) return r;
     }
+}
+
+bool submit_try(void *record, uint32_t bytes, uint64_t *credit) {
+    return push_once(record, bytes, NULL, 0, false, credit) == 0;
+}
+
+CUresult submit_wait(uint64_t credit) {
+    return wait_until(credit_moved, &credit);
 }
 
 CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes) {

@@ -20,6 +20,11 @@ CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32
 CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                         uint64_t *seq);
 
+/* The same for whoever holds a lock, of a record that is not ordered: false when the ring is full.
+ * Then, with no lock held, submit_wait waits until it is emptier than at `credit`. */
+bool submit_try(void *record, uint32_t bytes, uint64_t *credit);
+CUresult submit_wait(uint64_t credit);
+
 /* The last sequence number that was given out in a stream. */
 uint64_t submit_last(uint32_t stream);
 

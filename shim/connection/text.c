@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "shim/connection/state.h"
+#include "shim/lock.h"
 
 #define TEXT_PIECE 4096
 
@@ -56,11 +57,11 @@ void text_flush(void) {
     struct wire_submission *sub = state.conn.submission;
     if (atom_load_acquire(&comp->text_written) == atom_load_relaxed(&sub->text_read)) return;
     int saved = errno;
-    pthread_mutex_lock(&text_lock);
+    lock_enter(&text_lock);
     uint64_t written = atom_load_acquire(&comp->text_written);
     uint64_t read = show_all(atom_load_relaxed(&sub->text_read), written);
     atom_store_release(&sub->text_read, read);
-    pthread_mutex_unlock(&text_lock);
+    lock_leave(&text_lock);
     errno = saved;
 }
 

@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "shim/connection/state.h"
+#include "shim/lock.h"
 
 #define WAIT_PAUSES 64
 #define WAIT_SPIN_MAX_NS 10000000ull
@@ -70,6 +71,7 @@ static bool spin_until(bool (*ready)(const void *arg), const void *arg) {
 }
 
 CUresult wait_until(bool (*ready)(const void *arg), const void *arg) {
+    lock_assert_none();
     if (ready(arg)) return CUDA_SUCCESS;
     int saved = errno;
     CUresult r = spin_until(ready, arg) ? CUDA_SUCCESS : sleep_until(ready, arg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting for a word that the worker writes. Callers hold no lock that a host function, the
- * callback thread or another waiter could need.
+ * Waiting for a word that the worker writes. Callers hold no lock (lock.h), for a host function,
+ * the callback thread or another waiter could need it; the one exception is image_enter, whose
+ * takers all have a question about code.
  */
 #ifndef SHIM_CONNECTION_WAIT_H
 #define SHIM_CONNECTION_WAIT_H

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "shim/handle.h"
+#include "shim/lock.h"
 
 #define CTX_API_VERSION 3020u /* what drivers have reported since CUDA 3.2 */
 
@@ -94,45 +95,45 @@ struct context *ctx_primary(void) {
 }
 
 struct context *ctx_retain(void) {
-    pthread_mutex_lock(&ctx_lock);
+    lock_enter(&ctx_lock);
     struct context *c = ctx_primary();
     if (c->refs++ == 0) start(c, CTX_PRIMARY, c->flags);
-    pthread_mutex_unlock(&ctx_lock);
+    lock_leave(&ctx_lock);
     return c;
 }
 
 uint32_t ctx_release(bool all, bool *ended) {
-    pthread_mutex_lock(&ctx_lock);
+    lock_enter(&ctx_lock);
     struct context *c = ctx_primary();
     uint32_t refs = c->refs;
     *ended = refs > 0 && (all || refs == 1);
     c->refs = *ended || refs == 0 ? 0 : refs - 1;
     if (*ended) atom_store_release(&c->live, 0);
-    pthread_mutex_unlock(&ctx_lock);
+    lock_leave(&ctx_lock);
     return refs;
 }
 
 struct context *ctx_create(unsigned int flags) {
-    pthread_mutex_lock(&ctx_lock);
+    lock_enter(&ctx_lock);
     uint32_t index = CTX_PRIMARY + 1;
     while (index < CTX_MAX && contexts[index].handle)
         index++;
     if (index < CTX_MAX) start(&contexts[index], index, flags);
-    pthread_mutex_unlock(&ctx_lock);
+    lock_leave(&ctx_lock);
     return index < CTX_MAX ? &contexts[index] : NULL;
 }
 
 bool ctx_end(struct context *c, CUcontext handle) {
-    pthread_mutex_lock(&ctx_lock);
+    lock_enter(&ctx_lock);
     bool mine = c->handle == handle;
     if (mine) atom_store_release(&c->live, 0);
-    pthread_mutex_unlock(&ctx_lock);
+    lock_leave(&ctx_lock);
     return mine;
 }
 
 void ctx_free(struct context *c) {
-    pthread_mutex_lock(&ctx_lock);
+    lock_enter(&ctx_lock);
     c->generation++;
     c->handle = NULL;
-    pthread_mutex_unlock(&ctx_lock);
+    lock_leave(&ctx_lock);
 }

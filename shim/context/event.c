@@ -8,6 +8,7 @@
 
 #include "shim/connection/submit.h"
 #include "shim/handle.h"
+#include "shim/lock.h"
 
 static struct event events[EVENT_MARKER];
 static uint32_t event_limit;            /* ids from here on were never used */
@@ -41,7 +42,7 @@ static uint32_t take_id(void) {
 }
 
 struct event *event_create(uint32_t owner, unsigned int flags) {
-    pthread_mutex_lock(&event_lock);
+    lock_enter(&event_lock);
     uint32_t id = take_id();
     struct event *e = id < EVENT_MARKER ? &events[id] : NULL;
     if (e) {
@@ -51,7 +52,7 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
         event_set(e, 0, 0);
         e->handle = (CUevent)(uintptr_t)handle_make(HANDLE_EVENT, ++e->generation, id);
     }
-    pthread_mutex_unlock(&event_lock);
+    lock_leave(&event_lock);
     return e;
 }
 
@@ -62,17 +63,17 @@ static void destroy(struct event *e) {
 }
 
 bool event_destroy(CUevent handle) {
-    pthread_mutex_lock(&event_lock);
+    lock_enter(&event_lock);
     struct event *e = event_find(handle);
     if (e) destroy(e);
-    pthread_mutex_unlock(&event_lock);
+    lock_leave(&event_lock);
     return e != NULL;
 }
 
 void event_release(uint32_t owner) {
-    pthread_mutex_lock(&event_lock);
+    lock_enter(&event_lock);
     for (uint32_t id = 0; id < event_limit; id++) {
         if (events[id].handle && events[id].owner == owner) destroy(&events[id]);
     }
-    pthread_mutex_unlock(&event_lock);
+    lock_leave(&event_lock);
 }

@@ -11,6 +11,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
+#include "shim/lock.h"
 
 static struct stream streams[WIRE_STREAMS] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY},
@@ -24,62 +25,84 @@ static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t free_id(void) {
     uint32_t limit = atom_load_relaxed(&stream_limit);
     for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
-        if (!streams[id].handle && submit_done(id, submit_last(id))) return id;
+        if (!streams[id].handle && !streams[id].busy && submit_done(id, submit_last(id))) return id;
     }
     return limit;
+}
+
+static uint32_t reserve_id(void) {
+    lock_enter(&stream_lock);
+    uint32_t id = free_id();
+    if (id < WIRE_STREAMS) streams[id].busy = true;
+    if (id < WIRE_STREAMS && id >= atom_load_relaxed(&stream_limit))
+        atom_store_release(&stream_limit, id + 1);
+    lock_leave(&stream_lock);
+    return id;
 }
 
 CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
     if (priority > STREAM_PRIORITY_LEAST) priority = STREAM_PRIORITY_LEAST;
     if (priority < STREAM_PRIORITY_GREATEST) priority = STREAM_PRIORITY_GREATEST;
-    pthread_mutex_lock(&stream_lock);
-    uint32_t id = free_id();
-    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (id < WIRE_STREAMS) {
-        struct wire_stream_create rec = {
-            .rec = {.op = WIRE_STREAM_CREATE, .stream = id},
-            .flags = flags & CU_STREAM_NON_BLOCKING ? WIRE_STREAM_NONBLOCKING : 0,
-            .priority = priority,
-            .first_seq = submit_last(id) + 1,
-        };
-        r = submit_record(&rec, sizeof(rec), NULL, 0);
-    }
+    uint32_t id = reserve_id();
+    if (id == WIRE_STREAMS) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct wire_stream_create rec = {
+        .rec = {.op = WIRE_STREAM_CREATE, .stream = id},
+        .flags = flags & CU_STREAM_NON_BLOCKING ? WIRE_STREAM_NONBLOCKING : 0,
+        .priority = priority,
+        .first_seq = submit_last(id) + 1,
+    };
+    CUresult r = submit_record(&rec, sizeof(rec), NULL, 0);
+    struct stream *s = &streams[id];
+    lock_enter(&stream_lock);
+    s->busy = false;
     if (!r) {
-        struct stream *s = &streams[id];
         s->id = id;
         s->flags = flags;
         s->priority = priority;
         s->owner = owner;
         s->handle = (CUstream)(uintptr_t)handle_make(HANDLE_STREAM, ++s->generation, id);
-        if (id >= atom_load_relaxed(&stream_limit)) atom_store_release(&stream_limit, id + 1);
         *out = s->handle;
     }
-    pthread_mutex_unlock(&stream_lock);
+    lock_leave(&stream_lock);
     return r;
 }
 
-/* With the lock held. */
-static void destroy(struct stream *s) {
-    struct wire_stream_destroy rec = {.rec = {.op = WIRE_STREAM_DESTROY, .stream = s->id}};
+/* With the lock held: nobody finds it any more, and nobody gets its id before the worker was told.
+ */
+static void retire(struct stream *s) {
     s->handle = NULL;
+    s->busy = true;
+}
+
+static void tell_end(struct stream *s) {
+    struct wire_stream_destroy rec = {.rec = {.op = WIRE_STREAM_DESTROY, .stream = s->id}};
     submit_record(&rec, sizeof(rec), NULL, 0);
+    lock_enter(&stream_lock);
+    s->busy = false;
+    lock_leave(&stream_lock);
 }
 
 void stream_close(CUstream handle) {
     uint32_t id = handle_index(HANDLE_STREAM, handle);
     if (id >= WIRE_STREAMS) return;
-    pthread_mutex_lock(&stream_lock);
-    if (streams[id].handle == handle) destroy(&streams[id]);
-    pthread_mutex_unlock(&stream_lock);
+    struct stream *s = &streams[id];
+    lock_enter(&stream_lock);
+    bool ours = s->handle == handle;
+    if (ours) retire(s);
+    lock_leave(&stream_lock);
+    if (ours) tell_end(s);
 }
 
 void stream_release(uint32_t owner) {
-    pthread_mutex_lock(&stream_lock);
-    uint32_t limit = atom_load_relaxed(&stream_limit);
+    uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
-        if (streams[id].handle && streams[id].owner == owner) destroy(&streams[id]);
+        struct stream *s = &streams[id];
+        lock_enter(&stream_lock);
+        bool ours = s->handle && s->owner == owner;
+        if (ours) retire(s);
+        lock_leave(&stream_lock);
+        if (ours) tell_end(s);
     }
-    pthread_mutex_unlock(&stream_lock);
 }
 
 /* ---- a thread's own -------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 struct stream {
     CUstream handle; /* NULL while the id is free */
+    bool busy;       /* without one: the worker is being told of its beginning or its end */
     uint32_t id;     /* on the wire */
     uint16_t generation;
     uint32_t owner; /* index of the context */

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "shim/lock.h"
+
 static struct {
     pthread_mutex_t lock;
     struct hostmem_range *ranges;
@@ -22,17 +24,17 @@ static struct hostmem_range *find_locked(uint64_t addr) {
 }
 
 bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
-    pthread_mutex_lock(&registered.lock);
+    lock_enter(&registered.lock);
     const struct hostmem_range *range = find_locked(addr);
     if (range) *out = *range;
-    pthread_mutex_unlock(&registered.lock);
+    lock_leave(&registered.lock);
     return range != NULL;
 }
 
 void hostmem_clear(void) {
-    pthread_mutex_lock(&registered.lock);
+    lock_enter(&registered.lock);
     registered.count = 0;
-    pthread_mutex_unlock(&registered.lock);
+    lock_leave(&registered.lock);
 }
 
 static bool overlaps(uint64_t addr, uint64_t bytes) {
@@ -57,17 +59,17 @@ static CUresult append(uint64_t addr, uint64_t bytes, unsigned int flags) {
 }
 
 CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
-    pthread_mutex_lock(&registered.lock);
+    lock_enter(&registered.lock);
     CUresult r = append(addr, bytes, flags);
-    pthread_mutex_unlock(&registered.lock);
+    lock_leave(&registered.lock);
     return r;
 }
 
 bool hostmem_remove(uint64_t addr) {
-    pthread_mutex_lock(&registered.lock);
+    lock_enter(&registered.lock);
     struct hostmem_range *range = find_locked(addr);
     bool found = range && range->addr == addr;
     if (found) *range = registered.ranges[--registered.count];
-    pthread_mutex_unlock(&registered.lock);
+    lock_leave(&registered.lock);
     return found;
 }

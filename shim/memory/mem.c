@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The windows' allocators. A round trip to the worker happens only when a granule is needed that
- * has no memory yet and is beyond the credit.
+ * has no memory yet and is beyond the credit; nothing is locked meanwhile.
  *
  * Blocks of the ephemeral window are announced when they are handed out and when they are freed, in
  * order with the launches: so the worker knows what is alive at the end of an iteration. The lock
@@ -11,14 +11,17 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
+#include "common/err.h"
 #include "common/log.h"
 #include "proto/wire.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
+#include "shim/lock.h"
 #include "shim/memory/learn.h"
 #include "shim/memory/vmem.h"
 
@@ -42,27 +45,84 @@ static enum mem_kind kind_of(uint32_t tag) {
     return (enum mem_kind)(tag & 0xff);
 }
 
-/* ---- what lies behind the windows ------------------------------------------------------------ */
+/* ---- what the worker is told, in the order of the books -------------------------------------- */
 
-static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
-    struct wire_mem rec = {.rec = {.op = op}, .addr = addr, .bytes = bytes};
-    if (state_fault() == CUDA_SUCCESS) submit_record(&rec, sizeof(rec), NULL, 0);
+/* What found the ring full. Whoever wrote some of it, or builds on it, waits for room when he holds
+ * no lock. */
+static struct {
+    struct wire_mem *records;
+    uint32_t first, count, cap;
+    uint32_t backs; /* WIRE_MEM_BACK among them: memory that the worker does not know of */
+} backlog;
+static __thread bool must_tell __attribute__((tls_model("initial-exec")));
+
+/* A program without memory for this has none for its own calls either. */
+static void keep_back(const struct wire_mem *rec) {
+    if (backlog.count == backlog.cap) {
+        uint32_t cap = backlog.cap ? backlog.cap * 2 : 64;
+        struct wire_mem *more = realloc(backlog.records, cap * sizeof(*more));
+        if (!more) {
+            state_lose(ERR_NO_MEMORY);
+            return;
+        }
+        backlog.records = more;
+        backlog.cap = cap;
+    }
+    backlog.records[backlog.count++] = *rec;
+    backlog.backs += rec->rec.op == WIRE_MEM_BACK;
+    must_tell = true;
 }
 
-static int device_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
-    struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
-    CUresult r = state_fault();
-    if (r) return -1;
-    struct reply answer = {0};
-    r = ask ? reply_call(&rec, sizeof(rec), NULL, 0, &answer)
-            : submit_record(&rec, sizeof(rec), NULL, 0);
-    /* A device that is full is the program's affair; a limit it cannot know of. */
-    if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
-    return r ? -1 : 0;
+/* With the lock held, so that the order is that of the books. */
+static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
+    struct wire_mem rec = {.rec = {.op = op}, .addr = addr, .bytes = bytes};
+    uint64_t credit;
+    if (state_fault()) return;
+    if (backlog.count > 0 || !submit_try(&rec, sizeof(rec), &credit)) keep_back(&rec);
+}
+
+/* With the lock held. True when nothing is left. */
+static bool send_backlog(uint64_t *credit) {
+    while (backlog.first < backlog.count) {
+        if (!submit_try(&backlog.records[backlog.first], sizeof(*backlog.records), credit))
+            return false;
+        backlog.first++;
+    }
+    backlog.first = backlog.count = backlog.backs = 0;
+    return true;
+}
+
+void mem_tell(void) {
+    uint64_t credit = 0;
+    lock_assert_none();
+    while (must_tell) {
+        lock_enter(&mem_lock);
+        must_tell = !send_backlog(&credit);
+        lock_leave(&mem_lock);
+        if (must_tell && submit_wait(credit)) must_tell = false;
+    }
+}
+
+/* ---- what lies behind the windows ------------------------------------------------------------ */
+
+static void device_back(void *arg, uint64_t addr, uint64_t bytes) {
+    tell(WIRE_MEM_BACK, addr, bytes);
 }
 
 static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
     tell(WIRE_MEM_UNBACK, addr, bytes);
+}
+
+/* Beyond the credit. With no lock held; what the books said before goes first. */
+static bool ask_worker(uint64_t addr, uint64_t bytes) {
+    struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
+    struct reply answer = {0};
+    must_tell = true;
+    mem_tell();
+    CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
+    /* A device that is full is the program's affair; a limit it cannot know of. */
+    if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
+    return r == CUDA_SUCCESS;
 }
 
 static uint64_t device_credit(void *arg) {
@@ -72,9 +132,7 @@ static uint64_t device_credit(void *arg) {
 }
 
 /* The window is a sparse file: its pages come by being touched. */
-static int host_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
-    return 0;
-}
+static void host_back(void *arg, uint64_t addr, uint64_t bytes) {}
 
 static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
     int saved = errno;
@@ -146,10 +204,10 @@ struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
     /* Jobs without iterations need not pay for them. */
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
     place.key = learn_key(bytes, stream, &mem_self.latest, previous);
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     learn();
     ephemeral = learn_ephemeral(lifetimes, place.key, ephemeral);
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
     place.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT;
     return place;
 }
@@ -175,9 +233,10 @@ static void say_host_full(uint64_t bytes) {
 
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr) {
-    pthread_mutex_lock(&mem_lock);
-    int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr);
-    pthread_mutex_unlock(&mem_lock);
+    struct vmem_ask never;
+    lock_enter(&mem_lock);
+    int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr, &never);
+    lock_leave(&mem_lock);
     if (err) say_host_full(bytes);
     return result_of(err);
 }
@@ -185,41 +244,55 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
 CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
                          uint32_t detail, uint64_t bytes, uint64_t *addr) {
     struct vmem *v = &device[place->window];
+    struct vmem_ask ask;
     if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&mem_lock);
-    int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr);
+    lock_enter(&mem_lock);
+    int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr, &ask);
+    while (err == -EAGAIN) {
+        lock_leave(&mem_lock);
+        bool granted = ask_worker(ask.addr, ask.bytes);
+        lock_enter(&mem_lock);
+        err = vmem_settle(v, &ask, granted, addr);
+    }
     if (!err) born(v, *addr, bytes, place->key);
-    pthread_mutex_unlock(&mem_lock);
+    must_tell |= backlog.backs > 0; /* it may lie in what another thread has yet to tell */
+    lock_leave(&mem_lock);
+    mem_tell();
     return result_of(err);
 }
 
-void mem_give(uint64_t addr) {
+void mem_give_kept(uint64_t addr) {
     struct vmem *v = window_of(addr);
     struct vmem_block b;
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     if (v && vmem_find(v, addr, &b) == 0 && b.addr == addr) {
         died(v, &b);
         vmem_free(v, addr);
     }
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
+}
+
+void mem_give(uint64_t addr) {
+    mem_give_kept(addr);
+    mem_tell();
 }
 
 void mem_keep(const struct mem_block *m) {
     struct vmem *v = &device[m->window];
     struct vmem_block b;
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     if (vmem_find(v, m->addr, &b) == 0) died(v, &b);
     vmem_retag(v, m->addr, m->bytes, tag_of(MEM_POOL_FREE, m->owner, m->detail));
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
 }
 
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes) {
     struct vmem *v = &device[place->window];
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     vmem_retag(v, addr, bytes, tag_of(MEM_POOLED, owner, detail));
     born(v, addr, bytes, place->key);
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
 }
 
 static struct mem_block describe(const struct vmem *v, const struct vmem_block *b) {
@@ -249,9 +322,9 @@ bool mem_find(uint64_t addr, struct mem_block *out) {
     struct vmem_block b;
     if (!v) return false;
     if (v == &host && find_variable(addr, out)) return true;
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     int err = vmem_find(v, addr, &b);
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
     if (!err) *out = describe(v, &b);
     return !err;
 }
@@ -259,9 +332,9 @@ bool mem_find(uint64_t addr, struct mem_block *out) {
 void mem_written(const struct mem_block *b) {
     if (b->window != MEM_EPHEMERAL) return;
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return;
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     learn_written(lifetimes, b->addr);
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
 }
 
 uint64_t mem_capacity(uint64_t bytes) {
@@ -269,9 +342,9 @@ uint64_t mem_capacity(uint64_t bytes) {
 }
 
 uint64_t mem_used(void) {
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
     return granules * state.conn.device.granularity_bytes;
 }
 
@@ -288,9 +361,10 @@ static void release_window(struct vmem *v, uint32_t owner) {
 }
 
 void mem_release(uint32_t owner) {
-    pthread_mutex_lock(&mem_lock);
+    lock_enter(&mem_lock);
     release_window(&device[MEM_PERSISTENT], owner);
     release_window(&device[MEM_EPHEMERAL], owner);
     release_window(&host, owner);
-    pthread_mutex_unlock(&mem_lock);
+    lock_leave(&mem_lock);
+    mem_tell();
 }

@@ -68,11 +68,16 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
 /* Nothing of the device may still use it. */
 void mem_give(uint64_t addr);
 
-/* A MEM_POOLED block is freed, but its pool keeps it; and is handed out again, where `bytes` need
- * the same capacity. Whatever uses its memory next is sent later. */
+/* A MEM_POOLED block is freed, but its pool keeps it; is handed out again, where `bytes` need the
+ * same capacity; or leaves the pool. These three only write the books, under the pool's lock:
+ * whoever called one calls mem_tell when he holds none, before he sends what uses the memory. */
 void mem_keep(const struct mem_block *b);
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes);
+void mem_give_kept(uint64_t addr);
+
+/* Until the worker was sent what the books say: waits only while the ring is full. */
+void mem_tell(void);
 
 /* The block that contains `addr`; false when the window has none there. */
 bool mem_find(uint64_t addr, struct mem_block *out);

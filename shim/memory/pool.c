@@ -12,6 +12,7 @@
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
+#include "shim/lock.h"
 #include "shim/memory/bins.h"
 
 #define POOLS 256
@@ -88,7 +89,7 @@ static bool shrink(struct pool *p, uint64_t keep) {
     struct bins_block block;
     bool any = false;
     while (kept(p) > 0 && reserved(p) > keep && reclaim(p, &block)) {
-        mem_give(block.addr);
+        mem_give_kept(block.addr);
         atom_sub_relaxed(&kept_bytes, block.capacity);
         any = true;
     }
@@ -103,27 +104,29 @@ static void end_if_unused(struct pool *p) {
 
 bool pool_reclaim_all(void) {
     bool any = false;
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     for (uint32_t i = 0; i < POOLS; i++)
         any |= pools[i].handle && shrink(&pools[i], 0);
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
+    mem_tell();
     return any;
 }
 
 void pool_release_threshold(void) {
     if (atom_load_relaxed(&kept_bytes) == 0) return;
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     for (uint32_t i = 0; i < POOLS; i++) {
         if (!pools[i].handle) continue;
         shrink(&pools[i], pools[i].dying ? 0 : pools[i].threshold);
         end_if_unused(&pools[i]);
     }
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
+    mem_tell();
 }
 
 CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     struct bins_block block = {b->addr, mem_capacity(b->bytes), seq, stream};
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     struct pool *p = &pools[b->detail];
     p->used -= block.capacity;
     p->blocks--;
@@ -131,72 +134,103 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     if (bins_put(&p->kept[b->window], &block) == 0)
         atom_add_relaxed(&kept_bytes, block.capacity);
     else
-        mem_give(b->addr);
+        mem_give_kept(b->addr);
     end_if_unused(p);
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
+    mem_tell();
     return CUDA_SUCCESS;
 }
 
 void pool_release(uint32_t owner) {
     if (owner != CTX_PRIMARY) return;
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     for (uint32_t i = 0; i < POOLS; i++)
         forget(&pools[i]);
     chosen = POOL_DEFAULT;
     atom_store_relaxed(&kept_bytes, 0);
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
 }
 
 /* ---- allocating ------------------------------------------------------------------------------ */
 
-/* With the lock held. */
-static CUresult take_block(struct pool *p, uint64_t bytes, const struct mem_place *place,
-                           uint32_t stream, uint64_t *addr) {
-    uint32_t index = (uint32_t)(p - pools);
-    uint64_t capacity = mem_capacity(bytes);
+/* With the lock held: within the pool's bound, from now on out. */
+static CUresult charge(struct pool *p, uint64_t bytes, uint64_t capacity) {
     if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = CUDA_SUCCESS;
-    if (bins_take(&p->kept[place->window], capacity, stream, submit_done, addr)) {
-        atom_sub_relaxed(&kept_bytes, capacity);
-        mem_reuse(*addr, place, CTX_PRIMARY, index, bytes);
-    } else {
-        r = mem_take_device(place, MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
-    }
-    if (r) return r;
     p->blocks++;
     p->used += capacity;
+    return CUDA_SUCCESS;
+}
+
+static void uncharge(struct pool *p, uint64_t capacity) {
+    p->blocks--;
+    p->used -= capacity;
+    end_if_unused(p);
+}
+
+static void note_high(struct pool *p) {
     if (p->used > p->used_high) p->used_high = p->used;
     if (reserved(p) > p->reserved_high) p->reserved_high = reserved(p);
-    return CUDA_SUCCESS;
+}
+
+/* With the lock held. */
+static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *place,
+                      uint32_t stream, uint64_t *addr) {
+    uint64_t capacity = mem_capacity(bytes);
+    if (!bins_take(&p->kept[place->window], capacity, stream, submit_done, addr)) return false;
+    atom_sub_relaxed(&kept_bytes, capacity);
+    mem_reuse(*addr, place, CTX_PRIMARY, (uint32_t)(p - pools), bytes);
+    note_high(p);
+    return true;
+}
+
+/* Without the lock, for the worker may have to be asked; the pool was charged. Where it ended
+ * meanwhile with its context, so did the block. */
+static CUresult take_new(struct pool *p, uint16_t generation, uint64_t bytes,
+                         const struct mem_place *place, uint64_t *addr) {
+    CUresult r =
+        mem_take_device(place, MEM_POOLED, CTX_PRIMARY, (uint32_t)(p - pools), bytes, addr);
+    lock_enter(&pool_lock);
+    bool here = p->generation == generation;
+    if (here && r)
+        uncharge(p, mem_capacity(bytes));
+    else if (here)
+        note_high(p);
+    lock_leave(&pool_lock);
+    mem_tell();
+    return here || r ? r : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
                    uint32_t stream, uint64_t *addr) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     default_pool();
     struct pool *p = handle ? find(handle) : &pools[chosen];
-    CUresult r = p ? take_block(p, bytes, place, stream, addr) : CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pool_lock);
+    CUresult r = p ? charge(p, bytes, mem_capacity(bytes)) : CUDA_ERROR_INVALID_VALUE;
+    bool found = !r && take_kept(p, bytes, place, stream, addr);
+    uint16_t generation = p ? p->generation : 0;
+    lock_leave(&pool_lock);
+    if (!r && !found) return take_new(p, generation, bytes, place, addr);
+    mem_tell();
     return r;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 CUmemoryPool pool_create(uint64_t max_bytes) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     default_pool();
     uint32_t index = POOL_DEFAULT + 1;
     while (index < POOLS && pools[index].handle)
         index++;
     if (index < POOLS) start(index, max_bytes);
     CUmemoryPool handle = index < POOLS ? pools[index].handle : NULL;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return handle;
 }
 
 bool pool_destroy(CUmemoryPool handle) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     struct pool *p = find(handle);
     bool mortal = p && p != default_pool();
     if (mortal) {
@@ -204,45 +238,47 @@ bool pool_destroy(CUmemoryPool handle) {
         p->dying = true;
         end_if_unused(p);
     }
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
+    mem_tell();
     return mortal;
 }
 
 bool pool_trim(CUmemoryPool handle, uint64_t keep) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     struct pool *p = find(handle);
     if (p) shrink(p, keep);
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
+    mem_tell();
     return p != NULL;
 }
 
 CUmemoryPool pool_default(void) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     CUmemoryPool handle = default_pool()->handle;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return handle;
 }
 
 CUmemoryPool pool_chosen(void) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     default_pool();
     CUmemoryPool handle = pools[chosen].handle;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return handle;
 }
 
 bool pool_choose(CUmemoryPool handle) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     struct pool *p = find(handle);
     if (p) chosen = (uint32_t)(p - pools);
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return p != NULL;
 }
 
 bool pool_known(CUmemoryPool handle) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     bool known = find(handle) != NULL;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return known;
 }
 
@@ -293,17 +329,17 @@ static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value)
 }
 
 CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *value) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     struct pool *p = find(handle);
     CUresult r = p ? set(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return r;
 }
 
 CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value) {
-    pthread_mutex_lock(&pool_lock);
+    lock_enter(&pool_lock);
     const struct pool *p = find(handle);
     CUresult r = p ? get(p, attr, value) : CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pool_lock);
+    lock_leave(&pool_lock);
     return r;
 }

@@ -10,6 +10,7 @@
 
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
+#include "shim/lock.h"
 #include "shim/memory/mem.h"
 
 #define STAGING_SLOTS 256u /* 64 MiB */
@@ -64,7 +65,7 @@ static const struct piece *sent_first(void) {
 
 CUresult staging_take(struct staging *out) {
     CUresult r = CUDA_SUCCESS;
-    pthread_mutex_lock(&staging.lock);
+    lock_enter(&staging.lock);
     while (!r && !take_idle(out) && !take_new(out)) {
         if (staging.count == 0) {
             r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -77,21 +78,21 @@ CUresult staging_take(struct staging *out) {
         }
         uint32_t stream = first->stream;
         uint64_t seq = first->seq;
-        pthread_mutex_unlock(&staging.lock);
+        lock_leave(&staging.lock);
         r = wait_stream(stream, seq);
-        pthread_mutex_lock(&staging.lock);
+        lock_enter(&staging.lock);
     }
-    pthread_mutex_unlock(&staging.lock);
+    lock_leave(&staging.lock);
     return r;
 }
 
 void staging_give(const struct staging *s, uint32_t stream, uint64_t seq) {
-    pthread_mutex_lock(&staging.lock);
+    lock_enter(&staging.lock);
     struct piece *p = &staging.pieces[s->slot];
     p->stream = stream;
     p->seq = seq;
     p->order = ++staging.order;
     p->held = false;
     pthread_cond_signal(&staging.given);
-    pthread_mutex_unlock(&staging.lock);
+    lock_leave(&staging.lock);
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum kind { KIND_FREE, KIND_CACHED, KIND_LARGE, KIND_BODY, KIND_SLAB };
+/* RESERVED: for an allocation under way, with memory or asked for; BARE: the same, not yet. */
+enum kind { KIND_FREE, KIND_CACHED, KIND_LARGE, KIND_BODY, KIND_SLAB, KIND_RESERVED, KIND_BARE };
 
 struct vmem_slab {
     uint64_t index; /* of its granule */
@@ -122,46 +123,57 @@ static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
         vmem_trim(v);
 }
 
-/* Backs what of [first, first + n) is not; all of it is KIND_CACHED afterwards. */
-static int back_run(struct vmem *v, uint64_t first, uint64_t n) {
-    for (uint64_t i = first; i < first + n;) {
-        uint64_t end = i;
-        while (end < first + n && v->kinds[end] == KIND_FREE)
-            end++;
-        if (end == i) {
-            i++;
-            continue;
-        }
-        bool ask = v->used_granules + v->cached + (end - i) > credit(v);
-        int err = v->ops->back(v->arg, address(v, i), (end - i) * v->granule, ask);
-        if (err) return err;
-        memset(v->kinds + i, KIND_CACHED, end - i);
-        v->cached += end - i;
-        i = end;
-    }
-    return 0;
-}
-
-static int take_run(struct vmem *v, uint64_t n, uint64_t *first) {
+/* Takes `n` granules out of everybody else's sight. 0 or -ENOMEM. */
+static int reserve_run(struct vmem *v, uint64_t n, uint64_t *first) {
     if (n > v->count) return -ENOMEM;
     uint64_t at = n <= v->cached ? find_run(v, n, true) : v->count;
     if (at == v->count) at = find_run(v, n, false);
     if (at == v->count) return -ENOMEM;
     make_room(v, at, n);
-    uint64_t kept = v->cached;
-    int err = back_run(v, at, n);
-    if (err && kept) {
-        vmem_trim(v);
-        err = back_run(v, at, n);
+    for (uint64_t i = at; i < at + n; i++) {
+        bool backed = v->kinds[i] == KIND_CACHED;
+        v->kinds[i] = backed ? KIND_RESERVED : KIND_BARE;
+        v->cached -= backed;
+        v->bare += !backed;
     }
-    if (err) {
-        vmem_trim(v);
-        return -ENOMEM;
-    }
-    v->cached -= n;
     v->used_granules += n;
     if (at == v->lowest) v->lowest = at + n;
     *first = at;
+    return 0;
+}
+
+/* What of the run has memory, or got it, is kept; the piece that was refused has none. */
+static void cancel_run(struct vmem *v, const struct vmem_ask *ask) {
+    uint64_t refused = (ask->addr - v->base) / v->granule, n = ask->bytes / v->granule;
+    for (uint64_t i = ask->first; i < ask->first + ask->count; i++) {
+        bool backed = v->kinds[i] == KIND_RESERVED && i - refused >= n;
+        v->bare -= v->kinds[i] == KIND_BARE;
+        v->kinds[i] = backed ? KIND_CACHED : KIND_FREE;
+        v->cached += backed;
+    }
+    v->used_granules -= ask->count;
+    if (ask->first < v->lowest) v->lowest = ask->first;
+}
+
+/* Backs what of a reserved run is bare, piece by piece. 0; -EAGAIN at a piece beyond the credit. */
+static int back_run(struct vmem *v, struct vmem_ask *ask) {
+    uint64_t end = ask->first + ask->count;
+    for (uint64_t i = ask->first; i < end;) {
+        uint64_t from = i;
+        while (i < end && v->kinds[i] == KIND_BARE)
+            i++;
+        if (i == from) {
+            i++;
+            continue;
+        }
+        uint64_t had = v->used_granules + v->cached - v->bare, n = i - from;
+        memset(v->kinds + from, KIND_RESERVED, n);
+        v->bare -= n;
+        ask->addr = address(v, from);
+        ask->bytes = n * v->granule;
+        if (had + n > credit(v)) return -EAGAIN;
+        v->ops->back(v->arg, ask->addr, ask->bytes);
+    }
     return 0;
 }
 
@@ -224,16 +236,18 @@ static void all_remove(struct vmem *v, struct vmem_slab *s) {
     if (s->all_next) s->all_next->all_prev = s->all_prev;
 }
 
-static struct vmem_slab *slab_create(struct vmem *v, uint32_t class) {
+/* In a reserved granule. */
+static struct vmem_slab *slab_create(struct vmem *v, uint32_t class, uint64_t index) {
     struct vmem_slab *s = calloc(1, sizeof(*s));
     if (!s) return NULL;
+    s->index = index;
     s->class = class;
     s->slots = (uint32_t)(v->granule / class_bytes(class));
     uint32_t words = (s->slots + 63) / 64;
     s->free = calloc(words, sizeof(*s->free));
     s->bytes = calloc(s->slots, sizeof(*s->bytes));
     s->tags = calloc(s->slots, sizeof(*s->tags));
-    if (!s->free || !s->bytes || !s->tags || take_run(v, 1, &s->index)) {
+    if (!s->free || !s->bytes || !s->tags) {
         slab_destroy(s);
         return NULL;
     }
@@ -246,11 +260,7 @@ static struct vmem_slab *slab_create(struct vmem *v, uint32_t class) {
     return s;
 }
 
-static int small_alloc(struct vmem *v, uint32_t class, uint64_t bytes, uint32_t tag,
-                       uint64_t *addr) {
-    struct vmem_slab *s = v->partial[class];
-    if (!s) s = slab_create(v, class);
-    if (!s) return -ENOMEM;
+static uint64_t take_slot(struct vmem *v, struct vmem_slab *s, uint64_t bytes, uint32_t tag) {
     while (!s->free[s->hint])
         s->hint++;
     uint32_t slot = s->hint * 64 + (uint32_t)__builtin_ctzll(s->free[s->hint]);
@@ -258,8 +268,7 @@ static int small_alloc(struct vmem *v, uint32_t class, uint64_t bytes, uint32_t 
     s->bytes[slot] = (uint32_t)bytes;
     s->tags[slot] = tag;
     if (++s->used == s->slots) partial_remove(v, s);
-    *addr = address(v, s->index) + slot * class_bytes(class);
-    return 0;
+    return address(v, s->index) + slot * class_bytes(s->class);
 }
 
 static void small_free(struct vmem *v, struct vmem_slab *s, uint32_t slot) {
@@ -290,27 +299,62 @@ static void slot_block(const struct vmem *v, const struct vmem_slab *s, uint32_t
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int large_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr) {
-    uint64_t first, n = granules_for(v, bytes);
-    int err = take_run(v, n, &first);
-    if (err) return err;
-    v->kinds[first] = KIND_LARGE;
-    v->granules[first] = (struct vmem_granule){.length = n, .bytes = bytes, .tag = tag};
-    for (uint64_t i = 1; i < n; i++) {
-        v->kinds[first + i] = KIND_BODY;
-        v->granules[first + i].length = i;
+static uint64_t place_large(struct vmem *v, const struct vmem_ask *a) {
+    v->kinds[a->first] = KIND_LARGE;
+    v->granules[a->first] =
+        (struct vmem_granule){.length = a->count, .bytes = a->wanted_bytes, .tag = a->tag};
+    for (uint64_t i = 1; i < a->count; i++) {
+        v->kinds[a->first + i] = KIND_BODY;
+        v->granules[a->first + i].length = i;
     }
-    *addr = address(v, first);
+    return address(v, a->first);
+}
+
+/* Backs what is reserved, and makes the block of it. */
+static int go_on(struct vmem *v, struct vmem_ask *ask, uint64_t *addr) {
+    uint32_t class = class_of(v, ask->wanted_bytes);
+    int err = back_run(v, ask);
+    if (err) return err;
+    if (class == VMEM_CLASSES) {
+        *addr = place_large(v, ask);
+    } else {
+        struct vmem_slab *s = slab_create(v, class, ask->first);
+        if (!s) {
+            give_run(v, ask->first, 1);
+            return -ENOMEM;
+        }
+        *addr = take_slot(v, s, ask->wanted_bytes, ask->tag);
+    }
+    v->used_bytes += ask->wanted_bytes;
     return 0;
 }
 
-int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr) {
+static int begin(struct vmem *v, struct vmem_ask *ask, uint64_t *addr) {
+    int err = reserve_run(v, ask->count, &ask->first);
+    return err ? err : go_on(v, ask, addr);
+}
+
+int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr, struct vmem_ask *ask) {
     if (bytes == 0) return -EINVAL;
     uint32_t class = class_of(v, bytes);
-    int err = class == VMEM_CLASSES ? large_alloc(v, bytes, tag, addr)
-                                    : small_alloc(v, class, bytes, tag, addr);
-    if (!err) v->used_bytes += bytes;
-    return err;
+    if (class < VMEM_CLASSES && v->partial[class]) {
+        *addr = take_slot(v, v->partial[class], bytes, tag);
+        v->used_bytes += bytes;
+        return 0;
+    }
+    uint64_t count = class < VMEM_CLASSES ? 1 : granules_for(v, bytes);
+    *ask = (struct vmem_ask){.wanted_bytes = bytes, .count = count, .tag = tag};
+    return begin(v, ask, addr);
+}
+
+/* A refusal is asked again once, if there was something to give up for it. */
+int vmem_settle(struct vmem *v, struct vmem_ask *ask, bool granted, uint64_t *addr) {
+    if (granted) return go_on(v, ask, addr);
+    cancel_run(v, ask);
+    bool again = !ask->again && v->cached > 0;
+    vmem_trim(v);
+    ask->again = true;
+    return again ? begin(v, ask, addr) : -ENOMEM;
 }
 
 int vmem_find(const struct vmem *v, uint64_t addr, struct vmem_block *out) {

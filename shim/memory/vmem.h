@@ -6,8 +6,9 @@
  * needed; a few empty granules are kept, the rest are given back. Up to a credit nobody needs to be
  * asked for it.
  *
- * Knows nothing of workers or windows: memory comes and goes through two functions. Not
- * thread-safe: the caller locks.
+ * Knows nothing of workers or windows: memory within the credit comes and goes through two
+ * functions; for memory beyond it vmem_alloc reserves the addresses and returns, so that the caller
+ * asks without his lock. Not thread-safe: the caller locks.
  */
 #ifndef SHIM_MEMORY_VMEM_H
 #define SHIM_MEMORY_VMEM_H
@@ -19,8 +20,8 @@
 #define VMEM_CLASSES 24
 
 struct vmem_ops {
-    /* Memory for whole granules: 0 or negative. `ask`: they are beyond the credit. */
-    int (*back)(void *arg, uint64_t addr, uint64_t bytes, bool ask);
+    /* Memory for whole granules, within the credit; and back. Neither fails. */
+    void (*back)(void *arg, uint64_t addr, uint64_t bytes);
     void (*unback)(void *arg, uint64_t addr, uint64_t bytes);
     /* Granules that may have memory without asking; may change at any time. NULL: any number. */
     uint64_t (*credit)(void *arg);
@@ -37,8 +38,9 @@ struct vmem {
     struct vmem_slab *slabs;                 /* all: leak checkers do not look into mapped tables */
     uint64_t lowest;                         /* no granule below it is free */
     uint64_t cached, cache_limit;            /* granules that are backed and empty */
-    uint64_t used_granules;
-    uint64_t used_bytes; /* as asked for */
+    uint64_t used_granules;                  /* and reserved ones */
+    uint64_t bare;                           /* of these: without memory, which nobody asked for */
+    uint64_t used_bytes;                     /* as asked for */
     const struct vmem_ops *ops;
     void *arg;
 };
@@ -53,8 +55,20 @@ int vmem_init(struct vmem *v, uint64_t base, uint64_t bytes, uint64_t granule, u
               const struct vmem_ops *ops, void *arg);
 void vmem_finish(struct vmem *v);
 
-/* Aligned to VMEM_ALIGN. -EINVAL for no bytes, -ENOMEM when neither addresses nor memory remain. */
-int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr);
+/* An allocation that waits for memory: whoever has it asks for [addr, addr + bytes) and settles. */
+struct vmem_ask {
+    uint64_t addr, bytes;
+    uint64_t wanted_bytes, first, count; /* the block; its granules */
+    uint32_t tag;
+    bool again; /* empty granules were given up for it */
+};
+
+/* Aligned to VMEM_ALIGN. -EINVAL for no bytes, -ENOMEM when neither addresses nor memory remain;
+ * -EAGAIN: it is `ask` now. */
+int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr, struct vmem_ask *ask);
+
+/* The answer: goes on with the allocation, which may have to ask for more. As vmem_alloc. */
+int vmem_settle(struct vmem *v, struct vmem_ask *ask, bool granted, uint64_t *addr);
 
 /* -EINVAL unless a block begins at `addr`. */
 int vmem_free(struct vmem *v, uint64_t addr);

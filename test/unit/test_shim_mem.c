@@ -6,6 +6,7 @@
 #include "shim/memory/mem.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +57,36 @@ static void log_record(const void *head, bool waits) {
     if (m->rec.op == WIRE_MEM_UNBACK) backed -= m->bytes / GRANULE;
 }
 
-CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes) {
-    log_record(head, false);
+static bool full; /* the ring */
+
+bool submit_try(void *record, uint32_t bytes, uint64_t *credit) {
+    if (full) return false;
+    log_record(record, false);
+    return true;
+}
+
+static int waits;
+static void *(*meanwhile)(void *arg); /* what another thread does while one waits for room */
+
+/* Nobody waits for room but with the ring full and no lock held. */
+CUresult submit_wait(uint64_t credit) {
+    struct mem_block b;
+    pthread_t thread;
+    waits++;
+    cr_assert(full);
+    mem_find(BASE, &b);
+    if (meanwhile) {
+        void *(*call)(void *arg) = meanwhile;
+        meanwhile = NULL;
+        cr_assert_eq(pthread_create(&thread, NULL, call, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    full = false;
     return CUDA_SUCCESS;
+}
+
+void state_lose(int err) {
+    cr_assert_fail("nobody is lost here");
 }
 
 static const char *refusal = ""; /* what the worker says of it */
@@ -232,6 +260,59 @@ Test(shim_mem, the_end_of_a_context_drops_what_lives) {
     mem_release(0);
     cr_assert_str_eq(records(), "d", "the one that lives");
     cr_assert_not(mem_find(kept, &b));
+}
+
+Test(shim_mem, a_full_ring_keeps_the_order) {
+    set_credit(64, 64);
+    uint64_t first = take_pooled(1000);
+    records();
+    full = true;
+    uint64_t large = take_pooled(40 * GRANULE);
+    cr_assert_not(full, "who took it waited until it was told");
+    cr_assert_str_eq(records(), "Bu");
+    full = true;
+    mem_give(large);
+    mem_give(first);
+    cr_assert_str_eq(records(), "dUd");
+    struct mem_block b;
+    cr_assert(mem_find(take_pooled(1000), &b));
+    records();
+    full = true;
+    mem_keep(&b);
+    cr_assert(full, "a pool's lock is held: it does not wait");
+    full = false;
+    mem_reuse(b.addr, &(struct mem_place){.window = MEM_EPHEMERAL}, 0, 0, 1000);
+    cr_assert_str_eq(records(), "", "not ahead of what is kept back");
+    mem_tell();
+    cr_assert_str_eq(records(), "du");
+}
+
+static void *take_beside(void *arg) {
+    struct mem_place place = {.window = MEM_PERSISTENT};
+    uint64_t addr;
+    cr_assert_eq(mem_take_device(&place, MEM_PLAIN, 0, 0, 900, &addr), CUDA_SUCCESS);
+    return NULL;
+}
+
+static void *look(void *arg) {
+    struct mem_block b;
+    cr_assert_not(mem_find(BASE + HALF, &b));
+    mem_tell();
+    return NULL;
+}
+
+Test(shim_mem, nobody_builds_on_what_is_not_told) {
+    set_credit(64, 64);
+    full = true;
+    meanwhile = take_beside;
+    take_plain(1000);
+    cr_assert_eq(waits, 2, "the second, from the first one's granule, waits as well");
+    full = true;
+    waits = 0;
+    meanwhile = look;
+    take_plain(2 * GRANULE);
+    cr_assert_eq(waits, 1, "who takes nothing does not");
+    cr_assert_str_eq(records(), "BB");
 }
 
 /* ---- round trips ----------------------------------------------------------------------------- */

@@ -21,18 +21,28 @@ struct fake {
     bool broken;       /* backed twice, unbacked when not backed, or beyond the credit unasked */
 };
 
-static int fake_back(void *arg, uint64_t addr, uint64_t bytes, bool ask) {
-    struct fake *f = arg;
-    f->backs++;
-    f->asked += ask;
-    if (ask != (f->total + (int)(bytes / GRANULE) > f->credit)) f->broken = true;
-    if (f->total + (int)(bytes / GRANULE) > f->limit) return -ENOMEM;
+static void give(struct fake *f, uint64_t addr, uint64_t bytes) {
     for (uint64_t i = (addr - BASE) / GRANULE, n = bytes / GRANULE; n > 0; i++, n--) {
         if (f->backed[i]) f->broken = true;
         f->backed[i] = true;
         f->total++;
     }
-    return 0;
+}
+
+static void fake_back(void *arg, uint64_t addr, uint64_t bytes) {
+    struct fake *f = arg;
+    f->backs++;
+    if (f->total + (int)(bytes / GRANULE) > f->credit) f->broken = true;
+    give(f, addr, bytes);
+}
+
+static bool fake_ask(struct fake *f, uint64_t addr, uint64_t bytes) {
+    f->backs++;
+    f->asked++;
+    if (f->total + (int)(bytes / GRANULE) <= f->credit) f->broken = true;
+    if (f->total + (int)(bytes / GRANULE) > f->limit) return false;
+    give(f, addr, bytes);
+    return true;
 }
 
 static void fake_unback(void *arg, uint64_t addr, uint64_t bytes) {
@@ -58,12 +68,20 @@ static struct vmem make(struct fake *f, int limit, uint64_t cache) {
     return v;
 }
 
+static int take(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr) {
+    struct vmem_ask ask;
+    int err = vmem_alloc(v, bytes, tag, addr, &ask);
+    while (err == -EAGAIN)
+        err = vmem_settle(v, &ask, fake_ask(v->arg, ask.addr, ask.bytes), addr);
+    return err;
+}
+
 Test(vmem, small_blocks_share_a_granule_and_one_round_trip) {
     struct fake f;
     struct vmem v = make(&f, GRANULES, 0);
     uint64_t a[4];
     for (int i = 0; i < 4; i++)
-        cr_assert_eq(vmem_alloc(&v, 300, 0, &a[i]), 0);
+        cr_assert_eq(take(&v, 300, 0, &a[i]), 0);
     cr_assert_eq(f.backs, 1);
     cr_assert_eq(f.total, 1);
     for (int i = 0; i < 4; i++)
@@ -78,8 +96,8 @@ Test(vmem, large_blocks_are_granules) {
     struct fake f;
     struct vmem v = make(&f, GRANULES, 0);
     uint64_t a, b;
-    cr_assert_eq(vmem_alloc(&v, GRANULE + 1, 0, &a), 0);
-    cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &b), 0);
+    cr_assert_eq(take(&v, GRANULE + 1, 0, &a), 0);
+    cr_assert_eq(take(&v, GRANULE, 0, &b), 0);
     cr_assert_eq(a % GRANULE, 0);
     cr_assert_eq(f.total, 3);
     struct vmem_block block;
@@ -98,7 +116,7 @@ Test(vmem, cache_saves_round_trips) {
     struct vmem v = make(&f, GRANULES, 4 * GRANULE);
     uint64_t a;
     for (int i = 0; i < 100; i++) {
-        cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
+        cr_assert_eq(take(&v, 3 * GRANULE, 0, &a), 0);
         cr_assert_eq(vmem_free(&v, a), 0);
     }
     cr_assert_eq(f.backs, 1);
@@ -112,11 +130,11 @@ Test(vmem, a_full_device_gives_up_the_cache_first) {
     struct fake f;
     struct vmem v = make(&f, 8, 8 * GRANULE);
     uint64_t a, b, c;
-    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
-    cr_assert_eq(vmem_alloc(&v, 1 * GRANULE, 0, &b), 0);
+    cr_assert_eq(take(&v, 3 * GRANULE, 0, &a), 0);
+    cr_assert_eq(take(&v, 1 * GRANULE, 0, &b), 0);
     cr_assert_eq(vmem_free(&v, a), 0);
-    cr_assert_eq(vmem_alloc(&v, 7 * GRANULE, 0, &c), 0, "three cached granules stood in the way");
-    cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(take(&v, 7 * GRANULE, 0, &c), 0, "three cached granules stood in the way");
+    cr_assert_eq(take(&v, GRANULE, 0, &a), -ENOMEM);
     cr_assert_eq(f.total, 8);
     cr_assert_not(f.broken);
     vmem_finish(&v);
@@ -131,13 +149,13 @@ Test(vmem, nobody_is_asked_within_the_credit) {
     f.credit = 4;
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < 4; i++)
-            cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a[i]), 0);
+            cr_assert_eq(take(&v, GRANULE, 0, &a[i]), 0);
         cr_assert_eq(f.asked, 0, "round %d", round);
         for (int i = 0; i < 4; i++)
             cr_assert_eq(vmem_free(&v, a[i]), 0);
     }
     for (int i = 0; i < 5; i++)
-        cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a[i]), 0);
+        cr_assert_eq(take(&v, GRANULE, 0, &a[i]), 0);
     cr_assert_eq(f.asked, 1, "the fifth is beyond it");
     cr_assert_not(f.broken);
     vmem_finish(&v);
@@ -148,11 +166,11 @@ Test(vmem, empty_granules_leave_before_anybody_is_asked) {
     struct vmem v = make(&f, GRANULES, 8 * GRANULE);
     uint64_t a, b, c;
     f.credit = 6;
-    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), 0);
-    cr_assert_eq(vmem_alloc(&v, 1 * GRANULE, 0, &b), 0);
+    cr_assert_eq(take(&v, 3 * GRANULE, 0, &a), 0);
+    cr_assert_eq(take(&v, 1 * GRANULE, 0, &b), 0);
     cr_assert_eq(vmem_free(&v, a), 0);
     cr_assert_eq(f.unbacks, 0, "kept");
-    cr_assert_eq(vmem_alloc(&v, 5 * GRANULE, 0, &c), 0);
+    cr_assert_eq(take(&v, 5 * GRANULE, 0, &c), 0);
     cr_assert_eq(f.asked, 0, "three empty ones and five are beyond the credit, five are not");
     cr_assert_eq(f.total, 6);
     cr_assert_not(f.broken);
@@ -163,8 +181,69 @@ Test(vmem, a_refusal_is_asked_for_once) {
     struct fake f;
     struct vmem v = make(&f, 2, 8 * GRANULE);
     uint64_t a;
-    cr_assert_eq(vmem_alloc(&v, 3 * GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(take(&v, 3 * GRANULE, 0, &a), -ENOMEM);
     cr_assert_eq(f.asked, 1, "nothing was given back, so the answer cannot be another");
+    vmem_finish(&v);
+}
+
+/* ---- two allocations at a time --------------------------------------------------------------- */
+
+Test(vmem, what_is_asked_for_is_nobody_elses) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 8 * GRANULE);
+    struct vmem_ask first, second;
+    struct vmem_block b;
+    uint64_t a, c, d;
+    cr_assert_eq(vmem_alloc(&v, 2 * GRANULE, 1, &a, &first), -EAGAIN);
+    cr_assert_eq(vmem_alloc(&v, 1000, 2, &c, &second), -EAGAIN, "another granule");
+    cr_assert(first.addr + first.bytes <= second.addr || second.addr + second.bytes <= first.addr);
+    cr_assert_eq(vmem_find(&v, first.addr, &b), -ENOENT, "no block as yet");
+    cr_assert(fake_ask(&f, second.addr, second.bytes));
+    cr_assert_eq(vmem_settle(&v, &second, true, &c), 0);
+    cr_assert_eq(vmem_alloc(&v, 900, 3, &d, &second), 0, "beside it, while the first still waits");
+    cr_assert(fake_ask(&f, first.addr, first.bytes));
+    cr_assert_eq(vmem_settle(&v, &first, true, &a), 0);
+    cr_assert_eq(vmem_find(&v, a + GRANULE, &b), 0);
+    cr_assert_eq(b.tag, 1);
+    cr_assert_eq(v.used_granules, 3);
+    cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, a_hole_before_what_is_asked_for_ends_there) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 8 * GRANULE);
+    struct vmem_ask first, second;
+    uint64_t low, a, b;
+    cr_assert_eq(take(&v, GRANULE, 0, &low), 0);
+    cr_assert_eq(vmem_alloc(&v, 2 * GRANULE, 0, &a, &first), -EAGAIN);
+    cr_assert_eq(vmem_free(&v, low), 0);
+    cr_assert_eq(vmem_alloc(&v, 2 * GRANULE, 0, &b, &second), -EAGAIN);
+    cr_assert_eq(second.first, first.first + first.count);
+    cr_assert_eq(vmem_settle(&v, &first, false, &a), -EAGAIN, "the hole is given up for it");
+    cr_assert(fake_ask(&f, first.addr, first.bytes));
+    cr_assert_eq(vmem_settle(&v, &first, true, &a), 0);
+    cr_assert_eq(a, low, "and taken");
+    cr_assert(fake_ask(&f, second.addr, second.bytes));
+    cr_assert_eq(vmem_settle(&v, &second, true, &b), 0);
+    cr_assert_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, what_is_asked_for_counts_against_the_credit) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    struct vmem_ask ask, other;
+    uint64_t a;
+    f.credit = 1;
+    cr_assert_eq(vmem_alloc(&v, 2 * GRANULE, 0, &a, &ask), -EAGAIN);
+    cr_assert_eq(vmem_alloc(&v, GRANULE, 0, &a, &other), -EAGAIN, "it may be granted meanwhile");
+    cr_assert_eq(vmem_settle(&v, &ask, false, &a), -ENOMEM);
+    cr_assert_eq(vmem_settle(&v, &other, false, &a), -ENOMEM);
+    cr_assert_eq(take(&v, GRANULE, 0, &a), 0);
+    cr_assert_eq(f.asked, 0, "what was refused counts no more");
+    cr_assert_eq(v.used_granules, 1);
+    cr_assert_not(f.broken);
     vmem_finish(&v);
 }
 
@@ -173,9 +252,9 @@ Test(vmem, refuses_nonsense) {
     struct vmem v = make(&f, GRANULES, 0);
     struct vmem_block block;
     uint64_t a;
-    cr_assert_eq(vmem_alloc(&v, 0, 0, &a), -EINVAL);
-    cr_assert_eq(vmem_alloc(&v, UINT64_MAX, 0, &a), -ENOMEM);
-    cr_assert_eq(vmem_alloc(&v, (GRANULES + 1) * GRANULE, 0, &a), -ENOMEM);
+    cr_assert_eq(take(&v, 0, 0, &a), -EINVAL);
+    cr_assert_eq(take(&v, UINT64_MAX, 0, &a), -ENOMEM);
+    cr_assert_eq(take(&v, (GRANULES + 1) * GRANULE, 0, &a), -ENOMEM);
     cr_assert_eq(vmem_free(&v, 0), -EINVAL);
     cr_assert_eq(vmem_find(&v, BASE - 1, &block), -ENOENT);
     cr_assert_eq(vmem_find(&v, BASE + GRANULES * GRANULE, &block), -ENOENT);
@@ -219,7 +298,7 @@ static uint64_t random_size(void) {
 static void step(struct vmem *v, struct fake *f, struct model *m) {
     if (m->count < MODEL_MAX && rand() % 5 < 3) {
         struct vmem_block b = {.bytes = random_size(), .tag = (uint32_t)rand()};
-        if (vmem_alloc(v, b.bytes, b.tag, &b.addr)) return;
+        if (take(v, b.bytes, b.tag, &b.addr)) return;
         check_new(m, &b);
         m->blocks[m->count++] = b;
         m->bytes += b.bytes;

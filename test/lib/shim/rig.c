@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One thread reads the ring; the test reads it too whenever it asks what arrived, under one lock,
+ * so that whatever was sent before is there.
+ */
+#include "test/lib/shim/rig.h"
+
+#include <criterion/criterion.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "proto/ring.h"
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/memory/mem.h"
+
+#define RECORDS 8192
+#define REFUSED_TEXT 200
+
+const char rig_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
+
+struct kept {
+    uint32_t bytes;
+    unsigned char *data;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct wire_completion *com;
+    struct ring_rx rx;
+    struct kept records[RECORDS];
+    uint32_t count, forgotten;
+    bool still, hold;
+    uint16_t withheld, refused;
+    int32_t refusal;
+    char text[REFUSED_TEXT];
+    struct kept request; /* that waits for rig_answer */
+    uint64_t posted;     /* host functions */
+    const struct rig_kernel *kernels;
+    uint32_t kernel_count;
+} rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void answer(const struct wire_record *rec, int32_t result, const void *data,
+                   uint32_t bytes) {
+    struct wire_reply *r = &rig.com->replies[rec->reply];
+    r->result = result;
+    r->cuda = 0;
+    r->bytes = bytes;
+    if (bytes) memcpy(r->data, data, bytes);
+    atom_store_release(&r->ticket, rec->ticket);
+}
+
+static void *at(uint64_t addr) {
+    return (void *)(uintptr_t)addr;
+}
+
+static void answer_func(const struct wire_func_get *get) {
+    const char *name = (const char *)(get + 1);
+    for (uint32_t i = 0; i < rig.kernel_count; i++) {
+        const struct rig_kernel *k = &rig.kernels[i];
+        if (strcmp(k->name, name)) continue;
+        uint32_t fits =
+            k->info.param_count < get->params_cap ? k->info.param_count : get->params_cap;
+        if (fits) memcpy(at(get->params), k->params, fits * sizeof(*k->params));
+        answer(&get->rec, 0, &k->info, sizeof(k->info));
+        return;
+    }
+    answer(&get->rec, ERR_NOT_FOUND, NULL, 0);
+}
+
+static void answer_name(const struct wire_func_name *ask) {
+    if (ask->index >= rig.kernel_count) {
+        answer(&ask->rec, ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    const char *name = rig.kernels[ask->index].name;
+    uint32_t bytes = (uint32_t)strlen(name);
+    memcpy(at(ask->buf), name, bytes + 1);
+    answer(&ask->rec, 0, &bytes, sizeof(bytes));
+}
+
+static void refuse(const struct wire_record *rec) {
+    const struct wire_module_load *load = (const void *)rec;
+    if (rec->op == WIRE_MODULE_LOAD) memcpy(at(load->why), rig.text, sizeof(rig.text));
+    answer(rec, rig.refusal, rig.text, (uint32_t)strlen(rig.text));
+}
+
+static void reply(const struct wire_record *rec) {
+    struct wire_module_reply counts = {.functions = rig.kernel_count, .globals = 1};
+    struct wire_global_reply global = {state.conn.windows.dev_base + state.conn.windows.alloc_bytes,
+                                       64};
+    if (rec->op == rig.refused)
+        refuse(rec);
+    else if (rec->op == WIRE_FUNC_GET)
+        answer_func((const void *)rec);
+    else if (rec->op == WIRE_FUNC_NAME)
+        answer_name((const void *)rec);
+    else if (rec->op == WIRE_MODULE_LOAD)
+        answer(rec, 0, &counts, sizeof(counts));
+    else if (rec->op == WIRE_GLOBAL_GET)
+        answer(rec, 0, &global, sizeof(global));
+    else
+        answer(rec, 0, NULL, 0);
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void copy(const struct wire_copy *c) {
+    for (uint64_t z = 0; z < c->depth; z++) {
+        for (uint64_t y = 0; y < c->height; y++)
+            memmove(at(c->dst + z * c->dst_slice + y * c->dst_pitch),
+                    at(c->src + z * c->src_slice + y * c->src_pitch), c->width_bytes);
+    }
+}
+
+static void carry_out(const struct wire_record *rec) {
+    if (rec->op == WIRE_COPY) copy((const void *)rec);
+    if (rec->op == WIRE_EVENT_RECORD) {
+        const struct wire_event_record *e = (const void *)rec;
+        atom_store_relaxed(&rig.com->event_ns[e->event], rec->seq * 1000000);
+    }
+    atom_store_release(&rig.com->stream_done[rec->stream], rec->seq);
+}
+
+static const struct wire_record *record(uint32_t i) {
+    return (const void *)rig.records[i].data;
+}
+
+/* What the streams can do: all, but for what stands behind a host function that has not run. */
+static void advance(void) {
+    bool stopped[64] = {false};
+    uint64_t functions = 0;
+    for (uint32_t i = 0; !rig.hold && i < rig.count; i++) {
+        const struct wire_record *rec = record(i);
+        cr_assert_lt(rec->stream, 64);
+        bool function = rec->op == WIRE_HOST_FUNC;
+        if (function && functions++ >= rig.posted) stopped[rec->stream] = true;
+        bool next = rec->seq > atom_load_relaxed(&rig.com->stream_done[rec->stream]);
+        if (rec->seq && next && !stopped[rec->stream]) carry_out(rec);
+    }
+}
+
+static void wake(void) {
+    _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
+    if (atom_exchange(sleeping, 0))
+        syscall(SYS_futex, sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void take(const unsigned char *data, uint32_t bytes) {
+    cr_assert_lt(rig.count, RECORDS);
+    struct kept *k = &rig.records[rig.count++];
+    *k = (struct kept){bytes, malloc(bytes)};
+    memcpy(k->data, data, bytes);
+    const struct wire_record *rec = (const void *)k->data;
+    if (rec->ticket && rec->op == rig.withheld)
+        rig.request = *k;
+    else if (rec->ticket)
+        reply(rec);
+}
+
+/* With the lock held. */
+static void read_all(void) {
+    static unsigned char buf[RING_RECORD_MAX + 8];
+    while (!rig.still) {
+        int n = ring_pop(&rig.rx, buf, RING_RECORD_MAX);
+        cr_assert_geq(n, 0, "nothing but honest records");
+        if (n == 0) break;
+        take(buf, (uint32_t)n);
+    }
+    if (!rig.still) ring_publish(&rig.rx);
+    advance();
+    wake();
+}
+
+static void *loop(void *arg) {
+    const struct timespec nap = {.tv_nsec = 20000};
+    for (;;) {
+        pthread_mutex_lock(&rig.lock);
+        read_all();
+        pthread_mutex_unlock(&rig.lock);
+        nanosleep(&nap, NULL);
+    }
+    return arg;
+}
+
+/* ---- what the test says ---------------------------------------------------------------------- */
+
+void rig_stand(bool still) {
+    pthread_mutex_lock(&rig.lock);
+    read_all();
+    rig.still = still;
+    pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_hold_streams(bool hold) {
+    pthread_mutex_lock(&rig.lock);
+    read_all();
+    rig.hold = hold;
+    read_all();
+    pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_withhold(uint16_t op) {
+    pthread_mutex_lock(&rig.lock);
+    rig.withheld = op;
+    pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_answer(void) {
+    pthread_mutex_lock(&rig.lock);
+    rig.withheld = 0;
+    cr_assert_not_null(rig.request.data);
+    reply((const void *)rig.request.data);
+    rig.request.data = NULL;
+    pthread_mutex_unlock(&rig.lock);
+}
+
+static bool requested(void) {
+    pthread_mutex_lock(&rig.lock);
+    bool yes = rig.request.data != NULL;
+    pthread_mutex_unlock(&rig.lock);
+    return yes;
+}
+
+void rig_await_request(void) {
+    const struct timespec nap = {.tv_nsec = 100000};
+    while (!requested())
+        nanosleep(&nap, NULL);
+}
+
+void rig_refuse(uint16_t op, int32_t err, const char *text) {
+    pthread_mutex_lock(&rig.lock);
+    rig.refused = op;
+    rig.refusal = err;
+    memset(rig.text, 0, sizeof(rig.text));
+    if (text) strncpy(rig.text, text, sizeof(rig.text) - 1);
+    pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_fault(CUresult result) {
+    atom_store_release(&rig.com->fault.cuda, (uint32_t)result);
+}
+
+void rig_credit(uint64_t persistent, uint64_t ephemeral) {
+    atom_store_relaxed(&rig.com->persistent_credit, persistent);
+    atom_store_relaxed(&rig.com->ephemeral_credit, ephemeral);
+}
+
+static uint64_t token(uint64_t number) {
+    for (uint32_t i = 0; i < rig.count; i++) {
+        const struct wire_host_func *h = (const void *)record(i);
+        if (h->rec.op == WIRE_HOST_FUNC && number-- == 0) return h->token;
+    }
+    cr_assert_fail("no host function was sent");
+    return 0;
+}
+
+void rig_callback(void) {
+    const struct timespec nap = {.tv_nsec = 100000};
+    pthread_mutex_lock(&rig.lock);
+    read_all();
+    rig.com->callbacks[rig.posted % WIRE_CALLBACKS] = token(rig.posted);
+    atom_store_release(&rig.com->callbacks_posted, rig.posted + 1);
+    wake();
+    pthread_mutex_unlock(&rig.lock);
+    while (atom_load_acquire(&state.conn.submission->callbacks_done) <= rig.posted)
+        nanosleep(&nap, NULL);
+    pthread_mutex_lock(&rig.lock);
+    rig.posted++;
+    read_all();
+    pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_kernels(const struct rig_kernel *kernels, uint32_t count) {
+    rig.kernels = kernels;
+    rig.kernel_count = count;
+}
+
+/* ---- what arrived ---------------------------------------------------------------------------- */
+
+uint32_t rig_count(void) {
+    pthread_mutex_lock(&rig.lock);
+    read_all();
+    uint32_t count = rig.count - rig.forgotten;
+    pthread_mutex_unlock(&rig.lock);
+    return count;
+}
+
+const void *rig_record(uint32_t number, uint32_t *bytes) {
+    cr_assert_lt(number, rig_count());
+    const struct kept *k = &rig.records[rig.forgotten + number];
+    if (bytes) *bytes = k->bytes;
+    return k->data;
+}
+
+const void *rig_only(uint16_t op) {
+    cr_assert_eq(rig_count(), 1, "%u records arrived", rig_count());
+    const struct wire_record *rec = rig_record(0, NULL);
+    cr_assert_eq(rec->op, op, "op %u", rec->op);
+    return rec;
+}
+
+void rig_forget(void) {
+    pthread_mutex_lock(&rig.lock);
+    read_all();
+    rig.forgotten = rig.count; /* they stay for whoever looks at one */
+    pthread_mutex_unlock(&rig.lock);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static uint64_t window(uint64_t bytes) {
+    char *p = mmap(NULL, bytes + RIG_GRANULE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cr_assert_neq(p, MAP_FAILED);
+    return ((uint64_t)(uintptr_t)p + RIG_GRANULE - 1) / RIG_GRANULE * RIG_GRANULE;
+}
+
+static void *page(size_t bytes) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(p, MAP_FAILED);
+    return p;
+}
+
+static void connect(void) {
+    struct conn *c = &state.conn;
+    c->windows = (struct wire_windows){window(RIG_ALLOC_BYTES + RIG_MODULE_BYTES), RIG_ALLOC_BYTES,
+                                       RIG_MODULE_BYTES, window(RIG_HOST_BYTES), RIG_HOST_BYTES};
+    c->device = (struct wire_device){
+        .memory_bytes = RIG_ALLOC_BYTES / 2,
+        .granularity_bytes = RIG_GRANULE,
+        .sm_count = 4,
+        .cc_major = 9,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .regs_per_sm = 65536,
+        .shared_per_sm_bytes = 228 << 10,
+        .shared_per_block_bytes = 48 << 10,
+        .shared_optin_bytes = 227 << 10,
+        .shared_reserved_bytes = 1024,
+    };
+    c->submission = page(sizeof(*c->submission));
+    c->completion = rig.com = page(sizeof(*rig.com));
+    atom_store_relaxed(&rig.com->worker_cpu, UINT32_MAX);
+    c->doorbell = eventfd(0, EFD_NONBLOCK);
+    c->sock = eventfd(0, EFD_NONBLOCK); /* never says that the other side is gone */
+}
+
+void rig_begin(void) {
+    static _Atomic uint32_t alive = 1;
+    pthread_t thread;
+    CUcontext ctx;
+    connect();
+    rig_credit(64, 64);
+    ring_rx_init(&rig.rx, &state.conn.submission->ring, &rig.com->credit);
+    cr_assert_eq(mem_init(), 0);
+    submit_init();
+    atom_store_release(&state.alive, &alive);
+    cr_assert_eq(pthread_create(&thread, NULL, loop, NULL), 0);
+    cr_assert_eq(cuDevicePrimaryCtxRetain(&ctx, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxSetCurrent(ctx), CUDA_SUCCESS);
+}

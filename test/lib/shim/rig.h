@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The library with a worker that does what the test says, in one process and without a broker: the
+ * pages and both windows are the test's, device memory is memory. The worker answers at once and
+ * completes at once, unless it is told otherwise, and keeps every record it read.
+ *
+ * Linked with all of the library, built to abort where it would wait with a lock held (lock.h).
+ */
+#ifndef TEST_LIB_SHIM_RIG_H
+#define TEST_LIB_SHIM_RIG_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/gen/prototypes.h"
+#include "proto/wire.h"
+
+#define RIG_GRANULE (2ull << 20)
+#define RIG_ALLOC_BYTES (256ull << 20)
+#define RIG_MODULE_BYTES (16ull << 20)
+#define RIG_HOST_BYTES (256ull << 20)
+
+/* Connects, and makes the primary context current on this thread. Once a process. */
+void rig_begin(void);
+
+/* ---- what arrived ---------------------------------------------------------------------------- */
+
+/* Records read so far, all that were sent before among them; and the one with this number, from 0:
+ * rec.op first, `bytes` in all (may be NULL). */
+uint32_t rig_count(void);
+const void *rig_record(uint32_t number, uint32_t *bytes);
+
+/* The only record that arrived since rig_forget; fails the test unless there is one, with this op.
+ */
+const void *rig_only(uint16_t op);
+void rig_forget(void);
+
+/* ---- what the worker does -------------------------------------------------------------------- */
+
+/* Reads nothing any more, so that the ring fills; or goes on. */
+void rig_stand(bool still);
+/* Reads, but completes nothing; or goes on. */
+void rig_hold_streams(bool hold);
+/* Reads requests with this op, but answers none until rig_answer; 0: none is withheld. */
+void rig_withhold(uint16_t op);
+void rig_answer(void);
+/* Waits until such a request was read. */
+void rig_await_request(void);
+/* The next requests with this op fail with it; 0: no longer. */
+void rig_refuse(uint16_t op, int32_t err, const char *text);
+/* Ends the context with this result. */
+void rig_fault(CUresult result);
+/* Credit in granules, in each window. */
+void rig_credit(uint64_t persistent, uint64_t ephemeral);
+/* Hands the oldest host function back, and waits until it ran. Its stream stands until then. */
+void rig_callback(void);
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+/* Every module has these kernels, and no others. `params`: static. */
+struct rig_kernel {
+    const char *name;
+    const struct wire_param *params;
+    struct wire_func_reply info;
+};
+void rig_kernels(const struct rig_kernel *kernels, uint32_t count);
+
+/* PTX text that the library takes for a module. */
+extern const char rig_ptx[];
+
+#endif
