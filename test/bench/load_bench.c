@@ -8,8 +8,9 @@
  *                                            all its threads: its capacity
  *   load_bench step N START SECONDS          waits for each step
  *
- * START is a time of CLOCK_MONOTONIC in ns: clients started together begin together. Counts what
- * was complete at the end, and how long each step took. The kernel counts its threads; a count
+ * START is a time of CLOCK_MONOTONIC in ns: clients started together begin together; one that is
+ * late says so, and has as long. Counts what was complete at the end, which is nothing where the
+ * machine had no time for it, and how long each step took. The kernel counts its threads; a count
  * that is not right is the one failure.
  */
 #include <stdbool.h>
@@ -111,17 +112,18 @@ int main(int argc, char **argv) {
     uint64_t start = strtoull(argv[3], NULL, 10);
     double seconds = atof(argv[4]);
     prepare();
+    uint64_t now = fdutil_now_ns();
+    bool late = now > start;
+    if (late) start = now;
     struct timespec at = {(time_t)(start / 1000000000), (long)(start % 1000000000)};
-    bool late = fdutil_now_ns() > start;
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL)) {
     }
     uint32_t steps = run(strcmp(argv[1], "full") ? 1 : STREAMS, start + (uint64_t)(seconds * 1e9));
     GPU(cuCtxSynchronize());
     check_count();
-    if (steps == 0) return fprintf(stderr, "load_bench: no step ended in time\n"), 1;
     qsort(latency_us, steps, sizeof(latency_us[0]), by_value);
     printf("{\"steps\":%u,\"late\":%s,\"p50_us\":%u,\"p99_us\":%u,\"max_us\":%u}\n", steps,
            late ? "true" : "false", latency_us[steps / 2], latency_us[(uint64_t)steps * 99 / 100],
-           latency_us[steps - 1]);
+           steps ? latency_us[steps - 1] : 0);
     return 0;
 }

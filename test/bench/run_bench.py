@@ -95,12 +95,17 @@ def load_run(daemon, mode, clients, turns):
     return found
 
 
+def steady(*runs):
+    """Whether all clients of these runs began in time and got something done: else the machine was not ours."""
+    return all(client["steps"] and not client["late"] for run in runs for client in run)
+
+
 def load_row(what, values, goal, sense):
     """No verdict without steady rounds, nor for more than the capacity: then it was not measured."""
     values = sorted(values)
     if not values:
         return {"bench": "load", "what": what, "samples": 0, "goal": goal, "goal_unit": sense,
-                "verdict": "no verdict: the device's capacity moved in every round"}
+                "verdict": "no verdict: no round was steady"}
     middle = values[len(values) // 2]
     row = {"bench": "load", "what": what, "samples": len(values), "ratio": middle,
            "ratio_p10": values[0], "ratio_p90": values[-1], "goal": goal, "goal_unit": sense,
@@ -123,19 +128,20 @@ def load(samples):
             raise SystemExit(f"load_bench: exit {found.returncode}\n{found.stderr}{d.log()}")
         turns = found.stdout.strip()
         for _ in range(LOAD_ROUNDS):
-            before = load_run(d, "full", 1, turns)[0]["steps"]
-            many = load_run(d, "step", CLIENTS, turns)
-            after = load_run(d, "full", 1, turns)[0]["steps"]
+            full, many, again = (load_run(d, mode, clients, turns)
+                                 for mode, clients in (("full", 1), ("step", CLIENTS), ("full", 1)))
+            before, after = full[0]["steps"], again[0]["steps"]
             steps = [m["steps"] for m in many]
-            fairness.append(sum(steps) ** 2 / (CLIENTS * sum(s * s for s in steps)))
-            if max(before, after) > LOAD_STEADY * min(before, after):
+            if any(steps):
+                fairness.append(sum(steps) ** 2 / (CLIENTS * sum(s * s for s in steps)))
+            if not steady(full, many, again) or max(before, after) > LOAD_STEADY * min(before, after):
                 dropped += 1
                 continue
             ideal = (before + after) / 2
             shares.append(sum(steps) / ideal)
             tails.append(max(m["p99_us"] for m in many) * ideal / (CLIENTS * LOAD_SECONDS * 1e6))
             single.append(load_run(d, "step", 1, turns)[0]["steps"] / ideal)
-    print(f"load: {dropped} of {LOAD_ROUNDS} rounds dropped: the capacity moved", file=sys.stderr)
+    print(f"load: {dropped} of {LOAD_ROUNDS} rounds dropped: the capacity moved, or a client had no time", file=sys.stderr)
     share = load_row(f"{CLIENTS} clients, steps of 16 kernels of 0.1 ms, of the capacity",
                      shares, 0.99, "at least")
     tail = load_row("the same: worst client's p99 step, of a fair share", tails, 1.3, "at most")
@@ -154,11 +160,13 @@ def alone(samples):
         for mode, what in (("full", "keeps the device full"), ("step", "waits for each step")):
             ratios = []
             for _ in range(ALONE_ROUNDS):
-                steps = []
+                runs = []
                 for kernel in ("streams", "orion", "orion", "streams"):
                     d.ctl("policy", "set", "--lane", "fifo", "--kernel", kernel)
-                    steps.append(load_run(d, mode, 1, turns)[0]["steps"])
-                ratios.append((steps[1] + steps[2]) / (steps[0] + steps[3]))
+                    runs.append(load_run(d, mode, 1, turns))
+                steps = [run[0]["steps"] for run in runs]
+                if steady(*runs):
+                    ratios.append((steps[1] + steps[2]) / (steps[0] + steps[3]))
             rows.append(load_row(f"a program alone that {what}: steps under orion, of fifo", ratios, 0.99,
                                  "at least"))
     return rows
