@@ -98,7 +98,8 @@ $(call objs,$(SHIM)): CFLAGS += -fvisibility=hidden
 # ---- tests -------------------------------------------------------------------------------------
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
-TEST_LIB := $(call objs,$(wildcard test/lib/*.c))
+TEST_LIB := $(BUILD)/libtest.a
+$(TEST_LIB): $(call objs,$(wildcard test/lib/*.c))
 TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
