@@ -15,11 +15,13 @@ from mutation.mutant import Bad
 
 class Proof(NamedTuple):
     """program: what is linked with the mutant, in the build folder; "daemon": the one that the mutated
-    file belongs to. command: {program}, {folder} (of the mutant) and {case} are filled in. words: of a
-    failure, a regular expression. needs: what make must have built. long: not part of `make check`."""
+    file belongs to. command: {program}, {case} and {random}, the committed random programs, are filled in.
+    words: of a failure, a regular expression. cases: the file that has them, where a mutant names one.
+    needs: what make must have built. long: not part of `make check`."""
     program: str
     command: tuple
     words: str
+    cases: str = ""
     needs: tuple = ()
     limit_s: int = 120
     long: bool = False
@@ -37,9 +39,9 @@ PROOFS = {
         ("{program}", "--isa", "base", "--threads", "1", "--slice", "100000", "--most", "1", "{random}"),
         "^differs: "),
     "sim-orion": Proof("salus-sim", ("scripts/sim-orion", "--quick", "--sim", "{program}"),
-                       "does not hold: .*{case}", limit_s=600),
+                       "does not hold: .*{case}", cases="scripts/sim-orion", limit_s=600),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
-                        needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+                        cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
 }
 
 
@@ -48,24 +50,23 @@ def proof_of(test):
     name, _, case = test.partition(" ")
     if name in PROOFS:
         return PROOFS[name], case
-    if not os.path.isfile(f"test/unit/{name}.c"):
+    source = f"test/unit/{name}.c"
+    if not os.path.isfile(source):
         raise Bad(f"there is no test/unit/{name}.c, and no proof {name}")
     command = ("{program}", "--timeout", str(UNIT_LIMIT_S), "--filter", "*/*{case}*")
-    return Proof(f"test/unit/{name}", command, "(FAIL|CRASH).*{case}"), case
+    return Proof(f"test/unit/{name}", command, "(FAIL|CRASH).*{case}", cases=source), case
 
 
 def check(test, sources):
     """Complains of a test that there is none of, or that has no such case."""
     proof, case = proof_of(test)
-    source = f"{proof.program}.c" if proof.program.startswith("test/") else proof.command[-2]
-    if "{case}" not in " ".join((*proof.command, proof.words)):
+    if not proof.cases:
         return
-    path = next(p for p in (source, *proof.command) if os.path.isfile(p))
-    if path not in sources:
-        with open(path) as f:
-            sources[path] = f.read()
-    if not case or case not in sources[path]:
-        raise Bad(f"{path} has no case {case or '(none named)'}")
+    if proof.cases not in sources:
+        with open(proof.cases) as f:
+            sources[proof.cases] = f.read()
+    if not case or case not in sources[proof.cases]:
+        raise Bad(f"{proof.cases} has no case {case or '(none named)'}")
 
 
 def program_of(proof, mutant):
