@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/exec/grid.h"
 #include "daemon/device/soft/exec/heap.h"
 
@@ -45,17 +47,17 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
         params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
     uint32_t bytes =
         info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
-    struct grid_config config = {.kernel = k,
-                                 .grid = {2, 1, 1},
-                                 .block = {40, 1, 1},
-                                 .shared_bytes = 256,
-                                 .cooperative = cooperative,
-                                 .params = params,
-                                 .param_bytes = bytes,
-                                 .ranges = ranges,
-                                 .text = fuzz_text,
-                                 .text_arg = &sum,
-                                 .heap = heap};
+    struct launch_config config = {.kernel = k,
+                                   .grid = {2, 1, 1},
+                                   .block = {40, 1, 1},
+                                   .shared_bytes = 256,
+                                   .cooperative = cooperative,
+                                   .params = params,
+                                   .param_bytes = bytes,
+                                   .ranges = ranges,
+                                   .text = fuzz_text,
+                                   .text_arg = &sum,
+                                   .heap = heap};
     struct grid *g;
     if (grid_create(&g, &config)) return;
     int steps = 0;

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_ir.h"
 
 static void ptxrun_die(const char *what, const char *why) {
@@ -156,15 +156,15 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
         const struct ptx_var *p = info.func->params[i];
         memcpy(bytes + p->offset, &params[i], p->bytes < 8 ? p->bytes : 8);
     }
-    struct grid_config config = {.kernel = k,
-                                 .shared_bytes = r->shared,
-                                 .cooperative = r->cooperative,
-                                 .params = bytes,
-                                 .param_bytes = info.func->param_bytes,
-                                 .ranges = r->ranges,
-                                 .text = ptxrun_text,
-                                 .text_arg = r,
-                                 .heap = r->heap};
+    struct launch_config config = {.kernel = k,
+                                   .shared_bytes = r->shared,
+                                   .cooperative = r->cooperative,
+                                   .params = bytes,
+                                   .param_bytes = info.func->param_bytes,
+                                   .ranges = r->ranges,
+                                   .text = ptxrun_text,
+                                   .text_arg = r,
+                                   .heap = r->heap};
     memcpy(config.grid, grid, sizeof config.grid);
     memcpy(config.block, block, sizeof config.block);
     struct grid *g;

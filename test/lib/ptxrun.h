@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/exec/grid.h"
 #include "daemon/device/soft/exec/heap.h"
 

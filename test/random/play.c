@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/image/image.h"
+#include "daemon/device/soft/isa/select.h"
 #include "test/lib/ptxrun.h"
 #include "test/random/cases.h"
 #include "test/random/inputs.h"

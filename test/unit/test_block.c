@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/warp.h"
 #include "test/lib/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
 #include "test/lib/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"

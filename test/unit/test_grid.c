@@ -83,12 +83,12 @@ static void check_slices(struct ptxrun *r) {
     struct grid *g;
     cr_assert_eq(code_kernel_get(r->module, "forever_alone", &k, r->why, sizeof r->why), 0);
     uint64_t param = (uint64_t)flag;
-    struct grid_config config = {.kernel = k,
-                                 .grid = {1, 1, 1},
-                                 .block = {32, 1, 1},
-                                 .params = &param,
-                                 .param_bytes = 8,
-                                 .ranges = r->ranges};
+    struct launch_config config = {.kernel = k,
+                                   .grid = {1, 1, 1},
+                                   .block = {32, 1, 1},
+                                   .params = &param,
+                                   .param_bytes = 8,
+                                   .ranges = r->ranges};
     cr_assert_eq(grid_create(&g, &config), 0);
     for (int i = 0; i < 20; i++)
         cr_assert_eq(grid_step(g, 100000), GRID_MORE);

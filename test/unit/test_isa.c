@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/isa/select.h"
 #include "test/lib/alucases.h"
 #include "test/lib/alukernel.h"
 #include "test/lib/ptxrun.h"

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/isa/select.h"
 #include "test/lib/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};

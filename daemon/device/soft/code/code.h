@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Executable form of a PTX function: instructions with their handler and operand slots, for a warp
- * of 32 lanes at once. Seam between the decoder (code.c), the warp loop (warp.c) and the handlers
- * (isa/).
+ * of 32 lanes at once. Seam between the decoder (decode.c), the warp loop (exec/) and the handlers
+ * (exec/, isa/).
  *
  * Registers are structures of arrays: a slot is 32 lanes of 2, 4 or 8 bytes (1-byte types use 2),
  * 64-byte aligned; a predicate is one uint32_t mask. A slot >= 0 is a byte offset into the frame's
@@ -46,7 +46,7 @@ struct code_inst {
     const void *extra; /* decoder's data for vectors, calls, tables; owned by the code */
 };
 
-/* The part of a warp that handlers may touch. warp.c embeds it first in its own struct. */
+/* The part of a warp that all handlers may touch. exec/warp.h embeds it first in its own struct. */
 struct warp {
     unsigned char *regs;         /* the running frame's registers */
     const unsigned char *consts; /* the running function's constant pool */
@@ -59,19 +59,5 @@ struct warp {
 static inline uint32_t code_pred(const struct warp *w, int32_t slot) {
     return *SLOT(const uint32_t, w, slot);
 }
-
-/* isa/: picks the ALU handler for an instruction whose slots are filled; NULL: not an ALU operation
- * or not supported in this form. Compiled three times (x86-64, v3, v4); isa_select goes by cpuid,
- * or by SALUS_SOFT_ISA=base|v3|v4 for tests. Handlers of tier 1 to 3 that only compute: everything
- * except ld st atom red bra brx call ret exit bar barrier shfl vote match redux activemask trap
- * membar fence cvta isspacep mov-from-special-register mov-of-vectors, which code.c and warp.c own.
- */
-code_handler *isa_select(const struct code_inst *i);
-const char *isa_name(void);
-
-/* Bytes of each lane that a handler reads for source `operand` (its index in ptx_inst.operands, the
- * destination being 0), which is the width to broadcast an immediate with; 0: a predicate's mask.
- * Only for the operations isa_select knows. */
-uint32_t isa_operand_bytes(const struct ptx_inst *i, uint32_t operand);
 
 #endif

@@ -11,31 +11,15 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/lower.h"
+#include "daemon/device/soft/code/operand.h"
+#include "daemon/device/soft/code/regalloc.h"
 
-enum code_native decode_native(const struct ptx_func *f) {
-    static const struct {
-        const char *name;
-        enum code_native native;
-        uint32_t params;
-    } natives[] = {
-        {"vprintf", CODE_VPRINTF, 2},
-        {"malloc", CODE_MALLOC, 1},
-        {"free", CODE_FREE, 1},
-        {"__assertfail", CODE_ASSERTFAIL, 5},
-    };
-    if (f->defined) return CODE_NATIVE_NONE;
-    for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
-        if (!strcmp(f->name, natives[i].name) && f->param_count == natives[i].params)
-            return natives[i].native;
-    return CODE_NATIVE_NONE;
-}
-
-static void decode_place(struct lower *l, struct ptx_var *v) {
+static void decode_place(struct lowering *l, struct ptx_var *v) {
     uint64_t align = v->align ? v->align : 1;
     uint64_t at = (l->local_bytes + align - 1) & ~(align - 1);
     if (align > 4096 || (align & (align - 1)) || v->bytes > CODE_LOCAL_MAX ||
         at + v->bytes > CODE_LOCAL_MAX) {
-        operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "too much local memory (%s)", v->name);
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "too much local memory (%s)", v->name);
         return;
     }
     v->offset = at;
@@ -43,11 +27,12 @@ static void decode_place(struct lower *l, struct ptx_var *v) {
     if (align > l->local_align) l->local_align = (uint32_t)align;
 }
 
-static struct code_formal *decode_formals(struct lower *l, struct ptx_var **vars, uint32_t count) {
+static struct code_formal *decode_formals(struct lowering *l, struct ptx_var **vars,
+                                          uint32_t count) {
     struct code_formal *formals =
         arena_calloc(l->kernel->arena, (size_t)count + 1, sizeof *formals);
     if (!formals) {
-        operand_fail(l, -ENOMEM, "out of memory");
+        lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;
     }
     for (uint32_t i = 0; i < count && !l->err; i++) {
@@ -58,7 +43,7 @@ static struct code_formal *decode_formals(struct lower *l, struct ptx_var **vars
     return formals;
 }
 
-static void decode_layout(struct lower *l, struct code_func *out) {
+static void decode_layout(struct lowering *l, struct code_func *out) {
     struct ptx_func *f = l->func;
     l->local_align = 16;
     if (!f->entry) {
@@ -74,12 +59,12 @@ static void decode_layout(struct lower *l, struct code_func *out) {
     out->local_align = l->local_align;
 }
 
-static void decode_registers(struct lower *l) {
+static void decode_registers(struct lowering *l) {
     struct ptx_func *f = l->func;
     l->reg_bytes = malloc(f->reg_count + 64);
     l->reg_room = f->reg_count + 64;
     if (!l->reg_bytes) {
-        operand_fail(l, -ENOMEM, "out of memory");
+        lowering_fail(l, -ENOMEM, "out of memory");
         return;
     }
     for (uint32_t i = 0; i < f->reg_count; i++) {
@@ -90,7 +75,7 @@ static void decode_registers(struct lower *l) {
 }
 
 /* Lowers all instructions; `map` tells where each of them begins in the code. */
-static void decode_body(struct lower *l, int32_t *map) {
+static void decode_body(struct lowering *l, int32_t *map) {
     for (uint32_t i = 0; i < l->func->inst_count && !l->err; i++) {
         map[i] = (int32_t)l->count;
         lower_inst(l, &l->func->insts[i]);
@@ -99,10 +84,10 @@ static void decode_body(struct lower *l, int32_t *map) {
     l->inst = NULL;
     struct code_inst end = {.op = PTX_OP_ret}; /* falling off the end returns */
     end.d = end.a = end.b = end.c = end.e = end.d2 = end.pred = CODE_NO_SLOT;
-    operand_emit(l, &end);
+    lowering_emit(l, &end);
 }
 
-static void decode_targets(struct lower *l, const int32_t *map) {
+static void decode_targets(struct lowering *l, const int32_t *map) {
     for (uint32_t i = 0; i < l->count; i++) {
         struct code_inst *c = &l->insts[i];
         if (c->run) continue;
@@ -116,13 +101,13 @@ static void decode_targets(struct lower *l, const int32_t *map) {
 }
 
 /* Moves the finished parts into the kernel's arena. */
-static void decode_keep(struct lower *l, struct code_func *out) {
+static void decode_keep(struct lowering *l, struct code_func *out) {
     struct arena *a = l->kernel->arena;
     out->count = l->count - 1;
     out->insts = arena_alloc(a, l->count * sizeof *out->insts);
     unsigned char *consts = arena_alloc(a, l->consts.len + CODE_SLACK + 64);
     if (!out->insts || !consts) {
-        operand_fail(l, -ENOMEM, "out of memory");
+        lowering_fail(l, -ENOMEM, "out of memory");
         return;
     }
     memcpy(out->insts, l->insts, l->count * sizeof *out->insts);
@@ -134,14 +119,14 @@ static void decode_keep(struct lower *l, struct code_func *out) {
 
 int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **out, char *why,
                 size_t why_bytes) {
-    struct lower l = {.kernel = k, .func = f, .why = why, .why_bytes = why_bytes};
+    struct lowering l = {.kernel = k, .func = f, .why = why, .why_bytes = why_bytes};
     consts_init(&l.consts);
     struct code_func *code = arena_calloc(k->arena, 1, sizeof *code);
     int32_t *map = malloc(((size_t)f->inst_count + 1) * sizeof *map);
-    if (!code || !map) operand_fail(&l, -ENOMEM, "out of memory");
+    if (!code || !map) lowering_fail(&l, -ENOMEM, "out of memory");
     if (f->unsupported)
-        operand_fail(&l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU: %s",
-                     f->unsupported);
+        lowering_fail(&l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU: %s",
+                      f->unsupported);
     if (!l.err) {
         code->ptx = f;
         decode_registers(&l);
@@ -152,7 +137,7 @@ int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **ou
     if (!l.err) decode_keep(&l, code);
     if (!l.err) {
         int err = regalloc_run(code, l.reg_bytes, l.reg_count);
-        if (err) operand_fail(&l, err, "its registers do not fit");
+        if (err) lowering_fail(&l, err, "its registers do not fit");
     }
     consts_finish(&l.consts);
     free(l.insts);

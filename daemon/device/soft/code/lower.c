@@ -4,24 +4,27 @@
  * only computes is left to isa_select; the forms that move data, control and lanes are laid out
  * here, each group beside the fields its handler reads.
  */
+#include "daemon/device/soft/code/lower.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/lower.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/code/operand.h"
+#include "daemon/device/soft/isa/select.h"
 
-static void lower_unsupported(struct lower *l) {
-    operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
+static void lower_unsupported(struct lowering *l) {
+    lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
 
-static struct code_extra *lower_extra(struct lower *l, struct code_inst *c, uint32_t defs,
+static struct code_extra *lower_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
                                       uint32_t uses) {
     struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof *x);
     struct code_elem *elems =
         arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof *elems);
     if (!x || !elems) {
-        operand_fail(l, -ENOMEM, "out of memory");
+        lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;
     }
     x->defs = elems;
@@ -38,9 +41,10 @@ static const struct ptx_operand *lower_operand(const struct ptx_inst *i, uint32_
 }
 
 /* `d` or the pair `d|p`. */
-static void lower_dest(struct lower *l, struct code_inst *c, const struct ptx_operand *o) {
+static void lower_dest(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
     if (o->kind == PTX_OPND_VEC) {
-        if (o->elem_count != 2) operand_fail(l, ERR_INVALID_PTX, "a pair of destinations expected");
+        if (o->elem_count != 2)
+            lowering_fail(l, ERR_INVALID_PTX, "a pair of destinations expected");
         if (l->err) return;
         c->d2 = o->elems[1].kind == PTX_OPND_NONE ? CODE_NO_SLOT : operand_dest(l, &o->elems[1]);
         o = &o->elems[0];
@@ -140,7 +144,7 @@ static bool lower_mixes(const struct ptx_inst *i) {
     return one_type && i->type_count > 1;
 }
 
-static void lower_alu(struct lower *l, struct code_inst *c) {
+static void lower_alu(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
     uint32_t need = lower_sources(i);
@@ -149,7 +153,7 @@ static void lower_alu(struct lower *l, struct code_inst *c) {
         return;
     }
     lower_dest(l, c, lower_operand(i, 0));
-    if (i->operand_count < need + 1) operand_fail(l, ERR_INVALID_PTX, "operands are missing");
+    if (i->operand_count < need + 1) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     for (uint32_t k = 1; k < i->operand_count && k <= 4 && !l->err; k++) {
         const struct ptx_operand *o = &i->operands[k];
         uint32_t bytes = isa_operand_bytes(i, k);
@@ -169,7 +173,7 @@ static void lower_alu(struct lower *l, struct code_inst *c) {
  */
 
 /* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}: extra's uses or defs. */
-static void lower_pack(struct lower *l, struct code_inst *c, bool pack) {
+static void lower_pack(struct lowering *l, struct code_inst *c, bool pack) {
     const struct ptx_operand *vec = &l->inst->operands[pack];
     uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
     if (total > 8 || (n != 2 && n != 4 && n != 8) || total % n) {
@@ -190,7 +194,7 @@ static void lower_pack(struct lower *l, struct code_inst *c, bool pack) {
         else
             elems[k].slot = operand_source(l, o, lane, false);
         if (!pack && elems[k].slot < 0 && elems[k].slot != CODE_NO_SLOT)
-            operand_fail(l, ERR_INVALID_PTX, "a destination must be a register");
+            lowering_fail(l, ERR_INVALID_PTX, "a destination must be a register");
     }
     if (pack) {
         x->use_count = n;
@@ -203,7 +207,7 @@ static void lower_pack(struct lower *l, struct code_inst *c, bool pack) {
     c->run = move_select(c);
 }
 
-static bool lower_mov(struct lower *l, struct code_inst *c) {
+static bool lower_mov(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *d = lower_operand(l->inst, 0), *a = lower_operand(l->inst, 1);
     if (d->kind == PTX_OPND_VEC || a->kind == PTX_OPND_VEC) {
         lower_pack(l, c, a->kind == PTX_OPND_VEC);
@@ -213,14 +217,14 @@ static bool lower_mov(struct lower *l, struct code_inst *c) {
         uint32_t bytes = operand_lane_bytes(c->type);
         int32_t dest = operand_dest(l, d);
         if (operand_reg_bytes(l, d) != bytes)
-            operand_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
+            lowering_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
         if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
     }
     lower_alu(l, c);
     return true;
 }
 
-static void lower_cvta(struct lower *l, struct code_inst *c) {
+static void lower_cvta(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *a = lower_operand(l->inst, 1);
     c->d = operand_dest(l, lower_operand(l->inst, 0));
     c->a = operand_source(l, a, 8, false);
@@ -238,11 +242,11 @@ static void lower_cvta(struct lower *l, struct code_inst *c) {
  * in b, second in c. The flags are in target.
  */
 
-static void lower_vector(struct lower *l, struct code_inst *c, const struct ptx_operand *vec,
+static void lower_vector(struct lowering *l, struct code_inst *c, const struct ptx_operand *vec,
                          bool load) {
     uint32_t n = vec->elem_count, type = ptx_type_bytes(c->type);
     if (n != l->inst->vec || n > 8 || type * n > 32) {
-        operand_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
+        lowering_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
         return;
     }
     struct code_extra *x = lower_extra(l, c, load ? n : 0, load ? 0 : n);
@@ -257,12 +261,12 @@ static void lower_vector(struct lower *l, struct code_inst *c, const struct ptx_
         else
             elems[k].slot = operand_source(l, o, lane, true);
         if (load && elems[k].slot < 0 && elems[k].slot != CODE_NO_SLOT)
-            operand_fail(l, ERR_INVALID_PTX, "a destination must be a register");
+            lowering_fail(l, ERR_INVALID_PTX, "a destination must be a register");
     }
     *(load ? &x->def_count : &x->use_count) = n;
 }
 
-static void lower_access(struct lower *l, struct code_inst *c, bool load) {
+static void lower_access(struct lowering *l, struct code_inst *c, bool load) {
     const struct ptx_operand *value = lower_operand(l->inst, load ? 0 : 1);
     uint32_t bytes = ptx_type_bytes(c->type), lane = operand_lane_bytes(c->type);
     if (bytes > 8 || c->type == PTX_PRED) {
@@ -275,7 +279,7 @@ static void lower_access(struct lower *l, struct code_inst *c, bool load) {
     } else if (load) {
         c->d = operand_dest(l, value);
         c->d_bytes = value->kind == PTX_OPND_NONE ? 8 : (uint8_t)operand_reg_bytes(l, value);
-        if (c->d_bytes < lane) operand_fail(l, ERR_INVALID_PTX, "the destination is too narrow");
+        if (c->d_bytes < lane) lowering_fail(l, ERR_INVALID_PTX, "the destination is too narrow");
     } else {
         c->b = operand_source(l, value, lane, true);
         uint32_t have = operand_reg_bytes(l, value);
@@ -284,13 +288,13 @@ static void lower_access(struct lower *l, struct code_inst *c, bool load) {
     uint64_t total = (uint64_t)bytes * (value->kind == PTX_OPND_VEC ? value->elem_count : 1);
     if (c->space == PTX_PARAM && c->a == CODE_NO_SLOT && !l->err &&
         (c->offset < 0 || (uint64_t)c->offset + total > l->func->param_bytes))
-        operand_fail(l, ERR_INVALID_PTX, "outside the kernel's parameters");
+        lowering_fail(l, ERR_INVALID_PTX, "outside the kernel's parameters");
     if (l->err) return;
-    c->run = mem_select(c);
+    c->run = isa_select_access(c);
     if (!c->run) lower_unsupported(l);
 }
 
-static void lower_atomic(struct lower *l, struct code_inst *c, bool result) {
+static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
     uint32_t lane = operand_lane_bytes(c->type), k = result;
     if (lane > 8 || c->type == PTX_PRED || l->inst->vec > 1) {
         lower_unsupported(l);
@@ -298,7 +302,7 @@ static void lower_atomic(struct lower *l, struct code_inst *c, bool result) {
     }
     if (result && lower_operand(l->inst, 0)->kind != PTX_OPND_NONE) {
         c->d = operand_source(l, lower_operand(l->inst, 0), lane, false);
-        if (c->d < 0) operand_fail(l, ERR_INVALID_PTX, "the destination must be a register");
+        if (c->d < 0) lowering_fail(l, ERR_INVALID_PTX, "the destination must be a register");
     }
     operand_address(l, lower_operand(l->inst, k), c);
     c->b = operand_source(l, lower_operand(l->inst, k + 1), lane, false);
@@ -311,7 +315,7 @@ static void lower_atomic(struct lower *l, struct code_inst *c, bool result) {
 
 /* cp.async [dst], [src], bytes{, from}: a, b, target, c. The copy is done at once, so that waiting
  * for it is nothing. */
-static void lower_copy(struct lower *l, struct code_inst *c) {
+static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
     if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
@@ -324,53 +328,53 @@ static void lower_copy(struct lower *l, struct code_inst *c) {
     c->b = operand_address_value(l, lower_operand(l->inst, 1));
     const struct ptx_operand *size = lower_operand(l->inst, 2), *from = lower_operand(l->inst, 3);
     if (size->kind != PTX_OPND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16)) {
-        operand_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
+        lowering_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
         return;
     }
     c->target = (int32_t)size->imm;
-    if (from->kind == PTX_OPND_REG && operand_reg_bytes(l, from) == LOWER_PRED)
+    if (from->kind == PTX_OPND_REG && operand_reg_bytes(l, from) == LOWERING_PRED)
         lower_unsupported(l);
     else if (from->kind != PTX_OPND_NONE && !strstr(text, "cache_hint"))
         c->c = operand_source(l, from, 4, false);
-    c->run = mem_select(c);
+    c->run = mem_copy_async;
 }
 
 /* ---- control -----------------------------------------------------------------------------------
  */
 
-static void lower_branch(struct lower *l, struct code_inst *c) {
+static void lower_branch(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *o = lower_operand(l->inst, 0);
     if (o->kind != PTX_OPND_LABEL || o->target < 0 || (uint32_t)o->target > l->func->inst_count) {
-        operand_fail(l, ERR_INVALID_PTX, "a branch needs a label");
+        lowering_fail(l, ERR_INVALID_PTX, "a branch needs a label");
         return;
     }
     c->target = o->target;
 }
 
-static void lower_brx(struct lower *l, struct code_inst *c) {
+static void lower_brx(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     struct code_extra *x = lower_extra(l, c, 0, 0);
     if (!x) return;
     c->a = operand_source(l, lower_operand(i, 0), 4, false);
     x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof *x->table);
     if (!x->table || !i->table_count) {
-        operand_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
+        lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
         return;
     }
     x->table_count = i->table_count;
     for (uint32_t k = 0; k < i->table_count; k++) {
         x->table[k] = i->table[k];
         if (x->table[k] < 0 || (uint32_t)x->table[k] > l->func->inst_count)
-            operand_fail(l, ERR_INVALID_PTX, "a target lies outside the function");
+            lowering_fail(l, ERR_INVALID_PTX, "a target lies outside the function");
     }
 }
 
-static void lower_argument(struct lower *l, const struct ptx_operand *o, uint32_t bytes, bool def,
-                           struct code_extra *x, struct code_arg *arg) {
+static void lower_argument(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
+                           bool def, struct code_extra *x, struct code_arg *arg) {
     if (o->var && (o->kind == PTX_OPND_VAR || o->kind == PTX_OPND_ADDR)) {
         if (operand_var_space(l, o->var) != PTX_LOCAL || o->reg > 0 || o->offset < 0 ||
             (uint64_t)o->offset > o->var->bytes) {
-            operand_fail(l, ERR_INVALID_PTX, "%s is not a .param variable here", o->var->name);
+            lowering_fail(l, ERR_INVALID_PTX, "%s is not a .param variable here", o->var->name);
             return;
         }
         arg->offset = (uint32_t)(o->var->offset + (uint64_t)o->offset);
@@ -387,15 +391,34 @@ static void lower_argument(struct lower *l, const struct ptx_operand *o, uint32_
     else
         arg->elem.slot = operand_source(l, o, lane, false);
     if (def && arg->elem.slot < 0 && arg->elem.slot != CODE_NO_SLOT)
-        operand_fail(l, ERR_INVALID_PTX, "a result needs a register or a .param variable");
+        lowering_fail(l, ERR_INVALID_PTX, "a result needs a register or a .param variable");
     if (def)
         x->defs[x->def_count++] = arg->elem;
     else
         x->uses[x->use_count++] = arg->elem;
 }
 
+/* The function of the device runtime that a declaration stands for. */
+static enum code_native lower_native(const struct ptx_func *f) {
+    static const struct {
+        const char *name;
+        enum code_native native;
+        uint32_t params;
+    } natives[] = {
+        {"vprintf", CODE_VPRINTF, 2},
+        {"malloc", CODE_MALLOC, 1},
+        {"free", CODE_FREE, 1},
+        {"__assertfail", CODE_ASSERTFAIL, 5},
+    };
+    if (f->defined) return CODE_NATIVE_NONE;
+    for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
+        if (!strcmp(f->name, natives[i].name) && f->param_count == natives[i].params)
+            return natives[i].native;
+    return CODE_NATIVE_NONE;
+}
+
 /* call {(rets),} func|reg {, (args)} {, prototype} */
-static void lower_call(struct lower *l, struct code_inst *c) {
+static void lower_call(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     uint32_t at = 0;
     const struct ptx_operand *rets = &lower_none, *args = &lower_none, *callee;
@@ -409,15 +432,15 @@ static void lower_call(struct lower *l, struct code_inst *c) {
     if (callee->kind == PTX_OPND_FUNC && callee->func) {
         proto = callee->func;
         x->func = (int32_t)callee->func->index;
-        x->native = decode_native(callee->func);
+        x->native = lower_native(callee->func);
         if (!callee->func->defined && !x->native)
-            operand_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", callee->func->name);
+            lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", callee->func->name);
     } else {
         c->a = operand_source(l, callee, 8, false);
     }
     x->args = arena_calloc(l->kernel->arena, args->elem_count + 1, sizeof *x->args);
     x->rets = arena_calloc(l->kernel->arena, rets->elem_count + 1, sizeof *x->rets);
-    if (!x->args || !x->rets) operand_fail(l, -ENOMEM, "out of memory");
+    if (!x->args || !x->rets) lowering_fail(l, -ENOMEM, "out of memory");
     for (uint32_t k = 0; k < args->elem_count && !l->err; k++) {
         uint64_t bytes = proto && k < proto->param_count ? proto->params[k]->bytes : 8;
         lower_argument(l, &args->elems[k], (uint32_t)bytes, false, x, &x->args[x->arg_count++]);
@@ -429,11 +452,11 @@ static void lower_call(struct lower *l, struct code_inst *c) {
     if (x->native) c->run = devrt_call;
 }
 
-/* bar: id a, count b, predicate c, result d (LOWER_PRED: d_bytes 0). */
-static void lower_bar(struct lower *l, struct code_inst *c) {
+/* bar: id a, count b, predicate c, result d (LOWERING_PRED: d_bytes 0). */
+static void lower_bar(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     if (strstr(i->text, ".cluster")) { /* of one block */
-        c->target = BLOCK_CLUSTER_BARRIER;
+        c->target = CODE_CLUSTER_BARRIER;
         if (!strstr(i->text, ".arrive") && !strstr(i->text, ".wait")) lower_unsupported(l);
         c->vec = strstr(i->text, ".wait") ? 2 : 1;
         return;
@@ -441,12 +464,12 @@ static void lower_bar(struct lower *l, struct code_inst *c) {
     uint32_t k = 0, last = i->operand_count;
     if (i->mods & PTX_MOD_RED) {
         if (last < 3) {
-            operand_fail(l, ERR_INVALID_PTX, "operands are missing");
+            lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
             return;
         }
         lower_dest(l, c, &i->operands[k++]);
         const struct ptx_operand *p = &i->operands[--last];
-        c->c = operand_source(l, p, LOWER_PRED, false);
+        c->c = operand_source(l, p, LOWERING_PRED, false);
         c->c_neg = p->negated;
     }
     if (k < last) c->a = operand_source(l, &i->operands[k++], 4, false);
@@ -455,7 +478,7 @@ static void lower_bar(struct lower *l, struct code_inst *c) {
 }
 
 /* ---- lanes together: the member mask is in e, CODE_NO_SLOT for the forms without .sync ------- */
-static void lower_rendezvous(struct lower *l, struct code_inst *c) {
+static void lower_rendezvous(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     uint32_t at = 1, width = 4;
     bool pair = i->op == PTX_OP_bar || i->op == PTX_OP_barrier;
@@ -470,7 +493,7 @@ static void lower_rendezvous(struct lower *l, struct code_inst *c) {
         c->c = operand_source(l, lower_operand(i, at++), 4, false);
         break;
     case PTX_OP_vote:
-        width = LOWER_PRED;
+        width = LOWERING_PRED;
         /* fall through */
     case PTX_OP_match:
     case PTX_OP_redux:
@@ -493,7 +516,7 @@ static void lower_rendezvous(struct lower *l, struct code_inst *c) {
 }
 
 /* What move.c does as it stands; false: not one of these. */
-static bool lower_plain(struct lower *l, struct code_inst *c) {
+static bool lower_plain(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *a = lower_operand(l->inst, 1);
     uint32_t have = operand_reg_bytes(l, a);
     switch (l->inst->op) {
@@ -517,7 +540,7 @@ static bool lower_plain(struct lower *l, struct code_inst *c) {
     return c->run != NULL;
 }
 
-static void lower_dispatch(struct lower *l, struct code_inst *c) {
+static void lower_dispatch(struct lowering *l, struct code_inst *c) {
     switch (l->inst->op) {
     case PTX_OP_bra: lower_branch(l, c); break;
     case PTX_OP_brx: lower_brx(l, c); break;
@@ -578,7 +601,7 @@ static bool lower_untyped(uint32_t op) {
     }
 }
 
-void lower_inst(struct lower *l, const struct ptx_inst *i) {
+void lower_inst(struct lowering *l, const struct ptx_inst *i) {
     l->inst = i;
     struct code_inst c = {.op = i->op,
                           .type = i->types[0],
@@ -594,17 +617,17 @@ void lower_inst(struct lower *l, const struct ptx_inst *i) {
                           .src = i};
     c.d = c.a = c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
     if (c.type == PTX_NONE && !lower_untyped(i->op)) {
-        operand_fail(l, ERR_INVALID_PTX, "the instruction names no type");
+        lowering_fail(l, ERR_INVALID_PTX, "the instruction names no type");
         return;
     }
     if (i->pred >= 0) {
         struct ptx_operand p = {.kind = PTX_OPND_REG, .reg = i->pred};
-        c.pred = operand_source(l, &p, LOWER_PRED, false);
+        c.pred = operand_source(l, &p, LOWERING_PRED, false);
     }
     if (i->op == PTX_OP_mov) {
         if (!lower_mov(l, &c)) return;
     } else {
         lower_dispatch(l, &c);
     }
-    operand_emit(l, &c);
+    lowering_emit(l, &c);
 }

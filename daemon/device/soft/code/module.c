@@ -1,225 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loaded image: its PTX, instantiated in the client's module window, and what its cubin knows.
+ * Variables of a module: measured, placed, filled in; and whose address is taken.
  */
+#include "daemon/device/soft/code/module.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <errno.h>
-
+#include "common/arena.h"
 #include "common/err.h"
-#include "daemon/device/soft/dev/soft.h"
+#include "daemon/device/soft/code/func.h"
 
-/* Variables are packed into blocks of whole granules. */
-static uint64_t module_var_alloc(void *arg, uint64_t bytes, uint64_t align) {
-    struct dev_module *m = arg;
-    if (align < 256) align = 256; /* what cuModuleGetGlobal promises of any variable */
-    uint64_t addr = (m->var_next + align - 1) & ~(align - 1);
-    if (!m->var_next || addr > m->var_end || m->var_end - addr < bytes) {
-        addr = m->managed ? space_managed_alloc(m->space, bytes, align, &m->blocks)
-                          : space_module_alloc(m->space, bytes, align, &m->blocks);
-        if (!addr) return 0;
-        m->var_end = addr + ((bytes + SOFT_GRANULARITY - 1) & ~(SOFT_GRANULARITY - 1));
-    }
-    m->var_next = addr + bytes;
-    return addr;
+uint64_t code_var_align(const struct ptx_var *v) {
+    uint64_t align = 1;
+    while (align < v->align && align < 65536)
+        align *= 2;
+    return align;
 }
 
-/* Kernels that call malloc() need a heap; the first module that may brings it. */
-static int module_need_heap(struct dev_module *m, const struct ptx_module *ptx) {
-    struct dev_space *s = m->space;
-    const struct ptx_func *f = ptx_find_func(ptx, "malloc");
-    if (!f || f->defined || s->heap) return 0;
-    struct list keep; /* the heap outlives the module: the space owns the block */
-    list_init(&keep);
-    uint64_t lo = space_module_alloc(s, SOFT_HEAP_BYTES, SOFT_GRANULARITY, &keep);
-    list_remove(&keep);
-    if (!lo) return ERR_NO_MEMORY;
-    s->heap = heap_create(lo, lo + SOFT_HEAP_BYTES);
-    return s->heap ? 0 : -ENOMEM;
+static bool code_is_placed(const struct ptx_var *v) {
+    return v->space == PTX_GLOBAL || v->space == PTX_CONST;
 }
 
-static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
-    struct ptx_module *units[64], *linked = NULL;
-    uint32_t n = 0;
-    int err = 0;
-    if (m->image.ptx_count > sizeof units / sizeof *units) {
-        snprintf(why, why_bytes, "%u units to link, at most 64 are supported", m->image.ptx_count);
-        return ERR_UNSUPPORTED_PTX;
-    }
-    for (; !err && n < m->image.ptx_count; n += !err)
-        err = ptx_parse(m->image.ptx[n], m->image.ptx_bytes[n], &units[n], why, why_bytes);
-    if (!err && n == 1)
-        linked = units[--n];
-    else if (!err)
-        err = ptx_link(units, n, &linked, why, why_bytes);
-    if (linked) n = 0; /* which owns its units */
-    if (!err) err = module_need_heap(m, linked);
-    for (uint32_t i = 0; !err && i < linked->var_count; i++)
-        m->managed |= linked->vars[i]->managed;
-    if (!err) {
-        struct code_env env = {.alloc = module_var_alloc, .arg = m};
-        err = code_module_create(&m->code, linked, &env, why, why_bytes);
-        for (uint32_t i = 0; !err && i < linked->func_count; i++)
-            m->name_count += linked->funcs[i]->entry && linked->funcs[i]->defined;
-        for (uint32_t i = 0; !err && i < linked->var_count; i++)
-            m->global_count +=
-                linked->vars[i]->space == PTX_GLOBAL || linked->vars[i]->space == PTX_CONST;
-    }
-    if (!err) {
-        m->names = calloc(m->name_count + 1, sizeof *m->names);
-        if (!m->names) return -ENOMEM;
-        for (uint32_t i = 0, k = 0; i < linked->func_count; i++)
-            if (linked->funcs[i]->entry && linked->funcs[i]->defined)
-                m->names[k++] = linked->funcs[i]->name;
-    } else if (!m->code) {
-        ptx_module_free(linked);
-    }
-    while (n)
-        ptx_module_free(units[--n]);
-    return err;
+struct code_layout {
+    uint64_t bytes, align, base;
+    const struct ptx_var *unresolved;
+};
+
+/* Visits module-scope variables, then those of functions (static ones end up there). */
+static void code_each_var(struct ptx_module *m,
+                          void (*fn)(struct code_module *, struct ptx_var *, struct code_layout *),
+                          struct code_module *module, struct code_layout *layout) {
+    for (uint32_t i = 0; i < m->var_count; i++)
+        if (code_is_placed(m->vars[i])) fn(module, m->vars[i], layout);
+    for (uint32_t i = 0; i < m->func_count; i++)
+        for (uint32_t k = 0; k < m->funcs[i]->var_count; k++)
+            if (code_is_placed(m->funcs[i]->vars[k])) fn(module, m->funcs[i]->vars[k], layout);
 }
 
-/* Without PTX the names are the cubin's; its kernels can be listed but not run. */
-static int module_names_of_cubin(struct dev_module *m) {
-    m->names = calloc(m->image.kernel_count + 1, sizeof *m->names);
-    if (!m->names) return -ENOMEM;
-    for (; m->name_count < m->image.kernel_count; m->name_count++)
-        m->names[m->name_count] = m->image.kernels[m->name_count].name;
-    return 0;
+static void code_measure(struct code_module *module, struct ptx_var *v,
+                         struct code_layout *layout) {
+    (void)module;
+    if (v->linkage == PTX_LINK_EXTERN) {
+        if (!layout->unresolved) layout->unresolved = v;
+        return;
+    }
+    uint64_t align = code_var_align(v);
+    if (align > layout->align) layout->align = align;
+    uint64_t at = (layout->bytes + align - 1) & ~(align - 1);
+    v->offset = at;
+    layout->bytes =
+        v->bytes > UINT64_MAX / 4 || at > UINT64_MAX / 4 ? UINT64_MAX / 2 : at + v->bytes;
 }
 
-int module_load(struct dev_space *space, const void *image, size_t bytes, struct dev_module **out,
-                char *why, size_t why_bytes) {
-    *out = NULL;
-    struct dev_module *m = calloc(1, sizeof *m);
+static void code_rebase(struct code_module *module, struct ptx_var *v, struct code_layout *layout) {
+    (void)module;
+    v->offset += layout->base;
+}
+
+static void code_note_address(struct code_module *m, const struct ptx_func *f) {
+    if (f->index < m->ptx->func_count) m->address_taken[f->index] = true;
+}
+
+/* Fills initialisers in; symbols were resolved to addresses by now. */
+static void code_initialise(struct code_module *m, struct ptx_var *v, struct code_layout *layout) {
+    unsigned char *at = (unsigned char *)(uintptr_t)v->offset;
+    if (v->init) memcpy(at, v->init, v->bytes);
+    for (uint32_t i = 0; i < v->reloc_count; i++) {
+        const struct ptx_reloc *r = &v->relocs[i];
+        struct ptx_var *target = ptx_find_var(m->ptx, r->symbol);
+        struct ptx_func *func = target ? NULL : ptx_find_func(m->ptx, r->symbol);
+        uint64_t value;
+        if (target && code_is_placed(target) && target->linkage != PTX_LINK_EXTERN) {
+            value = target->offset;
+        } else if (func) {
+            value = CODE_HANDLE(func->index);
+            code_note_address(m, func);
+        } else {
+            layout->unresolved = v;
+            return;
+        }
+        value = (value + (uint64_t)r->addend) >> (r->shift & 63);
+        if (r->bytes > 8 || r->at > v->bytes || r->bytes > v->bytes - r->at) continue;
+        memcpy(at + r->at, &value, r->bytes);
+    }
+}
+
+static void code_scan_operand(struct code_module *m, const struct ptx_inst *i,
+                              const struct ptx_operand *o, uint32_t k) {
+    bool callee = i->op == PTX_OP_call && k <= 1;
+    if (o->kind == PTX_OPND_FUNC && o->func && !callee) code_note_address(m, o->func);
+    for (uint32_t e = 0; o->kind == PTX_OPND_VEC && e < o->elem_count; e++)
+        code_scan_operand(m, i, &o->elems[e], 8);
+}
+
+static void code_scan_addresses(struct code_module *m) {
+    for (uint32_t f = 0; f < m->ptx->func_count; f++) {
+        const struct ptx_func *func = m->ptx->funcs[f];
+        for (uint32_t n = 0; n < func->inst_count; n++)
+            for (uint32_t k = 0; k < func->insts[n].operand_count && k < PTX_OPERANDS; k++)
+                code_scan_operand(m, &func->insts[n], &func->insts[n].operands[k], k);
+    }
+}
+
+static int code_place(struct code_module *m, const struct code_env *env, char *why,
+                      size_t why_bytes) {
+    struct code_layout layout = {.align = 256};
+    code_each_var(m->ptx, code_measure, m, &layout);
+    if (!layout.unresolved && layout.bytes) {
+        layout.base = env->alloc(env->arg, layout.bytes, layout.align);
+        if (!layout.base) {
+            snprintf(why, why_bytes, "no room for %llu bytes of variables",
+                     (unsigned long long)layout.bytes);
+            return ERR_NO_MEMORY;
+        }
+        code_each_var(m->ptx, code_rebase, m, &layout);
+        code_each_var(m->ptx, code_initialise, m, &layout);
+    }
+    if (!layout.unresolved) return 0;
+    snprintf(why, why_bytes, "%s is not defined anywhere, or refers to something that is not",
+             layout.unresolved->name);
+    return ERR_NOT_FOUND;
+}
+
+int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
+                       char *why, size_t why_bytes) {
+    struct code_module *m = calloc(1, sizeof *m);
     if (!m) return -ENOMEM;
-    m->space = space;
-    list_init(&m->blocks);
-    const struct dev_info *info = &space->dev->info;
-    int err =
-        image_read(image, bytes, info->cc_major * 10 + info->cc_minor, &m->image, why, why_bytes);
+    m->ptx = ptx;
+    m->address_taken = calloc(ptx->func_count + 1, sizeof *m->address_taken);
+    int err = m->address_taken ? code_place(m, env, why, why_bytes) : -ENOMEM;
     if (err) {
+        free(m->address_taken);
         free(m);
         return err;
     }
-    err = m->image.ptx_count ? module_parse(m, why, why_bytes) : module_names_of_cubin(m);
-    if (!err) m->funcs = calloc(m->name_count + 1, sizeof(struct dev_func *));
-    if (!err && !m->funcs) err = -ENOMEM;
-    if (err) {
-        module_unload(m);
-        return err;
-    }
+    code_scan_addresses(m);
     *out = m;
     return 0;
 }
 
-void module_unload(struct dev_module *m) {
+void code_module_destroy(struct code_module *m) {
     if (!m) return;
-    for (uint32_t i = 0; m->funcs && i < m->name_count; i++) {
-        if (m->funcs[i]) free(m->funcs[i]->params);
-        free(m->funcs[i]);
+    while (m->kernels) {
+        struct code_kernel *k = m->kernels;
+        m->kernels = k->next;
+        arena_destroy(k->arena);
     }
-    free(m->funcs);
-    free(m->names);
-    code_module_destroy(m->code);
-    space_module_free(m->space, &m->blocks);
-    image_finish(&m->image);
+    ptx_module_free(m->ptx);
+    free(m->address_taken);
     free(m);
 }
 
-uint32_t module_func_count(struct dev_module *m) {
-    return m->name_count;
-}
-
-const char *module_func_name(struct dev_module *m, uint32_t index) {
-    return index < m->name_count ? m->names[index] : NULL;
-}
-
-static const struct image_kernel *module_cubin_kernel(const struct dev_module *m,
-                                                      const char *name) {
-    for (uint32_t i = 0; i < m->image.kernel_count; i++)
-        if (!strcmp(m->image.kernels[i].name, name)) return &m->image.kernels[i];
-    return NULL;
-}
-
-static uint32_t product(const uint32_t v[3]) {
-    return (v[0] ? v[0] : 1) * (v[1] ? v[1] : 1) * (v[2] ? v[2] : 1);
-}
-
-/* Registers decide occupancy; ptxas knows them, the PTX alone only bounds them. */
-static void module_describe(struct dev_func *f, const char *name) {
-    struct code_kernel_info k;
-    code_kernel_info(f->kernel, &k);
-    const struct image_kernel *c = module_cubin_kernel(f->module, name);
-    uint32_t regs = c && c->regs ? c->regs : k.regs;
-    f->info = (struct dev_func_info){
-        .params = f->params,
-        .param_count = k.func->param_count,
-        .param_bytes = k.func->param_bytes,
-        .regs = regs < 16    ? 16
-                : regs > 255 ? 255
-                             : regs,
-        .shared_bytes = k.shared_bytes,
-        .local_bytes = c ? c->local_bytes : k.local_bytes,
-        .const_bytes = k.const_bytes,
-        .max_threads = 1024,
-        .ptx_version = f->module->image.ptx_target,
-        .binary_version = f->module->space->dev->info.cc_major * 10,
-    };
-    const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
-    if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);
-    memcpy(f->info.req_block, k.func->req_block, sizeof f->info.req_block);
-}
-
-static int module_decode(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
-                         size_t why_bytes) {
-    const char *name = m->names[index];
-    struct dev_func *f = calloc(1, sizeof *f);
-    if (!f) return -ENOMEM;
-    f->module = m;
-    int err = ERR_NO_BINARY;
-    snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
-    if (m->code) err = code_kernel_get(m->code, name, &f->kernel, why, why_bytes);
-    if (err) {
-        free(f);
-        return err == ERR_ILLEGAL_INSTRUCTION ? ERR_INVALID_PTX : err;
-    }
-    struct code_kernel_info k;
-    code_kernel_info(f->kernel, &k);
-    f->params = calloc(k.func->param_count + 1, sizeof *f->params);
-    if (!f->params) {
-        free(f);
-        return -ENOMEM;
-    }
-    for (uint32_t i = 0; i < k.func->param_count; i++)
-        f->params[i] = (struct dev_param){(uint32_t)k.func->params[i]->offset,
-                                          (uint32_t)k.func->params[i]->bytes};
-    module_describe(f, name);
-    *out = m->funcs[index] = f;
+int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes) {
+    const struct ptx_var *v = ptx_find_var(m->ptx, name);
+    if (!v || !code_is_placed(v)) return ERR_NOT_FOUND;
+    *addr = v->offset;
+    *bytes = v->bytes;
     return 0;
-}
-
-int module_func_get(struct dev_module *m, const char *name, struct dev_func **out,
-                    struct dev_func_info *info, char *why, size_t why_bytes) {
-    if (why_bytes) why[0] = '\0';
-    for (uint32_t i = 0; i < m->name_count; i++) {
-        if (strcmp(m->names[i], name) != 0) continue;
-        struct dev_func *f = m->funcs[i];
-        int err = f ? 0 : module_decode(m, i, &f, why, why_bytes);
-        if (err) return err;
-        *out = f;
-        *info = f->info;
-        return 0;
-    }
-    return ERR_NOT_FOUND;
-}
-
-int module_global_get(struct dev_module *m, const char *name, uint64_t *addr, uint64_t *bytes) {
-    return m->code ? code_global_get(m->code, name, addr, bytes) : ERR_NOT_FOUND;
-}
-
-uint32_t module_global_count(struct dev_module *m) {
-    return m->global_count;
 }

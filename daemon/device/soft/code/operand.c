@@ -1,76 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands of PTX as slots.
+ * A register, an immediate, an address; what is neither is moved to a temporary first.
  */
+#include "daemon/device/soft/code/operand.h"
+
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/lower.h"
-
-void operand_fail(struct lower *l, int err, const char *fmt, ...) {
-    if (l->err) return;
-    l->err = err;
-    if (!l->why_bytes) return;
-    char what[128];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
-    if (l->inst)
-        snprintf(l->why, l->why_bytes, "%s at line %u of %s: %s", l->inst->text, l->inst->line,
-                 l->func->name, what);
-    else
-        snprintf(l->why, l->why_bytes, "%s: %s", l->func->name, what);
-}
-
-void operand_emit(struct lower *l, const struct code_inst *c) {
-    if (l->err) return;
-    if (l->count == l->room) {
-        uint32_t room = l->room ? l->room * 2 : 256;
-        struct code_inst *insts = realloc(l->insts, room * sizeof *insts);
-        if (!insts) {
-            operand_fail(l, -ENOMEM, "out of memory");
-            return;
-        }
-        l->insts = insts;
-        l->room = room;
-    }
-    l->insts[l->count++] = *c;
-}
-
-int32_t operand_temp(struct lower *l, uint32_t bytes) {
-    if (l->reg_count == l->reg_room) {
-        uint32_t room = l->reg_room ? l->reg_room * 2 : 64;
-        uint8_t *widths = realloc(l->reg_bytes, room);
-        if (!widths) {
-            operand_fail(l, -ENOMEM, "out of memory");
-            return 0;
-        }
-        l->reg_bytes = widths;
-        l->reg_room = room;
-    }
-    l->reg_bytes[l->reg_count] = (uint8_t)bytes;
-    return (int32_t)l->reg_count++;
-}
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/code/regalloc.h"
+#include "daemon/device/soft/isa/select.h"
 
 uint32_t operand_lane_bytes(uint32_t type) {
-    if (type == PTX_PRED) return LOWER_PRED;
+    if (type == PTX_PRED) return LOWERING_PRED;
     uint32_t bytes = ptx_type_bytes(type);
     return bytes < 2 ? 2 : bytes;
 }
 
-uint32_t operand_reg_bytes(const struct lower *l, const struct ptx_operand *o) {
+uint32_t operand_reg_bytes(const struct lowering *l, const struct ptx_operand *o) {
     if (o->kind != PTX_OPND_REG || o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) return 0;
     return l->reg_bytes[o->reg];
 }
 
-static int32_t operand_const(struct lower *l, uint64_t bits, uint32_t bytes) {
+static int32_t operand_const(struct lowering *l, uint64_t bits, uint32_t bytes) {
     int32_t slot = consts_slot(&l->consts, bits, bytes);
-    if (!slot) operand_fail(l, -ENOMEM, "out of memory");
+    if (!slot) lowering_fail(l, -ENOMEM, "out of memory");
     return slot;
 }
 
@@ -94,7 +49,7 @@ static uint64_t operand_float_bits(const struct ptx_operand *o, uint32_t bytes) 
     return bits;
 }
 
-enum ptx_space operand_var_space(const struct lower *l, const struct ptx_var *v) {
+enum ptx_space operand_var_space(const struct lowering *l, const struct ptx_var *v) {
     if (v->space != PTX_PARAM) return v->space;
     if (l->func->entry)
         for (uint32_t i = 0; i < l->func->param_count; i++)
@@ -102,7 +57,7 @@ enum ptx_space operand_var_space(const struct lower *l, const struct ptx_var *v)
     return PTX_LOCAL;
 }
 
-bool operand_emit_special(struct lower *l, const struct ptx_operand *o, int32_t dest,
+bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32_t dest,
                           uint32_t bytes, const struct code_inst *like) {
     struct code_inst c = {.d = dest, .d2 = CODE_NO_SLOT, .pred = CODE_NO_SLOT, .op = PTX_OP_mov};
     c.a = c.b = c.c = c.e = CODE_NO_SLOT;
@@ -124,28 +79,29 @@ bool operand_emit_special(struct lower *l, const struct ptx_operand *o, int32_t 
         return false;
     }
     if (bytes != 4 && bytes != 8 && !(bytes == 2 && o->kind == PTX_OPND_SREG))
-        operand_fail(l, ERR_INVALID_PTX, "an address or special register does not fit");
-    operand_emit(l, &c);
+        lowering_fail(l, ERR_INVALID_PTX, "an address or special register does not fit");
+    lowering_emit(l, &c);
     return true;
 }
 
-static int32_t operand_register(struct lower *l, const struct ptx_operand *o, uint32_t bytes,
+static int32_t operand_register(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
                                 bool wider) {
     if (o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
-        operand_fail(l, ERR_INVALID_PTX, "no such register");
+        lowering_fail(l, ERR_INVALID_PTX, "no such register");
         return CODE_NO_SLOT;
     }
     uint32_t have = l->reg_bytes[o->reg];
-    bool pred = bytes == LOWER_PRED;
-    if (pred != (have == LOWER_PRED) || have < bytes || (have > bytes && !wider))
-        operand_fail(l, ERR_INVALID_PTX, "register %s has the wrong width",
-                     l->func->regs[o->reg].name);
+    bool pred = bytes == LOWERING_PRED;
+    if (pred != (have == LOWERING_PRED) || have < bytes || (have > bytes && !wider))
+        lowering_fail(l, ERR_INVALID_PTX, "register %s has the wrong width",
+                      l->func->regs[o->reg].name);
     return o->reg;
 }
 
-int32_t operand_source(struct lower *l, const struct ptx_operand *o, uint32_t bytes, bool wider) {
+int32_t operand_source(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
+                       bool wider) {
     if (o->kind != PTX_OPND_REG && bytes > sizeof(uint64_t)) {
-        operand_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
         return CODE_NO_SLOT;
     }
     switch (o->kind) {
@@ -160,31 +116,31 @@ int32_t operand_source(struct lower *l, const struct ptx_operand *o, uint32_t by
             if (space != PTX_LOCAL && space != PTX_PARAM)
                 return operand_const(l, o->var->offset + (uint64_t)o->offset, bytes);
         }
-        int32_t temp = operand_temp(l, bytes);
+        int32_t temp = lowering_temp(l, bytes);
         operand_emit_special(l, o, temp, bytes, NULL);
         return temp;
     }
     default:
-        operand_fail(l, ERR_INVALID_PTX, "an operand is missing or of the wrong kind");
+        lowering_fail(l, ERR_INVALID_PTX, "an operand is missing or of the wrong kind");
         return CODE_NO_SLOT;
     }
 }
 
-int32_t operand_dest(struct lower *l, const struct ptx_operand *o) {
-    if (o->kind == PTX_OPND_NONE) return operand_temp(l, CODE_SINK);
+int32_t operand_dest(struct lowering *l, const struct ptx_operand *o) {
+    if (o->kind == PTX_OPND_NONE) return lowering_temp(l, CODE_SINK);
     if (o->kind != PTX_OPND_REG || o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
-        operand_fail(l, ERR_INVALID_PTX, "the destination must be a register");
+        lowering_fail(l, ERR_INVALID_PTX, "the destination must be a register");
         return CODE_NO_SLOT;
     }
     return o->reg;
 }
 
-void operand_address(struct lower *l, const struct ptx_operand *o, struct code_inst *c) {
+void operand_address(struct lowering *l, const struct ptx_operand *o, struct code_inst *c) {
     c->a = CODE_NO_SLOT;
     c->a_bytes = 8;
     c->target = (int32_t)(l->accesses++ % CODE_WINDOWS << 8);
     if (o->kind != PTX_OPND_ADDR) {
-        operand_fail(l, ERR_INVALID_PTX, "an address is missing");
+        lowering_fail(l, ERR_INVALID_PTX, "an address is missing");
         return;
     }
     c->offset = (int64_t)((uint64_t)o->offset + o->imm);
@@ -192,7 +148,7 @@ void operand_address(struct lower *l, const struct ptx_operand *o, struct code_i
         struct ptx_operand reg = {.kind = PTX_OPND_REG, .reg = o->reg};
         c->a_bytes = (uint8_t)operand_reg_bytes(l, &reg);
         if (c->a_bytes != 4 && c->a_bytes != 8)
-            operand_fail(l, ERR_INVALID_PTX, "an address needs 32 or 64 bits");
+            lowering_fail(l, ERR_INVALID_PTX, "an address needs 32 or 64 bits");
         c->a = operand_register(l, &reg, c->a_bytes, false);
     }
     if (o->var) {
@@ -207,7 +163,7 @@ void operand_address(struct lower *l, const struct ptx_operand *o, struct code_i
     if (c->space == PTX_GLOBAL || c->space == PTX_CONST) c->space = PTX_GENERIC;
 }
 
-int32_t operand_address_value(struct lower *l, const struct ptx_operand *o) {
+int32_t operand_address_value(struct lowering *l, const struct ptx_operand *o) {
     struct code_inst c = {.space = PTX_GENERIC};
     operand_address(l, o, &c);
     if (l->err) return CODE_NO_SLOT;
@@ -220,16 +176,16 @@ int32_t operand_address_value(struct lower *l, const struct ptx_operand *o) {
         widen.d_bytes = 8;
         widen.a_bytes = 4;
         widen.src = l->inst;
-        widen.d = operand_temp(l, 8);
+        widen.d = lowering_temp(l, 8);
         widen.run = isa_select(&widen);
-        operand_emit(l, &widen);
+        lowering_emit(l, &widen);
         add.a = widen.d;
     }
     if (!c.offset) return add.a;
     add.b = operand_const(l, (uint64_t)c.offset, 8);
     add.d_bytes = add.a_bytes = 8;
-    add.d = operand_temp(l, 8);
+    add.d = lowering_temp(l, 8);
     add.run = isa_select(&add);
-    operand_emit(l, &add);
+    lowering_emit(l, &add);
     return add.d;
 }

@@ -6,12 +6,13 @@
  * part of a slot is the same bytes for all registers that ever have it. Slots are therefore shared
  * among registers of one layout only.
  */
+#include "daemon/device/soft/code/regalloc.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/decode.h"
 
 /* Above this many words of bit sets every register gets a slot of its own (hostile sizes). */
 #define REGALLOC_MAX_WORDS (4u << 20)

@@ -44,7 +44,7 @@ void pool_complete(struct dev *dev, struct dev_op *op) {
 static void pool_begin(struct task *t) {
     struct dev_space *space = t->queue->space;
     struct code_kernel *kernel = t->launch.func->kernel;
-    struct grid_config config = {
+    struct launch_config config = {
         .kernel = kernel,
         .shared_bytes = t->launch.shared_bytes,
         .cooperative = t->launch.cooperative,

@@ -15,6 +15,7 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/transfer.h"
 #include "daemon/device/soft/exec/grid.h"

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/isa/half.h"
 
 /* ---- new values --------------------------------------------------------------------------------

@@ -5,10 +5,12 @@
  * instructions. A barrier with an explicit count is meant in whole warps: lanes that a warp does
  * not have (or has no more) arrive with its last one. Lanes that exit leave.
  */
+#include "daemon/device/soft/exec/bar.h"
+
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/exec/block_state.h"
 
 enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
 
@@ -89,24 +91,24 @@ static void bar_enter(struct warp_ctx *x, const struct code_inst *i, struct barr
  * phase a lane waits for is the one it arrived in; as all must arrive before any may wait twice,
  * a lane that is not among the arrived of the present phase has nothing to wait for. */
 static bool bar_cluster_wait(struct warp_ctx *x, int32_t pc, uint32_t mask) {
-    struct barrier *b = &x->block->barriers[BLOCK_CLUSTER_BARRIER];
+    struct barrier *b = &x->block->barriers[CODE_CLUSTER_BARRIER];
     uint32_t wait = mask & b->lanes[x->id];
     if (!wait) return true;
-    warp_split_add(x, x->frame, pc, wait, SPLIT_BAR, BLOCK_CLUSTER_BARRIER);
+    warp_split_add(x, x->frame, pc, wait, SPLIT_BAR, CODE_CLUSTER_BARRIER);
     warp_split_add(x, x->frame, pc + 1, mask & ~wait, SPLIT_RUN, 0);
     return false;
 }
 
 bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
     struct block *block = x->block;
-    if (i->vec == BAR_CLUSTER_WAIT && i->target == BLOCK_CLUSTER_BARRIER)
+    if (i->vec == BAR_CLUSTER_WAIT && i->target == CODE_CLUSTER_BARRIER)
         return bar_cluster_wait(x, pc, mask);
-    bool waits = !(i->mods & PTX_MOD_ARRIVE) && i->target != BLOCK_CLUSTER_BARRIER;
+    bool waits = !(i->mods & PTX_MOD_ARRIVE) && i->target != CODE_CLUSTER_BARRIER;
     uint32_t all = mask;
     while (mask) {
         uint32_t id, expected;
         uint32_t group = bar_group(x, i, mask, &id, &expected);
-        if (id >= BLOCK_BARRIERS || (id == BLOCK_CLUSTER_BARRIER && i->target < 0)) {
+        if (id >= BLOCK_BARRIERS || (id == CODE_CLUSTER_BARRIER && i->target < 0)) {
             warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, id,
                        "there are only 16 barriers");
             return false;

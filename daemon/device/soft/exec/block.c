@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A block in execution: its warps in turn, until all wait for each other (the end), for another
- * block (let that one run) or the budget is used up. Memory is taken once and serves many blocks;
- * registers and shared memory are zeroed for each, so that runs repeat and nothing leaks.
+ * The warps of a block in turn, until all wait for each other (the end), for another block (let
+ * that one run) or the budget is used up. Registers and shared memory are zeroed for each block, so
+ * that runs repeat and nothing leaks.
  */
+#include "daemon/device/soft/exec/block.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/interp.h"
+#include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/exec/warp.h"
 
 /* Stack of a thread whose depth of calls is unknown; less where there are many threads. */
 #define BLOCK_STACK_MAX (1ull << 20)
 #define BLOCK_STACKS_MAX (64ull << 20)
 
-static uint32_t block_threads(const struct grid_config *c) {
+static uint32_t block_threads(const struct launch_config *c) {
     return c->block[0] * c->block[1] * c->block[2];
 }
 
-static uint64_t block_stack(const struct grid_config *c) {
+static uint64_t block_stack(const struct launch_config *c) {
     const struct code_kernel *k = c->kernel;
     uint64_t bytes = (k->local_bytes + 15ull) & ~15ull;
     if (!k->recursive) return bytes;
@@ -30,32 +35,33 @@ static uint64_t block_stack(const struct grid_config *c) {
 
 /* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of
  * larger units where variables ask for more alignment than a line's. */
-static uint64_t block_stride(const struct grid_config *c, uint64_t stack) {
+static uint64_t block_stride(const struct launch_config *c, uint64_t stack) {
     uint64_t unit = c->kernel->local_align > 64 ? c->kernel->local_align : 64;
     uint64_t units = (stack + unit - 1) / unit;
     return (units | 1) * unit;
 }
 
-static uint64_t block_shared_bytes(const struct grid_config *c) {
+static uint64_t block_shared_bytes(const struct launch_config *c) {
     uint64_t bytes = c->kernel->shared_bytes;
     if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
     return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES : bytes;
 }
 
-uint64_t block_bytes(const struct grid_config *c) {
+uint64_t block_bytes(const struct launch_config *c) {
     uint64_t warps = (block_threads(c) + WARP_LANES - 1) / WARP_LANES, stack = block_stack(c);
     return warps * (sizeof(struct warp_ctx) + c->kernel->entry->reg_bytes + CODE_SLACK) +
            (stack ? warps * WARP_LANES * block_stride(c, stack) : 0) + block_shared_bytes(c);
 }
 
 static bool block_take_memory(struct block *b) {
-    const struct grid_config *c = b->config;
+    const struct launch_config *c = b->config;
     uint64_t stack = block_stack(c), stride = block_stride(c, stack);
     uint64_t align = c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
     b->shared_bytes = block_shared_bytes(c);
     b->shared_room = (b->shared_bytes + align + 64) & ~(align - 1); /* never empty */
     b->shared = aligned_alloc(align, b->shared_room);
     b->warps = aligned_alloc(64, b->warp_count * sizeof *b->warps);
+    b->frames.stack_bytes = stack;
     if (!b->shared || !b->warps) return false;
     memset(b->warps, 0, b->warp_count * sizeof *b->warps);
     if (stack) {
@@ -76,18 +82,20 @@ static bool block_take_memory(struct block *b) {
         x->local_bytes = stack;
         x->local_stride = stride;
         x->local_base = (uint64_t)(uintptr_t)b->local + k * WARP_LANES * stride;
-        x->param_base = (uint64_t)(uintptr_t)grid_params(b->grid);
+        x->param_base = (uint64_t)(uintptr_t)b->launch->params;
         x->param_bytes = c->param_bytes;
-        x->root = frame_push(x, c->kernel->entry, NULL, NULL, 0);
+        x->root = frame_push(&b->frames, c->kernel->entry, NULL, NULL, 0);
         if (!x->root) return false;
     }
     return true;
 }
 
-struct block *block_create(struct grid *g, const struct grid_config *config, uint32_t slot) {
+struct block *block_create(struct launch *launch, uint32_t slot) {
+    const struct launch_config *config = &launch->config;
     struct block *b = calloc(1, sizeof *b);
     if (!b) return NULL;
-    b->grid = g;
+    b->launch = launch;
+    b->frames.launch = launch;
     b->config = config;
     b->kernel = config->kernel;
     b->slot = slot;
@@ -108,7 +116,7 @@ struct block *block_create(struct grid *g, const struct grid_config *config, uin
 
 void block_destroy(struct block *b) {
     if (!b) return;
-    frame_pool_finish(b);
+    frame_pool_finish(&b->frames);
     if (b->local) munmap(b->local, b->local_room);
     free(b->shared);
     free(b->warps);
@@ -159,7 +167,7 @@ static bool block_unstick(struct block *b) {
     return false;
 }
 
-enum block_state block_run(struct block *b, int64_t *budget) {
+enum block_outcome block_run(struct block *b, int64_t *budget) {
     b->slices++;
     for (;;) {
         bool progress = false, spins = false;
@@ -167,13 +175,13 @@ enum block_state block_run(struct block *b, int64_t *budget) {
             struct warp_ctx *x = &b->warps[(b->next_warp + k) % b->warp_count];
             if (!x->split_count) continue;
             int64_t before = *budget;
-            enum warp_state state = warp_run(x, budget);
-            if (state == WARP_FAULT) return BLOCK_ENDED;
-            if (state == WARP_SPINS)
+            enum interp_outcome outcome = interp_run(x, budget);
+            if (outcome == INTERP_FAULT) return BLOCK_ENDED;
+            if (outcome == INTERP_SPINS)
                 spins = true;
             else if (*budget != before)
                 progress = true;
-            if ((*budget <= 0 && b->live_threads) || grid_stopping(b->grid)) {
+            if ((*budget <= 0 && b->live_threads) || launch_stopping(b->launch)) {
                 b->next_warp = (b->next_warp + k + 1) % b->warp_count;
                 return b->live_threads ? BLOCK_MORE : BLOCK_ENDED;
             }

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/heap.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/exec/mem.h"
 
 #define DEVRT_TEXT_MAX 4096  /* bytes of one printf */
 #define DEVRT_FIELD_MAX 1024 /* width and precision */
@@ -39,7 +41,7 @@ static uint64_t devrt_arg(struct warp_ctx *x, const struct code_inst *i, uint32_
         if (!arg->elem.bytes) return 0;
         from = SLOT(unsigned char, &x->w, arg->elem.slot) + lane * arg->elem.bytes;
     } else {
-        from = frame_local(x, x->frame, lane, arg->offset);
+        from = warp_local(x, x->frame, lane, arg->offset);
     }
     memcpy(&v, from, bytes);
     return v;
@@ -50,7 +52,7 @@ static void devrt_return(struct warp_ctx *x, const struct code_inst *i, uint32_t
     if (!c->ret_count) return;
     const struct code_arg *ret = &c->rets[0];
     if (!ret->in_slot) {
-        memcpy(frame_local(x, x->frame, lane, ret->offset), &v, ret->bytes < 8 ? ret->bytes : 8);
+        memcpy(warp_local(x, x->frame, lane, ret->offset), &v, ret->bytes < 8 ? ret->bytes : 8);
     } else if (ret->elem.slot != CODE_NO_SLOT && ret->elem.bytes) {
         memcpy(SLOT(unsigned char, &x->w, ret->elem.slot) + lane * ret->elem.bytes, &v,
                ret->elem.bytes < 8 ? ret->elem.bytes : 8);
@@ -244,7 +246,7 @@ static void devrt_print(struct warp_ctx *x, const struct code_inst *i, uint32_t 
         devrt_convert(&p, &spec);
     }
     if (p.failed) return;
-    const struct grid_config *g = x->block->config;
+    const struct launch_config *g = x->block->config;
     if (g->text && p.len) g->text(g->text_arg, 0, p.text, p.len);
     devrt_return(x, i, lane, (uint64_t)p.count);
 }
@@ -279,7 +281,7 @@ static void devrt_assert(struct warp_ctx *x, const struct code_inst *i, uint32_t
                      "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                      file, (uint32_t)devrt_arg(x, i, lane, 2), func, b->index[0], b->index[1],
                      b->index[2], x->tid[0][lane], x->tid[1][lane], x->tid[2][lane], expr);
-    const struct grid_config *g = b->config;
+    const struct launch_config *g = b->config;
     if (g->text && n > 0)
         g->text(g->text_arg, 1, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
     warp_fault(&x->w, i, lane, ERR_ASSERT, 0, "assertion failed");

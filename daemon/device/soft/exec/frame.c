@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations of functions. Frames are pooled by size in the block and counted, so that endless
- * recursion ends as a fault of its launch. Local memory is a stack for each lane; a frame knows its
- * offset there, which is as aligned as its function's variables ask, and a lane is in one chain of
- * frames only.
+ * Local memory is a stack for each lane; a frame knows its offset there, which is as aligned as its
+ * function's variables ask, and a lane is in one chain of frames only.
  */
+#include "daemon/device/soft/exec/frame.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "common/err.h"
-#include "daemon/device/soft/exec/warp.h"
 
 #define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames */
 #define FRAME_MAX_DEPTH 100000
@@ -21,24 +18,24 @@ static uint32_t frame_class(uint32_t bytes) {
     return c;
 }
 
-static struct frame *frame_alloc(struct block *b, const struct code_func *f) {
+static struct frame *frame_alloc(struct frame_pool *p, const struct code_func *f) {
     uint32_t bytes =
         64 + (((uint32_t)sizeof(struct frame) + 63) & ~63u) + f->reg_bytes + CODE_SLACK;
     uint32_t c = frame_class(bytes);
-    struct frame *frame = b->frames.free[c];
+    struct frame *frame = p->free[c];
     if (frame) {
-        b->frames.free[c] = frame->next;
+        p->free[c] = frame->next;
     } else {
-        if (b->frames.bytes + (1ull << c) > FRAME_MAX_BYTES) return NULL;
-        if (!grid_charge(b->grid, 1ll << c)) return NULL;
+        if (p->bytes + (1ull << c) > FRAME_MAX_BYTES) return NULL;
+        if (!launch_charge(p->launch, 1ll << c)) return NULL;
         frame = aligned_alloc(64, 1ull << c);
         if (!frame) {
-            grid_charge(b->grid, -(1ll << c));
+            launch_charge(p->launch, -(1ll << c));
             return NULL;
         }
-        b->frames.bytes += 1ull << c;
-        frame->older = b->frames.newest;
-        b->frames.newest = frame;
+        p->bytes += 1ull << c;
+        frame->older = p->newest;
+        p->newest = frame;
     }
     struct frame *older = frame->older;
     memset(frame, 0, bytes);
@@ -48,13 +45,13 @@ static struct frame *frame_alloc(struct block *b, const struct code_func *f) {
     return frame;
 }
 
-struct frame *frame_push(struct warp_ctx *x, const struct code_func *f, struct frame *parent,
+struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask) {
     uint32_t end = parent ? parent->local_offset + parent->func->local_bytes : 0;
     uint32_t offset = (end + f->local_align - 1) & ~(f->local_align - 1);
-    if ((uint64_t)offset + f->local_bytes > x->local_bytes) return NULL;
+    if ((uint64_t)offset + f->local_bytes > p->stack_bytes) return NULL;
     if (parent && parent->depth >= FRAME_MAX_DEPTH) return NULL;
-    struct frame *frame = frame_alloc(x->block, f);
+    struct frame *frame = frame_alloc(p, f);
     if (!frame) return NULL;
     frame->func = f;
     frame->parent = parent;
@@ -65,127 +62,18 @@ struct frame *frame_push(struct warp_ctx *x, const struct code_func *f, struct f
     return frame;
 }
 
-void frame_free(struct block *b, struct frame *f) {
+void frame_free(struct frame_pool *p, struct frame *f) {
     uint32_t c = frame_class(f->bytes);
-    f->next = b->frames.free[c];
-    b->frames.free[c] = f;
+    f->next = p->free[c];
+    p->free[c] = f;
 }
 
-void frame_pool_finish(struct block *b) {
-    while (b->frames.newest) {
-        struct frame *f = b->frames.newest;
-        b->frames.newest = f->older;
+void frame_pool_finish(struct frame_pool *p) {
+    while (p->newest) {
+        struct frame *f = p->newest;
+        p->newest = f->older;
         free(f);
     }
-    grid_charge(b->grid, -(int64_t)b->frames.bytes);
-    b->frames.bytes = 0;
-}
-
-/* Copies a lane's argument into the callee's formal parameter, or a result the other way. */
-static void frame_copy_slot(unsigned char *regs, const unsigned char *consts,
-                            const struct code_elem *e, uint32_t lane, unsigned char *memory,
-                            uint32_t bytes, bool to_memory) {
-    if (e->slot == CODE_NO_SLOT) return;
-    struct warp w = {.regs = regs, .consts = consts};
-    if (!e->bytes) { /* a predicate as a parameter: a byte */
-        uint32_t *mask = SLOT(uint32_t, &w, e->slot);
-        if (to_memory)
-            memory[0] = *mask >> lane & 1;
-        else
-            *mask = (*mask & ~(1u << lane)) | (uint32_t)(memory[0] & 1) << lane;
-        return;
-    }
-    unsigned char *reg = SLOT(unsigned char, &w, e->slot) + lane * e->bytes;
-    uint32_t n = bytes < e->bytes ? bytes : e->bytes;
-    if (to_memory) {
-        memcpy(memory, reg, n);
-    } else {
-        memset(reg, 0, e->bytes);
-        memcpy(reg, memory, n);
-    }
-}
-
-static void frame_pass(struct warp_ctx *x, struct frame *caller, struct frame *callee,
-                       uint32_t mask, bool in) {
-    const struct code_extra *c = callee->call->extra;
-    const struct code_func *f = callee->func;
-    const struct code_arg *args = in ? c->args : c->rets;
-    const struct code_formal *formals = in ? f->params : f->rets;
-    uint32_t have = in ? c->arg_count : c->ret_count, want = in ? f->param_count : f->ret_count;
-    for (uint32_t k = 0; k < have && k < want; k++) {
-        uint32_t bytes = args[k].bytes < formals[k].bytes ? args[k].bytes : formals[k].bytes;
-        for (uint32_t left = mask; left; left &= left - 1) {
-            uint32_t lane = (uint32_t)__builtin_ctz(left);
-            unsigned char *formal = frame_local(x, callee, lane, formals[k].offset);
-            if (args[k].in_slot) {
-                frame_copy_slot(caller->regs, caller->func->consts, &args[k].elem, lane, formal,
-                                formals[k].bytes, in);
-                continue;
-            }
-            unsigned char *actual = frame_local(x, caller, lane, args[k].offset);
-            memcpy(in ? formal : actual, in ? actual : formal, bytes);
-        }
-    }
-}
-
-static bool frame_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                        const struct code_func *f) {
-    struct frame *caller = x->frame;
-    struct frame *callee = frame_push(x, f, caller, i, mask);
-    if (!callee) {
-        warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_LAUNCH_FAILED, 0, "stack overflow");
-        return false;
-    }
-    frame_pass(x, caller, callee, mask, true);
-    warp_split_add(x, callee, 0, mask, SPLIT_RUN, 0);
-    return true;
-}
-
-/* The function behind a handle from the kernel's hands; NULL: it is none. */
-static const struct code_func *frame_lookup(const struct code_kernel *k, uint64_t handle) {
-    uint64_t at = handle - CODE_HANDLE(0);
-    if (at % 16 || at / 16 >= k->func_count) return NULL;
-    const struct code_func *f = k->funcs[at / 16];
-    return f && !f->ptx->entry ? f : NULL;
-}
-
-bool frame_call(struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
-    const struct code_extra *c = i->extra;
-    const struct code_kernel *k = x->block->kernel;
-    if (c->func >= 0) {
-        const struct code_func *f = k->funcs[c->func];
-        if (!f || f->ptx->entry) {
-            warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, 0,
-                       "the function cannot be called");
-            return false;
-        }
-        return frame_enter(x, i, mask, f);
-    }
-    uint64_t handles[WARP_LANES];
-    memcpy(handles, SLOT(uint64_t, &x->w, i->a), sizeof handles);
-    while (mask) {
-        uint32_t first = (uint32_t)__builtin_ctz(mask), group = 0;
-        for (uint32_t left = mask; left; left &= left - 1) {
-            uint32_t lane = (uint32_t)__builtin_ctz(left);
-            if (handles[lane] == handles[first]) group |= 1u << lane;
-        }
-        const struct code_func *f = frame_lookup(k, handles[first]);
-        if (!f) {
-            warp_fault(&x->w, i, first, ERR_ILLEGAL_ADDRESS, handles[first],
-                       "call through a pointer that is no function's");
-            return false;
-        }
-        if (!frame_enter(x, i, group, f)) return false;
-        mask &= ~group;
-    }
-    return true;
-}
-
-void frame_return(struct warp_ctx *x, struct frame *f, uint32_t mask) {
-    struct frame *caller = f->parent;
-    frame_pass(x, caller, f, mask, false);
-    int32_t pc = (int32_t)(f->call - caller->func->insts) + 1;
-    f->live &= ~mask;
-    if (!f->live) frame_free(x->block, f);
-    warp_split_add(x, caller, pc, mask, SPLIT_RUN, 0);
+    launch_charge(p->launch, -(int64_t)p->bytes);
+    p->bytes = 0;
 }

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/device/soft/exec/block.h"
+#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/launch.h"
 #include "daemon/device/soft/exec/sectors.h"
 #include "daemon/device/soft/exec/warp.h"
 
@@ -23,51 +25,21 @@
 #define GRID_MAX_RESIDENT 256       /* blocks at once */
 #define GRID_MAX_COOPERATIVE 8192   /* all of them are at once */
 #define GRID_MAX_BYTES (2ull << 30) /* of all resident blocks */
-#define GRID_MAX_FRAME_BYTES (512ll << 20)
 /* Slices that a block gets before it is suspected of waiting for one that has not begun. */
 #define GRID_PATIENCE 8
 
 struct grid {
-    struct grid_config config;
-    unsigned char *params;
-    unsigned char *workspace; /* of grid.sync; NULL unless cooperative */
-    uint64_t serial, total;
-    pthread_mutex_t lock; /* guards what follows, up to the atomics */
+    struct launch launch;
+    uint64_t total;
+    pthread_mutex_t lock; /* guards what follows */
     uint64_t next, ended; /* blocks */
     uint32_t inside, resident, resident_max, slots;
     struct block *head, **tail; /* suspended, oldest first */
     struct block *idle;         /* contexts without a block */
     struct grid_result result;
-    _Atomic bool stopping;
-    _Atomic int64_t frame_bytes;
 };
 
-static _Atomic uint64_t grid_serials;
-
-const unsigned char *grid_params(const struct grid *g) {
-    return g->params;
-}
-
-uint64_t grid_workspace(const struct grid *g) {
-    return (uint64_t)(uintptr_t)g->workspace;
-}
-
-uint64_t grid_serial(const struct grid *g) {
-    return g->serial;
-}
-
-bool grid_stopping(const struct grid *g) {
-    return atom_load_relaxed((_Atomic bool *)&g->stopping);
-}
-
-bool grid_charge(struct grid *g, int64_t bytes) {
-    int64_t before = atom_add_relaxed(&g->frame_bytes, bytes);
-    if (bytes < 0 || before + bytes <= GRID_MAX_FRAME_BYTES) return true;
-    atom_sub_relaxed(&g->frame_bytes, bytes);
-    return false;
-}
-
-static bool grid_valid(const struct grid_config *c) {
+static bool grid_valid(const struct launch_config *c) {
     for (int k = 0; k < 3; k++)
         if (!c->grid[k] || !c->block[k] || c->block[k] > GRID_MAX_THREADS) return false;
     if (c->grid[0] > INT32_MAX || c->grid[1] > 65535 || c->grid[2] > 65535) return false;
@@ -77,51 +49,25 @@ static bool grid_valid(const struct grid_config *c) {
 }
 
 /* How many blocks may be resident; 0: a cooperative grid that can never be. */
-static uint32_t grid_residents(const struct grid_config *c, uint64_t total) {
+static uint32_t grid_residents(const struct launch_config *c, uint64_t total) {
     uint64_t fit = GRID_MAX_BYTES / block_bytes(c);
     if (c->cooperative) return total <= fit && total <= GRID_MAX_COOPERATIVE ? (uint32_t)total : 0;
     if (fit < 2) fit = 2;
     return fit < GRID_MAX_RESIDENT ? (uint32_t)fit : GRID_MAX_RESIDENT;
 }
 
-/* The copy of the parameters, zeroed beyond `given` bytes, and as aligned as any of them asks: a
- * kernel may take a parameter's address. */
-static unsigned char *grid_copy_params(const struct grid_config *c, uint32_t bytes) {
-    const struct ptx_func *f = c->kernel->entry->ptx;
-    size_t align = 64;
-    for (uint32_t k = 0; k < f->param_count; k++)
-        if (f->params[k]->align > align) align = f->params[k]->align;
-    size_t room = (bytes + align) & ~(align - 1); /* never empty */
-    unsigned char *copy = aligned_alloc(align, room);
-    if (!copy) return NULL;
-    memset(copy, 0, room);
-    if (c->param_bytes) memcpy(copy, c->params, c->param_bytes);
-    return copy;
-}
-
-int grid_create(struct grid **out, const struct grid_config *config) {
+int grid_create(struct grid **out, const struct launch_config *config) {
     if (!grid_valid(config)) return -EINVAL;
     uint64_t total = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
     uint32_t residents = grid_residents(config, total);
     if (!residents) return -EINVAL;
     struct grid *g = calloc(1, sizeof *g);
     if (!g) return -ENOMEM;
-    /* A launch that brings too few bytes gives zeros for the rest. */
-    uint32_t bytes = config->kernel->entry->ptx->param_bytes;
-    if (bytes < config->param_bytes) bytes = config->param_bytes;
-    g->config = *config;
-    g->config.param_bytes = bytes;
-    g->config.params = g->params = grid_copy_params(config, bytes);
-    if (config->cooperative) g->workspace = aligned_alloc(64, GRID_WORKSPACE_BYTES);
-    if (!g->params || (config->cooperative && !g->workspace)) {
-        free(g->params);
-        free(g->workspace);
+    int err = launch_init(&g->launch, config);
+    if (err) {
         free(g);
-        return -ENOMEM;
+        return err;
     }
-    if (g->workspace) memset(g->workspace, 0, GRID_WORKSPACE_BYTES);
-    if (config->ranges) g->config.ranges = ranges_ref(config->ranges);
-    g->serial = atom_add_relaxed(&grid_serials, 1) + 1;
     g->total = total;
     g->resident_max = residents;
     g->tail = &g->head;
@@ -147,15 +93,16 @@ static void grid_fail(struct grid *g, int err, uint64_t addr, const char *text) 
         g->result.fault_addr = addr;
         snprintf(g->result.text, sizeof g->result.text, "%s", text);
     }
-    atom_store_relaxed(&g->stopping, true);
+    launch_stop(&g->launch);
 }
 
 /* Takes a block to run; the lock is given up while memory is found for a new one. NULL: none now,
  * or that failed. */
 static struct block *grid_take(struct grid *g) {
-    if (grid_stopping(g)) return NULL;
+    if (launch_stopping(&g->launch)) return NULL;
     struct block *b = g->head;
-    bool begin = grid_may_begin(g) && (!b || g->config.cooperative || b->slices >= GRID_PATIENCE);
+    bool begin =
+        grid_may_begin(g) && (!b || g->launch.config.cooperative || b->slices >= GRID_PATIENCE);
     if (!begin) {
         if (!b) return NULL;
         g->head = b->next;
@@ -171,7 +118,7 @@ static struct block *grid_take(struct grid *g) {
     if (fresh) g->idle = fresh->next;
     uint32_t slot = fresh ? 0 : g->slots++;
     pthread_mutex_unlock(&g->lock);
-    if (!fresh) fresh = block_create(g, &g->config, slot);
+    if (!fresh) fresh = block_create(&g->launch, slot);
     if (fresh) block_begin(fresh, index);
     pthread_mutex_lock(&g->lock);
     if (fresh) return fresh;
@@ -190,9 +137,9 @@ static void grid_count(struct grid_result *r, const struct block *b) {
     }
 }
 
-static void grid_put(struct grid *g, struct block *b, enum block_state state) {
+static void grid_put(struct grid *g, struct block *b, enum block_outcome outcome) {
     g->inside--;
-    if (state != BLOCK_ENDED) {
+    if (outcome != BLOCK_ENDED) {
         b->next = NULL;
         *g->tail = b;
         g->tail = &b->next;
@@ -213,11 +160,11 @@ enum grid_state grid_step(struct grid *g, uint32_t budget) {
         struct block *b = grid_take(g);
         if (!b) break;
         pthread_mutex_unlock(&g->lock);
-        enum block_state state = block_run(b, &left);
+        enum block_outcome outcome = block_run(b, &left);
         pthread_mutex_lock(&g->lock);
-        grid_put(g, b, state);
+        grid_put(g, b, outcome);
     }
-    bool over = grid_stopping(g) || g->ended == g->total;
+    bool over = launch_stopping(&g->launch) || g->ended == g->total;
     enum grid_state state = over               ? (g->inside ? GRID_IDLE : GRID_DONE)
                             : grid_has_work(g) ? GRID_MORE
                                                : GRID_IDLE;
@@ -250,9 +197,7 @@ void grid_destroy(struct grid *g) {
     if (!g) return;
     grid_free_list(g->head);
     grid_free_list(g->idle);
-    if (g->config.ranges) ranges_unref(g->config.ranges);
     pthread_mutex_destroy(&g->lock);
-    free(g->params);
-    free(g->workspace);
+    launch_finish(&g->launch);
     free(g);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One kernel launch in execution: its blocks are handed out to the device's threads and run in
- * slices, so that an endless kernel never holds a thread. Seam between the interpreter (warp.c,
- * block.c) and the device's threads (pool.c).
+ * slices, so that an endless kernel never holds a thread. Seam between the interpreter (block.h)
+ * and the device's threads (pool.c).
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_GRID_H
 #define DAEMON_DEVICE_SOFT_EXEC_GRID_H
@@ -10,27 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/exec/ranges.h"
+#include "daemon/device/soft/exec/launch.h"
 
 struct grid;
-struct heap;
-
-struct grid_config {
-    struct code_kernel *kernel;
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes; /* dynamic */
-    int cooperative;
-    const void *params; /* copied */
-    uint32_t param_bytes;
-    struct ranges *ranges; /* referenced while the grid lives */
-    void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
-    void *text_arg;
-    struct heap *heap; /* of malloc() in kernels, one a client (heap.h); NULL: none */
-};
 
 /* 0, -ENOMEM, or -EINVAL for impossible dimensions. */
-int grid_create(struct grid **out, const struct grid_config *config);
+int grid_create(struct grid **out, const struct launch_config *config);
 
 enum grid_state {
     GRID_MORE, /* call again: this or another thread can do more now */

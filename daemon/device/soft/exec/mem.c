@@ -5,12 +5,14 @@
  * (to be read) or in the workspace of a cooperative launch. Shared and local addresses are offsets
  * from the block's and the lane's base.
  */
+#include "daemon/device/soft/exec/mem.h"
+
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/sectors.h"
-#include "daemon/device/soft/exec/warp.h"
-#include "daemon/device/soft/isa/access.h"
 
 static bool mem_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
     return size >= bytes && addr - lo <= size - bytes;
@@ -30,8 +32,8 @@ static bool mem_lane_global(const struct warp_ctx *x, uint64_t addr, uint64_t by
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write) {
     if (mem_lane_own(x, lane, addr, bytes) || mem_lane_global(x, addr, bytes)) return true;
     if (!write && mem_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
-    uint64_t workspace = grid_workspace(x->block->grid);
-    return workspace && mem_inside(addr, bytes, workspace, GRID_WORKSPACE_BYTES);
+    uint64_t workspace = launch_workspace(x->block->launch);
+    return workspace && mem_inside(addr, bytes, workspace, LAUNCH_WORKSPACE_BYTES);
 }
 
 /* The window around one address, or false. */
@@ -173,7 +175,7 @@ __attribute__((no_sanitize("thread"))) static void mem_copy_lane(void *to, const
 }
 
 /* cp.async: a is a shared offset, b a generic address, target the bytes, c how many to read. */
-static void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask) {
+void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint32_t bytes = (uint32_t)i->target;
     uint64_t to[WARP_LANES], from[WARP_LANES] __attribute__((aligned(64)));
@@ -200,12 +202,4 @@ static void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t m
         memset(d + count, 0, bytes - count);
     }
     mem_count(x, from);
-}
-
-code_handler *mem_select(const struct code_inst *i) {
-    if (i->op == PTX_OP_cp) return mem_copy_async;
-    const char *isa = isa_name();
-    return !strcmp(isa, "v4")   ? access_select_v4(i)
-           : !strcmp(isa, "v3") ? access_select_v3(i)
-                                : access_select_base(i);
 }

@@ -8,7 +8,8 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/device/soft/code/lower.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/warp.h"
 
 #define MOVE_EACH(mask, ...)                               \
@@ -29,7 +30,7 @@ static uint64_t move_clock(void) {
 /* Those that are equal in all lanes. */
 static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
     const struct block *b = x->block;
-    const struct grid_config *g = b->config;
+    const struct launch_config *g = b->config;
     switch (r) {
     case PTX_SREG_NTID_X:
     case PTX_SREG_NTID_Y:
@@ -54,7 +55,7 @@ static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_NWARPID: return b->warp_count;
     case PTX_SREG_SMID: return b->slot;
     case PTX_SREG_NSMID: return b->slot + 1;
-    case PTX_SREG_GRIDID: return grid_serial(b->grid);
+    case PTX_SREG_GRIDID: return b->launch->serial;
     case PTX_SREG_CLOCK:
     case PTX_SREG_CLOCK64:
     case PTX_SREG_GLOBALTIMER:
@@ -64,8 +65,8 @@ static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_DYNAMIC_SMEM: return g->shared_bytes;
     case PTX_SREG_TOTAL_SMEM:
     case PTX_SREG_AGGR_SMEM: return b->shared_bytes;
-    case PTX_SREG_ENVREG1: return grid_workspace(b->grid) >> 32;
-    case PTX_SREG_ENVREG2: return grid_workspace(b->grid) & UINT32_MAX;
+    case PTX_SREG_ENVREG1: return launch_workspace(b->launch) >> 32;
+    case PTX_SREG_ENVREG2: return launch_workspace(b->launch) & UINT32_MAX;
     case PTX_SREG_RESERVED_SMEM_BEGIN:
     case PTX_SREG_RESERVED_SMEM_0: return b->shared_bytes - CODE_RESERVED_BYTES;
     case PTX_SREG_RESERVED_SMEM_1:

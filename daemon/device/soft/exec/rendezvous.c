@@ -5,10 +5,12 @@
  * come from different instructions and even frames. Lanes of one instruction may carry different
  * masks and then form several meetings. Exited lanes are not waited for.
  */
+#include "daemon/device/soft/exec/rendezvous.h"
+
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/code/handlers.h"
 
 /* A meeting: the values that each lane brought, and those that it gets. */
 struct meeting {

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/sectors.h"
-#include "daemon/device/soft/exec/warp.h"
 #include "daemon/device/soft/isa/element.h"
 
 #define ACCESS_CTX(w) ((struct warp_ctx *)(w))

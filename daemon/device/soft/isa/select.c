@@ -3,19 +3,22 @@
  * Chooses among the three builds of the handlers, once, by cpuid. SALUS_SOFT_ISA=base|v3|v4 lowers
  * the choice for tests; asking for more than the processor has is ignored.
  */
+#include "daemon/device/soft/isa/select.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/isa/access.h"
 #include "daemon/device/soft/isa/isa.h"
 
 static const struct select_build {
     const char *name;
     code_handler *(*table)(const struct code_inst *i);
+    code_handler *(*access)(const struct code_inst *i);
 } select_builds[] = {
-    {"base", table_select_base},
-    {"v3", table_select_v3},
-    {"v4", table_select_v4},
+    {"base", table_select_base, access_select_base},
+    {"v3", table_select_v3, access_select_v3},
+    {"v4", table_select_v4, access_select_v4},
 };
 
 /* How many of the builds this processor can run. */
@@ -41,6 +44,11 @@ static const struct select_build *select_build(void) {
 
 code_handler *isa_select(const struct code_inst *i) {
     return i->d == CODE_NO_SLOT ? NULL : select_build()->table(i);
+}
+
+code_handler *isa_select_access(const struct code_inst *i) {
+    code_handler *run = select_build()->access(i);
+    return run;
 }
 
 const char *isa_name(void) {

@@ -16,8 +16,8 @@
  */
 #include <emmintrin.h>
 
+#include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/sectors.h"
-#include "daemon/device/soft/exec/warp.h"
 #include "daemon/device/soft/isa/element.h"
 
 #define VECTOR_MOST 32 /* bytes of a lane */

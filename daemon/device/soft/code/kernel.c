@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules and kernels: places variables, finds what a kernel can call, lays out its shared memory
- * and decodes it, on first use.
+ * Kernels: finds what one can call, lays out its shared memory and decodes it, on first use.
  */
+#include "daemon/device/soft/code/kernel.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,163 +12,9 @@
 #include "common/arena.h"
 #include "common/err.h"
 #include "daemon/device/soft/code/decode.h"
-#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
 
 #define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
-
-struct code_module {
-    struct ptx_module *ptx;
-    struct code_kernel *kernels;
-    bool *address_taken; /* by function: may be called through a pointer */
-};
-
-/* ---- variables ---------------------------------------------------------------------------------
- */
-
-static bool code_is_placed(const struct ptx_var *v) {
-    return v->space == PTX_GLOBAL || v->space == PTX_CONST;
-}
-
-/* Alignment as a power of two within reason, whatever the text says. */
-static uint64_t code_align(const struct ptx_var *v) {
-    uint64_t align = 1;
-    while (align < v->align && align < 65536)
-        align *= 2;
-    return align;
-}
-
-struct code_layout {
-    uint64_t bytes, align, base;
-    const struct ptx_var *unresolved;
-};
-
-/* Visits module-scope variables, then those of functions (static ones end up there). */
-static void code_each_var(struct ptx_module *m,
-                          void (*fn)(struct code_module *, struct ptx_var *, struct code_layout *),
-                          struct code_module *module, struct code_layout *layout) {
-    for (uint32_t i = 0; i < m->var_count; i++)
-        if (code_is_placed(m->vars[i])) fn(module, m->vars[i], layout);
-    for (uint32_t i = 0; i < m->func_count; i++)
-        for (uint32_t k = 0; k < m->funcs[i]->var_count; k++)
-            if (code_is_placed(m->funcs[i]->vars[k])) fn(module, m->funcs[i]->vars[k], layout);
-}
-
-static void code_measure(struct code_module *module, struct ptx_var *v,
-                         struct code_layout *layout) {
-    (void)module;
-    if (v->linkage == PTX_LINK_EXTERN) {
-        if (!layout->unresolved) layout->unresolved = v;
-        return;
-    }
-    uint64_t align = code_align(v);
-    if (align > layout->align) layout->align = align;
-    uint64_t at = (layout->bytes + align - 1) & ~(align - 1);
-    v->offset = at;
-    layout->bytes =
-        v->bytes > UINT64_MAX / 4 || at > UINT64_MAX / 4 ? UINT64_MAX / 2 : at + v->bytes;
-}
-
-static void code_rebase(struct code_module *module, struct ptx_var *v, struct code_layout *layout) {
-    (void)module;
-    v->offset += layout->base;
-}
-
-static void code_note_address(struct code_module *m, const struct ptx_func *f) {
-    if (f->index < m->ptx->func_count) m->address_taken[f->index] = true;
-}
-
-/* Fills initialisers in; symbols were resolved to addresses by now. */
-static void code_initialise(struct code_module *m, struct ptx_var *v, struct code_layout *layout) {
-    unsigned char *at = (unsigned char *)(uintptr_t)v->offset;
-    if (v->init) memcpy(at, v->init, v->bytes);
-    for (uint32_t i = 0; i < v->reloc_count; i++) {
-        const struct ptx_reloc *r = &v->relocs[i];
-        struct ptx_var *target = ptx_find_var(m->ptx, r->symbol);
-        struct ptx_func *func = target ? NULL : ptx_find_func(m->ptx, r->symbol);
-        uint64_t value;
-        if (target && code_is_placed(target) && target->linkage != PTX_LINK_EXTERN) {
-            value = target->offset;
-        } else if (func) {
-            value = CODE_HANDLE(func->index);
-            code_note_address(m, func);
-        } else {
-            layout->unresolved = v;
-            return;
-        }
-        value = (value + (uint64_t)r->addend) >> (r->shift & 63);
-        if (r->bytes > 8 || r->at > v->bytes || r->bytes > v->bytes - r->at) continue;
-        memcpy(at + r->at, &value, r->bytes);
-    }
-}
-
-static void code_scan_operand(struct code_module *m, const struct ptx_inst *i,
-                              const struct ptx_operand *o, uint32_t k) {
-    bool callee = i->op == PTX_OP_call && k <= 1;
-    if (o->kind == PTX_OPND_FUNC && o->func && !callee) code_note_address(m, o->func);
-    for (uint32_t e = 0; o->kind == PTX_OPND_VEC && e < o->elem_count; e++)
-        code_scan_operand(m, i, &o->elems[e], 8);
-}
-
-static void code_scan_addresses(struct code_module *m) {
-    for (uint32_t f = 0; f < m->ptx->func_count; f++) {
-        const struct ptx_func *func = m->ptx->funcs[f];
-        for (uint32_t n = 0; n < func->inst_count; n++)
-            for (uint32_t k = 0; k < func->insts[n].operand_count && k < PTX_OPERANDS; k++)
-                code_scan_operand(m, &func->insts[n], &func->insts[n].operands[k], k);
-    }
-}
-
-static int code_place(struct code_module *m, const struct code_env *env, char *why,
-                      size_t why_bytes) {
-    struct code_layout layout = {.align = 256};
-    code_each_var(m->ptx, code_measure, m, &layout);
-    if (!layout.unresolved && layout.bytes) {
-        layout.base = env->alloc(env->arg, layout.bytes, layout.align);
-        if (!layout.base) {
-            snprintf(why, why_bytes, "no room for %llu bytes of variables",
-                     (unsigned long long)layout.bytes);
-            return ERR_NO_MEMORY;
-        }
-        code_each_var(m->ptx, code_rebase, m, &layout);
-        code_each_var(m->ptx, code_initialise, m, &layout);
-    }
-    if (!layout.unresolved) return 0;
-    snprintf(why, why_bytes, "%s is not defined anywhere, or refers to something that is not",
-             layout.unresolved->name);
-    return ERR_NOT_FOUND;
-}
-
-int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
-                       char *why, size_t why_bytes) {
-    struct code_module *m = calloc(1, sizeof *m);
-    if (!m) return -ENOMEM;
-    m->ptx = ptx;
-    m->address_taken = calloc(ptx->func_count + 1, sizeof *m->address_taken);
-    int err = m->address_taken ? code_place(m, env, why, why_bytes) : -ENOMEM;
-    if (err) {
-        free(m->address_taken);
-        free(m);
-        return err;
-    }
-    code_scan_addresses(m);
-    *out = m;
-    return 0;
-}
-
-void code_module_destroy(struct code_module *m) {
-    if (!m) return;
-    while (m->kernels) {
-        struct code_kernel *k = m->kernels;
-        m->kernels = k->next;
-        arena_destroy(k->arena);
-    }
-    ptx_module_free(m->ptx);
-    free(m->address_taken);
-    free(m);
-}
-
-/* ---- kernels -----------------------------------------------------------------------------------
- */
 
 /* What a kernel reaches, as a work list over functions. */
 struct code_reach {
@@ -224,7 +71,7 @@ static void code_reach_all(struct code_reach *r, uint32_t entry) {
 }
 
 static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
-    uint64_t align = code_align(v);
+    uint64_t align = code_var_align(v);
     if (v->bytes > CODE_SHARED_MAX || align > 4096) return ERR_ILLEGAL_INSTRUCTION;
     uint64_t at = (k->shared_bytes + align - 1) & ~(align - 1);
     if (at + v->bytes > CODE_SHARED_MAX) return ERR_ILLEGAL_INSTRUCTION;
@@ -236,7 +83,7 @@ static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
 
 /* Arrays of unknown size: all of them are the dynamic part, as aligned as any of them asks. */
 static int code_align_dynamic(struct code_kernel *k, struct ptx_var *v) {
-    uint64_t align = code_align(v);
+    uint64_t align = code_var_align(v);
     if (align > 4096) return ERR_ILLEGAL_INSTRUCTION;
     if (align > k->shared_align) k->shared_align = (uint32_t)align;
     k->dynamic_offset = (uint32_t)((k->dynamic_offset + align - 1) & ~(align - 1));
@@ -388,14 +235,6 @@ int code_kernel_get(struct code_module *m, const char *name, struct code_kernel 
     k->next = m->kernels;
     m->kernels = k;
     *out = k;
-    return 0;
-}
-
-int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes) {
-    const struct ptx_var *v = ptx_find_var(m->ptx, name);
-    if (!v || !code_is_placed(v)) return ERR_NOT_FOUND;
-    *addr = v->offset;
-    *bytes = v->bytes;
     return 0;
 }
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions in executable form, decoded for one kernel (shared memory is laid out per kernel, so a
+ * callee's code is the kernel's own). Immutable once the kernel is handed out; many threads run it.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_FUNC_H
+#define DAEMON_DEVICE_SOFT_CODE_FUNC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/arena.h"
+#include "daemon/device/soft/code/code.h"
+
+/* Room behind a frame's registers and a constant pool: a handler that reads or writes a slot wider
+ * than it is (hostile PTX may mix widths) stays inside the client's own frame. */
+#define CODE_SLACK 512
+#define CODE_FRAME_MAX (8u << 20)   /* bytes of registers of one frame */
+#define CODE_LOCAL_MAX (512u << 10) /* .local and .param bytes a thread, as on hardware */
+
+/* A function's address as kernels see it: never a pointer of ours, always looked up. */
+#define CODE_HANDLE_TAG 0x46554e4300000000ull
+#define CODE_HANDLE(index) (CODE_HANDLE_TAG + 16ull * ((uint64_t)(index) + 1))
+
+/* code_inst.target of memory operations and address moves: flags, and from bit 8 which of the
+ * warp's windows the instruction uses (an instruction mostly stays in one buffer). */
+enum {
+    CODE_FRAME_LOCAL = 1, /* offset counts from the frame's local memory */
+    CODE_CONSTANT = 2,    /* reads .const, which lies in global memory but has caches of its own */
+};
+#define CODE_WINDOWS 16
+#define CODE_WINDOW(i) ((uint32_t)(i)->target >> 8 & (CODE_WINDOWS - 1))
+
+/* Shared memory of the system, behind the block's own; only for kernels that ask where it is
+ * (cooperative groups of several warps, in debug builds). */
+#define CODE_RESERVED_BYTES 1024
+/* Within it, what %reserved_smem_offset_0 and _1 name. */
+#define CODE_RESERVED_PART 256
+
+/* code_inst.target of barrier.cluster: the barrier behind the 16 of the language. */
+#define CODE_CLUSTER_BARRIER 16
+
+struct code_elem {
+    int32_t slot;  /* CODE_NO_SLOT: the sink */
+    uint8_t bytes; /* width of the register; 0: a predicate */
+};
+
+/* An argument or result of a call: in the caller's local memory, or a register or constant. */
+struct code_arg {
+    bool in_slot;
+    struct code_elem elem;
+    uint32_t offset, bytes;
+};
+
+enum code_native { CODE_NATIVE_NONE, CODE_VPRINTF, CODE_MALLOC, CODE_FREE, CODE_ASSERTFAIL };
+
+/* Behind code_inst.extra. Vector elements, and what calls and jump tables need. */
+struct code_extra {
+    struct code_elem *defs, *uses; /* registers beyond the instruction's own fields */
+    uint32_t def_count, use_count;
+    int32_t *table; /* brx: instruction indices */
+    uint32_t table_count;
+    struct code_arg *args, *rets; /* call; in_slot elements repeat those in uses and defs */
+    uint32_t arg_count, ret_count;
+    int32_t func; /* index in the module; -1: the handle is in slot a */
+    enum code_native native;
+};
+
+struct code_formal {
+    uint32_t offset, bytes; /* in the callee's local memory */
+};
+
+struct code_func {
+    const struct ptx_func *ptx;
+    struct code_inst *insts; /* count + 1: an exit is appended */
+    uint32_t count;
+    unsigned char *consts; /* 64-byte aligned */
+    uint32_t const_bytes;
+    uint32_t reg_bytes;   /* of a frame, without the slack */
+    uint32_t local_bytes; /* of a lane, multiple of 16 */
+    uint32_t local_align; /* of its local memory in a lane's stack: a power of two, 16 or more */
+    struct code_formal *params, *rets;
+    uint32_t param_count, ret_count;
+    uint32_t pressure; /* 32-bit registers alive at once */
+};
+
+struct code_kernel {
+    struct code_module *module;
+    const char *name;
+    struct code_func **funcs; /* by the module's index; NULL: not decoded */
+    uint32_t func_count;
+    struct code_func *entry;
+    uint32_t shared_bytes;   /* static */
+    uint32_t dynamic_offset; /* where dynamic shared memory begins */
+    uint32_t shared_align;   /* of the whole: that of its most demanding variable */
+    uint32_t const_bytes;
+    uint32_t local_bytes; /* of a lane, on the longest path of calls; with recursion 0 */
+    uint32_t local_align; /* of a lane's stack: that of its most demanding function */
+    bool reserved;        /* uses the shared memory that the system reserves */
+    bool recursive;       /* or calls through pointers: the depth is unknown */
+    struct arena *arena;
+    struct code_kernel *next;
+};
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the decoder may ask for of whoever executes: handlers of all instructions that do more than
+ * compute (those are isa/'s). Implemented in exec/, by the file of the prefix's name. NULL: not one
+ * of this file's operations.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_HANDLERS_H
+#define DAEMON_DEVICE_SOFT_CODE_HANDLERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/code/code.h"
+
+code_handler *atomics_select(const struct code_inst *i);
+code_handler *move_select(const struct code_inst *i);
+code_handler *rendezvous_select(const struct code_inst *i);
+/* Has no handler because its lanes wait for each other. */
+bool rendezvous_is(const struct code_inst *i);
+
+code_handler *move_sreg(uint32_t bytes);
+void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
+void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask);
+void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
+
+#endif

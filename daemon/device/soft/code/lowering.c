@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code that grows, and the error that ends it.
+ */
+#include "daemon/device/soft/code/lowering.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
+    if (l->err) return;
+    l->err = err;
+    if (!l->why_bytes) return;
+    char what[128];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (l->inst)
+        snprintf(l->why, l->why_bytes, "%s at line %u of %s: %s", l->inst->text, l->inst->line,
+                 l->func->name, what);
+    else
+        snprintf(l->why, l->why_bytes, "%s: %s", l->func->name, what);
+}
+
+void lowering_emit(struct lowering *l, const struct code_inst *c) {
+    if (l->err) return;
+    if (l->count == l->room) {
+        uint32_t room = l->room ? l->room * 2 : 256;
+        struct code_inst *insts = realloc(l->insts, room * sizeof *insts);
+        if (!insts) {
+            lowering_fail(l, -ENOMEM, "out of memory");
+            return;
+        }
+        l->insts = insts;
+        l->room = room;
+    }
+    l->insts[l->count++] = *c;
+}
+
+int32_t lowering_temp(struct lowering *l, uint32_t bytes) {
+    if (l->reg_count == l->reg_room) {
+        uint32_t room = l->reg_room ? l->reg_room * 2 : 64;
+        uint8_t *widths = realloc(l->reg_bytes, room);
+        if (!widths) {
+            lowering_fail(l, -ENOMEM, "out of memory");
+            return 0;
+        }
+        l->reg_bytes = widths;
+        l->reg_room = room;
+    }
+    l->reg_bytes[l->reg_count] = (uint8_t)bytes;
+    return (int32_t)l->reg_count++;
+}

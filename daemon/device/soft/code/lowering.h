@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One function being turned into code: what there is of it so far. Until registers are allocated a
+ * slot >= 0 is a register's number. The first error sticks and ends the work.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWERING_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWERING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/code/consts.h"
+#include "daemon/device/soft/code/func.h"
+
+#define LOWERING_PRED 0 /* the width of a predicate */
+
+struct lowering {
+    struct code_kernel *kernel;
+    struct ptx_func *func;
+    const struct ptx_inst *inst; /* being lowered */
+    struct code_inst *insts;
+    uint32_t count, room;
+    uint8_t *reg_bytes; /* of registers and temporaries; LOWERING_PRED for predicates */
+    uint32_t reg_count, reg_room;
+    uint32_t local_bytes, local_align;
+    uint32_t accesses; /* memory operations so far */
+    struct consts consts;
+    int err;
+    char *why;
+    size_t why_bytes;
+};
+
+void lowering_fail(struct lowering *l, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Appends a copy. */
+void lowering_emit(struct lowering *l, const struct code_inst *c);
+int32_t lowering_temp(struct lowering *l, uint32_t bytes);
+
+#endif

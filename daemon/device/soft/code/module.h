@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A module loaded into one client's space: variables placed at addresses of that client, kernels
+ * decoded on first use (kernel.h). Owner: the software device. Threads: the worker's.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_MODULE_H
+#define DAEMON_DEVICE_SOFT_CODE_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/ptx/ptx_ir.h"
+
+struct code_kernel;
+
+struct code_module {
+    struct ptx_module *ptx;
+    struct code_kernel *kernels; /* decoded so far */
+    bool *address_taken;         /* by function: may be called through a pointer */
+};
+
+/* Gives zeroed memory of the client's module window for variables; 0 when there is none left. */
+struct code_env {
+    uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align);
+    void *arg;
+};
+
+/* Takes `ptx` over on success. 0; -ENOMEM, ERR_NO_MEMORY, ERR_NOT_FOUND (an unresolved .extern) or
+ * ERR_INVALID_PTX with `why` filled. Memory obtained from `env` is the caller's to free, always. */
+int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
+                       char *why, size_t why_bytes);
+void code_module_destroy(struct code_module *m);
+
+int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes);
+
+/* Alignment as a power of two within reason, whatever the text says. */
+uint64_t code_var_align(const struct ptx_var *v);
+
+#endif

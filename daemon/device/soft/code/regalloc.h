@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places of registers in a frame.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_REGALLOC_H
+#define DAEMON_DEVICE_SOFT_CODE_REGALLOC_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/code/func.h"
+
+/* The slot of register `v` during decoding is v itself; this gives each its place in the frame.
+ * `bytes` has the width of every register (0: predicate; or CODE_SINK). Fills reg_bytes and
+ * pressure. */
+int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count);
+/* Stands for a destination `_`: nobody reads it, and the instruction writes lanes of any width. */
+#define CODE_SINK 255
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls and returns of functions in kernels: arguments and results through local memory or
+ * registers.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_CALL_H
+#define DAEMON_DEVICE_SOFT_EXEC_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/exec/warp.h"
+
+/* Enters the callees of a call for `mask`, as splits. False after a fault. */
+bool call_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask);
+/* Leaves the current frame for `mask`, as a split of the caller. */
+void call_return(struct warp_ctx *x, struct frame *f, uint32_t mask);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The warp loop. The running split is held in a cursor, all others wait in x->splits, where those
+ * that are runnable are unique by (frame, pc). The order is: lanes in favour, then the deepest
+ * frame, then the lowest pc, so that lanes that went ahead wait where the others will come by; a
+ * split that reaches another one's pc joins it. A turn ends at the first backward branch, by `bra`
+ * or through a table, or call after INTERP_TURN instructions: no loop is without one of these. Then
+ * other splits get the favour and other warps their turn, so that a lane that spins for another
+ * one's sake does not starve it.
+ */
+#include "daemon/device/soft/exec/interp.h"
+
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/bar.h"
+#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/call.h"
+#include "daemon/device/soft/exec/rendezvous.h"
+
+#define INTERP_TURN 20000
+/* A backward branch after an atomic or volatile access counts for so many instructions. */
+#define INTERP_SPIN_COST 500
+
+#define likely(e) __builtin_expect(!!(e), 1)
+#define unlikely(e) __builtin_expect(!!(e), 0)
+
+struct cursor {
+    const struct code_inst *insts, *ip, *lim; /* lim: the nearest runnable split ahead */
+    uint32_t mask, lanes;
+};
+
+static bool interp_before(const struct warp_ctx *x, const struct split *a, const struct split *b) {
+    bool favour_a = a->mask & x->boost, favour_b = b->mask & x->boost;
+    if (favour_a != favour_b) return favour_a;
+    if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
+    return a->pc < b->pc;
+}
+
+/* Takes the next split into the cursor; false when none is runnable. */
+static bool interp_pick(struct warp_ctx *x, struct cursor *c) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        if (x->splits[k].state != SPLIT_RUN) continue;
+        if (best == UINT32_MAX || interp_before(x, &x->splits[k], &x->splits[best])) best = k;
+    }
+    if (best == UINT32_MAX) return false;
+    struct split s = x->splits[best];
+    x->splits[best] = x->splits[--x->split_count];
+    int32_t lim = (int32_t)s.frame->func->count + 1;
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        const struct split *o = &x->splits[k];
+        if (o->state == SPLIT_RUN && o->frame == s.frame && o->pc > s.pc && o->pc < lim)
+            lim = o->pc;
+    }
+    x->frame = s.frame;
+    x->w.regs = s.frame->regs;
+    x->w.consts = s.frame->func->consts;
+    c->insts = s.frame->func->insts;
+    c->ip = c->insts + s.pc;
+    c->lim = c->insts + lim;
+    c->mask = s.mask;
+    c->lanes = (uint32_t)__builtin_popcount(s.mask);
+    return true;
+}
+
+/* The turn is over: the lanes after the last favoured ones are favoured next. */
+static void interp_rotate(struct warp_ctx *x) {
+    uint32_t runnable = 0;
+    for (uint32_t k = 0; k < x->split_count; k++)
+        runnable += x->splits[k].state == SPLIT_RUN;
+    x->boost = 0;
+    if (runnable < 2) return;
+    for (uint32_t step = 1; step <= WARP_LANES; step++) {
+        uint32_t lane = (x->fair_lane + step) % WARP_LANES;
+        for (uint32_t k = 0; k < x->split_count; k++) {
+            const struct split *s = &x->splits[k];
+            if (s->state != SPLIT_RUN || !(s->mask >> lane & 1)) continue;
+            x->boost = s->mask;
+            x->fair_lane = lane;
+            return;
+        }
+    }
+}
+
+/* Lanes end for good. */
+static void interp_lanes_exit(struct warp_ctx *x, struct frame *frame, uint32_t mask) {
+    while (frame) {
+        struct frame *parent = frame->parent;
+        frame->live &= ~mask;
+        if (!frame->live && parent) frame_free(&x->block->frames, frame);
+        frame = parent;
+    }
+    x->live &= ~mask;
+    x->block->live_threads -= (uint32_t)__builtin_popcount(mask);
+    bar_lanes_gone(x->block);
+    if (x->split_count) rendezvous_resolve(x, false);
+}
+
+/* A taken branch for `m` of the cursor's lanes. True when the cursor is still valid. */
+static bool interp_branch(struct warp_ctx *x, struct cursor *c, const struct code_inst *target,
+                          uint32_t m) {
+    const struct code_inst *next = c->ip + 1;
+    uint32_t rest = c->mask & ~m;
+    bool back = target <= c->ip;
+    if (!rest && (!back || !x->boost)) {
+        c->ip = target;
+        return true;
+    }
+    if (x->boost) {
+        warp_split_add(x, x->frame, (int32_t)(target - c->insts), m, SPLIT_RUN, 0);
+        warp_split_add(x, x->frame, (int32_t)(next - c->insts), rest, SPLIT_RUN, 0);
+        return false;
+    }
+    /* The lower pc goes on; the other one is ahead of it, nearer than what was ahead before. */
+    const struct code_inst *ahead = back ? next : target;
+    warp_split_add(x, x->frame, (int32_t)(ahead - c->insts), back ? rest : m, SPLIT_RUN, 0);
+    if (ahead < c->lim) c->lim = ahead;
+    c->ip = back ? target : next;
+    c->mask = back ? m : rest;
+    c->lanes = (uint32_t)__builtin_popcount(c->mask);
+    return true;
+}
+
+/* True when a lane went back. */
+static bool interp_jump_table(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
+    const struct code_extra *t = c->ip->extra;
+    const int32_t pc = (int32_t)(c->ip - c->insts);
+    uint32_t index[WARP_LANES];
+    bool back = false;
+    memcpy(index, SLOT(uint32_t, &x->w, c->ip->a), sizeof index);
+    for (uint32_t left = m; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        if (index[lane] >= t->table_count) {
+            warp_fault(&x->w, c->ip, lane, ERR_ILLEGAL_INSTRUCTION, index[lane],
+                       "the index is outside the table");
+            return back;
+        }
+        back |= t->table[index[lane]] <= pc;
+        warp_split_add(x, x->frame, t->table[index[lane]], 1u << lane, SPLIT_RUN, 0);
+    }
+    return back;
+}
+
+/* Everything that is neither a handler's nor a branch: `m` lanes do it, the rest steps over it.
+ * True when the cursor is still valid; `*back`: lanes went back. */
+static bool interp_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
+    const struct code_inst *i = c->ip;
+    int32_t pc = (int32_t)(i - c->insts);
+    uint32_t rest = c->mask & ~m;
+    bool alone = !rest && !x->split_count, on = true;
+    warp_split_add(x, x->frame, pc + 1, rest, SPLIT_RUN, 0);
+    switch (i->op) {
+    case PTX_OP_brx: *back = interp_jump_table(x, c, m); return false;
+    case PTX_OP_call: call_enter(x, i, m); return false;
+    case PTX_OP_ret:
+        if (x->frame->parent) {
+            call_return(x, x->frame, m);
+            return false;
+        }
+        /* fall through */
+    case PTX_OP_exit: interp_lanes_exit(x, x->frame, m); return false;
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+        if (!rendezvous_is(i)) {
+            on = bar_arrive(x, i, pc, m);
+            break;
+        }
+        /* fall through */
+    default: on = rendezvous_arrive(x, i, pc, m); break;
+    }
+    if (on && alone && !x->split_count && !x->stop) {
+        c->ip++;
+        return true;
+    }
+    if (on) warp_split_add(x, x->frame, pc + 1, m, SPLIT_RUN, 0);
+    return false;
+}
+
+static enum interp_outcome interp_rest(const struct warp_ctx *x) {
+    return x->split_count ? INTERP_BLOCKED : INTERP_ENDED;
+}
+
+/* An instruction without a handler. True when the cursor is still valid; `*turns`: the turn may end
+ * behind it. */
+static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *turns,
+                        int64_t *spent) {
+    const struct code_inst *i = c->ip;
+    bool back = false, valid;
+    if (i->op == PTX_OP_bra) {
+        const struct code_inst *target = c->insts + i->target;
+        back = target <= i;
+        valid = interp_branch(x, c, target, m);
+    } else {
+        valid = interp_control(x, c, m, &back);
+    }
+    if (back && x->spin) {
+        x->spin = false;
+        *spent += INTERP_SPIN_COST;
+    }
+    *turns = back || i->op == PTX_OP_call;
+    return valid;
+}
+
+/* The loop proper, for INTERP_TURN instructions; `*spent` counts what branches that smell of
+ * waiting cost beyond that, `*used` the instructions. */
+static enum interp_outcome interp_turn(struct warp_ctx *x, struct cursor c, int64_t *used,
+                                       int64_t *spent) {
+    int64_t done = 0;
+    uint64_t lanes = 0;
+    enum interp_outcome state = INTERP_FAULT;
+    for (;;) {
+        if (unlikely(c.ip >= c.lim)) {
+            warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
+            interp_pick(x, &c);
+            continue;
+        }
+        const struct code_inst *i = c.ip;
+        uint32_t m = c.mask;
+        done++;
+        if (i->pred != CODE_NO_SLOT) {
+            uint32_t p = code_pred(&x->w, i->pred);
+            m &= i->pred_neg ? ~p : p;
+            lanes += m == c.mask ? c.lanes : (uint32_t)__builtin_popcount(m);
+            if (!m) {
+                c.ip++;
+                continue;
+            }
+        } else {
+            lanes += c.lanes;
+        }
+        if (likely(i->run != NULL)) {
+            i->run(&x->w, i, m);
+            c.ip++;
+            if (likely(!x->stop)) continue;
+            break;
+        }
+        bool turns, valid = interp_step(x, &c, m, &turns, spent);
+        if (unlikely(x->stop)) break;
+        if (unlikely(turns && done + *spent >= INTERP_TURN)) {
+            if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
+            interp_rotate(x);
+            state = *spent ? INTERP_SPINS : INTERP_MORE;
+            break;
+        }
+        if (!valid && !interp_pick(x, &c)) {
+            state = interp_rest(x);
+            break;
+        }
+    }
+    *used = done;
+    x->thread_insts += lanes;
+    return state;
+}
+
+enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget) {
+    struct cursor c;
+    if (!interp_pick(x, &c)) return interp_rest(x);
+    int64_t used, spent = 0;
+    enum interp_outcome state = interp_turn(x, c, &used, &spent);
+    x->warp_insts += (uint64_t)used;
+    *budget -= used;
+    return state;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The interpreter: instructions of one warp, one after the other.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_INTERP_H
+#define DAEMON_DEVICE_SOFT_EXEC_INTERP_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/exec/warp.h"
+
+enum interp_outcome { INTERP_MORE, INTERP_SPINS, INTERP_BLOCKED, INTERP_ENDED, INTERP_FAULT };
+
+/* Runs until every split waits, has ended, or the turn is over (`budget` in warp-instructions, of
+ * which the used ones are taken off). */
+enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel launch, as all its blocks see it: what it was asked for, and what they share: whether to
+ * stop, and how much memory their frames have taken. Owner: the grid. Threads: read by all that run
+ * blocks of it; the two atomics are theirs to change.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_LAUNCH_H
+#define DAEMON_DEVICE_SOFT_EXEC_LAUNCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/exec/ranges.h"
+
+struct heap;
+
+#define LAUNCH_WORKSPACE_BYTES 256
+
+struct launch_config {
+    struct code_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes; /* dynamic */
+    int cooperative;
+    const void *params; /* copied */
+    uint32_t param_bytes;
+    struct ranges *ranges; /* referenced while the launch lives */
+    void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
+    void *text_arg;
+    struct heap *heap; /* of malloc() in kernels, one a client (heap.h); NULL: none */
+};
+
+struct launch {
+    struct launch_config config; /* params: the launch's own copy, zeroed beyond what was given */
+    unsigned char *params;
+    unsigned char *workspace; /* of grid.sync; NULL unless cooperative */
+    uint64_t serial;
+    _Atomic bool stopping;
+    _Atomic int64_t frame_bytes;
+};
+
+/* 0 or -ENOMEM; then there is nothing to finish. The config's sizes were checked by the caller. */
+int launch_init(struct launch *l, const struct launch_config *config);
+void launch_finish(struct launch *l);
+
+/* Its blocks end at their next slice. */
+void launch_stop(struct launch *l);
+bool launch_stopping(const struct launch *l);
+/* Counts frame memory of all blocks; false when the launch has had its share. */
+bool launch_charge(struct launch *l, int64_t bytes);
+
+/* Its address as kernels see it; 0: none. */
+static inline uint64_t launch_workspace(const struct launch *l) {
+    return (uint64_t)(uintptr_t)l->workspace;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a lane may touch: accesses held against the memory of the client, the block and the lane.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_MEM_H
+#define DAEMON_DEVICE_SOFT_EXEC_MEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/exec/warp.h"
+
+/* Checks one access of a lane at a generic address, slowly. */
+bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write);
+/* The same for all lanes of `mask`, after the quick check failed: finds the faulty one, or moves
+ * the cached range; and says in x->global which of them touch global memory. False after a fault.
+ */
+bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, const uint64_t *at,
+               uint32_t bytes, bool write);
+
+/* Addresses of the lanes of `mask` for an access of `bytes` bytes a lane, in any space, checked.
+ * False after a fault; x->global as by mem_check. `at` is aligned to 64; lanes outside the mask get
+ * no meaningful address. */
+bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
+                 bool write, uint64_t *at);
+
+/* Counts the sectors that the lanes of x->global touch. */
+void mem_count(struct warp_ctx *x, const uint64_t *at);
+/* Accesses that hit `window` count as traffic of global memory. */
+static inline bool mem_counted(const struct warp_ctx *x, const struct code_inst *i,
+                               const struct range *window) {
+    return window->lo != x->shared_base && !(i->target & CODE_CONSTANT);
+}
+
+#endif

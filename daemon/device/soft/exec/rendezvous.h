@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes of a warp that meet to exchange values.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_RENDEZVOUS_H
+#define DAEMON_DEVICE_SOFT_EXEC_RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/exec/warp.h"
+
+/* Meets at once when everybody is here; false: they wait (a split was added). */
+bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);
+/* Completes what can be completed; `lenient`: also one meeting whose missing lanes will never come.
+ * True when some lanes became runnable. */
+bool rendezvous_resolve(struct warp_ctx *x, bool lenient);
+
+#endif
