@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's life: mapping its pages, looking up what it names, ending it.
+ * Mapping what a client shares, and looking up what it names.
  */
 #include "daemon/worker/client.h"
 
@@ -11,23 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/atomics.h"
-#include "common/err.h"
 #include "common/fdutil.h"
-#include "common/log.h"
-#include "daemon/worker/engine/engine.h"
-#include "daemon/worker/fault.h"
-#include "daemon/worker/front/callback.h"
-#include "daemon/worker/front/defer.h"
-#include "daemon/worker/front/object.h"
-#include "daemon/worker/front/text.h"
-#include "daemon/worker/memory/clearing.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/residence.h"
-#include "daemon/worker/profile/profiling.h"
-#include "daemon/worker/stats.h"
-#include "daemon/worker/tenant.h"
 
 #define CLIENT_ADDRESS_END (1ull << 47)
 
@@ -77,20 +63,20 @@ static int client_map_pages(struct client *c, const int *fds, int *completion_fd
     if (sub == MAP_FAILED) return -errno;
     c->sub = sub;
     madvise(sub, sizeof(*c->sub), MADV_DONTFORK);
-    *completion_fd = fdutil_memfd("salus-completion", sizeof(*c->com), 1);
+    *completion_fd = fdutil_memfd("salus-completion", sizeof(*c->com.page), 1);
     if (*completion_fd < 0) return *completion_fd;
-    void *com = mmap(NULL, sizeof(*c->com), PROT_READ | PROT_WRITE, MAP_SHARED, *completion_fd, 0);
+    void *com =
+        mmap(NULL, sizeof(*c->com.page), PROT_READ | PROT_WRITE, MAP_SHARED, *completion_fd, 0);
     if (com == MAP_FAILED) return -errno;
-    c->com = com;
-    madvise(com, sizeof(*c->com), MADV_DONTFORK);
+    c->com.page = com;
+    madvise(com, sizeof(*c->com.page), MADV_DONTFORK);
+    text_attach(&c->text, com, sub);
     return fdutil_seal_readonly(*completion_fd);
 }
 
-static int client_make_tables(struct client *c) {
-    c->streams = calloc(WIRE_STREAMS, sizeof(*c->streams));
-    c->modules = calloc(WIRE_MODULES, sizeof(*c->modules));
-    c->funcs = calloc(WIRE_FUNCS, sizeof(*c->funcs));
-    return c->streams && c->modules && c->funcs ? 0 : -ENOMEM;
+/* Whose bytes it writes into lanes, by what the configuration says. */
+static uint64_t client_owner(const struct client *c) {
+    return 1ull + (c->worker->clear_always ? c->job_id : c->uid);
 }
 
 static int client_open_space(struct client *c) {
@@ -99,12 +85,13 @@ static int client_open_space(struct client *c) {
                               win->module_bytes, win->host_base,
                               win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
     struct worker *w = c->worker;
-    int err = w->ops->space_create(w->dev, &dev, &text_ops, c, &c->space);
+    int err = w->ops->space_create(w->dev, &dev, &text_ops, &c->text, &c->space);
     if (err) return err;
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     if (err) return err;
-    memory_set_owner(c->memory, clearing_owner(c));
-    return stream_open(c, 0, false, 0, 1);
+    memory_set_owner(c->memory, client_owner(c));
+    c->streams.space = c->space;
+    return stream_open(&c->streams, 0, false, 0, 1);
 }
 
 static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
@@ -137,7 +124,6 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->lane = SCHED_NO_LANE;
     c->deaf = CLIENT_WAITS;
     c->doorbell = -1;
-    c->deferred_last = &c->deferred;
     c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
@@ -146,8 +132,13 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     lifetime_init(&c->lifetime, client_ephemeral(c),
                   c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes));
     op_pool_init(&c->pool);
-    pthread_mutex_init(&c->text_lock, NULL);
-    if (boundary_init(c) == 0) return c;
+    text_init(&c->text);
+    c->credit.granule = w->info.granularity_bytes;
+    c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
+    int err = boundary_init(&c->boundary);
+    int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->active);
+    int objects = object_init(&c->objects);
+    if (!err && !streams && !objects) return c;
     client_destroy(c);
     return NULL;
 }
@@ -158,18 +149,15 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     struct client *c = err ? NULL : client_new(w, msg);
     *completion_fd = -1;
     if (!err && !c) err = -ENOMEM;
-    if (!err) err = client_make_tables(c);
     if (!err) err = client_map_pages(c, fds, completion_fd);
     if (!err) err = client_map_host(c, fds[FD_HOST]);
     if (!err) err = client_open_space(c);
     if (!err) {
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
-        ring_rx_init(&c->rx, &c->sub->ring, &c->com->credit);
+        ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
         list_append(&w->clients, &c->link);
         w->client_count++;
-        tenant_share(w, c->uid);
-        engine_joined(c);
         *out = c;
     } else {
         fdutil_close(completion_fd);
@@ -180,77 +168,26 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     return err;
 }
 
-/* ---- ending ---------------------------------------------------------------------------------- */
-
-void client_admitted(struct client *c) {
-    c->deaf &= (uint8_t)~CLIENT_WAITS;
-    credit_admitted(c);
-}
-
-void client_release(struct client *c) {
-    if (!c->memory) return;
-    object_free_all(c);
-    memory_destroy(c->memory);
-    c->memory = NULL;
-    residence_leave(c);
-    atom_store_relaxed(&c->com->stats.memory_bytes, 0);
-}
-
-void client_abandon(struct client *c, int err) {
-    if (c->abandoned) return;
-    fault_void(c, err);
-    c->abandoned = true;
-    c->deaf &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
-    clearing_forget(c);
-    if (!c->inflight) client_release(c); /* before the scheduler gives it to others */
-    engine_left(c);
-    if (c->inflight) c->worker->ops->space_cancel(c->space);
-    callback_forget(c);
-    boundary_forget(c);
-    for (uint32_t id = 0; id < WIRE_STREAMS; id++)
-        if (c->streams[id]) stream_skip(c->streams[id]);
-    if (c->deferred) defer_run(c);
-}
-
 void client_destroy(struct client *c) {
     if (!c) return;
     struct worker *w = c->worker;
     if (!list_empty(&c->link)) w->client_count--;
     list_remove(&c->link);
-    tenant_share(w, c->uid);
     list_remove(&c->fault_link);
     list_remove(&c->clearing);
-    boundary_finish(c);
+    boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);
-    client_release(c);
-    for (uint32_t id = 0; c->streams && id < WIRE_STREAMS; id++)
-        stream_free(c->streams[id]);
+    memory_destroy(c->memory);
+    stream_set_finish(&c->streams);
     if (c->space) w->ops->space_destroy(c->space);
     if (c->host_mapped) munmap((void *)(uintptr_t)c->windows.host_base, c->windows.host_bytes);
-    if (c->com) munmap(c->com, sizeof(*c->com));
+    if (c->com.page) munmap(c->com.page, sizeof(*c->com.page));
     if (c->sub) munmap(c->sub, sizeof(*c->sub));
     fdutil_close(&c->doorbell);
-    free(c->streams);
-    free(c->modules);
-    free(c->funcs);
+    object_finish(&c->objects);
     op_pool_finish(&c->pool);
-    pthread_mutex_destroy(&c->text_lock);
+    text_finish(&c->text);
     free(c);
-}
-
-void client_completed(struct client *c, struct op *op) {
-    c->completed++;
-    stats_sub(&c->com->stats.queued, 1);
-    boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
-    profiling_drop(c->worker, op);
-    op_give(&c->pool, op);
-}
-
-void client_level(struct client *c, uint32_t level) {
-    const struct dev_ops *ops = c->worker->ops;
-    c->level = level;
-    for (uint32_t id = 0; ops->queue_level && id < WIRE_STREAMS; id++)
-        if (c->streams[id] && c->streams[id]->queue) ops->queue_level(c->streams[id]->queue, level);
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */
@@ -270,7 +207,11 @@ bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
            client_inside(win->host_base, win->host_bytes, addr, bytes);
 }
 
-struct stream *client_stream(const struct client *c, uint32_t id) {
-    struct stream *s = c->streams[id];
-    return s && s->open ? s : NULL;
+struct client *client_find(const struct worker *w, uint32_t job_id) {
+    const struct list *pos;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->job_id == job_id) return c;
+    }
+    return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client of the worker: its shared pages, windows, streams, objects, and what it has queued.
+ * A client of the worker: its shared pages and windows, composed with what each room keeps of it.
  * Everything that a client names (streams, modules, functions) is looked up in its own tables.
  *
  * A client is dead once it has a fault: what it sends is still read, but nothing runs, nothing is
@@ -12,14 +12,18 @@
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/worker/front/callback.h"
+#include "daemon/worker/front/completion.h"
+#include "daemon/worker/front/object.h"
+#include "daemon/worker/front/text.h"
 #include "daemon/worker/iteration/boundary.h"
 #include "daemon/worker/memory/credit.h"
 #include "daemon/worker/memory/lifetime.h"
+#include "daemon/worker/profile/profiling.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/stream.h"
 #include "daemon/worker/worker.h"
@@ -36,61 +40,47 @@ struct memory;
 struct client {
     struct worker *worker;
     struct list link, fault_link;
-    uint32_t job_id;
+    uint32_t job_id, uid;
     char name[64];
+
+    /* What it shares with us. */
     struct wire_windows windows;
     struct wire_submission *sub; /* written by the client: every value from it is checked */
-    struct wire_completion *com; /* written by us alone */
+    struct completion com;
     int doorbell;
     struct ring_rx rx;
     struct dev_space *space;
     bool host_mapped;
 
+    /* What it has sent. */
     struct op_pool pool;
-    struct stream **streams; /* [WIRE_STREAMS] */
-    uint32_t stream_end;     /* no stream has this id or a higher one */
-    struct module **modules; /* [WIRE_MODULES] */
-    struct func **funcs;     /* [WIRE_FUNCS] */
-
-    uint64_t pushed, completed; /* stream operations; the first is the next one's number */
+    struct stream_set streams;
+    struct callbacks callbacks;
+    struct objects objects;
+    struct text text;
+    struct boundary boundary;
+    struct profiling profiling;
     uint64_t launches;
     uint64_t inflight;      /* on the device */
     const struct op *shown; /* of these, to people: running.h */
-    struct boundary boundary;
-    struct lifetime lifetime;
-    uint64_t legacy_pending;
-    bool legacy_blocked; /* stream 0 waits for legacy_pending to become 0 */
+    bool deferring;         /* its deferred list is being run */
 
-    struct op *deferred, **deferred_last; /* records that wait for all before them */
-    uint64_t deferred_count;
-    struct list clearing;             /* worker.clearing */
-    struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
-    struct stream *fenced; /* streams whose next operation comes after the first of these */
-
-    uint64_t callbacks_posted, callbacks_done;
-    struct stream *callback_waiters; /* no place free to post into */
-
-    int fault;      /* ERR_* or -errno; 0 while alive */
-    bool abandoned; /* nothing of it will be submitted any more */
-    bool expelled, leaving;
-    uint8_t deaf;   /* CLIENT_*: its ring is not read */
-    bool away;      /* some of its memory is not on the device, or its lane is not clear */
-    bool published; /* since its waiters were last woken */
-    bool ending;    /* its deferred list is being run */
-
+    /* What it may use, and where that is. */
     struct sched_spec spec;
-    struct memory *memory; /* NULL once it was released */
-    struct credit credit;
-    uint32_t uid;
     struct wire_limits limits; /* of all of its user's clients */
     uint64_t quota;            /* its part of the operations that these may have */
-    uint32_t kernels_created;  /* entries of the table of kernels */
-    uint32_t level;            /* of the device's priorities, of all its streams */
-    uint32_t lane;             /* SCHED_NO_LANE until it is admitted */
-    bool stranded;             /* data of an earlier iteration is in its lane: residence.h */
+    struct memory *memory;     /* NULL once it was released */
+    struct credit credit;
+    struct lifetime lifetime;
+    uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
+    bool away;                        /* some of it is not on the device, or its lane not clear */
+    bool stranded;                    /* data of an earlier iteration is in its lane: residence.h */
+    struct list clearing;             /* worker.clearing */
+    struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
 
-    pthread_mutex_t text_lock;            /* completion.text: the device's threads write it */
-    struct op *callbacks[WIRE_CALLBACKS]; /* posted and not returned; index as on the wire */
+    bool abandoned; /* nothing of it will be submitted any more */
+    bool expelled, leaving;
+    uint8_t deaf; /* CLIENT_*: its ring is not read */
 };
 
 /* Maps what the broker sent (`fds`: submission, host, doorbell; taken over in any case) and opens a
@@ -98,23 +88,11 @@ struct client {
  * collide with what is mapped here. */
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
                   struct client **out);
-/* Nothing of it may be on the device. */
+/* Its memory was released. */
 void client_destroy(struct client *c);
 
-/* The scheduler let it in: its ring is read from now on. */
-void client_admitted(struct client *c);
-/* All its streams, those it will open as well, have this level of the device's priorities. */
-void client_level(struct client *c, uint32_t level);
-/* Gives back its device memory; nothing of it is on the device. */
-void client_release(struct client *c);
-
-/* Stops everything: cancels what runs, drops what is queued. `err` is its fault when it has none
- * yet, and is there before anything is dropped. At a safe point only (not while a step's actions or
- * a poll's completions are being carried out). */
-void client_abandon(struct client *c, int err);
-
-/* Records that a stream operation of it is complete, and frees it. */
-void client_completed(struct client *c, struct op *op);
+/* The client with this job id, or NULL. */
+struct client *client_find(const struct worker *w, uint32_t job_id);
 
 /* Host memory of the client, or NULL when any part lies outside its host window. */
 void *client_host(const struct client *c, uint64_t addr, uint64_t bytes);
@@ -126,17 +104,20 @@ static inline uint64_t client_ephemeral(const struct client *c) {
     return c->windows.dev_base + WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes);
 }
 
-/* The stream, when the client has it open. */
-struct stream *client_stream(const struct client *c, uint32_t id);
+/* Whose stream it is. */
+static inline struct client *client_of(const struct stream *s) {
+    return list_entry(s->set, struct client, streams);
+}
 
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
+    const struct stream_set *s = &c->streams;
     return !c->leaving && !c->expelled && !c->deaf &&
-           c->pushed - c->completed + c->deferred_count < c->quota;
+           s->pushed - s->completed + s->deferred_count < c->quota;
 }
 
 static inline bool client_dead(const struct client *c) {
-    return c->fault != 0;
+    return completion_dead(&c->com);
 }
 
 #endif

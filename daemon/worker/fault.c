@@ -12,20 +12,19 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/object.h"
 #include "daemon/worker/front/reply.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/stats.h"
 
 /* The word that the client sees. From here on no completion of it is published: stream.c. */
 static void fault_show(struct client *c, int err) {
-    c->fault = err;
-    atom_store_release(&c->com->fault.cuda, (uint32_t)reply_cuda(err));
-    c->published = true;
+    c->com.fault = err;
+    atom_store_release(&c->com.page->fault.cuda, (uint32_t)reply_cuda(err));
+    c->com.published = true;
 }
 
 static void fault_set(struct client *c, int err) {
-    stats_add(&c->com->stats.faults, 1);
+    stats_add(&c->com.page->stats.faults, 1);
     fault_show(c, err);
     if (list_empty(&c->fault_link)) list_append(&c->worker->faulted, &c->fault_link);
 }
@@ -49,9 +48,9 @@ static void fault_describe(const struct op *op, char *text, size_t cap) {
 }
 
 void fault_raise_op(struct client *c, const struct op *op) {
-    if (c->fault) return;
-    struct wire_fault *f = &c->com->fault;
-    const char *kernel = op->kind == WIRE_LAUNCH ? object_func_name(op->launch.func) : "";
+    if (c->com.fault) return;
+    struct wire_fault *f = &c->com.page->fault;
+    const char *kernel = op->kind == WIRE_LAUNCH ? op->launch.func->name : "";
     f->stream = op->stream->id;
     f->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
     f->address = op->dev.fault_addr;
@@ -66,27 +65,27 @@ void fault_raise_op(struct client *c, const struct op *op) {
 }
 
 void fault_raise(struct client *c, int err, const char *text) {
-    if (c->fault) return;
-    snprintf(c->com->fault.text, sizeof(c->com->fault.text), "%s", text);
+    if (c->com.fault) return;
+    snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", text);
     fault_set(c, err);
     log_error("fault", "job=%u name=%s error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
               text);
 }
 
 void fault_void(struct client *c, int err) {
-    if (c->fault) return;
-    snprintf(c->com->fault.text, sizeof(c->com->fault.text), "%s", err_text(err));
+    if (c->com.fault) return;
+    snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", err_text(err));
     fault_show(c, err);
 }
 
 void fault_expel(struct client *c, const char *why) {
     if (c->expelled) return;
     c->expelled = true;
-    if (!c->fault) {
-        snprintf(c->com->fault.text, sizeof(c->com->fault.text), "%s", why);
+    if (!c->com.fault) {
+        snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", why);
         fault_set(c, ERR_PROTOCOL);
     }
     log_error("fault", "job=%u name=%s expelled error=%s text=\"%s\"", c->job_id, c->name,
               err_name(ERR_PROTOCOL), why);
-    broker_link_expelled(c->worker, c, why);
+    broker_link_expelled(&c->worker->link, c->job_id, why);
 }

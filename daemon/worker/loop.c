@@ -7,18 +7,22 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "common/atomics.h"
+#include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/front/reply.h"
-#include "daemon/worker/link/board.h"
-#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/iteration/passing.h"
 #include "daemon/worker/link/kernel_link.h"
-#include "daemon/worker/memory/clearing.h"
+#include "daemon/worker/link/order.h"
+#include "daemon/worker/link/show.h"
 
 #define TICK_NS 1000000ull
 #define BEAT_NS 1000000000ull
@@ -29,19 +33,19 @@
 #define SPIN_SHORT_NS 50000ull
 #define SPIN_PAUSE_NS 2000ull /* without giving the core away */
 #define LOOP_EVENTS 64
-#define LOOP_HELD_NS 10000000ull /* how often boundary_relent looks, at least */
+#define LOOP_HELD_NS 10000000ull /* how often passing_relent looks, at least */
 
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
 static void loop_hint(struct worker *w) {
-    uint32_t busy = w->inflight ? w->dev_threads : 0;
+    uint32_t busy = w->load.inflight ? w->dev_threads : 0;
     uint64_t spin = w->client_count + 1 + busy <= w->cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
     uint32_t cpu = (uint32_t)sched_getcpu();
     struct list *pos;
     w->spin_ns = spin;
     w->cpu = cpu;
     list_each(pos, &w->clients) {
-        struct wire_completion *com = list_entry(pos, struct client, link)->com;
+        struct wire_completion *com = list_entry(pos, struct client, link)->com.page;
         if (atom_load_relaxed(&com->spin_ns) != spin) atom_store_relaxed(&com->spin_ns, spin);
         if (atom_load_relaxed(&com->worker_cpu) != cpu) atom_store_relaxed(&com->worker_cpu, cpu);
     }
@@ -51,7 +55,7 @@ static void loop_wake_clients(struct worker *w) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (c->published) reply_wake(c);
+        if (c->com.published) reply_wake(&c->com, &c->sub->client_sleeping);
     }
 }
 
@@ -61,7 +65,7 @@ static void loop_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
     int n = epoll_wait(w->epoll_fd, events, LOOP_EVENTS, timeout_ms);
     for (int i = 0; i < n; i++)
-        if (events[i].data.fd == w->broker_fd) broker_link_read(w);
+        if (events[i].data.fd == w->link.fd) order_read(w);
 }
 
 static void loop_tick(struct worker *w) {
@@ -69,12 +73,12 @@ static void loop_tick(struct worker *w) {
     w->tick_ns = w->now_ns + TICK_NS;
     loop_descriptors(w, 0);
     loop_hint(w);
-    boundary_relent(w);
-    board_update(w, false);
+    passing_relent(w);
+    show_update(w, false);
     running_update(w);
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
-        broker_link_beat(w);
+        broker_link_beat(&w->link);
         w->telling = true;
     }
     if (w->telling) kernel_link_tell(w);
@@ -83,10 +87,10 @@ static void loop_tick(struct worker *w) {
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
-    unsigned done = engine_collect(w) + chan_sweep(w) + clearing_step(w);
-    engine_pump(w);
+    unsigned done = pump_collect(w) + chan_sweep(w) + engine_clear(w);
+    pump_run(w);
     loop_wake_clients(w);
-    if (w->leaving_count) broker_link_reap(w);
+    if (w->leaving_count) order_reap(w);
     loop_tick(w);
     return done;
 }
@@ -101,12 +105,12 @@ static uint64_t loop_wait_ns(const struct worker *w) {
 }
 
 bool loop_idle(const struct worker *w) {
-    return !engine_pending(w) && !broker_link_pending(w);
+    return !pump_pending(w) && !order_pending(w);
 }
 
 /* Ask to be woken, look once more, sleep. */
 static void loop_park(struct worker *w) {
-    board_update(w, true);
+    show_update(w, true);
     chan_arm(w);
     if (loop_idle(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
         uint64_t wait_ns = loop_wait_ns(w);
@@ -117,7 +121,7 @@ static void loop_park(struct worker *w) {
 }
 
 void loop_run(struct worker *w) {
-    while (!w->stop) {
+    while (!w->link.over) {
         if (loop_once(w)) {
             w->idle_since_ns = w->now_ns;
             continue;
@@ -133,4 +137,27 @@ void loop_run(struct worker *w) {
         else
             loop_park(w);
     }
+}
+
+/* The device must be done with everything before its memory goes. */
+static void loop_end_clients(struct worker *w) {
+    struct list *pos, *tmp;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        c->leaving = true;
+        ending_abandon(c, ERR_BROKER_LOST);
+        reply_wake(
+            &c->com,
+            &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */
+    }
+    while (w->load.inflight) {
+        if (!pump_collect(w)) usleep(100);
+        pump_run(w);
+    }
+    list_each_safe(pos, tmp, &w->clients) ending_destroy(list_entry(pos, struct client, link));
+}
+
+void loop_finish(struct worker *w) {
+    loop_end_clients(w);
+    worker_destroy(w);
 }

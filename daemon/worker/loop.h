@@ -8,11 +8,13 @@
 
 #include "daemon/worker/worker.h"
 
-/* Until the broker is gone or w->stop. */
+/* Until the broker is gone. */
 void loop_run(struct worker *w);
 /* One round without waiting: how much was done. For tests, and for loop_run. */
 unsigned loop_once(struct worker *w);
 /* True when nothing is left to do of which no descriptor tells: it may sleep. */
 bool loop_idle(const struct worker *w);
+/* Ends every client, then the worker. */
+void loop_finish(struct worker *w);
 
 #endif

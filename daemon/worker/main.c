@@ -14,8 +14,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/iteration/launchlog.h"
-#include "daemon/worker/link/board.h"
-#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/show.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/oom.h"
 
@@ -161,9 +160,10 @@ int main(int argc, char **argv) {
     }
     log_info("worker", "device=%s name=\"%s\" memory_bytes=%llu sm_count=%u", config.ops->name,
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
-    if (broker_link_ready(w->broker_fd, &w->info, w->board_fd, 0, "") == 0) loop_run(w);
+    show_update(w, true);
+    if (broker_link_ready(w->link.fd, &w->info, w->board.fd, 0, "") == 0) loop_run(w);
     log_info("worker", "the broker is gone");
-    worker_destroy(w);
+    loop_finish(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");
     log_finish();
     return 0;

@@ -13,17 +13,12 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/client.h"
-#include "daemon/worker/engine/engine.h"
-#include "daemon/worker/front/reply.h"
-#include "daemon/worker/link/board.h"
-#include "daemon/worker/memory/residence.h"
 #include "daemon/worker/profile/profiling.h"
 
 static int worker_open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
-    int fds[] = {w->broker_fd, w->ops->event_fd(w->dev)};
+    int fds[] = {w->link.fd, w->ops->event_fd(w->dev)};
     for (int i = 0; i < 2; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
         if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
@@ -44,8 +39,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     if (!w) return -ENOMEM;
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
-    w->broker_fd = config->broker_fd;
-    w->epoll_fd = w->board_fd = -1;
+    w->link.fd = config->broker_fd;
+    w->epoll_fd = w->board.fd = -1;
     w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     w->dev_threads = worker_dev_threads(config, w->cores);
     list_init(&w->clients);
@@ -68,59 +63,33 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;
     step = "the table of kernels cannot be made";
-    err = profiling_create(w);
+    err = profiling_create(&w->kernels, &w->info, fdutil_now_ns());
     if (err) goto fail;
     step = "the event loop cannot be made";
     err = worker_open_epoll(w);
     if (err) goto fail;
     step = "the board cannot be made";
-    err = board_create(w);
+    err = board_create(&w->board);
     if (err) goto fail;
     w->now_ns = w->idle_since_ns = fdutil_now_ns();
     *out = w;
     return 0;
 fail:
     snprintf(why, why_bytes, "%s: %s", step, err_text(err));
-    w->broker_fd = -1;
+    w->link.fd = -1;
     worker_destroy(w);
     return err;
 }
 
-/* The device must be done with everything before its memory goes. */
-static void worker_end_clients(struct worker *w) {
-    struct list *pos, *tmp;
-    list_each(pos, &w->clients) {
-        struct client *c = list_entry(pos, struct client, link);
-        c->leaving = true;
-        client_abandon(c, ERR_BROKER_LOST);
-        reply_wake(c); /* those who sleep see it now, not at their next tick */
-    }
-    while (w->inflight) {
-        if (!engine_collect(w)) usleep(100);
-        engine_pump(w);
-    }
-    list_each_safe(pos, tmp, &w->clients) client_destroy(list_entry(pos, struct client, link));
-}
-
 void worker_destroy(struct worker *w) {
     if (!w) return;
-    if (w->dev) worker_end_clients(w);
     sched_destroy(w->sched);
-    profiling_destroy(w);
-    residence_finish(w);
-    board_destroy(w);
+    kernels_destroy(w->kernels);
+    lane_table_finish(&w->lanes);
+    board_destroy(&w->board);
     if (w->dev) w->ops->close(w->dev);
     fdutil_close(&w->epoll_fd);
-    fdutil_close(&w->broker_fd);
+    fdutil_close(&w->link.fd);
     free(w->events);
     free(w);
-}
-
-struct client *worker_client(struct worker *w, uint32_t job_id) {
-    struct list *pos;
-    list_each(pos, &w->clients) {
-        struct client *c = list_entry(pos, struct client, link);
-        if (c->job_id == job_id) return c;
-    }
-    return NULL;
 }

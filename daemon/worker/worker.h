@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker: one device, the clients that use it, and the scheduler between them. One thread does
- * everything here; the device has its own.
+ * The worker: one device, the scheduler, and what the clients between them share: the clock, lanes,
+ * and lists of what is to be looked at next. It knows no client from inside (client.h). One thread
+ * does everything here; the device has its own.
  */
 #ifndef DAEMON_WORKER_WORKER_H
 #define DAEMON_WORKER_WORKER_H
@@ -12,15 +13,17 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/sched/core/sched.h"
+#include "daemon/worker/engine/load.h"
+#include "daemon/worker/link/board.h"
+#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/memory/lane_table.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
 
 #define WORKER_CLIENTS 1024u
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
 
-struct client;
 struct kernels;
-struct residence;
 
 struct worker {
     const struct dev_ops *ops;
@@ -34,12 +37,12 @@ struct worker {
     uint64_t steps;  /* of the scheduler, so far */
     uint64_t arm_ns; /* it wants one then, at the latest; 0: it does not */
     bool stepping;   /* its actions are being carried out */
+    uint32_t asker;  /* the job that was asked for last, and whether it was granted */
+    bool granted;
 
-    struct residence *lanes; /* by number */
-    uint32_t lane_count;
-    struct wire_board *board; /* what the broker sees; NULL in a worker that never was ready */
-    int board_fd;
-    uint64_t board_steps, board_ns; /* when it was last brought up to date */
+    struct lane_table lanes;
+    struct load load;
+    struct board board;
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
@@ -50,19 +53,16 @@ struct worker {
     bool clear_always;       /* between jobs of one user as well */
     uint32_t held_count;     /* clients with a record that waits for one */
     uint32_t early_count;    /* clients at one, whose next operation may come any moment */
-    uint64_t inflight;       /* operations on the device */
-    uint32_t active_clients; /* that have some */
-    uint64_t mixed_ns;       /* until when there were several of these */
     struct kernels *kernels; /* what is known of kernels */
     bool telling;            /* the broker, what was learned of them; see kernel_link.h */
     uint32_t kernel_turn;    /* of the latest WIRE_FORGET */
 
-    int broker_fd, epoll_fd;
+    struct broker_link link;
+    int epoll_fd;
     uint32_t cores;
     uint64_t now_ns; /* read once a sweep */
     uint64_t idle_since_ns, tick_ns, beat_ns, running_ns, spin_ns;
     uint32_t cpu;
-    bool stop;
 
     /* The record being read; only ever private memory. ring_pop may write 7 bytes behind it. */
     unsigned char record[RING_RECORD_MAX + 8] __attribute__((aligned(64)));
@@ -80,10 +80,7 @@ struct worker_config {
 /* On failure `why` (>= 256 bytes) says what failed, and the broker_fd is still the caller's. */
 int worker_create(struct worker **out, const struct worker_config *config, char *why,
                   size_t why_bytes);
-/* Ends every client; accepts NULL. */
+/* No client is left; accepts NULL. */
 void worker_destroy(struct worker *w);
-
-/* The client with this job id, or NULL. */
-struct client *worker_client(struct worker *w, uint32_t job_id);
 
 #endif

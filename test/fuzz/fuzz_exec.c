@@ -99,7 +99,7 @@ static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
 }
 
 static void check_memory(const struct wireclient *wc) {
-    const struct client *c = worker_client(bench->worker, wc->job_id);
+    const struct client *c = client_find(bench->worker, wc->job_id);
     const char *broken = c && c->memory ? memory_check(c->memory) : NULL;
     if (!broken) return;
     fprintf(stderr, "memory: %s\n", broken);
@@ -122,7 +122,8 @@ static void end(void) {
     if (wireclient_fault(neighbour)) abort();
     wireclient_detach(neighbour);
     if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
-        bench->worker->inflight || ops.mem_used(bench->worker->dev) || bench->worker->held_count)
+        bench->worker->load.inflight || ops.mem_used(bench->worker->dev) ||
+        bench->worker->held_count)
         abort();
     wireclient_free(client);
     wireclient_free(neighbour);

@@ -69,7 +69,7 @@ void wirebench_thread(struct wirebench *b) {
 void wirebench_stop(struct wirebench *b) {
     shutdown(b->sock, SHUT_RDWR); /* the worker sees end of file and ends */
     if (b->threaded) pthread_join(b->thread, NULL);
-    worker_destroy(b->worker);
+    loop_finish(b->worker);
     fdutil_close(&b->sock);
     free(b);
 }

@@ -12,7 +12,7 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "daemon/worker/link/board.h"
-#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/show.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -44,7 +44,7 @@ static void answer(struct wirebench *b, struct wire_worker_msg *msg) {
 static void look(struct wirebench *b) {
     wirebench_run(b);
     b->worker->now_ns = fdutil_now_ns();
-    board_update(b->worker, true);
+    show_update(b->worker, true);
 }
 
 Test(board, the_broker_gets_it_read_only_with_the_first_message) {
@@ -52,7 +52,7 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     struct worker *w = b->worker;
     struct wire_worker_msg msg;
     int fd = -1;
-    cr_assert_eq(broker_link_ready(w->broker_fd, &w->info, w->board_fd, 0, ""), 0);
+    cr_assert_eq(broker_link_ready(w->link.fd, &w->info, w->board.fd, 0, ""), 0);
     cr_assert(wirebench_hear(b, &msg, &fd));
     cr_assert_geq(fd, 0);
     cr_expect_eq(fdutil_check_sealed(fd, sizeof(struct wire_board)), 0);
@@ -89,12 +89,12 @@ Test(board, who_waits_is_counted) {
     struct wirebench *b = begin(&defaults);
     struct wireclient *a = join(b, 200 * MIB, 0), *c = join(b, 100 * MIB, 0);
     look(b);
-    cr_expect_eq(b->worker->board->waiting_jobs, 1);
+    cr_expect_eq(b->worker->board.page->waiting_jobs, 1);
     cr_expect_eq(atom_load_relaxed(&c->com->stats.position), 1);
     cr_expect_eq(atom_load_relaxed(&c->com->stats.why), SCHED_WHY_MEMORY);
     leave(a);
     look(b);
-    cr_expect_eq(b->worker->board->waiting_jobs, 0);
+    cr_expect_eq(b->worker->board.page->waiting_jobs, 0);
     cr_expect_neq(atom_load_relaxed(&c->com->stats.lane), 0);
     leave(c);
     wirebench_stop(b);
@@ -144,9 +144,9 @@ Test(board, a_policy_is_changed_while_jobs_run) {
     cr_expect_eq(msg.result, 0, "%s", msg.text);
     memset(&msg, 0x5a, sizeof(msg)); /* nothing of the message is needed any more */
     look(b);
-    cr_expect_str_eq(b->worker->board->choice.lane, "srtf");
-    cr_expect_eq(b->worker->board->choice.swap, 1);
-    cr_expect_eq(b->worker->board->choice.lease_ns, 5000000);
+    cr_expect_str_eq(b->worker->board.page->choice.lane, "srtf");
+    cr_expect_eq(b->worker->board.page->choice.swap, 1);
+    cr_expect_eq(b->worker->board.page->choice.lease_ns, 5000000);
     msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY, .choice = {.lane = "lottery"}};
     answer(b, &msg);
     cr_expect_eq(msg.result, -EINVAL);
@@ -156,7 +156,7 @@ Test(board, a_policy_is_changed_while_jobs_run) {
     answer(b, &msg);
     cr_expect_eq(msg.result, -EINVAL);
     look(b);
-    cr_expect_str_eq(b->worker->board->choice.lane, "srtf", "nothing changed");
+    cr_expect_str_eq(b->worker->board.page->choice.lane, "srtf", "nothing changed");
     fakedev_hold(b->worker->dev, false);
     wirebench_run(b);
     cr_expect_eq(wireclient_done(c, 0), 50);
@@ -169,14 +169,14 @@ Test(board, it_is_brought_up_to_date_only_when_something_happened) {
     struct wirebench *b = begin(&defaults);
     struct wireclient *c = join(b, 0, 0);
     look(b);
-    uint64_t seq = atom_load_acquire(&b->worker->board->seq);
+    uint64_t seq = atom_load_acquire(&b->worker->board.page->seq);
     look(b);
     look(b);
-    cr_expect_eq(atom_load_acquire(&b->worker->board->seq), seq);
+    cr_expect_eq(atom_load_acquire(&b->worker->board.page->seq), seq);
     wireclient_kernels(c, "kern");
     wireclient_launch(c, 0, 0, 1);
     look(b);
-    cr_expect_gt(atom_load_acquire(&b->worker->board->seq), seq);
+    cr_expect_gt(atom_load_acquire(&b->worker->board.page->seq), seq);
     leave(c);
     wirebench_stop(b);
 }

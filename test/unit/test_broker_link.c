@@ -3,7 +3,7 @@
  * The worker's end of the socket to its broker: an end of the broker is no error, whatever it left
  * unread; what is no message is one.
  */
-#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/order.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -38,26 +38,26 @@ static void logged_by(struct wirebench *b, void (*body)(struct wirebench *)) {
 }
 
 static void listen_once(struct wirebench *b) {
-    broker_link_read(b->worker);
+    order_read(b->worker);
 }
 
 /* Its socket's end is a reset then. */
 static void broker_ends_with_beats_unread(struct wirebench *b) {
-    broker_link_beat(b->worker);
+    broker_link_beat(&b->worker->link);
     fdutil_close(&b->sock);
-    broker_link_read(b->worker);
+    order_read(b->worker);
 }
 
 /* What is said next is told of the reset before anything else is. */
 static void broker_ends_with_words_unread(struct wirebench *b) {
-    broker_link_beat(b->worker);
+    broker_link_beat(&b->worker->link);
     fdutil_close(&b->sock);
-    broker_link_beat(b->worker);
+    broker_link_beat(&b->worker->link);
 }
 
 static void broker_ends_while_we_speak(struct wirebench *b) {
     fdutil_close(&b->sock);
-    broker_link_beat(b->worker);
+    broker_link_beat(&b->worker->link);
 }
 
 static struct wirebench *begin(void) {
@@ -69,7 +69,7 @@ static void expect_silence(void (*body)(struct wirebench *)) {
     struct wirebench *b = begin();
 
     logged_by(b, body);
-    cr_assert(b->worker->stop);
+    cr_assert(b->worker->link.over);
     cr_assert_str_eq(text, "");
     wirebench_stop(b);
 }
@@ -91,7 +91,7 @@ Test(broker_link, what_is_no_message_is_one) {
 
     cr_assert_eq(fdutil_send(b->sock, "nonsense", 8, NULL, 0), 0);
     logged_by(b, listen_once);
-    cr_assert(b->worker->stop);
+    cr_assert(b->worker->link.over);
     cr_assert(strstr(text, "broker sent 8 bytes that are no message"), "%s", text);
     wirebench_stop(b);
 }

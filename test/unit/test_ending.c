@@ -112,7 +112,7 @@ static void end(struct world *w, uint32_t cuda, bool reads) {
     expect_void(w, cuda);
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
     cr_expect_eq(fakedev_spaces(w->dev), 0);
-    cr_expect_eq(w->b->worker->inflight, 0);
+    cr_expect_eq(w->b->worker->load.inflight, 0);
     wireclient_free(w->c);
     wirebench_stop(w->b);
 }

@@ -37,7 +37,7 @@ static void end(struct world *w) {
     wireclient_detach(w->c);
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
     cr_expect_eq(fakedev_spaces(w->dev), 0);
-    cr_expect_eq(w->b->worker->inflight, 0);
+    cr_expect_eq(w->b->worker->load.inflight, 0);
     wireclient_free(w->c);
     wirebench_stop(w->b);
 }

@@ -15,7 +15,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/order.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -431,7 +431,7 @@ Test(exec, a_broker_that_talks_nonsense_ends_the_worker) {
     struct wire_worker_msg msg = {.kind = 99};
     cr_assert_eq(fdutil_send(w.b->sock, &msg, sizeof(msg), NULL, 0), 0);
     wirebench_run(w.b);
-    cr_expect(w.b->worker->stop);
+    cr_expect(w.b->worker->link.over);
     wireclient_free(w.c);
     wirebench_stop(w.b);
 }
@@ -439,13 +439,13 @@ Test(exec, a_broker_that_talks_nonsense_ends_the_worker) {
 Test(exec, readiness_says_what_the_device_is_or_why_there_is_none) {
     struct world w = begin();
     struct wire_worker_msg msg;
-    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, &w.b->worker->info, -1, 0, ""), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, &w.b->worker->info, -1, 0, ""), 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.kind, WIRE_READY);
     cr_expect_eq(msg.pid, getpid());
     cr_expect_str_eq(msg.device.name, "fake device");
     cr_expect_eq(msg.device.granularity_bytes, PAGE);
-    cr_assert_eq(broker_link_ready(w.b->worker->broker_fd, NULL, -1, -ENODEV, "no such device"), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, NULL, -1, -ENODEV, "no such device"), 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.result, -ENODEV);
     cr_expect_str_eq(msg.text, "no such device");

@@ -28,7 +28,7 @@ static void setup(void) {
     log_init("none");
     cr_assert_eq(kernels_create(&w.kernels, &config), 0);
     cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    w.broker_fd = pair[0];
+    w.link.fd = pair[0];
     peer = pair[1];
     fcntl(peer, F_SETFL, O_NONBLOCK);
     kset_init(&set, 1);
@@ -37,7 +37,7 @@ static void setup(void) {
 static void teardown(void) {
     kernels_destroy(w.kernels);
     kset_finish(&set);
-    close(w.broker_fd);
+    close(w.link.fd);
     close(peer);
 }
 
@@ -107,7 +107,7 @@ Test(kernel_link, a_broker_that_is_gone_ends_it) {
     close(peer);
     kernel_link_tell(&w);
     peer = -1;
-    cr_assert(w.stop);
+    cr_assert(w.link.over);
 }
 
 static struct kprofile_hint hint = {.name = "k", .class = KPROFILE_MEMORY, .duration_ns = 5};
@@ -172,7 +172,7 @@ Test(kernel_link, what_is_wrong_is_not_taken) {
     give_spoilt(profile_at + offsetof(struct kprofile, class), 77);
     kernels_view(w.kernels, &v);
     cr_assert_eq(v.entries, 0);
-    cr_assert_not(w.stop);
+    cr_assert_not(w.link.over);
     give_spoilt(hints_at, 'k');
     kernels_view(w.kernels, &v);
     cr_assert_eq(v.entries, 1);

@@ -48,12 +48,12 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-static struct client *client_of(const struct world *w) {
-    return worker_client(w->b->worker, w->c->job_id);
+static struct client *the_client(const struct world *w) {
+    return client_find(w->b->worker, w->c->job_id);
 }
 
 static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
-    return client_of(w)->funcs[func]->kernel;
+    return the_client(w)->objects.funcs[func]->kernel;
 }
 
 static void launch(struct world *w, uint32_t func, int times) {
@@ -82,7 +82,8 @@ Test(profiling, durations_and_class_are_learnt_from_launches) {
 Test(profiling, what_failed_says_nothing) {
     struct world w = begin();
     struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
-    struct kernel *k = profiling_launch(client_of(&w), client_of(&w)->funcs[FAULT], &l);
+    struct kernel *k =
+        profiling_launch(&the_client(&w)->profiling, the_client(&w)->objects.funcs[FAULT], &l);
     launch(&w, FAULT, 1);
     cr_expect_eq(k->profile.durations.count, 0);
     kernels_drop(w.b->worker->kernels, k);
@@ -99,10 +100,11 @@ Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
     fakedev_finish(w.dev, 0);
     fakedev_finish(w.dev, 0);
     wirebench_run(w.b);
-    const struct kernel *k =
-        w.b->worker->clients.next
-            ? list_entry(w.b->worker->clients.next, struct client, link)->funcs[KERN]->kernel
-            : NULL;
+    const struct kernel *k = w.b->worker->clients.next
+                                 ? list_entry(w.b->worker->clients.next, struct client, link)
+                                       ->objects.funcs[KERN]
+                                       ->kernel
+                                 : NULL;
     cr_assert_not_null(k);
     cr_expect_eq(k->profile.lone, 0);
     cr_expect_gt(k->profile.durations.count, 0);
@@ -116,22 +118,22 @@ Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
 Test(profiling, each_shape_is_a_kernel_of_its_own) {
     struct world w = begin();
     struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
-    struct client *c = client_of(&w);
+    struct client *c = the_client(&w);
     launch(&w, KERN, 1);
-    struct func *f = c->funcs[KERN];
-    const struct kernel *first = profiling_launch(c, f, &l);
+    struct func *f = c->objects.funcs[KERN];
+    const struct kernel *first = profiling_launch(&c->profiling, f, &l);
     kernels_drop(w.b->worker->kernels, (struct kernel *)first);
     l.grid[0] = 2;
-    const struct kernel *second = profiling_launch(c, f, &l);
+    const struct kernel *second = profiling_launch(&c->profiling, f, &l);
     kernels_drop(w.b->worker->kernels, (struct kernel *)second);
     cr_expect_neq(first, second);
     l.shared_bytes = 1024;
-    const struct kernel *third = profiling_launch(c, f, &l);
+    const struct kernel *third = profiling_launch(&c->profiling, f, &l);
     kernels_drop(w.b->worker->kernels, (struct kernel *)third);
     cr_expect_neq(second, third);
     l.shared_bytes = 0;
     l.grid[0] = 1;
-    const struct kernel *again = profiling_launch(c, f, &l);
+    const struct kernel *again = profiling_launch(&c->profiling, f, &l);
     kernels_drop(w.b->worker->kernels, (struct kernel *)again);
     cr_expect_eq(first, again);
     end(&w);
@@ -140,11 +142,11 @@ Test(profiling, each_shape_is_a_kernel_of_its_own) {
 Test(profiling, sms_needed_come_from_occupancy) {
     struct world w = begin();
     struct dev_launch l = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
-    struct client *c = client_of(&w);
+    struct client *c = the_client(&w);
     launch(&w, KERN, 1);
     uint32_t per_sm = w.b->worker->info.threads_per_sm / 1024;
     l.grid[0] = 10 * per_sm + 1;
-    struct kernel *k = profiling_launch(c, c->funcs[KERN], &l);
+    struct kernel *k = profiling_launch(&c->profiling, c->objects.funcs[KERN], &l);
     cr_expect_eq(k->sched.sms, 11);
     kernels_drop(w.b->worker->kernels, k);
     end(&w);
@@ -153,7 +155,7 @@ Test(profiling, sms_needed_come_from_occupancy) {
 /* One whose table has no room is a kernel all the same: of unknown class, as large as any. */
 Test(profiling, a_kernel_without_profile_runs) {
     struct world w = begin();
-    client_of(&w)->kernels_created = KERNELS_PER_JOB;
+    the_client(&w)->profiling.created = KERNELS_PER_JOB;
     launch(&w, KERN, 2);
     cr_expect_null(kernel_of(&w, KERN));
     cr_expect_eq(fakedev_launches(w.dev), 2);
@@ -168,7 +170,7 @@ Test(profiling, a_kernel_without_profile_runs) {
 /* Under orion a job of priority has the device's, with the streams that it opens later. */
 Test(profiling, streams_have_the_level_of_their_job) {
     struct world w = begin();
-    struct client *c = client_of(&w);
+    struct client *c = the_client(&w);
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 0), 0);
     c->spec.priority = 5;
@@ -191,14 +193,14 @@ Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stre
     struct world w = begin();
     struct wireclient *high = wireclient_attach(w.b);
     wireclient_kernels(high, "kern");
-    struct client *h = worker_client(w.b->worker, high->job_id);
+    struct client *h = client_find(w.b->worker, high->job_id);
     h->spec.priority = 1;
     engine_set(h);
     fakedev_hold(w.dev, true);
     wireclient_launch(high, 0, KERN, 50);
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
     wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
-    client_of(&w)->kernels_created = KERNELS_PER_JOB; /* then it is too large to go beside */
+    the_client(&w)->profiling.created = KERNELS_PER_JOB; /* then it is too large to go beside */
     wireclient_launch(w.c, 1, KERN, 60);
     wireclient_copy(w.c, 1, w.c->windows.host_base, w.c->windows.host_base + 64, 16);
     wireclient_copy(w.c, 2, w.c->windows.host_base, w.c->windows.host_base + 64, 16);

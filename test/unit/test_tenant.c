@@ -88,11 +88,11 @@ Test(tenant, a_client_is_held_back_at_its_part) {
     struct client *a = add(0, ALICE, 0, 0, 0);
 
     tenant_set(&w, ALICE, &limits);
-    a->pushed = 150;
-    a->completed = 51;
+    a->streams.pushed = 150;
+    a->streams.completed = 51;
     cr_assert(client_accepts(a));
-    a->pushed++;
+    a->streams.pushed++;
     cr_assert_not(client_accepts(a));
-    a->completed++;
+    a->streams.completed++;
     cr_assert(client_accepts(a));
 }

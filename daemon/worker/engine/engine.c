@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events to the scheduler, actions to the device, completions to the streams. All loops over work
- * lists, nothing recursive: what one step makes possible is done by the next.
+ * Events to the scheduler, actions to the device.
  */
 #include "daemon/worker/engine/engine.h"
 
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "daemon/worker/engine/running.h"
 #include "daemon/worker/fault.h"
-#include "daemon/worker/front/defer.h"
 #include "daemon/worker/memory/clearing.h"
 #include "daemon/worker/memory/residence.h"
 #include "daemon/worker/profile/profiling.h"
-#include "daemon/worker/stats.h"
 
 /* A place for the next event. Filled in place: copying it here costs more than the rest. */
 static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,
@@ -36,15 +32,15 @@ static struct sched_event *engine_event(struct worker *w, enum sched_event_kind 
 }
 
 void engine_offer(struct worker *w, struct op *op) {
-    struct sched_event *e = engine_event(w, SCHED_SUBMITTED, op->stream->client->job_id);
+    struct sched_event *e = engine_event(w, SCHED_SUBMITTED, client_of(op->stream)->job_id);
     op->state = OP_OFFERED;
     e->submitted.op = (uintptr_t)op;
     e->submitted.iteration = op->iteration;
     e->submitted.kernel = *profiling_sched(op);
 }
 
-static void engine_done(struct worker *w, const struct op *op) {
-    struct sched_event *e = engine_event(w, SCHED_DONE, op->stream->client->job_id);
+void engine_done(struct worker *w, const struct op *op) {
+    struct sched_event *e = engine_event(w, SCHED_DONE, client_of(op->stream)->job_id);
     e->done.op = (uintptr_t)op;
     e->done.busy_ns = op->dev.busy_ns;
 }
@@ -63,13 +59,13 @@ static int engine_submit(struct worker *w, struct op *op) {
 
 void engine_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
-    struct client *c = s->client;
+    struct client *c = client_of(s);
     if (c->away) residence_return(c);
     if (c->away && clearing_pending(c) && !client_dead(c)) {
         clearing_park(c, op);
         return;
     }
-    int err = client_dead(c) ? c->fault : engine_submit(w, op);
+    int err = client_dead(c) ? c->com.fault : engine_submit(w, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
         op->state = OP_DONE;
@@ -80,10 +76,7 @@ void engine_run(struct worker *w, struct op *op) {
     }
     op->state = OP_RUNNING;
     op->submitted_ns = w->now_ns;
-    profiling_mixed(w);
-    w->active_clients += c->inflight++ == 0;
-    profiling_mixed(w);
-    w->inflight++;
+    load_begin(&w->load, &c->inflight, w->now_ns);
     s->cursor++;
     if (s->cursor != s->next) stream_kick(s);
 }
@@ -102,12 +95,11 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
     switch (a->kind) {
     case SCHED_GRANT:
     case SCHED_DENY:
-        c = worker_client(w, a->job);
-        if (c) credit_answer(c, a->kind == SCHED_GRANT);
+        if (a->job == w->asker) w->granted = a->kind == SCHED_GRANT;
         break;
     case SCHED_LEVEL:
-        c = worker_client(w, a->job);
-        if (c) client_level(c, a->level);
+        c = client_find(w, a->job);
+        if (c) stream_set_level(&c->streams, a->level);
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     case SCHED_REJECT: engine_rejected(a); break;
@@ -115,7 +107,7 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
     }
 }
 
-static void engine_step(struct worker *w) {
+void engine_step(struct worker *w) {
     struct sched_actions actions;
     if (w->stepping) { /* its actions would be overwritten */
         log_error("worker", "a step within a step");
@@ -139,33 +131,27 @@ static void engine_step(struct worker *w) {
     w->stepping = false;
 }
 
-bool engine_pending(const struct worker *w) {
-    return !list_empty(&w->active) || !list_empty(&w->passing) || w->event_count ||
-           !list_empty(&w->faulted) || !list_empty(&w->clearing);
-}
+/* ---- clearing -------------------------------------------------------------------------------- */
 
-void engine_pump(struct worker *w) {
-    for (;;) {
-        if (!list_empty(&w->active)) {
-            struct stream *s = list_entry(w->active.next, struct stream, active);
-            list_remove(&s->active);
-            stream_advance(s);
-        } else if (!list_empty(&w->passing)) {
-            struct client *c = list_entry(w->passing.next, struct client, boundary.link);
-            list_remove(&c->boundary.link);
-            if (c->deferred) defer_run(c);
-            boundary_pass(c);
-        } else if (w->event_count) {
-            engine_step(w);
-        } else if (!list_empty(&w->faulted)) {
-            struct client *c = list_entry(w->faulted.next, struct client, fault_link);
-            list_remove(&c->fault_link);
-            client_abandon(c, c->fault);
-        } else {
-            return;
-        }
+void engine_unpark(struct client *c) {
+    for (struct op *op = clearing_end(c), *next; op; op = next) {
+        next = op->next;
+        engine_run(c->worker, op);
     }
 }
+
+unsigned engine_clear(struct worker *w) {
+    struct list *pos, *tmp;
+    unsigned count = 0;
+    list_each_safe(pos, tmp, &w->clearing) {
+        struct client *c = list_entry(pos, struct client, clearing);
+        count++;
+        if (clearing_step(c)) engine_unpark(c);
+    }
+    return count;
+}
+
+/* ---- events of whole clients ----------------------------------------------------------------- */
 
 void engine_joined(struct client *c) {
     engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = c->spec;
@@ -180,9 +166,13 @@ void engine_word(struct client *c) {
         (struct sched_need){c->spec.persistent_bytes, c->spec.ephemeral_bytes};
 }
 
-void engine_ask(struct client *c, uint64_t p, uint64_t e) {
-    engine_event(c->worker, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
-    engine_step(c->worker);
+bool engine_ask(struct client *c, uint64_t p, uint64_t e) {
+    struct worker *w = c->worker;
+    w->asker = c->job_id;
+    w->granted = false;
+    engine_event(w, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
+    engine_step(w);
+    return w->granted;
 }
 
 void engine_set(struct client *c) {
@@ -205,35 +195,4 @@ void engine_policy(struct worker *w, const struct sched_choice *choice) {
 void engine_left(struct client *c) {
     engine_event(c->worker, SCHED_LEFT, c->job_id);
     engine_step(c->worker);
-}
-
-/* ---- completion ------------------------------------------------------------------------------ */
-
-static void engine_ended(struct worker *w, struct op *op) {
-    struct stream *s = op->stream;
-    struct client *c = s->client;
-    profiling_mixed(w);
-    w->active_clients -= --c->inflight == 0;
-    w->inflight--;
-    op->state = OP_DONE;
-    profiling_ended(w, op);
-    if (op == c->shown)
-        running_over(c, op);
-    else
-        stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
-    engine_done(w, op);
-    if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
-    stream_retire(s);
-    if (c->abandoned && !c->inflight) client_release(c);
-}
-
-unsigned engine_collect(struct worker *w) {
-    unsigned count = 0;
-    for (struct dev_op *d = w->ops->poll(w->dev), *next; d; d = next, count++) {
-        next = d->next; /* retiring frees the operation */
-        /* With many clients each one is out of the cache by now. */
-        if (next) __builtin_prefetch(&((struct op *)next->owner)->stream);
-        engine_ended(w, d->owner);
-    }
-    return count;
 }

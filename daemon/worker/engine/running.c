@@ -12,7 +12,6 @@
 #include "common/atomics.h"
 #include "daemon/kernels/kname.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/object.h"
 #include "daemon/worker/stats.h"
 
 /* Since when the stream's head is on the device; UINT64_MAX: it is not. */
@@ -26,11 +25,11 @@ static uint64_t running_since(const struct stream *s) {
 static struct op *running_oldest(const struct client *c, uint64_t *since_ns) {
     const struct stream *oldest = NULL;
     *since_ns = UINT64_MAX;
-    for (uint32_t id = 0; c->inflight && id < c->stream_end; id++) {
-        uint64_t since = running_since(c->streams[id]);
+    for (uint32_t id = 0; c->inflight && id < c->streams.end; id++) {
+        uint64_t since = running_since(c->streams.streams[id]);
         if (since >= *since_ns) continue;
         *since_ns = since;
-        oldest = c->streams[id];
+        oldest = c->streams.streams[id];
     }
     return oldest ? stream_at(oldest, oldest->head) : NULL;
 }
@@ -44,7 +43,7 @@ static uint64_t running_busy(const struct worker *w, const struct op *op, uint64
 static void running_name(const struct op *op, char *out, size_t cap) {
     char name[KNAME_BYTES];
     if (op->kind == WIRE_LAUNCH) {
-        kname_base(object_func_name(op->launch.func), name);
+        kname_base(op->launch.func->name, name);
         snprintf(out, cap, "kernel %s", name);
     } else {
         snprintf(out, cap, "%s", op->kind == WIRE_COPY ? "copy" : "memset");
@@ -62,7 +61,7 @@ static void running_close(struct wire_running *r) {
 }
 
 static void running_look(struct client *c) {
-    struct wire_running *r = &c->com->running;
+    struct wire_running *r = &c->com.page->running;
     const struct worker *w = c->worker;
     uint64_t since;
     const struct op *op = running_oldest(c, &since);
@@ -83,18 +82,18 @@ static void running_look(struct client *c) {
 }
 
 void running_over(struct client *c, const struct op *op) {
-    struct wire_running *r = &c->com->running;
+    struct wire_running *r = &c->com.page->running;
     c->shown = NULL;
     running_open(r);
     r->since_ns = r->busy_ns = 0;
-    stats_add(&c->com->stats.busy_ns, op->dev.busy_ns);
+    stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
     running_close(r);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
 uint64_t running_next_ns(const struct worker *w) {
-    return w->inflight ? w->running_ns : UINT64_MAX;
+    return w->load.inflight ? w->running_ns : UINT64_MAX;
 }
 
 void running_update(struct worker *w) {

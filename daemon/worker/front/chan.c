@@ -9,13 +9,33 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/progress.h"
 #include "daemon/worker/fault.h"
-#include "daemon/worker/front/callback.h"
 #include "daemon/worker/front/exec.h"
 #include "daemon/worker/front/reply.h"
 #include "proto/record.h"
 
 #define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */
+
+/* Streams whose host function returned go on: how many. */
+static unsigned chan_callbacks(struct worker *w, struct client *c) {
+    if (!callback_any(&c->callbacks)) return 0;
+    int count = callback_returned(&c->callbacks, c->sub);
+    if (count < 0) {
+        fault_expel(c, "more host functions returned than were called");
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        struct op *op = callback_take(&c->callbacks);
+        struct stream *s = op->stream;
+        op->state = OP_DONE;
+        op->dev.end_ns = w->now_ns;
+        s->state = STREAM_READY;
+        progress_retire(c, s);
+    }
+    if (count) stream_kick_list(&c->callbacks.waiters);
+    return (unsigned)count;
+}
 
 static unsigned chan_drain(struct worker *w, struct client *c) {
     unsigned count = 0;
@@ -31,7 +51,7 @@ static unsigned chan_drain(struct worker *w, struct client *c) {
         if (!err) err = exec_record(c, w->record, (uint32_t)bytes, why, sizeof(why));
         if (err) fault_expel(c, why);
     }
-    if (c->rx.published != credit) c->published = true; /* one may wait for room */
+    if (c->rx.published != credit) c->com.published = true; /* one may wait for room */
     return count;
 }
 
@@ -41,7 +61,7 @@ unsigned chan_sweep(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         count += chan_drain(w, c);
-        if (!client_dead(c)) count += callback_collect(c);
+        if (!client_dead(c)) count += chan_callbacks(w, c);
     }
     return count;
 }
@@ -52,7 +72,7 @@ void chan_idle(struct worker *w) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->rx.published == c->rx.next) continue;
         ring_publish(&c->rx);
-        reply_wake(c);
+        reply_wake(&c->com, &c->sub->client_sleeping);
     }
 }
 
@@ -73,7 +93,7 @@ bool chan_ready(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (client_accepts(c) && ring_ready(&c->rx)) return true;
-        if (!client_dead(c) && callback_ready(c)) return true;
+        if (!client_dead(c) && callback_ready(&c->callbacks, c->sub)) return true;
     }
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The deferred list of a client.
+ * What waits in the client's deferred list, and what it does.
  */
 #include "daemon/worker/front/defer.h"
 
@@ -12,23 +12,16 @@
 #include "common/log.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/fault.h"
-#include "daemon/worker/front/object.h"
 #include "daemon/worker/front/reply.h"
-
-static struct op *defer_take(struct client *c, uint16_t kind) {
-    struct op *op = op_take(&c->pool, kind, 0);
-    if (!op) return NULL;
-    op->number = c->pushed;
-    *c->deferred_last = op;
-    c->deferred_last = &op->next;
-    c->deferred_count++;
-    return op;
-}
+#include "daemon/worker/front/unload.h"
+#include "daemon/worker/memory/allowance.h"
+#include "daemon/worker/stream/deferred.h"
 
 static int defer_mem(struct client *c, uint16_t kind, const struct wire_mem *mem) {
-    struct op *op = defer_take(c, kind);
+    struct op *op = op_take(&c->pool, kind, 0);
     if (!op) return -ENOMEM;
     op->mem = *mem;
+    deferred_add(&c->streams, op);
     defer_run(c);
     return 0;
 }
@@ -42,9 +35,10 @@ int defer_back(struct client *c, const struct wire_mem *mem) {
 }
 
 int defer_unload(struct client *c, struct module *module) {
-    struct op *op = defer_take(c, WIRE_MODULE_UNLOAD);
+    struct op *op = op_take(&c->pool, WIRE_MODULE_UNLOAD, 0);
     if (!op) return -ENOMEM;
     op->module = module;
+    deferred_add(&c->streams, op);
     defer_run(c);
     return 0;
 }
@@ -52,60 +46,57 @@ int defer_unload(struct client *c, struct module *module) {
 /* Its user may have no more: the log says so, and the client, which tells whoever runs it. */
 static void defer_bounded(struct client *c, const struct wire_mem *mem) {
     char text[WIRE_REPLY_BYTES];
-    credit_refusal(c, mem->bytes, text, sizeof(text));
+    allowance_refusal(c, mem->bytes, text, sizeof(text));
     log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
-    reply_send(c, &mem->rec, ERR_NO_MEMORY, text, (uint32_t)strlen(text));
+    reply_send(&c->com, &mem->rec, ERR_NO_MEMORY, text, (uint32_t)strlen(text));
 }
 
 static void defer_do_back(struct client *c, const struct wire_mem *mem) {
-    int err = c->fault;
-    if (!err) err = credit_back(c, mem->addr, mem->bytes);
+    int err = c->com.fault;
+    if (!err) err = allowance_back(c, mem->addr, mem->bytes);
     if (err == ERR_NO_MEMORY && c->credit.bounded)
         defer_bounded(c, mem);
     else
-        reply_status(c, &mem->rec, err);
+        reply_status(&c->com, &mem->rec, err);
     if (!err || mem->rec.ticket) return;
     char text[256];
     /* The client went on as if it had the memory. */
     snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
              (unsigned long long)mem->addr, err_text(err));
-    if (err == ERR_NO_MEMORY) credit_refusal(c, mem->bytes, text, sizeof(text));
+    if (err == ERR_NO_MEMORY) allowance_refusal(c, mem->bytes, text, sizeof(text));
     fault_raise(c, err, text);
 }
 
 static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
-    int err = credit_unback(c, mem->addr, mem->bytes);
+    int err = allowance_unback(c, mem->addr, mem->bytes);
     if (err)
         log_warn("client", "job=%u unback=0x%llx bytes=%llu error=%d", c->job_id,
                  (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
-    reply_status(c, &mem->rec, err);
+    reply_status(&c->com, &mem->rec, err);
 }
 
 /* A dead client's later operations end at once, so its count alone says nothing. */
-static bool defer_due(const struct client *c, const struct op *op) {
+static bool defer_due(const struct client *c) {
     if (c->deaf & CLIENT_OUT) return false;
-    if (op->kind == WIRE_MEM_BACK) return true;
-    return c->completed >= op->number && c->inflight == 0;
+    if (c->streams.deferred->kind == WIRE_MEM_BACK) return true;
+    return deferred_due(&c->streams) && c->inflight == 0;
 }
 
 void defer_run(struct client *c) {
-    struct op *op;
     bool any = false;
-    if (c->ending) return; /* kicked streams are only queued, but be safe against a cycle */
-    c->ending = true;
-    while ((op = c->deferred) && defer_due(c, op)) {
-        c->deferred = op->next;
-        if (!c->deferred) c->deferred_last = &c->deferred;
-        c->deferred_count--;
+    if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
+    c->deferring = true;
+    while (c->streams.deferred && defer_due(c)) {
+        struct op *op = deferred_take(&c->streams);
         if (op->kind == WIRE_MEM_BACK)
             defer_do_back(c, &op->mem);
         else if (op->kind == WIRE_MEM_UNBACK)
             defer_do_unback(c, &op->mem);
         else
-            object_free_module(c, op->module);
+            unload_module(c, op->module);
         op_give(&c->pool, op);
         any = true;
     }
-    c->ending = false;
-    if (any) stream_kick_list(&c->fenced);
+    c->deferring = false;
+    if (any) stream_kick_list(&c->streams.fenced);
 }

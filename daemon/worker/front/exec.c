@@ -12,11 +12,12 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/defer.h"
-#include "daemon/worker/front/object.h"
+#include "daemon/worker/front/loading.h"
 #include "daemon/worker/front/reply.h"
 #include "daemon/worker/iteration/launchlog.h"
-#include "daemon/worker/profile/profiling.h"
+#include "daemon/worker/iteration/passing.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
 
@@ -38,14 +39,13 @@ static __attribute__((cold, format(printf, 2, 3))) int exec_refuse(struct exec *
 }
 
 static int exec_full(struct exec *x, struct op *op) {
-    profiling_drop(x->c->worker, op);
-    op_give(&x->c->pool, op);
+    progress_drop(x->c, op);
     return exec_refuse(x, "out of memory for an operation");
 }
 
 /* Every stream-ordered record but a launch ends here. */
 static int exec_push(struct exec *x, struct op *op) {
-    return stream_push(x->stream, op) == 0 ? 0 : exec_full(x, op);
+    return progress_push(x->c, x->stream, op) == 0 ? 0 : exec_full(x, op);
 }
 
 static struct op *exec_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
@@ -74,9 +74,9 @@ static int exec_check_launch(struct exec *x, const struct wire_launch *l, const 
 static int exec_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
-    const struct func *f = c->funcs[l->func];
+    const struct func *f = c->objects.funcs[l->func];
     c->launches++;
-    stats_add(&c->com->stats.launches, 1);
+    stats_add(&c->com.page->stats.launches, 1);
     if (!client_dead(c) && exec_check_launch(x, l, f)) return ERR_PROTOCOL;
     struct op *op = exec_op(x, WIRE_LAUNCH, l->param_bytes);
     if (!op) return ERR_PROTOCOL;
@@ -92,10 +92,9 @@ static int exec_launch(struct exec *x, const void *rec) {
     d->param_bytes = l->param_bytes;
     op->launch.func = (struct func *)f;
     op->launch.number = c->launches;
-    op->launch.kernel = client_dead(c) ? NULL : profiling_launch(c, op->launch.func, d);
+    op->launch.kernel = client_dead(c) ? NULL : profiling_launch(&c->profiling, op->launch.func, d);
     if (client_dead(c)) return exec_push(x, op);
-    op->stream = x->stream;
-    if (boundary_launch(c, op, f->print) == 0) return 0;
+    if (passing_launch(c, x->stream, op, f->print) == 0) return 0;
     return exec_full(x, op);
 }
 
@@ -131,8 +130,8 @@ static int exec_copy(struct exec *x, const void *rec) {
     uint64_t rows = w->height, slices = w->depth, width = w->width_bytes;
     exec_outside(op, c, w->src, record_extent(width, rows, slices, w->src_pitch, w->src_slice));
     exec_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
-    stats_add(&c->com->stats.copies, 1);
-    stats_add(&c->com->stats.copied_bytes, width * rows * slices);
+    stats_add(&c->com.page->stats.copies, 1);
+    stats_add(&c->com.page->stats.copied_bytes, width * rows * slices);
     return exec_push(x, op);
 }
 
@@ -163,7 +162,7 @@ static int exec_event_record(struct exec *x, const void *rec) {
 /* Only what was sent before can be waited for, so no two streams can wait for each other. */
 static int exec_stream_wait(struct exec *x, const void *rec) {
     const struct wire_stream_wait *w = rec;
-    const struct stream *on = x->c->streams[w->on];
+    const struct stream *on = x->c->streams.streams[w->on];
     if (!on || w->on_seq >= on->next)
         return exec_refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
                            w->on_seq, w->on);
@@ -186,21 +185,21 @@ static int exec_host_func(struct exec *x, const void *rec) {
 
 static int exec_stream_create(struct exec *x, const void *rec) {
     const struct wire_stream_create *s = rec;
-    int err = stream_open(x->c, s->rec.stream, s->flags & WIRE_STREAM_NONBLOCKING, s->priority,
-                          s->first_seq);
+    int err = stream_open(&x->c->streams, s->rec.stream, s->flags & WIRE_STREAM_NONBLOCKING,
+                          s->priority, s->first_seq);
     if (err == ERR_PROTOCOL)
         return exec_refuse(x, "stream %u exists, or its numbers go back", s->rec.stream);
     if (err) return exec_refuse(x, "stream %u: %s", s->rec.stream, err_text(err));
-    reply_status(x->c, &s->rec, x->c->fault);
+    reply_status(&x->c->com, &s->rec, x->c->com.fault);
     return 0;
 }
 
 static int exec_stream_destroy(struct exec *x, const void *rec) {
     const struct wire_stream_destroy *d = rec;
-    struct stream *s = client_stream(x->c, d->rec.stream);
+    struct stream *s = stream_find(&x->c->streams, d->rec.stream);
     if (!s) return exec_refuse(x, "stream %u does not exist", d->rec.stream);
     stream_close(s);
-    reply_status(x->c, &d->rec, x->c->fault);
+    reply_status(&x->c->com, &d->rec, x->c->com.fault);
     return 0;
 }
 
@@ -221,19 +220,19 @@ static int exec_mem(struct exec *x, const void *rec) {
 }
 
 static int exec_ping(struct exec *x, const void *rec) {
-    reply_status(x->c, rec, x->c->fault);
+    reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
-#define EXEC_OBJECT(name)                                      \
-    static int exec_##name(struct exec *x, const void *rec) {  \
-        return object_##name(x->c, rec, x->why, x->why_bytes); \
+#define EXEC_LOADING(name)                                      \
+    static int exec_##name(struct exec *x, const void *rec) {   \
+        return loading_##name(x->c, rec, x->why, x->why_bytes); \
     }
-EXEC_OBJECT(module_load)
-EXEC_OBJECT(module_unload)
-EXEC_OBJECT(func_get)
-EXEC_OBJECT(func_name_get)
-EXEC_OBJECT(global_get)
+EXEC_LOADING(load)
+EXEC_LOADING(unload)
+EXEC_LOADING(func_get)
+EXEC_LOADING(func_name_get)
+EXEC_LOADING(global_get)
 
 static int exec_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
@@ -250,14 +249,14 @@ static int exec_mem_drop(struct exec *x, const void *rec) {
 }
 
 static int exec_iteration(struct exec *x, const void *rec) {
-    if (!client_dead(x->c)) boundary_mark(x->c);
-    reply_status(x->c, rec, x->c->fault);
+    if (!client_dead(x->c)) passing_mark(x->c);
+    reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
 static int exec_idle(struct exec *x, const void *rec) {
-    if (!client_dead(x->c)) boundary_idle(x->c);
-    reply_status(x->c, rec, x->c->fault);
+    if (!client_dead(x->c)) iteration_idle(x->c->boundary.detector, x->c->worker->now_ns);
+    reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
@@ -272,8 +271,8 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_STREAM_DESTROY] = exec_stream_destroy,
     [WIRE_MEM_BACK] = exec_mem,
     [WIRE_MEM_UNBACK] = exec_mem,
-    [WIRE_MODULE_LOAD] = exec_module_load,
-    [WIRE_MODULE_UNLOAD] = exec_module_unload,
+    [WIRE_MODULE_LOAD] = exec_load,
+    [WIRE_MODULE_UNLOAD] = exec_unload,
     [WIRE_FUNC_GET] = exec_func_get,
     [WIRE_GLOBAL_GET] = exec_global_get,
     [WIRE_PING] = exec_ping,
@@ -287,9 +286,9 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {
     const struct wire_record *r = rec;
     struct exec x = {.c = c, .why = why, .why_bytes = why_bytes};
-    stats_add(&c->com->stats.ops, 1);
+    stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
-        x.stream = client_stream(c, r->stream);
+        x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return exec_refuse(&x, "stream %u does not exist", r->stream);
         if (r->seq != x.stream->next)
             return exec_refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64,

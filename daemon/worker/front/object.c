@@ -1,36 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules, functions, global variables.
+ * Tables by id.
  */
 #include "daemon/worker/front/object.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "daemon/worker/client.h"
-#include "daemon/worker/front/defer.h"
-#include "daemon/worker/front/reply.h"
-#include "daemon/worker/profile/profiling.h"
-#include "daemon/worker/stats.h"
-#include "proto/record.h"
+#include "daemon/worker/profile/kernels.h"
 
-#define OBJECT_WHY_BYTES 1024
+int object_init(struct objects *o) {
+    o->modules = calloc(WIRE_MODULES, sizeof(*o->modules));
+    o->funcs = calloc(WIRE_FUNCS, sizeof(*o->funcs));
+    return o->modules && o->funcs ? 0 : -ENOMEM;
+}
 
-struct module {
-    struct dev_module *dev;
-    struct func *funcs;
-    uint64_t print; /* of its image */
-    uint64_t bytes; /* of the device's memory */
-    uint32_t id;
-};
+void object_finish(struct objects *o) {
+    free(o->modules);
+    free(o->funcs);
+    *o = (struct objects){0};
+}
 
-/* Tells images and names apart, not friend from foe. */
-static uint64_t object_print(uint64_t hash, const void *data, size_t bytes) {
+uint64_t object_print(uint64_t hash, const void *data, size_t bytes) {
     const unsigned char *at = data;
     uint64_t word;
     for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
@@ -43,142 +35,16 @@ static uint64_t object_print(uint64_t hash, const void *data, size_t bytes) {
     return hash;
 }
 
-const char *object_func_name(const struct func *f) {
-    return f->name;
-}
-
-/* ---- modules --------------------------------------------------------------------------------- */
-
-static void object_show_why(struct client *c, const struct wire_module_load *m, const char *text) {
-    char *out = client_host(c, m->why, m->why_bytes);
-    if (out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
-}
-
-/* The image is copied before anybody looks at it: the client can still write to the original. */
-static int object_load(struct client *c, const struct wire_module_load *m, const void *shared,
-                       struct module *out, char *text, size_t cap) {
-    const struct dev_ops *ops = c->worker->ops;
-    void *image = malloc(m->image_bytes);
-    if (!image) return -ENOMEM;
-    memcpy(image, shared, m->image_bytes);
-    uint64_t before = ops->mem_used(c->worker->dev);
-    int err = ops->module_load(c->space, image, m->image_bytes, &out->dev, text, cap);
-    uint64_t after = ops->mem_used(c->worker->dev);
-    out->print = object_print(m->image_bytes, image, m->image_bytes);
-    free(image);
-    if (err) return err;
-    out->bytes = after > before ? after - before : 0;
-    err = credit_module(c, out->bytes); /* its size is not known before */
-    if (!err) return 0;
-    credit_refusal(c, out->bytes, text, (uint32_t)cap);
-    ops->module_unload(out->dev);
-    return err;
-}
-
-static int object_loaded(struct client *c, const struct wire_module_load *rec,
-                         const struct module *loaded) {
-    const struct dev_ops *ops = c->worker->ops;
+struct module *object_add_module(struct objects *o, const struct module *loaded) {
     struct module *m = malloc(sizeof(*m));
-    if (!m) {
-        ops->module_unload(loaded->dev);
-        credit_module_gone(c, loaded->bytes);
-        return -ENOMEM;
-    }
+    if (!m) return NULL;
     *m = *loaded;
-    m->id = rec->module;
-    c->modules[m->id] = m;
-    stats_add(&c->com->stats.modules, 1);
-    struct wire_module_reply reply = {ops->func_count(m->dev), ops->global_count(m->dev)};
-    reply_send(c, &rec->rec, 0, &reply, sizeof(reply));
-    return 0;
-}
-
-int object_module_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_module_load *m = rec;
-    struct module loaded = {0};
-    char text[OBJECT_WHY_BYTES] = "";
-    const void *image = client_host(c, m->image, m->image_bytes);
-    if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
-        snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
-        return ERR_PROTOCOL;
-    }
-    if (c->modules[m->module]) {
-        snprintf(why, why_bytes, "module %u is in use", m->module);
-        return ERR_PROTOCOL;
-    }
-    int err = c->fault ? c->fault : object_load(c, m, image, &loaded, text, sizeof(text));
-    if (!err) err = object_loaded(c, m, &loaded);
-    if (!err) return 0;
-    if (!text[0]) snprintf(text, sizeof(text), "%s", err_text(err));
-    object_show_why(c, m, text);
-    log_warn("module", "job=%u name=%s module=%u bytes=%" PRIu64 " error=%s text=\"%s\"", c->job_id,
-             c->name, m->module, m->image_bytes, err_name(err), text);
-    reply_status(c, &m->rec, err);
-    return 0;
-}
-
-static struct module *object_module(struct client *c, uint32_t id, char *why, size_t why_bytes) {
-    struct module *m = c->modules[id];
-    if (!m) snprintf(why, why_bytes, "module %u is not loaded", id);
+    o->modules[m->id] = m;
     return m;
 }
 
-int object_module_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_module_unload *u = rec;
-    struct module *m = c->modules[u->module];
-    if (!m && c->fault) { /* it went with the context, or was never loaded because of the fault */
-        reply_status(c, &u->rec, c->fault);
-        return 0;
-    }
-    if (!object_module(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
-    c->modules[u->module] = NULL;
-    for (struct func *f = m->funcs; f; f = f->next)
-        c->funcs[f->id] = NULL;
-    if (defer_unload(c, m)) {
-        snprintf(why, why_bytes, "out of memory");
-        return ERR_PROTOCOL;
-    }
-    reply_status(c, &u->rec, 0);
-    return 0;
-}
-
-void object_free_module(struct client *c, struct module *m) {
-    uint64_t funcs = 0;
-    for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
-        next = f->next;
-        profiling_drop_func(c->worker, f);
-        free(f);
-    }
-    c->worker->ops->module_unload(m->dev);
-    credit_module_gone(c, m->bytes);
-    stats_sub(&c->com->stats.modules, 1);
-    stats_sub(&c->com->stats.functions, funcs);
-    free(m);
-}
-
-void object_free_all(struct client *c) {
-    for (uint32_t i = 0; c->modules && i < WIRE_MODULES; i++) {
-        if (!c->modules[i]) continue;
-        for (struct func *f = c->modules[i]->funcs; f; f = f->next)
-            c->funcs[f->id] = NULL;
-        object_free_module(c, c->modules[i]);
-        c->modules[i] = NULL;
-    }
-}
-
-/* ---- functions ------------------------------------------------------------------------------- */
-
-static void object_put_params(struct client *c, const struct wire_func_get *g,
-                              const struct dev_func_info *info) {
-    uint32_t count = info->param_count < g->params_cap ? info->param_count : g->params_cap;
-    struct wire_param *out = client_host(c, g->params, count * sizeof(*out));
-    for (uint32_t i = 0; out && i < count; i++)
-        out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
-}
-
-static struct func *object_add_func(struct client *c, struct module *m,
-                                    const struct wire_func_get *g, struct dev_func *dev,
-                                    const struct dev_func_info *info) {
+struct func *object_add_func(struct objects *o, struct module *m, const struct wire_func_get *g,
+                             struct dev_func *dev, const struct dev_func_info *info) {
     struct func *f = malloc(sizeof(*f) + g->name_bytes);
     if (!f) return NULL;
     *f = (struct func){.dev = dev,
@@ -191,103 +57,30 @@ static struct func *object_add_func(struct client *c, struct module *m,
                        .regs = info->regs};
     memcpy(f->name, g + 1, g->name_bytes);
     m->funcs = f;
-    c->funcs[f->id] = f;
-    stats_add(&c->com->stats.functions, 1);
+    o->funcs[f->id] = f;
     return f;
 }
 
-static void object_reply_func(struct client *c, const struct wire_func_get *g,
-                              const struct dev_func_info *info) {
-    struct wire_func_reply reply = {
-        .param_count = info->param_count,
-        .param_bytes = info->param_bytes,
-        .regs = info->regs,
-        .shared_bytes = info->shared_bytes,
-        .local_bytes = info->local_bytes,
-        .const_bytes = info->const_bytes,
-        .max_threads = info->max_threads,
-        .ptx_version = info->ptx_version,
-        .binary_version = info->binary_version,
-        .req_block = {info->req_block[0], info->req_block[1], info->req_block[2]},
-    };
-    reply_send(c, &g->rec, 0, &reply, sizeof(reply));
+void object_forget(struct objects *o, struct module *m) {
+    o->modules[m->id] = NULL;
+    for (struct func *f = m->funcs; f; f = f->next)
+        o->funcs[f->id] = NULL;
 }
 
-/* The answer is the reason, as text. */
-static void object_refuse_func(struct client *c, const struct wire_func_get *g, int err,
-                               const char *text) {
-    if (err != ERR_NOT_FOUND) /* which programs ask for what may be there */
-        log_warn("module", "job=%u name=%s kernel=%.300s error=%s text=\"%s\"", c->job_id, c->name,
-                 (const char *)(g + 1), err_name(err), text);
-    reply_send(c, &g->rec, err, text, (uint32_t)strlen(text) + 1);
+struct module *object_next(const struct objects *o, uint32_t from) {
+    for (uint32_t i = from; o->modules && i < WIRE_MODULES; i++)
+        if (o->modules[i]) return o->modules[i];
+    return NULL;
 }
 
-int object_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_func_get *g = rec;
-    struct dev_func *dev;
-    struct dev_func_info info = {0};
-    char text[WIRE_REPLY_BYTES] = "";
-    if (c->fault) {
-        reply_status(c, &g->rec, c->fault);
-        return 0;
+uint64_t object_free(struct module *m, const struct dev_ops *ops, struct kernels *kernels) {
+    uint64_t funcs = 0;
+    for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
+        next = f->next;
+        kernels_drop(kernels, f->kernel);
+        free(f);
     }
-    struct module *m = object_module(c, g->module, why, why_bytes);
-    if (!m) return ERR_PROTOCOL;
-    if (c->funcs[g->func] ||
-        (g->params_cap && !client_host(c, g->params, g->params_cap * sizeof(struct wire_param)))) {
-        snprintf(why, why_bytes,
-                 "function %u is in use, or its parameters' place is not in the "
-                 "host window",
-                 g->func);
-        return ERR_PROTOCOL;
-    }
-    int err =
-        c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info, text, sizeof(text));
-    if (!err && !object_add_func(c, m, g, dev, &info)) err = -ENOMEM;
-    if (err) {
-        object_refuse_func(c, g, err, text);
-        return 0;
-    }
-    object_put_params(c, g, &info);
-    object_reply_func(c, g, &info);
-    return 0;
-}
-
-/* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
-int object_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_func_name *n = rec;
-    if (c->fault) {
-        reply_status(c, &n->rec, c->fault);
-        return 0;
-    }
-    struct module *m = object_module(c, n->module, why, why_bytes);
-    char *out = client_host(c, n->buf, n->cap);
-    if (!m) return ERR_PROTOCOL;
-    if (!out && n->cap) {
-        snprintf(why, why_bytes, "FUNC_NAME outside the host window");
-        return ERR_PROTOCOL;
-    }
-    if (n->index >= c->worker->ops->func_count(m->dev)) {
-        reply_status(c, &n->rec, ERR_NOT_FOUND);
-        return 0;
-    }
-    const char *name = c->worker->ops->func_name(m->dev, n->index);
-    uint32_t length = (uint32_t)strlen(name);
-    if (n->cap) snprintf(out, n->cap, "%s", name);
-    reply_send(c, &n->rec, 0, &length, sizeof(length));
-    return 0;
-}
-
-int object_global_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_global_get *g = rec;
-    struct wire_global_reply reply = {0};
-    if (c->fault) {
-        reply_status(c, &g->rec, c->fault);
-        return 0;
-    }
-    struct module *m = object_module(c, g->module, why, why_bytes);
-    if (!m) return ERR_PROTOCOL;
-    int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
-    reply_send(c, &g->rec, err, &reply, err ? 0 : sizeof(reply));
-    return 0;
+    ops->module_unload(m->dev);
+    free(m);
+    return funcs;
 }

@@ -2,6 +2,8 @@
  *
  * A client's modules and functions. Ids are the client's choice; unloading frees them at once, the
  * code itself goes when nothing that was sent before can use it any more.
+ *
+ * Owner: the client. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_FRONT_OBJECT_H
 #define DAEMON_WORKER_FRONT_OBJECT_H
@@ -9,13 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/device/device.h"
 #include "proto/wire.h"
 
-struct client;
-struct dev_func;
-struct dev_module;
 struct kernel;
-struct module;
+struct kernels;
 
 /* How a function is launched. */
 struct func_shape {
@@ -32,18 +32,35 @@ struct func {
     char name[];
 };
 
-/* Record handlers: 0, or ERR_PROTOCOL with `why`. `rec` passed record_check. */
-int object_module_load(struct client *c, const void *rec, char *why, size_t why_bytes);
-int object_module_unload(struct client *c, const void *rec, char *why, size_t why_bytes);
-int object_func_get(struct client *c, const void *rec, char *why, size_t why_bytes);
-int object_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes);
-int object_global_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+struct module {
+    struct dev_module *dev;
+    struct func *funcs;
+    uint64_t print; /* of its image */
+    uint64_t bytes; /* of the device's memory */
+    uint32_t id;
+};
 
-/* Unloads it from the device and frees its functions. */
-void object_free_module(struct client *c, struct module *m);
-/* All of the client's, when nothing of it is on the device. */
-void object_free_all(struct client *c);
+struct objects {
+    struct module **modules; /* [WIRE_MODULES] */
+    struct func **funcs;     /* [WIRE_FUNCS] */
+};
 
-const char *object_func_name(const struct func *f);
+int object_init(struct objects *o);    /* 0 or -ENOMEM; finish follows in any case */
+void object_finish(struct objects *o); /* no module is left */
+
+/* Tells images and names apart, not friend from foe. Begin with any number. */
+uint64_t object_print(uint64_t hash, const void *data, size_t bytes);
+
+/* A copy of `loaded`, under its id; NULL: out of memory. */
+struct module *object_add_module(struct objects *o, const struct module *loaded);
+/* A function of the module under `g->func`, with the name that follows `g`; NULL: out of memory. */
+struct func *object_add_func(struct objects *o, struct module *m, const struct wire_func_get *g,
+                             struct dev_func *dev, const struct dev_func_info *info);
+/* The ids of the module and of its functions are free. */
+void object_forget(struct objects *o, struct module *m);
+/* The first module whose id is `from` or higher, or NULL. */
+struct module *object_next(const struct objects *o, uint32_t from);
+/* Unloads a forgotten one from the device and frees its functions. Returns how many they were. */
+uint64_t object_free(struct module *m, const struct dev_ops *ops, struct kernels *kernels);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/worker/client.h"
 
 int reply_cuda(int err) {
     switch (err) {
@@ -24,29 +23,28 @@ int reply_cuda(int err) {
     }
 }
 
-void reply_send(struct client *c, const struct wire_record *rec, int err, const void *data,
+void reply_send(struct completion *com, const struct wire_record *rec, int err, const void *data,
                 uint32_t bytes) {
     if (!rec->ticket) return;
-    if (!err && client_dead(c)) { /* nothing succeeds after the fault */
-        err = c->fault;
+    if (!err && completion_dead(com)) { /* nothing succeeds after the fault */
+        err = com->fault;
         bytes = 0;
     }
-    struct wire_reply *r = &c->com->replies[rec->reply];
+    struct wire_reply *r = &com->page->replies[rec->reply];
     r->result = err;
     r->cuda = err ? reply_cuda(err) : 0;
     r->bytes = bytes;
     if (bytes) memcpy(r->data, data, bytes);
     atom_store_release(&r->ticket, rec->ticket);
-    c->published = true;
+    com->published = true;
 }
 
-void reply_status(struct client *c, const struct wire_record *rec, int err) {
-    reply_send(c, rec, err, NULL, 0);
+void reply_status(struct completion *com, const struct wire_record *rec, int err) {
+    reply_send(com, rec, err, NULL, 0);
 }
 
-void reply_wake(struct client *c) {
-    _Atomic uint32_t *sleeping = &c->sub->client_sleeping;
-    c->published = false;
+void reply_wake(struct completion *com, _Atomic uint32_t *sleeping) {
+    com->published = false;
     /* What was published is visible before we look; the sleeper sets the flag before it looks. */
     atom_fence();
     if (!atom_load_relaxed(sleeping) || !atom_exchange(sleeping, 0)) return;

@@ -7,20 +7,20 @@
 
 #include <stdint.h>
 
+#include "daemon/worker/front/completion.h"
 #include "proto/wire.h"
-
-struct client;
 
 /* Answers `rec` when it asks for it. `err`: 0, ERR_* or -errno, from which the CUresult follows;
  * a dead client's success is its fault. `bytes` <= WIRE_REPLY_BYTES. */
-void reply_send(struct client *c, const struct wire_record *rec, int err, const void *data,
+void reply_send(struct completion *com, const struct wire_record *rec, int err, const void *data,
                 uint32_t bytes);
-void reply_status(struct client *c, const struct wire_record *rec, int err);
+void reply_status(struct completion *com, const struct wire_record *rec, int err);
 
 /* What a client is shown for an error of ours: err_cuda, and errno's where CUDA has a name. */
 int reply_cuda(int err);
 
-/* Wakes the client's threads that wait for what was published; a system call only if one parks. */
-void reply_wake(struct client *c);
+/* Wakes the client's threads that wait for what was published; a system call only if one parks
+ * (`sleeping`: its flag, a futex). */
+void reply_wake(struct completion *com, _Atomic uint32_t *sleeping);
 
 #endif

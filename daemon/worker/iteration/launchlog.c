@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/object.h"
 #include "daemon/worker/iteration/iteration.h"
 
 bool launchlog_on;
@@ -33,7 +32,7 @@ int launchlog_close(void) {
 }
 
 static uint64_t launchlog_print(const struct client *c, const struct wire_launch *l) {
-    const struct func *f = c->funcs[l->func];
+    const struct func *f = c->objects.funcs[l->func];
     uint32_t block[3] = {l->block[0], l->block[1], l->block[2]};
     return f ? iteration_print(f->print, l->grid, block) : 0;
 }

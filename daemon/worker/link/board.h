@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler looks like now, for people: the board that the broker maps, and the scheduling
- * part of each client's counters. Brought up to date once in a while, never for an operation.
+ * The board: a page that the broker maps, with what the scheduler looks like (show.h writes it),
+ * and the choice of policies in fixed width.
+ *
+ * Owner: the worker. Thread: its own.
  */
 #ifndef DAEMON_WORKER_LINK_BOARD_H
 #define DAEMON_WORKER_LINK_BOARD_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "daemon/sched/core/sched.h"
 #include "proto/wire.h"
 
-struct worker;
+struct board {
+    struct wire_board *page; /* NULL in a worker that never was ready */
+    int fd;
+    uint64_t steps, ns; /* when it was last brought up to date */
+};
 
-int board_create(struct worker *w);
-void board_destroy(struct worker *w);
-
-/* When anything changed since the last time, and that is a while ago or it is `now`. */
-void board_update(struct worker *w, bool now);
+int board_create(struct board *b); /* 0 or -errno; destroy follows in any case */
+void board_destroy(struct board *b);
 
 /* The choice of policies in fixed width, and back. `out` points into
  * `choice` then. -EINVAL when a name does not end. */

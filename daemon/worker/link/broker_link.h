@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The socket to the broker: who attaches, who is gone, that we live. End of file means that the
- * broker died, and then so does the worker.
+ * The socket to the broker, and what is said through it: what the device is, that we live, who is
+ * to end. What is heard: order.h. End of file means that the broker died, and then so does the
+ * worker.
+ *
+ * Owner: the worker. Thread: its own.
  */
 #ifndef DAEMON_WORKER_LINK_BROKER_LINK_H
 #define DAEMON_WORKER_LINK_BROKER_LINK_H
 
-#include "daemon/worker/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/device.h"
+#include "proto/wire.h"
+
+struct broker_link {
+    int fd;
+    bool over; /* the broker is gone, or cannot be understood */
+};
 
 /* Says what the device is, with the worker's board; or, with `result` < 0 and a text, why there is
  * none (`info` NULL, `board_fd` -1). */
 int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
                       const char *text);
-/* Handles what has arrived; sets w->stop at end of file. At a safe point only. */
-void broker_link_read(struct worker *w);
-void broker_link_beat(struct worker *w);
-void broker_link_expelled(struct worker *w, const struct client *c, const char *why);
+void broker_link_beat(struct broker_link *l);
+void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);
 /* The scheduler will never admit it. */
-void broker_link_refused(struct worker *w, const struct client *c, const char *why);
-/* True when a reap would find some. */
-bool broker_link_pending(const struct worker *w);
-/* Frees the leaving clients that have nothing left on the device, and says so. */
-void broker_link_reap(struct worker *w);
+void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
+
+void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg);
+/* With a descriptor, which stays the caller's. An error: there are too few for it to go along. */
+int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, int fd);
+
+/* What sending or receiving returned means that the broker ended. */
+bool broker_link_closed(int result);
+/* The link is over: `msg` could not be sent. */
+void broker_link_lost(struct broker_link *l, const struct wire_worker_msg *msg, int err);
 
 #endif

@@ -30,17 +30,17 @@ static bool has_room(int fd) {
 void kernel_link_tell(struct worker *w) {
     struct kwire_batch b = {.kind = WIRE_PROFILES, .turn = w->kernel_turn};
 
-    for (int i = 0; i < BATCHES && w->telling && !w->stop && has_room(w->broker_fd); i++) {
+    for (int i = 0; i < BATCHES && w->telling && !w->link.over && has_room(w->link.fd); i++) {
         int err;
 
         for (b.count = 0; b.count < KWIRE_BATCH; b.count++)
             if (!kernels_take_dirty(w->kernels, &b.items[b.count])) break;
         w->telling = b.count == KWIRE_BATCH;
         if (b.count == 0) return;
-        err = fdutil_send(w->broker_fd, &b, kwire_batch_bytes(b.count), NULL, 0);
+        err = fdutil_send(w->link.fd, &b, kwire_batch_bytes(b.count), NULL, 0);
         if (err == 0) continue;
         log_error("worker", "broker does not listen: kind=%u error=%s", b.kind, err_name(err));
-        w->stop = true;
+        w->link.over = true;
     }
 }
 

@@ -14,19 +14,16 @@
 
 struct client;
 struct op;
-struct worker;
 
-/* Whose bytes the client writes, by what the configuration says. */
-uint64_t clearing_owner(const struct client *c);
 /* The client has its lane's turn. It may die of it. */
 void clearing_begin(struct client *c);
 /* Until this is false, what the scheduler lets run of it is parked. */
 bool clearing_pending(const struct client *c);
 void clearing_park(struct client *c, struct op *op);
-/* The next chunks of each; how many clients went on. Not while actions are being carried out. */
-unsigned clearing_step(struct worker *w);
-/* It is dead: what is parked ends. At a safe point, before the scheduler hears of it. */
-void clearing_forget(struct client *c);
+/* The next chunks. True: all is clear. */
+bool clearing_step(struct client *c);
+/* No longer: returns what was parked, which goes on, or ends when the client is dead. */
+struct op *clearing_end(struct client *c);
 /* What was cleared for it so far is counted where others see it. */
 void clearing_count(struct client *c);
 

@@ -106,3 +106,7 @@ uint64_t memory_persistent(const struct memory *m) {
 uint64_t memory_ephemeral(const struct memory *m) {
     return m->ephemeral * m->granule;
 }
+
+uint64_t memory_kept(const struct memory *m) {
+    return m->kept * m->granule;
+}

@@ -35,5 +35,6 @@ int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
  * lane in use (also while they are spilled); bytes. */
 uint64_t memory_persistent(const struct memory *m);
 uint64_t memory_ephemeral(const struct memory *m);
+uint64_t memory_kept(const struct memory *m); /* of the first: in the ephemeral window */
 
 #endif

@@ -10,13 +10,14 @@
 #include "daemon/worker/memory/memory_state.h"
 
 struct check_counts {
-    uint32_t persistent, swapped, ephemeral, spilled, chunks;
+    uint32_t persistent, kept, swapped, ephemeral, spilled, chunks;
 };
 
 static const char *check_page(const struct memory *m, uint32_t i, struct check_counts *c) {
     const struct page *p = &m->pages[i];
     bool upper = i >= m->page_count / 2;
     c->persistent += p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
+    c->kept += upper && (p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED);
     c->swapped += p->state == PAGE_SWAPPED;
     c->spilled += p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
     c->chunks += p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
@@ -91,6 +92,7 @@ const char *memory_check(const struct memory *m) {
         if (what) return what;
     }
     if (c.persistent != m->persistent) return "persistent pages are miscounted";
+    if (c.kept != m->kept) return "kept pages are miscounted";
     if (c.ephemeral != m->ephemeral) return "ephemeral pages are miscounted";
     if (c.spilled != m->spilled) return "spilled pages are miscounted";
     if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";

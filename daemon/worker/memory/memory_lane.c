@@ -209,6 +209,7 @@ int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copie
         *p = (struct page){.state = PAGE_PRIVATE, .mapped = true, .chunk = plan.made[k++]};
     }
     m->persistent += n;
+    m->kept += n;
     *copied_bytes = need;
     return memory_plan_end(&plan, 0);
 }

@@ -35,6 +35,7 @@ void memory_release(struct memory *m, struct page *page) {
     }
     if (page->state == PAGE_PRIVATE || page->state == PAGE_SWAPPED) {
         m->persistent--;
+        m->kept -= page >= m->pages + m->page_count / 2;
     } else {
         m->spilled -= page->state != PAGE_LANE;
         memory_free_slot(m, page->slot);

@@ -55,6 +55,7 @@ struct memory {
     uint32_t slot_room, slot_end /* behind the last one taken */;
 
     uint32_t persistent, ephemeral; /* pages */
+    uint32_t kept;                  /* of the persistent ones: in the ephemeral window */
     uint32_t spilled;               /* of the ephemeral ones */
     bool swapped;
 

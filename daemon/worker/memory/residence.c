@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -17,7 +15,6 @@
 #include "daemon/worker/fault.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/memory/clearing.h"
-#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/stats.h"
@@ -31,56 +28,15 @@ static void residence_failed(struct client *c, const char *what, int err) {
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static int residence_lane(struct worker *w, uint32_t lane) {
-    if (lane >= w->lane_count) {
-        uint32_t count = w->lane_count ? w->lane_count : 16;
-        while (count <= lane)
-            count *= 2;
-        struct residence *lanes = realloc(w->lanes, count * sizeof(*lanes));
-        if (!lanes) return -ENOMEM;
-        memset(lanes + w->lane_count, 0, (count - w->lane_count) * sizeof(*lanes));
-        w->lanes = lanes;
-        w->lane_count = count;
-    }
-    struct residence *r = &w->lanes[lane];
-    return r->chunks ? 0 : memory_lane_create(&r->chunks, w->ops, w->dev);
-}
-
-static void residence_drop(struct worker *w, uint32_t lane) {
-    struct residence *r = &w->lanes[lane];
-    if (r->clients) return;
-    memory_lane_destroy(r->chunks);
-    *r = (struct residence){0};
-}
-
 void residence_leave(struct client *c) {
-    struct worker *w = c->worker;
     if (c->lane == SCHED_NO_LANE) return;
-    uint32_t lane = c->lane;
+    lane_table_leave(&c->worker->lanes, c->lane);
     c->lane = SCHED_NO_LANE;
-    w->lanes[lane].clients--;
-    residence_drop(w, lane);
-}
-
-void residence_finish(struct worker *w) {
-    for (uint32_t i = 0; i < w->lane_count; i++)
-        residence_drop(w, i);
-    free(w->lanes);
-}
-
-uint64_t residence_bytes(const struct worker *w, uint32_t lane) {
-    const struct residence *r = lane < w->lane_count ? &w->lanes[lane] : NULL;
-    return r && r->chunks ? memory_lane_bytes(r->chunks) : 0;
 }
 
 static void residence_away(struct client *c) {
     c->away = c->memory &&
               (memory_spilled(c->memory) || memory_swapped(c->memory) || clearing_pending(c));
-}
-
-uint64_t residence_cleared(const struct worker *w, uint32_t lane) {
-    const struct residence *r = lane < w->lane_count ? &w->lanes[lane] : NULL;
-    return r && r->chunks ? memory_lane_cleared(r->chunks) : 0;
 }
 
 /* ---- out of the lane, and back --------------------------------------------------------------- */
@@ -89,7 +45,7 @@ static void residence_spill(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_spilled(c->memory)) return;
     int err = memory_spill(c->memory, true, &moved);
-    stats_add(&c->com->stats.switch_bytes, moved);
+    stats_add(&c->com.page->stats.switch_bytes, moved);
     c->away = true;
     if (err) residence_failed(c, "its ephemeral memory could not be taken to host memory", err);
 }
@@ -108,7 +64,7 @@ static void residence_restore(struct client *c) {
     if (!c->memory || !memory_spilled(c->memory)) return;
     residence_clear(c->worker, c->lane, c);
     int err = memory_restore(c->memory, &moved);
-    stats_add(&c->com->stats.switch_bytes, moved);
+    stats_add(&c->com.page->stats.switch_bytes, moved);
     residence_away(c);
     if (err) residence_failed(c, "its ephemeral memory could not be brought back", err);
 }
@@ -121,8 +77,8 @@ static void residence_swap_out(struct client *c) {
     if (c->stranded) residence_spill(c);
     int err = memory_swap_out(c->memory, &moved);
     if (!err) err = memory_join(c->memory, NULL);
-    stats_add(&c->com->stats.swaps, 1);
-    stats_add(&c->com->stats.swap_bytes, moved);
+    stats_add(&c->com.page->stats.swaps, 1);
+    stats_add(&c->com.page->stats.swap_bytes, moved);
     c->away = true;
     c->deaf |= CLIENT_OUT;
     if (err) residence_failed(c, "its persistent memory could not be taken to host memory", err);
@@ -131,9 +87,9 @@ static void residence_swap_out(struct client *c) {
 static void residence_swap_in(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_swapped(c->memory)) return;
-    int err = memory_join(c->memory, c->worker->lanes[c->lane].chunks);
+    int err = memory_join(c->memory, c->worker->lanes.items[c->lane].chunks);
     if (!err) err = memory_swap_in(c->memory, &moved);
-    stats_add(&c->com->stats.swap_bytes, moved);
+    stats_add(&c->com.page->stats.swap_bytes, moved);
     residence_away(c);
     c->deaf &= (uint8_t)~CLIENT_OUT;
     boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
@@ -152,16 +108,16 @@ void residence_return(struct client *c) {
 static void residence_move(struct client *c, uint32_t lane) {
     struct worker *w = c->worker;
     if (!c->memory || c->lane == lane) return;
-    int err = residence_lane(w, lane);
+    int err = lane_table_open(&w->lanes, lane, w->ops, w->dev);
     if (c->stranded) residence_spill(c);
-    if (!err) err = memory_join(c->memory, w->lanes[lane].chunks);
+    if (!err) err = memory_join(c->memory, w->lanes.items[lane].chunks);
     if (err) {
         residence_failed(c, "its lane could not be made", err);
         return;
     }
     residence_leave(c);
     c->lane = lane;
-    w->lanes[lane].clients++;
+    lane_table_enter(&w->lanes, lane);
 }
 
 /* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
@@ -172,32 +128,41 @@ static void residence_pack(struct worker *w, uint32_t lane) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->lane != lane || !c->memory || memory_spilled(c->memory)) continue;
-        int err = memory_join(c->memory, w->lanes[lane].chunks);
+        int err = memory_join(c->memory, w->lanes.items[lane].chunks);
         if (err) residence_failed(c, "its lane could not be packed", err);
     }
 }
 
 static void residence_resize(struct worker *w, uint32_t lane, uint64_t bytes) {
-    if (residence_bytes(w, lane) <= bytes) return;
-    struct residence *r = &w->lanes[lane];
-    int err = memory_lane_shrink(r->chunks, bytes);
+    if (lane_table_bytes(&w->lanes, lane) <= bytes) return;
+    struct memory_lane *chunks = w->lanes.items[lane].chunks;
+    int err = memory_lane_shrink(chunks, bytes);
     if (err == -EBUSY) {
         residence_pack(w, lane);
-        err = memory_lane_shrink(r->chunks, bytes);
+        err = memory_lane_shrink(chunks, bytes);
     }
     if (err)
         log_warn("lane", "lane=%u bytes=%" PRIu64 " shrink=%" PRIu64 " error=%s", lane,
-                 memory_lane_bytes(r->chunks), bytes, err_name(err));
+                 memory_lane_bytes(chunks), bytes, err_name(err));
 }
 
 static void residence_switch(struct client *c, uint32_t lane) {
-    struct residence *r = &c->worker->lanes[lane];
+    struct lane *l = &c->worker->lanes.items[lane];
     residence_clear(c->worker, lane, c);
     residence_restore(c);
     if (c->memory && !client_dead(c)) clearing_begin(c);
     residence_away(c);
-    if (r->last && r->last != c->job_id) stats_add(&c->com->stats.switches, 1);
-    r->last = c->job_id;
+    if (l->last && l->last != c->job_id) stats_add(&c->com.page->stats.switches, 1);
+    l->last = c->job_id;
+}
+
+/* Its ring is read from now on. */
+static void residence_admitted(struct client *c) {
+    const struct sched_spec *s = &c->spec;
+    c->deaf &= (uint8_t)~CLIENT_WAITS;
+    credit_grant(&c->credit, s->unknown ? 0 : s->persistent_bytes,
+                 s->unknown ? 0 : s->ephemeral_bytes);
+    credit_show(&c->credit, c->memory, c->com.page);
 }
 
 static void residence_refuse(struct client *c, enum sched_why why) {
@@ -207,7 +172,7 @@ static void residence_refuse(struct client *c, enum sched_why why) {
              " MiB, device %" PRIu64 " MiB)",
              reason_why(why), c->spec.persistent_bytes >> 20, c->spec.ephemeral_bytes >> 20,
              c->worker->info.memory_bytes >> 20);
-    broker_link_refused(c->worker, c, text);
+    broker_link_refused(&c->worker->link, c->job_id, text);
     fault_raise(c, ERR_NO_MEMORY, text);
 }
 
@@ -216,12 +181,12 @@ void residence_act(struct worker *w, const struct sched_action *a) {
         residence_resize(w, a->lane, a->bytes);
         return;
     }
-    struct client *c = worker_client(w, a->job);
+    struct client *c = client_find(w, a->job);
     if (!c) return; /* it left in this very step */
     switch (a->kind) {
     case SCHED_ADMIT:
         residence_move(c, a->lane);
-        client_admitted(c);
+        residence_admitted(c);
         break;
     case SCHED_REFUSE: residence_refuse(c, a->why); break;
     case SCHED_MOVE: residence_move(c, a->lane); break;

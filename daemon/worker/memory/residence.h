@@ -12,19 +12,10 @@
 #ifndef DAEMON_WORKER_MEMORY_RESIDENCE_H
 #define DAEMON_WORKER_MEMORY_RESIDENCE_H
 
-#include <stdint.h>
-
 #include "daemon/sched/core/sched.h"
 
 struct client;
-struct memory_lane;
 struct worker;
-
-struct residence {
-    struct memory_lane *chunks; /* NULL: no client is in the lane */
-    uint32_t clients;
-    uint32_t last; /* job that got the latest turn */
-};
 
 /* One action, but for RUN, GRANT, DENY and ARM. */
 void residence_act(struct worker *w, const struct sched_action *a);
@@ -33,11 +24,5 @@ void residence_act(struct worker *w, const struct sched_action *a);
 void residence_return(struct client *c);
 /* The client's memory is gone. */
 void residence_leave(struct client *c);
-void residence_finish(struct worker *w);
-
-/* What chunks of the lane take now. */
-uint64_t residence_bytes(const struct worker *w, uint32_t lane);
-/* What was cleared of them since the lane was opened. */
-uint64_t residence_cleared(const struct worker *w, uint32_t lane);
 
 #endif

@@ -10,22 +10,16 @@
 
 #include "common/occupancy.h"
 #include "daemon/worker/front/object.h"
-#include "daemon/worker/profile/kernels.h"
 
 /* A kernel for which there is no room in the table: as large as any, and of unknown class. */
 static const struct sched_kernel unprofiled = {.sms = KPROFILE_SMS_MAX};
 static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
 
-int profiling_create(struct worker *w) {
-    struct kernels_config config = {.peak = {w->info.insts_s, w->info.bytes_s}};
+int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns) {
+    struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}};
     if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
-        config.seed = w->now_ns; /* worse, but no reason not to serve */
-    return kernels_create(&w->kernels, &config);
-}
-
-void profiling_destroy(struct worker *w) {
-    kernels_destroy(w->kernels);
-    w->kernels = NULL;
+        config.seed = now_ns; /* worse, but no reason not to serve */
+    return kernels_create(out, &config);
 }
 
 /* ---- which kernel ---------------------------------------------------------------------------- */
@@ -63,24 +57,24 @@ static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
     return sms < KPROFILE_SMS_MAX ? sms : KPROFILE_SMS_MAX;
 }
 
-static struct kernel *profiling_find(struct client *c, const struct func *f,
+static struct kernel *profiling_find(struct profiling *p, const struct func *f,
                                      const struct func_shape *s) {
     struct kprofile_key key = {
-        .func = f->print, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = c->uid};
+        .func = f->print, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = p->uid};
     memcpy(key.grid, s->grid, sizeof(key.grid));
     memcpy(key.block, s->block, sizeof(key.block));
-    return kernels_intern(c->worker->kernels, &key, f->name, profiling_sms(&c->worker->info, f, s),
-                          &c->kernels_created);
+    return kernels_intern(p->kernels, &key, f->name, profiling_sms(p->info, f, s), &p->created);
 }
 
-struct kernel *profiling_launch(struct client *c, struct func *f, const struct dev_launch *launch) {
+struct kernel *profiling_launch(struct profiling *p, struct func *f,
+                                const struct dev_launch *launch) {
     if (!f->kernel || !profiling_same(&f->shape, launch)) {
         struct func_shape s = profiling_shape(launch);
-        profiling_drop_func(c->worker, f);
-        f->kernel = profiling_find(c, f, &s);
+        kernels_drop(p->kernels, f->kernel);
+        f->kernel = profiling_find(p, f, &s);
         f->shape = s;
     }
-    if (f->kernel) kernels_hold(c->worker->kernels, f->kernel);
+    if (f->kernel) kernels_hold(p->kernels, f->kernel);
     return f->kernel;
 }
 
@@ -89,26 +83,19 @@ const struct sched_kernel *profiling_sched(const struct op *op) {
     return op->launch.kernel ? &op->launch.kernel->sched : &unprofiled;
 }
 
-void profiling_drop(struct worker *w, struct op *op) {
+void profiling_drop(struct kernels *k, struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
-    kernels_drop(w->kernels, op->launch.kernel);
+    kernels_drop(k, op->launch.kernel);
     op->launch.kernel = NULL;
-}
-
-void profiling_drop_func(struct worker *w, struct func *f) {
-    kernels_drop(w->kernels, f->kernel);
-    f->kernel = NULL;
 }
 
 /* ---- what its end says ----------------------------------------------------------------------- */
 
 /* What failed or was cancelled says nothing of the kernel. */
-void profiling_ended(struct worker *w, struct op *op) {
+void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns) {
     const struct dev_op *d = &op->dev;
     if (op->kind != WIRE_LAUNCH || !op->launch.kernel || d->result || d->end_ns < d->start_ns)
         return;
-    kernels_sample(w->kernels, op->launch.kernel, d->end_ns - d->start_ns,
-                   w->mixed_ns < d->start_ns);
-    if (d->thread_insts)
-        kernels_counts(w->kernels, op->launch.kernel, d->thread_insts, d->memory_bytes);
+    kernels_sample(k, op->launch.kernel, d->end_ns - d->start_ns, mixed_ns < d->start_ns);
+    if (d->thread_insts) kernels_counts(k, op->launch.kernel, d->thread_insts, d->memory_bytes);
 }

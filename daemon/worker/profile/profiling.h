@@ -5,26 +5,30 @@
 #ifndef DAEMON_WORKER_PROFILE_PROFILING_H
 #define DAEMON_WORKER_PROFILE_PROFILING_H
 
-#include "daemon/worker/client.h"
+#include "daemon/worker/profile/kernels.h"
+#include "daemon/worker/stream/op.h"
 
 struct func;
 
-int profiling_create(struct worker *w);
-void profiling_destroy(struct worker *w);
+/* Whose launches they are. Owner: the client. */
+struct profiling {
+    struct kernels *kernels;
+    const struct dev_info *info; /* of the device */
+    uint32_t uid;
+    uint32_t created; /* entries of the table, for this client */
+};
+
+/* The table for a device. 0 or -ENOMEM. */
+int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns);
 
 /* Which kernel the launch is of, held until profiling_drop; NULL: one without a profile. */
-struct kernel *profiling_launch(struct client *c, struct func *f, const struct dev_launch *launch);
+struct kernel *profiling_launch(struct profiling *p, struct func *f,
+                                const struct dev_launch *launch);
 /* What the scheduler is told of the operation. */
 const struct sched_kernel *profiling_sched(const struct op *op);
-/* What is on the device changes now. */
-static inline void profiling_mixed(struct worker *w) {
-    if (w->active_clients > 1) w->mixed_ns = w->now_ns;
-}
-/* A launch ended on the device. */
-void profiling_ended(struct worker *w, struct op *op);
+/* A launch ended on the device, where several clients were until `mixed_ns`. */
+void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns);
 /* The operation is about to be freed. */
-void profiling_drop(struct worker *w, struct op *op);
-/* The function is. */
-void profiling_drop_func(struct worker *w, struct func *f);
+void profiling_drop(struct kernels *k, struct op *op);
 
 #endif

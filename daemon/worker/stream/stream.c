@@ -10,10 +10,6 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/worker/client.h"
-#include "daemon/worker/engine/engine.h"
-#include "daemon/worker/front/callback.h"
-#include "daemon/worker/front/defer.h"
 #include "daemon/worker/stats.h"
 
 #define STREAM_FIRST_RING 32u
@@ -21,15 +17,15 @@
 /* Shows the client how far the stream is. What it sees as complete ran to success: the words of a
  * client that has a fault stand still, and its waiters end by the fault. */
 static void stream_publish(struct stream *s) {
-    struct client *c = s->client;
-    if (client_dead(c)) return;
-    atom_store_release(&c->com->stream_done[s->id], s->head - 1);
-    c->published = true;
+    struct completion *com = s->set->com;
+    if (completion_dead(com)) return;
+    atom_store_release(&com->page->stream_done[s->id], s->head - 1);
+    com->published = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static struct stream *stream_new(struct client *c, uint32_t id) {
+static struct stream *stream_new(struct stream_set *set, uint32_t id) {
     struct stream *s = calloc(1, sizeof(*s));
     if (!s) return NULL;
     s->ring = malloc(STREAM_FIRST_RING * sizeof(*s->ring));
@@ -38,34 +34,58 @@ static struct stream *stream_new(struct client *c, uint32_t id) {
         return NULL;
     }
     s->ring_mask = STREAM_FIRST_RING - 1;
-    s->client = c;
+    s->set = set;
     s->id = id;
     s->head = s->cursor = s->next = 1;
     list_init(&s->active);
-    c->streams[id] = s;
-    if (id >= c->stream_end) c->stream_end = id + 1;
+    set->streams[id] = s;
+    if (id >= set->end) set->end = id + 1;
     return s;
 }
 
-void stream_free(struct stream *s) {
+static void stream_free(struct stream *s) {
     if (!s) return;
     list_remove(&s->active);
-    if (s->queue) s->client->worker->ops->queue_destroy(s->queue);
+    if (s->queue) s->set->ops->queue_destroy(s->queue);
     free(s->ring);
     free(s);
 }
 
-int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, uint64_t first_seq) {
-    struct stream *s = c->streams[id];
-    if (!s) s = stream_new(c, id);
+int stream_set_init(struct stream_set *set, const struct dev_ops *ops, struct completion *com,
+                    struct list *active) {
+    *set = (struct stream_set){.ops = ops, .com = com, .active = active};
+    set->deferred_last = &set->deferred;
+    set->streams = calloc(WIRE_STREAMS, sizeof(*set->streams));
+    return set->streams ? 0 : -ENOMEM;
+}
+
+void stream_set_finish(struct stream_set *set) {
+    for (uint32_t id = 0; id < set->end; id++)
+        stream_free(set->streams[id]);
+    free(set->streams);
+    set->streams = NULL;
+    set->end = 0;
+}
+
+void stream_set_level(struct stream_set *set, uint32_t level) {
+    set->level = level;
+    for (uint32_t id = 0; set->ops->queue_level && id < set->end; id++)
+        if (set->streams[id] && set->streams[id]->queue)
+            set->ops->queue_level(set->streams[id]->queue, level);
+}
+
+int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
+                uint64_t first_seq) {
+    struct stream *s = set->streams[id];
+    if (!s) s = stream_new(set, id);
     if (!s) return -ENOMEM;
     /* A destroyed stream that is not empty yet goes on as the new one, in order behind the old. */
     if (s->open || first_seq < s->next || (s->head != s->next && first_seq != s->next))
         return ERR_PROTOCOL;
-    if (!s->queue && !client_dead(c)) {
-        int err = c->worker->ops->queue_create(c->space, priority, &s->queue);
+    if (!s->queue && !completion_dead(set->com)) {
+        int err = set->ops->queue_create(set->space, priority, &s->queue);
         if (err) return err;
-        if (c->level) c->worker->ops->queue_level(s->queue, c->level);
+        if (set->level) set->ops->queue_level(s->queue, set->level);
     }
     s->open = true;
     s->closing = false;
@@ -79,7 +99,7 @@ int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, u
 
 static void stream_drained(struct stream *s) {
     s->closing = false;
-    if (s->queue) s->client->worker->ops->queue_destroy(s->queue);
+    if (s->queue) s->set->ops->queue_destroy(s->queue);
     s->queue = NULL;
 }
 
@@ -92,7 +112,7 @@ void stream_close(struct stream *s) {
 /* ---- being kicked and blocked ---------------------------------------------------------------- */
 
 void stream_kick(struct stream *s) {
-    if (list_empty(&s->active)) list_append(&s->client->worker->active, &s->active);
+    if (list_empty(&s->active)) list_append(s->set->active, &s->active);
 }
 
 void stream_kick_list(struct stream **list) {
@@ -105,7 +125,7 @@ void stream_kick_list(struct stream **list) {
     *list = NULL;
 }
 
-static void stream_block(struct stream *s, struct stream **list) {
+void stream_block(struct stream *s, struct stream **list) {
     s->state = STREAM_BLOCKED;
     s->next_waiter = *list;
     *list = s;
@@ -127,30 +147,27 @@ static int stream_grow(struct stream *s) {
 
 /* Puts the operation into its epoch of the legacy order. */
 static void stream_count_legacy(struct stream *s, struct op *op) {
-    struct stream *legacy = s->client->streams[0];
+    struct stream *legacy = s->set->streams[0];
     op->blocking = s->id != 0 && !s->nonblocking;
     if (!op->blocking) return;
     op->legacy_seq = legacy->next - 1;
     if (legacy->head == legacy->next)
-        s->client->legacy_pending++;
+        s->set->legacy_pending++;
     else
         stream_at(legacy, legacy->next - 1)->following++;
 }
 
 int stream_push(struct stream *s, struct op *op) {
-    struct client *c = s->client;
     if (s->next - s->head > s->ring_mask && stream_grow(s)) return -ENOMEM;
     op->stream = s;
     op->seq = s->next;
-    op->number = c->pushed++;
-    boundary_pushed(&c->boundary, op, &c->worker->passing);
+    op->number = s->set->pushed++;
     stream_count_legacy(s, op);
     s->ring[s->next++ & s->ring_mask] = op;
-    stats_add(&c->com->stats.queued, 1);
-    if (client_dead(c)) {
+    stats_add(&s->set->com->page->stats.queued, 1);
+    if (completion_dead(s->set->com)) {
         op->state = OP_DONE;
         s->cursor = s->next;
-        stream_retire(s);
     } else if (s->state == STREAM_READY) {
         stream_kick(s);
     }
@@ -168,63 +185,49 @@ static bool stream_await(struct stream *s, struct stream *on, uint64_t seq) {
 
 /* For stream 0: whether all earlier operations of blocking streams are complete. */
 static bool stream_legacy_clear(const struct stream *s, const struct op *op) {
-    if (s->client->legacy_pending) return false;
+    if (s->set->legacy_pending) return false;
     return op->seq == s->head || stream_at(s, op->seq - 1)->following == 0;
 }
 
 static bool stream_blocked(struct stream *s, struct op *op) {
-    struct client *c = s->client;
-    if (c->deferred && op->number >= c->deferred->number) {
-        stream_block(s, &c->fenced);
+    struct stream_set *set = s->set;
+    if (set->deferred && op->number >= set->deferred->number) {
+        stream_block(s, &set->fenced);
         return true;
     }
-    if (op->legacy_seq && stream_await(s, c->streams[0], op->legacy_seq)) return true;
+    if (op->legacy_seq && stream_await(s, set->streams[0], op->legacy_seq)) return true;
     if (s->id == 0 && !stream_legacy_clear(s, op)) {
         s->state = STREAM_BLOCKED;
-        c->legacy_blocked = true;
+        set->legacy_blocked = true;
         return true;
     }
-    return op->kind == WIRE_STREAM_WAIT && stream_await(s, c->streams[op->wait.on], op->wait.seq);
+    return op->kind == WIRE_STREAM_WAIT && stream_await(s, set->streams[op->wait.on], op->wait.seq);
 }
 
-/* A host function runs when all before it is complete, and holds up all behind it. True when the
- * stream can go on at once (it cannot). */
-static bool stream_post(struct stream *s, struct op *op) {
-    if (s->head != s->cursor) return false; /* retiring kicks */
-    s->state = STREAM_BLOCKED;
-    if (!callback_post(s->client, op)) stream_block(s, &s->client->callback_waiters);
+/* Of an operation that nothing holds up. False: it only marks a place in its stream, and passes. */
+static bool stream_begins(struct stream *s, struct op *op) {
+    switch (op->kind) {
+    case WIRE_STREAM_WAIT: op->dev.end_ns = s->set->streams[op->wait.on]->last_end_ns; break;
+    case WIRE_EVENT_RECORD: break;
+    default: return true;
+    }
+    op->state = OP_PASSED;
+    s->cursor++;
     return false;
 }
 
-/* One operation; true when the next can be looked at. */
-static bool stream_step(struct stream *s) {
-    struct op *op = stream_at(s, s->cursor);
-    if (stream_blocked(s, op)) return false;
-    switch (op->kind) {
-    case WIRE_EVENT_RECORD:
-        op->state = OP_PASSED;
-        s->cursor++;
-        return true;
-    case WIRE_STREAM_WAIT: {
-        const struct stream *on = s->client->streams[op->wait.on];
-        op->state = OP_PASSED;
-        op->dev.end_ns = on->last_end_ns;
-        s->cursor++;
-        return true;
+struct op *stream_advance(struct stream *s) {
+    while (s->cursor != s->next) {
+        struct op *op = stream_at(s, s->cursor);
+        if (stream_blocked(s, op)) return NULL;
+        if (!stream_begins(s, op)) continue;
+        /* A host function runs when all before it is complete (retiring kicks), and holds up all
+         * behind it. */
+        if (op->kind == WIRE_HOST_FUNC && s->head != s->cursor) return NULL;
+        s->state = op->kind == WIRE_HOST_FUNC ? STREAM_BLOCKED : STREAM_OFFERED;
+        return op;
     }
-    case WIRE_HOST_FUNC: return stream_post(s, op);
-    default:
-        s->state = STREAM_OFFERED;
-        engine_offer(s->client->worker, op);
-        return false;
-    }
-}
-
-void stream_advance(struct stream *s) {
-    if (s->state != STREAM_READY || client_dead(s->client)) return;
-    while (s->cursor != s->next && stream_step(s))
-        continue;
-    stream_retire(s);
+    return NULL;
 }
 
 /* ---- retiring -------------------------------------------------------------------------------- */
@@ -232,14 +235,14 @@ void stream_advance(struct stream *s) {
 /* An operation of stream 0 is complete: the epoch behind it begins. One of a blocking stream: its
  * epoch is nearer to its end. */
 static void stream_legacy_done(struct stream *s, const struct op *op) {
-    struct client *c = s->client;
+    struct stream_set *set = s->set;
     if (s->id == 0)
-        c->legacy_pending += op->following;
-    else if (op->blocking && c->legacy_pending)
-        c->legacy_pending--;
-    if (c->legacy_pending || !c->legacy_blocked) return;
-    struct stream *legacy = c->streams[0];
-    c->legacy_blocked = false;
+        set->legacy_pending += op->following;
+    else if (op->blocking && set->legacy_pending)
+        set->legacy_pending--;
+    if (set->legacy_pending || !set->legacy_blocked) return;
+    struct stream *legacy = set->streams[0];
+    set->legacy_blocked = false;
     if (legacy->state == STREAM_BLOCKED) legacy->state = STREAM_READY;
     stream_kick(legacy);
 }
@@ -249,12 +252,12 @@ static void stream_time(struct stream *s, const struct op *op) {
     uint64_t end_ns = op->dev.end_ns;
     if (op->kind == WIRE_EVENT_RECORD) end_ns = op->event.arrived_ns;
     if (end_ns > s->last_end_ns) s->last_end_ns = end_ns;
-    if (op->kind == WIRE_EVENT_RECORD && !client_dead(s->client))
-        atom_store_relaxed(&s->client->com->event_ns[op->event.id], s->last_end_ns);
+    if (op->kind == WIRE_EVENT_RECORD && !completion_dead(s->set->com))
+        atom_store_relaxed(&s->set->com->page->event_ns[op->event.id], s->last_end_ns);
 }
 
-void stream_retire(struct stream *s) {
-    struct client *c = s->client;
+struct op *stream_retire(struct stream *s) {
+    struct op *first = NULL, **last = &first;
     uint64_t before = s->head;
     while (s->head != s->next) {
         struct op *op = stream_at(s, s->head);
@@ -264,13 +267,17 @@ void stream_retire(struct stream *s) {
         s->head++;
         stream_legacy_done(s, op);
         stream_kick_list(&op->waiters);
-        client_completed(c, op);
+        *last = op;
+        last = &op->next;
     }
-    if (s->head == before) return;
+    if (!first) return NULL;
+    *last = NULL;
+    s->set->completed += s->head - before;
+    stats_sub(&s->set->com->page->stats.queued, s->head - before);
     stream_publish(s);
     if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
     if (s->closing && s->head == s->next) stream_drained(s);
-    if (c->deferred) defer_run(c);
+    return first;
 }
 
 void stream_skip(struct stream *s) {
@@ -281,5 +288,4 @@ void stream_skip(struct stream *s) {
     s->cursor = s->next;
     s->state = STREAM_READY; /* it may stay on a waiters' list: kicking it is harmless */
     list_remove(&s->active);
-    stream_retire(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Per-stream queues of a client's operations: order within a stream, waits on other streams, and
- * the implicit order of CUDA's legacy default stream (id 0).
+ * Per-stream queues of a client's operations: order within a stream, waits on other streams, the
+ * implicit order of CUDA's legacy default stream (id 0), and what waits for all of them.
  *
  * A stream's operations [head, next) live in a ring indexed by sequence number. [head, cursor) are
  * on the device or have passed; the one at `cursor` is the next to look at. Whoever waits for an
@@ -9,8 +9,10 @@
  *
  * Legacy order: an operation of stream 0 starts when all earlier ones of blocking streams are
  * complete, and these when the stream-0 operation before them is. So between two operations of
- * stream 0 lies an epoch, at most one of which runs at a time; client.legacy_pending counts what is
+ * stream 0 lies an epoch, at most one of which runs at a time; set.legacy_pending counts what is
  * incomplete in the running one, and op.following what waits in the others.
+ *
+ * Nothing here knows what an operation does: what may run, and what is complete, is returned.
  */
 #ifndef DAEMON_WORKER_STREAM_STREAM_H
 #define DAEMON_WORKER_STREAM_STREAM_H
@@ -19,9 +21,8 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/worker/front/completion.h"
 #include "daemon/worker/stream/op.h"
-
-struct client;
 
 enum stream_state {
     STREAM_READY,
@@ -30,8 +31,8 @@ enum stream_state {
 };
 
 struct stream {
-    struct client *client;
-    struct list active;         /* worker.active */
+    struct stream_set *set;
+    struct list active;         /* set.active */
     struct stream *next_waiter; /* in the one list that blocks it */
     struct dev_queue *queue;    /* NULL when it does not exist or its client is dead */
     struct op **ring;
@@ -45,31 +46,67 @@ struct stream {
     bool nonblocking;
 };
 
-/* Stream `id` of the client, beginning at `first_seq`; a destroyed id may be used again with later
- * numbers. 0, -errno, or ERR_PROTOCOL when it exists or the numbers go back. */
-int stream_open(struct client *c, uint32_t id, bool nonblocking, int priority, uint64_t first_seq);
+/* All that a client has sent and that is not complete. */
+struct stream_set {
+    struct stream **streams; /* [WIRE_STREAMS] */
+    uint32_t end;            /* no stream has this id or a higher one */
+    uint32_t level;          /* of the device's priorities, of all streams */
+    const struct dev_ops *ops;
+    struct dev_space *space;
+    struct completion *com;
+    struct list *active;        /* streams that may have something to do, of all clients */
+    uint64_t pushed, completed; /* operations; the first is the next one's number */
+    uint64_t legacy_pending;
+    bool legacy_blocked;                  /* stream 0 waits for legacy_pending to become 0 */
+    struct op *deferred, **deferred_last; /* what waits for all before it: deferred.h */
+    uint64_t deferred_count;
+    struct stream *fenced; /* streams whose next operation comes after the first of these */
+};
+
+/* 0 or -ENOMEM. `space` is set before the first stream is opened. */
+int stream_set_init(struct stream_set *set, const struct dev_ops *ops, struct completion *com,
+                    struct list *active);
+void stream_set_finish(struct stream_set *set); /* before its space is destroyed */
+/* All streams, those that will be opened as well, have this level of the device's priorities. */
+void stream_set_level(struct stream_set *set, uint32_t level);
+
+/* Stream `id`, beginning at `first_seq`; a destroyed id may be used again with later numbers. 0,
+ * -errno, or ERR_PROTOCOL when it exists or the numbers go back. */
+int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
+                uint64_t first_seq);
 /* The client destroyed it: its queue goes once it is empty. */
 void stream_close(struct stream *s);
-void stream_free(struct stream *s);
 
-/* Appends an operation whose seq is s->next. 0 or -ENOMEM, with `op` still the caller's. */
+/* Appends an operation whose seq is s->next. 0 or -ENOMEM, with `op` still the caller's. A dead
+ * client's is done already: retire it. */
 int stream_push(struct stream *s, struct op *op);
 
-/* Goes as far as it can: passes waits and records, offers the next device operation. */
-void stream_advance(struct stream *s);
+/* Of a ready stream: passes waits and records, as far as it can go. The operation at the cursor
+ * that may begin now, for the scheduler or, when it is a host function, for the client (the stream
+ * is blocked then); NULL: none. Retire it afterwards. */
+struct op *stream_advance(struct stream *s);
 /* Takes completed operations off the head and publishes how far the stream is: never further than
- * what ran to success. The fault of one that failed is raised before. */
-void stream_retire(struct stream *s);
-/* The client is dead: whatever is not on the device is dropped, and the client not told of it. */
+ * what ran to success. The fault of one that failed is raised before. They are the caller's to
+ * free, linked by `next`, in their order. */
+struct op *stream_retire(struct stream *s);
+/* The client is dead: whatever is not on the device is dropped, and the client not told of it.
+ * Retire it afterwards. */
 void stream_skip(struct stream *s);
 
-/* Has stream_advance called at the next pump. */
+/* Puts the stream on the list of those to be advanced. */
 void stream_kick(struct stream *s);
-/* Unblocks every stream of a list, and empties it. */
+/* It waits until the list is kicked, which unblocks all of it and empties it. */
+void stream_block(struct stream *s, struct stream **list);
 void stream_kick_list(struct stream **list);
 
 static inline struct op *stream_at(const struct stream *s, uint64_t seq) {
     return s->ring[seq & s->ring_mask];
+}
+
+/* The stream, when the client has it open. */
+static inline struct stream *stream_find(const struct stream_set *set, uint32_t id) {
+    struct stream *s = set->streams[id];
+    return s && s->open ? s : NULL;
 }
 
 #endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All loops over work lists, nothing recursive: what one step makes possible is done by the next.
+ */
+#include "daemon/worker/engine/pump.h"
+
+#include "daemon/worker/client.h"
+#include "daemon/worker/ending.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/progress.h"
+#include "daemon/worker/engine/running.h"
+#include "daemon/worker/fault.h"
+#include "daemon/worker/front/defer.h"
+#include "daemon/worker/iteration/passing.h"
+#include "daemon/worker/stats.h"
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+static void pump_ended(struct worker *w, struct op *op) {
+    struct stream *s = op->stream;
+    struct client *c = client_of(s);
+    load_end(&w->load, &c->inflight, w->now_ns);
+    op->state = OP_DONE;
+    profiling_ended(w->kernels, op, w->load.mixed_ns);
+    if (op == c->shown)
+        running_over(c, op);
+    else
+        stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
+    engine_done(w, op);
+    if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
+    progress_retire(c, s);
+    if (c->abandoned && !c->inflight) ending_release(c);
+}
+
+unsigned pump_collect(struct worker *w) {
+    unsigned count = 0;
+    for (struct dev_op *d = w->ops->poll(w->dev), *next; d; d = next, count++) {
+        next = d->next; /* retiring frees the operation */
+        /* With many clients each one is out of the cache by now. */
+        if (next) __builtin_prefetch(&((struct op *)next->owner)->stream);
+        pump_ended(w, d->owner);
+    }
+    return count;
+}
+
+/* ---- what can go on -------------------------------------------------------------------------- */
+
+static void pump_advance(struct worker *w, struct stream *s) {
+    struct client *c = client_of(s);
+    if (s->state != STREAM_READY || client_dead(c)) return;
+    struct op *op = stream_advance(s);
+    if (op && op->kind != WIRE_HOST_FUNC)
+        engine_offer(w, op);
+    else if (op && !callback_post(&c->callbacks, op, &c->com))
+        stream_block(s, &c->callbacks.waiters);
+    progress_retire(c, s);
+}
+
+static void pump_boundary(struct client *c) {
+    if (c->streams.deferred) defer_run(c);
+    passing_look(c);
+}
+
+bool pump_pending(const struct worker *w) {
+    return !list_empty(&w->active) || !list_empty(&w->passing) || w->event_count ||
+           !list_empty(&w->faulted) || !list_empty(&w->clearing);
+}
+
+void pump_run(struct worker *w) {
+    for (;;) {
+        if (!list_empty(&w->active)) {
+            struct stream *s = list_entry(w->active.next, struct stream, active);
+            list_remove(&s->active);
+            pump_advance(w, s);
+        } else if (!list_empty(&w->passing)) {
+            struct client *c = list_entry(w->passing.next, struct client, boundary.link);
+            list_remove(&c->boundary.link);
+            pump_boundary(c);
+        } else if (w->event_count) {
+            engine_step(w);
+        } else if (!list_empty(&w->faulted)) {
+            struct client *c = list_entry(w->faulted.next, struct client, fault_link);
+            list_remove(&c->fault_link);
+            ending_abandon(c, c->com.fault);
+        } else {
+            return;
+        }
+    }
+}
