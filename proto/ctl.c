@@ -7,12 +7,14 @@
 #include <string.h>
 
 static const struct ctl_verb_info verbs[] = {
-#define CTL_VERB(name, text, record, args, sentence) {text, CTL_RECORD_##record, args, sentence},
+#define CTL_VERB(name, text, usage, record, args, sentence) \
+    {text, usage, CTL_RECORD_##record, args, sentence},
 #include "proto/ctl.def"
 };
 
 static const struct ctl_arg_info args[] = {
-#define CTL_ARG(name, kind, sentence) {#name, CTL_KIND_##kind, offsetof(struct ctl_args, name)},
+#define CTL_ARG(name, kind, style, sentence) \
+    {#name, CTL_KIND_##kind, CTL_STYLE_##style, offsetof(struct ctl_args, name)},
 #include "proto/ctl.def"
 };
 

@@ -15,7 +15,7 @@
 #define CTL_TEXT_BYTES 400
 
 enum ctl_verb {
-#define CTL_VERB(name, text, record, field, sentence) CTL_V_##name,
+#define CTL_VERB(name, ...) CTL_V_##name,
 #include "proto/ctl.def"
     CTL_V_COUNT
 };
@@ -61,17 +61,17 @@ enum ctl_kind {
 #define CTL_MEMBER(name, kind, sentence) CTL_MEMBER_##kind(name)
 
 /* Arguments of a request, by name; CTL_A_<name> is an argument's number. */
-#define CTL_ARG_BYTES 128 /* a kernel's name fits */
+#define CTL_ARG_BYTES 256 /* a kernel's name fits, and every limit of a user */
 #define CTL_ARG_MEMBER_UINT(name) uint64_t name;
 #define CTL_ARG_MEMBER_INT(name) int64_t name;
 #define CTL_ARG_MEMBER_TEXT(name) char name[CTL_ARG_BYTES];
 
 struct ctl_args {
-#define CTL_ARG(name, kind, sentence) CTL_ARG_MEMBER_##kind(name)
+#define CTL_ARG(name, kind, ...) CTL_ARG_MEMBER_##kind(name)
 #include "proto/ctl.def"
 };
 enum ctl_arg {
-#define CTL_ARG(name, kind, sentence) CTL_A_##name,
+#define CTL_ARG(name, ...) CTL_A_##name,
 #include "proto/ctl.def"
     CTL_A_COUNT
 };
@@ -142,6 +142,7 @@ struct ctl_field {
 
 struct ctl_verb_info {
     const char *text;
+    const char *usage; /* of salusctl; or NULL */
     enum ctl_record record;
     const char *args; /* names, separated by blanks */
     const char *sentence;
@@ -153,9 +154,26 @@ struct ctl_error_info {
     const char *sentence;
 };
 
+/* How salusctl gets an argument: proto/ctl.def. */
+enum ctl_style {
+    CTL_STYLE_COUNT,
+    CTL_STYLE_SIGNED,
+    CTL_STYLE_TIME,
+    CTL_STYLE_PART,
+    CTL_STYLE_SWITCH,
+    CTL_STYLE_AUTO,
+    CTL_STYLE_PAIRS,
+    CTL_STYLE_NUMBER,
+    CTL_STYLE_USER,
+    CTL_STYLE_OPTION,
+    CTL_STYLE_FLAG,
+    CTL_STYLE_OTHER
+};
+
 struct ctl_arg_info {
     const char *name;
     enum ctl_kind kind;
+    enum ctl_style style;
     size_t offset; /* in struct ctl_args */
 };
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,53 +14,43 @@
 #include <time.h>
 
 #include "common/units.h"
+#include "daemon/ctl/usage.h"
 #include "proto/job.h"
 
+#define CLI_USAGE_BYTES 160
 #define DEFAULT_RUN_DIR "/run/salus"
 #define DEFAULT_TIMEOUT_MS 5000
 
+/* Those of the control protocol, then those that are more than one question. */
 static const struct cli_verb verbs[] = {
-    {"status", "", "", "how the daemon and its worker are", 0, 0, cli_status},
-    {"version", "", "", "versions of this program and of the daemon", 0, 0, cli_version},
-    {"job list", "", "", "all jobs", 0, 0, cli_job_list},
-    {"job show", "JOB", "", "one job, with all its counters", 1, 1, cli_job_show},
-    {"job set", "JOB KEY=VALUE...", "",
-     "change weight, priority, iterations, duration, request of a job", 2, -1, cli_job_set},
-    {"job pause", "JOB", "", "no iteration of the job begins", 1, 1, cli_job_pause},
-    {"job resume", "JOB", "", "ends a pause", 1, 1, cli_job_resume},
-    {"job kill", "[--signal SIGNAL] JOB", "--signal=",
-     "take the GPU away from a job; its process gets an error, and the signal", 1, 1, cli_job_kill},
-    {"job wait", "JOB", "", "wait until the job has ended", 1, 1, cli_job_wait},
-    {"gpu list", "", "", "all GPUs", 0, 0, cli_gpu_list},
-    {"gpu show", "ID", "", "one GPU", 1, 1, cli_gpu_show},
-    {"gpu retry", "ID", "", "start its worker again, also one that was given up", 1, 1,
-     cli_gpu_retry},
-    {"lane list", "", "", "all lanes: memory that jobs share in turns", 0, 0, cli_lane_list},
-    {"lane show", "LANE", "", "one lane", 1, 1, cli_lane_show},
-    {"policy list", "", "", "the policies that can be chosen", 0, 0, cli_policy_list},
-    {"policy show", "", "", "the choice in effect", 0, 0, cli_policy_show},
-    {"policy set", "[--lane NAME] [--kernel NAME] [--dry-run] [KEY=VALUE]...",
-     "--lane= --kernel= --dry-run", "choose other policies, at once", 0, -1, cli_policy_set},
-    {"profile list", "[--user USER] [--name PART] [--imported]", "--user= --name= --imported",
-     "what is known of kernels, or what imported tables say", 0, 0, cli_profile_list},
-    {"profile show", "[--user USER] NAME|ID", "--user=",
-     "a kernel in all its shapes, with the distribution of its times", 1, 1, cli_profile_show},
-    {"profile import", "[--any-device] FILE|-", "--any-device",
-     "take over exported profiles, or a table of Nsight Compute or of Orion", 1, 1,
-     cli_profile_import},
-    {"profile export", "[--user USER] [FILE]", "--user=", "write what is known of kernels", 0, 1,
-     cli_profile_export},
-    {"profile forget", "[--user USER] NAME|--all", "--user= --all", "forget a kernel, or all", 0, 1,
-     cli_profile_forget},
-    {"tenant list", "", "", "users: what they have, and what they may have", 0, 0, cli_tenant_list},
-    {"history", "", "", "jobs that ended", 0, 0, cli_history},
-    {"top", "[--batch] [-n COUNT]",
-     "--batch -n=", "a live picture of lanes and jobs; -w SECONDS between two (1)", 0, 0, cli_top},
-    {"record", "[--for TIME] [--until-idle] FILE", "--for= --until-idle",
-     "write what runs as a workload for salus-sim, until interrupted", 1, 1, cli_record},
-    {"run", "[OPTION]... [--] CMD [ARG]...", "",
-     "run a CUDA program on the shared GPU; without a daemon, on a private software GPU", 1, -1,
-     cli_run},
+#define CTL_VERB(name, text, usage, record, args, sentence) \
+    {text, usage, sentence, CTL_V_##name, NULL},
+#include "proto/ctl.def"
+    {"job.wait", "JOB", "wait until the job has ended", CTL_V_COUNT, cli_job_wait},
+    {"history", "", "jobs that ended", CTL_V_COUNT, cli_history},
+    {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",
+     CTL_V_COUNT, cli_top},
+    {"record", "[--for TIME] [--until-idle] FILE",
+     "write what runs as a workload for salus-sim, until interrupted", CTL_V_COUNT, cli_record},
+    {"run", "[OPTION]... [--] CMD [ARG]...",
+     "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
+     CTL_V_COUNT, cli_run},
+};
+
+/* Verbs of the protocol that do or show more than cli_ask does. */
+static int (*const own[CTL_V_COUNT])(struct cli *c, int argc, char **argv) = {
+    [CTL_V_status] = cli_status,
+    [CTL_V_version] = cli_version,
+    [CTL_V_job_set] = cli_job_set,
+    [CTL_V_job_pause] = cli_job_pause,
+    [CTL_V_job_resume] = cli_job_resume,
+    [CTL_V_job_kill] = cli_job_kill,
+    [CTL_V_gpu_retry] = cli_gpu_retry,
+    [CTL_V_profile_list] = cli_profile_list,
+    [CTL_V_profile_show] = cli_profile_show,
+    [CTL_V_profile_import] = cli_profile_import,
+    [CTL_V_profile_export] = cli_profile_export,
+    [CTL_V_profile_forget] = cli_profile_forget,
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -88,18 +79,40 @@ static void print_run_options(FILE *out) {
           out);
 }
 
+/* "job show JOB" */
+static void print_verb(const struct cli_verb *v, char *out, size_t cap) {
+    snprintf(out, cap, "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
+    if (strchr(v->name, '.')) out[strcspn(out, ".")] = ' ';
+}
+
+static void help_verb(const struct cli_verb *v, FILE *out) {
+    char left[CLI_USAGE_BYTES];
+
+    print_verb(v, left, sizeof(left));
+    if (strlen(left) > 20)
+        fprintf(out, "  %s\n  %-20s %s\n", left, "", v->help);
+    else
+        fprintf(out, "  %-20s %s\n", left, v->help);
+}
+
+static bool same_noun(const struct cli_verb *a, const struct cli_verb *b) {
+    size_t n = strcspn(a->name, ".");
+
+    return n == strcspn(b->name, ".") && memcmp(a->name, b->name, n) == 0;
+}
+
+/* All verbs of the noun of verbs[i], at the first of them. */
+static void help_noun(size_t i, FILE *out) {
+    for (size_t k = 0; k < i; k++)
+        if (verbs[k].usage && same_noun(&verbs[k], &verbs[i])) return;
+    for (size_t k = i; k < VERBS; k++)
+        if (verbs[k].usage && same_noun(&verbs[k], &verbs[i])) help_verb(&verbs[k], out);
+}
+
 static int print_help(FILE *out) {
     fputs("usage: salusctl [OPTION]... VERB [ARG]...\n\n", out);
-    for (size_t i = 0; i < VERBS; i++) {
-        char left[80];
-
-        snprintf(left, sizeof(left), "%s%s%s", verbs[i].name, *verbs[i].usage ? " " : "",
-                 verbs[i].usage);
-        if (strlen(left) > 20)
-            fprintf(out, "  %s\n  %-20s %s\n", left, "", verbs[i].help);
-        else
-            fprintf(out, "  %-20s %s\n", left, verbs[i].help);
-    }
+    for (size_t i = 0; i < VERBS; i++)
+        if (verbs[i].usage) help_noun(i, out);
     print_run_options(out);
     fputs(
         "\nOptions of all:\n"
@@ -187,26 +200,12 @@ static const struct cli_verb *find_verb(int argc, char **argv) {
     return NULL;
 }
 
-/* Whether `name` is among the verb's options; *value: whether it takes one. */
-static bool has_option(const struct cli_verb *v, const char *name, bool *value) {
-    size_t n = strlen(name);
-
-    for (const char *p = v ? v->options : ""; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
-        size_t length = strcspn(p, " =");
-
-        if (length != n || memcmp(p, name, n) != 0) continue;
-        *value = p[length] == '=';
-        return true;
-    }
-    return false;
-}
-
 static int take_verbs_option(struct cli *c, const struct cli_verb *v, const char *name,
                              const char *equals, char **argv) {
     struct cli_given *g = &c->given[c->given_count];
     bool value;
 
-    if (!has_option(v, name, &value))
+    if (!v || !usage_option(v->usage, name, &value))
         return -cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", argv[0]);
     if (c->given_count == CLI_OPTIONS_MAX) return -cli_fail(c, CLI_USAGE, "too many options");
     if (value && !equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
@@ -266,6 +265,17 @@ int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out
                     what);
 }
 
+int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *uid) {
+    const struct passwd *p = getpwnam(text);
+
+    if (p) {
+        *uid = p->pw_uid;
+        return CLI_OK;
+    }
+    if (units_parse(UNITS_NONE, text, uid) == 0 && *uid < UINT32_MAX) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "%s: there is no user '%s'", what, text);
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number) {
@@ -293,24 +303,34 @@ void cli_sleep_ms(uint64_t ms) {
 
 /* How many of the words are the verb's name; 0 when it is another. */
 static int match(const struct cli_verb *v, int argc, char **argv) {
-    const char *space = strchr(v->name, ' ');
-    size_t n = space ? (size_t)(space - v->name) : strlen(v->name);
+    size_t n = strcspn(v->name, ".");
 
-    if (argc < 1 || strlen(argv[0]) != n || strncmp(argv[0], v->name, n) != 0) return 0;
-    if (!space) return 1;
-    return argc > 1 && strcmp(argv[1], space + 1) == 0 ? 2 : 0;
+    if (!v->usage || argc < 1 || strlen(argv[0]) != n || memcmp(argv[0], v->name, n) != 0) return 0;
+    if (!v->name[n]) return 1;
+    return argc > 1 && strcmp(argv[1], v->name + n + 1) == 0 ? 2 : 0;
+}
+
+/* `argc` words follow the verb. */
+static int call_verb(struct cli *c, const struct cli_verb *v, int argc, char **argv) {
+    char usage[CLI_USAGE_BYTES];
+    int least, most;
+
+    usage_words(v->usage, &least, &most);
+    if (argc < least || (most >= 0 && argc > most)) {
+        print_verb(v, usage, sizeof(usage));
+        return cli_fail(c, CLI_USAGE, "usage: salusctl %s", usage);
+    }
+    if (v->handler) return v->handler(c, argc, argv);
+    return own[v->ask] ? own[v->ask](c, argc, argv) : cli_ask(c, v->ask, argc, argv);
 }
 
 static int call(struct cli *c, int argc, char **argv) {
-    for (size_t i = 0; i < VERBS; i++) {
-        const struct cli_verb *v = &verbs[i];
-        int words = match(v, argc, argv), args = argc - words;
+    const struct cli_verb *v = find_verb(argc, argv);
 
-        if (words == 0) continue;
-        if (args < v->min_args || (v->max_args >= 0 && args > v->max_args))
-            return cli_fail(c, CLI_USAGE, "usage: salusctl %s%s%s", v->name, *v->usage ? " " : "",
-                            v->usage);
-        return v->handler(c, args, argv + words);
+    if (v) {
+        int words = match(v, argc, argv);
+
+        return call_verb(c, v, argc - words, argv + words);
     }
     if (argc == 0) return cli_fail(c, CLI_USAGE, "a verb is needed; see 'salusctl --help'");
     return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; see 'salusctl --help'", argv[0],

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "proto/ctl.h"
+
 /* Exit statuses; those that answer a refusal are in proto/ctl.def. */
 enum cli_exit {
     CLI_OK = 0,
@@ -50,11 +52,11 @@ struct cli {
     int given_count;
 };
 
-/* A verb: its words, what may follow, and its handler, which gets what follows. `options` are its
- * own, separated by blanks; one that takes a value ends with '='. */
+/* A verb: its words, with a dot between, what may follow (usage.h; NULL: it is none), and either
+ * what it asks the daemon, or CTL_V_COUNT and its handler, which gets what follows. */
 struct cli_verb {
-    const char *name, *usage, *options, *help;
-    int min_args, max_args; /* -1: any */
+    const char *name, *usage, *help;
+    enum ctl_verb ask;
     int (*handler)(struct cli *c, int argc, char **argv);
 };
 
@@ -66,6 +68,9 @@ int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *n
 /* The number of an object of that kind: 0, or an exit status after a diagnostic. */
 int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out);
 
+/* A user by name or number, the same. */
+int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *uid);
+
 /* The whole program: returns the exit status. */
 int cli_main(FILE *out, FILE *err, int argc, char **argv);
 
@@ -75,22 +80,13 @@ int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((for
 /* run.c */
 int cli_run(struct cli *c, int argc, char **argv);
 
-/* show.c: the verbs that ask the daemon */
+/* show.c. cli_ask: asks the daemon and shows what comes, which is all that most verbs do. */
+int cli_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv);
 int cli_status(struct cli *c, int argc, char **argv);
 int cli_version(struct cli *c, int argc, char **argv);
-int cli_job_list(struct cli *c, int argc, char **argv);
-int cli_job_show(struct cli *c, int argc, char **argv);
-int cli_gpu_list(struct cli *c, int argc, char **argv);
-int cli_gpu_show(struct cli *c, int argc, char **argv);
-int cli_lane_list(struct cli *c, int argc, char **argv);
-int cli_lane_show(struct cli *c, int argc, char **argv);
-int cli_policy_list(struct cli *c, int argc, char **argv);
-int cli_policy_show(struct cli *c, int argc, char **argv);
-int cli_tenant_list(struct cli *c, int argc, char **argv);
 int cli_history(struct cli *c, int argc, char **argv);
 
-/* set.c: the verbs that change something */
-int cli_policy_set(struct cli *c, int argc, char **argv);
+/* set.c: verbs that change something and say so in a line */
 int cli_job_set(struct cli *c, int argc, char **argv);
 int cli_job_pause(struct cli *c, int argc, char **argv);
 int cli_job_resume(struct cli *c, int argc, char **argv);

@@ -3,11 +3,9 @@
  * The verbs that show and forget what is known of kernels.
  */
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
@@ -34,22 +32,10 @@ static const struct render_column hint_columns[] = {{"KERNEL", "name"},
 
 /* ---- what several take ----------------------------------------------------------------------- */
 
-/* A name or a number. */
-static int take_user(struct cli *c, const char *text, uint64_t *uid) {
-    const struct passwd *p = getpwnam(text);
-
-    if (p) {
-        *uid = p->pw_uid;
-        return CLI_OK;
-    }
-    if (units_parse(UNITS_NONE, text, uid) == 0 && *uid < UINT32_MAX) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "--user: there is no user '%s'", text);
-}
-
 int cli_profile_user(struct cli *c, struct ctl_request *r) {
     const char *user = cli_option(c, "--user");
     uint64_t uid = 0;
-    int rc = user ? take_user(c, user, &uid) : CLI_OK;
+    int rc = user ? cli_take_user(c, "--user", user, &uid) : CLI_OK;
 
     if (user && rc == CLI_OK) ctl_msg_put(r, CTL_A_uid, (int64_t)uid);
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that change the policy, a job or a GPU's worker.
+ * The verbs that change a job or a GPU's worker, and say so in a line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,100 +12,12 @@
 
 #include "common/fdutil.h"
 #include "common/units.h"
+#include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
 
 #define WAIT_MS 200
-
-/* ---- key=value ------------------------------------------------------------------------------- */
-
-/* How a key is written; what it may be is the daemon's to say. */
-enum style { COUNT, SIGNED, TIME, PART, SWITCH, AUTO };
-
-struct key {
-    const char *name;
-    enum ctl_arg arg;
-    enum style style;
-};
-
-static const struct key job_keys[] = {
-    {"weight", CTL_A_weight, COUNT},         {"priority", CTL_A_priority, SIGNED},
-    {"iterations", CTL_A_iterations, COUNT}, {"duration", CTL_A_duration_ns, TIME},
-    {"request", CTL_A_request_ns, TIME},     {0}};
-static const struct key policy_keys[] = {
-#define X(field, style, argument, shown, key, option, sentence) {#key, CTL_A_##field, style},
-    CHOICE_NUMBERS(X)
-#undef X
-        {0}};
-
-static bool parse(enum style style, const char *text, int64_t *out) {
-    bool negative = style == SIGNED && *text == '-';
-    uint64_t n;
-
-    if (style == SWITCH || style == AUTO) {
-        *out = strcmp(text, "yes") == 0 ? 1 : strcmp(text, "no") == 0 ? 0 : -1;
-        return *out >= 0 || (style == AUTO && strcmp(text, "auto") == 0);
-    }
-    enum units units = style == TIME ? UNITS_TIME : style == PART ? UNITS_PART : UNITS_NONE;
-    if (units_parse(units, text + negative, &n) < 0 || n > INT64_MAX) return false;
-    *out = negative ? -(int64_t)n : (int64_t)n;
-    return true;
-}
-
-static const char *expected(enum style style) {
-    switch (style) {
-    case COUNT:
-    case SIGNED: return "a whole number";
-    case TIME: return "a time such as 30s";
-    case PART: return "a percentage such as 2.5%";
-    case SWITCH: return "yes or no";
-    case AUTO: return "yes, no or auto";
-    }
-    return "a value";
-}
-
-static int take_key(struct cli *c, const struct key *keys, const char *word,
-                    struct ctl_request *r) {
-    const char *equals = strchr(word, '=');
-    size_t n = equals ? (size_t)(equals - word) : 0;
-    int64_t value;
-
-    if (!equals) return cli_fail(c, CLI_USAGE, "'%s' is not KEY=VALUE", word);
-    for (const struct key *k = keys; k->name; k++) {
-        if (strlen(k->name) != n || memcmp(k->name, word, n) != 0) continue;
-        if (!parse(k->style, equals + 1, &value))
-            return cli_fail(c, CLI_USAGE, "%s: '%s' is not %s", k->name, equals + 1,
-                            expected(k->style));
-        ctl_msg_put(r, k->arg, value);
-        return CLI_OK;
-    }
-    fprintf(c->err, "salusctl: unknown key '%.*s'; there are", (int)n, word);
-    for (const struct key *k = keys; k->name; k++)
-        fprintf(c->err, "%s %s", k == keys ? "" : ",", k->name);
-    fputc('\n', c->err);
-    return CLI_USAGE;
-}
-
-/* ---- policy ---------------------------------------------------------------------------------- */
-
-int cli_policy_set(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_policy_set};
-    const char *lane = cli_option(c, "--lane"), *kernel = cli_option(c, "--kernel");
-    struct query q;
-    int rc = CLI_OK;
-
-    if (lane) ctl_msg_put_text(&r, CTL_A_lane, lane);
-    if (kernel) ctl_msg_put_text(&r, CTL_A_kernel, kernel);
-    if (cli_option(c, "--dry-run")) ctl_msg_put(&r, CTL_A_dry_run, 1);
-    for (int i = 0; i < argc && rc == CLI_OK; i++)
-        rc = take_key(c, policy_keys, argv[i], &r);
-    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
-    rc = render_one(c, &q, "policy");
-    query_finish(&q);
-    return rc;
-}
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -126,33 +38,23 @@ static int change_job(struct cli *c, const struct ctl_request *r, const char *wh
     return rc;
 }
 
-static int simple(struct cli *c, enum ctl_verb verb, const char *text, const char *what) {
-    struct ctl_request r = {.verb = verb};
-    uint64_t id;
-    int rc = cli_take_id(c, "job", text, &id);
+static int change(struct cli *c, enum ctl_verb verb, int argc, char **argv, const char *what) {
+    struct ctl_request r;
+    int rc = ask_build(c, verb, argc, argv, &r);
 
-    if (rc != CLI_OK) return rc;
-    ctl_msg_put(&r, CTL_A_id, (int64_t)id);
-    return change_job(c, &r, what);
+    return rc == CLI_OK ? change_job(c, &r, what) : rc;
 }
 
 int cli_job_set(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_job_set};
-    uint64_t id;
-    int rc = cli_take_id(c, "job", argv[0], &id);
-
-    if (rc == CLI_OK) ctl_msg_put(&r, CTL_A_id, (int64_t)id);
-    for (int i = 1; i < argc && rc == CLI_OK; i++)
-        rc = take_key(c, job_keys, argv[i], &r);
-    return rc == CLI_OK ? change_job(c, &r, "changed") : rc;
+    return change(c, CTL_V_job_set, argc, argv, "changed");
 }
 
 int cli_job_pause(struct cli *c, int argc, char **argv) {
-    return simple(c, CTL_V_job_pause, argv[0], "paused");
+    return change(c, CTL_V_job_pause, argc, argv, "paused");
 }
 
 int cli_job_resume(struct cli *c, int argc, char **argv) {
-    return simple(c, CTL_V_job_resume, argv[0], "resumed");
+    return change(c, CTL_V_job_resume, argc, argv, "resumed");
 }
 
 /* ---- kill ------------------------------------------------------------------------------------ */
@@ -192,7 +94,7 @@ int cli_job_kill(struct cli *c, int argc, char **argv) {
     rc = cli_take_id(c, "job", argv[0], &id);
     if (rc != CLI_OK) return rc;
     if (name && (fd = hold_process(c, id)) < 0) return CLI_FAILED;
-    rc = simple(c, CTL_V_job_kill, argv[0], "ended");
+    rc = change(c, CTL_V_job_kill, argc, argv, "ended");
     if (rc == CLI_OK && fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
         errno != ESRCH)
         rc = cli_fail(c, errno == EPERM ? CLI_NOT_PERMITTED : CLI_FAILED,
@@ -235,13 +137,11 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 int cli_gpu_retry(struct cli *c, int argc, char **argv) {
-    struct ctl_request r = {.verb = CTL_V_gpu_retry};
+    struct ctl_request r;
     const struct ctl_gpu *g;
     struct query q;
-    uint64_t id;
-    int rc = cli_take_id(c, "gpu", argv[0], &id);
+    int rc = ask_build(c, CTL_V_gpu_retry, argc, argv, &r);
 
-    if (rc == CLI_OK) ctl_msg_put(&r, CTL_A_id, (int64_t)id);
     if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
     if (rc != CLI_OK) return rc;
     g = q.count ? query_record(&q, 0) : NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
@@ -84,46 +85,68 @@ static const struct render_column tenant_columns[] = {{"USER", "uid"},
                                                       {"REFUSED", "refused"},
                                                       {NULL, NULL}};
 
-/* What one showing is. `columns` NULL: a single record. */
-struct view {
-    enum ctl_verb verb;
-    uint64_t number;
-    const char *name;
+/* Records by kind: what one and several of them are called in JSON, and the columns of a table. */
+static const struct view {
+    const char *one, *many;
     const struct render_column *columns;
+} views[CTL_RECORD_COUNT] = {
+    [CTL_RECORD_STATUS] = {"status", NULL, NULL},
+    [CTL_RECORD_JOB] = {"job", "jobs", job_columns},
+    [CTL_RECORD_GPU] = {"gpu", "gpus", gpu_columns},
+    [CTL_RECORD_LANE] = {"lane", "lanes", lane_columns},
+    [CTL_RECORD_POLICY] = {"policy", "policies", policy_columns},
+    [CTL_RECORD_CHOICE] = {"policy", NULL, NULL},
+    [CTL_RECORD_ENDED] = {"job", "history", ended_columns},
+    [CTL_RECORD_TENANT] = {"tenant", "tenants", tenant_columns},
 };
 
-static int show_once(struct cli *c, const struct view *v) {
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int show_once(struct cli *c, const struct ctl_request *r) {
+    const struct ctl_verb_info *verb = ctl_verb_info(r->verb);
+    const struct view *v = &views[verb->record];
     struct query q;
-    int rc = query_ask(c, v->verb, v->number, false, &q);
+    int rc = query_send(c, r, false, &q);
 
     if (rc != CLI_OK) return rc;
-    rc = v->columns ? render_list(c, &q, v->name, v->columns) : render_one(c, &q, v->name);
+    rc = ends_with(verb->text, ".list") ? render_list(c, &q, v->many, v->columns)
+                                        : render_one(c, &q, v->one);
     query_finish(&q);
     return rc;
 }
 
-/* Once, or again and again until interrupted or refused. */
-static int show(struct cli *c, const struct view *v) {
-    bool screen = c->watch_ms && c->format == CLI_TABLE && isatty(fileno(c->out));
+/* Again and again until interrupted or refused. */
+static int watch(struct cli *c, const struct ctl_request *r) {
+    bool screen = c->format == CLI_TABLE && isatty(fileno(c->out));
     int rc;
 
-    if (c->watch_ms == 0) return show_once(c, v);
     cli_catch_interrupt();
     do {
         if (screen) fputs("\033[H\033[J", c->out);
-        rc = show_once(c, v);
+        rc = show_once(c, r);
         if (fflush(c->out) != 0) return CLI_FAILED; /* nobody reads any more */
         if (rc == CLI_OK) cli_sleep_ms(c->watch_ms);
     } while (rc == CLI_OK && !cli_interrupted());
     return rc;
 }
 
-/* One object by its number. */
-static int show_id(struct cli *c, enum ctl_verb verb, const char *what, const char *text) {
-    struct view v = {verb, 0, what, NULL};
-    int rc = cli_take_id(c, what, text, &v.number);
+/* What changes something is asked once. */
+static int show(struct cli *c, const struct ctl_request *r) {
+    const char *text = ctl_verb_info(r->verb)->text;
+    bool looks = r->verb == CTL_V_status || ends_with(text, ".list") || ends_with(text, ".show");
 
-    return rc ? rc : show(c, &v);
+    return c->watch_ms && looks ? watch(c, r) : show_once(c, r);
+}
+
+int cli_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv) {
+    struct ctl_request r;
+    int rc = ask_build(c, verb, argc, argv, &r);
+
+    return rc == CLI_OK ? show(c, &r) : rc;
 }
 
 /* Once: scripts shall see by the exit status whether a job would be served. */
@@ -142,48 +165,11 @@ static int status_once(struct cli *c) {
 }
 
 int cli_status(struct cli *c, int argc, char **argv) {
-    if (c->watch_ms == 0) return status_once(c);
-    return show(c, &(struct view){CTL_V_status, 0, "status", NULL});
-}
-
-int cli_job_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_job_list, 0, "jobs", job_columns});
-}
-
-int cli_gpu_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_gpu_list, 0, "gpus", gpu_columns});
-}
-
-int cli_lane_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_lane_list, 0, "lanes", lane_columns});
-}
-
-int cli_policy_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_policy_list, 0, "policies", policy_columns});
-}
-
-int cli_policy_show(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_policy_show, 0, "policy", NULL});
-}
-
-int cli_tenant_list(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_tenant_list, 0, "tenants", tenant_columns});
+    return c->watch_ms ? cli_ask(c, CTL_V_status, argc, argv) : status_once(c);
 }
 
 int cli_history(struct cli *c, int argc, char **argv) {
-    return show(c, &(struct view){CTL_V_history_list, 0, "history", ended_columns});
-}
-
-int cli_job_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_job_show, "job", argv[0]);
-}
-
-int cli_gpu_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_gpu_show, "gpu", argv[0]);
-}
-
-int cli_lane_show(struct cli *c, int argc, char **argv) {
-    return show_id(c, CTL_V_lane_show, "lane", argv[0]);
+    return cli_ask(c, CTL_V_history_list, argc, argv);
 }
 
 /* ---- version --------------------------------------------------------------------------------- */

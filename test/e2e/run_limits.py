@@ -615,6 +615,27 @@ def test_user_and_group_sections():
             close(bobs)
 
 
+def test_user_is_limited_at_run_time():
+    """salusctl tenant limit counts at once and until a reload; it is root's alone."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write("[users]\nuser_jobs = 2\n")
+        f.flush()
+        with OpenDaemon("--config", f.name) as d:
+            d.ctl("tenant", "limit", str(ALICE), "user_jobs=1", "max_priority=7")
+            first = join_as(ALICE, d, priority=7)
+            equal(first[0], 0, "within both")
+            contains(join_as(ALICE, d)[1], f"user_jobs = 1: user {ALICE} has 1 jobs", "one more")
+            t = tenants(d)[ALICE]
+            equal((t["jobs_limit"], t["max_priority"]), (1, 7), "as shown")
+            equal(join_as(BOB, d)[0], 0, "another user's")
+            d.process.send_signal(signal.SIGHUP)
+            wait_for("a reload ends it", lambda: tenants(d)[ALICE]["jobs_limit"] == 2)
+            contains(join_as(ALICE, d, priority=7)[1], "max_priority = 0", "that as well")
+            control, = as_user(ALICE, d, 1, "ctl.sock")
+            contains(ask(control, "tenant.limit", uid=ALICE, limits="user_jobs=9"), b"not_permitted", "her own")
+            equal(tenants(d)[ALICE]["jobs_limit"], 2, "unchanged")
+
+
 def test_user_that_comes_and_goes_leaves_nothing():
     """However a connection ends, it is not counted any more."""
     with OpenDaemon() as d:

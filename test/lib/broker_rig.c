@@ -117,6 +117,11 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         answer_attach(w, fd, m);
     } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
         answer_set(w, fd, m);
+    } else if (m->kind == WIRE_LIMITS) {
+        pthread_mutex_lock(&shown);
+        w->last_limits = *m;
+        pthread_mutex_unlock(&shown);
+        atomic_fetch_add(&w->limits, 1);
     } else if (m->kind == WIRE_KERNELS) {
         take_kernels(w, memfd);
     } else if (m->kind == WIRE_FORGET) {

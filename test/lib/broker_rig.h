@@ -39,11 +39,12 @@ struct broker_rig_worker {
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
     _Atomic int kernels;            /* WIRE_KERNELS that came */
     _Atomic int forgets;            /* WIRE_FORGET that came */
+    _Atomic int limits;             /* WIRE_LIMITS that came */
     _Atomic int detach_result;      /* of the latest DETACH */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
     /* The latest of each, to be read once its counter says that it came. */
-    struct wire_worker_msg last_attach, last_set, last_forget;
+    struct wire_worker_msg last_attach, last_set, last_forget, last_limits;
     uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
     struct wire_completion *page;       /* of the job attached last; mapped for good */
     struct wire_board *board;           /* of the worker started last; mapped for good */

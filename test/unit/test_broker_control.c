@@ -193,6 +193,13 @@ Test(broker_control, a_killed_job_is_told_and_remembered) {
     cr_assert_str_eq(asker.items[0].ended.why, why);
 }
 
+static bool limit(int64_t uid, const char *pairs) {
+    asker.request = (struct ctl_request){.verb = CTL_V_tenant_limit};
+    ctl_msg_put(&asker.request, CTL_A_uid, uid);
+    ctl_msg_put_text(&asker.request, CTL_A_limits, pairs);
+    return asker_ask(&asker);
+}
+
 Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
     const struct passwd *nobody = getpwnam("nobody");
     char path[128];
@@ -217,6 +224,8 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         if (ask(CTL_V_policy_set, CTL_A_swap, 1, -1, 0)) _exit(4);
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(5);
         if (ask(CTL_V_policy_set, CTL_A_swap, 1, CTL_A_dry_run, 1)) _exit(6);
+        if (limit(nobody->pw_uid, "max_weight=7")) _exit(11);
+        if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(12);
         other = broker_rig_connect(&rig, "job.sock");
         job = broker_rig_attach(other, fds).job_id;
         if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
@@ -226,6 +235,57 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
     waitpid(child, &status, 0);
     cr_assert_eq(status, 0, "%x", status);
     cr_assert_eq(atomic_load(&rig.worker.sets), 1);
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+Test(broker_control, a_users_limits_are_changed_at_once) {
+    const struct ctl_tenant *t = &asker.items[0].tenant;
+
+    cr_assert(limit(getuid(), "user_jobs=3 user_device_memory=64MiB max_priority=9"), "%s",
+              asker.reply.text);
+    cr_assert_eq(t->uid, getuid());
+    cr_assert_eq(t->jobs, 1, "what it has is shown as well");
+    cr_assert_eq(t->jobs_limit, 3 + 1);
+    cr_assert_eq(t->device_limit_bytes, (64u << 20) + 1);
+    cr_assert_eq(t->max_priority, 9 + 1);
+    cr_assert(ask(CTL_V_tenant_list, -1, 0, -1, 0));
+    cr_assert_eq(t->jobs_limit, 3 + 1);
+    cr_assert(limit(getuid(), "user_jobs=5"));
+    cr_assert_eq(t->jobs_limit, 5 + 1);
+    cr_assert_eq(t->max_priority, 9 + 1, "what is not named stays");
+    cr_assert(limit(54321, "user_controls=2"), "somebody who is not there");
+    cr_assert_eq(t->controls_limit, 2 + 1);
+    cr_assert_eq(t->connections, 0);
+}
+
+Test(broker_control, the_worker_is_told_of_limits) {
+    cr_assert(limit(getuid(), "user_operations=77"));
+    cr_assert(broker_rig_wait(&rig.worker.limits, 1));
+    cr_assert_eq(rig.worker.last_limits.uid, getuid());
+    cr_assert_eq(rig.worker.last_limits.limits.operations, 77);
+}
+
+Test(broker_control, wrong_limits_change_nothing) {
+    static const struct {
+        const char *pairs, *text;
+    } cases[] = {
+        {"user_jobs=3 max_weight=1001", "max_weight: 1001 is out of range: 1 to 1000"},
+        {"user_jobs=3 user_pinned=65TiB", "user_pinned: 65TiB is out of range: 0 to 64TiB"},
+        {"user_jobs=3 user_pinned=much", "user_pinned: 'much' is not a size such as 512MiB"},
+        {"user_jobs=3 max_jobs=9",
+         "key 'max_jobs' is none of section [users], which [user 54321] may have"},
+        {"user_jobs=3 four", "'four' is not KEY=VALUE"},
+        {"", "a user and at least one limit are needed"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert_not(limit(54321, cases[i].pairs), "%s", cases[i].pairs);
+        expect_refusal("bad_request", cases[i].text);
+    }
+    cr_assert_not(limit(UINT32_MAX, "user_jobs=3"));
+    cr_assert(limit(54321, "max_weight=2"));
+    cr_assert_neq(asker.items[0].tenant.jobs_limit, 3 + 1, "of a wrong request nothing counts");
 }
 
 /* ---- policies -------------------------------------------------------------------------------- */

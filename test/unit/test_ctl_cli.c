@@ -17,6 +17,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/usage.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
 
@@ -115,6 +116,38 @@ Test(ctl_cli, help_names_every_verb) {
     cr_assert_not_null(
         strstr(clirun_out, "  job show JOB         one job, with all its counters\n"));
     cr_assert_not_null(strstr(clirun_out, "  run [OPTION]... [--] CMD [ARG]...\n"));
+    cr_assert_null(strstr(clirun_out, "history list"), "its name is shorter");
+}
+
+/* What a usage line says is what the parser takes. */
+Test(ctl_cli, usage_lines_say_options_and_words) {
+    static const struct {
+        const char *usage;
+        int least, most;
+    } lines[] = {
+        {"", 0, 0},
+        {"JOB", 1, 1},
+        {"JOB KEY=VALUE...", 2, -1},
+        {"[--signal SIGNAL] JOB", 1, 1},
+        {"[--lane NAME] [--dry-run] [KEY=VALUE]...", 0, -1},
+        {"[--user USER] NAME|--all", 0, 1},
+        {"[--any-device] FILE|-", 1, 1},
+        {"[--user USER] [FILE]", 0, 1},
+    };
+    bool value;
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        int least, most;
+
+        usage_words(lines[i].usage, &least, &most);
+        cr_expect_eq(least, lines[i].least, "%s", lines[i].usage);
+        cr_expect_eq(most, lines[i].most, "%s", lines[i].usage);
+    }
+    cr_expect(usage_option("[--lane NAME] [--dry-run]", "--lane", &value) && value);
+    cr_expect(usage_option("[--lane NAME] [--dry-run]", "--dry-run", &value) && !value);
+    cr_expect(usage_option("NAME|--all", "--all", &value) && !value);
+    cr_expect_not(usage_option("[--lane NAME]", "--la", &value));
+    cr_expect_not(usage_option("[--] CMD", "--", &value));
 }
 
 /* ---- no daemon ------------------------------------------------------------------------------- */

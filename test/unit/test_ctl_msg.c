@@ -208,7 +208,7 @@ Test(ctl_msg, requests_that_are_wrong_are_told_how) {
     EXPECT_REQUEST_REFUSED("\x83\xa1v\x01\xa4verb\xa8job.show\xa6weight\x01", CTL_E_BAD_REQUEST,
                            "verb 'job.show' has no field 'weight'");
     EXPECT_REQUEST_REFUSED("\x83\xa1v\x01\xa4verb\xaapolicy.set\xa4lane\x01", CTL_E_BAD_REQUEST,
-                           "field 'lane' is not a text of at most 127 bytes");
+                           "field 'lane' is not a text of at most 255 bytes");
     EXPECT_REQUEST_REFUSED("\x83\xa1v\x01\xa4verb\xaapolicy.set\xa9max_lanes\xff",
                            CTL_E_BAD_REQUEST, "field 'max_lanes' is not a whole number");
     EXPECT_REQUEST_REFUSED("\x83\xa1v\x01\xa4verb\xaapolicy.set\xa4swap"

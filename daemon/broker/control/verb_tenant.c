@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of users: what they have, and may have.
+ * Verbs of users: what they have, and may have. A limit that is changed becomes part of the user's
+ * own section in the configuration in effect, so that it counts over groups, and a reload ends it.
  */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
 #include "daemon/broker/control/verb.h"
+#include "daemon/broker/printable.h"
 
 /* As CTL_KIND_OPT has it. */
 static uint64_t shown(const struct user *u, int limit) {
@@ -43,4 +49,60 @@ int verb_tenant_list(struct asking *q) {
         if (!ctl_msg_add(q->out, CTL_RECORD_TENANT, &r)) return asking_reply(q, least);
     }
     return asking_reply(q, 0);
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* Sets what "KEY=VALUE KEY=VALUE" says in the user's section: false with the reason. `text` is
+ * taken apart. */
+static bool take_limits(struct config *c, const char *section, char *text, char *why, size_t cap) {
+    char *rest = text, *key;
+
+    while ((key = strsep(&rest, " "))) {
+        char *value = strchr(key, '=');
+
+        if (!value) {
+            snprintf(why, cap, "'%.60s' is not KEY=VALUE", key);
+            return false;
+        }
+        *value++ = '\0';
+        if (config_rules_set(c, section, key, value, why, cap) < 0) return false;
+    }
+    return true;
+}
+
+/* The user's record, also when it has no connection. */
+static int show(struct asking *q, uid_t uid) {
+    const struct user *u = users_find(&q->broker->users, uid);
+    struct user absent = {.uid = uid};
+    struct ctl_tenant r;
+
+    limits_resolve(&q->broker->config, uid, NULL, 0, &absent.limits);
+    report(q->broker, u ? u : &absent, &r);
+    return asking_record(q, CTL_RECORD_TENANT, &r);
+}
+
+/* All that is given, or nothing. */
+int verb_tenant_limit(struct asking *q) {
+    const struct ctl_args *a = &q->request->args;
+    struct config changed = q->broker->config;
+    char section[40], text[CTL_ARG_BYTES], why[CONFIG_WHY_BYTES];
+
+    if (!asking_admin(q))
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user set limits",
+                             "see 'salusctl tenant list'");
+    if (!ctl_msg_given(q->request, CTL_A_uid) || a->uid >= UINT32_MAX || !*a->limits)
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "a user and at least one limit are needed",
+                             "see salusctl(1)");
+    snprintf(section, sizeof(section), "user %u", (unsigned)a->uid);
+    snprintf(text, sizeof(text), "%s", a->limits);
+    if (!take_limits(&changed, section, text, why, sizeof(why)))
+        return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see section [users] of salus.conf(5)");
+    memcpy(q->broker->config.rules, changed.rules, sizeof(changed.rules));
+    q->broker->config.rule_count = changed.rule_count;
+    users_reload(&q->broker->users);
+    printable_copy(text, a->limits, sizeof(text) - 1);
+    log_each("user", LOG_INFO, "event=limited uid=%u by=%u limits=\"%s\"", (unsigned)a->uid,
+             (unsigned)q->uid, text);
+    return show(q, (uid_t)a->uid);
 }
