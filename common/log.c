@@ -156,17 +156,33 @@ __attribute__((format(printf, 4, 0))) static void write_line(const char *topic,
     }
 }
 
-void log_write(const char *topic, enum log_level level, const char *fmt, ...) {
+__attribute__((format(printf, 4, 0))) static void write_limited(const char *topic,
+                                                                enum log_level level,
+                                                                unsigned burst, const char *fmt,
+                                                                va_list args) {
     int saved = errno;
     uint64_t suppressed = 0;
+    if (limited && level != LOG_DEBUG &&
+        !log_limit_pass(topic, fmt, burst, fdutil_now_ns(), &suppressed))
+        return;
+    write_line(topic, level, suppressed, fmt, args);
+    errno = saved;
+}
+
+void log_write(const char *topic, enum log_level level, const char *fmt, ...) {
     va_list args;
     if (!log_on(topic, level)) return;
-    if (limited && level != LOG_DEBUG && !log_limit_pass(topic, fmt, fdutil_now_ns(), &suppressed))
-        return;
     va_start(args, fmt);
-    write_line(topic, level, suppressed, fmt, args);
+    write_limited(topic, level, 1, fmt, args);
     va_end(args);
-    errno = saved;
+}
+
+void log_burst(const char *topic, enum log_level level, const char *fmt, ...) {
+    va_list args;
+    if (!log_on(topic, level)) return;
+    va_start(args, fmt);
+    write_limited(topic, level, LOG_BURST, fmt, args);
+    va_end(args);
 }
 
 void log_each(const char *topic, enum log_level level, const char *fmt, ...) {

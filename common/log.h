@@ -6,11 +6,14 @@
  *
  * A daemon calls log_background: from then on no record waits for its reader, what finds no room is
  * dropped and counted, and of each kind (topic and format) but those of level debug one a second is
- * written, with the number of those that were suppressed. log_each is for records that no client
- * can provoke and of which every one counts.
+ * written, with the number of those that were suppressed. log_burst is for records of which many
+ * clients cause one each: LOG_BURST of a kind at once, four a second on the average. log_each is
+ * for records that no client can provoke and of which every one counts.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
+
+#define LOG_BURST 256
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_NONE = -1 };
 
@@ -29,6 +32,8 @@ int log_on(const char *topic, enum log_level level);
 
 /* `topic` and `fmt` are literals. */
 void log_write(const char *topic, enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void log_burst(const char *topic, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void log_each(const char *topic, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

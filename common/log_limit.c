@@ -10,10 +10,12 @@
 
 #define LIMIT_KINDS 256u /* more than twice as many as the daemons have */
 #define LIMIT_NS 1000000000u
+#define LIMIT_BURST_NS (LIMIT_NS / 4) /* of kinds that come in bursts */
 
 struct kind {
     const char *topic, *fmt; /* NULL: the place is free */
     uint64_t last_ns;        /* when one was written */
+    uint64_t due_ns;         /* when the next would come, were they spread evenly */
     uint64_t suppressed;     /* since then */
 };
 
@@ -34,17 +36,22 @@ static struct kind *find(const char *topic, const char *fmt) {
     return NULL;
 }
 
-bool log_limit_pass(const char *topic, const char *fmt, uint64_t now_ns, uint64_t *suppressed) {
+bool log_limit_pass(const char *topic, const char *fmt, unsigned burst, uint64_t now_ns,
+                    uint64_t *suppressed) {
+    uint64_t each_ns = burst > 1 ? LIMIT_BURST_NS : LIMIT_NS, ahead_ns = (burst - 1) * each_ns;
     struct kind *k;
     bool pass;
 
     *suppressed = 0;
     pthread_mutex_lock(&limit.lock);
     k = find(topic, fmt);
-    pass = !k || !k->fmt || now_ns - k->last_ns >= LIMIT_NS;
+    pass = !k || !k->fmt || now_ns + ahead_ns >= k->due_ns;
     if (k && pass) {
+        uint64_t due_ns = k->due_ns > now_ns ? k->due_ns : now_ns;
+
         *suppressed = k->suppressed;
-        *k = (struct kind){.topic = topic, .fmt = fmt, .last_ns = now_ns};
+        *k = (struct kind){
+            .topic = topic, .fmt = fmt, .last_ns = now_ns, .due_ns = due_ns + each_ns};
     } else if (k) {
         k->suppressed++;
     }

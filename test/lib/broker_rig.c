@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
@@ -219,12 +221,49 @@ void broker_rig_learned(struct broker_rig *r, const struct kwire_batch *b, size_
 
 /* ---- the broker ------------------------------------------------------------------------------ */
 
+static void remove_dir(const char *dir) {
+    static const char *const files[] = {"salusd.lock",     "job.sock",           "ctl.sock",
+                                        "profiles",        "profiles.corrupt",   "kernels",
+                                        "kernels.corrupt", "kernels.Other-GPU-8"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
+/* A test that fails, crashes or is killed for the time it took cannot remove its directory: a
+ * process that is nobody's child waits for its end and does. */
+static void remove_after_end(const char *dir) {
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) fail("janitor");
+    if (child > 0) {
+        close(ends[0]);
+        waitpid(child, NULL, 0);
+        return; /* the other end is closed by our end, whatever that is */
+    }
+    if (fork() != 0) _exit(0);
+    setsid();
+    dup2(ends[0], 0);
+    close_range(1, ~0u, 0);
+    while (read(0, &byte, 1) > 0) {
+    }
+    remove_dir(dir);
+    _exit(0);
+}
+
 void broker_rig_init(struct broker_rig *r) {
     memset(r, 0, sizeof(*r));
     log_init("none");
     config_defaults(&r->config);
     strcpy(r->dir, "/tmp/salus-rig-XXXXXX");
     if (!mkdtemp(r->dir)) fail("mkdtemp");
+    remove_after_end(r->dir);
     strcpy(r->config.run_dir, r->dir);
     r->config.handshake_timeout = 5000000000u;
     r->config.worker_timeout = 5000000000u;
@@ -268,18 +307,10 @@ void broker_rig_stop_keep(struct broker_rig *r) {
 }
 
 void broker_rig_stop(struct broker_rig *r) {
-    static const char *const files[] = {"salusd.lock", "profiles",        "profiles.corrupt",
-                                        "kernels",     "kernels.corrupt", "kernels.Other-GPU-8"};
-    char path[128];
-
     broker_rig_stop_keep(r);
     if (r->worker.page) munmap(r->worker.page, sizeof(*r->worker.page));
     if (r->worker.board) munmap(r->worker.board, sizeof(*r->worker.board));
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
-        unlink(path);
-    }
-    rmdir(r->dir);
+    remove_dir(r->dir);
 }
 
 /* ---- the client ------------------------------------------------------------------------------ */

@@ -60,7 +60,8 @@ struct broker_rig {
     _Atomic int ended;
 };
 
-/* Prepares directory and configuration (short timeouts), to be changed before the start. */
+/* Prepares directory and configuration (short timeouts), to be changed before the start. The
+ * directory goes with the test, however that ends. */
 void broker_rig_init(struct broker_rig *r);
 void broker_rig_start(struct broker_rig *r);      /* with the fake worker */
 void broker_rig_start_real(struct broker_rig *r); /* with the configured worker program */

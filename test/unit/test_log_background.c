@@ -128,6 +128,17 @@ Test(log_background, one_a_second_of_each_kind) {
     cr_assert_eq(count("event=other\n"), 1, "another kind");
 }
 
+/* As many as there can be jobs at once: each has its record. What comes on and on has not. */
+Test(log_background, a_burst_is_written_whole_and_what_goes_on_is_not) {
+    begin();
+    for (int i = 0; i < 3000; i++)
+        log_burst("client", LOG_INFO, "event=attached job=%d end", i);
+    read_until("event=suppressed records=");
+    cr_assert_eq(count("event=attached job=255 end"), 1);
+    cr_assert_geq(count("event=attached job="), LOG_BURST);
+    cr_assert_leq(count("event=attached job="), LOG_BURST + 100);
+}
+
 Test(log_background, the_next_one_says_how_many_were_left_out) {
     begin();
     for (int i = 0; i < 60; i++) {
@@ -209,19 +220,34 @@ Test(log_limit, counts_until_it_is_said) {
     const uint64_t second = 1000000000u;
     uint64_t before;
 
-    cr_assert(log_limit_pass("t", "a", second, &before));
-    cr_assert_not(log_limit_pass("t", "a", 2 * second - 1, &before));
-    cr_assert(log_limit_pass("u", "a", second, &before), "another topic");
+    cr_assert(log_limit_pass("t", "a", 1, second, &before));
+    cr_assert_not(log_limit_pass("t", "a", 1, 2 * second - 1, &before));
+    cr_assert(log_limit_pass("u", "a", 1, second, &before), "another topic");
     log_limit_report(2 * second, false, say);
     cr_assert_eq(say_calls, 0, "the next one may say it");
-    cr_assert(log_limit_pass("t", "a", 2 * second, &before));
+    cr_assert(log_limit_pass("t", "a", 1, 2 * second, &before));
     cr_assert_eq(before, 1);
-    cr_assert_not(log_limit_pass("t", "a", 2 * second, &before));
+    cr_assert_not(log_limit_pass("t", "a", 1, 2 * second, &before));
     log_limit_report(4 * second, false, say);
     log_limit_report(5 * second, true, say);
     cr_assert_eq(said, 1);
-    cr_assert(log_limit_pass("t", "a", 6 * second, &before));
+    cr_assert(log_limit_pass("t", "a", 1, 6 * second, &before));
     cr_assert_eq(before, 0, "it was said");
+}
+
+Test(log_limit, a_burst_fills_again_four_a_second) {
+    uint64_t suppressed, s = 1000000000u, now = 5 * s;
+    int passed = 0;
+
+    for (int i = 0; i < 1000; i++)
+        passed += log_limit_pass("a", "burst", 10, now, &suppressed);
+    cr_assert_eq(passed, 10);
+    for (int i = 0; i < 1000; i++)
+        passed += log_limit_pass("a", "burst", 10, now + s, &suppressed);
+    cr_assert_eq(passed, 14);
+    for (int i = 0; i < 1000; i++)
+        passed += log_limit_pass("a", "burst", 10, now + 100 * s, &suppressed);
+    cr_assert_eq(passed, 24, "and no more than that");
 }
 
 Test(log_limit, more_kinds_than_places_are_written) {
@@ -229,6 +255,6 @@ Test(log_limit, more_kinds_than_places_are_written) {
     uint64_t before;
 
     for (int i = 0; i < 1000; i++)
-        cr_assert(log_limit_pass("t", kinds[i], 1, &before));
-    cr_assert(log_limit_pass("t", kinds[999], 1, &before));
+        cr_assert(log_limit_pass("t", kinds[i], 1, 1, &before));
+    cr_assert(log_limit_pass("t", kinds[999], 1, 1, &before));
 }

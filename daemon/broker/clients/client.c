@@ -35,7 +35,7 @@ void client_close(struct client *c) {
 
 void client_ended(struct client *c, const char *how) {
     /* One that said nothing only looked whether we are here. */
-    log_write("client", c->state == CLIENT_HELLO ? LOG_DEBUG : LOG_INFO,
+    log_burst("client", c->state == CLIENT_HELLO ? LOG_DEBUG : LOG_INFO,
               "event=ended job=%u pid=%d name=\"%s\" how=\"%s\"", c->job_id, (int)c->job.pid,
               c->job.name, how);
     client_close(c);

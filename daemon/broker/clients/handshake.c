@@ -248,9 +248,9 @@ static void welcome(struct client *c) {
     c->clients->running++;
     users_move(c->user, USERS_HANDSHAKE, USERS_JOB);
     c->attachment->welcomed = true;
-    log_info("client", "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d",
-             c->job_id, (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->attachment->slot,
-             c->tries);
+    log_burst("client", LOG_INFO,
+              "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d", c->job_id,
+              (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->attachment->slot, c->tries);
     if (fdutil_send(c->fd, &w, sizeof(w), NULL, 0) < 0) client_close(c);
 }
 
