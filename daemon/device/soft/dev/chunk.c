@@ -17,34 +17,42 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/device/soft/dev/soft.h"
 
 struct dev_chunk {
     bool used; /* its place in the array is its place in the file */
 };
 
-int chunk_open(struct dev *dev) {
-    uint64_t bytes = dev->info.memory_bytes;
-    dev->chunk_count = bytes / SOFT_GRANULARITY;
-    dev->chunks = calloc(dev->chunk_count + 1, sizeof *dev->chunks);
-    if (!dev->chunks) return -ENOMEM;
-    dev->memory_fd = fdutil_memfd("salus-device-memory", bytes, 0);
-    if (dev->memory_fd < 0) return dev->memory_fd;
-    dev->memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, dev->memory_fd, 0);
-    if (dev->memory == MAP_FAILED) return -errno;
-    madvise(dev->memory, bytes, MADV_HUGEPAGE);
+int chunk_open(struct chunks *c, uint64_t bytes) {
+    *c = (struct chunks){.bytes = bytes, .fd = -1, .memory = MAP_FAILED};
+    c->count = bytes / CHUNK_BYTES;
+    c->list = calloc(c->count + 1, sizeof *c->list);
+    if (!c->list) return -ENOMEM;
+    c->fd = fdutil_memfd("salus-device-memory", bytes, 0);
+    if (c->fd < 0) return c->fd;
+    c->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+    if (c->memory == MAP_FAILED) return -errno;
+    madvise(c->memory, bytes, MADV_HUGEPAGE);
     return 0;
 }
 
-void chunk_close(struct dev *dev) {
-    if (dev->memory != MAP_FAILED) munmap(dev->memory, dev->info.memory_bytes);
-    fdutil_close(&dev->memory_fd);
-    free(dev->chunks);
+void chunk_close(struct chunks *c) {
+    if (c->memory != MAP_FAILED) munmap(c->memory, c->bytes);
+    fdutil_close(&c->fd);
+    free(c->list);
 }
 
-uint64_t chunk_offset(const struct dev *dev, const struct dev_chunk *chunk) {
-    return (uint64_t)(chunk - dev->chunks) * SOFT_GRANULARITY;
+bool chunk_charge(struct chunks *c, uint64_t bytes) {
+    if (bytes > c->bytes - c->used) return false;
+    c->used += bytes;
+    return true;
+}
+
+void chunk_refund(struct chunks *c, uint64_t bytes) {
+    c->used -= bytes;
+}
+
+uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk) {
+    return (uint64_t)(chunk - c->list) * CHUNK_BYTES;
 }
 
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count) {
@@ -54,56 +62,51 @@ uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count) {
     return n;
 }
 
-static unsigned char *chunk_bytes(const struct dev *dev, const struct dev_chunk *chunk) {
-    return dev->memory + chunk_offset(dev, chunk);
+static unsigned char *chunk_bytes(const struct chunks *c, const struct dev_chunk *chunk) {
+    return c->memory + chunk_offset(c, chunk);
 }
 
 /* Behind the latest one where that is free, so that chunks made one after the other are neighbours
  * and are mapped together; else the lowest. */
-int chunk_create(struct dev *dev, struct dev_chunk **out) {
+int chunk_create(struct chunks *c, struct dev_chunk **out) {
     *out = NULL;
-    if (dev->info.memory_bytes - dev->memory_used < SOFT_GRANULARITY) return ERR_NO_MEMORY;
-    uint64_t i = dev->chunk_next;
-    if (i == dev->chunk_count || dev->chunks[i].used) /* there is one: the account says so */
-        for (i = 0; dev->chunks[i].used; i++)
+    if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
+    uint64_t i = c->next;
+    if (i == c->count || c->list[i].used) /* there is one: the account says so */
+        for (i = 0; c->list[i].used; i++)
             continue;
-    dev->chunk_next = i + 1;
-    dev->chunks[i].used = true;
-    dev->memory_used += SOFT_GRANULARITY;
-    *out = &dev->chunks[i];
+    c->next = i + 1;
+    c->list[i].used = true;
+    *out = &c->list[i];
     return 0;
 }
 
-void chunk_destroy(struct dev *dev, struct dev_chunk *chunk) {
+void chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!chunk) return;
-    if (fallocate(dev->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)chunk_offset(dev, chunk), SOFT_GRANULARITY) < 0)
-        memset(chunk_bytes(dev, chunk), 0, SOFT_GRANULARITY);
+    if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk_offset(c, chunk),
+                  CHUNK_BYTES) < 0)
+        memset(chunk_bytes(c, chunk), 0, CHUNK_BYTES);
     chunk->used = false;
-    dev->memory_used -= SOFT_GRANULARITY;
+    chunk_refund(c, CHUNK_BYTES);
 }
 
-int chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
-    memcpy(chunk_bytes(dev, dst), chunk_bytes(dev, src), SOFT_GRANULARITY);
-    return 0;
+void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src) {
+    memcpy(chunk_bytes(c, dst), chunk_bytes(c, src), CHUNK_BYTES);
 }
 
-int chunk_save(struct dev *dev, void *host, const struct dev_chunk *chunk) {
-    memcpy(host, chunk_bytes(dev, chunk), SOFT_GRANULARITY);
-    return 0;
+void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
+    memcpy(host, chunk_bytes(c, chunk), CHUNK_BYTES);
 }
 
-int chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host) {
-    memcpy(chunk_bytes(dev, chunk), host, SOFT_GRANULARITY);
-    return 0;
+void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
+    memcpy(chunk_bytes(c, chunk), host, CHUNK_BYTES);
 }
 
 /* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the
  * next user's first touch of each as long again. */
-int chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+void chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
         n = chunk_run(chunks + i, count - i);
-        memset(chunk_bytes(dev, chunks[i]), 0, n * SOFT_GRANULARITY);
+        memset(chunk_bytes(c, chunks[i]), 0, n * CHUNK_BYTES);
     }
-    return 0;
 }

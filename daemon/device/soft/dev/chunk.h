@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chunks of the software GPU's physical memory (device.h says what they are). One file holds them
- * all; where a chunk lies in it is what a mapping needs to know.
+ * The software GPU's physical memory: one file, cut into chunks (device.h says what they are).
+ * Where a chunk lies in it is what a mapping needs to know. Memory that needs no chunk counts as
+ * well, so that all of it together is never more than the device has.
  *
  * Owner: the device. Thread: the worker's.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_CHUNK_H
 #define DAEMON_DEVICE_SOFT_DEV_CHUNK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct dev;
+#define CHUNK_BYTES (2ull << 20)
+
 struct dev_chunk;
 
-/* Needs dev->info.memory_bytes; sets dev->memory_fd and what belongs to it. On failure call
- * chunk_close as well. */
-int chunk_open(struct dev *dev);
-void chunk_close(struct dev *dev);
+struct chunks {
+    uint64_t bytes; /* of the device */
+    uint64_t used;  /* by chunks, and by what was charged */
+    int fd;
+    unsigned char *memory; /* all of the file, mapped where no kernel sees it */
+    struct dev_chunk *list;
+    uint64_t count, next;
+};
 
-uint64_t chunk_offset(const struct dev *dev, const struct dev_chunk *chunk);
+/* `bytes`: whole chunks. On failure call chunk_close as well. */
+int chunk_open(struct chunks *c, uint64_t bytes);
+void chunk_close(struct chunks *c);
+
+/* For memory of other kinds; false: there is no more. */
+bool chunk_charge(struct chunks *c, uint64_t bytes);
+void chunk_refund(struct chunks *c, uint64_t bytes);
+
+uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk);
 /* How many of the first chunks lie behind one another in the file; at least 1. */
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count);
 
 /* The device's operations of these names. */
-int chunk_create(struct dev *dev, struct dev_chunk **out);
-void chunk_destroy(struct dev *dev, struct dev_chunk *chunk);
-int chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
-int chunk_save(struct dev *dev, void *host, const struct dev_chunk *chunk);
-int chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host);
-int chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
+int chunk_create(struct chunks *c, struct dev_chunk **out);
+void chunk_destroy(struct chunks *c, struct dev_chunk *chunk);
+void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src);
+void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk);
+void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host);
+void chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count);
 
 #endif

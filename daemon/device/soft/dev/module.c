@@ -2,14 +2,17 @@
  *
  * A loaded image: its PTX, instantiated in the client's module window, and what its cubin knows.
  */
+#include "daemon/device/soft/dev/module.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <errno.h>
-
 #include "common/err.h"
-#include "daemon/device/soft/dev/soft.h"
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/code/module.h"
+#include "daemon/device/soft/dev/space.h"
 
 /* Variables are packed into blocks of whole granules. */
 static uint64_t module_var_alloc(void *arg, uint64_t bytes, uint64_t align) {
@@ -20,24 +23,15 @@ static uint64_t module_var_alloc(void *arg, uint64_t bytes, uint64_t align) {
         addr = m->managed ? space_managed_alloc(m->space, bytes, align, &m->blocks)
                           : space_module_alloc(m->space, bytes, align, &m->blocks);
         if (!addr) return 0;
-        m->var_end = addr + ((bytes + SOFT_GRANULARITY - 1) & ~(SOFT_GRANULARITY - 1));
+        m->var_end = addr + ((bytes + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
     }
     m->var_next = addr + bytes;
     return addr;
 }
 
-/* Kernels that call malloc() need a heap; the first module that may brings it. */
-static int module_need_heap(struct dev_module *m, const struct ptx_module *ptx) {
-    struct dev_space *s = m->space;
+static bool module_calls_malloc(const struct ptx_module *ptx) {
     const struct ptx_func *f = ptx_find_func(ptx, "malloc");
-    if (!f || f->defined || s->heap) return 0;
-    struct list keep; /* the heap outlives the module: the space owns the block */
-    list_init(&keep);
-    uint64_t lo = space_module_alloc(s, SOFT_HEAP_BYTES, SOFT_GRANULARITY, &keep);
-    list_remove(&keep);
-    if (!lo) return ERR_NO_MEMORY;
-    s->heap = heap_create(lo, lo + SOFT_HEAP_BYTES);
-    return s->heap ? 0 : -ENOMEM;
+    return f && !f->defined;
 }
 
 static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
@@ -55,7 +49,7 @@ static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
     else if (!err)
         err = ptx_link(units, n, &linked, why, why_bytes);
     if (linked) n = 0; /* which owns its units */
-    if (!err) err = module_need_heap(m, linked);
+    if (!err && module_calls_malloc(linked)) err = space_need_heap(m->space);
     for (uint32_t i = 0; !err && i < linked->var_count; i++)
         m->managed |= linked->vars[i]->managed;
     if (!err) {
@@ -97,9 +91,7 @@ int module_load(struct dev_space *space, const void *image, size_t bytes, struct
     if (!m) return -ENOMEM;
     m->space = space;
     list_init(&m->blocks);
-    const struct dev_info *info = &space->dev->info;
-    int err =
-        image_read(image, bytes, info->cc_major * 10 + info->cc_minor, &m->image, why, why_bytes);
+    int err = image_read(image, bytes, space->config.capability, &m->image, why, why_bytes);
     if (err) {
         free(m);
         return err;
@@ -166,7 +158,7 @@ static void module_describe(struct dev_func *f, const char *name) {
         .const_bytes = k.const_bytes,
         .max_threads = 1024,
         .ptx_version = f->module->image.ptx_target,
-        .binary_version = f->module->space->dev->info.cc_major * 10,
+        .binary_version = f->module->space->config.capability / 10 * 10,
     };
     const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
     if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);

@@ -3,20 +3,27 @@
  * The software GPU as a device: what it reports of itself, completions, and the table of
  * operations.
  */
-#include "daemon/device/soft/dev/soft.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/atomics.h"
-#include "common/fdutil.h"
 #include "common/hostmem.h"
+#include "daemon/device/device.h"
+#include "daemon/device/soft/dev/chunk.h"
+#include "daemon/device/soft/dev/module.h"
+#include "daemon/device/soft/dev/pool.h"
+#include "daemon/device/soft/dev/queue.h"
+#include "daemon/device/soft/dev/space.h"
 
 #define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */
+
+struct dev {
+    struct dev_info info;
+    struct dev_config config;
+    struct chunks chunks;
+    struct pool pool;
+};
 
 /* Half of the memory that the machine has and our control group may use, at most 16 GiB: a guest
  * among others. */
@@ -25,7 +32,7 @@ static uint64_t soft_default_memory(void) {
     uint64_t half, most = 16ull << 30;
     hostmem_read(&m, "");
     half = hostmem_ram(&m) / 2;
-    return (half < most ? half : most) & ~(SOFT_GRANULARITY - 1);
+    return (half < most ? half : most) & ~(CHUNK_BYTES - 1);
 }
 
 /* Limits of a compute capability 9.0 device (CUDA C++ Programming Guide, technical specifications).
@@ -36,7 +43,7 @@ static void soft_describe(struct dev *dev) {
         .name = "Salus software GPU",
         .uuid = "salus-soft-gpu-",
         .memory_bytes = c->memory_bytes,
-        .granularity_bytes = SOFT_GRANULARITY,
+        .granularity_bytes = CHUNK_BYTES,
         .sm_count = c->sm_count,
         .cc_major = c->cc_major,
         .cc_minor = c->cc_minor,
@@ -51,7 +58,7 @@ static void soft_describe(struct dev *dev) {
         .mem_clock_khz = 2619000,
         .mem_bus_bits = 5120,
         .l2_bytes = 50 << 20,
-        .levels = SOFT_LEVELS,
+        .levels = POOL_LEVELS,
     };
     struct dev_info *i = &dev->info;
     i->insts_s = (uint64_t)i->sm_count * SOFT_SM_LANES * i->clock_khz * 1000;
@@ -61,26 +68,17 @@ static void soft_describe(struct dev *dev) {
 static int soft_open(struct dev **out, const struct dev_config *config) {
     struct dev *dev = calloc(1, sizeof *dev);
     if (!dev) return -ENOMEM;
-    dev->memory_fd = -1;
-    dev->memory = MAP_FAILED;
     dev->config = *config;
     if (!dev->config.memory_bytes) dev->config.memory_bytes = soft_default_memory();
-    dev->config.memory_bytes &= ~(SOFT_GRANULARITY - 1);
+    dev->config.memory_bytes &= ~(CHUNK_BYTES - 1);
     if (!dev->config.sm_count) dev->config.sm_count = 16;
     if (!dev->config.threads) dev->config.threads = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (!dev->config.cc_major) dev->config.cc_major = 9;
     soft_describe(dev);
-    pthread_mutex_init(&dev->lock, NULL);
-    pthread_cond_init(&dev->work, NULL);
-    for (uint32_t level = 0; level < SOFT_LEVELS; level++)
-        list_init(&dev->ready[level]);
-    dev->done_last = &dev->done_first;
-    dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int err = dev->event_fd < 0 ? -errno : chunk_open(dev);
-    if (!err) err = pool_start(dev);
+    int err = chunk_open(&dev->chunks, dev->info.memory_bytes);
+    if (!err) err = pool_start(&dev->pool, dev->config.threads, dev->config.kernel_timeout_ns);
     if (err) {
-        chunk_close(dev);
-        fdutil_close(&dev->event_fd);
+        chunk_close(&dev->chunks);
         free(dev);
         return err;
     }
@@ -90,11 +88,8 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
 
 static void soft_close(struct dev *dev) {
     if (!dev) return;
-    pool_stop(dev);
-    chunk_close(dev);
-    fdutil_close(&dev->event_fd);
-    pthread_cond_destroy(&dev->work);
-    pthread_mutex_destroy(&dev->lock);
+    pool_stop(&dev->pool);
+    chunk_close(&dev->chunks);
     free(dev);
 }
 
@@ -102,34 +97,80 @@ static void soft_info(struct dev *dev, struct dev_info *out) {
     *out = dev->info;
 }
 
+/* ---- completions ----------------------------------------------------------------------------- */
+
 static int soft_event_fd(struct dev *dev) {
-    return dev->event_fd;
+    return dev->pool.done.event_fd;
 }
 
 static struct dev_op *soft_poll(struct dev *dev) {
-    if (!atom_load_acquire(&dev->done_count)) return NULL;
-    pthread_mutex_lock(&dev->lock);
-    struct dev_op *first = dev->done_first;
-    dev->done_first = NULL;
-    dev->done_last = &dev->done_first;
-    atom_store_relaxed(&dev->done_count, 0);
-    pthread_mutex_unlock(&dev->lock);
+    struct pool *p = &dev->pool;
+    if (completion_none(&p->done)) return NULL;
+    pthread_mutex_lock(&p->lock);
+    struct dev_op *first = completion_take(&p->done);
+    pthread_mutex_unlock(&p->lock);
     return first;
 }
 
 static int soft_arm(struct dev *dev) {
+    struct pool *p = &dev->pool;
     uint64_t drained;
-    while (read(dev->event_fd, &drained, sizeof drained) > 0)
+    while (read(p->done.event_fd, &drained, sizeof drained) > 0)
         continue;
-    pthread_mutex_lock(&dev->lock);
-    int waiting = dev->done_first != NULL;
-    dev->armed = !waiting;
-    pthread_mutex_unlock(&dev->lock);
-    return waiting;
+    pthread_mutex_lock(&p->lock);
+    bool armed = completion_arm(&p->done);
+    pthread_mutex_unlock(&p->lock);
+    return !armed;
+}
+
+static uint64_t soft_busy(struct dev *dev, const struct dev_op *op) {
+    return pool_busy(&dev->pool, op);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int soft_space_create(struct dev *dev, const struct dev_windows *windows,
+                             const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
+    struct space_config config = {
+        .chunks = &dev->chunks,
+        .pool = &dev->pool,
+        .capability = dev->info.cc_major * 10 + dev->info.cc_minor,
+        .ops = ops,
+        .ops_arg = arg,
+    };
+    return space_create(&config, windows, out);
+}
+
+static int soft_chunk_create(struct dev *dev, struct dev_chunk **out) {
+    return chunk_create(&dev->chunks, out);
+}
+
+static void soft_chunk_destroy(struct dev *dev, struct dev_chunk *chunk) {
+    chunk_destroy(&dev->chunks, chunk);
+}
+
+static int soft_chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
+    chunk_copy(&dev->chunks, dst, src);
+    return 0;
+}
+
+static int soft_chunk_save(struct dev *dev, void *host, const struct dev_chunk *chunk) {
+    chunk_save(&dev->chunks, host, chunk);
+    return 0;
+}
+
+static int soft_chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host) {
+    chunk_load(&dev->chunks, chunk, host);
+    return 0;
+}
+
+static int soft_chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+    chunk_clear(&dev->chunks, chunks, count);
+    return 0;
 }
 
 static uint64_t soft_mem_used(struct dev *dev) {
-    return dev->memory_used;
+    return dev->chunks.used;
 }
 
 const struct dev_ops dev_soft = {
@@ -140,17 +181,17 @@ const struct dev_ops dev_soft = {
     .event_fd = soft_event_fd,
     .poll = soft_poll,
     .arm = soft_arm,
-    .space_create = space_create,
+    .space_create = soft_space_create,
     .space_destroy = space_destroy,
     .space_cancel = queue_cancel_space,
-    .chunk_create = chunk_create,
-    .chunk_destroy = chunk_destroy,
+    .chunk_create = soft_chunk_create,
+    .chunk_destroy = soft_chunk_destroy,
     .chunk_map = space_chunk_map,
     .chunk_unmap = space_chunk_unmap,
-    .chunk_copy = chunk_copy,
-    .chunk_save = chunk_save,
-    .chunk_load = chunk_load,
-    .chunk_clear = chunk_clear,
+    .chunk_copy = soft_chunk_copy,
+    .chunk_save = soft_chunk_save,
+    .chunk_load = soft_chunk_load,
+    .chunk_clear = soft_chunk_clear,
     .mem_used = soft_mem_used,
     .module_load = module_load,
     .module_unload = module_unload,
@@ -165,5 +206,5 @@ const struct dev_ops dev_soft = {
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
-    .busy = queue_busy,
+    .busy = soft_busy,
 };

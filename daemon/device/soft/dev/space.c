@@ -4,13 +4,15 @@
  * appear where chunks are mapped (alloc part) or where modules need them (module part). The
  * ranges that its kernels may touch are exactly what is mapped, and the host window.
  */
+#include "daemon/device/soft/dev/space.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/dev/soft.h"
+#include "daemon/device/soft/exec/heap.h"
 
 struct block {
     struct list space_link; /* first: space->blocks, ascending */
@@ -31,13 +33,13 @@ static int space_set_ranges(struct dev_space *s, struct ranges *next) {
     return 0;
 }
 
-int space_create(struct dev *dev, const struct dev_windows *w, const struct dev_space_ops *ops,
-                 void *arg, struct dev_space **out) {
+int space_create(const struct space_config *config, const struct dev_windows *w,
+                 struct dev_space **out) {
     uint64_t bytes = w->alloc_bytes + w->module_bytes;
-    if ((w->dev_base | w->alloc_bytes | w->module_bytes) % SOFT_GRANULARITY) return -EINVAL;
+    if ((w->dev_base | w->alloc_bytes | w->module_bytes) % CHUNK_BYTES) return -EINVAL;
     struct dev_space *s = calloc(1, sizeof *s);
     if (!s) return -ENOMEM;
-    *s = (struct dev_space){.dev = dev, .windows = *w, .ops = ops, .ops_arg = arg};
+    *s = (struct dev_space){.config = *config, .windows = *w};
     list_init(&s->queues);
     list_init(&s->blocks);
     list_init(&s->managed);
@@ -76,17 +78,17 @@ static void space_reserve(uint64_t addr, uint64_t bytes) {
 
 /* Memory of modules is its space's own, so it needs no chunk. */
 static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
-    struct dev *dev = s->dev;
-    if (bytes > dev->info.memory_bytes - dev->memory_used) return ERR_NO_MEMORY;
+    if (!chunk_charge(s->config.chunks, bytes)) return ERR_NO_MEMORY;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
-    if (!next) return -ENOMEM;
-    void *p = mmap(at(addr), bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    void *p = next ? mmap(at(addr), bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
+                   : MAP_FAILED;
     if (p == MAP_FAILED) {
+        chunk_refund(s->config.chunks, bytes);
+        if (!next) return -ENOMEM;
         ranges_unref(next);
         return ERR_NO_MEMORY;
     }
-    dev->memory_used += bytes;
     s->memory_used += bytes;
     return space_set_ranges(s, next);
 }
@@ -95,14 +97,14 @@ static int space_unmap(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
     if (!next) return -ENOMEM;
     space_reserve(addr, bytes);
-    s->dev->memory_used -= bytes;
+    chunk_refund(s->config.chunks, bytes);
     s->memory_used -= bytes;
     return space_set_ranges(s, next);
 }
 
 static bool space_in_alloc(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     const struct dev_windows *w = &s->windows;
-    return bytes && (addr | bytes) % SOFT_GRANULARITY == 0 && addr >= w->dev_base &&
+    return bytes && (addr | bytes) % CHUNK_BYTES == 0 && addr >= w->dev_base &&
            bytes <= w->alloc_bytes && addr - w->dev_base <= w->alloc_bytes - bytes;
 }
 
@@ -117,22 +119,22 @@ static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *
                           uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
         n = chunk_run(chunks + i, count - i);
-        void *want = at(addr + i * SOFT_GRANULARITY);
-        off_t offset = (off_t)chunk_offset(s->dev, chunks[i]);
-        void *got = mmap(want, n * SOFT_GRANULARITY, PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->dev->memory_fd, offset);
+        void *want = at(addr + i * CHUNK_BYTES);
+        off_t offset = (off_t)chunk_offset(s->config.chunks, chunks[i]);
+        void *got = mmap(want, n * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->config.chunks->fd, offset);
         if (got == MAP_FAILED) {
-            if (i) space_reserve(addr, i * SOFT_GRANULARITY);
+            if (i) space_reserve(addr, i * CHUNK_BYTES);
             return ERR_NO_MEMORY;
         }
-        madvise(got, n * SOFT_GRANULARITY, MADV_HUGEPAGE);
+        madvise(got, n * CHUNK_BYTES, MADV_HUGEPAGE);
     }
     return 0;
 }
 
 int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count) {
-    uint64_t bytes = count * SOFT_GRANULARITY;
+    uint64_t bytes = count * CHUNK_BYTES;
     if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
     if (space_overlaps(s, addr, bytes)) return -EEXIST;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
@@ -146,7 +148,7 @@ int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const 
 }
 
 int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
-    uint64_t bytes = count * SOFT_GRANULARITY;
+    uint64_t bytes = count * CHUNK_BYTES;
     if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
     if (!ranges_find(s->ranges, addr, bytes)) return -ENOENT;
     struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
@@ -183,14 +185,14 @@ static void block_give(struct block *b) {
 }
 
 static uint64_t whole_granules(uint64_t bytes) {
-    return (bytes + SOFT_GRANULARITY - 1) & ~(uint64_t)(SOFT_GRANULARITY - 1);
+    return (bytes + CHUNK_BYTES - 1) & ~(uint64_t)(CHUNK_BYTES - 1);
 }
 
 uint64_t space_module_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
                             struct list *owner) {
     const struct dev_windows *w = &s->windows;
     uint64_t lo = w->dev_base + w->alloc_bytes;
-    if (!bytes || bytes > w->module_bytes || align > SOFT_GRANULARITY) return 0;
+    if (!bytes || bytes > w->module_bytes || align > CHUNK_BYTES) return 0;
     bytes = whole_granules(bytes);
     struct block *b = block_take(&s->blocks, lo, lo + w->module_bytes, bytes, owner);
     if (!b) return 0;
@@ -204,7 +206,7 @@ uint64_t space_managed_alloc(struct dev_space *s, uint64_t bytes, uint64_t align
                              struct list *owner) {
     const struct dev_windows *w = &s->windows;
     uint64_t end = w->host_base + w->host_bytes;
-    if (!bytes || bytes > w->managed_bytes || align > SOFT_GRANULARITY) return 0;
+    if (!bytes || bytes > w->managed_bytes || align > CHUNK_BYTES) return 0;
     struct block *b =
         block_take(&s->managed, end - w->managed_bytes, end, whole_granules(bytes), owner);
     if (!b) return 0;
@@ -222,6 +224,17 @@ void space_module_free(struct dev_space *s, struct list *owner) {
     }
 }
 
+int space_need_heap(struct dev_space *s) {
+    if (s->heap) return 0;
+    struct list keep; /* the heap outlives the module: the space owns the block */
+    list_init(&keep);
+    uint64_t lo = space_module_alloc(s, SPACE_HEAP_BYTES, CHUNK_BYTES, &keep);
+    list_remove(&keep);
+    if (!lo) return ERR_NO_MEMORY;
+    s->heap = heap_create(lo, lo + SPACE_HEAP_BYTES);
+    return s->heap ? 0 : -ENOMEM;
+}
+
 void space_destroy(struct dev_space *s) {
     if (!s) return;
     const struct dev_windows *w = &s->windows;
@@ -229,7 +242,7 @@ void space_destroy(struct dev_space *s) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &s->blocks) block_give(block_of(pos));
     list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
-    s->dev->memory_used -= s->memory_used;
+    chunk_refund(s->config.chunks, s->memory_used);
     munmap(at(lo), hi - lo);
     heap_destroy(s->heap);
     ranges_unref(s->ranges);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device's threads, and the lines in which tasks wait for them: one for each level.
+ *
+ * Locks: one, over lines, tasks and completions; never held while a kernel or a copy runs.
+ */
+#ifndef DAEMON_DEVICE_SOFT_DEV_POOL_H
+#define DAEMON_DEVICE_SOFT_DEV_POOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/device/soft/dev/completion.h"
+#include "daemon/device/soft/dev/task.h"
+
+#define POOL_LEVELS 2               /* of dispatch: the higher goes first */
+#define POOL_SLICE_INSTS 32768u     /* warp-instructions: some 160 us of one thread */
+#define POOL_SLICE_BYTES (1u << 20) /* of a copy: some 100 us */
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct list ready[POOL_LEVELS]; /* tasks of queues' heads; threads rotate through each */
+    struct completions done;
+    uint64_t kernel_timeout_ns; /* 0: none */
+    bool stopping;
+    pthread_t *threads;
+    uint32_t thread_count, wanted;
+};
+
+/* `threads`: how many; `done`: initialised, finished with the pool. 0, -ENOMEM or -errno, and then
+ * the pool is as if it had been stopped. */
+int pool_start(struct pool *p, uint32_t threads, uint64_t kernel_timeout_ns);
+void pool_stop(struct pool *p);
+
+/* Called with the lock held. Into the line of its queue's level, also from another line. */
+void pool_add(struct pool *p, struct task *task);
+/* Of an operation in flight: device time so far. */
+uint64_t pool_busy(struct pool *p, const struct dev_op *op);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One client's memory in the worker: its windows, what is mapped there, and what its kernels may
+ * touch; and what its queues and modules need to know of it.
+ */
+#ifndef DAEMON_DEVICE_SOFT_DEV_SPACE_H
+#define DAEMON_DEVICE_SOFT_DEV_SPACE_H
+
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/device/device.h"
+#include "daemon/device/soft/dev/chunk.h"
+#include "daemon/device/soft/exec/ranges.h"
+
+#define SPACE_HEAP_BYTES (8ull << 20) /* CU_LIMIT_MALLOC_HEAP_SIZE's default */
+
+struct heap;
+struct pool;
+
+/* What the device gives each. */
+struct space_config {
+    struct chunks *chunks;
+    struct pool *pool;
+    uint32_t capability; /* 90 for 9.0 */
+    const struct dev_space_ops *ops;
+    void *ops_arg;
+};
+
+struct dev_space {
+    struct space_config config;
+    struct dev_windows windows;
+    struct ranges *ranges;
+    uint64_t memory_used; /* module memory */
+    struct heap *heap;    /* behind malloc() in kernels; NULL: none needed yet */
+    struct list queues;   /* dev_queue.space_link; guarded by the pool's lock */
+    struct list blocks;   /* module window: allocated blocks in ascending order */
+    struct list managed;  /* the same for managed variables */
+};
+
+int space_create(const struct space_config *config, const struct dev_windows *windows,
+                 struct dev_space **out);
+void space_destroy(struct dev_space *space);
+int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count);
+int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
+/* Zeroed memory of the module window, put on `owner`; 0 when there is none. */
+uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
+                            struct list *owner);
+/* The same, of the host window's last part. */
+uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
+                             struct list *owner);
+void space_module_free(struct dev_space *space, struct list *owner);
+
+/* Kernels that call malloc() need a heap; the first module that may brings it. 0, ERR_NO_MEMORY or
+ * -ENOMEM. */
+int space_need_heap(struct dev_space *space);
+
+#endif

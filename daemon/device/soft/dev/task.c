@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A task holds on to what its operation may touch, so that the client can change its memory.
+ */
+#include "daemon/device/soft/dev/task.h"
+
+#include <stdlib.h>
+
+struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
+                         struct ranges *ranges, uint32_t param_bytes) {
+    struct task *t = calloc(1, sizeof *t + param_bytes);
+    if (!t) return NULL;
+    t->queue = q;
+    t->kind = kind;
+    t->op = op;
+    t->ranges = ranges_ref(ranges);
+    list_init(&t->queue_link);
+    list_init(&t->ready_link);
+    op->result = 0;
+    op->start_ns = op->end_ns = op->busy_ns = 0;
+    op->thread_insts = op->memory_bytes = 0;
+    op->fault_addr = 0;
+    op->fault_text[0] = 0;
+    return t;
+}
+
+void task_free(struct task *t) {
+    grid_destroy(t->grid);
+    ranges_unref(t->ranges);
+    free(t);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations on their way through queues. Guarded by the pool's lock, but for what says otherwise.
+ */
+#ifndef DAEMON_DEVICE_SOFT_DEV_TASK_H
+#define DAEMON_DEVICE_SOFT_DEV_TASK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/device/device.h"
+#include "daemon/device/soft/dev/transfer.h"
+#include "daemon/device/soft/exec/grid.h"
+
+struct dev_space;
+
+struct dev_queue {
+    struct dev_space *space;
+    struct list space_link;
+    struct list tasks; /* first: the one that is ready or running */
+    uint32_t level;
+};
+
+enum task_kind { TASK_LAUNCH, TASK_TRANSFER };
+
+/* An operation on its way through a queue. Owned by the queue until it completes. */
+struct task {
+    struct list queue_link, ready_link;
+    struct dev_queue *queue;
+    struct dev_op *op;
+    enum task_kind kind;
+    bool exclusive; /* at most one thread inside: transfers, and grids being created */
+    bool idle;      /* nobody else can help at the moment */
+    bool done;
+    _Atomic bool cancelled; /* set under the lock, looked at without it */
+    uint32_t inside;        /* threads */
+    /* Time with any thread inside: what kernel_timeout counts, so that neighbours cannot use it up.
+     */
+    uint64_t active_since_ns, active_ns;
+    struct grid *grid;
+    struct transfer transfer;
+    struct ranges *ranges;
+    struct launch_config launch; /* its params: behind the task */
+    unsigned char params[];
+};
+
+/* Begins the operation's result anew. `ranges`: what it may touch, referenced while the task lives.
+ * NULL when out of memory. */
+struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
+                         struct ranges *ranges, uint32_t param_bytes);
+void task_free(struct task *t);
+
+static inline struct task *task_first(const struct dev_queue *q) {
+    return list_empty(&q->tasks) ? NULL : list_entry(q->tasks.next, struct task, queue_link);
+}
+
+#endif
