@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code and kernels: what is sent of an image, what is asked about a kernel and how often, and what
+ * of it survives the end of a context.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/record.h"
+#include "shim/code/function.h"
+#include "shim/connection/state.h"
+#include "test/lib/shim/rig.h"
+
+static const struct wire_param beyond[] = {{4, 8}};
+
+static const struct rig_kernel kernels[] = {
+    {"first", NULL, {.max_threads = 512, .regs = 40, .local_bytes = 16}},
+    {"second", NULL, {.max_threads = 1024}},
+    {"beyond", beyond, {.param_count = 1, .param_bytes = 8, .max_threads = 1024}},
+    {"endless", NULL, {.param_bytes = WIRE_PARAM_MAX + 1, .max_threads = 1024}},
+};
+
+static void begin(void) {
+    rig_begin();
+    rig_kernels(kernels, 4);
+}
+
+TestSuite(shim_code, .init = begin, .timeout = 60);
+
+static CUmodule load(void) {
+    CUmodule module;
+    cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    return module;
+}
+
+static CUresult launch(CUfunction f) {
+    return cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+Test(shim_code, the_code_travels_whole) {
+    char *code = malloc(1 << 20);
+    CUmodule module;
+    memset(code, ' ', 1 << 20);
+    memcpy(code, rig_ptx, strlen(rig_ptx));
+    memcpy(code + (1 << 20) - 6, "// end", 6);
+    code[(1 << 20) - 1] = '\0';
+    cr_assert_eq(cuModuleLoadData(&module, code), CUDA_SUCCESS);
+    const struct wire_module_load *m = rig_only(WIRE_MODULE_LOAD);
+    cr_assert_eq(m->image_bytes, 1 << 20, "with its NUL");
+    cr_assert_eq(m->why, m->image + m->image_bytes);
+    cr_assert_neq(m->rec.ticket, 0);
+    /* The piece of the window is the library's again, and nobody used it since. */
+    cr_assert_arr_eq((void *)(uintptr_t)m->image, code, 1 << 20);
+    free(code);
+}
+
+Test(shim_code, what_is_no_code_is_not_sent) {
+    CUmodule module;
+    cr_assert_eq(cuModuleLoadData(&module, "no code at all"), CUDA_ERROR_INVALID_IMAGE);
+    cr_assert_eq(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(rig_count(), 0);
+}
+
+Test(shim_code, a_refusal_says_why) {
+    char text[64] = "old";
+    CUmodule module;
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {text, (void *)(uintptr_t)sizeof(text)};
+    rig_refuse(WIRE_MODULE_LOAD, ERR_INVALID_PTX, "line 1: so it is");
+    cr_assert_eq(cuModuleLoadDataEx(&module, rig_ptx, 2, options, values), CUDA_ERROR_INVALID_PTX);
+    cr_assert_str_eq(text, "line 1: so it is");
+    cr_assert_eq((uintptr_t)values[1], strlen(text));
+    rig_refuse(0, 0, NULL);
+    rig_forget();
+    load();
+    const struct wire_module_load *m = rig_only(WIRE_MODULE_LOAD);
+    cr_assert_eq(m->module, 0, "the number is free again");
+}
+
+Test(shim_code, each_module_has_its_number_until_it_is_unloaded) {
+    CUmodule a = load(), b = load();
+    const struct wire_module_load *first = rig_record(0, NULL), *second = rig_record(1, NULL);
+    cr_assert_neq(first->module, second->module);
+    rig_forget();
+    cr_assert_eq(cuModuleUnload(a), CUDA_SUCCESS);
+    const struct wire_module_unload *u = rig_only(WIRE_MODULE_UNLOAD);
+    cr_assert_eq(u->module, first->module);
+    CUfunction f;
+    cr_assert_eq(cuModuleGetFunction(&f, a, "first"), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuModuleUnload(a), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuModuleGetFunction(&f, b, "first"), CUDA_SUCCESS);
+    CUmodule c = load();
+    cr_assert_neq(c, a, "the number is used again, the handle is not");
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+Test(shim_code, a_kernel_is_asked_for_once) {
+    CUfunction f, again, other;
+    CUmodule module = load();
+    int threads, regs, local;
+    rig_forget();
+    cr_assert_eq(cuModuleGetFunction(&f, module, "first"), CUDA_SUCCESS);
+    const struct wire_func_get *get = rig_only(WIRE_FUNC_GET);
+    cr_assert_eq(get->func, function_find(f)->id);
+    cr_assert_str_eq((const char *)(get + 1), "first");
+    cr_assert_eq(get->name_bytes, 6);
+    rig_forget();
+    cr_assert_eq(cuModuleGetFunction(&again, module, "first"), CUDA_SUCCESS);
+    cr_assert_eq(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, f), CUDA_SUCCESS);
+    cr_assert_eq(cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f), CUDA_SUCCESS);
+    cr_assert(again == f && threads == 512 && regs == 40 && local == 16);
+    cr_assert_eq(rig_count(), 0);
+    cr_assert_eq(cuModuleGetFunction(&other, module, "second"), CUDA_SUCCESS);
+    cr_assert_neq(function_find(other)->id, function_find(f)->id);
+}
+
+Test(shim_code, a_name_that_nobody_has) {
+    char name[FUNCTION_NAME_MAX + 1];
+    CUmodule module = load();
+    CUfunction f;
+    rig_forget();
+    cr_assert_eq(cuModuleGetFunction(&f, module, "third"), CUDA_ERROR_NOT_FOUND);
+    cr_assert_eq(rig_count(), 1);
+    cr_assert_eq(cuModuleGetFunction(&f, module, ""), CUDA_ERROR_NOT_FOUND);
+    memset(name, 'n', sizeof(name));
+    name[FUNCTION_NAME_MAX] = '\0';
+    cr_assert_eq(cuModuleGetFunction(&f, module, name), CUDA_ERROR_NOT_FOUND);
+    cr_assert_eq(rig_count(), 1, "what cannot be a name is not asked for");
+}
+
+/* What the worker says is looked at, too: a launch copies by it. */
+Test(shim_code, a_layout_that_cannot_be) {
+    CUmodule module = load();
+    CUfunction f;
+    rig_forget();
+    cr_assert_eq(cuModuleGetFunction(&f, module, "beyond"), CUDA_ERROR_UNKNOWN);
+    cr_assert_eq(cuModuleGetFunction(&f, module, "endless"), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(rig_count(), 2);
+}
+
+Test(shim_code, a_refused_kernel_can_be_asked_for_again) {
+    CUmodule module = load();
+    CUfunction f;
+    rig_refuse(WIRE_FUNC_GET, ERR_UNSUPPORTED_PTX, "what it does");
+    cr_assert_neq(cuModuleGetFunction(&f, module, "first"), CUDA_SUCCESS);
+    rig_refuse(0, 0, NULL);
+    cr_assert_eq(cuModuleGetFunction(&f, module, "first"), CUDA_SUCCESS);
+}
+
+Test(shim_code, all_kernels_by_name) {
+    CUfunction all[2];
+    unsigned int count;
+    const char *name;
+    CUmodule module = load();
+    cr_assert_eq(cuModuleGetFunctionCount(&count, module), CUDA_SUCCESS);
+    cr_assert_eq(count, 4);
+    cr_assert_eq(cuModuleEnumerateFunctions(all, 2, module), CUDA_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(cuFuncGetName(&name, all[i]), CUDA_SUCCESS);
+        cr_assert_str_eq(name, kernels[i].name);
+    }
+}
+
+/* ---- libraries, and the end of a context ----------------------------------------------------- */
+
+static CUlibrary keep(void) {
+    CUlibrary library;
+    CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
+    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, &preserved, NULL, 1),
+                 CUDA_SUCCESS);
+    return library;
+}
+
+Test(shim_code, a_library_is_sent_when_it_is_needed) {
+    CUkernel kernel;
+    CUlibrary library = keep();
+    cr_assert_eq(rig_count(), 0);
+    cr_assert_eq(cuLibraryGetKernel(&kernel, library, "first"), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 2);
+    const struct wire_record *sent = rig_record(0, NULL), *asked = rig_record(1, NULL);
+    cr_assert(sent->op == WIRE_MODULE_LOAD && asked->op == WIRE_FUNC_GET);
+}
+
+Test(shim_code, a_librarys_kernel_survives_the_context) {
+    CUkernel kernel;
+    CUcontext ctx;
+    CUlibrary library = keep();
+    cr_assert_eq(cuLibraryGetKernel(&kernel, library, "first"), CUDA_SUCCESS);
+    uint32_t id = function_find(kernel)->id;
+    cr_assert_eq(cuFuncSetAttribute((CUfunction)kernel,
+                                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50),
+                 CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+    rig_only(WIRE_MODULE_UNLOAD);
+    cr_assert_eq(cuDevicePrimaryCtxRetain(&ctx, 0), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(launch((CUfunction)kernel), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 3);
+    const struct wire_module_load *m = rig_record(0, NULL);
+    const struct wire_func_get *get = rig_record(1, NULL);
+    const struct wire_launch *l = rig_record(2, NULL);
+    cr_assert_eq(m->rec.op, WIRE_MODULE_LOAD);
+    cr_assert(get->rec.op == WIRE_FUNC_GET && get->func == id);
+    cr_assert(l->rec.op == WIRE_LAUNCH && l->func == id);
+    int carveout;
+    cr_assert_eq(cuFuncGetAttribute(&carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                    (CUfunction)kernel),
+                 CUDA_SUCCESS);
+    cr_assert_eq(carveout, 50, "and what the program set");
+}
+
+Test(shim_code, a_module_ends_with_its_context) {
+    CUfunction f;
+    CUcontext other;
+    CUmodule stays = load();
+    cr_assert_eq(cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    CUmodule ends = load();
+    cr_assert_eq(cuModuleGetFunction(&f, ends, "first"), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuCtxDestroy_v2(other), CUDA_SUCCESS);
+    rig_only(WIRE_MODULE_UNLOAD);
+    cr_assert_eq(launch(f), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuModuleGetFunction(&f, stays, "first"), CUDA_SUCCESS);
+}
+
+Test(shim_code, a_variable_is_asked_for_once) {
+    CUdeviceptr addr, again;
+    size_t bytes;
+    CUmodule module = load();
+    rig_forget();
+    cr_assert_eq(cuModuleGetGlobal_v2(&addr, &bytes, module, "variable"), CUDA_SUCCESS);
+    const struct wire_global_get *get = rig_only(WIRE_GLOBAL_GET);
+    cr_assert_str_eq((const char *)(get + 1), "variable");
+    cr_assert_eq(addr, state.conn.windows.dev_base + RIG_ALLOC_BYTES);
+    cr_assert_eq(bytes, 64);
+    cr_assert_eq(cuModuleGetGlobal_v2(&again, NULL, module, "variable"), CUDA_SUCCESS);
+    cr_assert_eq(again, addr);
+    cr_assert_eq(rig_count(), 1);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies: the records they become, the data that arrives, and when the call returns. The worker
+ * carries them out between real windows.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shim/connection/state.h"
+#include "shim/memory/staging.h"
+#include "test/lib/shim/rig.h"
+
+#define PIECE STAGING_BYTES
+#define LARGE (5 * PIECE + 1000)
+
+static CUdeviceptr device;
+static unsigned char *pageable, *back;
+
+static void begin(void) {
+    rig_begin();
+    cr_assert_eq(cuMemAlloc_v2(&device, LARGE), CUDA_SUCCESS);
+    pageable = malloc(LARGE);
+    back = calloc(1, LARGE);
+    for (size_t i = 0; i < LARGE; i++)
+        pageable[i] = (unsigned char)(i * 31 + i / 509);
+    rig_forget();
+}
+
+TestSuite(shim_copy, .init = begin, .timeout = 60);
+
+static void *at(uint64_t addr) {
+    return (void *)(uintptr_t)addr;
+}
+
+static uint64_t addr_of(const void *p) {
+    return (uint64_t)(uintptr_t)p;
+}
+
+static bool in_host_window(uint64_t addr) {
+    return addr - state.conn.windows.host_base < RIG_HOST_BYTES;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+Test(shim_copy, pageable_memory_passes_through_staging) {
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, 1000), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_only(WIRE_COPY);
+    cr_assert(c->dst == device && c->width_bytes == 1000 && c->height == 1 && c->depth == 1);
+    cr_assert(in_host_window(c->src));
+    cr_assert_arr_eq(at(device), pageable, 1000);
+    rig_forget();
+    cr_assert_eq(cuMemcpyDtoH_v2(back, device, 1000), CUDA_SUCCESS);
+    c = rig_only(WIRE_COPY);
+    cr_assert(c->src == device && in_host_window(c->dst));
+    cr_assert_arr_eq(back, pageable, 1000);
+}
+
+Test(shim_copy, in_pieces_without_gap_or_overlap) {
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, LARGE), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 6);
+    uint64_t next = device;
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct wire_copy *c = rig_record(i, NULL);
+        cr_assert(c->dst == next && c->width_bytes <= PIECE);
+        cr_assert_eq(c->rec.seq, i + 1);
+        next += c->width_bytes;
+    }
+    cr_assert_eq(next, device + LARGE);
+    cr_assert_arr_eq(at(device), pageable, LARGE);
+    cr_assert_eq(cuMemcpyDtoH_v2(back, device, LARGE), CUDA_SUCCESS);
+    cr_assert_arr_eq(back, pageable, LARGE);
+}
+
+static CUDA_MEMCPY2D rectangle(size_t width, size_t height, size_t pitch) {
+    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = pageable,
+                           .srcPitch = pitch,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = device,
+                           .dstPitch = pitch,
+                           .WidthInBytes = width,
+                           .Height = height};
+}
+
+Test(shim_copy, rows_keep_to_their_pitch) {
+    CUDA_MEMCPY2D there = rectangle(700, 1000, 1024), home = {0};
+    memset(at(device), 0x55, LARGE);
+    cr_assert_eq(cuMemcpy2D_v2(&there), CUDA_SUCCESS);
+    rig_count(); /* the call returns when the rows are in staging */
+    for (size_t y = 0; y < 1000; y++) {
+        const unsigned char *row = at(device + y * 1024);
+        cr_assert_arr_eq(row, pageable + y * 1024, 700, "row %zu", y);
+        cr_assert_eq(row[700], 0x55, "and touch nothing behind it");
+    }
+    home.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    home.srcDevice = device;
+    home.srcPitch = 1024;
+    home.dstMemoryType = CU_MEMORYTYPE_HOST;
+    home.dstHost = back;
+    home.dstPitch = 800;
+    home.WidthInBytes = 700;
+    home.Height = 1000;
+    cr_assert_eq(cuMemcpy2D_v2(&home), CUDA_SUCCESS);
+    for (size_t y = 0; y < 1000; y++) {
+        cr_assert_arr_eq(back + y * 800, pageable + y * 1024, 700, "row %zu", y);
+        cr_assert_eq(back[y * 800 + 700], 0);
+    }
+}
+
+Test(shim_copy, rows_without_gaps_are_one) {
+    CUDA_MEMCPY2D r = rectangle(1024, 100, 1024);
+    cr_assert_eq(cuMemcpy2D_v2(&r), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_only(WIRE_COPY);
+    cr_assert(c->width_bytes == 1024 * 100 && c->height == 1);
+}
+
+struct upload {
+    pthread_t thread;
+    CUcontext ctx;
+    CUresult result;
+};
+
+static void *upload(void *arg) {
+    struct upload *u = arg;
+    cuCtxSetCurrent(u->ctx);
+    u->result = cuMemcpyHtoD_v2(device, pageable, LARGE);
+    return NULL;
+}
+
+static void start(struct upload *u) {
+    const struct timespec nap = {.tv_nsec = 100000};
+    cr_assert_eq(cuCtxGetCurrent(&u->ctx), CUDA_SUCCESS);
+    cr_assert_eq(pthread_create(&u->thread, NULL, upload, u), 0);
+    while (!atom_load_acquire(&state.conn.submission->client_sleeping))
+        nanosleep(&nap, NULL);
+}
+
+Test(shim_copy, two_pieces_are_under_way_at_a_time) {
+    struct upload u;
+    rig_hold_streams(true);
+    start(&u);
+    cr_assert_eq(rig_count(), 2);
+    rig_hold_streams(false);
+    pthread_join(u.thread, NULL);
+    cr_assert_eq(u.result, CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 6);
+    cr_assert_arr_eq(at(device), pageable, LARGE);
+}
+
+Test(shim_copy, the_end_of_the_context_ends_a_copy) {
+    struct upload u;
+    rig_hold_streams(true);
+    start(&u);
+    rig_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    pthread_join(u.thread, NULL);
+    cr_assert_eq(u.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig_count(), 2, "and sends no more");
+}
+
+/* What is sent is read later: another piece must not be put there before. */
+Test(shim_copy, a_piece_is_used_again_once_it_was_read) {
+    rig_hold_streams(true);
+    cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
+    cr_assert_eq(cuMemcpyHtoDAsync_v2(device + 1000, pageable + 1000, 1000, NULL), CUDA_SUCCESS);
+    const struct wire_copy *a = rig_record(0, NULL), *b = rig_record(1, NULL);
+    cr_assert_neq(a->src, b->src);
+    cr_assert_arr_eq(at(a->src), pageable, 1000);
+    cr_assert_arr_eq(at(b->src), pageable + 1000, 1000);
+    rig_hold_streams(false);
+    cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_record(2, NULL);
+    cr_assert(c->src == a->src || c->src == b->src);
+}
+
+/* ---- places that the worker sees ------------------------------------------------------------- */
+
+Test(shim_copy, pinned_memory_is_copied_in_place) {
+    void *pinned;
+    cr_assert_eq(cuMemHostAlloc(&pinned, LARGE, 0), CUDA_SUCCESS);
+    memcpy(pinned, pageable, LARGE);
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pinned, LARGE), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_only(WIRE_COPY);
+    cr_assert(c->src == addr_of(pinned) && c->dst == device && c->width_bytes == LARGE);
+    cr_assert_arr_eq(at(device), pageable, LARGE, "complete when it returns");
+    rig_hold_streams(true);
+    cr_assert_eq(cuMemcpyDtoHAsync_v2(pinned, device, 100, NULL), CUDA_SUCCESS, "at once");
+    cr_assert_eq(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    rig_hold_streams(false);
+    cr_assert_eq(cuStreamSynchronize(NULL), CUDA_SUCCESS);
+}
+
+Test(shim_copy, within_the_device_nobody_waits) {
+    rig_hold_streams(true);
+    cr_assert_eq(cuMemcpyDtoD_v2(device + 4096, device, 1000), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_only(WIRE_COPY);
+    cr_assert(c->src == device && c->dst == device + 4096);
+}
+
+Test(shim_copy, between_two_of_the_programs_own) {
+    cr_assert_eq(cuMemcpy(addr_of(back), addr_of(pageable), 5000), CUDA_SUCCESS);
+    cr_assert_arr_eq(back, pageable, 5000);
+    cr_assert_eq(rig_count(), 0);
+}
+
+Test(shim_copy, in_its_stream) {
+    CUstream s;
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    const struct wire_stream_create *made = rig_only(WIRE_STREAM_CREATE);
+    cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 10, s), CUDA_SUCCESS);
+    const struct wire_copy *c = rig_record(1, NULL);
+    cr_assert_eq(c->rec.stream, made->rec.stream);
+    cr_assert_eq(c->rec.seq, 1);
+}
+
+/* ---- what is no copy ------------------------------------------------------------------------- */
+
+Test(shim_copy, what_does_not_fit_is_not_sent) {
+    CUDA_MEMCPY2D narrow = rectangle(1025, 2, 1024), wraps = rectangle(1000, 4, 1ull << 62);
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, LARGE + 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpyHtoD_v2(device + LARGE - 1, pageable, 2), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpyDtoH_v2(back, device - 1, 10), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpyHtoD_v2(addr_of(back), pageable, 10), CUDA_ERROR_INVALID_VALUE,
+                 "no device memory");
+    cr_assert_eq(cuMemcpyDtoH_v2(back, addr_of(pageable), 10), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, UINT64_MAX), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpy2D_v2(&narrow), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemcpy2D_v2(&wraps), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemFree_v2(device), CUDA_SUCCESS);
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, 10), CUDA_ERROR_INVALID_VALUE, "freed");
+    for (uint32_t i = 0; i < rig_count(); i++) {
+        const struct wire_record *rec = rig_record(i, NULL);
+        cr_assert_neq(rec->op, WIRE_COPY);
+    }
+}
+
+Test(shim_copy, nothing_is_nothing) {
+    cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, 0), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 0);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a launch sends: the parameters by the kernel's layout, ids and order; and that a launch
+ * which CUDA refuses sends nothing.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/code/function.h"
+#include "shim/connection/state.h"
+#include "test/lib/shim/rig.h"
+
+#define BAD_SHAPE ((CUresult)9)
+#define LARGE_BYTES 20000u
+
+/* A byte, a pointer, a word and a struct of 12 bytes, as a compiler lays them out. */
+static const struct wire_param mixed_params[] = {{0, 1}, {8, 8}, {16, 4}, {20, 12}};
+static const struct wire_param large_params[] = {{0, 8}, {8, LARGE_BYTES - 8}};
+
+static const struct rig_kernel kernels[] = {
+    {"mixed", mixed_params, {.param_count = 4, .param_bytes = 32, .max_threads = 256}},
+    {"plain", NULL, {.max_threads = 1024, .shared_bytes = 1024}},
+    {"large", large_params, {.param_count = 2, .param_bytes = LARGE_BYTES, .max_threads = 1024}},
+    {"fixed", NULL, {.max_threads = 1024, .req_block = {8, 4, 2}}},
+};
+
+static CUmodule module;
+static CUfunction mixed, plain;
+
+static CUfunction find(const char *name) {
+    CUfunction f;
+    cr_assert_eq(cuModuleGetFunction(&f, module, name), CUDA_SUCCESS);
+    return f;
+}
+
+static void begin(void) {
+    rig_begin();
+    rig_kernels(kernels, 4);
+    cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    mixed = find("mixed");
+    plain = find("plain");
+    rig_forget();
+}
+
+TestSuite(shim_launch, .init = begin, .timeout = 60);
+
+static CUresult launch(CUfunction f, CUstream s, void **params, void **extra) {
+    return cuLaunchKernel(f, 3, 2, 1, 32, 4, 2, 256, s, params, extra);
+}
+
+static CUresult shaped(CUfunction f, unsigned int grid[3], unsigned int block[3],
+                       unsigned int shared) {
+    return cuLaunchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, NULL,
+                          NULL, NULL);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static uint8_t byte = 0xab;
+static uint64_t pointer = 0x1122334455667788;
+static uint32_t word = 0xdeadbeef;
+static const char text[12] = "eleven chars";
+static void *arguments[] = {&byte, &pointer, &word, (void *)text};
+
+static void check_mixed(const unsigned char *params) {
+    cr_assert_eq(params[0], byte);
+    cr_assert_arr_eq(params + 8, &pointer, 8);
+    cr_assert_arr_eq(params + 16, &word, 4);
+    cr_assert_arr_eq(params + 20, text, 12);
+}
+
+Test(shim_launch, parameters_lie_where_the_kernel_has_them) {
+    uint32_t bytes;
+    cr_assert_eq(launch(mixed, NULL, arguments, NULL), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    rig_record(0, &bytes);
+    cr_assert_eq(bytes, sizeof(*l) + 32);
+    cr_assert_eq(l->func, function_find(mixed)->id);
+    cr_assert(l->grid[0] == 3 && l->grid[1] == 2 && l->grid[2] == 1);
+    cr_assert(l->block[0] == 32 && l->block[1] == 4 && l->block[2] == 2);
+    cr_assert(l->shared_bytes == 256 && l->flags == 0 && l->param_bytes == 32);
+    cr_assert(l->rec.stream == 0 && l->rec.seq == 1 && l->rec.ticket == 0);
+    check_mixed((const unsigned char *)(l + 1));
+}
+
+Test(shim_launch, parameters_are_those_of_the_call) {
+    uint64_t kept = pointer;
+    rig_stand(true);
+    cr_assert_eq(launch(mixed, NULL, arguments, NULL), CUDA_SUCCESS);
+    pointer = 0;
+    rig_stand(false);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    pointer = kept;
+    check_mixed((const unsigned char *)(l + 1));
+}
+
+Test(shim_launch, a_buffer_is_taken_as_it_is) {
+    unsigned char buffer[40];
+    size_t bytes = 32;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    for (size_t i = 0; i < sizeof(buffer); i++)
+        buffer[i] = (unsigned char)(i + 1);
+    cr_assert_eq(launch(mixed, NULL, NULL, extra), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_arr_eq(l + 1, buffer, 32);
+    rig_forget();
+    bytes = 20;
+    cr_assert_eq(launch(mixed, NULL, NULL, extra), CUDA_SUCCESS);
+    l = rig_only(WIRE_LAUNCH);
+    const unsigned char *params = (const unsigned char *)(l + 1);
+    cr_assert_arr_eq(params, buffer, 20);
+    for (int i = 20; i < 32; i++)
+        cr_assert_eq(params[i], 0, "what is not passed is zero, not what lay there");
+    rig_forget();
+    bytes = sizeof(buffer);
+    cr_assert_eq(launch(mixed, NULL, NULL, extra), CUDA_SUCCESS);
+    l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->param_bytes, 32, "no more than the kernel has");
+}
+
+Test(shim_launch, parameters_that_are_missing) {
+    size_t bytes = 32;
+    void *holes[] = {&byte, NULL, &word, (void *)text};
+    void *no_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    void *no_key[] = {(void *)77, &bytes, CU_LAUNCH_PARAM_END};
+    cr_assert_eq(launch(mixed, NULL, holes, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(launch(mixed, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(launch(mixed, NULL, NULL, no_buffer), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(launch(mixed, NULL, NULL, no_key), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(rig_count(), 0);
+    cr_assert_eq(launch(mixed, NULL, arguments, NULL), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->rec.seq, 1, "they took no place in the stream");
+}
+
+Test(shim_launch, many_parameters_arrive_whole) {
+    CUfunction large = find("large");
+    unsigned char *block = malloc(LARGE_BYTES);
+    void *params[] = {&pointer, block};
+    uint32_t bytes;
+    for (uint32_t i = 0; i < LARGE_BYTES; i++)
+        block[i] = (unsigned char)(i * 7 + i / 251);
+    rig_forget();
+    cr_assert_eq(launch(large, NULL, params, NULL), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    rig_record(0, &bytes);
+    cr_assert_eq(bytes, sizeof(*l) + LARGE_BYTES);
+    cr_assert_arr_eq((const unsigned char *)(l + 1), &pointer, 8);
+    cr_assert_arr_eq((const unsigned char *)(l + 1) + 8, block, LARGE_BYTES - 8);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+struct shape {
+    unsigned int grid[3], block[3], shared;
+    int kernel; /* of kernels */
+    CUresult result;
+};
+
+static struct shape shapes[] = {
+    {{0, 1, 1}, {1, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 0, 1}, {1, 1, 1}, 0, 1, BAD_SHAPE},
+    {{0x7fffffff, 65535, 65535}, {1, 1, 1}, 0, 1, CUDA_SUCCESS},
+    {{0x80000000, 1, 1}, {1, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 65536, 1}, {1, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 65536}, {1, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {0, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {1024, 1, 1}, 0, 1, CUDA_SUCCESS},
+    {{1, 1, 1}, {1025, 1, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {1, 1025, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {1, 1, 64}, 0, 1, CUDA_SUCCESS},
+    {{1, 1, 1}, {1, 1, 65}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {32, 32, 2}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {65537, 1, 1}, 0, 1, BAD_SHAPE}, /* no number of 16 bits */
+    {{1, 1, 1}, {1, 65536, 1}, 0, 1, BAD_SHAPE},
+    {{1, 1, 1}, {257, 1, 1}, 0, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+    {{1, 1, 1}, {8, 4, 2}, 0, 3, CUDA_SUCCESS},
+    {{1, 1, 1}, {4, 8, 2}, 0, 3, CUDA_ERROR_INVALID_VALUE},
+    {{1, 1, 1}, {1, 1, 1}, 47 << 10, 1, CUDA_SUCCESS},
+    {{1, 1, 1}, {1, 1, 1}, (47 << 10) + 1, 1, CUDA_ERROR_INVALID_VALUE},
+};
+
+Test(shim_launch, each_shape_has_its_answer) {
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct shape *s = &shapes[i];
+        CUfunction f = find(kernels[s->kernel].name);
+        rig_forget();
+        cr_assert_eq(shaped(f, s->grid, s->block, s->shared), s->result, "shape %zu", i);
+        cr_assert_eq(rig_count(), s->result == CUDA_SUCCESS, "shape %zu", i);
+    }
+}
+
+Test(shim_launch, more_shared_memory_once_it_was_asked_for) {
+    unsigned int one[3] = {1, 1, 1};
+    CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    cr_assert_eq(cuFuncSetAttribute(plain, most, 227 << 10), CUDA_ERROR_INVALID_VALUE,
+                 "with its own 1024 bytes it is too much");
+    cr_assert_eq(cuFuncSetAttribute(plain, most, 226 << 10), CUDA_SUCCESS);
+    cr_assert_eq(shaped(plain, one, one, 226 << 10), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->shared_bytes, 226 << 10);
+    cr_assert_eq(shaped(plain, one, one, (226 << 10) + 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(shim_launch, a_cooperative_grid_fits_the_device) {
+    cr_assert_eq(cuLaunchCooperativeKernel(plain, 8, 1, 1, 1024, 1, 1, 0, NULL, NULL),
+                 CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->flags, WIRE_LAUNCH_COOPERATIVE);
+    cr_assert_eq(cuLaunchCooperativeKernel(plain, 9, 1, 1, 1024, 1, 1, 0, NULL, NULL),
+                 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "4 SMs hold 2 blocks each");
+    cr_assert_eq(cuLaunchCooperativeKernel(plain, 65536, 65535, 65535, 1, 1, 1, 0, NULL, NULL),
+                 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "a product of 48 bits");
+    cr_assert_eq(rig_count(), 1);
+}
+
+Test(shim_launch, attributes_that_change_results_are_refused) {
+    CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
+    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchConfig config = {.gridDimX = 2,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 1,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = &cooperative,
+                             .numAttrs = 1};
+    cooperative.value.cooperative = 1;
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->flags, WIRE_LAUNCH_COOPERATIVE);
+    config.attrs = &cluster;
+    cluster.value.clusterDim.x = 2;
+    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    config.attrs = NULL;
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuLaunchKernelEx(NULL, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(rig_count(), 1);
+}
+
+/* ---- order, and ends ------------------------------------------------------------------------- */
+
+Test(shim_launch, each_stream_counts_its_own) {
+    CUstream a, b;
+    cr_assert_eq(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+    CUstream order[] = {a, b, a, a, b};
+    uint32_t seq[] = {1, 1, 2, 3, 2};
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(launch(plain, order[i], NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 5);
+    const struct wire_launch *first = rig_record(0, NULL), *second = rig_record(1, NULL);
+    cr_assert(first->rec.stream && second->rec.stream);
+    cr_assert_neq(first->rec.stream, second->rec.stream);
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct wire_launch *l = rig_record(i, NULL);
+        cr_assert_eq(l->rec.seq, seq[i]);
+        cr_assert_eq(l->rec.stream, order[i] == a ? first->rec.stream : second->rec.stream);
+    }
+}
+
+Test(shim_launch, what_is_no_handle) {
+    int something;
+    CUstream gone;
+    cr_assert_eq(cuStreamCreate(&gone, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamDestroy_v2(gone), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(launch((CUfunction)&something, NULL, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(launch(NULL, NULL, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(launch(plain, gone, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(launch(plain, (CUstream)&something, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuModuleUnload(module), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(launch(plain, NULL, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(rig_count(), 0);
+}
+
+Test(shim_launch, a_blocking_launch_is_complete_when_it_returns) {
+    state.launch_blocking = true;
+    cr_assert_eq(launch(plain, NULL, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(atom_load_acquire(&state.conn.completion->stream_done[0]), 1);
+}
+
+Test(shim_launch, after_the_end_nothing_is_sent) {
+    rig_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    cr_assert_eq(launch(plain, NULL, NULL, NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig_count(), 0);
+}
+
+Test(shim_launch, without_a_context_nothing_is_sent) {
+    cr_assert_eq(cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+    cr_assert_eq(launch(plain, NULL, NULL, NULL), CUDA_ERROR_INVALID_CONTEXT);
+    cr_assert_eq(rig_count(), 0);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Order: streams and their numbers, events as places in them, and host functions that stand
+ * between.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/context/event.h"
+#include "shim/context/stream.h"
+#include "test/lib/shim/rig.h"
+
+static const struct rig_kernel kernels[] = {{"plain", NULL, {.max_threads = 1024}}};
+static CUfunction plain;
+static CUstream own;
+
+static void begin(void) {
+    CUmodule module;
+    rig_begin();
+    rig_kernels(kernels, 1);
+    cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetFunction(&plain, module, "plain"), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+}
+
+TestSuite(shim_order, .init = begin, .timeout = 60);
+
+static void launch(CUstream s) {
+    cr_assert_eq(cuLaunchKernel(plain, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL), CUDA_SUCCESS);
+}
+
+static CUevent make(unsigned int flags) {
+    CUevent e;
+    cr_assert_eq(cuEventCreate(&e, flags), CUDA_SUCCESS);
+    return e;
+}
+
+static uint32_t id_of(CUstream s) {
+    return stream_find(s)->id;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+Test(shim_order, a_stream_is_told_as_it_was_asked_for) {
+    CUstream s;
+    int priority;
+    cr_assert_eq(cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -3), CUDA_SUCCESS);
+    const struct wire_stream_create *c = rig_only(WIRE_STREAM_CREATE);
+    cr_assert(c->flags == WIRE_STREAM_NONBLOCKING && c->priority == -3 && c->first_seq == 1);
+    rig_forget();
+    cr_assert_eq(cuStreamCreateWithPriority(&s, CU_STREAM_DEFAULT, -100), CUDA_SUCCESS);
+    c = rig_only(WIRE_STREAM_CREATE);
+    cr_assert(c->flags == 0 && c->priority == STREAM_PRIORITY_GREATEST);
+    cr_assert_eq(cuStreamGetPriority(s, &priority), CUDA_SUCCESS);
+    cr_assert_eq(priority, STREAM_PRIORITY_GREATEST);
+}
+
+Test(shim_order, numbers_go_on_where_they_ended) {
+    CUstream next, other;
+    uint32_t id = id_of(own);
+    rig_hold_streams(true);
+    launch(own);
+    launch(own);
+    cr_assert_eq(cuStreamDestroy_v2(own), CUDA_SUCCESS);
+    const struct wire_stream_destroy *d = rig_record(2, NULL);
+    cr_assert(d->rec.op == WIRE_STREAM_DESTROY && d->rec.stream == id);
+    cr_assert_eq(cuStreamQuery(own), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_neq(id_of(other), id, "its work is under way");
+    rig_hold_streams(false);
+    rig_forget();
+    cr_assert_eq(cuStreamCreate(&next, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    const struct wire_stream_create *c = rig_only(WIRE_STREAM_CREATE);
+    cr_assert(c->rec.stream == id && c->first_seq == 3);
+    cr_assert_neq(next, own);
+}
+
+/* While the worker is told of the end, nobody gets the number: the two records would change places.
+ */
+Test(shim_order, a_number_is_free_once_its_end_was_told) {
+    CUstream next;
+    struct stream *s = stream_find(own);
+    cr_assert_eq(cuStreamDestroy_v2(own), CUDA_SUCCESS);
+    s->busy = true; /* as in tell_end */
+    cr_assert_eq(cuStreamCreate(&next, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+    cr_assert_neq(stream_find(next), s);
+    s->busy = false;
+    cr_assert_eq(cuStreamCreate(&next, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+    cr_assert_eq(stream_find(next), s);
+}
+
+Test(shim_order, a_query_tells_what_is_complete) {
+    CUstream blocking;
+    cr_assert_eq(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+    rig_hold_streams(true);
+    launch(own);
+    cr_assert_eq(cuStreamQuery(own), CUDA_ERROR_NOT_READY);
+    cr_assert_eq(cuStreamQuery(NULL), CUDA_SUCCESS, "it does not wait for the legacy stream");
+    launch(blocking);
+    cr_assert_eq(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY, "that one does");
+    rig_hold_streams(false);
+    cr_assert_eq(cuCtxSynchronize(), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamQuery(own), CUDA_SUCCESS);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+Test(shim_order, an_event_without_timing_is_a_place) {
+    CUevent e = make(CU_EVENT_DISABLE_TIMING);
+    cr_assert_eq(cuEventQuery(e), CUDA_SUCCESS, "never recorded");
+    rig_hold_streams(true);
+    launch(own);
+    rig_forget();
+    cr_assert_eq(cuEventRecord(e, own), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 0, "it sends nothing");
+    cr_assert_eq(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    launch(own);
+    struct event_point at = event_point(event_find(e));
+    cr_assert(at.stream == id_of(own) && at.seq == 1, "what comes later is not its business");
+    rig_hold_streams(false);
+    cr_assert_eq(cuEventSynchronize(e), CUDA_SUCCESS);
+    cr_assert_eq(cuEventQuery(e), CUDA_SUCCESS);
+}
+
+Test(shim_order, in_the_legacy_stream_it_is_a_record) {
+    CUevent e = make(CU_EVENT_DISABLE_TIMING);
+    cr_assert_eq(cuEventRecord(e, NULL), CUDA_SUCCESS);
+    const struct wire_event_record *r = rig_only(WIRE_EVENT_RECORD);
+    cr_assert(r->rec.stream == STREAM_LEGACY && r->rec.seq == 1);
+    cr_assert_eq(r->event, event_find(e)->id);
+}
+
+Test(shim_order, time_between_two) {
+    CUevent start = make(0), end = make(0), plain_event = make(CU_EVENT_DISABLE_TIMING);
+    float ms;
+    cr_assert_eq(cuEventElapsedTime_v2(&ms, start, end), CUDA_ERROR_INVALID_HANDLE, "no records");
+    cr_assert_eq(cuEventRecord(start, own), CUDA_SUCCESS);
+    launch(own);
+    launch(own);
+    rig_hold_streams(true);
+    cr_assert_eq(cuEventRecord(end, own), CUDA_SUCCESS);
+    cr_assert_eq(cuEventElapsedTime_v2(&ms, start, end), CUDA_ERROR_NOT_READY);
+    rig_hold_streams(false);
+    cr_assert_eq(cuEventElapsedTime_v2(&ms, start, end), CUDA_SUCCESS);
+    cr_assert_eq(ms, 3.0f, "the worker counts a millisecond a record");
+    cr_assert_eq(cuEventRecord(plain_event, own), CUDA_SUCCESS);
+    cr_assert_eq(cuEventElapsedTime_v2(&ms, start, plain_event), CUDA_ERROR_INVALID_HANDLE);
+}
+
+Test(shim_order, an_id_waits_for_its_record) {
+    static CUevent all[EVENT_MARKER];
+    CUevent last;
+    for (uint32_t i = 0; i < EVENT_MARKER; i++)
+        all[i] = make(0);
+    cr_assert_eq(cuEventCreate(&last, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    rig_hold_streams(true);
+    cr_assert_eq(cuEventRecord(all[7], own), CUDA_SUCCESS);
+    cr_assert_eq(cuEventDestroy_v2(all[7]), CUDA_SUCCESS);
+    cr_assert_eq(cuEventDestroy_v2(all[7]), CUDA_ERROR_INVALID_HANDLE);
+    rig_hold_streams(false);
+    cr_assert_eq(cuEventCreate(&last, 0), CUDA_SUCCESS);
+    cr_assert_eq(event_find(last)->id, 7);
+    cr_assert_neq(last, all[7]);
+}
+
+Test(shim_order, a_record_under_way_keeps_its_id) {
+    CUevent e = make(0), next;
+    uint32_t id = event_find(e)->id;
+    rig_hold_streams(true);
+    cr_assert_eq(cuEventRecord(e, own), CUDA_SUCCESS);
+    cr_assert_eq(cuEventDestroy_v2(e), CUDA_SUCCESS);
+    next = make(0);
+    cr_assert_neq(event_find(next)->id, id, "the worker would write its time over ours");
+    rig_hold_streams(false);
+    cr_assert_eq(cuEventDestroy_v2(next), CUDA_SUCCESS);
+    cr_assert_eq(event_find(make(0))->id, id);
+}
+
+Test(shim_order, a_stream_waits_for_what_is_not_complete) {
+    CUevent e = make(CU_EVENT_DISABLE_TIMING);
+    CUstream other;
+    cr_assert_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_hold_streams(true);
+    launch(own);
+    cr_assert_eq(cuEventRecord(e, own), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuStreamWaitEvent(own, e, 0), CUDA_SUCCESS, "its own");
+    cr_assert_eq(rig_count(), 0);
+    cr_assert_eq(cuStreamWaitEvent(other, e, 0), CUDA_SUCCESS);
+    const struct wire_stream_wait *w = rig_only(WIRE_STREAM_WAIT);
+    cr_assert(w->rec.stream == id_of(other) && w->on == id_of(own) && w->on_seq == 1);
+    rig_hold_streams(false);
+    rig_count();
+    rig_forget();
+    cr_assert_eq(cuStreamWaitEvent(other, e, 0), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 0, "it is complete");
+}
+
+/* ---- host functions -------------------------------------------------------------------------- */
+
+static int ran[8], ran_count;
+static CUresult inside, told;
+
+static void function(void *arg) {
+    CUdeviceptr addr;
+    ran[ran_count++] = (int)(intptr_t)arg;
+    inside = cuMemAlloc_v2(&addr, 10);
+}
+
+static void callback(CUstream s, CUresult status, void *arg) {
+    cr_assert_eq(s, own);
+    told = status;
+    ran[ran_count++] = (int)(intptr_t)arg;
+}
+
+Test(shim_order, host_functions_run_in_their_place) {
+    cr_assert_eq(cuLaunchHostFunc(own, function, (void *)1), CUDA_SUCCESS);
+    launch(own);
+    cr_assert_eq(cuStreamAddCallback(own, callback, (void *)2, 0), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 3);
+    const struct wire_host_func *a = rig_record(0, NULL), *b = rig_record(2, NULL);
+    cr_assert(a->rec.op == WIRE_HOST_FUNC && a->rec.stream == id_of(own) && a->rec.seq == 1);
+    cr_assert(b->rec.op == WIRE_HOST_FUNC && b->rec.seq == 3);
+    cr_assert_neq(a->token, b->token);
+    cr_assert_eq(cuStreamQuery(own), CUDA_ERROR_NOT_READY, "the stream stands");
+    rig_callback();
+    cr_assert(ran_count == 1 && ran[0] == 1);
+    cr_assert_eq(inside, CUDA_ERROR_NOT_PERMITTED);
+    rig_callback();
+    cr_assert(ran_count == 2 && ran[1] == 2 && told == CUDA_SUCCESS);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+Test(shim_order, a_host_function_that_cannot_be_sent_does_not_run) {
+    CUstream gone;
+    cr_assert_eq(cuStreamCreate(&gone, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamDestroy_v2(gone), CUDA_SUCCESS);
+    cr_assert_eq(cuLaunchHostFunc(gone, function, (void *)1), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuLaunchHostFunc(own, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuLaunchHostFunc(own, function, (void *)2), CUDA_SUCCESS);
+    rig_callback();
+    cr_assert(ran_count == 1 && ran[0] == 2);
+}
