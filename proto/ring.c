@@ -122,18 +122,26 @@ static __attribute__((noinline)) int push_long(struct ring_tx *tx, const unsigne
     return 0;
 }
 
+unsigned char *ring_reserve(struct ring_tx *tx) {
+    return has_room(tx, 1) ? slot_at(tx->mem, tx->next)->body : NULL;
+}
+
+void ring_commit(struct ring_tx *tx, uint32_t bytes) {
+    atom_store_release(&slot_at(tx->mem, tx->next)->word, word_of(tx->next, bytes));
+    advance(tx, 1);
+}
+
 int ring_push(struct ring_tx *tx, const void *head, uint32_t head_bytes, const void *tail,
               uint32_t tail_bytes) {
     uint64_t bytes = (uint64_t)head_bytes + tail_bytes;
     if (bytes == 0) return -EINVAL;
     if (bytes > RING_RECORD_MAX) return -EMSGSIZE;
     if (bytes > RING_SLOT_BODY) return push_long(tx, head, head_bytes, tail, tail_bytes);
-    if (!has_room(tx, 1)) return -EAGAIN;
-    struct ring_slot *slot = slot_at(tx->mem, tx->next);
-    copy_in(slot->body, head, head_bytes);
-    copy_in(slot->body + head_bytes, tail, tail_bytes);
-    atom_store_release(&slot->word, word_of(tx->next, (uint32_t)bytes));
-    advance(tx, 1);
+    unsigned char *body = ring_reserve(tx);
+    if (!body) return -EAGAIN;
+    copy_in(body, head, head_bytes);
+    copy_in(body + head_bytes, tail, tail_bytes);
+    ring_commit(tx, (uint32_t)bytes);
     return 0;
 }
 

@@ -61,6 +61,12 @@ void ring_rx_init(struct ring_rx *rx, struct ring_memory *mem, _Atomic uint64_t 
 int ring_push(struct ring_tx *tx, const void *head, uint32_t head_bytes, const void *tail,
               uint32_t tail_bytes);
 
+/* The same in two steps, for a record that is made where it is sent from: room for up to
+ * RING_SLOT_BODY bytes, or NULL when the ring has none; and its publication. Nothing else is pushed
+ * between. A record that is not published was never there. */
+unsigned char *ring_reserve(struct ring_tx *tx);
+void ring_commit(struct ring_tx *tx, uint32_t bytes);
+
 /* Copies the next record into private memory: its length (> 0), 0 when the ring is empty, or
  * ERR_PROTOCOL when the producer wrote what no honest producer writes (the client must then end).
  * `cap` >= RING_RECORD_MAX; up to 7 bytes behind the record are overwritten. A smaller multiple of

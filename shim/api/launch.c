@@ -66,7 +66,7 @@ static CUresult check_cooperative(const struct wire_launch *l, const struct func
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static CUresult gather(const struct function *f, void **params, unsigned char *to) {
+static inline CUresult gather(const struct function *f, void **params, unsigned char *to) {
     for (uint32_t i = 0; i < f->info.param_count; i++) {
         const struct wire_param *p = &f->params[i];
         if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
@@ -95,12 +95,9 @@ static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
     return *buffer || !*bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult fill(const struct function *f, void **params, void **extra, unsigned char *to) {
+static CUresult unpack(const struct function *f, void **extra, unsigned char *to) {
     const void *buffer;
     size_t bytes;
-    if (f->info.param_count == 0) return CUDA_SUCCESS;
-    if (params) return gather(f, params, to);
-    if (!extra) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = buffer_of(extra, &buffer, &bytes);
     if (r) return r;
     /* A struct's tail padding may be passed or not. */
@@ -121,19 +118,54 @@ static inline void note(const struct wire_launch *l) {
     }
 }
 
-static CUresult send(struct wire_launch *l, const struct function *f, void **params, void **extra,
-                     unsigned char *room) {
-    uint64_t seq;
-    CUresult r = fill(f, params, extra, room);
-    if (!r) r = submit_ordered(l, sizeof(*l), room, l->param_bytes, &seq);
-    return r || !state.launch_blocking ? r : wait_stream(l->rec.stream, seq);
+/* What fits a slot of the ring is gathered there, and copied only once. False when the ring is
+ * full.
+ */
+static bool send_in_place(struct wire_launch *l, const struct function *f, void **params,
+                          CUresult *result) {
+    unsigned char *room = submit_begin(l->rec.stream, &l->rec.seq);
+    if (!room) return false;
+    memcpy(room, l, sizeof(*l));
+    *result = gather(f, params, room + sizeof(*l));
+    if (*result)
+        submit_cancel();
+    else
+        submit_end(l->rec.stream, l->rec.seq, (uint32_t)sizeof(*l) + l->param_bytes);
+    return true;
+}
+
+static inline __attribute__((always_inline)) CUresult send_from(struct wire_launch *l,
+                                                                const struct function *f,
+                                                                void **params, void **extra,
+                                                                unsigned char *room) {
+    CUresult r = params ? gather(f, params, room) : extra ? unpack(f, extra, room) : CUDA_SUCCESS;
+    return r ? r : submit_ordered(l, sizeof(*l), room, l->param_bytes, NULL);
 }
 
 /* Apart, so that only kernels that need it pay for a large frame. */
 static __attribute__((noinline)) CUresult
 send_large(struct wire_launch *l, const struct function *f, void **params, void **extra) {
     unsigned char room[WIRE_PARAM_MAX];
-    return send(l, f, params, extra, room);
+    return send_from(l, f, params, extra, room);
+}
+
+static __attribute__((noinline)) CUresult
+send_small(struct wire_launch *l, const struct function *f, void **params, void **extra) {
+    unsigned char room[LAUNCH_SMALL_PARAMS];
+    return send_from(l, f, params, extra, room);
+}
+
+/* A kernel without parameters may be given neither form. */
+static CUresult send(struct wire_launch *l, const struct function *f, void **params, void **extra) {
+    CUresult r;
+    if (f->info.param_count == 0)
+        params = extra = NULL;
+    else if (!params && !extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!extra && sizeof(*l) + l->param_bytes <= RING_SLOT_BODY && send_in_place(l, f, params, &r))
+        return r;
+    return l->param_bytes > LAUNCH_SMALL_PARAMS ? send_large(l, f, params, extra)
+                                                : send_small(l, f, params, extra);
 }
 
 static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStream, void **params,
@@ -153,9 +185,8 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     l->func = f->id;
     l->param_bytes = f->info.param_bytes;
     note(l);
-    if (l->param_bytes > LAUNCH_SMALL_PARAMS) return send_large(l, f, params, extra);
-    unsigned char room[LAUNCH_SMALL_PARAMS];
-    return send(l, f, params, extra, room);
+    r = send(l, f, params, extra);
+    return r || !state.launch_blocking ? r : wait_stream(s->id, l->rec.seq);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */

@@ -50,12 +50,11 @@ static bool credit_moved(const void *arg) {
     return atom_load_acquire(&state.conn.completion->credit) != *(const uint64_t *)arg;
 }
 
-/* 0, or what ring_push says; `credit`: when it was found full. */
+/* 0, or what ring_push says. */
 static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
-                     bool ordered, uint64_t *credit) {
+                     bool ordered) {
     struct wire_record *rec = head;
     lock_take(&out.lock);
-    *credit = atom_load_relaxed(&state.conn.completion->credit);
     if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
     int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
     if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
@@ -65,12 +64,17 @@ static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t
     return err;
 }
 
+/* Read before a try: if it moves meanwhile, waiting for it ends at once. */
+static uint64_t credit_now(void) {
+    return atom_load_relaxed(&state.conn.completion->credit);
+}
+
 static CUresult push(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                      bool ordered) {
-    uint64_t credit;
     lock_assert_none();
     for (;;) {
-        int err = push_once(head, head_bytes, tail, tail_bytes, ordered, &credit);
+        uint64_t credit = credit_now();
+        int err = push_once(head, head_bytes, tail, tail_bytes, ordered);
         if (!err) return CUDA_SUCCESS;
         if (err != -EAGAIN) return CUDA_ERROR_INVALID_VALUE;
         CUresult r = submit_wait(credit);
@@ -79,7 +83,28 @@ static CUresult push(void *head, uint32_t head_bytes, const void *tail, uint32_t
 }
 
 bool submit_try(void *record, uint32_t bytes, uint64_t *credit) {
-    return push_once(record, bytes, NULL, 0, false, credit) == 0;
+    *credit = credit_now();
+    return push_once(record, bytes, NULL, 0, false) == 0;
+}
+
+void *submit_begin(uint32_t stream, uint64_t *seq) {
+    lock_take(&out.lock);
+    *seq = atom_load_relaxed(&out.last[stream]) + 1;
+    void *room = ring_reserve(&out.tx);
+    if (!room) lock_drop(&out.lock);
+    return room;
+}
+
+void submit_cancel(void) {
+    lock_drop(&out.lock);
+}
+
+void submit_end(uint32_t stream, uint64_t seq, uint32_t bytes) {
+    ring_commit(&out.tx, bytes);
+    atom_store_relaxed(&out.last[stream], seq);
+    atom_store_relaxed(&out.launched, 1);
+    lock_drop(&out.lock);
+    submit_ring();
 }
 
 CUresult submit_wait(uint64_t credit) {

@@ -20,7 +20,15 @@ CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32
 CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                         uint64_t *seq);
 
-/* The same for whoever holds a lock, of a record that is not ordered: false when the ring is full.
+/* A launch of at most RING_SLOT_BODY bytes, written where it is sent from: room for it, and the
+ * number that it gets in its stream; NULL when the ring is full, and nothing was begun. Until
+ * submit_end sends it, or submit_cancel does not, the ring is the caller's alone: he fills the room
+ * and does nothing else. */
+void *submit_begin(uint32_t stream, uint64_t *seq);
+void submit_end(uint32_t stream, uint64_t seq, uint32_t bytes);
+void submit_cancel(void);
+
+/* submit_record for whoever holds a lock: false when the ring is full.
  * Then, with no lock held, submit_wait waits until it is emptier than at `credit`. */
 bool submit_try(void *record, uint32_t bytes, uint64_t *credit);
 CUresult submit_wait(uint64_t credit);

@@ -62,6 +62,25 @@ Test(ring, every_length_over_many_laps) {
     cr_assert_eq(tx.next, rx.next);
 }
 
+Test(ring, made_where_it_is_sent_from) {
+    for (uint32_t i = 0; i < 3 * RING_SLOTS; i++) {
+        uint32_t bytes = 1 + i % RING_SLOT_BODY;
+        unsigned char *body = ring_reserve(&tx);
+        cr_assert_not_null(body);
+        memset(body, 0xee, RING_SLOT_BODY);
+        cr_assert_not(ring_ready(&rx), "nothing is there until it is published");
+        body = ring_reserve(&tx);
+        memcpy(body, sent + i % 7, bytes);
+        ring_commit(&tx, bytes);
+        cr_assert_eq(ring_pop(&rx, got, sizeof(got)), (int)bytes);
+        cr_assert_arr_eq(got, sent + i % 7, bytes);
+        round_trip(bytes, bytes / 2, 0);
+    }
+    while (ring_push(&tx, sent, 100, NULL, 0) == 0)
+        continue;
+    cr_assert_null(ring_reserve(&tx), "the ring is full");
+}
+
 Test(ring, every_cut_of_records_around_one_slot) {
     for (uint32_t bytes = 1; bytes <= 260; bytes++) {
         for (uint32_t cut = 0; cut <= bytes; cut++)

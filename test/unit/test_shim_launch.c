@@ -6,9 +6,11 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shim/code/function.h"
 #include "shim/connection/state.h"
+#include "shim/connection/submit.h"
 #include "test/lib/shim/rig.h"
 
 #define BAD_SHAPE ((CUresult)9)
@@ -18,11 +20,17 @@
 static const struct wire_param mixed_params[] = {{0, 1}, {8, 8}, {16, 4}, {20, 12}};
 static const struct wire_param large_params[] = {{0, 8}, {8, LARGE_BYTES - 8}};
 
+/* What a slot of the ring just holds, and one byte more. */
+static const struct wire_param eight_params[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 8},
+                                                 {40, 8}, {48, 8}, {56, 8}, {64, 1}};
+
 static const struct rig_kernel kernels[] = {
     {"mixed", mixed_params, {.param_count = 4, .param_bytes = 32, .max_threads = 256}},
     {"plain", NULL, {.max_threads = 1024, .shared_bytes = 1024}},
     {"large", large_params, {.param_count = 2, .param_bytes = LARGE_BYTES, .max_threads = 1024}},
     {"fixed", NULL, {.max_threads = 1024, .req_block = {8, 4, 2}}},
+    {"eight", eight_params, {.param_count = 8, .param_bytes = 64, .max_threads = 1024}},
+    {"nine", eight_params, {.param_count = 9, .param_bytes = 65, .max_threads = 1024}},
 };
 
 static CUmodule module;
@@ -36,7 +44,7 @@ static CUfunction find(const char *name) {
 
 static void begin(void) {
     rig_begin();
-    rig_kernels(kernels, 4);
+    rig_kernels(kernels, 6);
     cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
     mixed = find("mixed");
     plain = find("plain");
@@ -149,6 +157,56 @@ Test(shim_launch, many_parameters_arrive_whole) {
     cr_assert_eq(bytes, sizeof(*l) + LARGE_BYTES);
     cr_assert_arr_eq((const unsigned char *)(l + 1), &pointer, 8);
     cr_assert_arr_eq((const unsigned char *)(l + 1) + 8, block, LARGE_BYTES - 8);
+}
+
+Test(shim_launch, as_many_as_a_slot_holds_and_one_more) {
+    uint64_t values[8];
+    void *params[9];
+    for (uint64_t i = 0; i < 8; i++) {
+        values[i] = (i + 1) * 0x0101010101010101;
+        params[i] = &values[i];
+    }
+    params[8] = &byte;
+    CUfunction eight = find("eight"), nine = find("nine");
+    rig_forget();
+    cr_assert_eq(launch(eight, NULL, params, NULL), CUDA_SUCCESS);
+    cr_assert_eq(launch(nine, NULL, params, NULL), CUDA_SUCCESS);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t bytes;
+        const struct wire_launch *l = rig_record(i, &bytes);
+        cr_assert(l->rec.seq == i + 1 && l->param_bytes == 64 + i);
+        cr_assert_eq(bytes, sizeof(*l) + 64 + i);
+        cr_assert_arr_eq(l + 1, values, 64);
+        if (i) cr_assert_eq(((const unsigned char *)(l + 1))[64], byte);
+    }
+}
+
+static void *launch_until_sent(void *arg) {
+    cuCtxSetCurrent(arg);
+    cr_assert_eq(launch(mixed, NULL, arguments, NULL), CUDA_SUCCESS);
+    return NULL;
+}
+
+Test(shim_launch, a_full_ring_holds_a_launch_up) {
+    const struct timespec nap = {.tv_nsec = 100000};
+    struct wire_ping ping = {.rec = {.op = WIRE_PING}};
+    pthread_t thread;
+    CUcontext ctx;
+    uint64_t credit;
+    rig_stand(true);
+    uint32_t before = 0;
+    while (submit_try(&ping, sizeof(ping), &credit))
+        before++;
+    cr_assert_eq(cuCtxGetCurrent(&ctx), CUDA_SUCCESS);
+    cr_assert_eq(pthread_create(&thread, NULL, launch_until_sent, ctx), 0);
+    while (!atom_load_acquire(&state.conn.submission->client_sleeping))
+        nanosleep(&nap, NULL);
+    rig_stand(false);
+    pthread_join(thread, NULL);
+    cr_assert_eq(rig_count(), before + 1);
+    const struct wire_launch *l = rig_record(before, NULL);
+    cr_assert(l->rec.op == WIRE_LAUNCH && l->rec.seq == 1, "once, and first in its stream");
+    check_mixed((const unsigned char *)(l + 1));
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
