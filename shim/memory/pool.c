@@ -2,6 +2,10 @@
  *
  * Pools. Pool 0 is the device's default and cannot be destroyed. A destroyed pool goes on until its
  * last block is freed, as CUDA promises.
+ *
+ * What a block is, and whose, the window's allocator knows (mem.h): MEM_POOLED or MEM_POOL_FREE, of
+ * which pool. The bins only find those that are free by their capacity, and know until when each is
+ * in use; a pool counts bytes, for its bounds and attributes.
  */
 #include "shim/memory/pool.h"
 
@@ -24,9 +28,9 @@ struct pool {
     bool dying; /* destroyed; blocks are still out */
     struct bins kept[MEM_WINDOWS];
     uint64_t threshold, max_bytes;
-    uint64_t used, used_high, reserved_high; /* bytes */
-    uint64_t blocks;                         /* out */
-    int reuse[4];                            /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+    uint64_t used, used_high,
+        reserved_high; /* bytes; used: capacities of the blocks that are out */
+    int reuse[4];      /* CU_MEMPOOL_ATTR_REUSE_*, by number */
 };
 
 static struct pool pools[POOLS];
@@ -97,7 +101,7 @@ static bool shrink(struct pool *p, uint64_t keep) {
 }
 
 static void end_if_unused(struct pool *p) {
-    if (!p->dying || p->blocks > 0) return;
+    if (!p->dying || p->used > 0) return;
     shrink(p, 0);
     if (kept(p) == 0) forget(p);
 }
@@ -129,7 +133,6 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     lock_enter(&pool_lock);
     struct pool *p = &pools[b->detail];
     p->used -= block.capacity;
-    p->blocks--;
     mem_keep(b);
     if (bins_put(&p->kept[b->window], &block) == 0)
         atom_add_relaxed(&kept_bytes, block.capacity);
@@ -157,13 +160,11 @@ void pool_release(uint32_t owner) {
 static CUresult charge(struct pool *p, uint64_t bytes, uint64_t capacity) {
     if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    p->blocks++;
     p->used += capacity;
     return CUDA_SUCCESS;
 }
 
 static void uncharge(struct pool *p, uint64_t capacity) {
-    p->blocks--;
     p->used -= capacity;
     end_if_unused(p);
 }

@@ -325,7 +325,6 @@ static int go_on(struct vmem *v, struct vmem_ask *ask, uint64_t *addr) {
         }
         *addr = take_slot(v, s, ask->wanted_bytes, ask->tag);
     }
-    v->used_bytes += ask->wanted_bytes;
     return 0;
 }
 
@@ -339,7 +338,6 @@ int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr, str
     uint32_t class = class_of(v, bytes);
     if (class < VMEM_CLASSES && v->partial[class]) {
         *addr = take_slot(v, v->partial[class], bytes, tag);
-        v->used_bytes += bytes;
         return 0;
     }
     uint64_t count = class < VMEM_CLASSES ? 1 : granules_for(v, bytes);
@@ -393,7 +391,6 @@ int vmem_free(struct vmem *v, uint64_t addr) {
     struct vmem_block block;
     if (vmem_find(v, addr, &block) || block.addr != addr) return -EINVAL;
     uint64_t index = (addr - v->base) / v->granule;
-    v->used_bytes -= block.bytes;
     if (v->kinds[index] == KIND_SLAB) {
         struct vmem_slab *s = v->granules[index].slab;
         small_free(v, s, slot_at(v, s, addr));
@@ -407,7 +404,6 @@ int vmem_retag(struct vmem *v, uint64_t addr, uint64_t bytes, uint32_t tag) {
     struct vmem_block block;
     if (vmem_find(v, addr, &block) || block.addr != addr) return -EINVAL;
     if (bytes == 0 || vmem_capacity(v, bytes) != vmem_capacity(v, block.bytes)) return -EINVAL;
-    v->used_bytes += bytes - block.bytes;
     uint64_t index = (addr - v->base) / v->granule;
     if (v->kinds[index] == KIND_SLAB) {
         struct vmem_slab *s = v->granules[index].slab;

@@ -40,7 +40,6 @@ struct vmem {
     uint64_t cached, cache_limit;            /* granules that are backed and empty */
     uint64_t used_granules;                  /* and reserved ones */
     uint64_t bare;                           /* of these: without memory, which nobody asked for */
-    uint64_t used_bytes;                     /* as asked for */
     const struct vmem_ops *ops;
     void *arg;
 };
