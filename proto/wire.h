@@ -250,16 +250,16 @@ struct wire_stats {
     _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     _Atomic uint64_t demand_milli; /* of the device, that its iterations use alone; 0: not known */
     _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
-    _Atomic uint64_t inflight_cap;                      /* K of the job now */
-    _Atomic uint64_t source;                            /* enum iteration_source */
-    _Atomic uint64_t persistent_bytes, ephemeral_bytes; /* granted */
-    _Atomic uint64_t persistent_peak, ephemeral_peak;   /* used, in whole chunks */
+    _Atomic uint64_t inflight_cap;                                /* K of the job now */
+    _Atomic uint64_t source;                                      /* enum iteration_source */
+    _Atomic uint64_t persistent_bytes, ephemeral_bytes;           /* granted */
+    _Atomic uint64_t persistent_peak_bytes, ephemeral_peak_bytes; /* used, in whole chunks */
     _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */
     _Atomic uint64_t survivors;      /* ephemeral blocks that outlived an iteration */
-    _Atomic uint64_t survivor_bytes; /* copied to private chunks for them */
+    _Atomic uint64_t survived_bytes; /* copied to private chunks for them */
     _Atomic uint64_t switches;       /* times it got the turn from another job */
-    _Atomic uint64_t switch_bytes;   /* moved by switches: spilled and restored */
-    _Atomic uint64_t swaps, swap_bytes;
+    _Atomic uint64_t switched_bytes; /* moved by switches: spilled and restored */
+    _Atomic uint64_t swaps, swapped_bytes;
     _Atomic uint64_t cleared_bytes; /* of its lane, since other owners had left something there */
 };
 

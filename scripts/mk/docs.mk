@@ -17,3 +17,8 @@ gen-conf:
 # scdoc's own habit of a paragraph macro after each heading is the one thing that is let pass.
 check-docs: $(MAN_PAGES) $(BUILD)/salusd
 	$(Q)scripts/check-docs $(BUILD) $(MAN_PAGES)
+
+# Recipes of CONTRIBUTING.md, followed in a copy of the tree.
+.PHONY: check-recipes
+check-recipes: $(BUILD)/salusd $(BUILD)/salusctl ## an option and a control verb take no more places than is said
+	$(Q)scripts/check-recipes $(BUILD)

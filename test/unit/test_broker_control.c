@@ -448,8 +448,8 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->turn, 1);
     atom_store_relaxed(&st->source, 2);
     atom_store_relaxed(&st->measured, 1);
-    atom_store_relaxed(&st->persistent_peak, 11);
-    atom_store_relaxed(&st->ephemeral_peak, 12);
+    atom_store_relaxed(&st->persistent_peak_bytes, 11);
+    atom_store_relaxed(&st->ephemeral_peak_bytes, 12);
     atom_store_relaxed(&st->persistent_bytes, 13);
     atom_store_relaxed(&st->ephemeral_bytes, 14);
     atom_store_relaxed(&st->iterations, 15);
@@ -457,7 +457,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->waited_ns, 17);
     atom_store_relaxed(&st->survivors, 18);
     atom_store_relaxed(&st->switches, 19);
-    atom_store_relaxed(&st->switch_bytes, 20);
+    atom_store_relaxed(&st->switched_bytes, 20);
     atom_store_relaxed(&st->swaps, 21);
     atom_store_relaxed(&st->demand_milli, 22);
     cr_assert_str_eq(job_now()->state, "running");

@@ -211,8 +211,8 @@ Test(groups, places_are_used_again_and_a_full_table_gives_none) {
 static void measure(uint64_t p, uint64_t e) {
     struct wire_stats *st = &rig.worker.page->stats;
 
-    atom_store_relaxed(&st->persistent_peak, p);
-    atom_store_relaxed(&st->ephemeral_peak, e);
+    atom_store_relaxed(&st->persistent_peak_bytes, p);
+    atom_store_relaxed(&st->ephemeral_peak_bytes, e);
     atom_store_relaxed(&st->iterations, 40);
     atom_store_relaxed(&st->iteration_ns, 1000);
     atom_store_relaxed(&st->measured, 1);

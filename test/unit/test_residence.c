@@ -164,7 +164,7 @@ Test(residence, what_outlives_an_iteration_gets_memory_of_its_own) {
     iterate(a, 0xa1, true);
     finish(&w, a);
     cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
-    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), PAGE);
+    cr_expect_eq(stat_of(&a->com->stats.survived_bytes), PAGE);
     iterate(b, 0xb1, false);
     finish(&w, b);
     cr_expect_eq(get(&w, a, E0), 0xa1);
@@ -173,8 +173,8 @@ Test(residence, what_outlives_an_iteration_gets_memory_of_its_own) {
         wireclient_launch(a, 0, 0, 0);
         finish(&w, a);
     }
-    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), PAGE);
-    cr_expect_eq(stat_of(&a->com->stats.switch_bytes), 0);
+    cr_expect_eq(stat_of(&a->com->stats.survived_bytes), PAGE);
+    cr_expect_eq(stat_of(&a->com->stats.switched_bytes), 0);
     leave(a);
     leave(b);
     end(&w);
@@ -191,12 +191,12 @@ Test(residence, a_survivor_without_room_waits_in_host_memory) {
     finish(&w, a);
     uint32_t moves = fakedev_moves(w.dev);
     cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
-    cr_expect_eq(stat_of(&a->com->stats.survivor_bytes), 0);
+    cr_expect_eq(stat_of(&a->com->stats.survived_bytes), 0);
     cr_expect_eq(moves, 0, "nobody else wants the lane yet");
     iterate(b, 0xb1, false);
     finish(&w, b);
     cr_expect_eq(get(&w, a, E0), 0xa1);
-    cr_expect_eq(stat_of(&a->com->stats.switch_bytes), 4 * PAGE, "there and back");
+    cr_expect_eq(stat_of(&a->com->stats.switched_bytes), 4 * PAGE, "there and back");
     leave(a);
     leave(b);
     leave(hog);
@@ -253,7 +253,7 @@ Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     finish(&w, b);
     cr_expect_eq(get(&w, a, E0), 0xa1);
     cr_expect_eq(get(&w, b, E0), 0xb1);
-    cr_expect_geq(stat_of(&a->com->stats.switch_bytes), 2 * PAGE);
+    cr_expect_geq(stat_of(&a->com->stats.switched_bytes), 2 * PAGE);
     leave(a);
     leave(b);
     end(&w);
@@ -366,7 +366,7 @@ Test(residence, an_unknown_job_is_measured_and_then_others_come_in) {
     cr_expect_eq(stat_of(&s->measured), 1);
     cr_expect_eq(stat_of(&s->persistent_bytes), 5 * PAGE);
     cr_expect_eq(stat_of(&s->ephemeral_bytes), 4 * PAGE, "what the last two iterations had");
-    cr_expect_eq(stat_of(&s->ephemeral_peak), 8 * PAGE, "and what it ever had");
+    cr_expect_eq(stat_of(&s->ephemeral_peak_bytes), 8 * PAGE, "and what it ever had");
     cr_expect_eq(stat_of(&a->com->persistent_credit), 5);
     cr_expect_eq(stat_of(&a->com->ephemeral_credit), 4);
     leave(a);
@@ -487,7 +487,7 @@ Test(residence, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
     wireclient_kernels(b, "kern");
     cr_expect_eq(stat_of(&a->com->stats.swaps), 1);
-    cr_expect_eq(stat_of(&a->com->stats.swap_bytes), 3 * PAGE);
+    cr_expect_eq(stat_of(&a->com->stats.swapped_bytes), 3 * PAGE);
     back(b, 0, 3 * PAGE);
     put(b, 0, 0xb1);
     cr_expect_eq(get(&w, b, 0), 0xb1);
@@ -591,8 +591,8 @@ static void lives_run(struct world *w, struct life *lives, int steps) {
     memset(w->all, 0, sizeof(w->all));
     for (int i = 0; i < JOBS; i++) {
         const struct wire_stats *s = &lives[i].c->com->stats;
-        w->kept_bytes += stat_of(&s->survivor_bytes);
-        w->spilled_bytes += stat_of(&s->switch_bytes);
+        w->kept_bytes += stat_of(&s->survived_bytes);
+        w->spilled_bytes += stat_of(&s->switched_bytes);
         w->swaps += stat_of(&s->swaps);
         leave(lives[i].c);
     }

@@ -149,7 +149,7 @@ Test(users, a_lane_that_changes_its_user_is_cleared) {
         cr_expect_eq(look(a, page), page < 2 ? 0 : 0xa1);
     cr_expect_eq(stat_of(&a->com->stats.cleared_bytes), 2 * PAGE);
     cr_expect_eq(fakedev_clears(bench->worker->dev), 4);
-    cr_expect_eq(stat_of(&a->com->stats.switch_bytes), 0, "and nothing is moved");
+    cr_expect_eq(stat_of(&a->com->stats.switched_bytes), 0, "and nothing is moved");
     leave(a);
     leave(b);
     end();

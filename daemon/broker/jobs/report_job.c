@@ -37,16 +37,22 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     return fault;
 }
 
+/* Counters that a job's record has under the names of struct wire_stats. */
+/* clang-format off */
+#define COUNTERS(X)                                                                        \
+    X(memory_bytes) X(launches) X(copies) X(copied_bytes) X(ops) X(queued) X(modules)      \
+    X(functions) X(faults)                                                                 \
+    X(lane) X(position) X(turn) X(waited_ns) X(iterations) X(iteration_ns) X(request_ns)   \
+    X(inflight_cap) X(demand_milli)                                                        \
+    X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
+    X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
+    X(cleared_bytes)
+/* clang-format on */
+
 static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
-    r->memory_bytes = atom_load_relaxed(&st->memory_bytes);
-    r->launches = atom_load_relaxed(&st->launches);
-    r->copies = atom_load_relaxed(&st->copies);
-    r->copied_bytes = atom_load_relaxed(&st->copied_bytes);
-    r->ops = atom_load_relaxed(&st->ops);
-    r->queued = atom_load_relaxed(&st->queued);
-    r->modules = atom_load_relaxed(&st->modules);
-    r->functions = atom_load_relaxed(&st->functions);
-    r->faults = atom_load_relaxed(&st->faults);
+#define X(name) r->name = atom_load_relaxed(&st->name);
+    COUNTERS(X)
+#undef X
 }
 
 static void fill_running(const struct attachment *a, struct ctl_job *r) {
@@ -58,27 +64,7 @@ static void fill_running(const struct attachment *a, struct ctl_job *r) {
     if (v.age_ns) snprintf(r->running, sizeof(r->running), "%s", v.what);
 }
 
-static void fill_scheduling(const struct wire_stats *st, struct ctl_job *r) {
-    r->lane = atom_load_relaxed(&st->lane); /* both have 0 for none */
-    r->position = atom_load_relaxed(&st->position);
-    r->turn = atom_load_relaxed(&st->turn);
-    r->waited_ns = atom_load_relaxed(&st->waited_ns);
-    r->persistent_bytes = atom_load_relaxed(&st->persistent_bytes);
-    r->ephemeral_bytes = atom_load_relaxed(&st->ephemeral_bytes);
-    r->persistent_peak_bytes = atom_load_relaxed(&st->persistent_peak);
-    r->ephemeral_peak_bytes = atom_load_relaxed(&st->ephemeral_peak);
-    r->iterations = atom_load_relaxed(&st->iterations);
-    r->iteration_ns = atom_load_relaxed(&st->iteration_ns);
-    r->request_ns = atom_load_relaxed(&st->request_ns);
-    r->inflight_cap = atom_load_relaxed(&st->inflight_cap);
-    r->demand_milli = atom_load_relaxed(&st->demand_milli);
-    r->switches = atom_load_relaxed(&st->switches);
-    r->switched_bytes = atom_load_relaxed(&st->switch_bytes);
-    r->survivors = atom_load_relaxed(&st->survivors);
-    r->survived_bytes = atom_load_relaxed(&st->survivor_bytes);
-    r->swaps = atom_load_relaxed(&st->swaps);
-    r->swapped_bytes = atom_load_relaxed(&st->swap_bytes);
-    r->cleared_bytes = atom_load_relaxed(&st->cleared_bytes);
+static void fill_words(const struct wire_stats *st, struct ctl_job *r) {
     snprintf(r->why, sizeof(r->why), "%s", reason_why(atom_load_relaxed(&st->why)));
     snprintf(r->boundaries, sizeof(r->boundaries), "%s",
              reason_source(atom_load_relaxed(&st->source)));
@@ -113,41 +99,31 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     if (a->completion) {
         fill_counters(&a->completion->stats, r);
         fill_running(a, r);
-        fill_scheduling(&a->completion->stats, r);
+        fill_words(&a->completion->stats, r);
         r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));
     }
     if (*a->why) snprintf(r->why, sizeof(r->why), "%s", a->why);
     snprintf(r->state, sizeof(r->state), "%s", state_of(a, r));
 }
 
+/* The fields that a job's record has as well. */
+static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
+    int fields, job_fields;
+    const struct ctl_field *f = ctl_fields(CTL_RECORD_ENDED, &fields);
+    const struct ctl_field *of_job = ctl_fields(CTL_RECORD_JOB, &job_fields);
+
+    for (int i = 0; i < fields; i++)
+        for (int k = 0; k < job_fields; k++)
+            if (f[i].kind == of_job[k].kind && strcmp(f[i].name, of_job[k].name) == 0)
+                memcpy((char *)out + f[i].offset, (const char *)job + of_job[k].offset,
+                       f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
+}
+
 void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     struct ctl_job r;
 
     report_job(a, &r);
-    out->id = r.id;
-    out->pid = r.pid;
-    out->uid = r.uid;
-    out->run = r.run;
-    out->since_ns = r.since_ns;
-    out->waited_ns = r.waited_ns;
-    out->weight = r.weight;
-    out->priority = r.priority;
-    out->persistent_peak_bytes = r.persistent_peak_bytes;
-    out->ephemeral_peak_bytes = r.ephemeral_peak_bytes;
-    out->iterations = r.iterations;
-    out->iteration_ns = r.iteration_ns;
-    out->demand_milli = r.demand_milli;
-    out->busy_ns = r.busy_ns;
-    out->launches = r.launches;
-    out->switches = r.switches;
-    out->switched_bytes = r.switched_bytes;
-    out->survivors = r.survivors;
-    out->survived_bytes = r.survived_bytes;
-    out->swaps = r.swaps;
-    out->swapped_bytes = r.swapped_bytes;
-    out->cleared_bytes = r.cleared_bytes;
-    out->fault = r.fault;
-    memcpy(out->name, r.name, sizeof(out->name));
+    take_same(&r, out);
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
 }

@@ -68,8 +68,8 @@ void profile_store_learn(struct profile_store *p, uid_t uid, const struct wire_j
                          const struct wire_stats *stats, bool whole) {
     struct profile seen = {.uid = uid,
                            .key = job->profile,
-                           .persistent_bytes = atom_load_relaxed(&stats->persistent_peak),
-                           .ephemeral_bytes = atom_load_relaxed(&stats->ephemeral_peak),
+                           .persistent_bytes = atom_load_relaxed(&stats->persistent_peak_bytes),
+                           .ephemeral_bytes = atom_load_relaxed(&stats->ephemeral_peak_bytes),
                            .iteration_ns = atom_load_relaxed(&stats->iteration_ns),
                            .launches = atom_load_relaxed(&stats->launches)};
 

@@ -72,7 +72,7 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
     if (need == 0) return true;
     int err = allowance_ask(c, need, 0);
     if (!err) err = memory_keep(c->memory, addr, bytes, &copied);
-    stats_add(&c->com.page->stats.survivor_bytes, copied);
+    stats_add(&c->com.page->stats.survived_bytes, copied);
     allowance_used(c);
     return err == 0;
 }

@@ -39,8 +39,10 @@ void credit_used(struct credit *k, const struct memory *m, struct wire_completio
     uint64_t p = credit_p(k, m), e = credit_e(m);
     k->peak_p = credit_most(k->peak_p, p);
     k->peak_e = credit_most(k->peak_e, e);
-    if (p > atom_load_relaxed(&s->persistent_peak)) atom_store_relaxed(&s->persistent_peak, p);
-    if (e > atom_load_relaxed(&s->ephemeral_peak)) atom_store_relaxed(&s->ephemeral_peak, e);
+    if (p > atom_load_relaxed(&s->persistent_peak_bytes))
+        atom_store_relaxed(&s->persistent_peak_bytes, p);
+    if (e > atom_load_relaxed(&s->ephemeral_peak_bytes))
+        atom_store_relaxed(&s->ephemeral_peak_bytes, e);
     atom_store_relaxed(&s->memory_bytes, memory_persistent(m) + memory_ephemeral(m));
     credit_show(k, m, page);
 }

@@ -45,7 +45,7 @@ static void residence_spill(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_spilled(c->memory)) return;
     int err = memory_spill(c->memory, true, &moved);
-    stats_add(&c->com.page->stats.switch_bytes, moved);
+    stats_add(&c->com.page->stats.switched_bytes, moved);
     c->away = true;
     if (err) residence_failed(c, "its ephemeral memory could not be taken to host memory", err);
 }
@@ -64,7 +64,7 @@ static void residence_restore(struct client *c) {
     if (!c->memory || !memory_spilled(c->memory)) return;
     residence_clear(c->worker, c->lane, c);
     int err = memory_restore(c->memory, &moved);
-    stats_add(&c->com.page->stats.switch_bytes, moved);
+    stats_add(&c->com.page->stats.switched_bytes, moved);
     residence_away(c);
     if (err) residence_failed(c, "its ephemeral memory could not be brought back", err);
 }
@@ -78,7 +78,7 @@ static void residence_swap_out(struct client *c) {
     int err = memory_swap_out(c->memory, &moved);
     if (!err) err = memory_join(c->memory, NULL);
     stats_add(&c->com.page->stats.swaps, 1);
-    stats_add(&c->com.page->stats.swap_bytes, moved);
+    stats_add(&c->com.page->stats.swapped_bytes, moved);
     c->away = true;
     c->deaf |= CLIENT_OUT;
     if (err) residence_failed(c, "its persistent memory could not be taken to host memory", err);
@@ -89,7 +89,7 @@ static void residence_swap_in(struct client *c) {
     if (!c->memory || !memory_swapped(c->memory)) return;
     int err = memory_join(c->memory, c->worker->lanes.items[c->lane].chunks);
     if (!err) err = memory_swap_in(c->memory, &moved);
-    stats_add(&c->com.page->stats.swap_bytes, moved);
+    stats_add(&c->com.page->stats.swapped_bytes, moved);
     residence_away(c);
     c->deaf &= (uint8_t)~CLIENT_OUT;
     boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
