@@ -31,9 +31,8 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
 }
 
 static int create_iterations(struct device *d, const struct workload *w) {
-    d->ready.heap = calloc(w->count + 1u, sizeof(*d->ready.heap));
     d->durations = calloc(w->count + 1u, sizeof(*d->durations));
-    if (!d->ready.heap || !d->durations) return -ENOMEM;
+    if (timers_init(&d->ready, w->count) || !d->durations) return -ENOMEM;
     return simdev_create(&d->iterations, w);
 }
 
@@ -55,7 +54,7 @@ void device_destroy(struct device *d) {
     kdev_destroy(d->kernels);
     simdev_destroy(d->iterations);
     free(d->works);
-    free(d->ready.heap);
+    timers_finish(&d->ready);
     free(d->durations);
     free(d);
 }

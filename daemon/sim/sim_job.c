@@ -200,7 +200,7 @@ int sim_gather(struct sim *s) {
     uint32_t due = 0;
     while (s->arrived + due < s->w->count && s->w->jobs[s->arrived + due].arrival_ns <= s->now_ns)
         due++;
-    if (reserve(s, 4 * s->done_count + due + s->offers.count + 1)) return -ENOMEM;
+    if (reserve(s, 4 * s->done_count + due + s->offers.jobs.count + 1)) return -ENOMEM;
     end_operations(s);
     end_boundaries(s);
     for (uint32_t i = 0; i < s->done_count; i++)

@@ -147,9 +147,8 @@ static int sim_init(struct sim *s) {
     s->jobs = calloc(n, sizeof(*s->jobs));
     s->specs = calloc(n, sizeof(*s->specs));
     s->done = calloc(n, sizeof(*s->done));
-    s->offers.heap = calloc(n, sizeof(*s->offers.heap));
-    if (!s->r->jobs || !s->jobs || !s->specs || !s->done || !s->offers.heap || init_jobs(s) ||
-        device_create(&s->dev, s->w, s->depth, s->config->contention) ||
+    if (!s->r->jobs || !s->jobs || !s->specs || !s->done || timers_init(&s->offers, n) ||
+        init_jobs(s) || device_create(&s->dev, s->w, s->depth, s->config->contention) ||
         memcheck_init(&s->mem, s->w, SIM_CHUNK_BYTES))
         return sim_fail(s, -ENOMEM, "out of memory");
     fill_specs(s);
@@ -175,7 +174,7 @@ int sim_run(struct sim_result *out, const struct workload *w, const struct sim_c
     free(s.jobs);
     free(s.specs);
     free(s.done);
-    free(s.offers.heap);
+    timers_finish(&s.offers);
     free(s.events);
     if (err) sim_result_finish(out);
     return err;

@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/minheap.h"
+
 #define DEMANDS 1001 /* thousandths, 0 unused */
 #define LEFT_NS 1e-3 /* less than this is left of an iteration: it has ended */
 /* Clocks are doubles and start again here, so that the slowest progress of a nanosecond is seen. */
 #define CLOCK_MAX 0x1p36
 
-struct end {
-    double at; /* on the clock of the class */
-    uint32_t job;
-};
-
 struct class {
-    struct end *heap;
-    uint32_t count;
+    struct minheap jobs; /* that run: the earliest end first, equal ones by job */
     uint32_t demand_milli;
     double clock; /* nanoseconds alone that a member which began at 0 would have behind it */
     double rate;
@@ -29,7 +25,8 @@ struct class {
 
 struct simdev {
     struct class classes[DEMANDS];
-    struct end *ends;                /* all heaps */
+    uint32_t *items;                 /* of all heaps */
+    double *ends;                    /* by job: on the clock of its class */
     const struct workload_job *jobs; /* for their demand */
     struct class *active[DEMANDS];   /* ascending demand */
     uint32_t active_count, running;
@@ -42,16 +39,17 @@ int simdev_create(struct simdev **out, const struct workload *w) {
     struct simdev *d = *out = calloc(1, sizeof(*d));
     uint32_t members[DEMANDS] = {0}, at = 0;
     if (!d) return -ENOMEM;
+    d->items = malloc((w->count + 1u) * sizeof(*d->items));
     d->ends = malloc((w->count + 1u) * sizeof(*d->ends));
-    if (!d->ends) {
-        free(d);
+    if (!d->items || !d->ends) {
+        simdev_destroy(d);
         *out = NULL;
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < w->count; i++)
         members[w->jobs[i].demand_milli]++;
     for (uint32_t i = 0; i < DEMANDS; at += members[i++]) {
-        d->classes[i].heap = d->ends + at;
+        d->classes[i].jobs.items = d->items + at;
         d->classes[i].demand_milli = i;
     }
     d->jobs = w->jobs;
@@ -60,33 +58,18 @@ int simdev_create(struct simdev **out, const struct workload *w) {
 
 void simdev_destroy(struct simdev *d) {
     if (!d) return;
+    free(d->items);
     free(d->ends);
     free(d);
 }
 
-/* ---- heap: earliest end first, equal ones by job ----------------------------------------------
- */
-
-static bool before(const struct end *a, const struct end *b) {
-    return a->at < b->at || (a->at == b->at && a->job < b->job);
+static double first_end(const struct simdev *d, const struct class *c) {
+    return d->ends[c->jobs.items[0]];
 }
 
-static void heap_add(struct class *c, struct end e) {
-    uint32_t i = c->count++;
-    for (; i > 0 && before(&e, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        c->heap[i] = c->heap[(i - 1) / 2];
-    c->heap[i] = e;
-}
-
-static void heap_remove_first(struct class *c) {
-    struct end e = c->heap[--c->count];
-    uint32_t i = 0;
-    for (uint32_t child; (child = 2 * i + 1) < c->count; i = child) {
-        if (child + 1 < c->count && before(&c->heap[child + 1], &c->heap[child])) child++;
-        if (!before(&c->heap[child], &e)) break;
-        c->heap[i] = c->heap[child];
-    }
-    c->heap[i] = e;
+static bool before(const void *keys, uint32_t a, uint32_t b) {
+    const double *ends = keys;
+    return ends[a] == ends[b] ? a < b : ends[a] < ends[b];
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
@@ -97,17 +80,17 @@ static void settle(struct simdev *d) {
         struct class *c = d->active[i];
         if ((uint64_t)c->demand_milli * members > left_milli) break;
         c->rate = 1;
-        left_milli -= c->demand_milli * c->count;
-        members -= c->count;
+        left_milli -= c->demand_milli * c->jobs.count;
+        members -= c->jobs.count;
     }
     for (; i < d->active_count; i++) /* the level is left / members */
         d->active[i]->rate = (double)left_milli / members / d->active[i]->demand_milli;
     d->settled = true;
 }
 
-static void restart_clock(struct class *c) {
-    for (uint32_t i = 0; i < c->count; i++)
-        c->heap[i].at -= c->clock;
+static void restart_clock(struct simdev *d, struct class *c) {
+    for (uint32_t i = 0; i < c->jobs.count; i++)
+        d->ends[c->jobs.items[i]] -= c->clock;
     c->clock = 0;
 }
 
@@ -119,7 +102,7 @@ static void advance(struct simdev *d, uint64_t now_ns) {
     for (uint32_t i = 0; i < d->active_count; i++) {
         struct class *c = d->active[i];
         c->clock += dt * c->rate;
-        if (c->clock > CLOCK_MAX) restart_clock(c);
+        if (c->clock > CLOCK_MAX) restart_clock(d, c);
     }
     d->active_ns += dt;
     d->running_ns += dt * d->running;
@@ -136,8 +119,9 @@ static void activate(struct simdev *d, struct class *c) {
 void simdev_start(struct simdev *d, uint64_t now_ns, uint32_t job, uint64_t duration_ns) {
     struct class *c = &d->classes[d->jobs[job].demand_milli];
     advance(d, now_ns);
-    if (c->count == 0) activate(d, c);
-    heap_add(c, (struct end){c->clock + (double)duration_ns, job});
+    if (c->jobs.count == 0) activate(d, c);
+    d->ends[job] = c->clock + (double)duration_ns;
+    minheap_add(&c->jobs, job, before, d->ends);
     d->running++;
     d->settled = false;
 }
@@ -149,7 +133,7 @@ uint64_t simdev_next(struct simdev *d) {
     if (!d->settled) settle(d);
     for (uint32_t i = 0; i < d->active_count; i++) {
         const struct class *c = d->active[i];
-        double left = c->heap[0].at - c->clock;
+        double left = first_end(d, c) - c->clock;
         if (left < LEFT_NS) return d->now_ns;
         left /= c->rate;
         uint64_t whole = (uint64_t)left;
@@ -159,14 +143,9 @@ uint64_t simdev_next(struct simdev *d) {
     return next;
 }
 
-static void sort(uint32_t *jobs, uint32_t count) {
-    for (uint32_t gap = count / 2; gap > 0; gap /= 2)
-        for (uint32_t i = gap; i < count; i++) {
-            uint32_t job = jobs[i], k = i;
-            for (; k >= gap && jobs[k - gap] > job; k -= gap)
-                jobs[k] = jobs[k - gap];
-            jobs[k] = job;
-        }
+static int by_job(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 uint32_t simdev_finished(struct simdev *d, uint64_t now_ns, uint32_t *jobs) {
@@ -175,16 +154,14 @@ uint32_t simdev_finished(struct simdev *d, uint64_t now_ns, uint32_t *jobs) {
     for (uint32_t i = 0; i < d->active_count; i++) {
         struct class *c = d->active[i];
         /* What simdev_next rounds down to this instant counts as over. */
-        while (c->count > 0 && c->heap[0].at - c->clock < LEFT_NS) {
-            jobs[count++] = c->heap[0].job;
-            heap_remove_first(c);
-        }
-        if (c->count > 0) d->active[kept++] = c;
+        while (c->jobs.count > 0 && first_end(d, c) - c->clock < LEFT_NS)
+            jobs[count++] = minheap_take(&c->jobs, before, d->ends);
+        if (c->jobs.count > 0) d->active[kept++] = c;
     }
     d->active_count = kept;
     d->running -= count;
     if (count > 0) d->settled = false;
-    sort(jobs, count);
+    qsort(jobs, count, sizeof(*jobs), by_job);
     return count;
 }
 

@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A heap of (time, job), at most one a job. The caller gives the room. Equal times come out by job.
+ * Times at which jobs want something, at most one a job. Equal times come out by job.
  */
 #ifndef DAEMON_SIM_TIMERS_H
 #define DAEMON_SIM_TIMERS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
-struct timer {
-    uint64_t at_ns;
-    uint32_t job;
-};
+#include "common/minheap.h"
 
 struct timers {
-    struct timer *heap;
-    uint32_t count;
+    struct minheap jobs;
+    uint64_t *at_ns; /* by job */
 };
 
-static inline bool timers_before(const struct timer *a, const struct timer *b) {
-    return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->job < b->job);
+static inline bool timers_before(const void *keys, uint32_t a, uint32_t b) {
+    const uint64_t *at_ns = keys;
+    return at_ns[a] == at_ns[b] ? a < b : at_ns[a] < at_ns[b];
+}
+
+/* 0 or -ENOMEM; finish in any case. */
+static inline int timers_init(struct timers *t, uint32_t jobs) {
+    *t = (struct timers){.jobs = {.items = malloc((jobs + 1u) * sizeof(*t->jobs.items))},
+                         .at_ns = malloc((jobs + 1u) * sizeof(*t->at_ns))};
+    return t->jobs.items && t->at_ns ? 0 : -ENOMEM;
+}
+
+static inline void timers_finish(struct timers *t) {
+    free(t->jobs.items);
+    free(t->at_ns);
 }
 
 static inline uint64_t timers_next(const struct timers *t) {
-    return t->count ? t->heap[0].at_ns : UINT64_MAX;
+    return t->jobs.count ? t->at_ns[t->jobs.items[0]] : UINT64_MAX;
 }
 
 static inline void timers_add(struct timers *t, uint64_t at_ns, uint32_t job) {
-    struct timer item = {at_ns, job};
-    uint32_t i = t->count++;
-    for (; i > 0 && timers_before(&item, &t->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        t->heap[i] = t->heap[(i - 1) / 2];
-    t->heap[i] = item;
+    t->at_ns[job] = at_ns;
+    minheap_add(&t->jobs, job, timers_before, t->at_ns);
 }
 
 static inline uint32_t timers_take(struct timers *t) {
-    uint32_t job = t->heap[0].job, i = 0;
-    struct timer item = t->heap[--t->count];
-    for (uint32_t child; (child = 2 * i + 1) < t->count; i = child) {
-        if (child + 1 < t->count && timers_before(&t->heap[child + 1], &t->heap[child])) child++;
-        if (!timers_before(&t->heap[child], &item)) break;
-        t->heap[i] = t->heap[child];
-    }
-    t->heap[i] = item;
-    return job;
+    return minheap_take(&t->jobs, timers_before, t->at_ns);
 }
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing with linear probing; the table doubles at half load.
+ * Data that grows, a list of what is in it, and a map of that.
  */
 #include "daemon/device/soft/code/consts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,30 +19,42 @@ void consts_init(struct consts *c) {
 
 void consts_finish(struct consts *c) {
     free(c->data);
-    free(c->table);
+    free(c->entries);
+    slotmap_finish(&c->by_value);
     memset(c, 0, sizeof *c);
 }
 
-static struct consts_entry *consts_find(struct consts_entry *table, uint32_t size, uint64_t bits,
-                                        uint32_t bytes) {
-    uint64_t h = (bits ^ (uint64_t)bytes << 60) * 0x9e3779b97f4a7c15ull;
-    uint32_t at = (uint32_t)(h >> 40) & (size - 1);
-    while (table[at].slot && (table[at].bits != bits || table[at].bytes != bytes))
-        at = (at + 1) & (size - 1);
-    return &table[at];
+static uint64_t consts_hash(uint64_t bits, uint32_t bytes) {
+    const uint64_t words[] = {bits, bytes};
+    return slotmap_hash(words, 2, 0);
 }
 
-static int consts_grow_table(struct consts *c) {
-    uint32_t size = c->table_size ? c->table_size * 2 : 64;
-    struct consts_entry *table = calloc(size, sizeof *table);
-    if (!table) return -1;
-    for (uint32_t i = 0; i < c->table_size; i++)
-        if (c->table[i].slot)
-            *consts_find(table, size, c->table[i].bits, c->table[i].bytes) = c->table[i];
-    free(c->table);
-    c->table = table;
-    c->table_size = size;
-    return 0;
+static const struct consts_entry *consts_find(const struct consts *c, uint64_t bits,
+                                              uint32_t bytes) {
+    struct slotmap_walk walk = slotmap_walk(&c->by_value, consts_hash(bits, bytes));
+    for (uint32_t i; (i = slotmap_next(&c->by_value, &walk)) != SLOTMAP_NONE;)
+        if (c->entries[i].bits == bits && c->entries[i].bytes == bytes) return &c->entries[i];
+    return NULL;
+}
+
+/* Room for one more entry, and for `width` bytes of it. */
+static int consts_grow(struct consts *c, uint32_t width) {
+    if (c->count == c->cap) {
+        uint32_t cap = c->cap ? c->cap * 2 : 32;
+        struct consts_entry *entries = realloc(c->entries, cap * sizeof *entries);
+        if (!entries) return -ENOMEM;
+        c->entries = entries;
+        c->cap = cap;
+    }
+    if (c->len + width > c->room) {
+        uint32_t room = c->room ? c->room * 2 : 4096;
+        unsigned char *data = realloc(c->data, room);
+        if (!data) return -ENOMEM;
+        memset(data + c->room, 0, room - c->room);
+        c->data = data;
+        c->room = room;
+    }
+    return slotmap_reserve(&c->by_value, c->count + 1);
 }
 
 static void consts_broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
@@ -57,21 +70,14 @@ static void consts_broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes) {
     if (bytes && bytes < 8) bits &= (1ull << 8 * bytes) - 1;
     if (!bytes) bits = bits != 0;
-    if (c->used * 2 >= c->table_size && consts_grow_table(c)) return 0;
-    struct consts_entry *e = consts_find(c->table, c->table_size, bits, bytes);
-    if (e->slot) return e->slot;
+    const struct consts_entry *known = consts_find(c, bits, bytes);
+    if (known) return known->slot;
     uint32_t width = bytes * WARP_LANES < 64 ? 64 : bytes * WARP_LANES;
-    if (c->len + width > c->room) {
-        uint32_t room = c->room ? c->room * 2 : 4096;
-        unsigned char *data = realloc(c->data, room);
-        if (!data) return 0;
-        memset(data + c->room, 0, room - c->room);
-        c->data = data;
-        c->room = room;
-    }
+    if (consts_grow(c, width)) return 0;
+    int32_t slot = -(int32_t)c->len;
     consts_broadcast(c->data + c->len, bits, bytes);
-    *e = (struct consts_entry){bits, bytes, -(int32_t)c->len};
     c->len += width;
-    c->used++;
-    return e->slot;
+    slotmap_add(&c->by_value, consts_hash(bits, bytes), c->count);
+    c->entries[c->count++] = (struct consts_entry){bits, bytes, slot};
+    return slot;
 }

@@ -8,17 +8,20 @@
 
 #include <stdint.h>
 
+#include "common/slotmap.h"
+
 struct consts_entry {
     uint64_t bits;
     uint32_t bytes; /* of a lane; 0: predicate */
-    int32_t slot;   /* 0: free */
+    int32_t slot;
 };
 
 struct consts {
     unsigned char *data;
     uint32_t len, room;
-    struct consts_entry *table;
-    uint32_t used, table_size; /* a power of two */
+    struct consts_entry *entries;
+    uint32_t count, cap;
+    struct slotmap by_value; /* of entries */
 };
 
 void consts_init(struct consts *c);

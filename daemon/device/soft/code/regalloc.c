@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/minheap.h"
 
 /* Above this many words of bit sets every register gets a slot of its own (hostile sizes). */
 #define REGALLOC_MAX_WORDS (4u << 20)
@@ -207,47 +208,25 @@ struct regalloc_free { /* slots of one layout that are free again */
     uint32_t count;
 };
 
-struct regalloc_heap { /* registers alive now, the earliest end on top */
-    int32_t *items;
-    uint32_t count;
-};
-
-static void regalloc_heap_push(const struct regalloc *r, struct regalloc_heap *h, int32_t v) {
-    uint32_t k = h->count++;
-    for (; k && r->end[h->items[(k - 1) / 2]] > r->end[v]; k = (k - 1) / 2)
-        h->items[k] = h->items[(k - 1) / 2];
-    h->items[k] = v;
-}
-
-static int32_t regalloc_heap_pop(const struct regalloc *r, struct regalloc_heap *h) {
-    int32_t top = h->items[0], v = h->items[--h->count];
-    uint32_t k = 0;
-    for (;;) {
-        uint32_t c = 2 * k + 1;
-        if (c >= h->count) break;
-        if (c + 1 < h->count && r->end[h->items[c + 1]] < r->end[h->items[c]]) c++;
-        if (r->end[h->items[c]] >= r->end[v]) break;
-        h->items[k] = h->items[c];
-        k = c;
-    }
-    h->items[k] = v;
-    return top;
-}
-
 struct regalloc_scan {
     struct regalloc *r;
     struct regalloc_free free[REGALLOC_LAYOUTS];
-    struct regalloc_heap alive;
-    uint64_t top; /* bytes of slots handed out */
+    struct minheap alive; /* registers, the earliest end first */
+    uint64_t top;         /* bytes of slots handed out */
     uint32_t words;
 };
+
+static bool regalloc_ends_before(const void *keys, uint32_t a, uint32_t b) {
+    const int32_t *end = keys;
+    return end[a] < end[b];
+}
 
 /* Registers whose lives ended before `at` give their slots back. One whose life ends there does
  * not: an instruction may write a destination before it has read all its sources. */
 static void regalloc_expire(struct regalloc_scan *s, int32_t at) {
     const struct regalloc *r = s->r;
     while (s->alive.count && r->end[s->alive.items[0]] < at) {
-        int32_t dead = regalloc_heap_pop(r, &s->alive);
+        uint32_t dead = minheap_take(&s->alive, regalloc_ends_before, r->end);
         enum regalloc_layout layout = regalloc_layout_of(r->bytes[dead]);
         struct regalloc_free *list = &s->free[layout];
         list->items[list->count++] = r->place[dead];
@@ -265,7 +244,7 @@ static void regalloc_place(struct regalloc_scan *s, int32_t v) {
         r->place[v] = (int32_t)s->top;
         s->top += regalloc_slot_bytes(layout);
     }
-    regalloc_heap_push(r, &s->alive, v);
+    minheap_add(&s->alive, (uint32_t)v, regalloc_ends_before, r->end);
     s->words += regalloc_words(layout);
     if (s->words > r->f->pressure) r->f->pressure = s->words;
 }
@@ -274,7 +253,8 @@ static int regalloc_scan(struct regalloc *r, const int32_t *order, uint32_t coun
     const size_t n = r->regs;
     int32_t *room = malloc((n + 1) * (REGALLOC_LAYOUTS + 1) * sizeof *room);
     if (!room) return -ENOMEM;
-    struct regalloc_scan s = {.r = r, .alive = {room + REGALLOC_LAYOUTS * n, 0}};
+    struct regalloc_scan s = {.r = r,
+                              .alive = {.items = (uint32_t *)(room + REGALLOC_LAYOUTS * n)}};
     for (uint32_t k = 0; k < REGALLOC_LAYOUTS; k++)
         s.free[k].items = room + k * n;
     for (uint32_t k = 0; k < count && s.top <= CODE_FRAME_MAX; k++) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A binary heap of numbers (jobs, registers), the first of an order on top. Keys are the caller's:
+ * `before` says which of two goes first; it is inlined where it is named, so that it costs what a
+ * comparison written in place does. The caller gives the room, and `place` where numbers are
+ * removed from the middle or change their keys.
+ */
+#ifndef COMMON_MINHEAP_H
+#define COMMON_MINHEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MINHEAP_NONE UINT32_MAX
+
+struct minheap {
+    uint32_t *items; /* items[0]: the first */
+    uint32_t count;
+    uint32_t *place; /* number -> where it is in `items`, or MINHEAP_NONE; NULL: not kept */
+};
+
+typedef bool minheap_before_fn(const void *keys, uint32_t a, uint32_t b);
+
+#define MINHEAP_INLINE static inline __attribute__((always_inline))
+
+MINHEAP_INLINE void minheap_set(struct minheap *h, uint32_t at, uint32_t item) {
+    h->items[at] = item;
+    if (h->place) h->place[item] = at;
+}
+
+/* Whatever is at `at` goes where its key belongs. */
+MINHEAP_INLINE void minheap_settle(struct minheap *h, uint32_t at, minheap_before_fn *before,
+                                   const void *keys) {
+    uint32_t item = h->items[at];
+    for (; at > 0 && before(keys, item, h->items[(at - 1) / 2]); at = (at - 1) / 2)
+        minheap_set(h, at, h->items[(at - 1) / 2]);
+    for (uint32_t child; (child = 2 * at + 1) < h->count; at = child) {
+        if (child + 1 < h->count && before(keys, h->items[child + 1], h->items[child])) child++;
+        if (!before(keys, h->items[child], item)) break;
+        minheap_set(h, at, h->items[child]);
+    }
+    minheap_set(h, at, item);
+}
+
+/* It must not be there. */
+MINHEAP_INLINE void minheap_add(struct minheap *h, uint32_t item, minheap_before_fn *before,
+                                const void *keys) {
+    h->items[h->count++] = item;
+    minheap_settle(h, h->count - 1, before, keys);
+}
+
+MINHEAP_INLINE void minheap_remove(struct minheap *h, uint32_t at, minheap_before_fn *before,
+                                   const void *keys) {
+    if (h->place) h->place[h->items[at]] = MINHEAP_NONE;
+    if (at == --h->count) return;
+    h->items[at] = h->items[h->count];
+    minheap_settle(h, at, before, keys);
+}
+
+/* The first, which leaves; there must be one. */
+MINHEAP_INLINE uint32_t minheap_take(struct minheap *h, minheap_before_fn *before,
+                                     const void *keys) {
+    uint32_t first = h->items[0];
+    minheap_remove(h, 0, before, keys);
+    return first;
+}
+
+#endif
