@@ -68,8 +68,8 @@ struct dev_func_info {
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */
 struct dev_op {
-    void *owner; /* the worker's */
-    int result;  /* 0 or ERR_* once complete */
+    struct dev_op *next; /* the backend's, while in flight; then poll's list */
+    int result;          /* 0 or ERR_* once complete */
     /* CLOCK_MONOTONIC. The device began with it, which is not when it was submitted or came to the
      * head of its queue, and was through with it. It need not have run all the time between. */
     uint64_t start_ns, end_ns;
@@ -80,7 +80,6 @@ struct dev_op {
     uint64_t thread_insts, memory_bytes;
     uint64_t fault_addr;  /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
     char fault_text[160]; /* what happened, for people; empty when nothing */
-    struct dev_op *next;  /* the backend's, while in flight; then poll's list */
 };
 
 struct dev_launch {

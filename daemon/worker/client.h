@@ -37,50 +37,50 @@ struct memory;
 #define CLIENT_HELD 2u  /* for the end of an iteration: boundary.h */
 #define CLIENT_OUT 4u   /* for its memory: swapped out, it comes back without being asked for */
 
+/* What each operation touches comes first, on a few cache lines. */
 struct client {
     struct worker *worker;
-    struct list link, fault_link;
-    uint32_t job_id, uid;
-    char name[64];
-
-    /* What it shares with us. */
-    struct wire_windows windows;
-    struct wire_submission *sub; /* written by the client: every value from it is checked */
     struct completion com;
-    int doorbell;
-    struct ring_rx rx;
-    struct dev_space *space;
-    bool host_mapped;
-
-    /* What it has sent. */
-    struct op_pool pool;
-    struct stream_set streams;
-    struct callbacks callbacks;
-    struct objects objects;
-    struct text text;
-    struct boundary boundary;
-    struct profiling profiling;
+    uint32_t job_id, uid;
     uint64_t launches;
     uint64_t inflight;      /* on the device */
     const struct op *shown; /* of these, to people: running.h */
-    bool deferring;         /* its deferred list is being run */
+    uint64_t quota;         /* of operations: its part of what its user's clients may have */
+    uint8_t deaf;           /* CLIENT_*: its ring is not read */
+    bool away;              /* some of its memory is not on the device, or its lane not clear */
+    bool stranded;          /* data of an earlier iteration is in its lane: residence.h */
+    bool abandoned;         /* nothing of it will be submitted any more */
+    bool expelled, leaving;
+    bool deferring; /* its deferred list is being run */
+
+    /* What it has sent. */
+    struct stream_set streams;
+    struct boundary boundary;
+    struct profiling profiling;
+    struct objects objects;
+    struct op_pool pool;
+    struct ring_rx rx;
 
     /* What it may use, and where that is. */
+    struct lifetime lifetime;
     struct sched_spec spec;
     struct wire_limits limits; /* of all of its user's clients */
-    uint64_t quota;            /* its part of the operations that these may have */
     struct memory *memory;     /* NULL once it was released */
     struct credit credit;
-    struct lifetime lifetime;
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
-    bool away;                        /* some of it is not on the device, or its lane not clear */
-    bool stranded;                    /* data of an earlier iteration is in its lane: residence.h */
     struct list clearing;             /* worker.clearing */
     struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
 
-    bool abandoned; /* nothing of it will be submitted any more */
-    bool expelled, leaving;
-    uint8_t deaf; /* CLIENT_*: its ring is not read */
+    /* What it shares with us. */
+    struct list link, fault_link;
+    struct wire_windows windows;
+    struct wire_submission *sub; /* written by the client: every value from it is checked */
+    int doorbell;
+    struct dev_space *space;
+    bool host_mapped;
+    char name[64];
+    struct text text;
+    struct callbacks callbacks;
 };
 
 /* Maps what the broker sent (`fds`: submission, host, doorbell; taken over in any case) and opens a

@@ -78,7 +78,9 @@ void engine_run(struct worker *w, struct op *op) {
     op->submitted_ns = w->now_ns;
     load_begin(&w->load, &c->inflight, w->now_ns);
     s->cursor++;
-    if (s->cursor != s->next) stream_kick(s);
+    if (s->cursor == s->next) return;
+    stream_kick(s);
+    op_prefetch(stream_at(s, s->cursor));
 }
 
 /* A bug of ours. Where it leaves somebody waiting for ever, the broker starts another worker. */

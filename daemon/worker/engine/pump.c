@@ -14,11 +14,15 @@
 #include "daemon/worker/iteration/passing.h"
 #include "daemon/worker/stats.h"
 
+/* Which of the stream's next operations is fetched into the cache while one completes. */
+#define PUMP_AHEAD 3
+
 /* ---- completion ------------------------------------------------------------------------------ */
 
 static void pump_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
+    op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
     load_end(&w->load, &c->inflight, w->now_ns);
     op->state = OP_DONE;
     profiling_ended(w->kernels, op, w->load.mixed_ns);
@@ -36,9 +40,7 @@ unsigned pump_collect(struct worker *w) {
     unsigned count = 0;
     for (struct dev_op *d = w->ops->poll(w->dev), *next; d; d = next, count++) {
         next = d->next; /* retiring frees the operation */
-        /* With many clients each one is out of the cache by now. */
-        if (next) __builtin_prefetch(&((struct op *)next->owner)->stream);
-        pump_ended(w, d->owner);
+        pump_ended(w, op_of(d));
     }
     return count;
 }
@@ -48,12 +50,13 @@ unsigned pump_collect(struct worker *w) {
 static void pump_advance(struct worker *w, struct stream *s) {
     struct client *c = client_of(s);
     if (s->state != STREAM_READY || client_dead(c)) return;
+    uint64_t before = s->cursor;
     struct op *op = stream_advance(s);
     if (op && op->kind != WIRE_HOST_FUNC)
         engine_offer(w, op);
     else if (op && !callback_post(&c->callbacks, op, &c->com))
         stream_block(s, &c->callbacks.waiters);
-    progress_retire(c, s);
+    if (s->cursor != before) progress_retire(c, s); /* what passed */
 }
 
 static void pump_boundary(struct client *c) {

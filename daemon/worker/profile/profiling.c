@@ -83,12 +83,6 @@ const struct sched_kernel *profiling_sched(const struct op *op) {
     return op->launch.kernel ? &op->launch.kernel->sched : &unprofiled;
 }
 
-void profiling_drop(struct kernels *k, struct op *op) {
-    if (op->kind != WIRE_LAUNCH) return;
-    kernels_drop(k, op->launch.kernel);
-    op->launch.kernel = NULL;
-}
-
 /* ---- what its end says ----------------------------------------------------------------------- */
 
 /* What failed or was cancelled says nothing of the kernel. */

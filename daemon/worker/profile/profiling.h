@@ -29,6 +29,10 @@ const struct sched_kernel *profiling_sched(const struct op *op);
 /* A launch ended on the device, where several clients were until `mixed_ns`. */
 void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns);
 /* The operation is about to be freed. */
-void profiling_drop(struct kernels *k, struct op *op);
+static inline void profiling_drop(struct kernels *k, struct op *op) {
+    if (op->kind != WIRE_LAUNCH) return;
+    kernels_drop(k, op->launch.kernel);
+    op->launch.kernel = NULL;
+}
 
 #endif

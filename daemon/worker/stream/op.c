@@ -20,6 +20,9 @@ struct op_room {
 
 static const uint32_t room_bytes[OP_ROOMS] = {OP_INLINE_BYTES, 1024, 4096, 32768};
 _Static_assert(WIRE_PARAM_MAX <= 32768, "the largest room holds any launch");
+#define X(name, number, type) _Static_assert((number) <= UINT8_MAX, "op.kind holds it");
+WIRE_OPS(X)
+#undef X
 
 void op_pool_init(struct op_pool *pool) {
     *pool = (struct op_pool){0};
@@ -72,7 +75,7 @@ struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
         if (!params) return NULL;
     }
     pool->free = op->next;
-    op->dev.owner = op;
+    if (op->next) op_prefetch(op->next);
     op->dev.result = 0;
     op->dev.start_ns = op->dev.end_ns = op->dev.busy_ns = op->dev.fault_addr = 0;
     op->dev.fault_text[0] = 0;
@@ -80,19 +83,15 @@ struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
     op->next = NULL;
     op->stream = op->waiters = NULL;
     op->number = op->legacy_seq = op->following = op->seq = 0;
-    op->kind = kind;
+    op->kind = (uint8_t)kind;
     op->state = OP_QUEUED;
     op->blocking = 0;
     op->launch.args.params = params;
     return op;
 }
 
-void op_give(struct op_pool *pool, struct op *op) {
-    if (op->room) {
-        struct op_room *r = (struct op_room *)op->launch.args.params;
-        r->next = pool->rooms[op->room];
-        pool->rooms[op->room] = r;
-    }
-    op->next = pool->free;
-    pool->free = op;
+void op_give_room(struct op_pool *pool, struct op *op) {
+    struct op_room *r = (struct op_room *)op->launch.args.params;
+    r->next = pool->rooms[op->room];
+    pool->rooms[op->room] = r;
 }

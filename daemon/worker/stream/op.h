@@ -6,6 +6,7 @@
 #ifndef DAEMON_WORKER_STREAM_OP_H
 #define DAEMON_WORKER_STREAM_OP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "daemon/device/device.h"
@@ -17,7 +18,7 @@ struct module;
 struct stream;
 
 #define OP_ALIGN 64          /* a cache line */
-#define OP_INLINE_BYTES 128u /* parameters that an operation carries in itself */
+#define OP_INLINE_BYTES 104u /* parameters that an operation carries in itself */
 
 enum op_state {
     OP_QUEUED,
@@ -28,27 +29,27 @@ enum op_state {
     OP_DONE,
 };
 
+/* In the order of use, so that an operation on its way touches few cache lines: its place among the
+ * others, what it does, its parameters, the device's part, whose text is last. */
 struct op {
-    struct dev_op dev; /* first: completions come back as these */
-    struct op *next;   /* in the free list or the client's deferred list */
     struct stream *stream;
+    struct op *next;        /* in the free list or the client's deferred list */
     struct stream *waiters; /* streams that go on once this is complete */
     uint64_t number;        /* in order of arrival, over all streams of the client */
     uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
     uint64_t following;     /* stream 0: operations of blocking streams between it and the next */
     uint64_t seq;
-    uint64_t submitted_ns; /* to the device */
     uint32_t iteration;
-    uint16_t kind; /* enum wire_op */
+    uint8_t kind;  /* enum wire_op */
     uint8_t state; /* enum op_state */
     uint8_t blocking;
     uint8_t room; /* which pool the parameters came from */
     union {
         struct {
             struct dev_launch args;
-            struct func *func;
             struct kernel *kernel; /* held; NULL: without a profile */
-            uint64_t number;       /* from 1, in the order in which the client sent launches */
+            struct func *func;
+            uint64_t number; /* from 1, in the order in which the client sent launches */
         } launch;
         struct dev_copy copy;
         struct dev_memset memset;
@@ -64,8 +65,22 @@ struct op {
         struct wire_mem mem;   /* deferred */
         struct module *module; /* deferred */
     };
+    uint64_t submitted_ns; /* to the device */
     unsigned char inline_params[OP_INLINE_BYTES];
+    struct dev_op dev;
 } __attribute__((aligned(OP_ALIGN)));
+
+/* It is needed soon, and has left the cache since it was last touched. Any pointer will do. */
+static inline void op_prefetch(const struct op *op) {
+    __builtin_prefetch(op);
+    __builtin_prefetch(&op->launch);
+    __builtin_prefetch(&op->dev);
+}
+
+/* Every operation of the device's is the part of one of ours. */
+static inline struct op *op_of(struct dev_op *dev) {
+    return (struct op *)((char *)dev - offsetof(struct op, dev));
+}
 
 #define OP_ROOMS 4 /* inline, 1 KiB, 4 KiB, 32 KiB */
 
@@ -84,6 +99,11 @@ void op_pool_finish(struct op_pool *pool);
 /* An operation with room for `param_bytes` (<= WIRE_PARAM_MAX) at launch.args.params; NULL when out
  * of memory. Its device part is cleared, the rest is the caller's to fill. */
 struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes);
-void op_give(struct op_pool *pool, struct op *op);
+void op_give_room(struct op_pool *pool, struct op *op); /* its long parameters */
+static inline void op_give(struct op_pool *pool, struct op *op) {
+    if (op->room) op_give_room(pool, op);
+    op->next = pool->free;
+    pool->free = op;
+}
 
 #endif

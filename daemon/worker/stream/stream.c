@@ -111,11 +111,7 @@ void stream_close(struct stream *s) {
 
 /* ---- being kicked and blocked ---------------------------------------------------------------- */
 
-void stream_kick(struct stream *s) {
-    if (list_empty(&s->active)) list_append(s->set->active, &s->active);
-}
-
-void stream_kick_list(struct stream **list) {
+void stream_kick_waiters(struct stream **list) {
     for (struct stream *s = *list, *next; s; s = next) {
         next = s->next_waiter;
         s->next_waiter = NULL;

@@ -94,10 +94,15 @@ struct op *stream_retire(struct stream *s);
 void stream_skip(struct stream *s);
 
 /* Puts the stream on the list of those to be advanced. */
-void stream_kick(struct stream *s);
+static inline void stream_kick(struct stream *s) {
+    if (list_empty(&s->active)) list_append(s->set->active, &s->active);
+}
 /* It waits until the list is kicked, which unblocks all of it and empties it. */
 void stream_block(struct stream *s, struct stream **list);
-void stream_kick_list(struct stream **list);
+void stream_kick_waiters(struct stream **list);
+static inline void stream_kick_list(struct stream **list) {
+    if (*list) stream_kick_waiters(list);
+}
 
 static inline struct op *stream_at(const struct stream *s, uint64_t seq) {
     return s->ring[seq & s->ring_mask];
