@@ -14,7 +14,7 @@ file    the file that is changed.
 unit    where that is a header: the sources that are compiled with it.
 test    what must fail with it; several lines: each of them. A unit test and a part of a case's name,
         or one of PROOFS (prove.py) with what it is told.
-hangs   yes: the test may run into its time limit instead of failing.
+hangs   yes: the test may run into its time limit; otherwise that proves nothing.
 in      for the change that follows: the function, macro or table that it is in.
 -, +    old text and new; the lines of one text are one text, a blank line ends the change.
 
