@@ -139,6 +139,8 @@ enum wire_worker_kind {
     WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
                           ""); `result`: the number to put into each WIRE_PROFILES from now on */
     WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */
+    WIRE_EVENTS = 16,  /* broker -> worker: what the scheduler is told and does goes to fd for
+                          for_ns; without fd: so long from now on, 0: no longer */
 };
 
 /* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
@@ -174,6 +176,7 @@ struct wire_worker_msg {
     uint32_t pad2;
     struct wire_choice choice;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
+    uint64_t for_ns;           /* WIRE_EVENTS */
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------

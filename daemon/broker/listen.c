@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/broker/worker/spawn.h"
 
 int listen_lock(const char *run_dir, char *why, size_t cap) {
     char path[512], holder[16] = "";
@@ -81,7 +82,7 @@ fail:
 }
 
 void listen_remove(const char *run_dir) {
-    static const char *const files[] = {"notify", "salusd.lock"};
+    static const char *const files[] = {"notify", "salusd.lock", SPAWN_CRASH_EVENTS};
     char path[512];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

@@ -9,6 +9,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/query.h"
+#include "daemon/ctl/record_events.h"
 #include "daemon/ctl/recording.h"
 
 #define LOOK_MS 100
@@ -105,6 +106,7 @@ int cli_record(struct cli *c, int argc, char **argv) {
     int rc, wrote;
 
     if (limit && (rc = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return rc;
+    if (cli_option(c, "--events")) return record_events(c, for_ns, path);
     recording_init(&w.recording);
     rc = see_device(c, &w);
     if (rc == CLI_OK) rc = see_history(c, &w, false);

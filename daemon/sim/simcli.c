@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/record/replay.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/rates.h"
 #include "daemon/sim/sim.h"
@@ -43,6 +44,7 @@ static int print_help(FILE *out) {
     fputs("usage: salus-sim run FILE [OPTION]...\n"
           "       salus-sim compare FILE [OPTION]...\n"
           "       salus-sim check FILE\n"
+          "       salus-sim replay FILE [--any-build]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n\n"
           "run: the workload under each lane policy, in virtual time. FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (" DEFAULT_POLICIES ")\n"
@@ -69,6 +71,9 @@ static int print_help(FILE *out) {
           "  --contention SLOTS,LEFT   of the device, instead of those calibrated\n"
           "  --seed, --set, --json, --check as above\n\n"
           "check: whether the file is a workload; lists all faults.\n\n"
+          "replay: a recording of events ('salusctl record --events', --trace) through the\n"
+          "scheduler again: the actions must be the same, line by line.\n"
+          "  --any-build          also one that begins with another build's checkpoint\n\n"
           "generate: writes a workload.\n"
           "  --kind KIND\n",
           out);
@@ -284,6 +289,28 @@ static int verb_compare(struct simcli *c, const char *path) {
     return rc;
 }
 
+/* ---- replay ---------------------------------------------------------------------------------- */
+
+static int verb_replay(struct simcli *c, const char *path) {
+    struct replay r = {.any_build = c->opt.any_build};
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    if (!f) return fail(c, SIMCLI_FAILED, "%s: %s", path, strerror(errno));
+    enum replay_how how = replay_run(&r, f, c->out);
+    if (f != stdin) fclose(f);
+    switch (how) {
+    case REPLAY_DIFFERS: return fail(c, SIMCLI_BROKEN, "%s: the replay differs", path);
+    case REPLAY_DAMAGED:
+        return fail(c, SIMCLI_WORKLOAD, "%s:%llu: %s", path, (unsigned long long)r.line, r.why);
+    case REPLAY_BUILD: return fail(c, SIMCLI_WORKLOAD, "%s: %s", path, r.why);
+    case REPLAY_FAILED: return fail(c, SIMCLI_FAILED, "%s: %s", path, r.why);
+    case REPLAY_SAME: break;
+    }
+    fprintf(c->out, "%s: %llu steps, %llu events, %llu actions, all the same%s\n", path,
+            (unsigned long long)r.steps, (unsigned long long)r.events,
+            (unsigned long long)r.actions, r.within ? "; it ends within a step" : "");
+    return SIMCLI_OK;
+}
+
 /* ---- the other verbs ------------------------------------------------------------------------- */
 
 static int verb_check(struct simcli *c, const char *path) {
@@ -329,12 +356,15 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
             rc = verb_run(&c, words[1]);
         else if (strcmp(verb, "compare") == 0 && count == 2)
             rc = verb_compare(&c, words[1]);
+        else if (strcmp(verb, "replay") == 0 && count == 2)
+            rc = verb_replay(&c, words[1]);
         else if (strcmp(verb, "check") == 0 && count == 2)
             rc = verb_check(&c, words[1]);
         else if (strcmp(verb, "generate") == 0 && count == 1)
             rc = verb_generate(&c);
         else
-            rc = fail(&c, SIMCLI_USAGE, "run, compare or check FILE, or generate; see --help");
+            rc = fail(&c, SIMCLI_USAGE,
+                      "run, compare, check or replay FILE, or generate; see --help");
     }
     free(words);
     return rc;

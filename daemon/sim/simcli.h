@@ -11,8 +11,8 @@ enum simcli_exit {
     SIMCLI_OK = 0,
     SIMCLI_FAILED = 1,
     SIMCLI_USAGE = 2,
-    SIMCLI_WORKLOAD = 3, /* the workload file has faults */
-    SIMCLI_BROKEN = 4,   /* the scheduler broke a rule */
+    SIMCLI_WORKLOAD = 3, /* the file has faults */
+    SIMCLI_BROKEN = 4,   /* the scheduler broke a rule, or does something else than recorded */
 };
 
 /* The whole program: returns the exit status. */

@@ -232,6 +232,8 @@ static bool take_flag(struct simopt *o, const char *option) {
         o->json = o->per_job = true;
     else if (strcmp(option, "--check") == 0)
         o->check = true;
+    else if (strcmp(option, "--any-build") == 0)
+        o->any_build = true;
     else
         return false;
     return true;

@@ -76,6 +76,7 @@ static void loop_tick(struct worker *w) {
     passing_relent(w);
     show_update(w, false);
     running_update(w);
+    events_link_update(&w->events_link, w->now_ns);
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
         broker_link_beat(&w->link);

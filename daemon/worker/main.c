@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/worker/crash.h"
 #include "daemon/worker/iteration/launchlog.h"
 #include "daemon/worker/link/show.h"
 #include "daemon/worker/loop.h"
@@ -30,6 +31,7 @@ enum option_id {
     OPT_LANE_POLICY,
     OPT_KERNEL_POLICY,
     OPT_SET,
+    OPT_CRASH_EVENTS,
 };
 
 static const struct option options[] = {
@@ -44,6 +46,7 @@ static const struct option options[] = {
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
     {"set", required_argument, NULL, OPT_SET},
+    {"crash-events", required_argument, NULL, OPT_CRASH_EVENTS},
     {0},
 };
 
@@ -51,7 +54,7 @@ static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
     "                 [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
-    "                 [--set FIELD=NUMBER]...\n"
+    "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
     "Started by salusd. 0 means the default; FIELD is one of proto/choice.h.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -120,6 +123,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_LANE_POLICY: return take_name(arg, choice->lane);
     case OPT_KERNEL_POLICY: return take_name(arg, choice->kernel);
     case OPT_SET: return take_set(arg, choice);
+    case OPT_CRASH_EVENTS: crash_watch(arg); return true;
     default: return false;
     }
 }
@@ -161,7 +165,9 @@ int main(int argc, char **argv) {
     log_info("worker", "device=%s name=\"%s\" memory_bytes=%llu sm_count=%u", config.ops->name,
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
     show_update(w, true);
+    crash_recorder(w->events_link.recorder);
     if (broker_link_ready(w->link.fd, &w->info, w->board.fd, 0, "") == 0) loop_run(w);
+    crash_recorder(NULL);
     log_info("worker", "the broker is gone");
     loop_finish(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");

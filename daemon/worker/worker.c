@@ -62,6 +62,10 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     step = policy_why;
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;
+    step = "the recorder cannot be made";
+    err = recorder_create(&w->events_link.recorder, &sched, 0);
+    if (err) goto fail;
+    w->events_link.sched = w->sched;
     step = "the table of kernels cannot be made";
     err = profiling_create(&w->kernels, &w->info, fdutil_now_ns());
     if (err) goto fail;
@@ -83,6 +87,7 @@ fail:
 
 void worker_destroy(struct worker *w) {
     if (!w) return;
+    recorder_destroy(w->events_link.recorder);
     sched_destroy(w->sched);
     kernels_destroy(w->kernels);
     lane_table_finish(&w->lanes);

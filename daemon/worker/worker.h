@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/load.h"
 #include "daemon/worker/link/board.h"
 #include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/link/events_link.h"
 #include "daemon/worker/memory/lane_table.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
@@ -32,7 +33,8 @@ struct worker {
     uint32_t dev_threads; /* of the device, that compete with us for cores; 0 for hardware */
 
     struct sched *sched;
-    struct sched_event *events; /* for the next step */
+    struct events_link events_link; /* its latest steps */
+    struct sched_event *events;     /* for the next step */
     uint32_t event_count, event_cap;
     uint64_t steps;  /* of the scheduler, so far */
     uint64_t arm_ns; /* it wants one then, at the latest; 0: it does not */

@@ -11,3 +11,8 @@ check-sched: $(BUILD)/test/plain/sched_world
 	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/sched_world $$seed || exit 1; done
 check-lanes: $(BUILD)/test/plain/lane_random
 	$(Q)$<
+
+# Which build of the scheduler a recording's checkpoint is of: a hash of all its sources.
+SCHED_SOURCES := $(sort $(wildcard daemon/sched/*/*.[ch]))
+$(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)
+$(BUILD)/daemon/sched/record/checkpoint.o: CFLAGS += -DSCHED_BUILD='"$(shell cat $(SCHED_SOURCES) | sha256sum | cut -c1-16)"'

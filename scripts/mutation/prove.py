@@ -40,6 +40,7 @@ PROOFS = {
         "^differs: "),
     "sim-orion": Proof("salus-sim", ("scripts/sim-orion", "--quick", "--sim", "{program}"),
                        "does not hold: .*{case}", cases="scripts/sim-orion", limit_s=600),
+    "replay": Proof("salus-sim", ("{program}", "replay", "test/sim/{case}.trace"), "the replay differs"),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
                         cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
 }
@@ -60,6 +61,8 @@ def proof_of(test):
 def check(test, sources):
     """Complains of a test that there is none of, or that has no such case."""
     proof, case = proof_of(test)
+    if proof.program == "salus-sim" and not proof.cases and not os.path.isfile(f"test/sim/{case}.trace"):
+        raise Bad(f"there is no test/sim/{case}.trace")
     if not proof.cases:
         return
     if proof.cases not in sources:

@@ -4,8 +4,8 @@
  * iterations of several operations, ask for more memory, are paused, stop reaching boundaries,
  * leave early. After every step: the invariants hold, no operation runs twice or before its
  * iteration, no two jobs run in one lane, no two users are in one unless they share, every answer
- * is given. At the end of a world nobody is left waiting: what was not refused has run all that it
- * had.
+ * is given. What was recorded of a world replays to the same actions. At the end of a world nobody
+ * is left waiting: what was not refused has run all that it had.
  *
  *   sched_world [seed] [worlds]
  */
@@ -16,11 +16,14 @@
 #include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/record/recorder.h"
+#include "daemon/sched/record/replay.h"
 
 #define JOBS 40u
 #define OPS 6u /* of an iteration, at most */
 #define CAPACITY 64u
 #define EVENTS 256u
+#define RECORDED 16384u /* bytes of a recorder's half */
 
 /* The last ones: a kernel of which nothing is known, and no kernel. */
 static const struct sched_kernel kernels[] = {
@@ -44,6 +47,7 @@ struct job {
 
 struct world {
     struct sched *s;
+    struct recorder *r;
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
     uint64_t mixed; /* times a job came into a lane of several users */
@@ -234,7 +238,9 @@ static void world_step(struct world *w) {
     world_shuffle(w, events, count);
     w->now_ns += rnd(w, 200);
     w->steps++;
+    recorder_begin(w->r, w->s, w->now_ns, events, count);
     if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
+    recorder_end(w->r, &out);
     for (uint32_t i = 0; i < out.count; i++)
         world_action(w, &out.items[i]);
     const char *broken = sched_check(w->s);
@@ -265,6 +271,19 @@ static bool world_over(const struct world *w) {
     return true;
 }
 
+/* What was recorded of it, mostly from a checkpoint on, gives the same actions again. */
+static void world_replay(const struct world *w) {
+    struct replay r = {0};
+    FILE *f = tmpfile();
+    if (!f || recorder_write(w->r, fileno(f))) fail(w, "the recording cannot be written", 0);
+    rewind(f);
+    if (replay_run(&r, f, stderr) != REPLAY_SAME) {
+        fprintf(stderr, "line %llu: %s\n", (unsigned long long)r.line, r.why);
+        fail(w, "the recording does not replay", 0);
+    }
+    fclose(f);
+}
+
 static void world_run(struct world *w, const char *policy) {
     struct sched_config config = {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
@@ -274,11 +293,14 @@ static void world_run(struct world *w, const char *policy) {
     w->policy = policy;
     w->now_ns = w->steps = 0;
     if (sched_create(&w->s, &config, NULL, 0)) abort();
+    if (recorder_create(&w->r, &config, RECORDED)) abort();
     world_fill(w);
     while (!world_over(w)) {
         world_step(w);
         if (w->steps > 200000) fail(w, "somebody never got his turn", 0);
     }
+    world_replay(w);
+    recorder_destroy(w->r);
     sched_destroy(w->s);
 }
 

@@ -4,8 +4,9 @@
 
     test/sim/run_sim.py [--update]      BUILD says where the program is
 
-A file's line `# run: OPTION...` says how it is run. --update writes the traces anew: look at the
-difference before committing it.
+A file's line `# run: OPTION...` says how it is run; of several such lines, each has a trace that is named
+after its last word as well. Every trace is a recording, and must replay to itself. --update writes the
+traces anew: look at the difference before committing it.
 """
 import glob
 import json
@@ -32,21 +33,59 @@ def expect(ok, text):
 
 
 def check_traces(folder, update):
-    files = sorted(glob.glob(os.path.join(HERE, "*.wl")))
-    for path in files:
-        name = os.path.basename(path)
+    runs = []
+    for path in sorted(glob.glob(os.path.join(HERE, "*.wl"))):
         with open(path) as f:
-            options = next(line for line in f if line.startswith("# run:")).split()[2:]
+            lines = [line.split()[2:] for line in f if line.startswith("# run:")]
+        runs += [(path, o, path[:-3] + (f"-{o[-1]}" if len(lines) > 1 else "") + ".trace") for o in lines]
+    for path, options, wanted in runs:
+        name = os.path.basename(wanted)
         got = os.path.join(folder, "trace")
         done = salus_sim("run", path, *options, "--check", "--trace", got)
         expect(done.returncode == 0, f"{name}: {done.stderr}")
-        wanted = path[:-2] + "trace"
         if update:
             os.replace(got, wanted)
             continue
         diff = subprocess.run(["diff", "-u", wanted, got], stdout=subprocess.PIPE, text=True)
         expect(diff.returncode == 0, f"{name}:\n{diff.stdout}")
-    return len(files)
+        done = salus_sim("replay", wanted)
+        expect(done.returncode == 0 and "all the same" in done.stdout, f"replay {name}: {done.stdout}")
+    return len(runs)
+
+
+def check_damage(folder):
+    """A recording that is none, or not a whole one, is refused with its line; one that is not true is
+    shown with what came instead."""
+    with open(os.path.join(HERE, "mix-slack.trace")) as f:
+        text = f.read()
+    head, steps = text.split("@", 1)
+    damaged = {
+        "empty": ("", 3, "cut off"),
+        "another file": ("device memory=1GiB\n", 3, ":1: it is no recording"),
+        "no configuration": ("salus-events 1\n@" + steps, 3, "is no configuration"),
+        "a policy of no name": (text.replace("kernel=slack", "kernel=lottery"), 3, "lottery"),
+        "cut in a line": (text[:-20], 3, "cut off"),
+        "cut between lines": (text[:-len("end\n")], 3, "the line 'end' is missing"),
+        "more behind it": (text + "@1\n", 3, "something follows its end"),
+        "an event that is none": (text.replace("\n1:", "\n1;", 1), 3, "is no event"),
+        "an event of no step": (head + ".\n@" + steps, 3, "belongs to no step"),
+        "time goes back": (text.replace("\nend\n", "\n@1\nend\n"), 3, "time goes back"),
+        "a long line": (head + "# " + 2000 * "x" + "\n@" + steps, 3, "longer than"),
+        "a checkpoint without bytes": (head + "checkpoint 64 x 0\n@" + steps, 3, "build x"),
+        "an action more": (text.replace("\nend\n", "\n> run 1:1\nend\n"), 4, "replayed: nothing"),
+        "an action less": (text.replace("\n> run", "\n# run", 1), 4, "recorded: "),
+        "another action": (text.replace("> run 1:0", "> run 2:0", 1), 4, "replayed: run 1:0"),
+        "another event": (text.replace("h1", "", 1), 4, "differs, in line"),
+    }
+    for what, (broken, status, words) in damaged.items():
+        expect(broken != text, f"{what}: nothing is damaged")
+        path = os.path.join(folder, "broken")
+        with open(path, "w") as f:
+            f.write(broken)
+        done = salus_sim("replay", path)
+        expect(done.returncode == status and words in done.stdout + done.stderr,
+               f"replay, {what}: {done.returncode} {done.stdout[-300:]}{done.stderr}")
+    return len(damaged)
 
 
 def check_command_line(folder):
@@ -179,11 +218,12 @@ def main():
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         traces = check_traces(folder, update)
+        damaged = check_damage(folder)
         check_command_line(folder)
         check_outputs(folder)
         check_compare(folder, check_orion(folder))
     if not failed:
-        print(f"sim: {traces} traces, command line and outputs as they should be")
+        print(f"sim: {traces} traces, {damaged} damaged ones, command line and outputs as they should be")
     return 1 if failed else 0
 
 

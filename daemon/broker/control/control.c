@@ -125,7 +125,7 @@ static int answer(struct control *c, const void *request, size_t bytes, int in_f
     if (!q.out) return -ENOMEM;
     q.in_fd = in_fd;
     bad = ctl_msg_request_decode(request, bytes, &r, &error, why, sizeof(why));
-    if (bad == 0 && in_fd >= 0 && r.verb != CTL_V_profile_import) {
+    if (bad == 0 && in_fd >= 0 && r.verb != CTL_V_profile_import && r.verb != CTL_V_events_record) {
         snprintf(why, sizeof(why), "verb '%s' takes no descriptor", ctl_verb_info(r.verb)->text);
         bad = -EPROTO;
     }

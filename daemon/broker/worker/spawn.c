@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,7 +53,7 @@ static void add_choice(struct command *c, const struct wire_choice *choice) {
 
 int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
     const struct config *c = what->config;
-    char path[PATH_MAX + 32];
+    char path[PATH_MAX + 32], crash[PATH_MAX + 32];
     struct command command = {.args = {path}, .count = 1};
     uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
@@ -79,6 +80,8 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
     add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
     add_choice(&command, what->choice);
+    snprintf(crash, sizeof(crash), "%s/" SPAWN_CRASH_EVENTS, c->run_dir);
+    add_text(&command, "--crash-events", crash);
     *open = true;                             /* even a failed start leaves a handle to close */
     return uv_spawn(loop, process, &options); /* libuv's errors are -errno */
 }

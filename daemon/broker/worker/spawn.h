@@ -10,6 +10,9 @@
 #include "daemon/broker/config/config.h"
 #include "proto/wire.h"
 
+/* In the run directory: what the scheduler of a worker that crashed went by. */
+#define SPAWN_CRASH_EVENTS "worker.events"
+
 struct spawn {
     const struct config *config;
     const struct wire_choice *choice;

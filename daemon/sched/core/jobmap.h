@@ -23,6 +23,11 @@ struct jobmap {
 int jobmap_reserve(struct jobmap *map, uint32_t count);
 void jobmap_finish(struct jobmap *map);
 
+/* Entries, used or not. */
+static inline uint32_t jobmap_size(const struct jobmap *map) {
+    return map->mask ? map->mask + 1 : 0;
+}
+
 uint32_t jobmap_find(const struct jobmap *map, uint32_t id);
 /* The id must be absent and room reserved. */
 void jobmap_add(struct jobmap *map, uint32_t id, uint32_t slot);

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/core/visit.h"
+
 #define LANE_NONE UINT32_MAX
 
 struct lanes;
@@ -39,6 +41,8 @@ enum lane_how {
 
 int lanes_create(struct lanes **out, uint64_t capacity_bytes, uint64_t chunk_bytes);
 void lanes_destroy(struct lanes *l); /* accepts NULL */
+/* Its blocks (core/memory.h). */
+bool lanes_memory(struct lanes **l, memory_visit *visit, void *arg);
 /* Room for job slots below `jobs`, so that nothing below can fail. */
 int lanes_reserve(struct lanes *l, uint32_t jobs);
 /* At most so many lanes are open; 0: no bound. Lanes beyond it stay until their jobs leave. */

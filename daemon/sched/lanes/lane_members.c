@@ -39,6 +39,16 @@ static int lanes_grow(void *array, size_t size, uint32_t cap) {
     return 0;
 }
 
+bool lanes_memory(struct lanes **out, memory_visit *visit, void *arg) {
+    if (!visit(arg, (void **)out, sizeof(**out))) return false;
+    struct lanes *l = *out;
+    return visit(arg, (void **)&l->jobs, l->cap * sizeof(*l->jobs)) &&
+           visit(arg, (void **)&l->lanes, l->cap * sizeof(*l->lanes)) &&
+           visit(arg, (void **)&l->ranks, l->cap * sizeof(*l->ranks)) &&
+           visit(arg, (void **)&l->groups.entries,
+                 jobmap_size(&l->groups) * sizeof(*l->groups.entries));
+}
+
 int lanes_reserve(struct lanes *l, uint32_t jobs) {
     if (jobs <= l->cap) return 0;
     uint32_t cap = jobs / 2 < l->cap ? l->cap * 2 : jobs;

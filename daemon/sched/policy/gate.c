@@ -34,6 +34,12 @@ int gate_reserve(void *self, uint32_t jobs) {
     return 0;
 }
 
+bool gate_memory(void *self, memory_visit *visit, void *arg) {
+    struct gate *g = self;
+    return visit(arg, (void **)&g->slots, g->cap * sizeof(*g->slots)) &&
+           visit(arg, (void **)&g->high, g->cap * sizeof(*g->high));
+}
+
 /* ---- rings ----------------------------------------------------------------------------------- */
 
 static void gate_in(struct gate *g, uint32_t job) {

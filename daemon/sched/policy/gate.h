@@ -41,6 +41,7 @@ typedef bool gate_pass(const void *self, const struct sched_state *st, uint32_t 
 int gate_init(void *self, const struct sched_state *st);
 void gate_fini(void *self);
 int gate_reserve(void *self, uint32_t jobs);
+bool gate_memory(void *self, memory_visit *visit, void *arg);
 /* Hooks of struct policy. */
 void gate_moved(void *self, const struct sched_state *st, uint32_t op);
 void gate_started(void *self, const struct sched_state *st, uint32_t op);
@@ -51,9 +52,10 @@ uint32_t gate_pick(const void *self, const struct sched_state *st, gate_pass *pa
 const char *gate_check(const void *self, const struct sched_state *st);
 
 /* What a policy whose `self` begins with a gate has no more to say about. */
-#define GATE_HOOKS                                                                        \
-    .init = gate_init, .fini = gate_fini, .reserve = gate_reserve, .dequeue = gate_moved, \
-    .started = gate_started, .ended = gate_ended, .turned = gate_turned, .check = gate_check
+#define GATE_HOOKS                                                                              \
+    .init = gate_init, .fini = gate_fini, .reserve = gate_reserve, .memory = gate_memory,       \
+    .dequeue = gate_moved, .started = gate_started, .ended = gate_ended, .turned = gate_turned, \
+    .check = gate_check
 
 /* The kernel that the device is at for a job: its oldest there; NULL when it has none. */
 const struct sched_kernel *gate_kernel(const struct sched_state *st, uint32_t job);

@@ -184,6 +184,18 @@ static int slack_reserve(void *self, uint32_t jobs) {
     return gate_reserve(self, jobs);
 }
 
+static bool slack_memory(void *self, memory_visit *visit, void *arg) {
+    struct slack *s = self;
+    bool visited = gate_memory(self, visit, arg) &&
+                   visit(arg, (void **)&s->jobs, s->cap * sizeof(*s->jobs)) &&
+                   visit(arg, (void **)&s->active, s->cap * sizeof(*s->active));
+    for (uint32_t i = 0; visited && i < s->cap; i++) {
+        struct foresee *f = &s->jobs[i].sequence;
+        visited = visit(arg, (void **)&f->steps, f->cap * sizeof(*f->steps));
+    }
+    return visited;
+}
+
 /* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
 static void slack_open(struct slack_job *j, const struct sched_state *st, uint32_t job) {
     const struct sched_job *r = &st->jobs[job];
@@ -277,6 +289,7 @@ const struct policy pol_slack = {
     .init = gate_init,
     .fini = slack_fini,
     .reserve = slack_reserve,
+    .memory = slack_memory,
     .enqueue = gate_moved,
     .dequeue = gate_moved,
     .started = slack_started,

@@ -96,6 +96,12 @@ static int streams_reserve(void *self, uint32_t jobs) {
     return 0;
 }
 
+static bool streams_memory(void *self, memory_visit *visit, void *arg) {
+    struct streams *f = self;
+    return visit(arg, (void **)&f->heap, f->cap * sizeof(*f->heap)) &&
+           visit(arg, (void **)&f->place, f->cap * sizeof(*f->place));
+}
+
 /* Whatever becomes of an operation, its job's oldest may be another one. */
 static void streams_moved(void *self, const struct sched_state *st, uint32_t op) {
     streams_update(self, st, st->ops[op].job);
@@ -133,9 +139,9 @@ static const char *streams_check(const void *self, const struct sched_state *st)
 
 #define STREAMS_HOOKS                                                                \
     .priv_size = sizeof(struct streams), .init = streams_init, .fini = streams_fini, \
-    .reserve = streams_reserve, .enqueue = streams_moved, .dequeue = streams_moved,  \
-    .started = streams_started, .pick = streams_pick, .ended = streams_moved,        \
-    .turned = streams_turned, .check = streams_check
+    .reserve = streams_reserve, .memory = streams_memory, .enqueue = streams_moved,  \
+    .dequeue = streams_moved, .started = streams_started, .pick = streams_pick,      \
+    .ended = streams_moved, .turned = streams_turned, .check = streams_check
 
 const struct policy pol_streams = {.name = "streams", STREAMS_HOOKS};
 

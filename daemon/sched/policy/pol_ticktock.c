@@ -52,6 +52,11 @@ static int ticktock_reserve(void *self, uint32_t jobs) {
     return 0;
 }
 
+static bool ticktock_memory(void *self, memory_visit *visit, void *arg) {
+    struct ticktock *t = self;
+    return visit(arg, (void **)&t->jobs, t->cap * sizeof(*t->jobs));
+}
+
 /* Forward 0, backward 1: the pass that the job's next operation belongs to. */
 static uint32_t ticktock_pass(const struct ticktock *t, uint32_t job) {
     return t->jobs[job].started >= t->jobs[job].split;
@@ -145,6 +150,7 @@ const struct policy pol_ticktock = {
     .init = ticktock_init,
     .fini = ticktock_fini,
     .reserve = ticktock_reserve,
+    .memory = ticktock_memory,
     .enqueue = ticktock_moved,
     .dequeue = ticktock_moved,
     .started = ticktock_started,

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "daemon/sched/core/state.h"
+#include "daemon/sched/core/visit.h"
 
 struct policy {
     const char *name;
@@ -45,6 +46,8 @@ struct policy {
     uint64_t (*wake)(const void *self, const struct sched_state *st);
     /* SM_THRESHOLD in effect. NULL: it has none. */
     uint32_t (*sm_threshold)(const void *self, const struct sched_state *st);
+    /* The blocks that `self` points to (core/memory.h). NULL: none. */
+    bool (*memory)(void *self, memory_visit *visit, void *arg);
     /* Checks the policy's own invariants: NULL, or which one does not hold. */
     const char *(*check)(const void *self, const struct sched_state *st);
 };

@@ -21,7 +21,8 @@
  *
  * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N policy(...)`,
  * the scheduler's; where it does not begin with the scheduler, a checkpoint (checkpoint.h); then
- * steps; NOTATION_END. A step is `@TIME`, its events in the order of their array, a line each, and
+ * steps; NOTATION_WITHIN, when it ended within a step, whose actions are not known; NOTATION_END. A
+ * step is `@TIME`, its events in the order of their array, a line each, and
  * its actions in theirs, each with `> ` before it. Lines with # are comments.
  */
 #ifndef DAEMON_SCHED_RECORD_NOTATION_H
@@ -32,6 +33,7 @@
 #include "daemon/sched/core/sched.h"
 
 #define NOTATION_HEAD "salus-events 1\n"
+#define NOTATION_WITHIN "within\n"
 #define NOTATION_END "end\n"
 #define NOTATION_BYTES 768 /* that the longest event or action takes, with its end */
 

@@ -115,12 +115,14 @@ void engine_step(struct worker *w) {
         log_error("worker", "a step within a step");
         abort();
     }
+    recorder_begin(w->events_link.recorder, w->sched, w->now_ns, w->events, w->event_count);
     int err = sched_step(w->sched, w->now_ns, w->events, w->event_count, &actions);
     w->event_count = 0;
     if (err) { /* out of memory: going on would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();
     }
+    recorder_end(w->events_link.recorder, &actions);
     w->stepping = true;
     w->steps++;
     for (uint32_t i = 0; i < actions.count; i++) {

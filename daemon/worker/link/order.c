@@ -179,7 +179,8 @@ static bool order_take(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_SET_POLICY: order_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
     case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
-    case WIRE_KERNELS: return true; /* taken already */
+    case WIRE_KERNELS:
+    case WIRE_EVENTS: return true; /* taken already */
     default: return false;
     }
 }
@@ -198,6 +199,8 @@ static bool order_read_one(struct worker *w) {
         return true;
     }
     if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_EVENTS)
+        events_link_take(&w->events_link, w->now_ns, &msg, nfds == 1 ? fds[0] : -1);
     if (nfds == FDUTIL_LOST)
         log_error("worker", "event=lost_descriptors kind=%u why=\"none left\"", msg.kind);
     for (int i = 0; i < nfds; i++)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl record --events`: the worker writes what its scheduler is told and does into our file,
+ * as long as we renew it; the last line says that it is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "daemon/ctl/cli.h"
+#include "daemon/ctl/query.h"
+#include "daemon/ctl/record_events.h"
+
+#define LEASE_NS 10000000000u /* without a renewal it ends */
+#define RENEW_NS 2000000000u
+#define LOOK_MS 100
+#define END_MS 10000 /* that the worker may take for its last line */
+
+static const char last_line[] = "\nend\n";
+
+static int tell(struct cli *c, uint64_t for_ns, int fd) {
+    struct ctl_request r = {.verb = CTL_V_events_record};
+    struct query_fds fds = {.out = fd, .in = -1};
+    struct query q;
+    int rc;
+
+    ctl_msg_put(&r, CTL_A_for_ns, (int64_t)for_ns);
+    rc = query_send_fds(c, &r, &fds, &q);
+    fdutil_close(&fds.in);
+    if (rc == CLI_OK) query_finish(&q);
+    return rc;
+}
+
+static bool is_over(int fd) {
+    char end[sizeof(last_line) - 1];
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(end)) return false;
+    return pread(fd, end, sizeof(end), st.st_size - (off_t)sizeof(end)) == sizeof(end) &&
+           memcmp(end, last_line, sizeof(end)) == 0;
+}
+
+/* Until it is enough, or the worker has ended it. */
+static int wait_for_end(struct cli *c, uint64_t for_ns, int fd) {
+    uint64_t begin = fdutil_now_ns(), renewed = begin;
+    int rc = CLI_OK;
+
+    while (rc == CLI_OK && !cli_interrupted() && !is_over(fd)) {
+        uint64_t now = fdutil_now_ns();
+
+        if (for_ns && now - begin >= for_ns) break;
+        if (now - renewed >= RENEW_NS) {
+            rc = tell(c, LEASE_NS, -1);
+            renewed = now;
+        }
+        if (rc == CLI_OK) cli_sleep_ms(LOOK_MS);
+    }
+    return rc == CLI_OK ? tell(c, 0, -1) : rc;
+}
+
+int record_events(struct cli *c, uint64_t for_ns, const char *path) {
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
+    struct stat st;
+
+    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        fdutil_close(&fd);
+        return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", path);
+    }
+    cli_catch_interrupt();
+    rc = tell(c, LEASE_NS, fd);
+    if (rc == CLI_OK) rc = wait_for_end(c, for_ns, fd);
+    for (int ms = 0; rc == CLI_OK && !is_over(fd) && ms < END_MS; ms++)
+        usleep(1000); /* also once interrupted */
+    if (rc == CLI_OK && !is_over(fd))
+        rc = cli_fail(c, CLI_FAILED,
+                      "%s: not whole: the worker is gone, records for somebody else, "
+                      "or could not write",
+                      path);
+    if (rc == CLI_OK && fstat(fd, &st) == 0)
+        fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
+                (long long)st.st_size, path);
+    fdutil_close(&fd);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Room for actions and for the order of events is no memory of the future: a scheduler that was put
+ * back gets its own.
+ */
+#include "daemon/sched/core/memory.h"
+
+#include "daemon/sched/core/parts.h"
+
+#define MEMORY_ARRAY(pointer, count) visit(arg, (void **)&(pointer), (count) * sizeof(*(pointer)))
+
+bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
+    if (!visit(arg, (void **)out, sizeof(**out))) return false;
+    struct sched *s = *out;
+    struct sched_state *st = &s->st;
+    s->policy = policy_find(s->choice.kernel);
+    return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
+           MEMORY_ARRAY(st->domains, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
+           MEMORY_ARRAY(st->map.entries, jobmap_size(&st->map)) &&
+           lanes_memory(&st->lanes, visit, arg) && s->policy &&
+           visit(arg, &s->self, s->policy->priv_size) &&
+           (!s->policy->memory || s->policy->memory(s->self, visit, arg));
+}
+
+bool memory_restored(struct sched *s) {
+    s->policy = policy_find(s->choice.kernel);
+    s->lane_policy = lane_policy_find(s->choice.lane);
+    s->st.choice = &s->choice;
+    s->entry = (struct sched_entry){0};
+    s->actions = NULL;
+    s->order = NULL;
+    s->actions_cap = s->actions_count = s->order_cap = 0;
+    return s->policy && s->lane_policy;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A half's steps are copied as they are: a head, the events as far as their kind reaches, a head,
+ * the actions.
+ */
+#include "daemon/sched/record/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/sched/record/checkpoint.h"
+#include "daemon/sched/record/notation.h"
+
+#define RECORDER_SLACK 65536u /* that a step may go beyond a half before more room is needed */
+
+struct recorder_head {
+    uint64_t now_ns;
+    uint32_t count;   /* of events, or of actions */
+    uint32_t actions; /* 1: these are actions */
+};
+
+struct recorder_half {
+    struct checkpoint begin;
+    bool whole; /* it begins with the scheduler: no checkpoint is needed */
+    bool kept;  /* it has something */
+    unsigned char *data;
+    size_t used, cap;
+};
+
+/* Text on its way to a file. */
+struct recorder_text {
+    int fd, err;
+    size_t used;
+    char data[16384];
+};
+
+struct recorder {
+    struct sched_config config;
+    uint32_t half_bytes;
+    struct recorder_half half[2];
+    uint32_t now; /* the half that is filled */
+    bool failed;  /* no memory: nothing is kept until the next half */
+    bool streaming;
+    struct recorder_text stream;
+};
+
+static int recorder_open_half(struct recorder_half *h, uint32_t bytes) {
+    h->cap = bytes + RECORDER_SLACK;
+    h->data = malloc(h->cap);
+    return h->data ? 0 : -ENOMEM;
+}
+
+int recorder_create(struct recorder **out, const struct sched_config *config, uint32_t half_bytes) {
+    struct recorder *r = calloc(1, sizeof(*r));
+    *out = NULL;
+    if (!r) return -ENOMEM;
+    r->config = *config;
+    r->half_bytes = half_bytes ? half_bytes : RECORDER_HALF_BYTES;
+    r->half[0].whole = r->half[0].kept = true;
+    for (int i = 0; i < 2; i++)
+        if (recorder_open_half(&r->half[i], r->half_bytes)) {
+            recorder_destroy(r);
+            return -ENOMEM;
+        }
+    *out = r;
+    return 0;
+}
+
+void recorder_destroy(struct recorder *r) {
+    if (!r) return;
+    recorder_stop(r);
+    for (int i = 0; i < 2; i++) {
+        checkpoint_finish(&r->half[i].begin);
+        free(r->half[i].data);
+    }
+    free(r);
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+static size_t recorder_bytes(const struct sched_event *e) {
+    switch (e->kind) {
+    case SCHED_SUBMITTED: return offsetof(struct sched_event, submitted) + sizeof(e->submitted);
+    case SCHED_DONE: return offsetof(struct sched_event, done) + sizeof(e->done);
+    case SCHED_ASKED:
+    case SCHED_WORD: return offsetof(struct sched_event, need) + sizeof(e->need);
+    case SCHED_BOUNDARY:
+    case SCHED_LEFT:
+    case SCHED_TIME: return offsetof(struct sched_event, need);
+    default: return sizeof(*e);
+    }
+}
+
+static bool recorder_room(struct recorder_half *h, size_t bytes) {
+    if (bytes <= h->cap - h->used) return true;
+    unsigned char *grown = realloc(h->data, h->used + bytes);
+    if (!grown) return false;
+    h->data = grown;
+    h->cap = h->used + bytes;
+    return true;
+}
+
+static void recorder_put(struct recorder_half *h, const void *from, size_t bytes) {
+    memcpy(h->data + h->used, from, bytes);
+    h->used += bytes;
+}
+
+/* The older half is given up, and begins anew here. Without memory for a checkpoint nothing is kept
+ * until the next step tries again. */
+static void recorder_turn(struct recorder *r, const struct sched *s) {
+    struct recorder_half *h = &r->half[1 - r->now];
+    r->failed = checkpoint_take(&h->begin, s) != 0;
+    h->whole = false;
+    h->kept = !r->failed;
+    h->used = r->failed ? r->half_bytes : 0;
+    if (r->failed) r->half[r->now].kept = false; /* what follows would not be behind it */
+    r->now = 1 - r->now;
+}
+
+static void recorder_lost(struct recorder *r) {
+    r->failed = true;
+    r->half[0].kept = r->half[1].kept = false;
+    r->half[r->now].used = r->half_bytes; /* the next step begins a half */
+}
+
+static void recorder_keep_events(struct recorder *r, const struct sched_event *events,
+                                 uint32_t count, uint64_t now_ns) {
+    struct recorder_half *h = &r->half[r->now];
+    struct recorder_head head = {.now_ns = now_ns, .count = count};
+    if (!recorder_room(h, sizeof(head) + count * sizeof(*events))) {
+        recorder_lost(r);
+        return;
+    }
+    recorder_put(h, &head, sizeof(head));
+    for (uint32_t i = 0; i < count; i++)
+        recorder_put(h, &events[i], recorder_bytes(&events[i]));
+}
+
+static void recorder_keep_actions(struct recorder *r, const struct sched_actions *actions) {
+    struct recorder_half *h = &r->half[r->now];
+    struct recorder_head head = {.count = actions->count, .actions = 1};
+    size_t bytes = actions->count * sizeof(*actions->items);
+    if (!recorder_room(h, sizeof(head) + bytes)) {
+        recorder_lost(r);
+        return;
+    }
+    recorder_put(h, &head, sizeof(head));
+    if (bytes) recorder_put(h, actions->items, bytes);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void recorder_flush(struct recorder_text *t) {
+    size_t done = 0;
+    while (done < t->used && !t->err) {
+        ssize_t n = write(t->fd, t->data + done, t->used - done);
+        if (n > 0) done += (size_t)n;
+        if (n < 0 && errno != EINTR) t->err = -errno;
+        if (n == 0) t->err = -EIO;
+    }
+    t->used = 0;
+}
+
+/* Where the next line goes, of at most NOTATION_BYTES and what is about it. */
+static char *recorder_line(struct recorder_text *t) {
+    if (sizeof(t->data) - t->used < NOTATION_BYTES + 16) recorder_flush(t);
+    return t->data + t->used;
+}
+
+static void recorder_say(struct recorder_text *t, const char *text) {
+    size_t n = strlen(text);
+    memcpy(recorder_line(t), text, n);
+    t->used += n;
+}
+
+static void recorder_say_events(struct recorder_text *t, uint64_t now_ns) {
+    char *line = recorder_line(t);
+    t->used += (size_t)snprintf(line, NOTATION_BYTES, "@%" PRIu64 "\n", now_ns);
+}
+
+static void recorder_say_event(struct recorder_text *t, const struct sched_event *e) {
+    char *line = recorder_line(t);
+    size_t n = notation_event(line, e);
+    line[n] = '\n';
+    t->used += n + 1;
+}
+
+static void recorder_say_action(struct recorder_text *t, const struct sched_action *a) {
+    char *line = recorder_line(t);
+    line[0] = '>';
+    line[1] = ' ';
+    size_t n = notation_action(line + 2, a) + 2;
+    line[n] = '\n';
+    t->used += n + 1;
+}
+
+static void recorder_say_checkpoint(struct recorder_text *t, const struct checkpoint *c) {
+    size_t at = 0, n;
+    char *line = recorder_line(t);
+    t->used += (size_t)snprintf(line, NOTATION_BYTES, "checkpoint %zu %s %016" PRIx64 "\n",
+                                c->bytes, checkpoint_build(), checkpoint_hash(c));
+    while ((n = checkpoint_line(c, &at, recorder_line(t))))
+        t->used += n;
+}
+
+/* `begin`: NULL: it begins with the scheduler. */
+static void recorder_say_head(struct recorder_text *t, const struct sched_config *config,
+                              const struct checkpoint *begin) {
+    recorder_say(t, NOTATION_HEAD);
+    t->used += notation_config(recorder_line(t), config);
+    recorder_say(t, "\n");
+    if (begin) recorder_say_checkpoint(t, begin);
+}
+
+/* True when its last step has ended. */
+static bool recorder_say_half(struct recorder_text *t, const struct recorder_half *h) {
+    struct recorder_head head = {.actions = 1};
+    for (size_t at = 0; at < h->used && !t->err;) {
+        memcpy(&head, h->data + at, sizeof(head));
+        at += sizeof(head);
+        if (!head.actions) recorder_say_events(t, head.now_ns);
+        for (uint32_t i = 0; i < head.count; i++) {
+            struct sched_action a;
+            struct sched_event e = {0};
+            if (head.actions) {
+                memcpy(&a, h->data + at, sizeof(a));
+                recorder_say_action(t, &a);
+                at += sizeof(a);
+                continue;
+            }
+            memcpy(&e, h->data + at, offsetof(struct sched_event, need));
+            size_t bytes = recorder_bytes(&e);
+            memcpy(&e, h->data + at, bytes);
+            recorder_say_event(t, &e);
+            at += bytes;
+        }
+    }
+    return head.actions;
+}
+
+int recorder_write(const struct recorder *r, int fd) {
+    struct recorder_text t = {.fd = fd};
+    const struct recorder_half *older = &r->half[1 - r->now], *newer = &r->half[r->now];
+    const struct recorder_half *first = older->kept ? older : newer;
+    if (!newer->kept) return -ENODATA;
+    recorder_say_head(&t, &r->config, first->whole ? NULL : &first->begin);
+    if (older->kept) recorder_say_half(&t, older);
+    if (!recorder_say_half(&t, newer)) recorder_say(&t, NOTATION_WITHIN);
+    recorder_say(&t, NOTATION_END);
+    recorder_flush(&t);
+    return t.err;
+}
+
+/* ---- while it goes on ------------------------------------------------------------------------ */
+
+int recorder_stream(struct recorder *r, const struct sched *s, int fd) {
+    struct checkpoint begin = {0};
+    if (r->streaming) return -EBUSY;
+    if (checkpoint_take(&begin, s)) return -ENOMEM;
+    r->streaming = true;
+    r->stream.fd = fd;
+    r->stream.err = 0;
+    r->stream.used = 0;
+    recorder_say_head(&r->stream, &r->config, &begin);
+    checkpoint_finish(&begin);
+    return 0;
+}
+
+int recorder_stop(struct recorder *r) {
+    if (!r->streaming) return 0;
+    recorder_say(&r->stream, NOTATION_END);
+    recorder_flush(&r->stream);
+    close(r->stream.fd);
+    r->streaming = false;
+    return r->stream.err;
+}
+
+bool recorder_streaming(const struct recorder *r) {
+    return r->streaming;
+}
+
+bool recorder_failing(const struct recorder *r) {
+    return r->streaming && r->stream.err;
+}
+
+void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
+                    const struct sched_event *events, uint32_t count) {
+    if (r->half[r->now].used >= r->half_bytes) recorder_turn(r, s);
+    if (!r->failed) recorder_keep_events(r, events, count, now_ns);
+    if (!r->streaming) return;
+    recorder_say_events(&r->stream, now_ns);
+    for (uint32_t i = 0; i < count; i++)
+        recorder_say_event(&r->stream, &events[i]);
+}
+
+void recorder_end(struct recorder *r, const struct sched_actions *actions) {
+    if (!r->failed) recorder_keep_actions(r, actions);
+    for (uint32_t i = 0; r->streaming && i < actions->count; i++)
+        recorder_say_action(&r->stream, &actions->items[i]);
+}

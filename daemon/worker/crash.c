@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A handler on a stack of its own, which allocates nothing and takes no lock; then the signal's
+ * default.
+ */
+#include "daemon/worker/crash.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/sched/record/recorder.h"
+
+#define CRASH_STACK 131072
+
+static char crash_path[PATH_MAX];
+static const struct recorder *volatile crash_kept;
+static char crash_stack[CRASH_STACK];
+
+static void crash_write(int signal_number) {
+    char line[PATH_MAX + 128];
+    int fd = open(crash_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int err = fd < 0 ? -1 : recorder_write(crash_kept, fd);
+    int n = snprintf(line, sizeof(line), "salus-gpu error worker event=crash signal=%d %s=%s\n",
+                     signal_number, err ? "events_not_written_to" : "events", crash_path);
+    if (fd >= 0) close(fd);
+    if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
+}
+
+/* SA_RESETHAND: a second one ends the process at once. */
+static void crash_handle(int signal_number) {
+    if (crash_kept) crash_write(signal_number);
+    raise(signal_number);
+}
+
+void crash_watch(const char *path) {
+    static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof(crash_stack)};
+    struct sigaction act = {.sa_handler = crash_handle, .sa_flags = SA_RESETHAND | SA_ONSTACK};
+    if (!path || !*path || strlen(path) >= sizeof(crash_path)) return;
+    memcpy(crash_path, path, strlen(path) + 1);
+    sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaction(signals[i], &act, NULL);
+}
+
+void crash_recorder(const struct recorder *r) {
+    crash_kept = r;
+}
