@@ -14,6 +14,7 @@ install: $(PROGRAMS) $(SHIM_SO) $(MAN_PAGES) ## to PREFIX (and DESTDIR)
 	$(INSTALL) -D -m 0644 config/salus.conf $(ROOT_DIR)/share/doc/salus/salus.conf
 	$(INSTALL) -D -m 0644 config/salus.sysusers $(ROOT_DIR)/lib/sysusers.d/salus.conf
 	$(INSTALL) -D -m 0644 config/salus.tmpfiles $(ROOT_DIR)/lib/tmpfiles.d/salus.conf
+	$(INSTALL) -D -m 0644 config/salusctl.bash $(ROOT_DIR)/share/bash-completion/completions/salusctl
 	$(INSTALL) -d $(ROOT_DIR)/lib/systemd/system
 	sed 's|@PREFIX@|$(PREFIX)|' config/salusd.service >$(ROOT_DIR)/lib/systemd/system/salusd.service
 	for p in $(notdir $(MAN_PAGES)); do \
@@ -22,6 +23,7 @@ install: $(PROGRAMS) $(SHIM_SO) $(MAN_PAGES) ## to PREFIX (and DESTDIR)
 uninstall: ## what install put there
 	rm -f $(ROOT_DIR)/sbin/salusd $(ROOT_DIR)/bin/salusctl $(ROOT_DIR)/lib/sysusers.d/salus.conf \
 		$(ROOT_DIR)/lib/tmpfiles.d/salus.conf $(ROOT_DIR)/lib/systemd/system/salusd.service
+	rm -f $(ROOT_DIR)/share/bash-completion/completions/salusctl
 	rm -rf $(ROOT_DIR)/libexec/salus $(ROOT_DIR)/lib/salus $(ROOT_DIR)/share/doc/salus
 	for p in $(notdir $(MAN_PAGES)); do rm -f $(ROOT_DIR)/share/man/man$${p##*.}/$$p; done
 
