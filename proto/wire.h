@@ -8,7 +8,7 @@
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
  *   client -> broker: wire_answer; broker -> client: wire_welcome. Then the socket only says, by
  *   closing, that the other side is gone.
- *   broker <-> worker: wire_worker_msg, and kwire_batch (kwire.h).
+ *   broker <-> worker: wire_worker_msg, and kernel_wire_batch (kernel_wire.h).
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -133,9 +133,9 @@ enum wire_worker_kind {
     WIRE_SET_POLICY = 9, /* broker -> worker: `choice`; answered */
     WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
     WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
-    WIRE_PROFILES =
-        12,            /* worker -> broker: a kwire_batch (kwire.h) of what it learned of kernels */
-    WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kwire.h */
+    WIRE_PROFILES = 12,  /* worker -> broker: a kernel_wire_batch (kernel_wire.h) of what it learned
+                            of kernels */
+    WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kernel_wire.h */
     WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
                           ""); `result`: the number to put into each WIRE_PROFILES from now on */
     WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */

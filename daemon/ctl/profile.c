@@ -10,7 +10,7 @@
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
-#include "daemon/kernels/kname.h"
+#include "daemon/kernels/kernel_name.h"
 
 #define BAR 40 /* characters of the longest */
 
@@ -43,9 +43,9 @@ int cli_profile_user(struct cli *c, struct ctl_request *r) {
 
 /* As profiles have it, so that what nvcc, a profiler or a stack says may be given. */
 static void put_name(struct ctl_request *r, const char *text) {
-    char name[KNAME_BYTES];
+    char name[KERNEL_NAME_BYTES];
 
-    kname_base(text, name);
+    kernel_name_base(text, name);
     ctl_msg_put_text(r, CTL_A_name, name);
 }
 

@@ -14,10 +14,10 @@
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
-#include "daemon/kernels/kadopt.h"
-#include "daemon/kernels/kimport.h"
-#include "daemon/kernels/ktext.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_adopt.h"
+#include "daemon/kernels/kernel_import.h"
+#include "daemon/kernels/kernel_text.h"
+#include "daemon/kernels/kernel_wire.h"
 
 #define OURS "salus-kernels "
 #define FULL "more than %u hints of tables; import parts of it"
@@ -26,8 +26,8 @@
 struct source {
     const char *path; /* for people */
     struct buf text;
-    struct kset set;
-    struct kimport_report report;
+    struct kernel_set set;
+    struct kernel_import_report report;
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -42,14 +42,14 @@ static int read_file(struct cli *c, const char *path, struct source *s) {
     do {
         if (buf_reserve(&s->text, 65536) < 0) break;
         s->text.len += fread(s->text.data + s->text.len, 1, 65536, f);
-    } while (!feof(f) && !ferror(f) && s->text.len <= KIMPORT_BYTES_MAX);
+    } while (!feof(f) && !ferror(f) && s->text.len <= KERNEL_IMPORT_BYTES_MAX);
     bad = ferror(f);
     if (!standard) fclose(f);
     if (s->text.failed) return cli_fail(c, CLI_FAILED, "out of memory");
     if (bad) return cli_fail(c, CLI_FAILED, "%s: cannot be read", s->path);
-    if (s->text.len > KIMPORT_BYTES_MAX)
+    if (s->text.len > KERNEL_IMPORT_BYTES_MAX)
         return cli_fail(c, CLI_USAGE, "%s: longer than %u MiB; import parts of it", s->path,
-                        KIMPORT_BYTES_MAX >> 20);
+                        KERNEL_IMPORT_BYTES_MAX >> 20);
     return CLI_OK;
 }
 
@@ -58,14 +58,15 @@ static int understand(struct cli *c, struct source *s) {
     size_t n = s->text.len;
     bool ours = n >= strlen(OURS) && memcmp(text, OURS, strlen(OURS)) == 0;
     char *why = s->report.why;
-    int rc =
-        ours ? ktext_parse(&s->set, text, n, why) : kimport_table(&s->set, text, n, &s->report);
+    int rc = ours ? kernel_text_parse(&s->set, text, n, why)
+                  : kernel_import_table(&s->set, text, n, &s->report);
 
     if (ours) s->report.format = "profiles of Salus";
     if (rc == -EINVAL) return cli_fail(c, CLI_USAGE, "%s: %s", s->path, why);
     if (rc < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
-    if (cli_option(c, "--any-device") && (rc = kadopt(&s->set)) < 0) {
-        if (rc == -ENOSPC) return cli_fail(c, CLI_USAGE, "%s: " FULL, s->path, KSET_HINTS_MAX);
+    if (cli_option(c, "--any-device") && (rc = kernel_adopt(&s->set)) < 0) {
+        if (rc == -ENOSPC)
+            return cli_fail(c, CLI_USAGE, "%s: " FULL, s->path, KERNEL_SET_HINTS_MAX);
         return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
     }
     return CLI_OK;
@@ -84,7 +85,7 @@ static void say_imported(struct cli *c, const struct source *s, const struct ctl
 
 static int send_set(struct cli *c, const struct source *s) {
     struct ctl_request r = {.verb = CTL_V_profile_import};
-    struct query_fds fds = {.out = kwire_text(&s->set), .in = -1};
+    struct query_fds fds = {.out = kernel_wire_text(&s->set), .in = -1};
     struct query q;
     int rc;
 
@@ -105,11 +106,11 @@ int cli_profile_import(struct cli *c, int argc, char **argv) {
     int rc;
 
     buf_init(&s.text);
-    kset_init(&s.set, 0);
+    kernel_set_init(&s.set, 0);
     rc = read_file(c, argv[0], &s);
     if (rc == CLI_OK) rc = understand(c, &s);
     if (rc == CLI_OK) rc = send_set(c, &s);
-    kset_finish(&s.set);
+    kernel_set_finish(&s.set);
     buf_finish(&s.text);
     return rc;
 }

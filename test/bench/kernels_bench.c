@@ -19,7 +19,8 @@ static struct kernels *table;
 static uint32_t draw = 1;
 
 static struct kernel *intern(uint32_t way) {
-    struct kprofile_key key = {way / 8 * 0x9e3779b97f4a7c15ull, {way + 1, 1, 1}, {256, 1, 1}, 0, 7};
+    struct kernel_profile_key key = {
+        way / 8 * 0x9e3779b97f4a7c15ull, {way + 1, 1, 1}, {256, 1, 1}, 0, 7};
     uint32_t created = 0;
 
     return kernels_intern(table, &key, NAME, 4, &created);

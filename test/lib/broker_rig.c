@@ -97,14 +97,14 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
 }
 
 static void take_kernels(struct broker_rig_worker *w, int memfd) {
-    struct kwire k;
+    struct kernel_wire k;
 
-    if (kwire_open(&k, memfd) < 0) fail("WIRE_KERNELS");
+    if (kernel_wire_open(&k, memfd) < 0) fail("WIRE_KERNELS");
     pthread_mutex_lock(&shown);
     w->last_hints = k.hints;
     w->last_profiles = k.profiles;
     pthread_mutex_unlock(&shown);
-    kwire_close(&k);
+    kernel_wire_close(&k);
     atomic_fetch_add(&w->kernels, 1);
 }
 
@@ -215,7 +215,7 @@ void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg) {
     if (fdutil_send(atomic_load(&r->worker.fd), msg, sizeof(*msg), NULL, 0) < 0) fail("say");
 }
 
-void broker_rig_learned(struct broker_rig *r, const struct kwire_batch *b, size_t bytes) {
+void broker_rig_learned(struct broker_rig *r, const struct kernel_wire_batch *b, size_t bytes) {
     if (fdutil_send(atomic_load(&r->worker.fd), b, bytes, NULL, 0) < 0) fail("learned");
 }
 

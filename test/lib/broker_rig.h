@@ -13,7 +13,7 @@
 
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/server.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_wire.h"
 #include "proto/wire.h"
 
 /* How the fake worker behaves; set before or while it runs. */
@@ -74,7 +74,7 @@ void broker_rig_kill_worker(struct broker_rig *r);
 void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg);
 
 /* Sends what it learned of kernels, `bytes` of it. */
-void broker_rig_learned(struct broker_rig *r, const struct kwire_batch *b, size_t bytes);
+void broker_rig_learned(struct broker_rig *r, const struct kernel_wire_batch *b, size_t bytes);
 
 /* A connected socket (blocking, 10 s receive timeout). */
 int broker_rig_connect(const struct broker_rig *r, const char *socket_name);

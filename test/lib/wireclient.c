@@ -18,7 +18,7 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
 
@@ -104,9 +104,9 @@ bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
         struct pollfd p = {.fd = b->sock, .events = POLLIN};
         if (!b->threaded) wirebench_run(b);
         if (poll(&p, 1, b->threaded ? 1 : 0) <= 0) continue;
-        union kwire_message in;
+        union kernel_wire_message in;
         int n = fdutil_recv(b->sock, &in, sizeof(in), fds, &nfds);
-        if (n > 0 && kwire_is_batch(&in, (size_t)n)) continue;
+        if (n > 0 && kernel_wire_is_batch(&in, (size_t)n)) continue;
         bench_check(n == sizeof(*msg), "recv");
         *msg = in.msg;
         if (msg->kind == WIRE_BEAT) continue;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 
@@ -26,7 +26,7 @@
 
 static struct broker_rig rig;
 static struct asker asker;
-static struct kwire_batch batch;
+static struct kernel_wire_batch batch;
 
 static void start(void) {
     broker_rig_start(&rig);
@@ -53,17 +53,17 @@ static void teardown(void) {
 
 TestSuite(broker_kernels, .init = setup, .fini = teardown, .timeout = 60);
 
-static struct kprofile profile_of(uint64_t func, uint32_t uid) {
-    struct kprofile p = {.key = {func, {1, 1, 1}, {32, 1, 1}, 0, uid}, .name = "k", .sms = 1};
+static struct kernel_profile profile_of(uint64_t func, uint32_t uid) {
+    struct kernel_profile p = {.key = {func, {1, 1, 1}, {32, 1, 1}, 0, uid}, .name = "k", .sms = 1};
 
-    kdist_add(&p.durations, 600);
+    kernel_dist_add(&p.durations, 600);
     return p;
 }
 
 static void learn(uint64_t func, uint32_t turn) {
-    batch = (struct kwire_batch){.kind = WIRE_PROFILES, .turn = turn, .count = 1};
+    batch = (struct kernel_wire_batch){.kind = WIRE_PROFILES, .turn = turn, .count = 1};
     batch.items[0] = profile_of(func, 0);
-    broker_rig_learned(&rig, &batch, kwire_batch_bytes(1));
+    broker_rig_learned(&rig, &batch, kernel_wire_batch_bytes(1));
 }
 
 static bool ask(enum ctl_verb verb, int arg, int64_t n, const char *name) {
@@ -110,24 +110,24 @@ Test(broker_kernels, what_was_learned_outlives_worker_and_daemon) {
 }
 
 Test(broker_kernels, a_profile_that_is_wrong_is_dropped_and_no_more) {
-    batch = (struct kwire_batch){.kind = WIRE_PROFILES, .count = 3};
+    batch = (struct kernel_wire_batch){.kind = WIRE_PROFILES, .count = 3};
     for (int i = 0; i < 3; i++)
         batch.items[i] = profile_of((uint64_t)i + 1, 0);
     batch.items[0].class = 99;
     batch.items[1].name[0] = '\n';
-    broker_rig_learned(&rig, &batch, kwire_batch_bytes(3));
+    broker_rig_learned(&rig, &batch, kernel_wire_batch_bytes(3));
     cr_assert(listed(1));
     cr_assert_str_eq(asker.items[0].profile.func, "0000000000000003");
     cr_assert_eq(atomic_load(&rig.worker.launches), 1);
 }
 
 Test(broker_kernels, a_batch_that_is_none_ends_the_worker) {
-    batch = (struct kwire_batch){.kind = WIRE_PROFILES, .count = 3};
-    broker_rig_learned(&rig, &batch, kwire_batch_bytes(2));
+    batch = (struct kernel_wire_batch){.kind = WIRE_PROFILES, .count = 3};
+    broker_rig_learned(&rig, &batch, kernel_wire_batch_bytes(2));
     cr_assert(broker_rig_wait(&rig.worker.launches, 2));
     cr_assert(broker_rig_wait(&rig.worker.kernels, 2));
     batch.count = UINT32_MAX;
-    broker_rig_learned(&rig, &batch, kwire_batch_bytes(2));
+    broker_rig_learned(&rig, &batch, kernel_wire_batch_bytes(2));
     cr_assert(broker_rig_wait(&rig.worker.launches, 3));
 }
 
@@ -235,7 +235,7 @@ Test(broker_kernels, what_cannot_be_imported) {
     cr_assert_not(send_fd(CTL_V_profile_import, -1));
     cr_assert_not(send_fd(CTL_V_profile_import, memfd_create("unsealed", 0)));
     cr_assert_str_eq(asker.reply.text, "no sealed memfd with a text came along");
-    cr_assert_not(send_fd(CTL_V_profile_import, text_fd(big, KTEXT_BYTES_MAX + 1)));
+    cr_assert_not(send_fd(CTL_V_profile_import, text_fd(big, KERNEL_TEXT_BYTES_MAX + 1)));
     cr_assert_str_eq(asker.reply.text, "the text is longer than any that is written");
     cr_assert_not(send_fd(CTL_V_status, memfd_create("what", 0)));
     cr_assert_str_eq(asker.reply.text, "verb 'status' takes no descriptor");

@@ -12,14 +12,14 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/link/kernel_link.h"
 #include "daemon/worker/profile/kernels.h"
 
 static struct worker w;
 static int peer;
-static struct kset set;
-static union kwire_message m;
+static struct kernel_set set;
+static union kernel_wire_message m;
 
 static void setup(void) {
     struct kernels_config config = {.cap = 1024, .seed = 3};
@@ -31,12 +31,12 @@ static void setup(void) {
     w.link.fd = pair[0];
     peer = pair[1];
     fcntl(peer, F_SETFL, O_NONBLOCK);
-    kset_init(&set, 1);
+    kernel_set_init(&set, 1);
 }
 
 static void teardown(void) {
     kernels_destroy(w.kernels);
-    kset_finish(&set);
+    kernel_set_finish(&set);
     close(w.link.fd);
     close(peer);
 }
@@ -44,7 +44,7 @@ static void teardown(void) {
 TestSuite(kernel_link, .init = setup, .fini = teardown, .timeout = 30);
 
 static struct kernel *intern(uint64_t func) {
-    struct kprofile_key key = {func, {1, 1, 1}, {32, 1, 1}, 0, 5};
+    struct kernel_profile_key key = {func, {1, 1, 1}, {32, 1, 1}, 0, 5};
     uint32_t created = 0;
 
     return kernels_intern(w.kernels, &key, "k", 1, &created);
@@ -64,7 +64,7 @@ static int hear(void) {
     int n = fdutil_recv(peer, &m, sizeof(m), NULL, NULL);
 
     if (n < 0) return -1;
-    cr_assert(kwire_is_batch(&m, (size_t)n));
+    cr_assert(kernel_wire_is_batch(&m, (size_t)n));
     return (int)m.batch.count;
 }
 
@@ -110,22 +110,23 @@ Test(kernel_link, a_broker_that_is_gone_ends_it) {
     cr_assert(w.link.over);
 }
 
-static struct kprofile_hint hint = {.name = "k", .class = KPROFILE_MEMORY, .duration_ns = 5};
+static struct kernel_profile_hint hint = {
+    .name = "k", .class = KERNEL_PROFILE_MEMORY, .duration_ns = 5};
 
 static void give(void) {
-    int fd = kwire_pack(&set, true);
+    int fd = kernel_wire_pack(&set, true);
 
     kernel_link_take(&w, fd);
     close(fd);
 }
 
 Test(kernel_link, what_the_broker_knows_is_known_here) {
-    struct kprofile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
+    struct kernel_profile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
     struct kernels_view v;
 
-    kdist_add(&p.durations, 7000);
-    kset_learn(&set, &p);
-    kset_add_hints(&set, &hint, 1);
+    kernel_dist_add(&p.durations, 7000);
+    kernel_set_learn(&set, &p);
+    kernel_set_add_hints(&set, &hint, 1);
     give();
     kernels_view(w.kernels, &v);
     cr_assert_eq(v.entries, 1);
@@ -134,7 +135,7 @@ Test(kernel_link, what_the_broker_knows_is_known_here) {
     kernel_link_tell(&w);
     cr_assert_eq(hear(), 1, "a hint changed the class of what it knew");
     cr_assert_eq(m.batch.items[0].key.func, 9);
-    cr_assert_eq(m.batch.items[0].class, KPROFILE_MEMORY);
+    cr_assert_eq(m.batch.items[0].class, KERNEL_PROFILE_MEMORY);
     give();
     kernel_link_tell(&w);
     cr_assert_eq(hear(), -1, "it says nothing new");
@@ -142,7 +143,7 @@ Test(kernel_link, what_the_broker_knows_is_known_here) {
 
 /* The set as it would be sent, with a byte of it changed. */
 static void give_spoilt(size_t at, unsigned char byte) {
-    int fd = kwire_pack(&set, true), bad;
+    int fd = kernel_wire_pack(&set, true), bad;
     size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
     unsigned char *copy = malloc(bytes);
 
@@ -157,19 +158,19 @@ static void give_spoilt(size_t at, unsigned char byte) {
 }
 
 Test(kernel_link, what_is_wrong_is_not_taken) {
-    struct kprofile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
-    struct kprofile_hint second = hint;
+    struct kernel_profile p = {.key = {9, {1, 1, 1}, {32, 1, 1}, 0, 5}, .name = "k", .sms = 1};
+    struct kernel_profile_hint second = hint;
     size_t hints_at = 16, profile_at = 16 + 2 * sizeof(hint);
     struct kernels_view v;
 
     strcpy(second.name, "l");
-    kset_add_hints(&set, &hint, 1);
-    kset_add_hints(&set, &second, 1);
-    kset_learn(&set, &p);
+    kernel_set_add_hints(&set, &hint, 1);
+    kernel_set_add_hints(&set, &second, 1);
+    kernel_set_learn(&set, &p);
     give_spoilt(0, 'x');
     give_spoilt(hints_at, 'm'); /* now behind the second */
     give_spoilt(hints_at, ' ');
-    give_spoilt(profile_at + offsetof(struct kprofile, class), 77);
+    give_spoilt(profile_at + offsetof(struct kernel_profile, class), 77);
     kernels_view(w.kernels, &v);
     cr_assert_eq(v.entries, 0);
     cr_assert_not(w.link.over);
@@ -197,13 +198,13 @@ Test(kernel_link, a_kernel_that_began_anew_is_not_told_before_it_ran) {
     struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = UINT32_MAX, .result = 1};
     struct kernel *held = intern(1);
 
-    kset_add_hints(&set, &hint, 1);
+    kernel_set_add_hints(&set, &hint, 1);
     give();
     kernels_sample(w.kernels, held, 1000, true);
     kernel_link_forget(&w, &msg);
-    kset_finish(&set);
+    kernel_set_finish(&set);
     give(); /* the hint went as well */
     kernel_link_tell(&w);
     cr_assert_eq(hear(), -1);
-    cr_assert_eq(held->profile.source, KPROFILE_NONE);
+    cr_assert_eq(held->profile.source, KERNEL_PROFILE_NONE);
 }

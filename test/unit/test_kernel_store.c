@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "daemon/broker/store/kernel_store.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 
 static uv_loop_t loop;
 static struct kernel_store k;
-static char dir[] = "/tmp/salus-kernels-XXXXXX", path[64], why[KPROFILE_WHY_BYTES];
+static char dir[] = "/tmp/salus-kernels-XXXXXX", path[64], why[KERNEL_PROFILE_WHY_BYTES];
 
 static void open_store(void) {
     uv_loop_init(&loop);
@@ -50,22 +50,22 @@ static void teardown(void) {
 
 TestSuite(kernel_store, .init = setup, .fini = teardown);
 
-static struct kprofile profile_of(uint64_t func, uint32_t uid) {
-    struct kprofile p = {.key = {func, {4, 1, 1}, {32, 1, 1}, 0, uid}, .name = "k", .sms = 4};
+static struct kernel_profile profile_of(uint64_t func, uint32_t uid) {
+    struct kernel_profile p = {.key = {func, {4, 1, 1}, {32, 1, 1}, 0, uid}, .name = "k", .sms = 4};
 
-    kdist_add(&p.durations, 5000);
+    kernel_dist_add(&p.durations, 5000);
     return p;
 }
 
 static int learn(uint64_t func) {
-    struct kprofile p = profile_of(func, 0);
+    struct kernel_profile p = profile_of(func, 0);
 
     return kernel_store_learn(&k, &p, why);
 }
 
 static bool known(uint64_t func, uint32_t uid) {
-    struct kprofile p = profile_of(func, uid);
-    const struct kprofile *found = kset_find(&k.set, &p.key);
+    struct kernel_profile p = profile_of(func, uid);
+    const struct kernel_profile *found = kernel_set_find(&k.set, &p.key);
 
     if (found) cr_assert_eq(memcmp(found, &p, sizeof(p)), 0);
     return found != NULL;
@@ -93,12 +93,12 @@ Test(kernel_store, before_the_device_is_known_nothing_is) {
 }
 
 Test(kernel_store, what_was_learned_outlives_the_daemon) {
-    struct kprofile_hint h = {.name = "k", .duration_ns = 7};
+    struct kernel_profile_hint h = {.name = "k", .duration_ns = 7};
 
     cr_assert(kernel_store_device(&k, "GPU", 8));
     cr_assert_eq(learn(1), 0);
     cr_assert_eq(learn(2), 0);
-    cr_assert_eq(kset_add_hints(&k.set, &h, 1), 0);
+    cr_assert_eq(kernel_set_add_hints(&k.set, &h, 1), 0);
     restart();
     cr_assert_not(known(1, 0));
     cr_assert(kernel_store_device(&k, "GPU", 8));
@@ -194,7 +194,7 @@ Test(kernel_store, where_nothing_is_kept_it_is_known_all_the_same) {
 }
 
 Test(kernel_store, what_a_worker_says_is_checked) {
-    struct kprofile p = profile_of(1, 0);
+    struct kernel_profile p = profile_of(1, 0);
 
     kernel_store_device(&k, "GPU", 8);
     p.class = 9;
@@ -208,17 +208,17 @@ Test(kernel_store, what_a_worker_says_is_checked) {
 
 /* ---- importing ------------------------------------------------------------------------------- */
 
-static struct kset table;
+static struct kernel_set table;
 
 static void parse(const char *text) {
-    kset_init(&table, 3);
-    cr_assert_eq(ktext_parse(&table, text, strlen(text), why), 0, "%s", why);
+    kernel_set_init(&table, 3);
+    cr_assert_eq(kernel_text_parse(&table, text, strlen(text), why), 0, "%s", why);
 }
 
 static int import(uint32_t uid) {
     int rc = kernel_store_import(&k, &table, uid, why);
 
-    kset_finish(&table);
+    kernel_set_finish(&table);
     return rc;
 }
 
@@ -229,7 +229,7 @@ static int import(uint32_t uid) {
 
 Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
-    cr_assert_eq(import(KSET_ANYBODY), -ENODEV);
+    cr_assert_eq(import(KERNEL_SET_ANYBODY), -ENODEV);
     cr_assert_str_eq(why, "no worker has said which device this is");
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
@@ -247,34 +247,34 @@ Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
 Test(kernel_store, what_may_not_be_imported) {
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 1 0\ndevice sms=16 name=GPU\n" KERNEL("1", "1000"));
-    cr_assert_eq(import(KSET_ANYBODY), -EXDEV);
+    cr_assert_eq(import(KERNEL_SET_ANYBODY), -EXDEV);
     cr_assert_str_eq(why, "it is of 'GPU' with 16 SMs, and this is 'GPU' with 8");
     parse("salus-kernels 1 1 1\ndevice sms=8 name=GPU\n" HINT KERNEL("1", "1000"));
     cr_assert_eq(import(1001), -EPERM);
     cr_assert_str_eq(why, "it has profiles of user 1000");
     cr_assert_eq(k.set.count + k.set.hint_count, 0);
     parse("salus-kernels 1 1 0\ndevice sms=8 name=GPU\n" KERNEL("1", "1000"));
-    cr_assert_eq(import(KSET_ANYBODY), 0);
+    cr_assert_eq(import(KERNEL_SET_ANYBODY), 0);
     cr_assert(known(1, 1000));
 }
 
 Test(kernel_store, more_hints_than_there_is_room_for) {
-    struct kprofile_hint h = {.duration_ns = 1};
+    struct kernel_profile_hint h = {.duration_ns = 1};
 
     kernel_store_device(&k, "GPU", 8);
-    for (uint32_t i = 0; i < KSET_HINTS_MAX; i++) {
+    for (uint32_t i = 0; i < KERNEL_SET_HINTS_MAX; i++) {
         snprintf(h.name, sizeof(h.name), "h%u", i);
-        cr_assert_eq(kset_add_hints(&k.set, &h, 1), 0);
+        cr_assert_eq(kernel_set_add_hints(&k.set, &h, 1), 0);
     }
     parse("salus-kernels 1 1 1\ndevice sms=8 name=GPU\n" HINT KERNEL("1", "0"));
-    cr_assert_eq(import(KSET_ANYBODY), -EINVAL);
+    cr_assert_eq(import(KERNEL_SET_ANYBODY), -EINVAL);
     cr_assert_str_eq(why, "its 1 hints and the 4096 that are there are more than 4096; forget some "
                           "first");
     cr_assert_eq(k.set.count, 0);
 }
 
 Test(kernel_store, what_is_forgotten_is_not_in_the_file_either) {
-    struct kset_filter f = {KSET_ANYBODY, NULL, true};
+    struct kernel_set_filter f = {KERNEL_SET_ANYBODY, NULL, true};
 
     kernel_store_device(&k, "GPU", 8);
     learn(1);

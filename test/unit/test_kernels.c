@@ -32,12 +32,12 @@ static void teardown(void) {
 
 TestSuite(kernels, .init = setup, .fini = teardown);
 
-static struct kprofile_key key_of(uint64_t func, uint32_t uid) {
-    return (struct kprofile_key){func, {4, 1, 1}, {32, 1, 1}, 0, uid};
+static struct kernel_profile_key key_of(uint64_t func, uint32_t uid) {
+    return (struct kernel_profile_key){func, {4, 1, 1}, {32, 1, 1}, 0, uid};
 }
 
 static struct kernel *intern(uint64_t func) {
-    struct kprofile_key key = key_of(func, 0);
+    struct kernel_profile_key key = key_of(func, 0);
 
     return kernels_intern(k, &key, "_ZN1a4kernEv", 10, &created);
 }
@@ -55,7 +55,7 @@ static void use(uint64_t func) {
 
 /* Whether an entry is there; makes none, but this is a use of it. */
 static bool known(uint64_t func) {
-    struct kprofile_key key = key_of(func, 0);
+    struct kernel_profile_key key = key_of(func, 0);
     uint32_t full = KERNELS_PER_JOB;
     struct kernel *e = kernels_intern(k, &key, "probe", 0, &full);
 
@@ -75,7 +75,7 @@ Test(kernels, what_the_scheduler_reads_is_one_cache_line) {
 }
 
 Test(kernels, launches_of_one_way_share_an_entry) {
-    struct kprofile_key key = key_of(1, 0);
+    struct kernel_profile_key key = key_of(1, 0);
     struct kernel *e = intern(1), *again = intern(1), *other;
 
     cr_assert_not_null(e);
@@ -133,7 +133,7 @@ Test(kernels, what_is_in_flight_stays) {
 
 Test(kernels, a_job_makes_only_so_many) {
     uint32_t other = 0;
-    struct kprofile_key key;
+    struct kernel_profile_key key;
 
     kernels_destroy(k);
     make(0);
@@ -233,7 +233,7 @@ Test(kernels, classes_from_counts) {
     kernels_counts(k, e, 100000000, 1000); /* 100 us of work */
     cr_assert_eq(e->sched.class, SCHED_CLASS_COMPUTE);
     cr_assert_eq(e->sched.compute_milli, 980);
-    cr_assert_eq(e->profile.source, KPROFILE_COUNTED);
+    cr_assert_eq(e->profile.source, KERNEL_PROFILE_COUNTED);
     for (int i = 0; i < 1000; i++)
         kernels_counts(k, e, 100000000, 1000);
     for (int i = 0; i < 300; i++)
@@ -252,17 +252,17 @@ Test(kernels, a_device_that_counts_nothing_has_no_classes) {
     cr_assert_eq(kernels_create(&k, &config), 0);
     e = intern(1);
     kernels_counts(k, e, 100000000, 1000);
-    cr_assert_eq(e->profile.source, KPROFILE_NONE);
+    cr_assert_eq(e->profile.source, KERNEL_PROFILE_NONE);
     cr_assert_eq(e->sched.class, SCHED_CLASS_UNKNOWN);
 }
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
-static struct kprofile_hint hint = {.name = "a::kern",
-                                    .sms = 1000,
-                                    .class = KPROFILE_MEMORY,
-                                    .memory_milli = 700,
-                                    .duration_ns = 6000};
+static struct kernel_profile_hint hint = {.name = "a::kern",
+                                          .sms = 1000,
+                                          .class = KERNEL_PROFILE_MEMORY,
+                                          .memory_milli = 700,
+                                          .duration_ns = 6000};
 
 Test(kernels, a_table_is_believed_until_it_was_measured) {
     struct kernel *e;
@@ -274,7 +274,7 @@ Test(kernels, a_table_is_believed_until_it_was_measured) {
     cr_assert_eq(e->sched.class, SCHED_CLASS_MEMORY);
     cr_assert_eq(e->sched.memory_milli, 700);
     cr_assert_eq(e->sched.sms, 10, "the occupancy is known better");
-    cr_assert_eq(e->profile.source, KPROFILE_IMPORTED);
+    cr_assert_eq(e->profile.source, KERNEL_PROFILE_IMPORTED);
     kernels_sample(k, e, 3000, false);
     cr_assert_eq(e->sched.mean_ns, 3000);
     kernels_counts(k, e, 100000000, 0);
@@ -282,7 +282,7 @@ Test(kernels, a_table_is_believed_until_it_was_measured) {
 }
 
 Test(kernels, sms_of_a_table_are_for_those_without_occupancy) {
-    struct kprofile_key key = key_of(1, 0);
+    struct kernel_profile_key key = key_of(1, 0);
     struct kernel *e;
 
     cr_assert_eq(kernels_set_hints(k, &hint, 1), 0);
@@ -303,14 +303,14 @@ Test(kernels, hints_come_and_go) {
     cr_assert_eq(held->sched.mean_ns, 6000);
     cr_assert_eq(kernels_set_hints(k, NULL, 0), 0);
     cr_assert_eq(e->sched.class, SCHED_CLASS_UNKNOWN);
-    cr_assert_eq(e->profile.source, KPROFILE_NONE);
+    cr_assert_eq(e->profile.source, KERNEL_PROFILE_NONE);
     cr_assert_eq(held->sched.mean_ns, 0);
     kernels_counts(k, e, 100000000, 0);
     cr_assert_eq(e->sched.class, SCHED_CLASS_COMPUTE, "it counts again");
 }
 
 Test(kernels, a_table_that_does_not_know_the_class_leaves_it) {
-    struct kprofile_hint unknown = {.name = "a::kern", .duration_ns = 5};
+    struct kernel_profile_hint unknown = {.name = "a::kern", .duration_ns = 5};
     struct kernel *e;
 
     cr_assert_eq(kernels_set_hints(k, &unknown, 1), 0);
@@ -323,7 +323,7 @@ Test(kernels, a_table_that_does_not_know_the_class_leaves_it) {
 /* ---- the store ------------------------------------------------------------------------------- */
 
 static uint32_t taken(uint64_t *funcs, uint32_t cap) {
-    struct kprofile p;
+    struct kernel_profile p;
     uint32_t n = 0;
 
     while (n < cap && kernels_take_dirty(k, &p))
@@ -334,7 +334,7 @@ static uint32_t taken(uint64_t *funcs, uint32_t cap) {
 Test(kernels, what_changed_is_taken_once_the_longest_changed_first) {
     struct kernel *e[4];
     uint64_t funcs[8];
-    struct kprofile p;
+    struct kernel_profile p;
 
     for (uint64_t f = 0; f < 4; f++)
         e[f] = intern(f + 1);
@@ -382,17 +382,17 @@ Test(kernels, one_that_goes_is_not_taken) {
 }
 
 Test(kernels, what_was_kept_comes_back) {
-    struct kprofile p = {.key = key_of(1, 0),
-                         .name = "a::kern",
-                         .sms = 9,
-                         .class = KPROFILE_COMPUTE,
-                         .source = KPROFILE_COUNTED,
-                         .lone = 1,
-                         .compute_milli = 900};
+    struct kernel_profile p = {.key = key_of(1, 0),
+                               .name = "a::kern",
+                               .sms = 9,
+                               .class = KERNEL_PROFILE_COMPUTE,
+                               .source = KERNEL_PROFILE_COUNTED,
+                               .lone = 1,
+                               .compute_milli = 900};
     struct kernel *e;
     uint64_t funcs[8];
 
-    kdist_add(&p.durations, 4000);
+    kernel_dist_add(&p.durations, 4000);
     cr_assert(kernels_restore(k, &p));
     cr_assert_not(kernels_restore(k, &p), "it is there");
     cr_assert_eq(taken(funcs, 8), 0);
@@ -408,7 +408,7 @@ Test(kernels, what_was_kept_comes_back) {
 }
 
 Test(kernels, what_is_forgotten) {
-    struct kset_filter all = {KSET_ANYBODY, NULL, false}, other = {1, NULL, false};
+    struct kernel_set_filter all = {KERNEL_SET_ANYBODY, NULL, false}, other = {1, NULL, false};
     struct kernel *held = intern(1);
     uint64_t funcs[8];
 
@@ -436,8 +436,8 @@ Test(kernels, what_is_forgotten) {
 }
 
 Test(kernels, of_one_name_alone) {
-    struct kset_filter f = {KSET_ANYBODY, "a::kern", false};
-    struct kprofile_key key = key_of(50, 0);
+    struct kernel_set_filter f = {KERNEL_SET_ANYBODY, "a::kern", false};
+    struct kernel_profile_key key = key_of(50, 0);
 
     kernels_drop(k, kernels_intern(k, &key, "b", 1, &created));
     use(1);

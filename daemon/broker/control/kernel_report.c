@@ -20,13 +20,13 @@ static void print_shape(const uint32_t v[3], char *out, size_t cap) {
 }
 
 /* The same in every daemon: no seed. */
-static void print_id(const struct kprofile_key *key, char *out, size_t cap) {
-    snprintf(out, cap, "%08x", (unsigned)(kprofile_hash(key, 0) >> 32));
+static void print_id(const struct kernel_profile_key *key, char *out, size_t cap) {
+    snprintf(out, cap, "%08x", (unsigned)(kernel_profile_hash(key, 0) >> 32));
 }
 
 /* Bins from the first with a sample to the last, as many to a row as there have to be. */
-static void print_histogram(const struct kdist *d, char *out, size_t cap) {
-    uint32_t first = 0, last = KDIST_BINS - 1, step = 1;
+static void print_histogram(const struct kernel_dist *d, char *out, size_t cap) {
+    uint32_t first = 0, last = KERNEL_DIST_BINS - 1, step = 1;
     size_t used = 0;
 
     out[0] = '\0';
@@ -43,11 +43,11 @@ static void print_histogram(const struct kdist *d, char *out, size_t cap) {
         for (uint32_t k = i; k < i + step && k <= last; k++)
             count += d->bins[k];
         used += (size_t)snprintf(out + used, cap - used, "%s%" PRIu64 ":%u", i > first ? "," : "",
-                                 kdist_bin_start(i), count);
+                                 kernel_dist_bin_start(i), count);
     }
 }
 
-static void fill_profile(const struct kprofile *p, uint64_t number, struct ctl_profile *r) {
+static void fill_profile(const struct kernel_profile *p, uint64_t number, struct ctl_profile *r) {
     memset(r, 0, sizeof(*r));
     r->number = number;
     print_id(&p->key, r->id, sizeof(r->id));
@@ -58,25 +58,25 @@ static void fill_profile(const struct kprofile *p, uint64_t number, struct ctl_p
     r->shared_bytes = p->key.shared_bytes;
     snprintf(r->func, sizeof(r->func), "%016" PRIx64, p->key.func);
     r->sms = p->sms;
-    snprintf(r->class, sizeof(r->class), "%s", kprofile_class_name(p->class));
-    snprintf(r->source, sizeof(r->source), "%s", kprofile_source_name(p->source));
+    snprintf(r->class, sizeof(r->class), "%s", kernel_profile_class_name(p->class));
+    snprintf(r->source, sizeof(r->source), "%s", kernel_profile_source_name(p->source));
     r->compute_milli = p->compute_milli;
     r->memory_milli = p->memory_milli;
     r->alone = p->lone;
     r->count = p->durations.count;
-    r->mean_ns = kdist_mean(&p->durations);
-    r->p50_ns = kdist_quantile(&p->durations, 500);
-    r->p99_ns = kdist_quantile(&p->durations, 990);
+    r->mean_ns = kernel_dist_mean(&p->durations);
+    r->p50_ns = kernel_dist_quantile(&p->durations, 500);
+    r->p99_ns = kernel_dist_quantile(&p->durations, 990);
 }
 
-static void fill_hint(const struct kprofile_hint *h, uint64_t number, struct ctl_hint *r) {
+static void fill_hint(const struct kernel_profile_hint *h, uint64_t number, struct ctl_hint *r) {
     memset(r, 0, sizeof(*r));
     r->number = number;
     snprintf(r->name, sizeof(r->name), "%s", h->name);
     print_shape(h->grid, r->grid, sizeof(r->grid));
     print_shape(h->block, r->block, sizeof(r->block));
     r->sms = h->sms;
-    snprintf(r->class, sizeof(r->class), "%s", kprofile_class_name(h->class));
+    snprintf(r->class, sizeof(r->class), "%s", kernel_profile_class_name(h->class));
     r->compute_milli = h->compute_milli;
     r->memory_milli = h->memory_milli;
     r->duration_ns = h->duration_ns;
@@ -84,7 +84,7 @@ static void fill_hint(const struct kprofile_hint *h, uint64_t number, struct ctl
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static bool is_asked_for(const struct kprofile *p, const struct ctl_request *r) {
+static bool is_asked_for(const struct kernel_profile *p, const struct ctl_request *r) {
     char id[16];
 
     if (ctl_msg_given(r, CTL_A_uid) && p->key.uid != r->args.uid) return false;
@@ -94,9 +94,10 @@ static bool is_asked_for(const struct kprofile *p, const struct ctl_request *r) 
     return strcmp(id, r->args.name) == 0;
 }
 
-static uint64_t list_hints(const struct kset *s, const struct ctl_request *r, struct ctl_out *out) {
+static uint64_t list_hints(const struct kernel_set *s, const struct ctl_request *r,
+                           struct ctl_out *out) {
     for (uint64_t i = r->args.after; i < s->hint_count; i++) {
-        const struct kprofile_hint *h = &s->hints[i];
+        const struct kernel_profile_hint *h = &s->hints[i];
         struct ctl_hint record;
 
         if (ctl_msg_given(r, CTL_A_part) && !strstr(h->name, r->args.part)) continue;
@@ -106,11 +107,11 @@ static uint64_t list_hints(const struct kset *s, const struct ctl_request *r, st
     return 0;
 }
 
-uint64_t kernel_report_list(const struct kset *s, const struct ctl_request *r,
+uint64_t kernel_report_list(const struct kernel_set *s, const struct ctl_request *r,
                             struct ctl_out *out) {
     if (r->verb == CTL_V_profile_hints) return list_hints(s, r, out);
     for (uint64_t i = r->args.after; i < s->count; i++) {
-        const struct kprofile *p = &s->items[i];
+        const struct kernel_profile *p = &s->items[i];
         struct ctl_profile record;
 
         if (!is_asked_for(p, r)) continue;
@@ -122,7 +123,7 @@ uint64_t kernel_report_list(const struct kset *s, const struct ctl_request *r,
     return 0;
 }
 
-bool kernel_report_any(const struct kset *s, const struct ctl_request *r) {
+bool kernel_report_any(const struct kernel_set *s, const struct ctl_request *r) {
     for (uint32_t i = 0; i < s->count; i++)
         if (is_asked_for(&s->items[i], r)) return true;
     return false;

@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "daemon/broker/control/kernel_report.h"
 #include "daemon/broker/control/verb.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 
 #define TOPIC "kernel"
 
@@ -24,7 +24,7 @@ static const char nothing_known[] = "no worker has said which device this is";
 
 /* What is known now, and how much of it went somewhere. */
 static int tell(struct asking *q, uint64_t profiles, uint64_t hints) {
-    const struct kset *set = &q->broker->kernels.store.set;
+    const struct kernel_set *set = &q->broker->kernels.store.set;
     struct ctl_known known = {0};
 
     snprintf(known.device, sizeof(known.device), "%s", set->device.name);
@@ -48,7 +48,7 @@ static int refuse_foreign(struct asking *q) {
 }
 
 static int show(struct asking *q) {
-    const struct kset *set = &q->broker->kernels.store.set;
+    const struct kernel_set *set = &q->broker->kernels.store.set;
     struct ctl_request r = *q->request;
     char text[CTL_ARG_BYTES + 40];
     uint64_t next;
@@ -87,7 +87,7 @@ static int read_text(int fd, char **out, size_t *bytes) {
     struct stat st;
 
     if (fd < 0 || fdutil_check_sealed(fd, 1) < 0 || fstat(fd, &st) < 0) return -EBADF;
-    if (st.st_size > KTEXT_BYTES_MAX) return -EFBIG;
+    if (st.st_size > KERNEL_TEXT_BYTES_MAX) return -EFBIG;
     *bytes = (size_t)st.st_size;
     *out = malloc(*bytes);
     if (!*out) return -ENOMEM;
@@ -122,35 +122,36 @@ static int refuse_text(struct asking *q, int rc, const char *why) {
     }
 }
 
-static int take_over(struct asking *q, const struct kset *from, char *why) {
+static int take_over(struct asking *q, const struct kernel_set *from, char *why) {
     bool all = asking_admin(q);
 
     if (!all && from->hint_count) {
-        snprintf(why, KPROFILE_WHY_BYTES, "what tables say counts for all users' kernels");
+        snprintf(why, KERNEL_PROFILE_WHY_BYTES, "what tables say counts for all users' kernels");
         return -EPERM;
     }
-    return kernel_store_import(&q->broker->kernels.store, from, all ? KSET_ANYBODY : q->uid, why);
+    return kernel_store_import(&q->broker->kernels.store, from, all ? KERNEL_SET_ANYBODY : q->uid,
+                               why);
 }
 
 int verb_profile_import(struct asking *q) {
-    char why[KPROFILE_WHY_BYTES] = "", *text = NULL;
+    char why[KERNEL_PROFILE_WHY_BYTES] = "", *text = NULL;
     uint64_t profiles, hints;
-    struct kset from;
+    struct kernel_set from;
     size_t bytes = 0;
     int rc;
 
     if (!q->broker->kernels.store.known)
         return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
     rc = read_text(q->in_fd, &text, &bytes);
-    kset_init(&from, q->broker->kernels.store.set.seed);
+    kernel_set_init(&from, q->broker->kernels.store.set.seed);
     if (rc == 0) {
-        rc = ktext_parse(&from, text, bytes, why);
+        rc = kernel_text_parse(&from, text, bytes, why);
         free(text);
     }
     if (rc == 0) rc = take_over(q, &from, why);
     profiles = from.count;
     hints = from.hint_count;
-    kset_finish(&from);
+    kernel_set_finish(&from);
     log_write(TOPIC, rc < 0 ? LOG_WARN : LOG_INFO,
               "event=import uid=%u profiles=%u hints=%u result=%s why=\"%s\"", (unsigned)q->uid,
               (unsigned)profiles, (unsigned)hints, rc < 0 ? err_name(rc) : "ok", why);
@@ -162,34 +163,34 @@ int verb_profile_import(struct asking *q) {
 /* ---- export ---------------------------------------------------------------------------------- */
 
 /* A user's profiles without hints, which are everybody's, so that he can import them again. */
-static int select_user(const struct kset *s, uint64_t uid, struct kset *out) {
-    uint32_t *order = kset_order(s);
+static int select_user(const struct kernel_set *s, uint64_t uid, struct kernel_set *out) {
+    uint32_t *order = kernel_set_order(s);
     int rc = order ? 0 : -ENOMEM;
 
-    kset_init(out, s->seed);
+    kernel_set_init(out, s->seed);
     out->device = s->device;
     for (uint32_t i = 0; i < s->count && rc == 0; i++)
-        if (s->items[order[i]].key.uid == uid) rc = kset_learn(out, &s->items[order[i]]);
+        if (s->items[order[i]].key.uid == uid) rc = kernel_set_learn(out, &s->items[order[i]]);
     free(order);
     return rc;
 }
 
 int verb_profile_export(struct asking *q) {
-    const struct kset *set = &q->broker->kernels.store.set;
+    const struct kernel_set *set = &q->broker->kernels.store.set;
     bool given = ctl_msg_given(q->request, CTL_A_uid), all = !given && asking_admin(q);
     uint64_t uid = given ? q->request->args.uid : q->uid, profiles, hints;
-    struct kset own;
+    struct kernel_set own;
     int fd = 0;
 
     if (!q->broker->kernels.store.known)
         return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
     if (foreign(q)) return refuse_foreign(q);
-    kset_init(&own, set->seed);
+    kernel_set_init(&own, set->seed);
     if (!all) fd = select_user(set, uid, &own);
-    if (fd == 0) fd = kwire_text(all ? set : &own);
+    if (fd == 0) fd = kernel_wire_text(all ? set : &own);
     profiles = all ? set->count : own.count;
     hints = all ? set->hint_count : 0;
-    kset_finish(&own);
+    kernel_set_finish(&own);
     if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see 'journalctl -u salusd'");
     q->out_fd = fd;
     return tell(q, profiles, hints);
@@ -200,20 +201,20 @@ int verb_profile_export(struct asking *q) {
 int verb_profile_forget(struct asking *q) {
     const struct ctl_args *a = &q->request->args;
     bool given = ctl_msg_given(q->request, CTL_A_uid), permitted = asking_admin(q);
-    struct kset *set = &q->broker->kernels.store.set;
+    struct kernel_set *set = &q->broker->kernels.store.set;
     uint32_t profiles = set->count, hints = set->hint_count;
-    struct kset_filter f = {.uid = KSET_ANYBODY, .name = *a->name ? a->name : NULL};
+    struct kernel_set_filter f = {.uid = KERNEL_SET_ANYBODY, .name = *a->name ? a->name : NULL};
 
     if (!f.name == !a->all)
         return asking_refuse(q, CTL_E_BAD_REQUEST, "either a name or all=1 is needed",
                              "see 'salusctl profile list'");
-    if (given && a->uid >= KSET_ANYBODY)
+    if (given && a->uid >= KERNEL_SET_ANYBODY)
         return asking_refuse(q, CTL_E_BAD_REQUEST, "uid: there is no such user", "see salusctl(1)");
     if (!permitted && given && a->uid != q->uid)
         return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
                              "root may forget them");
     if (given || !permitted) f.uid = given ? (uint32_t)a->uid : q->uid;
-    f.hints = f.uid == KSET_ANYBODY;
+    f.hints = f.uid == KERNEL_SET_ANYBODY;
     if (kernel_store_forget(&q->broker->kernels.store, &f) == 0 && f.name) {
         char text[CTL_ARG_BYTES + 40];
 

@@ -168,10 +168,10 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) 
 }
 
 /* A message of either kind, of so many bytes. */
-static int on_any(struct supervise *v, union kwire_message *m, int bytes, int fd) {
+static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, int fd) {
     if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
         return on_message(v, &m->msg, fd);
-    if (!kwire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
+    if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
         return ERR_PROTOCOL;
     kernel_link_learn(&v->broker->kernels, &m->batch);
     return 0;
@@ -180,7 +180,7 @@ static int on_any(struct supervise *v, union kwire_message *m, int bytes, int fd
 /* One message: false when no more can be read now. */
 static bool receive(struct supervise *v) {
     struct worker *w = worker_of(v);
-    union kwire_message m;
+    union kernel_wire_message m;
     int fd = -1, nfds = 1;
     int n = fdutil_recv(w->channel.fd, &m, sizeof(m), &fd, &nfds);
 

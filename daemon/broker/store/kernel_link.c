@@ -26,7 +26,7 @@ void kernel_link_open(struct kernel_link *k, const struct config *config, uv_loo
 /* A worker that does not get it does without. */
 static void give(struct kernel_link *k, bool profiles) {
     struct wire_worker_msg msg = {.kind = WIRE_KERNELS};
-    int fd = kwire_pack(&k->store.set, profiles);
+    int fd = kernel_wire_pack(&k->store.set, profiles);
 
     if (fd < 0)
         log_error(TOPIC, "event=not_given why=\"%s\"", err_text(fd));
@@ -43,10 +43,10 @@ void kernel_link_ready(struct kernel_link *k) {
     give(k, true);
 }
 
-void kernel_link_learn(struct kernel_link *k, struct kwire_batch *b) {
+void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b) {
     if (b->turn != k->turn) return;
     for (uint32_t i = 0; i < b->count; i++) {
-        char why[KPROFILE_WHY_BYTES];
+        char why[KERNEL_PROFILE_WHY_BYTES];
         int rc = kernel_store_learn(&k->store, &b->items[i], why);
 
         if (rc == 0 || k->complained) continue;
@@ -60,7 +60,7 @@ void kernel_link_imported(struct kernel_link *k) {
     if (worker_ready(k->worker)) give(k, true);
 }
 
-void kernel_link_forgotten(struct kernel_link *k, const struct kset_filter *f) {
+void kernel_link_forgotten(struct kernel_link *k, const struct kernel_set_filter *f) {
     struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = f->uid};
 
     if (!worker_ready(k->worker)) return;

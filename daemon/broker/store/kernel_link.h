@@ -10,7 +10,7 @@
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/store/kernel_store.h"
 #include "daemon/broker/worker/worker.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_wire.h"
 
 struct kernel_link {
     struct kernel_store store;
@@ -25,10 +25,10 @@ void kernel_link_open(struct kernel_link *k, const struct config *config, uv_loo
 /* The worker is ready: this is its device. */
 void kernel_link_ready(struct kernel_link *k);
 /* WIRE_PROFILES. What is not fit to be kept is dropped, and that said once. */
-void kernel_link_learn(struct kernel_link *k, struct kwire_batch *b);
+void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b);
 
 /* The store has changed by hand: the worker, where one is ready, is told. */
 void kernel_link_imported(struct kernel_link *k);
-void kernel_link_forgotten(struct kernel_link *k, const struct kset_filter *f);
+void kernel_link_forgotten(struct kernel_link *k, const struct kernel_set_filter *f);
 
 #endif

@@ -13,24 +13,24 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 
 #define TOPIC "kernel"
 #define WRITE_AFTER_MS 5000 /* printing a full set takes the loop some 100 ms */
-#define NAME_BYTES (STORE_PATH_BYTES + sizeof(((struct kset_device *)0)->name) + 16)
+#define NAME_BYTES (STORE_PATH_BYTES + sizeof(((struct kernel_set_device *)0)->name) + 16)
 
 static void print(const void *set, struct buf *out) {
-    ktext_print(set, out);
+    kernel_text_print(set, out);
 }
 
 void kernel_store_init(struct kernel_store *k, uv_loop_t *loop, const char *path) {
     uint64_t seed = 0;
 
     if (getrandom(&seed, sizeof(seed), 0) < 0) seed = (uintptr_t)k;
-    kset_init(&k->set, seed);
+    kernel_set_init(&k->set, seed);
     k->known = false;
     k->file = (struct store_file){.topic = TOPIC,
-                                  .bytes_max = KTEXT_BYTES_MAX,
+                                  .bytes_max = KERNEL_TEXT_BYTES_MAX,
                                   .delay_ms = WRITE_AFTER_MS,
                                   .print = print,
                                   .owner = &k->set};
@@ -44,13 +44,13 @@ void kernel_store_stop(struct kernel_store *k) {
 
 void kernel_store_finish(struct kernel_store *k) {
     store_file_flush(&k->file);
-    kset_finish(&k->set);
+    kernel_set_finish(&k->set);
 }
 
 /* ---- files of devices ------------------------------------------------------------------------ */
 
 /* Where a device's file waits for it: <path>.NVIDIA-A100-108. */
-static void place_of(const struct kernel_store *k, const struct kset_device *d,
+static void place_of(const struct kernel_store *k, const struct kernel_set_device *d,
                      char out[NAME_BYTES]) {
     size_t at = (size_t)snprintf(out, NAME_BYTES, "%s.", k->file.path);
 
@@ -63,7 +63,7 @@ static void place_of(const struct kernel_store *k, const struct kset_device *d,
     snprintf(out + at, NAME_BYTES - at, "-%u", d->sms);
 }
 
-static void put_away(struct kernel_store *k, const struct kset_device *d) {
+static void put_away(struct kernel_store *k, const struct kernel_set_device *d) {
     char place[NAME_BYTES];
     int rc;
 
@@ -83,13 +83,13 @@ static bool bring_back(const struct kernel_store *k) {
 
 /* Reads the file into the empty set: true where there is nothing more to try. */
 static bool load(struct kernel_store *k) {
-    struct kset_device device = k->set.device, of;
-    char why[KPROFILE_WHY_BYTES] = "";
+    struct kernel_set_device device = k->set.device, of;
+    char why[KERNEL_PROFILE_WHY_BYTES] = "";
     char *text = NULL;
     size_t bytes = 0;
     int rc = store_file_read(&k->file, &text, &bytes);
 
-    if (rc == 0) rc = ktext_parse(&k->set, text, bytes, why);
+    if (rc == 0) rc = kernel_text_parse(&k->set, text, bytes, why);
     free(text);
     of = k->set.device;
     k->set.device = device;
@@ -98,8 +98,8 @@ static bool load(struct kernel_store *k) {
         store_file_unusable(&k->file, rc, why);
         return true;
     }
-    if (!kset_device_same(&device, &of)) {
-        kset_finish(&k->set);
+    if (!kernel_set_device_same(&device, &of)) {
+        kernel_set_finish(&k->set);
         k->set.device = device;
         put_away(k, &of);
         return false;
@@ -110,15 +110,15 @@ static bool load(struct kernel_store *k) {
 }
 
 bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms) {
-    struct kset_device device = {.sms = sms};
+    struct kernel_set_device device = {.sms = sms};
 
-    kname_tidy(name, device.name, sizeof(device.name));
-    if (k->known && kset_device_same(&device, &k->set.device)) return false;
+    kernel_name_tidy(name, device.name, sizeof(device.name));
+    if (k->known && kernel_set_device_same(&device, &k->set.device)) return false;
     if (k->known) {
         store_file_flush(&k->file);
         if (*k->file.path) put_away(k, &k->set.device);
     }
-    kset_finish(&k->set);
+    kernel_set_finish(&k->set);
     k->set.device = device;
     k->known = true;
     if (*k->file.path && !load(k) && bring_back(k)) load(k);
@@ -127,10 +127,10 @@ bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-int kernel_store_learn(struct kernel_store *k, struct kprofile *p, char *why) {
-    int rc = k->known ? kprofile_check(p, why) : -ENODEV;
+int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *why) {
+    int rc = k->known ? kernel_profile_check(p, why) : -ENODEV;
 
-    if (rc == 0) rc = kset_learn(&k->set, p);
+    if (rc == 0) rc = kernel_set_learn(&k->set, p);
     if (rc == 0) store_file_touch(&k->file);
     return rc;
 }
@@ -139,44 +139,45 @@ __attribute__((format(printf, 3, 4))) static int bad(int rc, char *why, const ch
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(why, KPROFILE_WHY_BYTES, fmt, ap);
+    vsnprintf(why, KERNEL_PROFILE_WHY_BYTES, fmt, ap);
     va_end(ap);
     return rc;
 }
 
 /* Tables of other tools are of no device: theirs has no SMs. */
-static int may_import(const struct kernel_store *k, const struct kset *from, uint32_t uid,
+static int may_import(const struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
                       char *why) {
     if (!k->known) return bad(-ENODEV, why, "no worker has said which device this is");
-    if (from->device.sms && !kset_device_same(&from->device, &k->set.device))
+    if (from->device.sms && !kernel_set_device_same(&from->device, &k->set.device))
         return bad(-EXDEV, why, "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
                    from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
-    for (uint32_t i = 0; uid != KSET_ANYBODY && i < from->count; i++)
+    for (uint32_t i = 0; uid != KERNEL_SET_ANYBODY && i < from->count; i++)
         if (from->items[i].key.uid != uid)
             return bad(-EPERM, why, "it has profiles of user %u", from->items[i].key.uid);
     return 0;
 }
 
-int kernel_store_import(struct kernel_store *k, const struct kset *from, uint32_t uid, char *why) {
+int kernel_store_import(struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
+                        char *why) {
     uint32_t *order;
     int rc = may_import(k, from, uid, why);
 
     if (rc < 0) return rc;
-    order = kset_order(from);
-    rc = order ? kset_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
+    order = kernel_set_order(from);
+    rc = order ? kernel_set_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
     if (rc == -ENOSPC)
         rc = bad(-EINVAL, why,
                  "its %u hints and the %u that are there are more than %u; forget some first",
-                 from->hint_count, k->set.hint_count, KSET_HINTS_MAX);
+                 from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
     for (uint32_t i = 0; i < from->count && rc == 0; i++)
-        rc = kset_learn(&k->set, &from->items[order[i]]);
+        rc = kernel_set_learn(&k->set, &from->items[order[i]]);
     free(order);
     store_file_touch(&k->file);
     return rc;
 }
 
-uint32_t kernel_store_forget(struct kernel_store *k, const struct kset_filter *f) {
-    uint32_t gone = kset_forget(&k->set, f);
+uint32_t kernel_store_forget(struct kernel_store *k, const struct kernel_set_filter *f) {
+    uint32_t gone = kernel_set_forget(&k->set, f);
 
     if (gone) store_file_touch(&k->file);
     return gone;

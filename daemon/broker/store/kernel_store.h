@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of kernels, kept in a file (store_file.h, daemon/kernels/ktext.h): the profiles
- * that workers learned and the hints that people imported, of the device at hand. The file of
- * another device is kept beside it under that device's name until that one is back. Owner: the
+ * What is known of kernels, kept in a file (store_file.h, daemon/kernels/kernel_text.h): the
+ * profiles that workers learned and the hints that people imported, of the device at hand. The file
+ * of another device is kept beside it under that device's name until that one is back. Owner: the
  * server. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_STORE_KERNEL_STORE_H
@@ -11,10 +11,10 @@
 #include <stdbool.h>
 
 #include "daemon/broker/store/store_file.h"
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 
 struct kernel_store {
-    struct kset set;
+    struct kernel_set set;
     struct store_file file;
     bool known; /* which device it is; before that nothing is read or kept */
 };
@@ -28,15 +28,16 @@ void kernel_store_finish(struct kernel_store *k);
 /* A worker has this device. True: the set is another one now. */
 bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms);
 
-/* From a worker: 0; -EINVAL with the reason (KPROFILE_WHY_BYTES); -ENODEV, -ENOMEM. */
-int kernel_store_learn(struct kernel_store *k, struct kprofile *p, char *why);
+/* From a worker: 0; -EINVAL with the reason (KERNEL_PROFILE_WHY_BYTES); -ENODEV, -ENOMEM. */
+int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *why);
 
-/* Takes over what a text (ktext_parse) said: hints, and profiles of `uid` (KSET_ANYBODY:
- * everybody's). 0; with the reason and nothing taken -EXDEV where it is of another device, -EPERM
- * where it has profiles of somebody else, -EINVAL where it has more hints than there is room for,
- * -ENODEV; -ENOMEM. */
-int kernel_store_import(struct kernel_store *k, const struct kset *from, uint32_t uid, char *why);
+/* Takes over what a text (kernel_text_parse) said: hints, and profiles of `uid`
+ * (KERNEL_SET_ANYBODY: everybody's). 0; with the reason and nothing taken -EXDEV where it is of
+ * another device, -EPERM where it has profiles of somebody else, -EINVAL where it has more hints
+ * than there is room for, -ENODEV; -ENOMEM. */
+int kernel_store_import(struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
+                        char *why);
 /* How many profiles and hints went. */
-uint32_t kernel_store_forget(struct kernel_store *k, const struct kset_filter *f);
+uint32_t kernel_store_forget(struct kernel_store *k, const struct kernel_set_filter *f);
 
 #endif

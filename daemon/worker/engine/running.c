@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "daemon/kernels/kname.h"
+#include "daemon/kernels/kernel_name.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/stats.h"
 
@@ -41,9 +41,9 @@ static uint64_t running_busy(const struct worker *w, const struct op *op, uint64
 }
 
 static void running_name(const struct op *op, char *out, size_t cap) {
-    char name[KNAME_BYTES];
+    char name[KERNEL_NAME_BYTES];
     if (op->kind == WIRE_LAUNCH) {
-        kname_base(op->launch.func->name, name);
+        kernel_name_base(op->launch.func->name, name);
         snprintf(out, cap, "kernel %s", name);
     } else {
         snprintf(out, cap, "%s", op->kind == WIRE_COPY ? "copy" : "memset");

@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/profile/kernels.h"
 
 #define BATCHES 4 /* at a time: 64 profiles, 40 KiB */
@@ -28,16 +28,16 @@ static bool has_room(int fd) {
 }
 
 void kernel_link_tell(struct worker *w) {
-    struct kwire_batch b = {.kind = WIRE_PROFILES, .turn = w->kernel_turn};
+    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .turn = w->kernel_turn};
 
     for (int i = 0; i < BATCHES && w->telling && !w->link.over && has_room(w->link.fd); i++) {
         int err;
 
-        for (b.count = 0; b.count < KWIRE_BATCH; b.count++)
+        for (b.count = 0; b.count < KERNEL_WIRE_BATCH; b.count++)
             if (!kernels_take_dirty(w->kernels, &b.items[b.count])) break;
-        w->telling = b.count == KWIRE_BATCH;
+        w->telling = b.count == KERNEL_WIRE_BATCH;
         if (b.count == 0) return;
-        err = fdutil_send(w->link.fd, &b, kwire_batch_bytes(b.count), NULL, 0);
+        err = fdutil_send(w->link.fd, &b, kernel_wire_batch_bytes(b.count), NULL, 0);
         if (err == 0) continue;
         log_error("worker", "broker does not listen: kind=%u error=%s", b.kind, err_name(err));
         w->link.over = true;
@@ -47,15 +47,15 @@ void kernel_link_tell(struct worker *w) {
 /* ---- from the broker ------------------------------------------------------------------------- */
 
 /* All hints, checked and in their order; -EINVAL otherwise. */
-static int take_hints(struct worker *w, const struct kwire *k, char *why) {
-    struct kprofile_hint *hints = calloc(k->hints + 1, sizeof(*hints));
+static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) {
+    struct kernel_profile_hint *hints = calloc(k->hints + 1, sizeof(*hints));
     int rc = hints ? 0 : -ENOMEM;
 
     for (uint32_t i = 0; i < k->hints && rc == 0; i++) {
-        kwire_hint(k, i, &hints[i]);
-        rc = kprofile_hint_check(&hints[i], why);
-        if (rc == 0 && i && kprofile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
-            snprintf(why, KPROFILE_WHY_BYTES, "hints out of order");
+        kernel_wire_hint(k, i, &hints[i]);
+        rc = kernel_profile_hint_check(&hints[i], why);
+        if (rc == 0 && i && kernel_profile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
+            snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints out of order");
             rc = -EINVAL;
         }
     }
@@ -65,24 +65,24 @@ static int take_hints(struct worker *w, const struct kwire *k, char *why) {
 }
 
 /* Which of them fit depends on what is here already. */
-static uint32_t take_profiles(struct worker *w, const struct kwire *k, char *why, int *rc) {
+static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, char *why, int *rc) {
     uint32_t restored = 0;
 
     for (uint32_t i = 0; i < k->profiles && *rc == 0; i++) {
-        struct kprofile p;
+        struct kernel_profile p;
 
-        kwire_profile(k, i, &p);
-        *rc = kprofile_check(&p, why);
+        kernel_wire_profile(k, i, &p);
+        *rc = kernel_profile_check(&p, why);
         if (*rc == 0) restored += kernels_restore(w->kernels, &p);
     }
     return restored;
 }
 
 void kernel_link_take(struct worker *w, int fd) {
-    char why[KPROFILE_WHY_BYTES] = "no memfd of kernels";
+    char why[KERNEL_PROFILE_WHY_BYTES] = "no memfd of kernels";
     uint32_t restored = 0;
-    struct kwire k;
-    int rc = kwire_open(&k, fd);
+    struct kernel_wire k;
+    int rc = kernel_wire_open(&k, fd);
 
     if (rc == 0) rc = take_hints(w, &k, why);
     if (rc == 0) restored = take_profiles(w, &k, why, &rc);
@@ -92,13 +92,13 @@ void kernel_link_take(struct worker *w, int fd) {
     else
         log_info("kernel", "event=taken hints=%u profiles=%u restored=%u", k.hints, k.profiles,
                  restored);
-    kwire_close(&k);
+    kernel_wire_close(&k);
     w->telling = true; /* hints may have changed classes */
 }
 
 void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg) {
-    char name[KNAME_BYTES];
-    struct kset_filter f = {.uid = msg->uid, .name = *msg->text ? name : NULL};
+    char name[KERNEL_NAME_BYTES];
+    struct kernel_set_filter f = {.uid = msg->uid, .name = *msg->text ? name : NULL};
 
     snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, msg->text);
     kernels_forget(w->kernels, &f);

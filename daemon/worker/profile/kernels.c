@@ -16,8 +16,8 @@
 #define COUNT_MAX (1ull << 56)
 
 _Static_assert(offsetof(struct kernel, profile) == KERNELS_ALIGN, "one line for the scheduler");
-_Static_assert((int)SCHED_CLASS_COMPUTE == KPROFILE_COMPUTE, "the same classes");
-_Static_assert((int)SCHED_CLASS_MEMORY == KPROFILE_MEMORY, "the same classes");
+_Static_assert((int)SCHED_CLASS_COMPUTE == KERNEL_PROFILE_COMPUTE, "the same classes");
+_Static_assert((int)SCHED_CLASS_MEMORY == KERNEL_PROFILE_MEMORY, "the same classes");
 
 struct kernels {
     struct kernel *entries;
@@ -28,9 +28,9 @@ struct kernels {
     uint32_t count, held;
     uint64_t evicted, refused;
     struct slotmap by_key;
-    struct kprofile_hint *hints;
+    struct kernel_profile_hint *hints;
     uint32_t hint_count;
-    struct kprofile_rate peak;
+    struct kernel_profile_rate peak;
     uint64_t seed;
 };
 
@@ -84,7 +84,7 @@ static void mark_dirty(struct kernels *k, struct kernel *e) {
     if (list_empty(&e->dirty)) list_append(&k->dirty, &e->dirty);
 }
 
-bool kernels_take_dirty(struct kernels *k, struct kprofile *out) {
+bool kernels_take_dirty(struct kernels *k, struct kernel_profile *out) {
     struct kernel *e;
 
     if (list_empty(&k->dirty)) return false;
@@ -98,12 +98,12 @@ bool kernels_take_dirty(struct kernels *k, struct kprofile *out) {
 
 /* All of it, and when its tail is due again. Before the first sample a table's word counts. */
 static void derive(const struct kernels *k, struct kernel *e) {
-    const struct kprofile *p = &e->profile;
+    const struct kernel_profile *p = &e->profile;
     struct sched_kernel *s = &e->sched;
     uint32_t count = p->durations.count;
 
-    s->mean_ns = count ? kdist_mean(&p->durations) : e->hint_ns;
-    s->tail_ns = count ? kdist_quantile(&p->durations, TAIL_MILLI) : e->hint_ns;
+    s->mean_ns = count ? kernel_dist_mean(&p->durations) : e->hint_ns;
+    s->tail_ns = count ? kernel_dist_quantile(&p->durations, TAIL_MILLI) : e->hint_ns;
     s->sms = p->sms;
     s->compute_milli = p->compute_milli;
     s->memory_milli = p->memory_milli;
@@ -114,18 +114,18 @@ static void derive(const struct kernels *k, struct kernel *e) {
 /* What a table says of class and utilisations goes before what was counted, unless it says that it
  * does not know; its number of SMs is for kernels whose occupancy is not known. */
 static void apply_hint(const struct kernels *k, struct kernel *e) {
-    struct kprofile *p = &e->profile;
-    const struct kprofile_hint *h =
-        kprofile_hint_find(k->hints, k->hint_count, p->name, p->key.grid, p->key.block);
+    struct kernel_profile *p = &e->profile;
+    const struct kernel_profile_hint *h =
+        kernel_profile_hint_find(k->hints, k->hint_count, p->name, p->key.grid, p->key.block);
 
-    if (p->source == KPROFILE_IMPORTED) {
-        p->source = KPROFILE_NONE;
-        p->class = KPROFILE_UNKNOWN;
+    if (p->source == KERNEL_PROFILE_IMPORTED) {
+        p->source = KERNEL_PROFILE_NONE;
+        p->class = KERNEL_PROFILE_UNKNOWN;
         p->compute_milli = p->memory_milli = 0;
     }
     e->hint_ns = h ? h->duration_ns : 0;
     if (h && (h->class || h->compute_milli || h->memory_milli)) {
-        p->source = KPROFILE_IMPORTED;
+        p->source = KERNEL_PROFILE_IMPORTED;
         p->class = h->class;
         p->compute_milli = h->compute_milli;
         p->memory_milli = h->memory_milli;
@@ -136,15 +136,15 @@ static void apply_hint(const struct kernels *k, struct kernel *e) {
 
 /* The broker is to see what has become of what was measured. */
 static void apply_anew(struct kernels *k, struct kernel *e) {
-    struct kprofile before = e->profile;
+    struct kernel_profile before = e->profile;
 
     apply_hint(k, e);
     if (before.durations.count && memcmp(&before, &e->profile, sizeof(before)) != 0)
         mark_dirty(k, e);
 }
 
-int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint32_t count) {
-    struct kprofile_hint *copy = malloc((count + 1) * sizeof(*copy));
+int kernels_set_hints(struct kernels *k, const struct kernel_profile_hint *hints, uint32_t count) {
+    struct kernel_profile_hint *copy = malloc((count + 1) * sizeof(*copy));
 
     if (!copy) return -ENOMEM;
     if (count) memcpy(copy, hints, count * sizeof(*copy));
@@ -158,18 +158,20 @@ int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static struct kernel *find(const struct kernels *k, const struct kprofile_key *key, uint64_t hash) {
+static struct kernel *find(const struct kernels *k, const struct kernel_profile_key *key,
+                           uint64_t hash) {
     struct slotmap_walk walk = slotmap_walk(&k->by_key, hash);
     uint32_t slot;
 
     while ((slot = slotmap_next(&k->by_key, &walk)) != SLOTMAP_NONE)
-        if (kprofile_same(&k->entries[slot].profile.key, key)) return &k->entries[slot];
+        if (kernel_profile_same(&k->entries[slot].profile.key, key)) return &k->entries[slot];
     return NULL;
 }
 
 /* An entry that nobody holds stops being one; it is in no list then. */
 static void discard(struct kernels *k, struct kernel *e) {
-    slotmap_remove(&k->by_key, kprofile_hash(&e->profile.key, k->seed), (uint32_t)(e - k->entries));
+    slotmap_remove(&k->by_key, kernel_profile_hash(&e->profile.key, k->seed),
+                   (uint32_t)(e - k->entries));
     list_remove(&e->idle);
     list_remove(&e->dirty);
     k->count--;
@@ -193,7 +195,7 @@ static struct kernel *room(struct kernels *k) {
 }
 
 /* An idle entry with this profile; NULL: there is no room. */
-static struct kernel *insert(struct kernels *k, const struct kprofile *p, uint64_t hash) {
+static struct kernel *insert(struct kernels *k, const struct kernel_profile *p, uint64_t hash) {
     struct kernel *e = room(k);
 
     if (!e) return NULL;
@@ -208,8 +210,8 @@ static struct kernel *insert(struct kernels *k, const struct kprofile *p, uint64
     return e;
 }
 
-bool kernels_restore(struct kernels *k, const struct kprofile *p) {
-    uint64_t hash = kprofile_hash(&p->key, k->seed);
+bool kernels_restore(struct kernels *k, const struct kernel_profile *p) {
+    uint64_t hash = kernel_profile_hash(&p->key, k->seed);
     struct kernel *e = NULL;
 
     if (k->count < k->cap && !find(k, &p->key, hash)) e = insert(k, p, hash);
@@ -217,13 +219,13 @@ bool kernels_restore(struct kernels *k, const struct kprofile *p) {
     return e != NULL;
 }
 
-static struct kernel *intern_new(struct kernels *k, const struct kprofile_key *key,
+static struct kernel *intern_new(struct kernels *k, const struct kernel_profile_key *key,
                                  const char *name, uint32_t sms, uint64_t hash, uint32_t *created) {
-    struct kprofile fresh = {.key = *key, .sms = sms};
+    struct kernel_profile fresh = {.key = *key, .sms = sms};
     struct kernel *e = NULL;
 
     if (*created < KERNELS_PER_JOB) {
-        kname_base(name, fresh.name);
+        kernel_name_base(name, fresh.name);
         e = insert(k, &fresh, hash);
     }
     if (e)
@@ -233,9 +235,9 @@ static struct kernel *intern_new(struct kernels *k, const struct kprofile_key *k
     return e;
 }
 
-struct kernel *kernels_intern(struct kernels *k, const struct kprofile_key *key, const char *name,
-                              uint32_t sms, uint32_t *created) {
-    uint64_t hash = kprofile_hash(key, k->seed);
+struct kernel *kernels_intern(struct kernels *k, const struct kernel_profile_key *key,
+                              const char *name, uint32_t sms, uint32_t *created) {
+    uint64_t hash = kernel_profile_hash(key, k->seed);
     struct kernel *e = find(k, key, hash);
 
     if (!e) e = intern_new(k, key, name, sms, hash, created);
@@ -248,12 +250,12 @@ struct kernel *kernels_intern(struct kernels *k, const struct kprofile_key *key,
     return e;
 }
 
-void kernels_forget(struct kernels *k, const struct kset_filter *f) {
+void kernels_forget(struct kernels *k, const struct kernel_set_filter *f) {
     for (uint32_t i = 0; i < k->fresh; i++) {
         struct kernel *e = &k->entries[i];
-        struct kprofile *p = &e->profile;
+        struct kernel_profile *p = &e->profile;
 
-        if (p->name[0] == '\0' || !kset_matches(f, p)) continue;
+        if (p->name[0] == '\0' || !kernel_set_matches(f, p)) continue;
         if (e->refs == 0) {
             discard(k, e);
             p->name[0] = '\0'; /* no entry has such a name */
@@ -262,9 +264,9 @@ void kernels_forget(struct kernels *k, const struct kset_filter *f) {
         }
         p->class = p->source = p->lone = 0;
         p->compute_milli = p->memory_milli = 0;
-        p->durations = (struct kdist){0};
+        p->durations = (struct kernel_dist){0};
         e->counts = 0;
-        e->counted = (struct kprofile_rate){0};
+        e->counted = (struct kernel_profile_rate){0};
         list_remove(&e->dirty);
         apply_hint(k, e);
     }
@@ -273,17 +275,17 @@ void kernels_forget(struct kernels *k, const struct kset_filter *f) {
 /* ---- learning -------------------------------------------------------------------------------- */
 
 void kernels_sample(struct kernels *k, struct kernel *e, uint64_t took_ns, bool alone) {
-    struct kprofile *p = &e->profile;
+    struct kernel_profile *p = &e->profile;
     bool first = alone && !p->lone, faded;
 
     if (!alone && p->lone) return;
     if (first) {
         p->lone = 1;
-        p->durations = (struct kdist){0};
+        p->durations = (struct kernel_dist){0};
     }
-    faded = kdist_add(&p->durations, took_ns);
+    faded = kernel_dist_add(&p->durations, took_ns);
     if (!first && !faded && p->durations.count < e->due) {
-        e->sched.mean_ns = kdist_mean(&p->durations);
+        e->sched.mean_ns = kernel_dist_mean(&p->durations);
         return;
     }
     derive(k, e);
@@ -296,23 +298,24 @@ static uint64_t sum(uint64_t a, uint64_t b) {
 
 void kernels_counts(struct kernels *k, struct kernel *e, uint64_t thread_insts,
                     uint64_t memory_bytes) {
-    struct kprofile *p = &e->profile;
-    struct kprofile_rate mean;
+    struct kernel_profile *p = &e->profile;
+    struct kernel_profile_rate mean;
     uint8_t before = p->class;
 
-    if (p->source == KPROFILE_IMPORTED || (!k->peak.thread_insts && !k->peak.memory_bytes)) return;
+    if (p->source == KERNEL_PROFILE_IMPORTED || (!k->peak.thread_insts && !k->peak.memory_bytes))
+        return;
     e->counted.thread_insts = sum(e->counted.thread_insts, thread_insts);
     e->counted.memory_bytes = sum(e->counted.memory_bytes, memory_bytes);
     e->counts++;
     mean.thread_insts = e->counted.thread_insts / e->counts;
     mean.memory_bytes = e->counted.memory_bytes / e->counts;
-    kprofile_utilise(&mean, &k->peak, &p->compute_milli, &p->memory_milli);
-    p->class = (uint8_t)kprofile_classify(p->compute_milli, p->memory_milli);
+    kernel_profile_utilise(&mean, &k->peak, &p->compute_milli, &p->memory_milli);
+    p->class = (uint8_t)kernel_profile_classify(p->compute_milli, p->memory_milli);
     e->sched.compute_milli = p->compute_milli;
     e->sched.memory_milli = p->memory_milli;
     e->sched.class = p->class;
-    if (p->source != KPROFILE_COUNTED || p->class != before) mark_dirty(k, e);
-    p->source = KPROFILE_COUNTED;
+    if (p->source != KERNEL_PROFILE_COUNTED || p->class != before) mark_dirty(k, e);
+    p->source = KERNEL_PROFILE_COUNTED;
     if (e->counts == COUNTS_MAX) {
         e->counts /= 2;
         e->counted.thread_insts /= 2;

@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 #include "daemon/sched/core/sched.h"
 
-#define KERNELS_MAX KSET_MAX
+#define KERNELS_MAX KERNEL_SET_MAX
 #define KERNELS_PER_JOB 4096u /* new entries, so that no flood of shapes drives out all others' */
 #define KERNELS_ALIGN 64      /* a cache line */
 
@@ -26,17 +26,17 @@ struct kernel {
     uint32_t refs;             /* operations in flight, and whoever else holds it */
     uint32_t due;              /* the number of samples at which the tail is worked out again */
     /* ---- the rest: when it is looked up, and learned from */
-    struct kprofile profile __attribute__((aligned(KERNELS_ALIGN)));
-    struct kprofile_rate counted; /* of `counts` launches in all */
+    struct kernel_profile profile __attribute__((aligned(KERNELS_ALIGN)));
+    struct kernel_profile_rate counted; /* of `counts` launches in all */
     uint32_t counts;
     uint64_t hint_ns;  /* what a table says of its duration; 0: nothing */
     struct list dirty; /* among those that wait for kernels_take_dirty; else alone */
 } __attribute__((aligned(KERNELS_ALIGN)));
 
 struct kernels_config {
-    uint32_t cap;              /* entries; 0: KERNELS_MAX */
-    struct kprofile_rate peak; /* of the device; zeroes: nothing is counted */
-    uint64_t seed;             /* a secret, for clients choose keys */
+    uint32_t cap;                    /* entries; 0: KERNELS_MAX */
+    struct kernel_profile_rate peak; /* of the device; zeroes: nothing is counted */
+    uint64_t seed;                   /* a secret, for clients choose keys */
 };
 
 struct kernels;
@@ -46,17 +46,17 @@ void kernels_destroy(struct kernels *k);
 
 /* What was learned before, from the broker, which checked it. False: there is no room, or what is
  * known here is newer. */
-bool kernels_restore(struct kernels *k, const struct kprofile *p);
+bool kernels_restore(struct kernels *k, const struct kernel_profile *p);
 
-/* Takes all hints in place of those that were there, in the order of kprofile_hint_order, and
+/* Takes all hints in place of those that were there, in the order of kernel_profile_hint_order, and
  * applies them to every entry. 0, or -ENOMEM with nothing changed. */
-int kernels_set_hints(struct kernels *k, const struct kprofile_hint *hints, uint32_t count);
+int kernels_set_hints(struct kernels *k, const struct kernel_profile_hint *hints, uint32_t count);
 
 /* The entry for such launches, held once for the caller (kernels_drop). `name` is the function's,
  * `sms` what a launch needs (0: not known), `*created` counts the caller's job's new entries. NULL:
  * everything is held, or the job has made KERNELS_PER_JOB: a kernel without a profile. */
-struct kernel *kernels_intern(struct kernels *k, const struct kprofile_key *key, const char *name,
-                              uint32_t sms, uint32_t *created);
+struct kernel *kernels_intern(struct kernels *k, const struct kernel_profile_key *key,
+                              const char *name, uint32_t sms, uint32_t *created);
 void kernels_hold(struct kernels *k, struct kernel *e);
 void kernels_drop(struct kernels *k, struct kernel *e); /* accepts NULL */
 
@@ -70,10 +70,10 @@ void kernels_counts(struct kernels *k, struct kernel *e, uint64_t thread_insts,
 /* Copies the profile that changed first and has not been taken since: false when none did. An entry
  * asks for it when its number of samples has grown by an eighth or its class has changed; one that
  * makes room for another takes with it what was not taken. */
-bool kernels_take_dirty(struct kernels *k, struct kprofile *out);
+bool kernels_take_dirty(struct kernels *k, struct kernel_profile *out);
 
 /* Those that nobody holds go; the others begin anew. */
-void kernels_forget(struct kernels *k, const struct kset_filter *f);
+void kernels_forget(struct kernels *k, const struct kernel_set_filter *f);
 
 struct kernels_view {
     uint32_t entries, held;

@@ -12,7 +12,7 @@
 #include "daemon/worker/front/object.h"
 
 /* A kernel for which there is no room in the table: as large as any, and of unknown class. */
-static const struct sched_kernel unprofiled = {.sms = KPROFILE_SMS_MAX};
+static const struct sched_kernel unprofiled = {.sms = KERNEL_PROFILE_SMS_MAX};
 static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
 
 int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns) {
@@ -54,12 +54,12 @@ static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
     uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1]; /* with the third, 64 bits may not do */
     uint32_t plane = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
     uint32_t sms = occupancy_sms(&sm, &block, (uint64_t)plane * s->grid[2]);
-    return sms < KPROFILE_SMS_MAX ? sms : KPROFILE_SMS_MAX;
+    return sms < KERNEL_PROFILE_SMS_MAX ? sms : KERNEL_PROFILE_SMS_MAX;
 }
 
 static struct kernel *profiling_find(struct profiling *p, const struct func *f,
                                      const struct func_shape *s) {
-    struct kprofile_key key = {
+    struct kernel_profile_key key = {
         .func = f->print, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = p->uid};
     memcpy(key.grid, s->grid, sizeof(key.grid));
     memcpy(key.block, s->block, sizeof(key.block));

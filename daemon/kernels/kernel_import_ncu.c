@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "daemon/kernels/kimport_part.h"
+#include "daemon/kernels/kernel_import_part.h"
 
 enum metric { DURATION, COMPUTE, MEMORY, METRICS };
 
@@ -55,11 +55,11 @@ static int metric_of(const char *name) {
     return -1;
 }
 
-bool kimport_is_ncu(const struct csv *header) {
+bool kernel_import_is_ncu(const struct csv *header) {
     return csv_find(header, "Kernel Name") >= 0;
 }
 
-static const char *field(const struct kimport *k, int column) {
+static const char *field(const struct kernel_import *k, int column) {
     return column < 0 ? "" : csv_field(&k->csv, (uint32_t)column);
 }
 
@@ -69,35 +69,39 @@ static bool unmeasured(const char *value) {
     return !*value || strcasecmp(value, "n/a") == 0 || strcasecmp(value, "nan") == 0;
 }
 
-static int take_duration(struct kimport *k, const char *unit, double value, double *ns) {
+static int take_duration(struct kernel_import *k, const char *unit, double value, double *ns) {
     for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++) {
         if (strcmp(time_units[i].name, unit) != 0) continue;
         *ns = value * time_units[i].ns;
-        return *ns <= KPROFILE_NS_MAX ? 0 : kimport_bad(k, "a duration of more than an hour");
+        return *ns <= KERNEL_PROFILE_NS_MAX
+                   ? 0
+                   : kernel_import_bad(k, "a duration of more than an hour");
     }
-    return kimport_bad(k, "a duration in \"%.16s\", not in ns, us, ms or s", unit);
+    return kernel_import_bad(k, "a duration in \"%.16s\", not in ns, us, ms or s", unit);
 }
 
 /* Adds a metric of the row. "Memory Throughput" is the name of another one too, in bytes a second:
  * what is not in percent is passed over. */
-static int take_metric(struct kimport *k, struct kimport_sum *sum, enum metric metric,
+static int take_metric(struct kernel_import *k, struct kernel_import_sum *sum, enum metric metric,
                        const char *unit, const char *text) {
     double value, ns = 0;
     int rc = 0;
 
     if (unmeasured(text) || (metric != DURATION && strcmp(unit, "%") != 0)) return 0;
-    if (!kimport_number(text, &value)) return kimport_bad(k, "\"%.24s\" is no number", text);
+    if (!kernel_import_number(text, &value))
+        return kernel_import_bad(k, "\"%.24s\" is no number", text);
     if (metric == DURATION) {
         rc = take_duration(k, unit, value, &ns);
-        if (rc == 0) kimport_add(&sum->ns, ns);
+        if (rc == 0) kernel_import_add(&sum->ns, ns);
     } else {
-        kimport_add(metric == COMPUTE ? &sum->compute_percent : &sum->memory_percent, value);
+        kernel_import_add(metric == COMPUTE ? &sum->compute_percent : &sum->memory_percent, value);
     }
     return rc;
 }
 
 /* "(96, 2, 1)", of which the last may be missing; nothing: any. */
-static int take_shape(struct kimport *k, const char *title, const char *text, uint32_t out[3]) {
+static int take_shape(struct kernel_import *k, const char *title, const char *text,
+                      uint32_t out[3]) {
     const char *p = text;
 
     for (int i = 0; i < 3; i++)
@@ -120,33 +124,34 @@ static int take_shape(struct kimport *k, const char *title, const char *text, ui
         }
         p++;
     }
-    return kimport_bad(k, "%s \"%.24s\" is no shape like (128, 1, 1)", title, text);
+    return kernel_import_bad(k, "%s \"%.24s\" is no shape like (128, 1, 1)", title, text);
 }
 
-static int take_sum(struct kimport *k, const struct columns *c, struct kimport_sum **out) {
+static int take_sum(struct kernel_import *k, const struct columns *c,
+                    struct kernel_import_sum **out) {
     uint32_t grid[3], block[3];
     int rc = take_shape(k, "Grid Size", field(k, c->grid), grid);
 
     if (rc == 0) rc = take_shape(k, "Block Size", field(k, c->block), block);
-    if (rc == 0 && !*field(k, c->name)) rc = kimport_bad(k, "no kernel's name");
-    return rc < 0 ? rc : kimport_sum(k, field(k, c->name), grid, block, out);
+    if (rc == 0 && !*field(k, c->name)) rc = kernel_import_bad(k, "no kernel's name");
+    return rc < 0 ? rc : kernel_import_sum(k, field(k, c->name), grid, block, out);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static int read_details(struct kimport *k, const struct columns *c) {
-    struct kimport_sum *sum;
+static int read_details(struct kernel_import *k, const struct columns *c) {
+    struct kernel_import_sum *sum;
     int rc;
 
     k->format = "Nsight Compute's details page";
     if (c->unit < 0 || c->value < 0)
-        return kimport_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
-    while ((rc = kimport_row(k)) > 0) {
+        return kernel_import_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
+    while ((rc = kernel_import_row(k)) > 0) {
         int metric = metric_of(field(k, c->metric));
 
         if (k->csv.count <= (uint32_t)c->value)
-            return kimport_bad(k, "%u columns, of which \"Metric Value\" would be number %d",
-                               k->csv.count, c->value + 1);
+            return kernel_import_bad(k, "%u columns, of which \"Metric Value\" would be number %d",
+                                     k->csv.count, c->value + 1);
         if (metric < 0) continue;
         rc = take_sum(k, c, &sum);
         if (rc == 0)
@@ -156,27 +161,28 @@ static int read_details(struct kimport *k, const struct columns *c) {
     return rc;
 }
 
-static int take_units(struct kimport *k, struct columns *c) {
-    int rc = kimport_row(k);
+static int take_units(struct kernel_import *k, struct columns *c) {
+    int rc = kernel_import_row(k);
 
     if (rc < 0) return rc;
-    if (rc == 0 || *field(k, c->name)) return kimport_bad(k, "no units under the header");
+    if (rc == 0 || *field(k, c->name)) return kernel_import_bad(k, "no units under the header");
     k->rows--;
     for (int m = 0; m < METRICS; m++)
         snprintf(c->units[m], sizeof(c->units[m]), "%.15s", field(k, c->raw[m]));
     return 0;
 }
 
-static int read_raw(struct kimport *k, struct columns *c) {
-    struct kimport_sum *sum;
+static int read_raw(struct kernel_import *k, struct columns *c) {
+    struct kernel_import_sum *sum;
     uint32_t columns = k->csv.count;
     int rc = take_units(k, c);
 
     k->format = "Nsight Compute's raw page";
     if (rc < 0) return rc;
-    while ((rc = kimport_row(k)) > 0) {
+    while ((rc = kernel_import_row(k)) > 0) {
         if (k->csv.count != columns)
-            return kimport_bad(k, "%u columns, not %u as in the header", k->csv.count, columns);
+            return kernel_import_bad(k, "%u columns, not %u as in the header", k->csv.count,
+                                     columns);
         rc = take_sum(k, c, &sum);
         for (int m = 0; m < METRICS && rc == 0; m++)
             if (c->raw[m] >= 0)
@@ -188,23 +194,23 @@ static int read_raw(struct kimport *k, struct columns *c) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void merge(struct kimport_mean *into, const struct kimport_mean *mean) {
+static void merge(struct kernel_import_mean *into, const struct kernel_import_mean *mean) {
     into->sum += mean->sum;
     into->count += mean->count;
 }
 
-static int add_any_shape(struct kimport *k) {
+static int add_any_shape(struct kernel_import *k) {
     static const uint32_t any[3];
     uint32_t shapes = k->count;
 
     for (uint32_t i = 0; i < shapes; i++) {
-        char name[KNAME_BYTES];
-        struct kimport_sum *sum;
+        char name[KERNEL_NAME_BYTES];
+        struct kernel_import_sum *sum;
         int rc;
 
         if (k->sums[i].hint.grid[0] == 0 && k->sums[i].hint.block[0] == 0) continue;
         memcpy(name, k->sums[i].hint.name, sizeof(name));
-        rc = kimport_sum(k, name, any, any, &sum);
+        rc = kernel_import_sum(k, name, any, any, &sum);
         if (rc < 0) return rc;
         merge(&sum->compute_percent, &k->sums[i].compute_percent);
         merge(&sum->memory_percent, &k->sums[i].memory_percent);
@@ -212,7 +218,7 @@ static int add_any_shape(struct kimport *k) {
     return 0;
 }
 
-int kimport_ncu(struct kimport *k) {
+int kernel_import_ncu(struct kernel_import *k) {
     struct columns c = {.name = csv_find(&k->csv, "Kernel Name"),
                         .grid = csv_find(&k->csv, "Grid Size"),
                         .block = csv_find(&k->csv, "Block Size"),
@@ -234,7 +240,8 @@ int kimport_ncu(struct kimport *k) {
     else if (known)
         rc = read_raw(k, &c);
     else
-        return kimport_bad(k, "no \"Metric Name\", and no column of a metric that is used, such "
-                              "as gpu__time_duration.sum");
+        return kernel_import_bad(k,
+                                 "no \"Metric Name\", and no column of a metric that is used, such "
+                                 "as gpu__time_duration.sum");
     return rc < 0 ? rc : add_any_shape(k);
 }

@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 
-static struct kset s, again;
+static struct kernel_set s, again;
 static struct buf b;
-static char why[KPROFILE_WHY_BYTES];
+static char why[KERNEL_PROFILE_WHY_BYTES];
 
 static void setup(void) {
-    kset_init(&s, 1);
-    kset_init(&again, 2);
+    kernel_set_init(&s, 1);
+    kernel_set_init(&again, 2);
     buf_init(&b);
 }
 
 static void teardown(void) {
-    kset_finish(&s);
-    kset_finish(&again);
+    kernel_set_finish(&s);
+    kernel_set_finish(&again);
     buf_finish(&b);
 }
 
-TestSuite(ktext, .init = setup, .fini = teardown);
+TestSuite(kernel_text, .init = setup, .fini = teardown);
 
 #define TITLE "salus-kernels 1 1 1\n"
 #define DEVICE "device sms=80 name=Soft GPU\n"
@@ -38,86 +38,87 @@ TestSuite(ktext, .init = setup, .fini = teardown);
     "name=f\n"
 #define GOOD TITLE DEVICE HINT KERNEL
 
-Test(ktext, it_has_these_bytes) {
-    struct kprofile p = {.key = {0xf0c3a5d2e14b77, {40, 1, 1}, {128, 2, 1}, 512, 1000},
-                         .name = "f",
-                         .sms = 10,
-                         .class = KPROFILE_COMPUTE,
-                         .source = KPROFILE_COUNTED,
-                         .lone = 1,
-                         .compute_milli = 870,
-                         .memory_milli = 120};
-    struct kprofile_hint h = {.name = "at::native::(anonymous namespace)::f",
-                              .block = {32, 1, 1},
-                              .sms = 40,
-                              .class = KPROFILE_MEMORY,
-                              .compute_milli = 10,
-                              .memory_milli = 700,
-                              .duration_ns = 5152};
+Test(kernel_text, it_has_these_bytes) {
+    struct kernel_profile p = {.key = {0xf0c3a5d2e14b77, {40, 1, 1}, {128, 2, 1}, 512, 1000},
+                               .name = "f",
+                               .sms = 10,
+                               .class = KERNEL_PROFILE_COMPUTE,
+                               .source = KERNEL_PROFILE_COUNTED,
+                               .lone = 1,
+                               .compute_milli = 870,
+                               .memory_milli = 120};
+    struct kernel_profile_hint h = {.name = "at::native::(anonymous namespace)::f",
+                                    .block = {32, 1, 1},
+                                    .sms = 40,
+                                    .class = KERNEL_PROFILE_MEMORY,
+                                    .compute_milli = 10,
+                                    .memory_milli = 700,
+                                    .duration_ns = 5152};
 
     for (int i = 0; i < 3; i++)
-        kdist_add(&p.durations, 5152);
-    kdist_add(&p.durations, 7300);
+        kernel_dist_add(&p.durations, 5152);
+    kernel_dist_add(&p.durations, 7300);
     strcpy(s.device.name, "Soft GPU");
     s.device.sms = 80;
-    cr_assert_eq(kset_learn(&s, &p), 0);
-    cr_assert_eq(kset_add_hints(&s, &h, 1), 0);
-    ktext_print(&s, &b);
+    cr_assert_eq(kernel_set_learn(&s, &p), 0);
+    cr_assert_eq(kernel_set_add_hints(&s, &h, 1), 0);
+    kernel_text_print(&s, &b);
     cr_assert_str_eq(buf_str(&b), GOOD);
 }
 
-Test(ktext, it_comes_back) {
-    cr_assert_eq(ktext_parse(&s, GOOD, sizeof(GOOD) - 1, why), 0, "%s", why);
+Test(kernel_text, it_comes_back) {
+    cr_assert_eq(kernel_text_parse(&s, GOOD, sizeof(GOOD) - 1, why), 0, "%s", why);
     cr_assert_eq(s.count, 1);
     cr_assert_eq(s.hint_count, 1);
     cr_assert_str_eq(s.device.name, "Soft GPU");
     cr_assert_eq(s.items[0].durations.count, 4);
-    ktext_print(&s, &b);
+    kernel_text_print(&s, &b);
     cr_assert_str_eq(buf_str(&b), GOOD);
 }
 
 /* As long as it can be: every counter and every name full. */
-Test(ktext, a_full_set_comes_back_in_the_order_of_use) {
-    struct kprofile p = {.key = {0,
-                                 {UINT32_MAX, UINT32_MAX, UINT32_MAX},
-                                 {UINT32_MAX, UINT32_MAX, UINT32_MAX},
-                                 UINT32_MAX,
-                                 0},
-                         .sms = KPROFILE_SMS_MAX,
-                         .source = KPROFILE_IMPORTED,
-                         .compute_milli = 1000,
-                         .memory_milli = 1000};
-    struct kprofile_hint h = {.sms = KPROFILE_SMS_MAX, .duration_ns = KPROFILE_NS_MAX};
+Test(kernel_text, a_full_set_comes_back_in_the_order_of_use) {
+    struct kernel_profile p = {.key = {0,
+                                       {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                                       {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                                       UINT32_MAX,
+                                       0},
+                               .sms = KERNEL_PROFILE_SMS_MAX,
+                               .source = KERNEL_PROFILE_IMPORTED,
+                               .compute_milli = 1000,
+                               .memory_milli = 1000};
+    struct kernel_profile_hint h = {.sms = KERNEL_PROFILE_SMS_MAX,
+                                    .duration_ns = KERNEL_PROFILE_NS_MAX};
     uint32_t *order, *order_again;
 
     memset(p.name, 'x', sizeof(p.name) - 1);
     memset(h.name, 'x', sizeof(h.name) - 1);
     memset(p.durations.bins, 0xff, sizeof(p.durations.bins));
-    for (uint32_t i = 0; i < KDIST_BINS; i++)
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++)
         p.durations.sum_ns += 65535 * ((8ull + i % 8) << (6 + i / 8));
-    cr_assert(kdist_settle(&p.durations));
+    cr_assert(kernel_dist_settle(&p.durations));
     memset(s.device.name, 'd', sizeof(s.device.name) - 1);
-    for (uint32_t i = 0; i < KSET_MAX; i++) {
-        p.key.func = UINT64_MAX - i * 2654435761u % KSET_MAX;
+    for (uint32_t i = 0; i < KERNEL_SET_MAX; i++) {
+        p.key.func = UINT64_MAX - i * 2654435761u % KERNEL_SET_MAX;
         p.key.uid = UINT32_MAX - 2 - i % 2;
-        cr_assert_eq(kset_learn(&s, &p), 0);
+        cr_assert_eq(kernel_set_learn(&s, &p), 0);
     }
     for (uint32_t i = 0; i < 100;
          i++) { /* in use again: the first in the array, the last in time */
         p = s.items[i];
-        cr_assert_eq(kset_learn(&s, &p), 0);
+        cr_assert_eq(kernel_set_learn(&s, &p), 0);
     }
-    for (uint32_t i = 0; i < KSET_HINTS_MAX; i++) {
+    for (uint32_t i = 0; i < KERNEL_SET_HINTS_MAX; i++) {
         memcpy(h.grid, (uint32_t[]){UINT32_MAX - i, 1, 1}, sizeof(h.grid));
-        cr_assert_eq(kset_add_hints(&s, &h, 1), 0);
+        cr_assert_eq(kernel_set_add_hints(&s, &h, 1), 0);
     }
-    ktext_print(&s, &b);
-    cr_assert_leq(b.len, KTEXT_BYTES_MAX);
-    cr_assert_eq(ktext_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
+    kernel_text_print(&s, &b);
+    cr_assert_leq(b.len, KERNEL_TEXT_BYTES_MAX);
+    cr_assert_eq(kernel_text_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
     cr_assert_eq(again.count, s.count);
     cr_assert_eq(again.hint_count, s.hint_count);
-    order = kset_order(&s);
-    order_again = kset_order(&again);
+    order = kernel_set_order(&s);
+    order_again = kernel_set_order(&again);
     for (uint32_t i = 0; i < s.count; i++)
         cr_assert_arr_eq(&s.items[order[i]], &again.items[order_again[i]], sizeof(s.items[0]));
     cr_assert_arr_eq(s.hints, again.hints, s.hint_count * sizeof(*s.hints));
@@ -125,21 +126,21 @@ Test(ktext, a_full_set_comes_back_in_the_order_of_use) {
     free(order_again);
 }
 
-Test(ktext, every_cut_of_a_good_text_is_refused) {
+Test(kernel_text, every_cut_of_a_good_text_is_refused) {
     for (size_t n = 0; n < sizeof(GOOD) - 1; n++) {
-        cr_assert_eq(ktext_parse(&s, GOOD, n, why), -EINVAL, "cut at %zu", n);
+        cr_assert_eq(kernel_text_parse(&s, GOOD, n, why), -EINVAL, "cut at %zu", n);
         cr_assert_eq(s.count + s.hint_count, 0);
     }
 }
 
-#define REFUSED(text, reason)                                                \
-    do {                                                                     \
-        cr_assert_eq(ktext_parse(&s, text, sizeof(text) - 1, why), -EINVAL); \
-        cr_assert_str_eq(why, reason, "%s", why);                            \
-        cr_assert_eq(s.count + s.hint_count, 0);                             \
+#define REFUSED(text, reason)                                                      \
+    do {                                                                           \
+        cr_assert_eq(kernel_text_parse(&s, text, sizeof(text) - 1, why), -EINVAL); \
+        cr_assert_str_eq(why, reason, "%s", why);                                  \
+        cr_assert_eq(s.count + s.hint_count, 0);                                   \
     } while (0)
 
-Test(ktext, a_head_that_is_wrong) {
+Test(kernel_text, a_head_that_is_wrong) {
     static const char title[] =
         "line 1: it does not begin with 'salus-kernels VERSION PROFILES HINTS'";
 
@@ -164,7 +165,7 @@ Test(ktext, a_head_that_is_wrong) {
 #define HINT_REFUSED(line, reason) \
     REFUSED("salus-kernels 1 0 1\n" DEVICE line "\n", "line 3: " reason)
 
-Test(ktext, hints_that_are_wrong) {
+Test(kernel_text, hints_that_are_wrong) {
 #define REST " class=unknown compute=0 memory=0 ns=0 name=k"
     HINT_REFUSED("hint grid=1,1 block=0,0,0 sms=1" REST,
                  "',' is missing where \" block=0,0,0 sms=1 class\" stands");
@@ -194,7 +195,7 @@ Test(ktext, hints_that_are_wrong) {
 #define KEY "kernel func=1 grid=1,1,1 block=1,1,1 shared=0 uid=0"
 #define FIRST KEY " sms=1 class=memory source=none compute=0 memory=0 lone=0"
 
-Test(ktext, kernels_that_are_wrong) {
+Test(kernel_text, kernels_that_are_wrong) {
     KERNEL_REFUSED("kernel func=xyz", "'func' is no number");
     KERNEL_REFUSED("kernel func=10000000000000000", "'func' is more than 18446744073709551615");
     KERNEL_REFUSED("kernel func=1 grid=1,1,1 block=1,1,1 shared=0 uid=4294967295",
@@ -223,19 +224,19 @@ Test(ktext, kernels_that_are_wrong) {
             "line 4: a kernel that was there already");
 }
 
-Test(ktext, a_line_that_is_too_long) {
+Test(kernel_text, a_line_that_is_too_long) {
     buf_printf(&b, "salus-kernels 1 1 0\n" DEVICE FIRST " sum=1000 bins=7:1 name=%*s\n", 5000, "k");
-    cr_assert_eq(ktext_parse(&s, buf_str(&b), b.len, why), -EINVAL);
+    cr_assert_eq(kernel_text_parse(&s, buf_str(&b), b.len, why), -EINVAL);
     cr_assert_str_eq(why, "line 3: it is longer than any that is written");
 }
 
-Test(ktext, more_than_half_of_one_user_is_refused) {
-    buf_printf(&b, "salus-kernels 1 %u 0\n" DEVICE, KSET_USER_MAX + 1);
-    for (uint32_t i = 0; i <= KSET_USER_MAX; i++)
+Test(kernel_text, more_than_half_of_one_user_is_refused) {
+    buf_printf(&b, "salus-kernels 1 %u 0\n" DEVICE, KERNEL_SET_USER_MAX + 1);
+    for (uint32_t i = 0; i <= KERNEL_SET_USER_MAX; i++)
         buf_printf(&b,
                    "kernel func=%x grid=1,1,1 block=1,1,1 shared=0 uid=3 sms=1 class=memory "
                    "source=none compute=0 memory=0 lone=0 sum=0 bins= name=k\n",
                    i);
-    cr_assert_eq(ktext_parse(&s, buf_str(&b), b.len, why), -EINVAL);
+    cr_assert_eq(kernel_text_parse(&s, buf_str(&b), b.len, why), -EINVAL);
     cr_assert_str_eq(why, "line 8195: one kernel too many of user 3");
 }

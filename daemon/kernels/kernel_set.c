@@ -2,48 +2,49 @@
  *
  * The set: items in an array, found through a slotmap; hints in a sorted array.
  */
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void kset_init(struct kset *s, uint64_t seed) {
-    *s = (struct kset){.device = {.name = "?"}, .seed = seed};
+void kernel_set_init(struct kernel_set *s, uint64_t seed) {
+    *s = (struct kernel_set){.device = {.name = "?"}, .seed = seed};
 }
 
-void kset_finish(struct kset *s) {
+void kernel_set_finish(struct kernel_set *s) {
     free(s->items);
     free(s->marks);
     free(s->hints);
     slotmap_finish(&s->by_key);
-    kset_init(s, s->seed);
+    kernel_set_init(s, s->seed);
 }
 
-bool kset_device_same(const struct kset_device *a, const struct kset_device *b) {
+bool kernel_set_device_same(const struct kernel_set_device *a, const struct kernel_set_device *b) {
     return a->sms == b->sms && strcmp(a->name, b->name) == 0;
 }
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
-static uint32_t find(const struct kset *s, const struct kprofile_key *key) {
-    struct slotmap_walk walk = slotmap_walk(&s->by_key, kprofile_hash(key, s->seed));
+static uint32_t find(const struct kernel_set *s, const struct kernel_profile_key *key) {
+    struct slotmap_walk walk = slotmap_walk(&s->by_key, kernel_profile_hash(key, s->seed));
     uint32_t slot;
 
     do
         slot = slotmap_next(&s->by_key, &walk);
-    while (slot != SLOTMAP_NONE && !kprofile_same(&s->items[slot].key, key));
+    while (slot != SLOTMAP_NONE && !kernel_profile_same(&s->items[slot].key, key));
     return slot;
 }
 
-const struct kprofile *kset_find(const struct kset *s, const struct kprofile_key *key) {
+const struct kernel_profile *kernel_set_find(const struct kernel_set *s,
+                                             const struct kernel_profile_key *key) {
     uint32_t slot = find(s, key);
 
     return slot == SLOTMAP_NONE ? NULL : &s->items[slot];
 }
 
 /* The slot of the profile that has to go for one of this user's; SLOTMAP_NONE: none has to. */
-static uint32_t victim(const struct kset *s, uint32_t uid) {
+static uint32_t victim(const struct kernel_set *s, uint32_t uid) {
     uint32_t oldest = 0, own_oldest = SLOTMAP_NONE, own = 0;
 
     for (uint32_t i = 0; i < s->count; i++) {
@@ -53,14 +54,14 @@ static uint32_t victim(const struct kset *s, uint32_t uid) {
         if (own_oldest == SLOTMAP_NONE || s->marks[i].used < s->marks[own_oldest].used)
             own_oldest = i;
     }
-    if (own >= KSET_USER_MAX) return own_oldest;
-    return s->count == KSET_MAX ? oldest : SLOTMAP_NONE;
+    if (own >= KERNEL_SET_USER_MAX) return own_oldest;
+    return s->count == KERNEL_SET_MAX ? oldest : SLOTMAP_NONE;
 }
 
-static int grow(struct kset *s) {
+static int grow(struct kernel_set *s) {
     uint32_t cap = s->cap ? 2 * s->cap : 64;
-    struct kprofile *items;
-    struct kset_mark *marks;
+    struct kernel_profile *items;
+    struct kernel_set_mark *marks;
 
     if (s->count < s->cap) return 0;
     items = realloc(s->items, cap * sizeof(*items));
@@ -73,37 +74,37 @@ static int grow(struct kset *s) {
 }
 
 /* A slot for a new profile with this key; SLOTMAP_NONE: out of memory. */
-static uint32_t take_slot(struct kset *s, const struct kprofile_key *key) {
-    uint32_t slot = s->count < KSET_USER_MAX ? SLOTMAP_NONE : victim(s, key->uid);
+static uint32_t take_slot(struct kernel_set *s, const struct kernel_profile_key *key) {
+    uint32_t slot = s->count < KERNEL_SET_USER_MAX ? SLOTMAP_NONE : victim(s, key->uid);
 
     if (slot != SLOTMAP_NONE) {
-        slotmap_remove(&s->by_key, kprofile_hash(&s->items[slot].key, s->seed), slot);
+        slotmap_remove(&s->by_key, kernel_profile_hash(&s->items[slot].key, s->seed), slot);
     } else {
         if (grow(s) < 0 || slotmap_reserve(&s->by_key, s->count + 1) < 0) return SLOTMAP_NONE;
         slot = s->count++;
     }
-    slotmap_add(&s->by_key, kprofile_hash(key, s->seed), slot);
+    slotmap_add(&s->by_key, kernel_profile_hash(key, s->seed), slot);
     return slot;
 }
 
-int kset_learn(struct kset *s, const struct kprofile *p) {
+int kernel_set_learn(struct kernel_set *s, const struct kernel_profile *p) {
     uint32_t slot = find(s, &p->key);
 
     if (slot == SLOTMAP_NONE) slot = take_slot(s, &p->key);
     if (slot == SLOTMAP_NONE) return -ENOMEM;
     s->items[slot] = *p;
-    s->marks[slot] = (struct kset_mark){++s->uses, p->key.uid};
+    s->marks[slot] = (struct kernel_set_mark){++s->uses, p->key.uid};
     return 0;
 }
 
 static int by_use(const void *a, const void *b, void *marks) {
-    const struct kset_mark *x = (struct kset_mark *)marks + *(const uint32_t *)a;
-    const struct kset_mark *y = (struct kset_mark *)marks + *(const uint32_t *)b;
+    const struct kernel_set_mark *x = (struct kernel_set_mark *)marks + *(const uint32_t *)a;
+    const struct kernel_set_mark *y = (struct kernel_set_mark *)marks + *(const uint32_t *)b;
 
     return x->used < y->used ? -1 : x->used > y->used;
 }
 
-uint32_t *kset_order(const struct kset *s) {
+uint32_t *kernel_set_order(const struct kernel_set *s) {
     uint32_t *order = malloc((s->count + 1) * sizeof(*order));
 
     if (!order) return NULL;
@@ -116,13 +117,13 @@ uint32_t *kset_order(const struct kset *s) {
 /* ---- hints ----------------------------------------------------------------------------------- */
 
 /* Where it is or has to be: the first that does not come before it. */
-static uint32_t place_of(const struct kset *s, const struct kprofile_hint *h) {
+static uint32_t place_of(const struct kernel_set *s, const struct kernel_profile_hint *h) {
     uint32_t low = 0, high = s->hint_count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (kprofile_hint_order(&s->hints[middle], h) < 0)
+        if (kernel_profile_hint_order(&s->hints[middle], h) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -130,19 +131,21 @@ static uint32_t place_of(const struct kset *s, const struct kprofile_hint *h) {
     return low;
 }
 
-static bool is_there(const struct kset *s, const struct kprofile_hint *h, uint32_t place) {
-    return place < s->hint_count && kprofile_hint_order(&s->hints[place], h) == 0;
+static bool is_there(const struct kernel_set *s, const struct kernel_profile_hint *h,
+                     uint32_t place) {
+    return place < s->hint_count && kernel_profile_hint_order(&s->hints[place], h) == 0;
 }
 
-int kset_add_hints(struct kset *s, const struct kprofile_hint *hints, uint32_t count) {
+int kernel_set_add_hints(struct kernel_set *s, const struct kernel_profile_hint *hints,
+                         uint32_t count) {
     uint32_t fresh = 0;
 
     for (uint32_t i = 0; i < count; i++)
         fresh += !is_there(s, &hints[i], place_of(s, &hints[i]));
-    if (fresh > KSET_HINTS_MAX - s->hint_count) return -ENOSPC;
+    if (fresh > KERNEL_SET_HINTS_MAX - s->hint_count) return -ENOSPC;
     if (s->hint_count + fresh > s->hint_cap) {
         uint32_t cap = s->hint_count + fresh + s->hint_cap / 2;
-        struct kprofile_hint *grown = realloc(s->hints, cap * sizeof(*grown));
+        struct kernel_profile_hint *grown = realloc(s->hints, cap * sizeof(*grown));
 
         if (!grown) return -ENOMEM;
         s->hints = grown;
@@ -162,19 +165,19 @@ int kset_add_hints(struct kset *s, const struct kprofile_hint *hints, uint32_t c
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
-bool kset_matches(const struct kset_filter *f, const struct kprofile *p) {
-    return (f->uid == KSET_ANYBODY || f->uid == p->key.uid) &&
+bool kernel_set_matches(const struct kernel_set_filter *f, const struct kernel_profile *p) {
+    return (f->uid == KERNEL_SET_ANYBODY || f->uid == p->key.uid) &&
            (!f->name || strcmp(f->name, p->name) == 0);
 }
 
-uint32_t kset_forget(struct kset *s, const struct kset_filter *f) {
+uint32_t kernel_set_forget(struct kernel_set *s, const struct kernel_set_filter *f) {
     uint32_t kept = 0, hints = 0, gone;
 
     for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t hash = kprofile_hash(&s->items[i].key, s->seed);
+        uint64_t hash = kernel_profile_hash(&s->items[i].key, s->seed);
 
         slotmap_remove(&s->by_key, hash, i);
-        if (kset_matches(f, &s->items[i])) continue;
+        if (kernel_set_matches(f, &s->items[i])) continue;
         s->items[kept] = s->items[i];
         s->marks[kept] = s->marks[i];
         slotmap_add(&s->by_key, hash, kept++);

@@ -10,21 +10,21 @@
  *     source=counted compute=120 memory=871 lone=1 sum=15456 bins=26:3 name=at::native::f
  * (the last on one line). Profiles are in the order of use, the oldest first. Pure.
  */
-#ifndef DAEMON_KERNELS_KTEXT_H
-#define DAEMON_KERNELS_KTEXT_H
+#ifndef DAEMON_KERNELS_KERNEL_TEXT_H
+#define DAEMON_KERNELS_KERNEL_TEXT_H
 
 #include <stddef.h>
 
 #include "common/buf.h"
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 
-#define KTEXT_VERSION 1
-#define KTEXT_BYTES_MAX (48u << 20) /* a full set is shorter */
+#define KERNEL_TEXT_VERSION 1
+#define KERNEL_TEXT_BYTES_MAX (48u << 20) /* a full set is shorter */
 
 /* Appends; b->failed when memory is short. */
-void ktext_print(const struct kset *s, struct buf *b);
-/* Fills an initialised, empty set: 0; -EINVAL with the reason (KPROFILE_WHY_BYTES), which names the
- * line, and the set empty; -ENOMEM, the set empty. */
-int ktext_parse(struct kset *s, const char *text, size_t bytes, char *why);
+void kernel_text_print(const struct kernel_set *s, struct buf *b);
+/* Fills an initialised, empty set: 0; -EINVAL with the reason (KERNEL_PROFILE_WHY_BYTES), which
+ * names the line, and the set empty; -ENOMEM, the set empty. */
+int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char *why);
 
 #endif

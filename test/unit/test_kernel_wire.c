@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/kernels/kadopt.h"
-#include "daemon/kernels/ktext.h"
-#include "daemon/kernels/kwire.h"
+#include "daemon/kernels/kernel_adopt.h"
+#include "daemon/kernels/kernel_text.h"
+#include "daemon/kernels/kernel_wire.h"
 
-static struct kset set;
+static struct kernel_set set;
 
 static const char text[] =
     "salus-kernels 1 3 2\n"
@@ -30,63 +30,63 @@ static const char text[] =
     "source=none compute=0 memory=0 lone=1 sum=0 bins= name=l\n";
 
 static void setup(void) {
-    char why[KPROFILE_WHY_BYTES] = "";
+    char why[KERNEL_PROFILE_WHY_BYTES] = "";
 
-    kset_init(&set, 1);
-    cr_assert_eq(ktext_parse(&set, text, strlen(text), why), 0, "%s", why);
+    kernel_set_init(&set, 1);
+    cr_assert_eq(kernel_text_parse(&set, text, strlen(text), why), 0, "%s", why);
 }
 
 static void teardown(void) {
-    kset_finish(&set);
+    kernel_set_finish(&set);
 }
 
-TestSuite(kwire, .init = setup, .fini = teardown);
+TestSuite(kernel_wire, .init = setup, .fini = teardown);
 
-Test(kwire, a_set_arrives_in_the_order_of_use) {
-    struct kprofile p = *kset_find(&set, &set.items[0].key), out;
+Test(kernel_wire, a_set_arrives_in_the_order_of_use) {
+    struct kernel_profile p = *kernel_set_find(&set, &set.items[0].key), out;
     int fd;
-    struct kprofile_hint hint;
-    struct kwire k;
+    struct kernel_profile_hint hint;
+    struct kernel_wire k;
 
-    cr_assert_eq(kset_learn(&set, &p), 0); /* the latest now */
-    fd = kwire_pack(&set, true);
+    cr_assert_eq(kernel_set_learn(&set, &p), 0); /* the latest now */
+    fd = kernel_wire_pack(&set, true);
     cr_assert_geq(fd, 0);
     cr_assert_eq(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK, F_SEAL_SHRINK);
     cr_assert_lt(write(fd, "x", 1), 0, "nobody writes to it");
-    cr_assert_eq(kwire_open(&k, fd), 0);
+    cr_assert_eq(kernel_wire_open(&k, fd), 0);
     cr_assert_eq(k.hints, 2);
     cr_assert_eq(k.profiles, 3);
-    kwire_hint(&k, 1, &hint);
+    kernel_wire_hint(&k, 1, &hint);
     cr_assert_eq(memcmp(&hint, &set.hints[1], sizeof(hint)), 0);
-    kwire_profile(&k, 0, &out);
+    kernel_wire_profile(&k, 0, &out);
     cr_assert_eq(out.key.func, 2);
-    kwire_profile(&k, 2, &out);
+    kernel_wire_profile(&k, 2, &out);
     cr_assert_eq(memcmp(&out, &p, sizeof(p)), 0);
-    kwire_close(&k);
+    kernel_wire_close(&k);
     close(fd);
 }
 
-Test(kwire, hints_alone) {
-    int fd = kwire_pack(&set, false);
-    struct kwire k;
+Test(kernel_wire, hints_alone) {
+    int fd = kernel_wire_pack(&set, false);
+    struct kernel_wire k;
 
-    cr_assert_eq(kwire_open(&k, fd), 0);
+    cr_assert_eq(kernel_wire_open(&k, fd), 0);
     cr_assert_eq(k.hints, 2);
     cr_assert_eq(k.profiles, 0);
-    kwire_close(&k);
+    kernel_wire_close(&k);
     close(fd);
 }
 
-Test(kwire, what_is_no_set_of_kernels) {
-    int good = kwire_pack(&set, true), fd;
+Test(kernel_wire, what_is_no_set_of_kernels) {
+    int good = kernel_wire_pack(&set, true), fd;
     size_t bytes = (size_t)lseek(good, 0, SEEK_END);
     uint32_t *words = malloc(bytes + 4);
-    struct kwire k;
+    struct kernel_wire k;
 
     cr_assert_eq(pread(good, words, bytes, 0), (ssize_t)bytes);
     fd = memfd_create("open", 0);
     cr_assert_eq(write(fd, words, bytes), (ssize_t)bytes);
-    cr_assert_eq(kwire_open(&k, fd), -EINVAL, "it may shrink");
+    cr_assert_eq(kernel_wire_open(&k, fd), -EINVAL, "it may shrink");
     close(fd);
     for (int i = 0; i < 4; i++) { /* magic, hints, profiles, and a length that is not theirs */
         size_t length = bytes + (i == 3 ? 4 : 0);
@@ -94,7 +94,7 @@ Test(kwire, what_is_no_set_of_kernels) {
         fd = fdutil_memfd("bad", length, 1);
         words[i < 3 ? i : 0]++;
         cr_assert_eq(pwrite(fd, words, length, 0), (ssize_t)length);
-        cr_assert_eq(kwire_open(&k, fd), -EINVAL, "%d", i);
+        cr_assert_eq(kernel_wire_open(&k, fd), -EINVAL, "%d", i);
         cr_assert_null(k.map);
         words[i < 3 ? i : 0]--;
         close(fd);
@@ -103,22 +103,22 @@ Test(kwire, what_is_no_set_of_kernels) {
     close(good);
 }
 
-Test(kwire, a_batch_is_as_long_as_it_says) {
-    union kwire_message m = {.batch = {.kind = WIRE_PROFILES, .count = 2}};
+Test(kernel_wire, a_batch_is_as_long_as_it_says) {
+    union kernel_wire_message m = {.batch = {.kind = WIRE_PROFILES, .count = 2}};
 
-    cr_assert(kwire_is_batch(&m, kwire_batch_bytes(2)));
-    cr_assert_not(kwire_is_batch(&m, kwire_batch_bytes(2) - 1));
-    cr_assert_not(kwire_is_batch(&m, kwire_batch_bytes(1)));
-    cr_assert_not(kwire_is_batch(&m, 4));
-    m.batch.count = KWIRE_BATCH + 1;
-    cr_assert_not(kwire_is_batch(&m, kwire_batch_bytes(KWIRE_BATCH + 1)));
+    cr_assert(kernel_wire_is_batch(&m, kernel_wire_batch_bytes(2)));
+    cr_assert_not(kernel_wire_is_batch(&m, kernel_wire_batch_bytes(2) - 1));
+    cr_assert_not(kernel_wire_is_batch(&m, kernel_wire_batch_bytes(1)));
+    cr_assert_not(kernel_wire_is_batch(&m, 4));
+    m.batch.count = KERNEL_WIRE_BATCH + 1;
+    cr_assert_not(kernel_wire_is_batch(&m, kernel_wire_batch_bytes(KERNEL_WIRE_BATCH + 1)));
     m.batch.count = 0;
     m.batch.kind = WIRE_BEAT;
-    cr_assert_not(kwire_is_batch(&m, kwire_batch_bytes(0)));
+    cr_assert_not(kernel_wire_is_batch(&m, kernel_wire_batch_bytes(0)));
 }
 
-Test(kwire, of_another_device_only_classes_and_sms_are_taken) {
-    cr_assert_eq(kadopt(&set), 0);
+Test(kernel_wire, of_another_device_only_classes_and_sms_are_taken) {
+    cr_assert_eq(kernel_adopt(&set), 0);
     cr_assert_eq(set.count, 0);
     cr_assert_eq(set.device.sms, 0);
     cr_assert_str_eq(set.device.name, "?");
@@ -127,6 +127,6 @@ Test(kwire, of_another_device_only_classes_and_sms_are_taken) {
         cr_assert_eq(set.hints[i].duration_ns, 0);
     cr_assert_str_eq(set.hints[1].name, "k");
     cr_assert_eq(set.hints[1].grid[0], 1);
-    cr_assert_eq(set.hints[1].class, KPROFILE_COMPUTE);
+    cr_assert_eq(set.hints[1].class, KERNEL_PROFILE_COMPUTE);
     cr_assert_eq(set.hints[2].sms, 2);
 }

@@ -5,56 +5,56 @@
  * a socket's buffer. Both sides check every item. Also the same as text, for salusctl. Owner: the
  * caller.
  */
-#ifndef DAEMON_KERNELS_KWIRE_H
-#define DAEMON_KERNELS_KWIRE_H
+#ifndef DAEMON_KERNELS_KERNEL_WIRE_H
+#define DAEMON_KERNELS_KERNEL_WIRE_H
 
 #include <stddef.h>
 
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 #include "proto/wire.h"
 
-#define KWIRE_BATCH 16u
+#define KERNEL_WIRE_BATCH 16u
 
 /* WIRE_PROFILES: the first `count` items, and no more bytes than these. */
-struct kwire_batch {
+struct kernel_wire_batch {
     uint32_t kind; /* where wire_worker_msg has it */
     uint32_t turn; /* of the latest WIRE_FORGET that the worker has seen */
     uint32_t count, pad;
-    struct kprofile items[KWIRE_BATCH];
+    struct kernel_profile items[KERNEL_WIRE_BATCH];
 };
 
 /* What the broker's end receives into; which one it is, `kind` says. */
-union kwire_message {
+union kernel_wire_message {
     struct wire_worker_msg msg;
-    struct kwire_batch batch;
+    struct kernel_wire_batch batch;
 };
 
-static inline size_t kwire_batch_bytes(uint32_t count) {
-    return offsetof(struct kwire_batch, items) + count * sizeof(struct kprofile);
+static inline size_t kernel_wire_batch_bytes(uint32_t count) {
+    return offsetof(struct kernel_wire_batch, items) + count * sizeof(struct kernel_profile);
 }
 /* A message of so many bytes is a batch, and one of that length. */
-bool kwire_is_batch(const union kwire_message *m, size_t bytes);
+bool kernel_wire_is_batch(const union kernel_wire_message *m, size_t bytes);
 
 /* A sealed memfd with the set's hints and, where wanted, its profiles, the oldest use first;
  * -errno.
  */
-int kwire_pack(const struct kset *s, bool profiles);
+int kernel_wire_pack(const struct kernel_set *s, bool profiles);
 
 /* What such a memfd says, for reading. */
-struct kwire {
+struct kernel_wire {
     const unsigned char *map; /* ours */
     size_t bytes;
     uint32_t hints, profiles; /* how many */
 };
 
 /* 0; -EINVAL where it is none, -ENOMEM. The descriptor stays the caller's. */
-int kwire_open(struct kwire *k, int fd);
-void kwire_close(struct kwire *k);
+int kernel_wire_open(struct kernel_wire *k, int fd);
+void kernel_wire_close(struct kernel_wire *k);
 /* Copy one, unchecked. */
-void kwire_hint(const struct kwire *k, uint32_t i, struct kprofile_hint *out);
-void kwire_profile(const struct kwire *k, uint32_t i, struct kprofile *out);
+void kernel_wire_hint(const struct kernel_wire *k, uint32_t i, struct kernel_profile_hint *out);
+void kernel_wire_profile(const struct kernel_wire *k, uint32_t i, struct kernel_profile *out);
 
-/* A sealed memfd with the set as text (ktext.h); -errno. */
-int kwire_text(const struct kset *s);
+/* A sealed memfd with the set as text (kernel_text.h); -errno. */
+int kernel_wire_text(const struct kernel_set *s);
 
 #endif

@@ -8,72 +8,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kernels/kimport.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_import.h"
+#include "daemon/kernels/kernel_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* The set's text parses, and prints as the same. */
-static void round_trip(const struct kset *s) {
-    char why[KPROFILE_WHY_BYTES];
+static void round_trip(const struct kernel_set *s) {
+    char why[KERNEL_PROFILE_WHY_BYTES];
     struct buf b, b_again;
-    struct kset again;
+    struct kernel_set again;
 
     buf_init(&b);
     buf_init(&b_again);
-    kset_init(&again, 2);
-    ktext_print(s, &b);
-    if (ktext_parse(&again, buf_str(&b), b.len, why) < 0) abort();
-    ktext_print(&again, &b_again);
+    kernel_set_init(&again, 2);
+    kernel_text_print(s, &b);
+    if (kernel_text_parse(&again, buf_str(&b), b.len, why) < 0) abort();
+    kernel_text_print(&again, &b_again);
     if (b.len != b_again.len || memcmp(buf_str(&b), buf_str(&b_again), b.len) != 0) abort();
-    kset_finish(&again);
+    kernel_set_finish(&again);
     buf_finish(&b);
     buf_finish(&b_again);
 }
 
 static void check_text(const char *text, size_t n) {
-    char why[KPROFILE_WHY_BYTES] = "";
-    struct kset s;
+    char why[KERNEL_PROFILE_WHY_BYTES] = "";
+    struct kernel_set s;
 
-    kset_init(&s, 1);
-    if (ktext_parse(&s, text, n, why) < 0) {
+    kernel_set_init(&s, 1);
+    if (kernel_text_parse(&s, text, n, why) < 0) {
         if (s.count || s.hint_count || !*why) abort();
         return;
     }
     for (uint32_t i = 0; i < s.count; i++)
-        if (kprofile_check(&s.items[i], why) < 0 || !kset_find(&s, &s.items[i].key)) abort();
+        if (kernel_profile_check(&s.items[i], why) < 0 || !kernel_set_find(&s, &s.items[i].key))
+            abort();
     round_trip(&s);
-    kset_finish(&s);
+    kernel_set_finish(&s);
 }
 
 static void check_table(const char *text, size_t n) {
-    struct kimport_report report;
-    char why[KPROFILE_WHY_BYTES];
-    struct kset s;
+    struct kernel_import_report report;
+    char why[KERNEL_PROFILE_WHY_BYTES];
+    struct kernel_set s;
 
-    kset_init(&s, 1);
-    if (kimport_table(&s, text, n, &report) < 0) {
+    kernel_set_init(&s, 1);
+    if (kernel_import_table(&s, text, n, &report) < 0) {
         if (s.hint_count || !*report.why) abort();
         return;
     }
     if (s.hint_count == 0 || s.hint_count != report.hints) abort();
     for (uint32_t i = 0; i < s.hint_count; i++) {
-        if (kprofile_hint_check(&s.hints[i], why) < 0) abort();
-        if (i > 0 && kprofile_hint_order(&s.hints[i - 1], &s.hints[i]) >= 0) abort();
+        if (kernel_profile_hint_check(&s.hints[i], why) < 0) abort();
+        if (i > 0 && kernel_profile_hint_order(&s.hints[i - 1], &s.hints[i]) >= 0) abort();
     }
     round_trip(&s);
-    kset_finish(&s);
+    kernel_set_finish(&s);
 }
 
 static void check_name(const char *text, size_t n) {
-    char *name = malloc(n + 1), out[KNAME_BYTES];
+    char *name = malloc(n + 1), out[KERNEL_NAME_BYTES];
 
     if (!name) abort();
     memcpy(name, text, n);
     name[n] = '\0';
     memset(out, 'x', sizeof(out));
-    kname_base(name, out);
-    if (!memchr(out, '\0', sizeof(out)) || !kname_clean(out)) abort();
+    kernel_name_base(name, out);
+    if (!memchr(out, '\0', sizeof(out)) || !kernel_name_clean(out)) abort();
     free(name);
 }
 

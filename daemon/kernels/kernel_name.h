@@ -5,20 +5,20 @@
  * ("void at::native::vec<4, Fn>(int, T2)"); both are at::native::vec here. Kernels cannot be
  * members of classes, so that nothing of a name lies behind its template arguments. Pure.
  */
-#ifndef DAEMON_KERNELS_KNAME_H
-#define DAEMON_KERNELS_KNAME_H
+#ifndef DAEMON_KERNELS_KERNEL_NAME_H
+#define DAEMON_KERNELS_KERNEL_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define KNAME_BYTES 128 /* with its NUL; what is longer is cut */
+#define KERNEL_NAME_BYTES 128 /* with its NUL; what is longer is cut */
 
 /* Any string; a mangled name that is none is taken as it is. What is written is clean. */
-void kname_base(const char *name, char out[KNAME_BYTES]);
+void kernel_name_base(const char *name, char out[KERNEL_NAME_BYTES]);
 
 /* Printable ASCII, neither empty nor with a space at an end. */
-bool kname_clean(const char *name);
+bool kernel_name_clean(const char *name);
 /* Makes it so; "?" where nothing is left. Cuts at `cap`. */
-void kname_tidy(const char *text, char *out, size_t cap);
+void kernel_name_tidy(const char *text, char *out, size_t cap);
 
 #endif

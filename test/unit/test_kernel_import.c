@@ -8,32 +8,32 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "daemon/kernels/kimport.h"
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_import.h"
+#include "daemon/kernels/kernel_text.h"
 
-static struct kset s;
-static struct kimport_report report;
+static struct kernel_set s;
+static struct kernel_import_report report;
 
 static void setup(void) {
-    kset_init(&s, 1);
+    kernel_set_init(&s, 1);
 }
 
 static void teardown(void) {
-    kset_finish(&s);
+    kernel_set_finish(&s);
 }
 
-TestSuite(kimport, .init = setup, .fini = teardown);
+TestSuite(kernel_import, .init = setup, .fini = teardown);
 
-#define IMPORT(text) kimport_table(&s, text, sizeof(text) - 1, &report)
+#define IMPORT(text) kernel_import_table(&s, text, sizeof(text) - 1, &report)
 
-static const struct kprofile_hint *hint_for(const char *name, uint32_t grid, uint32_t block) {
-    return kprofile_hint_find(s.hints, s.hint_count, name, (uint32_t[]){grid, 1, 1},
-                              (uint32_t[]){block, 1, 1});
+static const struct kernel_profile_hint *hint_for(const char *name, uint32_t grid, uint32_t block) {
+    return kernel_profile_hint_find(s.hints, s.hint_count, name, (uint32_t[]){grid, 1, 1},
+                                    (uint32_t[]){block, 1, 1});
 }
 
-static void expect(const char *name, uint32_t grid, uint32_t block, enum kprofile_class class,
+static void expect(const char *name, uint32_t grid, uint32_t block, enum kernel_profile_class class,
                    uint32_t compute, uint32_t memory, uint32_t sms, uint64_t ns) {
-    const struct kprofile_hint *h = hint_for(name, grid, block);
+    const struct kernel_profile_hint *h = hint_for(name, grid, block);
 
     cr_assert_not_null(h, "%s", name);
     cr_assert_eq(h->class, class, "%s: class %u", name, h->class);
@@ -54,7 +54,7 @@ static void expect(const char *name, uint32_t grid, uint32_t block, enum kprofil
 
 #define ORION "Name,Profile,Memory_footprint,SM_usage,Duration\n"
 
-Test(kimport, orion_rows_of_a_name_become_one) {
+Test(kernel_import, orion_rows_of_a_name_become_one) {
     cr_assert_eq(IMPORT(ORION "Conv,1,0,98,100480\n"
                               "void at::native::vec,-1,0,1,3000\n"
                               "void at::native::vec,0,0,4,5000\n"
@@ -64,29 +64,29 @@ Test(kimport, orion_rows_of_a_name_become_one) {
     cr_assert_str_eq(report.format, "Orion's table");
     cr_assert_eq(report.rows, 5);
     cr_assert_eq(report.hints, 3);
-    expect("Conv", 1, 1, KPROFILE_COMPUTE, 0, 0, 98, 100480);
-    expect("at::native::vec", 7, 8, KPROFILE_MEMORY, 0, 0, 3, 4334);
-    expect("at::native::(anonymous namespace)::mp", 1, 1, KPROFILE_MEMORY, 0, 0, 392, 34464);
+    expect("Conv", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 98, 100480);
+    expect("at::native::vec", 7, 8, KERNEL_PROFILE_MEMORY, 0, 0, 3, 4334);
+    expect("at::native::(anonymous namespace)::mp", 1, 1, KERNEL_PROFILE_MEMORY, 0, 0, 392, 34464);
 }
 
-Test(kimport, orion_a_tie_is_unknown) {
+Test(kernel_import, orion_a_tie_is_unknown) {
     cr_assert_eq(IMPORT(ORION "a,1,0,1,10\na,0,0,1,10\nb,1,0,1,10\nb,1,0,1,10\nb,0,0,1,10\n"
                               "c,-1,0,1,10\nc,0,0,1,10\n"),
                  0);
-    expect("a", 1, 1, KPROFILE_UNKNOWN, 0, 0, 1, 10);
-    expect("b", 1, 1, KPROFILE_COMPUTE, 0, 0, 1, 10);
-    expect("c", 1, 1, KPROFILE_UNKNOWN, 0, 0, 1, 10);
+    expect("a", 1, 1, KERNEL_PROFILE_UNKNOWN, 0, 0, 1, 10);
+    expect("b", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 1, 10);
+    expect("c", 1, 1, KERNEL_PROFILE_UNKNOWN, 0, 0, 1, 10);
 }
 
-Test(kimport, orion_names_may_have_commas) {
+Test(kernel_import, orion_names_may_have_commas) {
     cr_assert_eq(IMPORT(ORION "void f<int, 4>(a, b),1,0,7,1000\nvoid f<int, 8>(a, b),1,0,7,3000\n"
                               "\"void g<int, 4>\",0,0,7,1000.5\n"),
                  0, "%s", report.why);
-    expect("f", 1, 1, KPROFILE_COMPUTE, 0, 0, 7, 2000);
-    expect("g", 1, 1, KPROFILE_MEMORY, 0, 0, 7, 1001);
+    expect("f", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 7, 2000);
+    expect("g", 1, 1, KERNEL_PROFILE_MEMORY, 0, 0, 7, 1001);
 }
 
-Test(kimport, orion_what_is_wrong) {
+Test(kernel_import, orion_what_is_wrong) {
     REFUSED(ORION "a,1,0,1\n", "line 2: 4 columns, not 5");
     REFUSED(ORION "a,1,0,1,10\nb,2,0,1,10\n", "line 3: Profile is \"2\", not 1, 0 or -1");
     REFUSED(ORION "a,1,0,-1,10\n", "line 2: SM_usage \"-1\" is no number of SMs");
@@ -136,13 +136,13 @@ static void row(const char *metric, const char *unit, const char *value) {
 }
 
 static int import_page(void) {
-    int rc = kimport_table(&s, buf_str(&page), page.len, &report);
+    int rc = kernel_import_table(&s, buf_str(&page), page.len, &report);
 
     buf_finish(&page);
     return rc;
 }
 
-Test(kimport, ncu_details) {
+Test(kernel_import, ncu_details) {
     begin("==PROF== Connected to process 4711 (/usr/bin/python3)\n"
           "a word of the program, \"in quotes\n" DETAILS);
     launch("void at::native::vec<(int)4, at::Fill<float>>(int, T2)", "(128, 1, 1)", "(96, 1, 1)");
@@ -161,13 +161,13 @@ Test(kimport, ncu_details) {
     cr_assert_str_eq(report.format, "Nsight Compute's details page");
     cr_assert_eq(report.rows, 9);
     cr_assert_eq(report.hints, 4);
-    expect("at::native::vec", 96, 128, KPROFILE_MEMORY, 374, 875, 0, 12500);
-    expect("at::native::vec", 97, 128, KPROFILE_MEMORY, 374, 875, 0, 0);
+    expect("at::native::vec", 96, 128, KERNEL_PROFILE_MEMORY, 374, 875, 0, 12500);
+    expect("at::native::vec", 97, 128, KERNEL_PROFILE_MEMORY, 374, 875, 0, 0);
     cr_assert_eq(hint_for("gemm", 1, 1)->grid[0], 0);
-    expect("gemm", 1, 1, KPROFILE_COMPUTE, 1000, 0, 0, 0);
+    expect("gemm", 1, 1, KERNEL_PROFILE_COMPUTE, 1000, 0, 0, 0);
 }
 
-Test(kimport, ncu_launches_of_a_shape_become_one) {
+Test(kernel_import, ncu_launches_of_a_shape_become_one) {
     begin(DETAILS);
     launch("k(int)", "(32, 1, 1)", "(1, 1, 1)");
     row("Duration", "us", "10");
@@ -177,13 +177,13 @@ Test(kimport, ncu_launches_of_a_shape_become_one) {
     launch("k(int)", "(32, 1, 1)", "(9, 1, 1)");
     row("Compute (SM) Throughput", "%", "91");
     cr_assert_eq(import_page(), 0, "%s", report.why);
-    expect("k", 1, 32, KPROFILE_UNKNOWN, 550, 0, 0, 20000);
-    expect("k", 9, 32, KPROFILE_COMPUTE, 910, 0, 0, 0);
-    expect("k", 5, 32, KPROFILE_COMPUTE, 670, 0, 0, 0);
+    expect("k", 1, 32, KERNEL_PROFILE_UNKNOWN, 550, 0, 0, 20000);
+    expect("k", 9, 32, KERNEL_PROFILE_COMPUTE, 910, 0, 0, 0);
+    expect("k", 5, 32, KERNEL_PROFILE_COMPUTE, 670, 0, 0, 0);
 }
 
 /* Before 2022: no shapes in columns, other names. */
-Test(kimport, ncu_details_of_old) {
+Test(kernel_import, ncu_details_of_old) {
     begin("\"ID\",\"Kernel Name\",\"Kernel Time\",\"Metric Name\",\"Metric Unit\",\"Metric "
           "Value\"\n"
           "\"0\",\"k\",\"t\",\"Duration\",\"usecond\",\"14,887.28\"\n"
@@ -191,10 +191,10 @@ Test(kimport, ncu_details_of_old) {
           "\"0\",\"k\",\"t\",\"Compute (SM) [%]\",\"%\",\"20\"\n");
     cr_assert_eq(import_page(), 0, "%s", report.why);
     cr_assert_eq(report.hints, 1);
-    expect("k", 1, 32, KPROFILE_MEMORY, 200, 700, 0, 14887280);
+    expect("k", 1, 32, KERNEL_PROFILE_MEMORY, 200, 700, 0, 14887280);
 }
 
-Test(kimport, ncu_raw) {
+Test(kernel_import, ncu_raw) {
     begin("\xef\xbb\xbf" RAW UNITS);
     buf_printf(&page, "\"0\",\"saxpy(int, float *)\",\"(256, 1, 1)\",\"(4096, 1, 1)\",\"91.2\","
                       "\"12.5\",\"32\",\"8.04\"\n");
@@ -203,14 +203,14 @@ Test(kimport, ncu_raw) {
     cr_assert_eq(import_page(), 0, "%s", report.why);
     cr_assert_str_eq(report.format, "Nsight Compute's raw page");
     cr_assert_eq(report.rows, 2);
-    expect("saxpy", 4096, 256, KPROFILE_MEMORY, 80, 912, 0, 12500);
-    expect("a::k", 1, 1, KPROFILE_COMPUTE, 700, 0, 0, 0);
-    const struct kprofile_hint *h = kprofile_hint_find(
+    expect("saxpy", 4096, 256, KERNEL_PROFILE_MEMORY, 80, 912, 0, 12500);
+    expect("a::k", 1, 1, KERNEL_PROFILE_COMPUTE, 700, 0, 0, 0);
+    const struct kernel_profile_hint *h = kernel_profile_hint_find(
         s.hints, s.hint_count, "a::k", (uint32_t[]){7, 1, 1}, (uint32_t[]){64, 2, 1});
     cr_assert_eq(h->duration_ns, 3000);
 }
 
-Test(kimport, ncu_headers_that_are_wrong) {
+Test(kernel_import, ncu_headers_that_are_wrong) {
     REFUSED("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Average\"\n",
             "line 1: the header has no \"Metric Unit\" or no \"Metric Value\"");
     REFUSED("==PROF==\n\"ID\",\"Kernel Name\",\"Registers\"\n",
@@ -246,7 +246,7 @@ static void refuse_launch(const char *name, const char *blocks, const char *grid
     refuse_page(why);
 }
 
-Test(kimport, ncu_rows_that_are_wrong) {
+Test(kernel_import, ncu_rows_that_are_wrong) {
     refuse_value("cycle", "1", "line 3: a duration in \"cycle\", not in ns, us, ms or s");
     refuse_value("us", "1e3", "line 3: \"1e3\" is no number");
     refuse_value("us", "-1", "line 3: \"-1\" is no number");
@@ -267,19 +267,19 @@ Test(kimport, ncu_rows_that_are_wrong) {
     refuse_page("line 3: the end, and no row says anything of use");
 }
 
-Test(kimport, what_was_imported_can_be_sent_as_text) {
-    struct kset again;
+Test(kernel_import, what_was_imported_can_be_sent_as_text) {
+    struct kernel_set again;
     struct buf b;
-    char why[KPROFILE_WHY_BYTES];
+    char why[KERNEL_PROFILE_WHY_BYTES];
 
     buf_init(&b);
-    kset_init(&again, 2);
+    kernel_set_init(&again, 2);
     cr_assert_eq(IMPORT(ORION "Conv,1,0,98,100480\n"), 0);
-    ktext_print(&s, &b);
-    cr_assert_eq(ktext_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
+    kernel_text_print(&s, &b);
+    cr_assert_eq(kernel_text_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
     cr_assert_eq(again.device.sms, 0, "of no device in particular");
     cr_assert_eq(again.hint_count, 1);
-    kset_finish(&again);
+    kernel_set_finish(&again);
     buf_finish(&b);
 }
 
@@ -289,7 +289,7 @@ Test(kimport, what_was_imported_can_be_sent_as_text) {
     "no line is a header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one of " \
     "ncu --csv with \"Kernel Name\""
 
-Test(kimport, a_table_of_nobody) {
+Test(kernel_import, a_table_of_nobody) {
     REFUSED("", NONE);
     REFUSED("\n\n", NONE);
     REFUSED("Name,Profile,Memory_footprint,SM_usage\na,1,0,1\n", NONE);
@@ -297,32 +297,32 @@ Test(kimport, a_table_of_nobody) {
     REFUSED("time,\"kernel\nname\"\n1,2\n", NONE);
 }
 
-Test(kimport, later_tables_replace_what_earlier_ones_said) {
+Test(kernel_import, later_tables_replace_what_earlier_ones_said) {
     cr_assert_eq(IMPORT(ORION "a,1,0,1,10\nb,1,0,1,10\n"), 0);
     cr_assert_eq(IMPORT(ORION "b,0,0,2,20\nc,0,0,2,20\n"), 0);
     cr_assert_eq(s.hint_count, 3);
-    expect("a", 1, 1, KPROFILE_COMPUTE, 0, 0, 1, 10);
-    expect("b", 1, 1, KPROFILE_MEMORY, 0, 0, 2, 20);
+    expect("a", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 1, 10);
+    expect("b", 1, 1, KERNEL_PROFILE_MEMORY, 0, 0, 2, 20);
     cr_assert_eq(IMPORT(ORION "a,0,0,2,20\nd,5,0,2,20\n"), -EINVAL);
     cr_assert_eq(s.hint_count, 3, "all of a table or nothing");
-    expect("a", 1, 1, KPROFILE_COMPUTE, 0, 0, 1, 10);
+    expect("a", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 1, 10);
 }
 
-Test(kimport, more_kernels_than_can_be_kept) {
+Test(kernel_import, more_kernels_than_can_be_kept) {
     struct buf b;
 
     buf_init(&b);
     buf_printf(&b, ORION);
-    for (uint32_t i = 0; i < KSET_HINTS_MAX; i++)
+    for (uint32_t i = 0; i < KERNEL_SET_HINTS_MAX; i++)
         buf_printf(&b, "k%u,1,0,1,10\n", i);
-    cr_assert_eq(kimport_table(&s, buf_str(&b), b.len, &report), 0);
-    cr_assert_eq(s.hint_count, KSET_HINTS_MAX);
+    cr_assert_eq(kernel_import_table(&s, buf_str(&b), b.len, &report), 0);
+    cr_assert_eq(s.hint_count, KERNEL_SET_HINTS_MAX);
     cr_assert_eq(IMPORT(ORION "k1,1,0,1,20\nmore,1,0,1,20\n"), -EINVAL);
     cr_assert_str_eq(report.why, "its 2 hints and the 4096 that are there are more than "
                                  "4096; forget some first");
-    expect("k1", 1, 1, KPROFILE_COMPUTE, 0, 0, 1, 10);
+    expect("k1", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 1, 10);
     buf_printf(&b, "more,1,0,1,10\n");
-    cr_assert_eq(kimport_table(&s, buf_str(&b), b.len, &report), -EINVAL);
+    cr_assert_eq(kernel_import_table(&s, buf_str(&b), b.len, &report), -EINVAL);
     cr_assert_str_eq(report.why, "line 4098: more than 4096 kernels and shapes");
     buf_finish(&b);
 }

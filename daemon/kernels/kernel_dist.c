@@ -3,27 +3,27 @@
  * Durations in bins. The sum is kept within what the bins allow, through every halving, so that a
  * distribution that was read from a file can be held to that.
  */
-#include "daemon/kernels/kdist.h"
+#include "daemon/kernels/kernel_dist.h"
 
 #include <string.h>
 
 static uint32_t bin_of(uint64_t ns) {
-    if (ns >> KDIST_LEAST_LOG2 == 0) return 0;
-    if (ns > KDIST_NS_MAX) return KDIST_BINS - 1;
+    if (ns >> KERNEL_DIST_LEAST_LOG2 == 0) return 0;
+    if (ns > KERNEL_DIST_NS_MAX) return KERNEL_DIST_BINS - 1;
     uint32_t octave = 63u - (uint32_t)__builtin_clzll(ns);
-    return 8 * (octave - KDIST_LEAST_LOG2) + (uint32_t)(ns >> (octave - 3) & 7);
+    return 8 * (octave - KERNEL_DIST_LEAST_LOG2) + (uint32_t)(ns >> (octave - 3) & 7);
 }
 
-uint64_t kdist_bin_start(uint32_t bin) {
-    return bin == 0 ? 0 : (8ull + bin % 8) << (KDIST_LEAST_LOG2 - 3 + bin / 8);
+uint64_t kernel_dist_bin_start(uint32_t bin) {
+    return bin == 0 ? 0 : (8ull + bin % 8) << (KERNEL_DIST_LEAST_LOG2 - 3 + bin / 8);
 }
 
 /* What the samples of the bins can add up to. */
-static void bounds(const struct kdist *d, uint64_t *least, uint64_t *most) {
+static void bounds(const struct kernel_dist *d, uint64_t *least, uint64_t *most) {
     *least = *most = 0;
-    for (uint32_t i = 0; i < KDIST_BINS; i++) {
-        *least += d->bins[i] * kdist_bin_start(i);
-        *most += d->bins[i] * (kdist_bin_start(i + 1) - 1);
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++) {
+        *least += d->bins[i] * kernel_dist_bin_start(i);
+        *most += d->bins[i] * (kernel_dist_bin_start(i + 1) - 1);
     }
 }
 
@@ -33,11 +33,11 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most) {
 
 /* Every other sample goes; of a bin with an odd number, one more, whose time the sum may keep only
  * as far as the bins allow. */
-static void halve(struct kdist *d) {
+static void halve(struct kernel_dist *d) {
     uint64_t least, most;
 
     d->count = 0;
-    for (uint32_t i = 0; i < KDIST_BINS; i++) {
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++) {
         d->bins[i] /= 2;
         d->count += d->bins[i];
     }
@@ -45,60 +45,61 @@ static void halve(struct kdist *d) {
     d->sum_ns = clamp(d->sum_ns / 2, least, most);
 }
 
-bool kdist_add(struct kdist *d, uint64_t ns) {
+bool kernel_dist_add(struct kernel_dist *d, uint64_t ns) {
     uint32_t bin = bin_of(ns);
     bool full = d->bins[bin] == UINT16_MAX;
 
     if (full) halve(d);
     d->bins[bin]++;
     d->count++;
-    d->sum_ns += ns < KDIST_NS_MAX ? ns : KDIST_NS_MAX;
+    d->sum_ns += ns < KERNEL_DIST_NS_MAX ? ns : KERNEL_DIST_NS_MAX;
     return full;
 }
 
-static bool fits(const struct kdist *a, const struct kdist *b) {
-    for (uint32_t i = 0; i < KDIST_BINS; i++)
+static bool fits(const struct kernel_dist *a, const struct kernel_dist *b) {
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++)
         if (a->bins[i] + b->bins[i] > UINT16_MAX) return false;
     return true;
 }
 
-void kdist_merge(struct kdist *d, const struct kdist *other) {
-    struct kdist more = *other;
+void kernel_dist_merge(struct kernel_dist *d, const struct kernel_dist *other) {
+    struct kernel_dist more = *other;
 
     while (!fits(d, &more)) {
         halve(d);
         halve(&more);
     }
-    for (uint32_t i = 0; i < KDIST_BINS; i++)
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++)
         d->bins[i] = (uint16_t)(d->bins[i] + more.bins[i]);
     d->count += more.count;
     d->sum_ns += more.sum_ns;
 }
 
-uint64_t kdist_mean(const struct kdist *d) {
+uint64_t kernel_dist_mean(const struct kernel_dist *d) {
     return d->count ? d->sum_ns / d->count : 0;
 }
 
-uint64_t kdist_quantile(const struct kdist *d, uint32_t milli) {
+uint64_t kernel_dist_quantile(const struct kernel_dist *d, uint32_t milli) {
     uint64_t rank = ((uint64_t)d->count * milli + 999) / 1000, before = 0;
 
     if (d->count == 0) return 0;
     if (rank == 0) rank = 1;
-    for (uint32_t i = 0; i < KDIST_BINS; i++) {
-        uint64_t start = kdist_bin_start(i);
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++) {
+        uint64_t start = kernel_dist_bin_start(i);
 
         if (before + d->bins[i] >= rank)
-            return start + (kdist_bin_start(i + 1) - 1 - start) * (rank - before) / d->bins[i];
+            return start +
+                   (kernel_dist_bin_start(i + 1) - 1 - start) * (rank - before) / d->bins[i];
         before += d->bins[i];
     }
-    return KDIST_NS_MAX;
+    return KERNEL_DIST_NS_MAX;
 }
 
-bool kdist_settle(struct kdist *d) {
+bool kernel_dist_settle(struct kernel_dist *d) {
     uint64_t least, most;
 
     d->count = 0;
-    for (uint32_t i = 0; i < KDIST_BINS; i++)
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++)
         d->count += d->bins[i];
     bounds(d, &least, &most);
     return d->sum_ns >= least && d->sum_ns <= most;

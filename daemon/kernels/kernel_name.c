@@ -3,7 +3,7 @@
  * Base names. Of the Itanium C++ ABI only the prefix of nested names is read: namespaces and the
  * function's own name are identifiers with their lengths, and what follows them is of no interest.
  */
-#include "daemon/kernels/kname.h"
+#include "daemon/kernels/kernel_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct text {
 };
 
 static void put(struct text *t, const char *from, size_t count) {
-    size_t room = KNAME_BYTES - 1 - t->len;
+    size_t room = KERNEL_NAME_BYTES - 1 - t->len;
 
     if (count > room) count = room;
     memcpy(t->out + t->len, from, count);
@@ -91,7 +91,7 @@ static size_t anonymous(const char *p) {
 /* Up to the first template argument or parameter, after the last space: "void a::b<4>(int)". */
 static void from_demangled(const char *p, struct text *t) {
     p += strspn(p, " ");
-    while (*p && t->len < KNAME_BYTES - 1) {
+    while (*p && t->len < KERNEL_NAME_BYTES - 1) {
         size_t unnamed = anonymous(p);
 
         if (unnamed) {
@@ -108,8 +108,8 @@ static void from_demangled(const char *p, struct text *t) {
     }
 }
 
-void kname_base(const char *name, char out[KNAME_BYTES]) {
-    char found[KNAME_BYTES] = "";
+void kernel_name_base(const char *name, char out[KERNEL_NAME_BYTES]) {
+    char found[KERNEL_NAME_BYTES] = "";
     struct text t = {found, 0};
 
     name = without_file(name);
@@ -117,7 +117,7 @@ void kname_base(const char *name, char out[KNAME_BYTES]) {
         from_demangled(name, &t);
     else if (!from_mangled(name, &t))
         t.len = 0;
-    kname_tidy(t.len ? found : name, out, KNAME_BYTES);
+    kernel_name_tidy(t.len ? found : name, out, KERNEL_NAME_BYTES);
 }
 
 /* ---- clean text ------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static bool printable(char c) {
     return c >= 0x20 && c < 0x7f;
 }
 
-bool kname_clean(const char *name) {
+bool kernel_name_clean(const char *name) {
     size_t n = strlen(name);
 
     if (n == 0 || name[0] == ' ' || name[n - 1] == ' ') return false;
@@ -135,7 +135,7 @@ bool kname_clean(const char *name) {
     return true;
 }
 
-void kname_tidy(const char *text, char *out, size_t cap) {
+void kernel_name_tidy(const char *text, char *out, size_t cap) {
     size_t n = 0;
 
     text += strspn(text, " ");

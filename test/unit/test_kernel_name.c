@@ -5,20 +5,20 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "daemon/kernels/kname.h"
+#include "daemon/kernels/kernel_name.h"
 
 static const char *base(const char *name) {
-    static char out[KNAME_BYTES];
+    static char out[KERNEL_NAME_BYTES];
 
-    kname_base(name, out);
-    cr_assert(kname_clean(out), "%s", name);
+    kernel_name_base(name, out);
+    cr_assert(kernel_name_clean(out), "%s", name);
     return out;
 }
 
 #define SAME(name, wanted) cr_assert_str_eq(base(name), wanted)
 
 /* As nvcc 12 and 13 mangle them; the demangled forms beside them. */
-Test(kname, mangled_and_demangled_are_one) {
+Test(kernel_name, mangled_and_demangled_are_one) {
     SAME("_Z4statPf", "stat");
     SAME("_ZL4statPf", "stat");
     SAME("stat(float*)", "stat");
@@ -37,7 +37,7 @@ Test(kname, mangled_and_demangled_are_one) {
     SAME("std::foo::bar()", "std::foo::bar");
 }
 
-Test(kname, namespaces_without_a_name) {
+Test(kernel_name, namespaces_without_a_name) {
     SAME("_ZN36_GLOBAL__N__294626b8_4_a_cu_5e7bf01c4anonEPf", "(anonymous namespace)::anon");
     SAME("(anonymous namespace)::anon(float*)", "(anonymous namespace)::anon");
     SAME("<unnamed>::anon(float*)", "(anonymous namespace)::anon");
@@ -50,7 +50,7 @@ Test(kname, namespaces_without_a_name) {
     SAME("void at::native::(anonymous namespace)::mp", "at::native::(anonymous namespace)::mp");
 }
 
-Test(kname, static_kernels_of_relocatable_code) {
+Test(kernel_name, static_kernels_of_relocatable_code) {
     SAME("__nv_static_25__294626b8_4_a_cu_5e7bf01c__Z4statPf", "stat");
     SAME("__nv_static_25__294626b8_4_a_cu_5e7bf01c__ZN2at6native36_GLOBAL__N__294626b8_4_a_cu_"
          "5e7bf01c2mpEi",
@@ -61,7 +61,7 @@ Test(kname, static_kernels_of_relocatable_code) {
 }
 
 /* The rows of the paper's tables are cut at the first '<'. */
-Test(kname, names_that_were_cut) {
+Test(kernel_name, names_that_were_cut) {
     SAME("void at::native::vectorized_elementwise_kernel",
          "at::native::vectorized_elementwise_kernel");
     SAME("void at::native::vectorized_elementwise_kernel<4, at::nat",
@@ -72,7 +72,7 @@ Test(kname, names_that_were_cut) {
     SAME("  Conv  ", "Conv");
 }
 
-Test(kname, a_mangled_name_that_is_none_is_taken_as_it_is) {
+Test(kernel_name, a_mangled_name_that_is_none_is_taken_as_it_is) {
     static const char *const names[] = {
         "_Z",   "_ZN", "_ZNE",  "_ZN0E",       "_Z99x", "_ZN3ab",  "_ZN2at99999999999999999999xE",
         "_ZSt", "_Zx", "_ZNKE", "_ZZ2goPfE1k", "_Z0",   "_ZN2at0E"};
@@ -81,7 +81,7 @@ Test(kname, a_mangled_name_that_is_none_is_taken_as_it_is) {
         SAME(names[i], names[i]);
 }
 
-Test(kname, anything_becomes_clean) {
+Test(kernel_name, anything_becomes_clean) {
     SAME("", "?");
     SAME("   ", "?");
     SAME("<int>", "<int>");
@@ -90,33 +90,33 @@ Test(kname, anything_becomes_clean) {
     SAME("a\nb\tc", "a?b?c");
     SAME("_Z3a\nbv", "a?b");
     SAME("k\xc3\xa9", "k??");
-    cr_assert_not(kname_clean(""));
-    cr_assert_not(kname_clean(" a"));
-    cr_assert_not(kname_clean("a "));
-    cr_assert_not(kname_clean("a\nb"));
-    cr_assert(kname_clean("(anonymous namespace)::a"));
+    cr_assert_not(kernel_name_clean(""));
+    cr_assert_not(kernel_name_clean(" a"));
+    cr_assert_not(kernel_name_clean("a "));
+    cr_assert_not(kernel_name_clean("a\nb"));
+    cr_assert(kernel_name_clean("(anonymous namespace)::a"));
 }
 
-Test(kname, long_names_are_cut) {
-    char name[1000], wanted[KNAME_BYTES];
+Test(kernel_name, long_names_are_cut) {
+    char name[1000], wanted[KERNEL_NAME_BYTES];
 
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    memcpy(wanted, name, KNAME_BYTES - 1);
-    wanted[KNAME_BYTES - 1] = '\0';
+    memcpy(wanted, name, KERNEL_NAME_BYTES - 1);
+    wanted[KERNEL_NAME_BYTES - 1] = '\0';
     SAME(name, wanted);
     memcpy(name, "_ZN2at900", 9); /* what it says is more than can be kept */
     memcpy(wanted, "at::", 4);
     SAME(name, wanted);
     name[500] = '\0'; /* and now more than there is */
-    cr_assert_eq(strncmp(base(name), name, KNAME_BYTES - 1), 0);
+    cr_assert_eq(strncmp(base(name), name, KERNEL_NAME_BYTES - 1), 0);
 }
 
 /* Every beginning of a name is a name, and a base name is its own. */
-Test(kname, beginnings_and_again) {
+Test(kernel_name, beginnings_and_again) {
     static const char mangled[] =
         "__nv_static_25__294626b8_4_a_cu_5e7bf01c__ZN36_GLOBAL__N__294626b8_4_a_cu_5e7bf01c2in2tkE";
-    char cut[sizeof(mangled)], once[KNAME_BYTES];
+    char cut[sizeof(mangled)], once[KERNEL_NAME_BYTES];
 
     for (size_t n = 0; n < sizeof(mangled); n++) {
         memcpy(cut, mangled, n);

@@ -2,7 +2,7 @@
  *
  * Finding the header, making hints of the sums of its rows.
  */
-#include "daemon/kernels/kimport.h"
+#include "daemon/kernels/kernel_import.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,49 +10,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kernels/kimport_part.h"
+#include "daemon/kernels/kernel_import_part.h"
 
 #define MARK "\xef\xbb\xbf" /* of UTF-8, as some shells write it */
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
-static double mean_of(const struct kimport_mean *m, double most) {
+static double mean_of(const struct kernel_import_mean *m, double most) {
     double mean = m->count ? m->sum / m->count : 0;
 
     return mean < most ? mean : most;
 }
 
 /* The class that most rows have; unknown where two have as many. */
-static uint8_t elected(const uint32_t votes[KPROFILE_CLASSES]) {
-    uint8_t first = KPROFILE_UNKNOWN;
+static uint8_t elected(const uint32_t votes[KERNEL_PROFILE_CLASSES]) {
+    uint8_t first = KERNEL_PROFILE_UNKNOWN;
     bool tie = false;
 
-    for (uint8_t c = KPROFILE_UNKNOWN + 1; c < KPROFILE_CLASSES; c++) {
+    for (uint8_t c = KERNEL_PROFILE_UNKNOWN + 1; c < KERNEL_PROFILE_CLASSES; c++) {
         tie = votes[c] == votes[first] || (tie && votes[c] < votes[first]);
         if (votes[c] > votes[first]) first = c;
     }
-    return tie ? KPROFILE_UNKNOWN : first;
+    return tie ? KERNEL_PROFILE_UNKNOWN : first;
 }
 
-static void conclude(struct kimport_sum *s) {
-    struct kprofile_hint *h = &s->hint;
+static void conclude(struct kernel_import_sum *s) {
+    struct kernel_profile_hint *h = &s->hint;
 
-    h->duration_ns = (uint64_t)(mean_of(&s->ns, KPROFILE_NS_MAX) + 0.5);
-    h->sms = (uint32_t)(mean_of(&s->sms, KPROFILE_SMS_MAX) + 0.5);
+    h->duration_ns = (uint64_t)(mean_of(&s->ns, KERNEL_PROFILE_NS_MAX) + 0.5);
+    h->sms = (uint32_t)(mean_of(&s->sms, KERNEL_PROFILE_SMS_MAX) + 0.5);
     h->compute_milli = (uint16_t)(10 * mean_of(&s->compute_percent, 100) + 0.5);
     h->memory_milli = (uint16_t)(10 * mean_of(&s->memory_percent, 100) + 0.5);
     h->class = elected(s->votes);
     if (s->compute_percent.count || s->memory_percent.count)
-        h->class = kprofile_classify(h->compute_milli, h->memory_milli);
+        h->class = kernel_profile_classify(h->compute_milli, h->memory_milli);
 }
 
-static bool says_something(const struct kimport_sum *s) {
+static bool says_something(const struct kernel_import_sum *s) {
     return s->ns.count || s->compute_percent.count || s->memory_percent.count;
 }
 
 /* The sums as hints of the set: all of them or none. */
-static int deliver(struct kimport *k, struct kset *s) {
-    struct kprofile_hint *hints = malloc((k->count + 1) * sizeof(*hints));
+static int deliver(struct kernel_import *k, struct kernel_set *s) {
+    struct kernel_profile_hint *hints = malloc((k->count + 1) * sizeof(*hints));
     uint32_t count = 0;
     int rc = -ENOMEM;
 
@@ -60,12 +60,12 @@ static int deliver(struct kimport *k, struct kset *s) {
         conclude(&k->sums[i]);
         if (says_something(&k->sums[i])) hints[count++] = k->sums[i].hint;
     }
-    if (hints && count == 0) rc = kimport_bad(k, "the end, and no row says anything of use");
-    if (hints && count > 0) rc = kset_add_hints(s, hints, count);
+    if (hints && count == 0) rc = kernel_import_bad(k, "the end, and no row says anything of use");
+    if (hints && count > 0) rc = kernel_set_add_hints(s, hints, count);
     if (rc == -ENOSPC) {
         snprintf(k->why, sizeof(k->why),
                  "its %u hints and the %u that are there are more than %u; forget some first",
-                 count, s->hint_count, KSET_HINTS_MAX);
+                 count, s->hint_count, KERNEL_SET_HINTS_MAX);
         rc = -EINVAL;
     }
     k->hints = count;
@@ -76,7 +76,7 @@ static int deliver(struct kimport *k, struct kset *s) {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Reads the lines up to the header, each as a row of its own since they may be anything. */
-static int find_header(struct kimport *k, int (**rows)(struct kimport *k)) {
+static int find_header(struct kernel_import *k, int (**rows)(struct kernel_import *k)) {
     struct csv *c = &k->csv;
     const char *end = c->end;
     int rc = 0;
@@ -88,8 +88,8 @@ static int find_header(struct kimport *k, int (**rows)(struct kimport *k)) {
 
         c->end = newline ? newline : end;
         rc = csv_next(c);
-        if (rc > 0 && kimport_is_orion(c)) *rows = kimport_orion;
-        if (rc > 0 && kimport_is_ncu(c)) *rows = kimport_ncu;
+        if (rc > 0 && kernel_import_is_orion(c)) *rows = kernel_import_orion;
+        if (rc > 0 && kernel_import_is_ncu(c)) *rows = kernel_import_ncu;
         c->at = newline ? newline + 1 : end;
         c->next_line = line + 1;
         c->end = end;
@@ -101,9 +101,10 @@ static int find_header(struct kimport *k, int (**rows)(struct kimport *k)) {
     return -EINVAL;
 }
 
-int kimport_table(struct kset *s, const char *text, size_t bytes, struct kimport_report *report) {
-    struct kimport k = {.format = "none"};
-    int (*rows)(struct kimport * k);
+int kernel_import_table(struct kernel_set *s, const char *text, size_t bytes,
+                        struct kernel_import_report *report) {
+    struct kernel_import k = {.format = "none"};
+    int (*rows)(struct kernel_import * k);
     int rc;
 
     if (bytes >= sizeof(MARK) - 1 && memcmp(text, MARK, sizeof(MARK) - 1) == 0) {
@@ -114,7 +115,7 @@ int kimport_table(struct kset *s, const char *text, size_t bytes, struct kimport
     rc = find_header(&k, &rows);
     if (rc == 0) rc = rows(&k);
     if (rc == 0) rc = deliver(&k, s);
-    *report = (struct kimport_report){.format = k.format, .rows = k.rows, .hints = k.hints};
+    *report = (struct kernel_import_report){.format = k.format, .rows = k.rows, .hints = k.hints};
     memcpy(report->why, k.why, sizeof(report->why));
     slotmap_finish(&k.by_name);
     free(k.sums);

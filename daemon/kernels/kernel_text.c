@@ -2,7 +2,7 @@
  *
  * Printing, and a strict reader: the fields of a line in this order, one space between them.
  */
-#include "daemon/kernels/ktext.h"
+#include "daemon/kernels/kernel_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,24 +21,24 @@ static void print_shape(const uint32_t grid[3], const uint32_t block[3], struct 
                block[2]);
 }
 
-static void print_hint(const struct kprofile_hint *h, struct buf *b) {
+static void print_hint(const struct kernel_profile_hint *h, struct buf *b) {
     buf_printf(b, "hint");
     print_shape(h->grid, h->block, b);
     buf_printf(b, " sms=%u class=%s compute=%u memory=%u ns=%" PRIu64 " name=%s\n", h->sms,
-               kprofile_class_name(h->class), h->compute_milli, h->memory_milli, h->duration_ns,
-               h->name);
+               kernel_profile_class_name(h->class), h->compute_milli, h->memory_milli,
+               h->duration_ns, h->name);
 }
 
-static void print_profile(const struct kprofile *p, struct buf *b) {
+static void print_profile(const struct kernel_profile *p, struct buf *b) {
     const char *comma = "";
 
     buf_printf(b, "kernel func=%016" PRIx64, p->key.func);
     print_shape(p->key.grid, p->key.block, b);
     buf_printf(b, " shared=%u uid=%u sms=%u class=%s source=%s compute=%u memory=%u lone=%d",
-               p->key.shared_bytes, p->key.uid, p->sms, kprofile_class_name(p->class),
-               kprofile_source_name(p->source), p->compute_milli, p->memory_milli, p->lone);
+               p->key.shared_bytes, p->key.uid, p->sms, kernel_profile_class_name(p->class),
+               kernel_profile_source_name(p->source), p->compute_milli, p->memory_milli, p->lone);
     buf_printf(b, " sum=%" PRIu64 " bins=", p->durations.sum_ns);
-    for (uint32_t i = 0; i < KDIST_BINS; i++) {
+    for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++) {
         if (!p->durations.bins[i]) continue;
         buf_printf(b, "%s%u:%u", comma, i, p->durations.bins[i]);
         comma = ",";
@@ -46,14 +46,14 @@ static void print_profile(const struct kprofile *p, struct buf *b) {
     buf_printf(b, " name=%s\n", p->name);
 }
 
-void ktext_print(const struct kset *s, struct buf *b) {
-    uint32_t *order = kset_order(s);
+void kernel_text_print(const struct kernel_set *s, struct buf *b) {
+    uint32_t *order = kernel_set_order(s);
 
     if (!order) {
         b->failed = true;
         return;
     }
-    buf_printf(b, TITLE " %d %u %u\n", KTEXT_VERSION, s->count, s->hint_count);
+    buf_printf(b, TITLE " %d %u %u\n", KERNEL_TEXT_VERSION, s->count, s->hint_count);
     buf_printf(b, "device sms=%u name=%s\n", s->device.sms, s->device.name);
     for (uint32_t i = 0; i < s->hint_count; i++)
         print_hint(&s->hints[i], b);
@@ -75,14 +75,14 @@ struct reader {
 };
 
 __attribute__((format(printf, 2, 3))) static int bad(struct reader *r, const char *fmt, ...) {
-    char what[KPROFILE_WHY_BYTES - 32];
+    char what[KERNEL_PROFILE_WHY_BYTES - 32];
     va_list ap;
 
     if (r->rc < 0) return r->rc;
     va_start(ap, fmt);
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
-    snprintf(r->why, KPROFILE_WHY_BYTES, "line %" PRIu64 ": %s", r->line, what);
+    snprintf(r->why, KERNEL_PROFILE_WHY_BYTES, "line %" PRIu64 ": %s", r->line, what);
     return r->rc = -EINVAL;
 }
 
@@ -172,20 +172,20 @@ static uint8_t take_choice(struct reader *r, const char *field, const char *(*na
 static void take_name(struct reader *r, char *out, size_t cap) {
     take_word(r, " name=");
     if (r->rc < 0) return;
-    if (strlen(r->at) >= cap || !kname_clean(r->at))
+    if (strlen(r->at) >= cap || !kernel_name_clean(r->at))
         bad(r, "'name=' is not 1 to %zu printable characters", cap - 1);
     else
         snprintf(out, cap, "%s", r->at);
 }
 
-static void take_bins(struct reader *r, struct kdist *d) {
+static void take_bins(struct reader *r, struct kernel_dist *d) {
     int64_t last = -1;
 
     d->sum_ns = take_number(r, " sum=", UINT64_MAX);
     take_word(r, " bins=");
     while (r->rc == 0 && *r->at != ' ') {
         if (last >= 0) take_word(r, ",");
-        uint64_t bin = take_digits(r, 10, " bins=", KDIST_BINS - 1);
+        uint64_t bin = take_digits(r, 10, " bins=", KERNEL_DIST_BINS - 1);
         take_word(r, ":");
         uint64_t count = take_digits(r, 10, " bins=", UINT16_MAX);
 
@@ -202,46 +202,46 @@ static void parse_title(struct reader *r, uint64_t *profiles, uint64_t *hints) {
     if (next_line(r) == 0 && !skip(r, TITLE " "))
         bad(r, "it does not begin with '" TITLE " VERSION PROFILES HINTS'");
     uint64_t version = take_digits(r, 10, "VERSION", UINT32_MAX);
-    if (r->rc == 0 && version != KTEXT_VERSION)
-        bad(r, "version %" PRIu64 ", not %d", version, KTEXT_VERSION);
+    if (r->rc == 0 && version != KERNEL_TEXT_VERSION)
+        bad(r, "version %" PRIu64 ", not %d", version, KERNEL_TEXT_VERSION);
     take_word(r, " ");
-    *profiles = take_digits(r, 10, "PROFILES", KSET_MAX);
+    *profiles = take_digits(r, 10, "PROFILES", KERNEL_SET_MAX);
     take_word(r, " ");
-    *hints = take_digits(r, 10, "HINTS", KSET_HINTS_MAX);
+    *hints = take_digits(r, 10, "HINTS", KERNEL_SET_HINTS_MAX);
     if (r->rc == 0 && *r->at) bad(r, "more follows after the numbers");
 }
 
-static void parse_device(struct reader *r, struct kset_device *d) {
+static void parse_device(struct reader *r, struct kernel_set_device *d) {
     next_line(r);
     take_word(r, "device");
-    d->sms = (uint32_t)take_number(r, " sms=", KPROFILE_SMS_MAX);
+    d->sms = (uint32_t)take_number(r, " sms=", KERNEL_PROFILE_SMS_MAX);
     take_name(r, d->name, sizeof(d->name));
 }
 
-static void parse_hint(struct reader *r, struct kset *s) {
-    struct kprofile_hint h = {0};
+static void parse_hint(struct reader *r, struct kernel_set *s) {
+    struct kernel_profile_hint h = {0};
     uint32_t before = s->hint_count;
-    char why[KPROFILE_WHY_BYTES];
+    char why[KERNEL_PROFILE_WHY_BYTES];
 
     next_line(r);
     take_word(r, "hint");
     take_triple(r, " grid=", h.grid);
     take_triple(r, " block=", h.block);
-    h.sms = (uint32_t)take_number(r, " sms=", KPROFILE_SMS_MAX);
-    h.class = take_choice(r, " class=", kprofile_class_name, KPROFILE_CLASSES);
+    h.sms = (uint32_t)take_number(r, " sms=", KERNEL_PROFILE_SMS_MAX);
+    h.class = take_choice(r, " class=", kernel_profile_class_name, KERNEL_PROFILE_CLASSES);
     h.compute_milli = (uint16_t)take_number(r, " compute=", 1000);
     h.memory_milli = (uint16_t)take_number(r, " memory=", 1000);
-    h.duration_ns = take_number(r, " ns=", KPROFILE_NS_MAX);
+    h.duration_ns = take_number(r, " ns=", KERNEL_PROFILE_NS_MAX);
     take_name(r, h.name, sizeof(h.name));
-    if (r->rc == 0 && kprofile_hint_check(&h, why) < 0) bad(r, "%s", why);
-    if (r->rc == 0) r->rc = kset_add_hints(s, &h, 1);
+    if (r->rc == 0 && kernel_profile_hint_check(&h, why) < 0) bad(r, "%s", why);
+    if (r->rc == 0) r->rc = kernel_set_add_hints(s, &h, 1);
     if (r->rc == 0 && s->hint_count == before) bad(r, "a hint that was there already");
 }
 
-static void parse_profile(struct reader *r, struct kset *s) {
-    struct kprofile p = {0};
+static void parse_profile(struct reader *r, struct kernel_set *s) {
+    struct kernel_profile p = {0};
     uint32_t before = s->count;
-    char why[KPROFILE_WHY_BYTES];
+    char why[KERNEL_PROFILE_WHY_BYTES];
 
     next_line(r);
     take_word(r, "kernel func=");
@@ -250,21 +250,21 @@ static void parse_profile(struct reader *r, struct kset *s) {
     take_triple(r, " block=", p.key.block);
     p.key.shared_bytes = (uint32_t)take_number(r, " shared=", UINT32_MAX);
     p.key.uid = (uint32_t)take_number(r, " uid=", UINT32_MAX - 1);
-    p.sms = (uint32_t)take_number(r, " sms=", KPROFILE_SMS_MAX);
-    p.class = take_choice(r, " class=", kprofile_class_name, KPROFILE_CLASSES);
-    p.source = take_choice(r, " source=", kprofile_source_name, KPROFILE_SOURCES);
+    p.sms = (uint32_t)take_number(r, " sms=", KERNEL_PROFILE_SMS_MAX);
+    p.class = take_choice(r, " class=", kernel_profile_class_name, KERNEL_PROFILE_CLASSES);
+    p.source = take_choice(r, " source=", kernel_profile_source_name, KERNEL_PROFILE_SOURCES);
     p.compute_milli = (uint16_t)take_number(r, " compute=", 1000);
     p.memory_milli = (uint16_t)take_number(r, " memory=", 1000);
     p.lone = (uint8_t)take_number(r, " lone=", 1);
     take_bins(r, &p.durations);
     take_name(r, p.name, sizeof(p.name));
-    if (r->rc == 0 && kprofile_check(&p, why) < 0) bad(r, "%s", why);
-    if (r->rc == 0 && kset_find(s, &p.key)) bad(r, "a kernel that was there already");
-    if (r->rc == 0) r->rc = kset_learn(s, &p);
+    if (r->rc == 0 && kernel_profile_check(&p, why) < 0) bad(r, "%s", why);
+    if (r->rc == 0 && kernel_set_find(s, &p.key)) bad(r, "a kernel that was there already");
+    if (r->rc == 0) r->rc = kernel_set_learn(s, &p);
     if (r->rc == 0 && s->count == before) bad(r, "one kernel too many of user %u", p.key.uid);
 }
 
-int ktext_parse(struct kset *s, const char *text, size_t bytes, char *why) {
+int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char *why) {
     struct reader r = {.text = text, .end = text + bytes, .why = why, .at = r.copy};
     uint64_t profiles = 0, hints = 0;
 
@@ -278,6 +278,6 @@ int ktext_parse(struct kset *s, const char *text, size_t bytes, char *why) {
         r.line++;
         bad(&r, "more follows than was announced");
     }
-    if (r.rc < 0) kset_finish(s);
+    if (r.rc < 0) kernel_set_finish(s);
     return r.rc;
 }

@@ -2,7 +2,7 @@
  *
  * Rows of a table, one after the other, and their sums by name and shape.
  */
-#include "daemon/kernels/kimport_part.h"
+#include "daemon/kernels/kernel_import_part.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kernels/kset.h"
+#include "daemon/kernels/kernel_set.h"
 
 #define REMARK "==" /* ncu: "==PROF== Disconnected from process 1234" */
 
-int kimport_bad(struct kimport *k, const char *fmt, ...) {
-    char what[KPROFILE_WHY_BYTES - 24];
+int kernel_import_bad(struct kernel_import *k, const char *fmt, ...) {
+    char what[KERNEL_PROFILE_WHY_BYTES - 24];
     va_list ap;
 
     va_start(ap, fmt);
@@ -39,18 +39,18 @@ static void skip_line(struct csv *c) {
     c->next_line++;
 }
 
-int kimport_row(struct kimport *k) {
+int kernel_import_row(struct kernel_import *k) {
     int rc;
 
     while (at_remark(&k->csv))
         skip_line(&k->csv);
     rc = csv_next(&k->csv);
-    if (rc == -EINVAL) return kimport_bad(k, "%s", k->csv.why);
+    if (rc == -EINVAL) return kernel_import_bad(k, "%s", k->csv.why);
     if (rc > 0) k->rows++;
     return rc;
 }
 
-bool kimport_number(const char *text, double *out) {
+bool kernel_import_number(const char *text, double *out) {
     char copy[64];
     size_t n = 0;
     char *end;
@@ -64,14 +64,14 @@ bool kimport_number(const char *text, double *out) {
     return n > 0 && *end == '\0' && isfinite(*out);
 }
 
-void kimport_add(struct kimport_mean *mean, double value) {
+void kernel_import_add(struct kernel_import_mean *mean, double value) {
     mean->sum += value;
     mean->count++;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static uint64_t hash_of(const struct kprofile_hint *h) {
+static uint64_t hash_of(const struct kernel_profile_hint *h) {
     uint64_t words[sizeof(h->name) / sizeof(uint64_t) + 3] = {0};
     size_t n = sizeof(h->name) / sizeof(uint64_t);
 
@@ -82,12 +82,12 @@ static uint64_t hash_of(const struct kprofile_hint *h) {
     return slotmap_hash(words, (uint32_t)n + 3, 0);
 }
 
-static int append(struct kimport *k, const struct kprofile_hint *hint, uint64_t hash) {
-    if (k->count == KSET_HINTS_MAX)
-        return kimport_bad(k, "more than %u kernels and shapes", KSET_HINTS_MAX);
+static int append(struct kernel_import *k, const struct kernel_profile_hint *hint, uint64_t hash) {
+    if (k->count == KERNEL_SET_HINTS_MAX)
+        return kernel_import_bad(k, "more than %u kernels and shapes", KERNEL_SET_HINTS_MAX);
     if (k->count == k->cap) {
         uint32_t cap = k->cap ? 2 * k->cap : 64;
-        struct kimport_sum *grown = realloc(k->sums, cap * sizeof(*grown));
+        struct kernel_import_sum *grown = realloc(k->sums, cap * sizeof(*grown));
 
         if (!grown) return -ENOMEM;
         k->sums = grown;
@@ -95,25 +95,25 @@ static int append(struct kimport *k, const struct kprofile_hint *hint, uint64_t 
     }
     if (slotmap_reserve(&k->by_name, k->count + 1) < 0) return -ENOMEM;
     slotmap_add(&k->by_name, hash, k->count);
-    k->sums[k->count++] = (struct kimport_sum){.hint = *hint};
+    k->sums[k->count++] = (struct kernel_import_sum){.hint = *hint};
     return 0;
 }
 
-int kimport_sum(struct kimport *k, const char *name, const uint32_t grid[3],
-                const uint32_t block[3], struct kimport_sum **out) {
-    struct kprofile_hint hint = {0};
+int kernel_import_sum(struct kernel_import *k, const char *name, const uint32_t grid[3],
+                      const uint32_t block[3], struct kernel_import_sum **out) {
+    struct kernel_profile_hint hint = {0};
     struct slotmap_walk walk;
     uint32_t slot;
     uint64_t hash;
     int rc;
 
-    kname_base(name, hint.name);
+    kernel_name_base(name, hint.name);
     memcpy(hint.grid, grid, sizeof(hint.grid));
     memcpy(hint.block, block, sizeof(hint.block));
     hash = hash_of(&hint);
     walk = slotmap_walk(&k->by_name, hash);
     while ((slot = slotmap_next(&k->by_name, &walk)) != SLOTMAP_NONE)
-        if (kprofile_hint_order(&k->sums[slot].hint, &hint) == 0) break;
+        if (kernel_profile_hint_order(&k->sums[slot].hint, &hint) == 0) break;
     if (slot == SLOTMAP_NONE) {
         rc = append(k, &hint, hash);
         if (rc < 0) return rc;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables of Orion's artifact: a row a launch, in the order of launches. Profile is 1 for
+ * compute, 0 for memory, -1 for what is unknown; Duration in nanoseconds. A name is not quoted and
+ * may have commas. Names without their template arguments stand for kernels that differ, so that
+ * of rows with one name the mean counts, and the class of most.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/kernels/kernel_import_part.h"
+
+#define AFTER_NAME 4u /* columns */
+
+bool kernel_import_is_orion(const struct csv *header) {
+    static const char *const names[] = {"Name", "Profile", "Memory_footprint", "SM_usage",
+                                        "Duration"};
+
+    for (uint32_t i = 0; i < 1 + AFTER_NAME; i++)
+        if (strcmp(csv_field(header, i), names[i]) != 0) return false;
+    return header->count == 1 + AFTER_NAME;
+}
+
+static int class_of(const char *profile) {
+    if (strcmp(profile, "1") == 0) return KERNEL_PROFILE_COMPUTE;
+    if (strcmp(profile, "0") == 0) return KERNEL_PROFILE_MEMORY;
+    return strcmp(profile, "-1") == 0 ? KERNEL_PROFILE_UNKNOWN : -EINVAL;
+}
+
+static int take_row(struct kernel_import *k) {
+    static const uint32_t any[3];
+    struct csv *c = &k->csv;
+    struct kernel_import_sum *sum;
+    double sms, ns;
+    int class, rc;
+
+    if (c->count < 1 + AFTER_NAME) return kernel_import_bad(k, "%u columns, not 5", c->count);
+    uint32_t first = c->count - AFTER_NAME;
+    class = class_of(csv_field(c, first));
+    if (class < 0)
+        return kernel_import_bad(k, "Profile is \"%.24s\", not 1, 0 or -1", csv_field(c, first));
+    if (!kernel_import_number(csv_field(c, first + 2), &sms) || sms > KERNEL_PROFILE_SMS_MAX)
+        return kernel_import_bad(k, "SM_usage \"%.24s\" is no number of SMs",
+                                 csv_field(c, first + 2));
+    if (!kernel_import_number(csv_field(c, first + 3), &ns) || ns > KERNEL_PROFILE_NS_MAX)
+        return kernel_import_bad(k, "Duration \"%.24s\" is no time in nanoseconds",
+                                 csv_field(c, first + 3));
+    rc = kernel_import_sum(k, csv_field(c, 0), any, any,
+                           &sum); /* its commas are in what is cut off */
+    if (rc < 0) return rc;
+    sum->votes[class]++;
+    kernel_import_add(&sum->sms, sms);
+    kernel_import_add(&sum->ns, ns);
+    return 0;
+}
+
+int kernel_import_orion(struct kernel_import *k) {
+    int rc;
+
+    k->format = "Orion's table";
+    while ((rc = kernel_import_row(k)) > 0) {
+        rc = take_row(k);
+        if (rc < 0) break;
+    }
+    return rc;
+}
