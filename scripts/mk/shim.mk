@@ -29,6 +29,9 @@ $(BUILD)/check/shim/%.o: shim/%.c
 $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: CFLAGS += -DLOCK_CHECK
+$(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(BUILD)/test/lib/shim/rig.o \
+		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+	$(Q)$(TEST_LINK)
 $(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/lib/shim/rig.o \
 		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK) -lcriterion

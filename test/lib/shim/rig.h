@@ -32,7 +32,7 @@ void rig_begin(void);
 uint32_t rig_count(void);
 const void *rig_record(uint32_t number, uint32_t *bytes);
 
-/* The only record that arrived since rig_forget; fails the test unless there is one, with this op.
+/* The only record that arrived since rig_forget; aborts unless there is one, with this op.
  */
 const void *rig_only(uint16_t op);
 void rig_forget(void);
