@@ -20,8 +20,8 @@
 /* Keys that jobs of the other grain have; and an iteration has a length, one way or the other. */
 static void check_grain(struct parser *p, const struct workload_job *j, uint32_t seen) {
     enum key_grain other = j->kernels ? KEY_ITERATION : KEY_KERNEL;
-    for (uint32_t i = 0; i < keys_job.count; i++) {
-        const struct key *k = &keys_job.list[i];
+    for (uint32_t i = 0; i < workload_keys_job.count; i++) {
+        const struct key *k = &workload_keys_job.list[i];
         if (k->type == KEY_NAME || !(seen & 1u << i) || k->grain != other) continue;
         parser_fault(p, "%s: not with%s kernels=", k->name, j->kernels ? "" : "out");
         return;
@@ -41,7 +41,7 @@ static int take_job(struct parser *p, char *rest) {
     if (parser_room((void **)&w->jobs, sizeof(*w->jobs), w->count, &p->jobs_cap)) return -ENOMEM;
     struct workload_job *j = &w->jobs[w->count++];
     *j = (struct workload_job){.line = p->line};
-    int err = parser_pairs(p, &keys_job, rest, j, &seen);
+    int err = parser_pairs(p, &workload_keys_job, rest, j, &seen);
     if (err) return err;
     if (p->faults == faults) check_grain(p, j, seen);
     if (p->faults == faults)
@@ -55,7 +55,7 @@ static int take_device(struct parser *p, char *rest) {
     uint32_t seen;
     if (p->device_seen) parser_fault(p, "a second device");
     p->device_seen = true;
-    return parser_pairs(p, &keys_device, rest, p->w, &seen);
+    return parser_pairs(p, &workload_keys_device, rest, p->w, &seen);
 }
 
 static int take_line(struct parser *p, char *line) {
@@ -137,8 +137,8 @@ static int parse_lines(struct parser *p, const char *text, size_t bytes) {
 
 int workload_init(struct workload *out) {
     *out = (struct workload){0};
-    for (uint32_t i = 0; i < keys_device.count; i++)
-        keys_fall_back(&keys_device.list[i], out);
+    for (uint32_t i = 0; i < workload_keys_device.count; i++)
+        workload_keys_fall_back(&workload_keys_device.list[i], out);
     out->arena = arena_create();
     return out->arena ? 0 : -ENOMEM;
 }
@@ -210,7 +210,7 @@ static void write_sequences(const struct workload *w, FILE *out) {
             const struct workload_kernel *k = &w->kernels[q->first + i];
             quantity_print(QUANTITY_TIME, k->duration_ns, text, sizeof(text));
             fprintf(out, "%c %s", k->copy ? 'c' : 'k', text);
-            if (!k->copy) keys_write(&keys_kernel, k, out);
+            if (!k->copy) workload_keys_write(&workload_keys_kernel, k, out);
             fputc('\n', out);
         }
     }
@@ -233,13 +233,13 @@ static void write_gaps(const struct workload *w, FILE *out) {
 
 void workload_write(const struct workload *w, FILE *out) {
     fputs("device", out);
-    keys_write(&keys_device, w, out);
+    workload_keys_write(&workload_keys_device, w, out);
     fputc('\n', out);
     write_sequences(w, out);
     write_gaps(w, out);
     for (uint32_t n = 0; n < w->count; n++) {
         fputs("job", out);
-        keys_write(&keys_job, &w->jobs[n], out);
+        workload_keys_write(&workload_keys_job, &w->jobs[n], out);
         fputc('\n', out);
     }
 }

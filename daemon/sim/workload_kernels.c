@@ -25,7 +25,7 @@ static int take_sequence(struct parser *p, char *rest) {
         return -ENOMEM;
     struct workload_sequence *q = &w->sequences[w->sequences_count++];
     *q = (struct workload_sequence){.first = w->kernels_count, .line = p->line};
-    return parser_pairs(p, &keys_name, rest, &q->name, &seen);
+    return parser_pairs(p, &workload_keys_name, rest, &q->name, &seen);
 }
 
 static int take_gaps(struct parser *p, char *rest) {
@@ -40,7 +40,7 @@ static int take_gaps(struct parser *p, char *rest) {
         return -ENOMEM;
     struct workload_gaps *g = &w->gaps[w->gaps_count++];
     *g = (struct workload_gaps){.first = w->gap_count, .line = p->line};
-    return parser_pairs(p, &keys_name, rest, &g->name, &seen);
+    return parser_pairs(p, &workload_keys_name, rest, &g->name, &seen);
 }
 
 static bool take_time(struct parser *p, const char *text, uint64_t max, const char *expected,
@@ -76,7 +76,7 @@ static int take_kernel(struct parser *p, bool copy, char *rest) {
         if (strtok_r(rest, " \t", &rest)) parser_fault(p, "a copy has nothing but its time");
         return 0;
     }
-    return parser_pairs(p, &keys_kernel, rest, k, &seen);
+    return parser_pairs(p, &workload_keys_kernel, rest, k, &seen);
 }
 
 static int take_times(struct parser *p, const char *word, char *rest) {

@@ -95,8 +95,8 @@ static const struct key name_keys[] = {
 
 #define KEYS(list) \
     { (list), sizeof(list) / sizeof((list)[0]) }
-const struct keys keys_device = KEYS(device_keys), keys_job = KEYS(job_keys),
-                  keys_kernel = KEYS(kernel_keys), keys_name = KEYS(name_keys);
+const struct keys workload_keys_device = KEYS(device_keys), workload_keys_job = KEYS(job_keys),
+                  workload_keys_kernel = KEYS(kernel_keys), workload_keys_name = KEYS(name_keys);
 
 static const char *const hints[] = {[WORKLOAD_HINT_DURATION] = "duration",
                                     [WORKLOAD_HINT_ITERATIONS] = "iterations",
@@ -180,7 +180,7 @@ static int take_every(struct arena *arena, const struct key *k, const char *text
     return err;
 }
 
-int keys_take(struct arena *arena, const struct key *k, const char *text, void *record) {
+int workload_keys_take(struct arena *arena, const struct key *k, const char *text, void *record) {
     void *at = (char *)record + k->offset;
     uint64_t n = 0;
     uint32_t word = 0;
@@ -211,7 +211,7 @@ int keys_take(struct arena *arena, const struct key *k, const char *text, void *
     return err;
 }
 
-void keys_fall_back(const struct key *k, void *record) {
+void workload_keys_fall_back(const struct key *k, void *record) {
     void *at = (char *)record + k->offset;
     switch (k->type) {
     case KEY_NAME: break;
@@ -269,7 +269,7 @@ static void write_value(const struct key *k, const void *record, FILE *out) {
         fprintf(out, "%s%s", text, k->type == KEY_RATE ? "/s" : "");
 }
 
-bool keys_is_fallback(const struct key *k, const void *record) {
+bool workload_keys_is_fallback(const struct key *k, const void *record) {
     const void *at = (const char *)record + k->offset;
     if (k->required) return false;
     switch (k->type) {
@@ -289,9 +289,9 @@ bool keys_is_fallback(const struct key *k, const void *record) {
     return false;
 }
 
-void keys_write(const struct keys *keys, const void *record, FILE *out) {
+void workload_keys_write(const struct keys *keys, const void *record, FILE *out) {
     for (uint32_t i = 0; i < keys->count; i++) {
-        if (keys_is_fallback(&keys->list[i], record)) continue;
+        if (workload_keys_is_fallback(&keys->list[i], record)) continue;
         fprintf(out, " %s=", keys->list[i].name);
         write_value(&keys->list[i], record, out);
     }

@@ -43,13 +43,14 @@ struct keys {
     uint32_t count;
 };
 
-extern const struct keys keys_device, keys_job, keys_kernel, keys_name;
+extern const struct keys workload_keys_device, workload_keys_job, workload_keys_kernel,
+    workload_keys_name;
 
 /* -EINVAL or -ERANGE: not what the key expects; -ENOMEM. */
-int keys_take(struct arena *arena, const struct key *k, const char *text, void *record);
-void keys_fall_back(const struct key *k, void *record);
-bool keys_is_fallback(const struct key *k, const void *record);
+int workload_keys_take(struct arena *arena, const struct key *k, const char *text, void *record);
+void workload_keys_fall_back(const struct key *k, void *record);
+bool workload_keys_is_fallback(const struct key *k, const void *record);
 /* " key=value" of each that is not what it falls back to. */
-void keys_write(const struct keys *keys, const void *record, FILE *out);
+void workload_keys_write(const struct keys *keys, const void *record, FILE *out);
 
 #endif

@@ -38,7 +38,7 @@ static int take_pair(struct parser *p, const struct keys *keys, char *word, void
     }
     if (*seen & 1u << i) parser_fault(p, "%s: given twice", word);
     *seen |= 1u << i;
-    int err = keys_take(p->w->arena, &k[i], value, record);
+    int err = workload_keys_take(p->w->arena, &k[i], value, record);
     if (err == -ENOMEM) return err;
     if (err) parser_fault(p, "%s: '%.60s' is not %s", word, value, k[i].expected);
     return 0;
@@ -48,7 +48,7 @@ int parser_pairs(struct parser *p, const struct keys *keys, char *rest, void *re
                  uint32_t *seen) {
     *seen = 0;
     for (uint32_t i = 0; i < keys->count; i++)
-        keys_fall_back(&keys->list[i], record);
+        workload_keys_fall_back(&keys->list[i], record);
     for (char *word; (word = strtok_r(rest, " \t", &rest));) {
         int err = take_pair(p, keys, word, record, seen);
         if (err) return err;
