@@ -395,6 +395,8 @@ static char *arguments_of_the_worker(void) {
 }
 
 Test(broker_worker, the_configuration_is_its_command_line) {
+    char expected[1024];
+
     rig.config.device_memory = 12345;
     strcpy(rig.config.lane_policy, "srtf");
     strcpy(rig.config.lane_exclusive, "no");
@@ -403,8 +405,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     rig.config.overtakes = 4;
     rig.config.lease_factor = 5;
     rig.config.lease = 6000000;
-    cr_assert_str_eq(
-        arguments_of_the_worker(),
+    snprintf(
+        expected, sizeof(expected),
         "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
         "--kernel-timeout-ns 0 --share-users 0 --clear-always 0 --lane-policy srtf --kernel-policy "
         "streams --set "
@@ -412,7 +414,10 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--set swap=1 --set max_lanes=3 --set overtakes=4 --set lease_factor=5 "
         "--set lease_ns=6000000 --set inflight_cap=16 --set preempt_ns=0 "
         "--set priorities=-1 --set by_class=1 --set by_size=1 --set sm_threshold=0 "
-        "--set dur_threshold=25 --set slack=10 --set lookahead=64 --set reef_queue=12\n");
+        "--set dur_threshold=25 --set slack=10 --set lookahead=64 --set reef_queue=12 "
+        "--crash-events %s/worker.events\n",
+        rig.dir);
+    cr_assert_str_eq(arguments_of_the_worker(), expected);
 }
 
 Test(broker_worker, what_the_policy_decides_is_left_to_it) {
