@@ -22,7 +22,7 @@
 static void pump_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
-    op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
+    if (s->next - op->seq > PUMP_AHEAD) op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
     load_end(&w->load, &c->inflight, w->now_ns);
     op->state = OP_DONE;
     profiling_ended(w->kernels, op, w->load.mixed_ns);

@@ -70,7 +70,7 @@ struct op {
     struct dev_op dev;
 } __attribute__((aligned(OP_ALIGN)));
 
-/* It is needed soon, and has left the cache since it was last touched. Any pointer will do. */
+/* It is needed soon, and has left the cache since it was last touched. */
 static inline void op_prefetch(const struct op *op) {
     __builtin_prefetch(op);
     __builtin_prefetch(&op->launch);
