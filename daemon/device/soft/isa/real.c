@@ -144,7 +144,8 @@ ISA_FAMILY(real_select) {
     case PTX_OP_abs: return REAL_PICK(i, real_abs);
     case PTX_OP_neg: return REAL_PICK(i, real_neg);
     case PTX_OP_copysign: return wide ? real_copysign_f64 : real_copysign_f32;
-    case PTX_OP_testp: return wide ? real_testp_f64 : real_testp_f32;
+    case PTX_OP_testp: /* ptxas lets one pass that tests for nothing */
+        return i->sub == PTX_SUB_NONE ? NULL : wide ? real_testp_f64 : real_testp_f32;
     case PTX_OP_min:
     case PTX_OP_max: return real_min_max(i);
     default: return NULL;

@@ -165,7 +165,7 @@ static const struct ptx_rule rules[] = {
     R(max, HALF, "ftz NaN xorsign abs", "=0 0 0")
     R(max, BRAIN, "NaN xorsign abs", "=0 0 0")
     R(copysign, REALS, "", "=0 0 0")
-    R(testp, REALS, "+finite|infinite|number|notanumber|normal|subnormal", "=pred 0")
+    R(testp, REALS, "finite|infinite|number|notanumber|normal|subnormal", "=pred 0")
 
     /* ---- logic, comparison, selection */
     R(and, "pred|" BITS, "", "=0 0 0")
