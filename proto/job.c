@@ -59,7 +59,7 @@ static bool good_group(const char *group, size_t cap) {
 }
 
 int job_check(struct wire_job *job, char *why) {
-    if (job->flags & ~WIRE_JOB_WORD)
+    if (job->flags & ~WIRE_JOB_RESERVED)
         return bad(why, "the job has flags that are unknown here: 0x%x", job->flags);
     if (job->persistent_bytes > JOB_BYTES_MAX || job->ephemeral_bytes > JOB_BYTES_MAX)
         return bad(why, "the job's memory is more than %llu TiB", JOB_BYTES_MAX >> 40);
@@ -78,7 +78,7 @@ int job_check(struct wire_job *job, char *why) {
         return bad(why, "the group's name is not 1 to %zu printable characters",
                    sizeof(job->group) - 1);
     memset(job->group + strlen(job->group), 0, sizeof(job->group) - strlen(job->group));
-    if (!(job->flags & WIRE_JOB_WORD)) job->persistent_bytes = job->ephemeral_bytes = 0;
+    if (!(job->flags & WIRE_JOB_RESERVED)) job->persistent_bytes = job->ephemeral_bytes = 0;
     return 0;
 }
 
@@ -111,7 +111,7 @@ static int set_number(struct wire_job *job, const struct option *o, const char *
         return bad(why, "%s: %.40s is out of range", o->variable, value);
     if (negative) n = -n;
     memcpy(field, &n, o->bytes); /* little-endian, as the wire is */
-    if (o->kind == BYTES) job->flags |= WIRE_JOB_WORD;
+    if (o->kind == BYTES) job->flags |= WIRE_JOB_RESERVED;
     return 0;
 }
 

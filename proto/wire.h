@@ -28,7 +28,7 @@
 /* What a job asks for, and what is known of it: from SALUS_* variables, which `salusctl run` sets.
  * Zero: not said. */
 struct wire_job {
-    uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_WORD */
+    uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_RESERVED */
     uint32_t flags;
     uint32_t weight;
     int32_t priority;
@@ -40,8 +40,8 @@ struct wire_job {
     char group[32];   /* jobs of one group of one user never share a lane */
 };
 
-#define WIRE_JOB_WORD 1u   /* persistent_bytes and ephemeral_bytes are given */
-#define WIRE_JOB_PAUSED 2u /* broker -> worker */
+#define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
+#define WIRE_JOB_PAUSED 2u   /* broker -> worker */
 
 struct wire_hello {
     uint32_t magic;

@@ -146,10 +146,10 @@ static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
     return there > spent ? (there - spent) / iterations_of(p) : 0;
 }
 
-/* By what a job is admitted: its word, where it gave one; else what it used; where nothing was
- * measured, what it was granted. */
+/* By what a job is admitted: its reservation, where it gave one; else what it used; where nothing
+ * was measured, what it was granted. */
 static uint64_t need(const struct ctl_job *j, uint64_t peak, uint64_t granted) {
-    bool given = strcmp(j->word, "given") == 0 || strcmp(j->word, "profile") == 0;
+    bool given = strcmp(j->reservation, "given") == 0 || strcmp(j->reservation, "profile") == 0;
 
     return peak && !(given && granted > peak) ? peak : granted;
 }

@@ -25,7 +25,7 @@
 #include "daemon/sim/workload.h"
 
 #define SIM_CHUNK_BYTES (2ull << 20)
-#define SIM_MEASURED_AFTER 3 /* iterations until the word of an unknown job is said */
+#define SIM_MEASURED_AFTER 3 /* iterations until the reservation of an unknown job is set */
 #define SIM_NEVER UINT64_MAX
 #define SIM_WHY_BYTES 256
 

@@ -177,7 +177,7 @@ static void end_boundaries(struct sim *s) {
         const struct workload_job *j = &s->w->jobs[job];
         if (j->unknown && s->jobs[job].iteration == SIM_MEASURED_AFTER) {
             s->specs[job].unknown = false;
-            say(s, SCHED_WORD, job)->need = need_of(s, job);
+            say(s, SCHED_MEASURED, job)->need = need_of(s, job);
         }
         if (j->boundaries && !is_over(s, job)) say(s, SCHED_BOUNDARY, job);
     }

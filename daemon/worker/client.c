@@ -96,7 +96,7 @@ static int client_open_space(struct client *c) {
 
 static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
     const struct wire_job *j = &msg->job;
-    bool word = j->flags & WIRE_JOB_WORD;
+    bool word = j->flags & WIRE_JOB_RESERVED;
     return (struct sched_spec){.persistent_bytes = word ? j->persistent_bytes : 0,
                                .ephemeral_bytes = word ? j->ephemeral_bytes : 0,
                                .weight = j->weight,
@@ -122,7 +122,7 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->quota = WORKER_QUOTA;
     c->spec = client_spec(msg);
     c->lane = SCHED_NO_LANE;
-    c->deaf = CLIENT_WAITS;
+    c->throttled = CLIENT_WAITS;
     c->doorbell = -1;
     c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);

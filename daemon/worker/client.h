@@ -46,9 +46,9 @@ struct client {
     uint64_t inflight;      /* on the device */
     const struct op *shown; /* of these, to people: running.h */
     uint64_t quota;         /* of operations: its part of what its user's clients may have */
-    uint8_t deaf;           /* CLIENT_*: its ring is not read */
-    bool away;              /* some of its memory is not on the device, or its lane not clear */
-    bool stranded;          /* data of an earlier iteration is in its lane: residence.h */
+    uint8_t throttled;      /* CLIENT_*: its ring is not read */
+    bool displaced;         /* some of its memory is not on the device, or its lane not clear */
+    bool stranded;          /* data of an earlier iteration is in its lane: residency.h */
     bool abandoned;         /* nothing of it will be submitted any more */
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
@@ -112,7 +112,7 @@ static inline struct client *client_of(const struct stream *s) {
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
     const struct stream_set *s = &c->streams;
-    return !c->leaving && !c->expelled && !c->deaf &&
+    return !c->leaving && !c->expelled && !c->throttled &&
            s->pushed - s->completed + s->deferred_count < c->quota;
 }
 

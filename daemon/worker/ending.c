@@ -14,7 +14,7 @@
 #include "daemon/worker/iteration/passing.h"
 #include "daemon/worker/memory/clearing.h"
 #include "daemon/worker/memory/memory.h"
-#include "daemon/worker/memory/residence.h"
+#include "daemon/worker/memory/residency.h"
 #include "daemon/worker/tenant.h"
 
 void ending_release(struct client *c) {
@@ -22,7 +22,7 @@ void ending_release(struct client *c) {
     unload_all(c);
     memory_destroy(c->memory);
     c->memory = NULL;
-    residence_leave(c);
+    residency_leave(c);
     atom_store_relaxed(&c->com.page->stats.memory_bytes, 0);
 }
 
@@ -30,7 +30,7 @@ void ending_abandon(struct client *c, int err) {
     if (c->abandoned) return;
     fault_void(c, err);
     c->abandoned = true;
-    c->deaf &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
+    c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
     if (clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
     if (!c->inflight) ending_release(c);       /* before the scheduler gives it to others */
     engine_left(c);

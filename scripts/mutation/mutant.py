@@ -4,7 +4,7 @@
     # SPDX-License-Identifier: Apache-2.0
     wrong: what is broken, in a sentence
     file: daemon/worker/memory/credit.c
-    test: test_residence at_once
+    test: test_residency at_once
     in: credit_request
     - if (!k->granted) return
     + if (0) return

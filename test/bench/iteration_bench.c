@@ -15,7 +15,7 @@
 #define SAMPLES_MAX 99
 
 struct step {
-    uint64_t print, live;
+    uint64_t fingerprint, live;
 };
 
 static uint32_t random_state = 1;
@@ -29,7 +29,8 @@ static uint32_t bench_random(void) {
 
 static struct step training(uint32_t i, uint32_t period) {
     uint32_t at = i % period, depth = at < period / 2 ? at : period - 1 - at;
-    return (struct step){.print = (at + 1) * 0x9e3779b97f4a7c15ull, .live = depth * 100000ull};
+    return (struct step){.fingerprint = (at + 1) * 0x9e3779b97f4a7c15ull,
+                         .live = depth * 100000ull};
 }
 
 static struct step follow_short(uint32_t i) {
@@ -41,22 +42,23 @@ static struct step follow_long(uint32_t i) {
 }
 
 static struct step random_kernels(uint32_t i) {
-    return (struct step){.print = bench_random() % 20, .live = bench_random() % 1000 * 10000ull};
+    return (struct step){.fingerprint = bench_random() % 20,
+                         .live = bench_random() % 1000 * 10000ull};
 }
 
 static struct step new_kernels(uint32_t i) {
-    return (struct step){.print = i};
+    return (struct step){.fingerprint = i};
 }
 
 /* A period that memory refuses: it falls all the time, and all of the window is looked at. */
 static struct step refused(uint32_t i) {
-    return (struct step){.print = i % 340, .live = (1ull << 40) - i * 100000ull};
+    return (struct step){.fingerprint = i % 340, .live = (1ull << 40) - i * 100000ull};
 }
 
 /* Another distance all the time, and each repeats for a while. */
 static struct step misleading(uint32_t i) {
     uint32_t stretch = i / 3000;
-    return (struct step){.print = i % (100 + stretch % 50) % 90, .live = i % 7 * 1000};
+    return (struct step){.fingerprint = i % (100 + stretch % 50) % 90, .live = i % 7 * 1000};
 }
 
 static const struct {
@@ -78,7 +80,7 @@ static double measure(const struct step *steps) {
     if (iteration_create(&it)) abort();
     uint64_t begin = fdutil_now_ns();
     for (uint32_t i = 0; i < LAUNCHES; i++)
-        iteration_launch(it, steps[i].print, steps[i].live, i * 1000ull);
+        iteration_launch(it, steps[i].fingerprint, steps[i].live, i * 1000ull);
     double ns = (double)(fdutil_now_ns() - begin) / LAUNCHES;
     iteration_destroy(it);
     return ns;

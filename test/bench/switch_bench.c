@@ -91,7 +91,7 @@ static double measure(struct wirebench *b, struct wireclient **clients, int coun
 }
 
 static struct wireclient *join(struct wirebench *b) {
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .ephemeral_bytes = PAGE};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .ephemeral_bytes = PAGE};
     struct wireclient *c = wireclient_attach_as(b, &job, 0);
     wireclient_kernels(c, "kern");
     uint64_t ticket = wireclient_mem(c, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, PAGE);

@@ -13,13 +13,13 @@ from harness import CHECKSUM, PATIENCE, program, wait_for
 
 MEMORY = "256MiB"  # a lane of its own for each of the three
 PRIORITY = 10      # of the service
-CODE_MIB = 4       # room in the word for what modules take
+CODE_MIB = 4       # room in the reservation for what modules take
 ENDLESS = 1 << 30  # iterations
 GAP_MS = 60        # between requests that take some 15 ms alone
 
 
 class Job:
-    """A program that gives its word, in MiB, and marks its iterations; `more`: of its environment."""
+    """A program that gives its reservation, in MiB, and marks its iterations; `more`: of its environment."""
 
     def __init__(self, name, argv, persistent, ephemeral, **more):
         self.name = name

@@ -11,12 +11,12 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import PATIENCE, Daemon, checksum_of, program, tool, wait_for
 
-CODE_MIB = 4  # room in the word for what modules take
+CODE_MIB = 4  # room in the reservation for what modules take
 solo_cache = {}
 
 
 class Job:
-    """A trainer that gives its word (MiB), how many iterations it has, and marks them."""
+    """A trainer that gives its reservation (MiB), how many iterations it has, and marks them."""
 
     def __init__(self, arrival, iterations, model, temporaries, passes):
         self.arrival, self.iterations = arrival, iterations

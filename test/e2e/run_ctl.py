@@ -124,7 +124,7 @@ def test_needs_are_remembered():
         two = start(d, ["--name", "two"], SHORT)
         # It is granted nothing before it is admitted, and listed before that.
         job = wait_for("the job", lambda: next((j for j in d.jobs() if j["persistent_bytes"]), None), 20)
-        equal(job["persistent_bytes"] if job["word"] == "profile" else job, measured["persistent_peak_bytes"],
+        equal(job["persistent_bytes"] if job["reservation"] == "profile" else job, measured["persistent_peak_bytes"],
               "what it is granted")
         finish(two)
         wait_for("the file", lambda: os.path.exists(d.run_dir + "/profiles"), 10)

@@ -44,7 +44,7 @@ def trainer(iterations, model=4, temporaries=8, passes=16, stuck=0):
 
 
 def word(persistent, ephemeral, **more):
-    """Environment of a job that gives its word, in MiB, with room for its code, and says where its
+    """Environment of a job that gives its reservation, in MiB, with room for its code, and says where its
     iterations begin; mark=0: that is found out."""
     env = {"SALUS_PERSISTENT": f"{persistent + 4}MiB", "SALUS_EPHEMERAL": f"{ephemeral}MiB",
            "SALUS_MARK": "1"}
@@ -316,8 +316,8 @@ def test_an_unknown_job_is_measured_and_then_shares():
         j = job(d, "a")
         print(f"    measured: P {j['persistent_bytes'] // MIB} MiB, E {j['ephemeral_bytes'] // MIB} MiB",
               flush=True)
-        equal(j["word"], "measured", "whence the word is known")
-        require(j["persistent_bytes"] + j["ephemeral_bytes"] < 40 * MIB, "the word did not shrink")
+        equal(j["reservation"], "measured", "whence the reservation is known")
+        require(j["persistent_bytes"] + j["ephemeral_bytes"] < 40 * MIB, "the reservation did not shrink")
         for p in (a, b):
             p.kill()
             p.communicate()

@@ -62,7 +62,7 @@ static void begin(void) {
         config.choice.lease_ns = 1000000;
         bench = wirebench_start_as(&config);
     }
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .ephemeral_bytes = 2 * FAKEDEV_GRANULARITY};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .ephemeral_bytes = 2 * FAKEDEV_GRANULARITY};
     neighbour = wireclient_attach_as(bench, &job, 0);
     client = wireclient_attach_as(bench, &job, 0);
     wireclient_kernels(neighbour, "kern");

@@ -108,7 +108,7 @@ static void check_words(const uint8_t *msg, size_t n) {
         for (const char *p = h.name; *p; p++)
             if (*p < ' ' || *p > '~' || *p == '"') abort();
         if (h.job.weight > JOB_WEIGHT_MAX || h.job.persistent_bytes > JOB_BYTES_MAX ||
-            h.job.ephemeral_bytes > JOB_BYTES_MAX || (h.job.flags & ~WIRE_JOB_WORD) ||
+            h.job.ephemeral_bytes > JOB_BYTES_MAX || (h.job.flags & ~WIRE_JOB_RESERVED) ||
             !memchr(h.job.group, 0, sizeof(h.job.group)))
             abort();
     } else if (!*why) {

@@ -23,10 +23,10 @@ struct play {
 };
 
 static void launch(struct play *p, uint32_t number) {
-    uint64_t print = p->unique ? p->count * 0x9e3779b97f4a7c15ull : number;
+    uint64_t fingerprint = p->unique ? p->count * 0x9e3779b97f4a7c15ull : number;
     p->live += (uint64_t)(number & 3) << (number % 48);
     p->count++;
-    bool begins = iteration_launch(p->it, print, p->live, p->now_ns);
+    bool begins = iteration_launch(p->it, fingerprint, p->live, p->now_ns);
     if (begins && (p->unique || p->marked)) abort();
 }
 

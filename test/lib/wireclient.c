@@ -153,7 +153,7 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
 }
 
 struct wireclient *wireclient_attach(struct wirebench *b) {
-    static const struct wire_job nothing = {.flags = WIRE_JOB_WORD};
+    static const struct wire_job nothing = {.flags = WIRE_JOB_RESERVED};
     return wireclient_attach_as(b, &nothing, 0);
 }
 

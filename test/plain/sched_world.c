@@ -165,7 +165,8 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = id};
         if (j->spec.unknown && j->iteration == 3) {
             j->spec.unknown = false;
-            e[count++] = (struct sched_event){.kind = SCHED_WORD, .job = id, .need = world_need(j)};
+            e[count++] =
+                (struct sched_event){.kind = SCHED_MEASURED, .job = id, .need = world_need(j)};
         }
         if (j->iteration == j->iterations) return count;
     }

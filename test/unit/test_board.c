@@ -26,7 +26,7 @@ static struct wirebench *begin(const struct sched_choice *choice) {
 
 static struct wireclient *join(struct wirebench *b, uint64_t p, uint64_t e) {
     struct wire_job job = {
-        .flags = WIRE_JOB_WORD, .persistent_bytes = p, .ephemeral_bytes = e, .weight = 3};
+        .flags = WIRE_JOB_RESERVED, .persistent_bytes = p, .ephemeral_bytes = e, .weight = 3};
     return wireclient_attach_as(b, &job, 0);
 }
 

@@ -435,7 +435,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     const struct ctl_job *j = job_now();
 
     cr_assert_eq(j->lane, 0, "in no lane");
-    cr_assert_str_eq(j->word, "");
+    cr_assert_str_eq(j->reservation, "");
     cr_assert_eq(j->weight, 1);
     atom_store_relaxed(&st->position, 3);
     atom_store_relaxed(&st->why, SCHED_WHY_MEMORY);
@@ -464,7 +464,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
     cr_assert_str_eq(j->why, "?");
     cr_assert_str_eq(j->boundaries, "period");
-    cr_assert_str_eq(j->word, "measured");
+    cr_assert_str_eq(j->reservation, "measured");
     cr_assert(j->turn == 1 && j->persistent_peak_bytes == 11 && j->ephemeral_peak_bytes == 12 &&
               j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&

@@ -68,7 +68,7 @@ Test(broker_job, what_it_says_reaches_the_worker) {
     broker_rig_start(&rig);
     hello.job = (struct wire_job){.persistent_bytes = 300 * MIB,
                                   .ephemeral_bytes = 200 * MIB,
-                                  .flags = WIRE_JOB_WORD,
+                                  .flags = WIRE_JOB_RESERVED,
                                   .weight = 5,
                                   .priority = -7,
                                   .run = 99,
@@ -90,7 +90,7 @@ Test(broker_job, what_it_does_not_say_has_defaults) {
     broker_rig_start(&rig);
     leave(attach());
     cr_assert_eq(j->weight, 1);
-    cr_assert_eq(j->flags, 0, "no word: the worker measures");
+    cr_assert_eq(j->flags, 0, "no reservation: the worker measures");
     cr_assert_eq(j->admit_timeout_ns, 12345);
     cr_assert_eq(rig.worker.last_attach.group, 0);
     broker_rig_stop(&rig);
@@ -102,10 +102,10 @@ Test(broker_job, a_job_without_a_word_is_taken_to_need_what_is_configured) {
     rig.config.unknown_memory = 64 * MIB;
     broker_rig_start(&rig);
     leave(attach());
-    cr_assert_eq(j->flags, WIRE_JOB_WORD);
+    cr_assert_eq(j->flags, WIRE_JOB_RESERVED);
     cr_assert_eq(j->persistent_bytes, 64 * MIB);
     cr_assert_eq(j->ephemeral_bytes, 0);
-    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.flags = WIRE_JOB_RESERVED;
     hello.job.ephemeral_bytes = MIB;
     leave(attach());
     cr_assert_eq(j->persistent_bytes, 0, "it said so");
@@ -124,8 +124,9 @@ Test(broker_job, one_that_never_could_run_is_refused_with_the_numbers) {
     struct asker a = {.request = {.verb = CTL_V_history_list}};
 
     broker_rig_start(&rig);
-    hello.job = (struct wire_job){
-        .flags = WIRE_JOB_WORD, .persistent_bytes = 512 * MIB, .ephemeral_bytes = 512 * MIB + 1};
+    hello.job = (struct wire_job){.flags = WIRE_JOB_RESERVED,
+                                  .persistent_bytes = 512 * MIB,
+                                  .ephemeral_bytes = 512 * MIB + 1};
     expect_refused(ERR_NO_MEMORY,
                    "512 MiB persistent + 512 MiB ephemeral asked, the device has 1 GiB");
     hello.job.persistent_bytes = 1536 * MIB;
@@ -149,7 +150,7 @@ Test(broker_job, nonsense_is_refused) {
     broker_rig_start(&rig);
     hello.job.flags = WIRE_JOB_PAUSED;
     expect_refused(ERR_PROTOCOL, "the job has flags that are unknown here: 0x2");
-    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.flags = WIRE_JOB_RESERVED;
     hello.job.persistent_bytes = hello.job.ephemeral_bytes = UINT64_MAX;
     expect_refused(ERR_PROTOCOL, "the job's memory is more than 64 TiB");
     broker_rig_stop(&rig);
@@ -230,14 +231,14 @@ Test(broker_job, the_second_run_of_a_program_is_known) {
     measure(10 * MIB, 20 * MIB);
     leave(fd);
     fd = attach();
-    cr_assert_eq(j->flags, WIRE_JOB_WORD);
+    cr_assert_eq(j->flags, WIRE_JOB_RESERVED);
     cr_assert_eq(j->persistent_bytes, 10 * MIB);
     cr_assert_eq(j->ephemeral_bytes, 20 * MIB);
     cr_assert_eq(j->iterations, 40);
     cr_assert_eq(j->duration_ns, 40000);
     a.fd = broker_rig_connect(&rig, "ctl.sock");
     cr_assert(asker_ask(&a));
-    cr_assert_str_eq(a.items[0].job.word, "profile");
+    cr_assert_str_eq(a.items[0].job.reservation, "profile");
     close(a.fd);
     leave(fd);
     hello.job.profile = 43;
@@ -245,7 +246,7 @@ Test(broker_job, the_second_run_of_a_program_is_known) {
     cr_assert_eq(j->persistent_bytes, MIB, "another program is not known");
     cr_assert_eq(j->iterations, 0);
     hello.job.profile = 42;
-    hello.job.flags = WIRE_JOB_WORD;
+    hello.job.flags = WIRE_JOB_RESERVED;
     hello.job.persistent_bytes = 3 * MIB;
     hello.job.iterations = 7;
     leave(attach());

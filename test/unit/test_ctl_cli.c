@@ -601,7 +601,7 @@ static pid_t job_of_the_command(uint64_t ephemeral) {
         usleep(10000);
     unlink(path);
     fd = broker_rig_connect(&rig, "job.sock");
-    h.job.flags = WIRE_JOB_WORD;
+    h.job.flags = WIRE_JOB_RESERVED;
     h.job.ephemeral_bytes = ephemeral;
     if (ephemeral > 1u << 30) {
         fdutil_send(fd, &h, sizeof(h), NULL, 0);

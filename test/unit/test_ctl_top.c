@@ -226,8 +226,8 @@ Test(recording, requests_have_their_time_to_think) {
 Test(recording, memory_is_what_it_is_admitted_by) {
     struct ctl_job a = job(1, "a", 0), b = job(2, "b", 0);
 
-    strcpy(a.word, "given");
-    strcpy(b.word, "assumed");
+    strcpy(a.reservation, "given");
+    strcpy(b.reservation, "assumed");
     a.persistent_bytes = b.persistent_bytes = 32u << 20;
     a.planned_ns = 1;
     recording_see(&recording, &a);

@@ -321,7 +321,8 @@ Test(exec, memory_outside_the_alloc_window_ends_the_client) {
 
 static int try_attach(struct wirebench *b, const struct wire_windows *win, size_t submission,
                       size_t host, bool sealed, int nfds) {
-    struct wireclient wc = {.bench = b, .job_id = b->next_job++, .job = {.flags = WIRE_JOB_WORD}};
+    struct wireclient wc = {
+        .bench = b, .job_id = b->next_job++, .job = {.flags = WIRE_JOB_RESERVED}};
     int fds[3] = {fdutil_memfd("submission", submission, 0), -1, eventfd(0, EFD_CLOEXEC)};
     fds[1] = sealed ? fdutil_memfd("host", host, 0) : memfd_create("host", MFD_CLOEXEC);
     if (!sealed) cr_assert_eq(ftruncate(fds[1], (off_t)host), 0);

@@ -29,7 +29,7 @@ Test(job, every_option_reaches_its_field) {
     cr_assert_eq(job_set(&job, "SALUS_RUN", "4294967295", why), 0);
     cr_assert_eq(job.persistent_bytes, 3ull << 30);
     cr_assert_eq(job.ephemeral_bytes, 512ull << 20);
-    cr_assert_eq(job.flags, WIRE_JOB_WORD);
+    cr_assert_eq(job.flags, WIRE_JOB_RESERVED);
     cr_assert_eq(job.weight, 7);
     cr_assert_eq(job.priority, -12);
     cr_assert_str_eq(job.group, "pair");

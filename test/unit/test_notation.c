@@ -19,7 +19,7 @@ static const struct {
     {"-7", {.kind = SCHED_LEFT, .job = 7}},
     {"7|", {.kind = SCHED_BOUNDARY, .job = 7}},
     {"7?1,2", {.kind = SCHED_ASKED, .job = 7, .need = {1, 2}}},
-    {"7!1,2", {.kind = SCHED_WORD, .job = 7, .need = {1, 2}}},
+    {"7!1,2", {.kind = SCHED_MEASURED, .job = 7, .need = {1, 2}}},
     {"7=9", {.kind = SCHED_DONE, .job = 7, .done = {9, 1}}},
     {"7=18446744073709551615*0", {.kind = SCHED_DONE, .job = 7, .done = {UINT64_MAX, 0}}},
     {"+4294967295", {.kind = SCHED_JOINED, .job = UINT32_MAX}},

@@ -164,7 +164,8 @@ Test(shim_conn, says_what_the_user_said_about_the_job) {
     setenv("SALUS_ADMIT_TIMEOUT", "2min", 1);
     cr_assert_eq(connect_to(&s, &c), 0);
     const struct wire_job *j = &s.hello.job;
-    cr_assert_eq(j->flags, WIRE_JOB_WORD, "one of the two sizes is a word, the other is 0");
+    cr_assert_eq(j->flags, WIRE_JOB_RESERVED,
+                 "one of the two sizes is a reservation, the other is 0");
     cr_assert_eq(j->persistent_bytes, 3ull << 30);
     cr_assert_eq(j->ephemeral_bytes, 0);
     cr_assert_eq(j->weight, 7);

@@ -8,21 +8,21 @@
 #include <string.h>
 
 #include "daemon/sched/core/state.h"
-#include "daemon/sched/policy/foresee.h"
+#include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/policy.h"
 #include "test/lib/schedtrace.h"
 
 /* ---- delays ---------------------------------------------------------------------------------- */
 
-static struct foresee_use use(uint64_t ns, uint32_t sms, uint8_t class) {
+static struct forecast_use use(uint64_t ns, uint32_t sms, uint8_t class) {
     struct sched_kernel k = {.mean_ns = ns, .tail_ns = ns, .sms = sms, .class = class};
-    return foresee_use(&k, ns, 80);
+    return forecast_use(&k, ns, 80);
 }
 
-static const struct foresee_use nothing;
+static const struct forecast_use nothing;
 
 Test(slack, what_a_kernel_takes_follows_from_its_class_and_size) {
-    struct foresee_use u = use(1000, 160, SCHED_CLASS_COMPUTE);
+    struct forecast_use u = use(1000, 160, SCHED_CLASS_COMPUTE);
     cr_expect_eq(u.slots, 1000);
     cr_expect_eq(u.wave_ns, 500, "two waves");
     cr_expect_eq(u.compute, 890);
@@ -35,70 +35,70 @@ Test(slack, what_a_kernel_takes_follows_from_its_class_and_size) {
     cr_expect_eq(u.memory, 400);
     struct sched_kernel known = {
         .sms = 80, .compute_milli = 100, .memory_milli = 300, .class = SCHED_CLASS_COMPUTE};
-    u = foresee_use(&known, 1000, 80);
+    u = forecast_use(&known, 1000, 80);
     cr_expect_eq(u.compute, 100, "what was measured counts");
     cr_expect_eq(u.memory, 300);
 }
 
 /* A request of kernels a to e; the first has begun. */
-static struct foresee request(const struct foresee_use *steps, uint32_t count) {
-    struct foresee f = {0};
+static struct forecast request(const struct forecast_use *steps, uint32_t count) {
+    struct forecast f = {0};
     for (uint32_t i = 0; i < count; i++) {
-        foresee_began(&f, 1000 * i, steps[i]);
-        foresee_ended(&f, 1000 * i + 500);
+        forecast_began(&f, 1000 * i, steps[i]);
+        forecast_ended(&f, 1000 * i + 500);
     }
-    foresee_over(&f);
-    foresee_began(&f, 1000000, steps[0]);
+    forecast_over(&f);
+    forecast_began(&f, 1000000, steps[0]);
     return f;
 }
 
 Test(slack, a_unit_that_both_need_delays_by_what_is_lacking) {
-    struct foresee_use steps[] = {use(1000, 40, SCHED_CLASS_COMPUTE)};
-    struct foresee f = request(steps, 1);
-    struct foresee_use small = use(1000, 8, SCHED_CLASS_COMPUTE);
-    struct foresee_use equal = use(1000, 40, SCHED_CLASS_COMPUTE);
-    struct foresee_use other = use(1000, 16, SCHED_CLASS_MEMORY);
-    cr_expect_eq(foresee_delay(&f, 1000000, &small, &nothing, 64), 0, ".445 + .089 < .868");
+    struct forecast_use steps[] = {use(1000, 40, SCHED_CLASS_COMPUTE)};
+    struct forecast f = request(steps, 1);
+    struct forecast_use small = use(1000, 8, SCHED_CLASS_COMPUTE);
+    struct forecast_use equal = use(1000, 40, SCHED_CLASS_COMPUTE);
+    struct forecast_use other = use(1000, 16, SCHED_CLASS_MEMORY);
+    cr_expect_eq(forecast_delay(&f, 1000000, &small, &nothing, 64), 0, ".445 + .089 < .868");
     /* .445 and .445 of a unit of which .868 are left: .434 each, 445 / 434 - 1. */
-    cr_expect_eq(foresee_delay(&f, 1000000, &equal, &nothing, 64), 25);
-    cr_expect_eq(foresee_delay(&f, 1000000, &other, &nothing, 64), 0);
-    cr_expect_eq(foresee_delay(&f, 1000500, &equal, &nothing, 64), 24,
+    cr_expect_eq(forecast_delay(&f, 1000000, &equal, &nothing, 64), 25);
+    cr_expect_eq(forecast_delay(&f, 1000000, &other, &nothing, 64), 0);
+    cr_expect_eq(forecast_delay(&f, 1000500, &equal, &nothing, 64), 24,
                  "half of it, half of the next");
-    foresee_finish(&f);
+    forecast_finish(&f);
 }
 
 Test(slack, a_kernel_to_come_waits_for_the_wave_that_has_its_slots) {
-    struct foresee_use steps[] = {use(1000, 8, 0), use(1000, 80, 0), use(1000, 8, 0)};
-    struct foresee f = request(steps, 3);
-    struct foresee_use half = use(3000, 40, 0);
+    struct forecast_use steps[] = {use(1000, 8, 0), use(1000, 80, 0), use(1000, 8, 0)};
+    struct forecast f = request(steps, 3);
+    struct forecast_use half = use(3000, 40, 0);
     /* It holds .5 for 2000 ns more when the second begins, which has 640 of 1000 slots till then:
      * 2000 * .36, but at 640 of its speed it takes only 562 longer. */
-    cr_expect_eq(foresee_delay(&f, 1000000, &half, &nothing, 64), 562);
-    cr_expect_eq(foresee_delay(&f, 1000000, &half, &nothing, 1), 0, "without looking ahead");
-    struct foresee_use brief = use(900, 40, 0);
-    cr_expect_eq(foresee_delay(&f, 1000000, &brief, &nothing, 64), 0, "it is over before");
-    foresee_finish(&f);
+    cr_expect_eq(forecast_delay(&f, 1000000, &half, &nothing, 64), 562);
+    cr_expect_eq(forecast_delay(&f, 1000000, &half, &nothing, 1), 0, "without looking ahead");
+    struct forecast_use brief = use(900, 40, 0);
+    cr_expect_eq(forecast_delay(&f, 1000000, &brief, &nothing, 64), 0, "it is over before");
+    forecast_finish(&f);
 }
 
 Test(slack, another_request_may_follow_at_once) {
-    struct foresee_use steps[] = {use(1000, 80, 0), use(1000, 8, 0)};
-    struct foresee f = request(steps, 2);
-    foresee_ended(&f, 1001000);
-    foresee_began(&f, 1001000, steps[1]);
-    struct foresee_use half = use(3000, 40, 0);
-    cr_expect_gt(foresee_delay(&f, 1001000, &half, &nothing, 64), 500);
-    foresee_finish(&f);
+    struct forecast_use steps[] = {use(1000, 80, 0), use(1000, 8, 0)};
+    struct forecast f = request(steps, 2);
+    forecast_ended(&f, 1001000);
+    forecast_began(&f, 1001000, steps[1]);
+    struct forecast_use half = use(3000, 40, 0);
+    cr_expect_gt(forecast_delay(&f, 1001000, &half, &nothing, 64), 500);
+    forecast_finish(&f);
 }
 
 Test(slack, there_is_room_only_beside_what_runs) {
-    struct foresee_use steps[] = {use(1000, 40, 0)}, heads = use(1000, 20, 0);
-    struct foresee f = request(steps, 1), unknown = {0};
-    struct foresee_use fits = use(1000, 51, 0), large = use(1000, 52, 0);
-    cr_expect(foresee_room(&f, &fits, &nothing));
-    cr_expect_not(foresee_room(&f, &large, &nothing));
-    cr_expect_not(foresee_room(&f, &fits, &heads));
-    cr_expect_not(foresee_room(&unknown, &fits, &nothing), "nothing is known of its requests");
-    foresee_finish(&f);
+    struct forecast_use steps[] = {use(1000, 40, 0)}, heads = use(1000, 20, 0);
+    struct forecast f = request(steps, 1), unknown = {0};
+    struct forecast_use fits = use(1000, 51, 0), large = use(1000, 52, 0);
+    cr_expect(forecast_room(&f, &fits, &nothing));
+    cr_expect_not(forecast_room(&f, &large, &nothing));
+    cr_expect_not(forecast_room(&f, &fits, &heads));
+    cr_expect_not(forecast_room(&unknown, &fits, &nothing), "nothing is known of its requests");
+    forecast_finish(&f);
 }
 
 /* ---- the policy ------------------------------------------------------------------------------ */

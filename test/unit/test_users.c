@@ -39,7 +39,7 @@ static void end(void) {
 }
 
 static struct wireclient *join(uint32_t uid, uint64_t ephemeral_bytes) {
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .ephemeral_bytes = ephemeral_bytes};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .ephemeral_bytes = ephemeral_bytes};
     bench->uid = uid;
     struct wireclient *c = wireclient_attach_as(bench, &job, 0);
     if (wireclient_reply(c, wireclient_ping(c)) || wireclient_result(c, c->ticket) == 0)
@@ -202,7 +202,7 @@ Test(users, what_a_job_grows_into_is_cleared) {
     end();
 }
 
-/* Within its word all is clear when it begins, so that backing clears nothing. */
+/* Within its reservation all is clear when it begins, so that backing clears nothing. */
 Test(users, what_a_job_said_it_needs_is_cleared_before_it_runs) {
     begin(&sharing);
     struct wireclient *a = join_backed(ALICE, 5), *b = join(BOB, 5 * PAGE);

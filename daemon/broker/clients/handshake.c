@@ -79,12 +79,12 @@ static void complete_job(struct client *c) {
     struct wire_job *job = &c->job.spec;
 
     *job = c->asked;
-    c->job.source = job->flags & WIRE_JOB_WORD ? "given" : "";
+    c->job.source = job->flags & WIRE_JOB_RESERVED ? "given" : "";
     if (job->weight == 0) job->weight = 1;
     if (job->admit_timeout_ns == 0) job->admit_timeout_ns = all->config->admit_timeout;
     if (profile_store_fill(all->profiles, device, c->job.uid, job)) c->job.source = "profile";
-    if ((job->flags & WIRE_JOB_WORD) || all->config->unknown_memory == 0) return;
-    job->flags |= WIRE_JOB_WORD;
+    if ((job->flags & WIRE_JOB_RESERVED) || all->config->unknown_memory == 0) return;
+    job->flags |= WIRE_JOB_RESERVED;
     job->persistent_bytes = all->config->unknown_memory;
     if (job->persistent_bytes > device) job->persistent_bytes = device;
     c->job.source = "assumed";

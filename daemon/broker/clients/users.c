@@ -154,7 +154,7 @@ int users_check_device(const struct users *users, struct user *u, const struct w
     uint64_t most = u->limits.value[LIMIT(user_device_memory)], has, asked;
     char text[LIMITS_TEXT_BYTES], has_text[24], asked_text[24];
 
-    if (most == LIMITS_NONE || !(job->flags & WIRE_JOB_WORD)) return 0;
+    if (most == LIMITS_NONE || !(job->flags & WIRE_JOB_RESERVED)) return 0;
     has = attachments_granted(users->attachments, u->uid);
     asked = job->persistent_bytes + job->ephemeral_bytes;
     if (has <= most && asked <= most - has) return 0;

@@ -62,8 +62,8 @@ int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_W
 /* The same of a priority or a weight alone. */
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
 
-/* 0 when a job with this word, if it has one, fits into the user's part of the device; else -1 with
- * the reason. */
+/* 0 when a job with this reservation, if it has one, fits into the user's part of the device; else
+ * -1 with the reason. */
 int users_check_device(const struct users *users, struct user *u, const struct wire_job *job,
                        char why[USERS_WHY_BYTES]);
 /* How much pinned memory a job of the user can see. */

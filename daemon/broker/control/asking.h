@@ -11,10 +11,10 @@
 struct asking {
     struct broker *broker;
     const struct ctl_request *request;
-    uid_t uid;             /* SO_PEERCRED's */
-    struct control *asker; /* to be answered where the worker's answer is awaited */
-    int in_fd;             /* that came with it, the caller's; -1: none */
-    int out_fd;            /* that goes with the reply, the caller's to close; -1: none */
+    uid_t uid;                 /* SO_PEERCRED's */
+    struct control *requester; /* to be answered where the worker's answer is awaited */
+    int in_fd;                 /* that came with it, the caller's; -1: none */
+    int out_fd;                /* that goes with the reply, the caller's to close; -1: none */
     struct ctl_out *out;
     const void *bytes; /* of the reply, owned by `out` */
     size_t n;

@@ -14,8 +14,8 @@
 
 struct change {
     struct list link;
-    struct control *asker; /* NULL: nobody waits for the answer */
-    uint32_t job_id;       /* 0: of the policy */
+    struct control *requester; /* NULL: nobody waits for the answer */
+    uint32_t job_id;           /* 0: of the policy */
     struct wire_job job_before, job;
     struct wire_choice choice_before, choice;
 };
@@ -30,11 +30,11 @@ void changes_init(struct changes *all, const struct wire_choice *choice,
 
 /* ---- telling the worker ---------------------------------------------------------------------- */
 
-static struct change *add_change(struct changes *all, struct control *asker) {
+static struct change *add_change(struct changes *all, struct control *requester) {
     struct change *c = calloc(1, sizeof(*c));
 
     if (!c) return NULL;
-    c->asker = asker;
+    c->requester = requester;
     list_append(&all->list, &c->link);
     return c;
 }
@@ -46,8 +46,8 @@ static void free_change(struct change *c) {
 
 /* Where telling fails the worker is lost, and changes_lost answers. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
-                struct control *asker) {
-    struct change *c = add_change(all, asker);
+                struct control *requester) {
+    struct change *c = add_change(all, requester);
 
     if (!c) return -ENOMEM;
     c->job_id = a->job_id;
@@ -57,9 +57,10 @@ int changes_job(struct changes *all, struct attachment *a, const struct wire_job
     return 0;
 }
 
-int changes_policy(struct changes *all, const struct wire_choice *choice, struct control *asker) {
+int changes_policy(struct changes *all, const struct wire_choice *choice,
+                   struct control *requester) {
     struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .choice = *choice};
-    struct change *c = add_change(all, asker);
+    struct change *c = add_change(all, requester);
 
     if (!c) return -ENOMEM;
     c->choice_before = all->told;
@@ -108,33 +109,34 @@ static void log_change(const struct change *c, int result, const char *text) {
                  c->choice.kernel, (int)c->choice.swap, end);
 }
 
-int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **asker) {
+int changes_did(struct changes *all, const struct wire_worker_msg *msg,
+                struct control **requester) {
     struct change *c = list_entry(all->list.next, struct change, link);
 
     if (list_empty(&all->list)) return ERR_PROTOCOL;
     log_change(c, msg->result, *msg->text ? msg->text : err_text(msg->result));
     if (msg->result < 0) take_back(all, c);
-    *asker = c->asker;
+    *requester = c->requester;
     free_change(c);
     return 0;
 }
 
-bool changes_lost(struct changes *all, struct control **asker) {
+bool changes_lost(struct changes *all, struct control **requester) {
     struct change *c = list_entry(all->list.next, struct change, link);
 
     if (list_empty(&all->list)) return false;
     if (c->job_id) take_back(all, c); /* the choice is for the next worker as well */
-    *asker = c->asker;
+    *requester = c->requester;
     free_change(c);
     return true;
 }
 
-void changes_forget(struct changes *all, const struct control *asker) {
+void changes_forget(struct changes *all, const struct control *requester) {
     struct list *pos;
 
     list_each(pos, &all->list) {
         struct change *c = list_entry(pos, struct change, link);
 
-        if (c->asker == asker) c->asker = NULL;
+        if (c->requester == requester) c->requester = NULL;
     }
 }

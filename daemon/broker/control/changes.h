@@ -26,8 +26,9 @@ void changes_init(struct changes *all, const struct wire_choice *choice,
 
 /* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
-                struct control *asker);
-int changes_policy(struct changes *all, const struct wire_choice *choice, struct control *asker);
+                struct control *requester);
+int changes_policy(struct changes *all, const struct wire_choice *choice,
+                   struct control *requester);
 
 /* Other policies are chosen, and nobody waits; told once there is a worker that is ready. */
 void changes_choose(struct changes *all, const struct wire_choice *choice);
@@ -37,10 +38,10 @@ void changes_ready(struct changes *all);
 
 /* WIRE_DID, the answer to the oldest: ERR_PROTOCOL when there is none. *asker: who waits for it, or
  * NULL. */
-int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **asker);
+int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **requester);
 /* The worker is gone: forgets the oldest; *asker as above. False: there was none left. */
-bool changes_lost(struct changes *all, struct control **asker);
+bool changes_lost(struct changes *all, struct control **requester);
 /* Nobody waits there any more. */
-void changes_forget(struct changes *all, const struct control *asker);
+void changes_forget(struct changes *all, const struct control *requester);
 
 #endif

@@ -86,7 +86,7 @@ static struct asking asking_of(struct control *c, const struct ctl_request *r,
     return (struct asking){.broker = c->all->broker,
                            .request = r,
                            .uid = c->uid,
-                           .asker = c,
+                           .requester = c,
                            .in_fd = -1,
                            .out_fd = -1,
                            .out = out};

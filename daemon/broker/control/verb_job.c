@@ -137,7 +137,7 @@ static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
     if (outranks(q, above))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
-    rc = changes_job(&q->broker->changes, a, &spec, q->asker);
+    rc = changes_job(&q->broker->changes, a, &spec, q->requester);
     return rc < 0 ? rc : 1;
 }
 

@@ -61,6 +61,6 @@ int verb_policy_set(struct asking *q) {
     if (!worker_ready(&b->worker))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");
-    rc = changes_policy(&b->changes, &choice, q->asker);
+    rc = changes_policy(&b->changes, &choice, q->requester);
     return rc < 0 ? rc : 1;
 }

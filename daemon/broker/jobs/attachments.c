@@ -148,7 +148,7 @@ static uint64_t granted(const struct attachments *as, const struct attachment *a
     const struct list *pos;
 
     if (lane == 0) {
-        if (!(a->job.spec.flags & WIRE_JOB_WORD)) return 0;
+        if (!(a->job.spec.flags & WIRE_JOB_RESERVED)) return 0;
         return a->job.spec.persistent_bytes + a->job.spec.ephemeral_bytes;
     }
     e = atom_load_relaxed(&st->ephemeral_bytes);

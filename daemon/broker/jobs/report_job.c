@@ -68,8 +68,8 @@ static void fill_words(const struct wire_stats *st, struct ctl_job *r) {
     snprintf(r->why, sizeof(r->why), "%s", reason_why(atom_load_relaxed(&st->why)));
     snprintf(r->boundaries, sizeof(r->boundaries), "%s",
              reason_source(atom_load_relaxed(&st->source)));
-    if (atom_load_relaxed(&st->measured) == 1 && strcmp(r->word, "given") != 0)
-        snprintf(r->word, sizeof(r->word), "measured");
+    if (atom_load_relaxed(&st->measured) == 1 && strcmp(r->reservation, "given") != 0)
+        snprintf(r->reservation, sizeof(r->reservation), "measured");
 }
 
 static const char *state_of(const struct attachment *a, const struct ctl_job *r) {
@@ -86,7 +86,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->id = a->job_id;
     r->gpu = GPU_ID;
     snprintf(r->name, sizeof(r->name), "%s", a->job.name);
-    snprintf(r->word, sizeof(r->word), "%s", a->job.source ? a->job.source : "");
+    snprintf(r->reservation, sizeof(r->reservation), "%s", a->job.source ? a->job.source : "");
     snprintf(r->group, sizeof(r->group), "%s", a->job.spec.group);
     r->pid = (uint64_t)a->job.pid;
     r->uid = a->job.uid;

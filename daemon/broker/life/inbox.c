@@ -66,11 +66,11 @@ static int on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
 }
 
 static int on_did(struct broker *b, const struct wire_worker_msg *msg) {
-    struct control *asker;
-    int rc = changes_did(&b->changes, msg, &asker);
+    struct control *requester;
+    int rc = changes_did(&b->changes, msg, &requester);
 
-    if (rc == 0 && asker)
-        control_done(asker, msg->result, *msg->text ? msg->text : err_text(msg->result));
+    if (rc == 0 && requester)
+        control_done(requester, msg->result, *msg->text ? msg->text : err_text(msg->result));
     return rc;
 }
 
@@ -97,19 +97,19 @@ void inbox_not_sent(struct broker *b, uint32_t job_id, int err) {
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void tell_askers(struct broker *b, const char *why) {
+static void tell_requesters(struct broker *b, const char *why) {
     char text[CTL_TEXT_BYTES];
-    struct control *asker;
+    struct control *requester;
 
     snprintf(text, sizeof(text), "the GPU worker is gone: %s", why);
-    while (changes_lost(&b->changes, &asker))
-        if (asker) control_done(asker, ERR_WORKER_LOST, text);
+    while (changes_lost(&b->changes, &requester))
+        if (requester) control_done(requester, ERR_WORKER_LOST, text);
 }
 
 void inbox_worker_gone(struct broker *b, const char *why) {
     struct list *list = &b->attachments.list;
 
-    tell_askers(b, why);
+    tell_requesters(b, why);
     while (!list_empty(list)) {
         struct attachment *a = list_entry(list->next, struct attachment, link);
         struct client *c = a->client;

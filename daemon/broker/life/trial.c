@@ -17,7 +17,7 @@ void trial_init(struct trial *t, struct attachments *attachments, uint64_t host_
                                 .uid = getuid(),
                                 .name = "trial",
                                 .source = "given",
-                                .spec = {.flags = WIRE_JOB_WORD, .weight = 1}}};
+                                .spec = {.flags = WIRE_JOB_RESERVED, .weight = 1}}};
     pages_init(&t->pages);
 }
 

@@ -57,10 +57,10 @@ bool profile_store_fill(const struct profile_store *store, uint64_t device_bytes
             job->duration_ns = 0;
     }
     total = p->persistent_bytes + p->ephemeral_bytes;
-    if ((job->flags & WIRE_JOB_WORD) || total == 0 || total > device_bytes) return false;
+    if ((job->flags & WIRE_JOB_RESERVED) || total == 0 || total > device_bytes) return false;
     job->persistent_bytes = p->persistent_bytes;
     job->ephemeral_bytes = p->ephemeral_bytes;
-    job->flags |= WIRE_JOB_WORD;
+    job->flags |= WIRE_JOB_RESERVED;
     return true;
 }
 

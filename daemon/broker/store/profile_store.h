@@ -24,7 +24,7 @@ void profile_store_stop(struct profile_store *p); /* its timer; once, before the
 void profile_store_close(struct profile_store *p);
 
 /* Fills what a job did not say from what is remembered, where that fits into a device of so many
- * bytes: true when that was its word. */
+ * bytes: true when that is its reservation. */
 bool profile_store_fill(const struct profile_store *p, uint64_t device_bytes, uid_t uid,
                         struct wire_job *job);
 /* A job ended with these counters; `whole`: it ended as it wanted to. */

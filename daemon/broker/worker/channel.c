@@ -15,7 +15,7 @@
 #define OUTBOX_MAX 4096u
 
 /* A message that waits. */
-struct parcel {
+struct message {
     struct list link;
     struct wire_worker_msg msg;
     int fds[3], nfds; /* ours */
@@ -41,7 +41,7 @@ void channel_open(struct channel *c, int fd, uv_loop_t *loop, uv_poll_cb on_poll
     watch(c, UV_READABLE);
 }
 
-static void drop_parcel(struct channel *c, struct parcel *p) {
+static void drop_message(struct channel *c, struct message *p) {
     list_remove(&p->link);
     c->outbox_count--;
     for (int i = 0; i < p->nfds; i++)
@@ -53,15 +53,15 @@ void channel_close(struct channel *c) {
     uv_close((uv_handle_t *)&c->poll, NULL);
     fdutil_close(&c->fd);
     while (!list_empty(&c->outbox))
-        drop_parcel(c, list_entry(c->outbox.next, struct parcel, link));
+        drop_message(c, list_entry(c->outbox.next, struct message, link));
     c->poll_events = 0;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static int keep_parcel(struct channel *c, const struct wire_worker_msg *msg, const int *fds,
-                       int nfds) {
-    struct parcel *p = c->outbox_count < OUTBOX_MAX ? calloc(1, sizeof(*p)) : NULL;
+static int keep_message(struct channel *c, const struct wire_worker_msg *msg, const int *fds,
+                        int nfds) {
+    struct message *p = c->outbox_count < OUTBOX_MAX ? calloc(1, sizeof(*p)) : NULL;
 
     if (!p) return -ENOBUFS;
     p->msg = *msg;
@@ -72,7 +72,7 @@ static int keep_parcel(struct channel *c, const struct wire_worker_msg *msg, con
         if (p->fds[p->nfds] < 0) {
             int rc = -errno;
 
-            drop_parcel(c, p);
+            drop_message(c, p);
             return rc;
         }
     }
@@ -85,7 +85,7 @@ static int post(struct channel *c, const struct wire_worker_msg *msg, const int 
 
     if (list_empty(&c->outbox)) rc = fdutil_send(c->fd, msg, sizeof(*msg), fds, nfds);
     if (nfds == 0 && fdutil_scarce(rc)) rc = -EAGAIN; /* it has to arrive */
-    return rc == -EAGAIN ? keep_parcel(c, msg, fds, nfds) : rc;
+    return rc == -EAGAIN ? keep_message(c, msg, fds, nfds) : rc;
 }
 
 /* It does not listen. Its end is seen by the poll handle, never in the middle of a caller's work.
@@ -104,14 +104,14 @@ int channel_tell(struct channel *c, const struct wire_worker_msg *msg, const int
 
 int channel_flush(struct channel *c, uint32_t *job_id, int *why) {
     while (!list_empty(&c->outbox)) {
-        struct parcel *p = list_entry(c->outbox.next, struct parcel, link);
+        struct message *p = list_entry(c->outbox.next, struct message, link);
         int rc = fdutil_send(c->fd, &p->msg, sizeof(p->msg), p->fds, p->nfds);
 
         if (rc == -EAGAIN || (p->nfds == 0 && fdutil_scarce(rc))) return 0;
         if (rc < 0 && !fdutil_scarce(rc)) return rc;
         *job_id = p->msg.job_id;
         *why = rc;
-        drop_parcel(c, p);
+        drop_message(c, p);
         if (rc < 0) return 1;
     }
     watch(c, UV_READABLE);

@@ -5,8 +5,9 @@
  * not only when a lane is deleted (as printed, line 10). A job may go before an earlier one that
  * does not fit, but only so often: then the earlier one's place is kept for it.
  *
- * A job whose needs are unknown takes all that is free; its word is set after its first iterations
- * (SCHED_WORD), or as it stands then when it has none for a while. One is measured at a time.
+ * A job whose needs are unknown takes all that is free; its reservation is set after its first
+ * iterations (SCHED_MEASURED), or as it stands then when it has none for a while. One is measured
+ * at a time.
  *
  * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
  * at a boundary; they wait in its place (section 4.2).
@@ -366,7 +367,7 @@ static void admit_expire(struct sched *s) {
     }
 }
 
-static void admit_settle_word(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+static void admit_reserve(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     if (st->measuring == job) {
@@ -385,7 +386,7 @@ static void admit_measured(struct sched *s) {
     struct sched_state *st = &s->st;
     if (st->now_ns < s->measure_at || st->measuring == SCHED_NONE) return;
     const struct sched_spec *spec = &st->jobs[st->measuring].spec;
-    admit_settle_word(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
+    admit_reserve(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
 }
 
 void admit_run(struct sched *s) {
@@ -463,9 +464,9 @@ void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need) {
     sched_emit(s, granted ? SCHED_GRANT : SCHED_DENY, job);
 }
 
-void admit_word(struct sched *s, uint32_t job, const struct sched_need *need) {
+void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need) {
     if (s->st.jobs[job].admitted)
-        admit_settle_word(s, job, need->persistent_bytes, need->ephemeral_bytes);
+        admit_reserve(s, job, need->persistent_bytes, need->ephemeral_bytes);
 }
 
 void admit_boundary(struct sched *s, uint32_t job) {

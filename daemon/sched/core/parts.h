@@ -113,7 +113,7 @@ void admit_joined(struct sched *s, uint32_t job);
 void admit_left(struct sched *s, uint32_t job);
 /* Its P and E are to grow to these: GRANT or DENY. */
 void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need);
-void admit_word(struct sched *s, uint32_t job, const struct sched_need *need);
+void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need);
 /* The job is at a boundary: its lane may shrink, it may be moved or swapped out. */
 void admit_boundary(struct sched *s, uint32_t job);
 /* Its place in the queue changed, if it is pending. */

@@ -60,7 +60,7 @@ struct sched_spec {
     int32_t priority;          /* higher goes first under every policy */
     uint32_t group;            /* jobs of one group never share a lane; 0: none */
     uint32_t user;             /* jobs of different users never share one, but for share_users */
-    bool unknown;              /* P and E are not: it takes what is free, until SCHED_WORD */
+    bool unknown;              /* P and E are not: it takes what is free, until SCHED_MEASURED */
     bool paused;
     uint64_t iterations;       /* in all; 0: not known */
     uint64_t duration_ns;      /* device time that it needs in all; 0: not known */
@@ -115,7 +115,7 @@ enum sched_event_kind {
     SCHED_POLICY,    /* choice: other policies from now on; of several the last one that is valid */
     SCHED_DONE,      /* job, done: complete, however it ended */
     SCHED_ASKED,     /* job, need: its P and E are to grow to these; GRANT or DENY, at once */
-    SCHED_WORD,      /* job, need: its P and E are these, as measured; never more than granted */
+    SCHED_MEASURED,  /* job, need: its P and E are these, as measured; never more than granted */
     SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
     SCHED_JOINED,    /* job, spec: wants to be admitted */

@@ -202,7 +202,7 @@ static enum sched_fault step_of_job(struct sched *s, uint32_t job, const struct 
     case SCHED_SUBMITTED: return step_submitted(s, job, e);
     case SCHED_BOUNDARY: return step_boundary(s, job);
     case SCHED_ASKED: admit_asked(s, job, &e->need); break;
-    case SCHED_WORD: admit_word(s, job, &e->need); break;
+    case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
     case SCHED_SET: return step_set(s, job, &e->spec);
     default: return SCHED_FAULT_KIND;
     }

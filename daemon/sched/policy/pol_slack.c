@@ -2,7 +2,7 @@
  *
  * Admission by predicted delay. Orion asks whether two kernels need opposite units; that says
  * nothing of how much, nor of the kernels that come next. Here a best-effort kernel goes beside a
- * high-priority request while the time by which it is reckoned to delay it (foresee.h) fits into
+ * high-priority request while the time by which it is reckoned to delay it (forecast.h) fits into
  * what the request may lose: `slack` of its time alone.
  *
  *   account       each request begins with its slack; every kernel let through is charged with what
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/policy/foresee.h"
+#include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/gate.h"
 
 #define SLACK_LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
@@ -29,11 +29,11 @@
 #define SLACK_STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
 
 struct slack_job {
-    struct foresee sequence; /* high-priority: the kernels of its request */
-    uint64_t spent_ns;       /* of the request's slack */
-    uint64_t until_ns;       /* best-effort: when what it has on the device will be over */
-    uint32_t prompt_milli;   /* of its requests that came without a pause, a mean that follows */
-    uint32_t at;             /* in `active`, while it is there */
+    struct forecast sequence; /* high-priority: the kernels of its request */
+    uint64_t spent_ns;        /* of the request's slack */
+    uint64_t until_ns;        /* best-effort: when what it has on the device will be over */
+    uint32_t prompt_milli;    /* of its requests that came without a pause, a mean that follows */
+    uint32_t at;              /* in `active`, while it is there */
     bool active;
     bool open; /* a request is there */
     bool late;
@@ -66,13 +66,13 @@ static void slack_active(struct slack *s, const struct sched_state *st, uint32_t
 
 /* What the kernels that best-effort streams are at take together; those queued behind take nothing
  * yet. */
-static struct foresee_use slack_heads(const struct slack *s, const struct sched_state *st) {
-    struct foresee_use sum = {0};
+static struct forecast_use slack_heads(const struct slack *s, const struct sched_state *st) {
+    struct forecast_use sum = {0};
     for (uint32_t i = 0; i < s->active_count; i++) {
         uint32_t job = s->active[i];
         if (s->gate.slots[job].class == GATE_HIGH) continue;
         const struct sched_kernel *k = gate_kernel(st, job);
-        struct foresee_use u = foresee_use(k, k->mean_ns, st->sms);
+        struct forecast_use u = forecast_use(k, k->mean_ns, st->sms);
         sum.wave_ns += u.wave_ns;
         sum.slots += u.slots;
         sum.compute += u.compute;
@@ -87,7 +87,7 @@ static struct foresee_use slack_heads(const struct slack *s, const struct sched_
 /* A request is there: something of it is on the device, or is about to be, for its host is only
  * between two launches. */
 static bool slack_between(const struct slack_job *j, const struct sched_state *st) {
-    return j->open && foresee_more(&j->sequence) &&
+    return j->open && forecast_more(&j->sequence) &&
            st->now_ns < j->sequence.since_ns + SLACK_HOST_NS;
 }
 
@@ -99,8 +99,8 @@ static bool slack_busy(const struct slack *s, const struct sched_state *st) {
 }
 
 static uint64_t slack_delay(const struct slack *s, const struct sched_state *st, uint32_t job,
-                            const struct foresee_use *one, const struct foresee_use *heads) {
-    return foresee_delay(&s->jobs[job].sequence, st->now_ns, one, heads, st->choice->lookahead);
+                            const struct forecast_use *one, const struct forecast_use *heads) {
+    return forecast_delay(&s->jobs[job].sequence, st->now_ns, one, heads, st->choice->lookahead);
 }
 
 static uint64_t slack_may(const struct slack *s, const struct sched_state *st, uint32_t job) {
@@ -111,13 +111,13 @@ static uint64_t slack_may(const struct slack *s, const struct sched_state *st, u
 /* It has its slots beside what runs, and every request that is there can afford it. */
 static bool slack_fits(const struct slack *s, const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
-    struct foresee_use heads = slack_heads(s, st);
-    struct foresee_use one = foresee_use(&o->kernel, state_expected_ns(st, o), st->sms);
+    struct forecast_use heads = slack_heads(s, st);
+    struct forecast_use one = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
     for (uint32_t i = 0; i < s->gate.high_count; i++) {
         uint32_t job = s->gate.high[i];
         const struct slack_job *j = &s->jobs[job];
         if (!j->open) continue;
-        if (!foresee_room(&j->sequence, &one, &heads)) return false;
+        if (!forecast_room(&j->sequence, &one, &heads)) return false;
         if (j->spent_ns + slack_delay(s, st, job, &one, &heads) > slack_may(s, st, job))
             return false;
     }
@@ -164,7 +164,7 @@ static uint64_t slack_wake(const void *self, const struct sched_state *st) {
 static void slack_fini(void *self) {
     struct slack *s = self;
     for (uint32_t i = 0; i < s->cap; i++)
-        foresee_finish(&s->jobs[i].sequence);
+        forecast_finish(&s->jobs[i].sequence);
     free(s->jobs);
     free(s->active);
     gate_fini(self);
@@ -190,7 +190,7 @@ static bool slack_memory(void *self, memory_visit *visit, void *arg) {
                    visit(arg, (void **)&s->jobs, s->cap * sizeof(*s->jobs)) &&
                    visit(arg, (void **)&s->active, s->cap * sizeof(*s->active));
     for (uint32_t i = 0; visited && i < s->cap; i++) {
-        struct foresee *f = &s->jobs[i].sequence;
+        struct forecast *f = &s->jobs[i].sequence;
         visited = visit(arg, (void **)&f->steps, f->cap * sizeof(*f->steps));
     }
     return visited;
@@ -214,8 +214,8 @@ static void slack_charge(struct slack *s, const struct sched_state *st, const st
     for (uint32_t i = 0; i < s->gate.high_count; i++)
         open |= s->jobs[s->gate.high[i]].open;
     if (!open) return;
-    struct foresee_use heads = slack_heads(s, st);
-    struct foresee_use one = foresee_use(&o->kernel, o->expected_ns, st->sms);
+    struct forecast_use heads = slack_heads(s, st);
+    struct forecast_use one = forecast_use(&o->kernel, o->expected_ns, st->sms);
     for (uint32_t i = 0; i < s->gate.high_count; i++) {
         struct slack_job *j = &s->jobs[s->gate.high[i]];
         if (j->open) j->spent_ns += slack_delay(s, st, s->gate.high[i], &one, &heads);
@@ -230,8 +230,8 @@ static void slack_started(void *self, const struct sched_state *st, uint32_t op)
     if (s->gate.slots[o->job].class == GATE_HIGH) {
         if (!j->open) slack_open(j, st, o->job);
         if (state_kernel(o))
-            foresee_began(&j->sequence, st->now_ns,
-                          foresee_use(&o->kernel, o->expected_ns, st->sms));
+            forecast_began(&j->sequence, st->now_ns,
+                           forecast_use(&o->kernel, o->expected_ns, st->sms));
     } else if (state_kernel(o)) {
         slack_charge(s, st, o);
         j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
@@ -245,7 +245,7 @@ static void slack_ended(void *self, const struct sched_state *st, uint32_t op) {
     struct slack_job *j = &s->jobs[o->job];
     uint32_t i = st->jobs[o->job].head[SCHED_RUNNING];
     if (s->gate.slots[o->job].class == GATE_HIGH && state_kernel(o))
-        foresee_ended(&j->sequence, st->now_ns);
+        forecast_ended(&j->sequence, st->now_ns);
     for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
         j->until_ns += st->ops[i].expected_ns;
     slack_active(s, st, o->job);
@@ -254,7 +254,7 @@ static void slack_ended(void *self, const struct sched_state *st, uint32_t op) {
 
 static void slack_iterated(void *self, const struct sched_state *st, uint32_t job) {
     struct slack *s = self;
-    foresee_over(&s->jobs[job].sequence);
+    forecast_over(&s->jobs[job].sequence);
     s->jobs[job].open = false;
     gate_iterated(self, st, job);
 }
@@ -265,7 +265,7 @@ static void slack_turned(void *self, const struct sched_state *st, uint32_t job)
     struct slack_job *j = &s->jobs[job];
     gate_turned(self, st, job);
     if (!st->jobs[job].left) return;
-    foresee_forget(&j->sequence);
+    forecast_forget(&j->sequence);
     j->open = j->late = false;
     j->prompt_milli = 0;
     j->until_ns = 0;

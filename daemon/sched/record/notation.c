@@ -154,7 +154,7 @@ size_t notation_event(char *out, const struct sched_event *e) {
         if (e->done.busy_ns != 1) notation_add(&o, "*%" PRIu64, e->done.busy_ns);
         break;
     case SCHED_ASKED: notation_add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
-    case SCHED_WORD: notation_add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_MEASURED: notation_add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
     case SCHED_BOUNDARY: notation_add(&o, "%u|", e->job); break;
     case SCHED_LEFT: notation_add(&o, "-%u", e->job); break;
     case SCHED_JOINED: notation_add_joined(&o, e); break;
@@ -193,7 +193,7 @@ static const char *notation_why(enum sched_why why) {
 }
 
 static const char *notation_kind(enum sched_event_kind kind) {
-    static const char *const names[SCHED_EVENTS] = {"policy",    "done", "asked",  "word",
+    static const char *const names[SCHED_EVENTS] = {"policy",    "done", "asked",  "measured",
                                                     "boundary",  "left", "joined", "set",
                                                     "submitted", "time"};
     return (uint32_t)kind < SCHED_EVENTS ? names[kind] : "?";
@@ -332,8 +332,8 @@ static void notation_take_of_job(struct notation_in *in, struct sched_event *e) 
         e->kind = SCHED_SET;
         notation_take_options(in, &e->spec);
     } else {
-        e->kind = notation_next(in, '?') ? SCHED_ASKED : SCHED_WORD;
-        if (e->kind == SCHED_WORD) notation_must(in, '!');
+        e->kind = notation_next(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
+        if (e->kind == SCHED_MEASURED) notation_must(in, '!');
         notation_take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
     }
 }

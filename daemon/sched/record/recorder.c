@@ -87,7 +87,7 @@ static size_t recorder_bytes(const struct sched_event *e) {
     case SCHED_SUBMITTED: return offsetof(struct sched_event, submitted) + sizeof(e->submitted);
     case SCHED_DONE: return offsetof(struct sched_event, done) + sizeof(e->done);
     case SCHED_ASKED:
-    case SCHED_WORD: return offsetof(struct sched_event, need) + sizeof(e->need);
+    case SCHED_MEASURED: return offsetof(struct sched_event, need) + sizeof(e->need);
     case SCHED_BOUNDARY:
     case SCHED_LEFT:
     case SCHED_TIME: return offsetof(struct sched_event, need);

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "daemon/worker/fault.h"
 #include "daemon/worker/memory/clearing.h"
-#include "daemon/worker/memory/residence.h"
+#include "daemon/worker/memory/residency.h"
 #include "daemon/worker/profile/profiling.h"
 
 /* A place for the next event. Filled in place: copying it here costs more than the rest. */
@@ -60,8 +60,8 @@ static int engine_submit(struct worker *w, struct op *op) {
 void engine_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
-    if (c->away) residence_return(c);
-    if (c->away && clearing_pending(c) && !client_dead(c)) {
+    if (c->displaced) residency_return(c);
+    if (c->displaced && clearing_pending(c) && !client_dead(c)) {
         clearing_park(c, op);
         return;
     }
@@ -105,7 +105,7 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     case SCHED_REJECT: engine_rejected(a); break;
-    default: residence_act(w, a);
+    default: residency_act(w, a);
     }
 }
 
@@ -165,8 +165,8 @@ void engine_boundary(struct client *c) {
     engine_event(c->worker, SCHED_BOUNDARY, c->job_id);
 }
 
-void engine_word(struct client *c) {
-    engine_event(c->worker, SCHED_WORD, c->job_id)->need =
+void engine_measured(struct client *c) {
+    engine_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->spec.persistent_bytes, c->spec.ephemeral_bytes};
 }
 

@@ -16,7 +16,7 @@ void engine_joined(struct client *c);
 /* The client's current iteration is complete. */
 void engine_boundary(struct client *c);
 /* Its P and E are those of its spec from now on, as measured. */
-void engine_word(struct client *c);
+void engine_measured(struct client *c);
 /* The scheduler looks at the time, if it asked for that. */
 void engine_time(struct worker *w);
 

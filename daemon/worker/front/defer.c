@@ -77,7 +77,7 @@ static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
 
 /* A dead client's later operations end at once, so its count alone says nothing. */
 static bool defer_due(const struct client *c) {
-    if (c->deaf & CLIENT_OUT) return false;
+    if (c->throttled & CLIENT_OUT) return false;
     if (c->streams.deferred->kind == WIRE_MEM_BACK) return true;
     return deferred_due(&c->streams) && c->inflight == 0;
 }

@@ -94,7 +94,7 @@ static int exec_launch(struct exec *x, const void *rec) {
     op->launch.number = c->launches;
     op->launch.kernel = client_dead(c) ? NULL : profiling_launch(&c->profiling, op->launch.func, d);
     if (client_dead(c)) return exec_push(x, op);
-    if (passing_launch(c, x->stream, op, f->print) == 0) return 0;
+    if (passing_launch(c, x->stream, op, f->fingerprint) == 0) return 0;
     return exec_full(x, op);
 }
 

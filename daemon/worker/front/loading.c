@@ -38,7 +38,7 @@ static int loading_copy(struct client *c, const struct wire_module_load *m, cons
     uint64_t before = ops->mem_used(c->worker->dev);
     int err = ops->module_load(c->space, image, m->image_bytes, &out->dev, text, cap);
     uint64_t after = ops->mem_used(c->worker->dev);
-    out->print = object_print(m->image_bytes, image, m->image_bytes);
+    out->fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
     free(image);
     if (err) return err;
     out->bytes = after > before ? after - before : 0;

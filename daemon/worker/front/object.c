@@ -22,7 +22,7 @@ void object_finish(struct objects *o) {
     *o = (struct objects){0};
 }
 
-uint64_t object_print(uint64_t hash, const void *data, size_t bytes) {
+uint64_t object_fingerprint(uint64_t hash, const void *data, size_t bytes) {
     const unsigned char *at = data;
     uint64_t word;
     for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
@@ -49,7 +49,7 @@ struct func *object_add_func(struct objects *o, struct module *m, const struct w
     if (!f) return NULL;
     *f = (struct func){.dev = dev,
                        .next = m->funcs,
-                       .print = object_print(m->print, g + 1, g->name_bytes),
+                       .fingerprint = object_fingerprint(m->fingerprint, g + 1, g->name_bytes),
                        .id = g->func,
                        .param_bytes = info->param_bytes,
                        .max_threads = info->max_threads,

@@ -24,8 +24,8 @@ struct func_shape {
 
 struct func {
     struct dev_func *dev;
-    struct func *next; /* of its module */
-    uint64_t print;    /* of its module's image and its name: the same in every run */
+    struct func *next;    /* of its module */
+    uint64_t fingerprint; /* of its module's image and its name: the same in every run */
     uint32_t id, param_bytes, max_threads, shared_bytes, regs;
     struct func_shape shape; /* of its latest launch */
     struct kernel *kernel;   /* what is known of it in that shape; held; NULL: nothing */
@@ -35,8 +35,8 @@ struct func {
 struct module {
     struct dev_module *dev;
     struct func *funcs;
-    uint64_t print; /* of its image */
-    uint64_t bytes; /* of the device's memory */
+    uint64_t fingerprint; /* of its image */
+    uint64_t bytes;       /* of the device's memory */
     uint32_t id;
 };
 
@@ -49,7 +49,7 @@ int object_init(struct objects *o);    /* 0 or -ENOMEM; finish follows in any ca
 void object_finish(struct objects *o); /* no module is left */
 
 /* Tells images and names apart, not friend from foe. Begin with any number. */
-uint64_t object_print(uint64_t hash, const void *data, size_t bytes);
+uint64_t object_fingerprint(uint64_t hash, const void *data, size_t bytes);
 
 /* A copy of `loaded`, under its id; NULL: out of memory. */
 struct module *object_add_module(struct objects *o, const struct module *loaded);

@@ -105,9 +105,9 @@ static void iteration_forget(struct iteration *it) {
     period_restart(&it->period);
 }
 
-static bool iteration_follow(struct iteration *it, uint16_t print, uint16_t low) {
+static bool iteration_follow(struct iteration *it, uint16_t fingerprint, uint16_t low) {
     uint32_t period = it->pattern.period;
-    bool begins = pattern_step(&it->pattern, print, low);
+    bool begins = pattern_step(&it->pattern, fingerprint, low);
     if (it->pattern.period) return begins;
     period_distrust(&it->period, period);
     iteration_forget(it);
@@ -130,9 +130,10 @@ void iteration_idle(struct iteration *it, uint64_t now_ns) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns) {
+bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_bytes,
+                      uint64_t now_ns) {
     iteration_drop(it, live_bytes);
-    uint16_t code = period_print(print), low = period_low(it->low_bytes);
+    uint16_t code = period_fingerprint(fingerprint), low = period_low(it->low_bytes);
     it->low_bytes = live_bytes;
     if (!it->launches) it->busy_ns = now_ns;
     bool begins = false;

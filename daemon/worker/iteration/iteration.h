@@ -35,7 +35,8 @@ void iteration_destroy(struct iteration *it); /* accepts NULL */
 void iteration_drop(struct iteration *it, uint64_t live_bytes);
 /* One launch, in the order of arrival. `print`: fingerprint of function, grid and block.
  * `live_bytes`: ephemeral memory alive now. True: an iteration begins with this launch. */
-bool iteration_launch(struct iteration *it, uint64_t print, uint64_t live_bytes, uint64_t now_ns);
+bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_bytes,
+                      uint64_t now_ns);
 /* The program waited for the device and nothing is queued (a synchronisation returned). */
 void iteration_idle(struct iteration *it, uint64_t now_ns);
 /* The program said that an iteration begins: from the first mark on, only marks count. Always
@@ -46,8 +47,8 @@ enum iteration_source iteration_source(const struct iteration *it);
 uint32_t iteration_period(const struct iteration *it); /* launches in one; 0: not known */
 
 /* A sum of products, which a processor makes side by side, then one round of mixing. */
-static inline uint64_t iteration_print(uint64_t func, const uint32_t grid[3],
-                                       const uint32_t block[3]) {
+static inline uint64_t iteration_fingerprint(uint64_t func, const uint32_t grid[3],
+                                             const uint32_t block[3]) {
     uint64_t h = func * 0x9e3779b97f4a7c15ull + grid[0] * 0xff51afd7ed558ccdull +
                  grid[1] * 0xc4ceb9fe1a85ec53ull + grid[2] * 0xbf58476d1ce4e5b9ull +
                  block[0] * 0x94d049bb133111ebull + block[1] * 0xd6e8feb86659fd93ull +

@@ -31,26 +31,26 @@ int launchlog_close(void) {
     return err;
 }
 
-static uint64_t launchlog_print(const struct client *c, const struct wire_launch *l) {
+static uint64_t launchlog_fingerprint(const struct client *c, const struct wire_launch *l) {
     const struct func *f = c->objects.funcs[l->func];
     uint32_t block[3] = {l->block[0], l->block[1], l->block[2]};
-    return f ? iteration_print(f->print, l->grid, block) : 0;
+    return f ? iteration_fingerprint(f->fingerprint, l->grid, block) : 0;
 }
 
 void launchlog_write(const struct client *c, const void *rec) {
     const struct wire_record *r = rec;
     const char *kind;
-    uint64_t print = 0;
+    uint64_t fingerprint = 0;
     switch (r->op) {
     case WIRE_LAUNCH:
         kind = "launch";
-        print = launchlog_print(c, rec);
+        fingerprint = launchlog_fingerprint(c, rec);
         break;
     case WIRE_MEM_DROP: kind = "drop"; break;
     case WIRE_ITERATION: kind = "mark"; break;
     case WIRE_IDLE: kind = "idle"; break;
     default: return;
     }
-    fprintf(file, "%u %" PRIx64 " %" PRIu64 " %" PRIu64 " %s\n", c->job_id, print,
+    fprintf(file, "%u %" PRIx64 " %" PRIu64 " %" PRIu64 " %s\n", c->job_id, fingerprint,
             c->lifetime.live_bytes, c->worker->now_ns, kind);
 }

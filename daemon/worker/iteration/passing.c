@@ -36,16 +36,16 @@ static void passing_begin(struct client *c) {
 
 static void passing_hold(struct client *c, struct op *op) {
     boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
-    c->deaf |= CLIENT_HELD;
+    c->throttled |= CLIENT_HELD;
     c->worker->held_count++;
 }
 
 /* What was held belongs to `reading`, whatever that is now. */
 static void passing_release(struct client *c) {
     struct op *op = c->boundary.held;
-    if (!(c->deaf & CLIENT_HELD)) return;
+    if (!(c->throttled & CLIENT_HELD)) return;
     c->boundary.held = NULL;
-    c->deaf &= (uint8_t)~CLIENT_HELD;
+    c->throttled &= (uint8_t)~CLIENT_HELD;
     c->worker->held_count--;
     if (!op) return;
     lifetime_launch(&c->lifetime);
@@ -54,10 +54,10 @@ static void passing_release(struct client *c) {
     fault_expel(c, "out of memory for an operation");
 }
 
-int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t print) {
+int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
     struct boundary *b = &c->boundary;
     const struct dev_launch *l = &op->launch.args;
-    if (iteration_launch(b->detector, iteration_print(print, l->grid, l->block),
+    if (iteration_launch(b->detector, iteration_fingerprint(fingerprint, l->grid, l->block),
                          c->lifetime.live_bytes, c->worker->now_ns)) {
         if (b->reading != b->current) {
             op->stream = s;
@@ -85,7 +85,7 @@ void passing_mark(struct client *c) {
 static bool passing_keep(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     if (allowance_keep(c, addr, bytes)) return true;
-    c->stranded = true; /* its lane is not left with data in it: residence.c */
+    c->stranded = true; /* its lane is not left with data in it: residency.c */
     return false;
 }
 
@@ -101,16 +101,17 @@ static void passing_set_early(struct client *c, bool early) {
 void passing_look(struct client *c) {
     struct boundary *b = &c->boundary;
     bool over = !client_dead(c) && boundary_over(b);
-    passing_set_early(c, over && c->streams.pushed == b->first_op && !(c->deaf & CLIENT_HELD) &&
+    passing_set_early(c, over && c->streams.pushed == b->first_op &&
+                             !(c->throttled & CLIENT_HELD) &&
                              c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
     if (!over || b->early) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, passing_keep, c));
     if (++b->passed == BOUNDARY_MEASURED && c->spec.unknown) allowance_word(c);
     credit_iteration(&c->credit, c->memory);
-    engine_boundary(c); /* after the word: the lane shrinks at this boundary */
+    engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     b->current++;
-    if (!(c->deaf & CLIENT_HELD)) return;
+    if (!(c->throttled & CLIENT_HELD)) return;
     passing_begin(c);
     passing_release(c);
 }
@@ -134,7 +135,7 @@ void passing_relent(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
-        if (!(c->deaf & CLIENT_HELD)) continue;
+        if (!(c->throttled & CLIENT_HELD)) continue;
         if (c->streams.completed != c->boundary.held_completed) {
             c->boundary.held_completed = c->streams.completed;
             c->boundary.held_ns = w->now_ns;

@@ -22,7 +22,7 @@ struct worker;
 
 /* What the records say. A launch is pushed here, or held. 0 or -ENOMEM, with `op` still the
  * caller's. `print`: of its function alone. */
-int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t print);
+int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint);
 void passing_mark(struct client *c);
 
 /* The current iteration is looked at. If it is complete, and the client lives: survivors are kept,

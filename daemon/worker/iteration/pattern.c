@@ -10,7 +10,7 @@ bool pattern_learn(struct pattern *q, const struct period *p, const struct perio
     uint32_t period = found->period, done = (uint32_t)(p->count - found->begin);
     for (uint32_t i = 0; i < period; i++) { /* behind the latest launch: from one period earlier */
         uint64_t launch = found->begin + i - (i < done ? 0 : period);
-        q->print[i] = p->print[launch % PERIOD_HISTORY];
+        q->fingerprint[i] = p->fingerprint[launch % PERIOD_HISTORY];
     }
     q->period = period;
     q->next = done % period;
@@ -23,13 +23,13 @@ bool pattern_learn(struct pattern *q, const struct period *p, const struct perio
 }
 
 /* Which launch of the iteration this is. */
-static uint32_t pattern_place(const struct pattern *q, uint16_t print, uint16_t low) {
+static uint32_t pattern_place(const struct pattern *q, uint16_t fingerprint, uint16_t low) {
     uint32_t behind = q->next + 1 == q->period ? 0 : q->next + 1;
-    bool first = print == q->print[0] && (q->flat || low <= q->floor);
+    bool first = fingerprint == q->fingerprint[0] && (q->flat || low <= q->floor);
     if (first && !q->good && q->need == q->period) return 0;
-    if (print == q->print[q->next]) return q->next;
+    if (fingerprint == q->fingerprint[q->next]) return q->next;
     if (first) return 0;
-    return print == q->print[behind] ? behind : NOWHERE;
+    return fingerprint == q->fingerprint[behind] ? behind : NOWHERE;
 }
 
 /* After a launch that was not the expected one. */
@@ -53,8 +53,8 @@ static void pattern_weigh(struct pattern *q, uint16_t low, bool begins) {
     if (!q->trust) q->period = 0;
 }
 
-bool pattern_step(struct pattern *q, uint16_t print, uint16_t low) {
-    uint32_t place = pattern_place(q, print, low);
+bool pattern_step(struct pattern *q, uint16_t fingerprint, uint16_t low) {
+    uint32_t place = pattern_place(q, fingerprint, low);
     if (place != q->next) pattern_doubt(q, place);
     bool begins = place == 0 && !q->need;
     if (place != NOWHERE) {

@@ -41,13 +41,13 @@ struct pattern {
     uint64_t trust;
     bool flat;
     uint16_t floor, deep; /* as found */
-    uint16_t print[PERIOD_HISTORY];
+    uint16_t fingerprint[PERIOD_HISTORY];
 };
 
 /* What was found: the latest launches of `p`. True: the latest one begins an iteration. */
 bool pattern_learn(struct pattern *q, const struct period *p, const struct period_found *found);
 /* A launch. True: an iteration begins with it. */
-bool pattern_step(struct pattern *q, uint16_t print, uint16_t low);
+bool pattern_step(struct pattern *q, uint16_t fingerprint, uint16_t low);
 
 /* The job is where it is expected to be. */
 static inline bool pattern_sure(const struct pattern *q) {

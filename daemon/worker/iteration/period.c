@@ -16,8 +16,8 @@
 
 /* ---- how launches are kept ------------------------------------------------------------------- */
 
-uint16_t period_print(uint64_t print) {
-    return (uint16_t)((print ^ print >> 32) * 0xff51afd7ed558ccdull >> 48);
+uint16_t period_fingerprint(uint64_t fingerprint) {
+    return (uint16_t)((fingerprint ^ fingerprint >> 32) * 0xff51afd7ed558ccdull >> 48);
 }
 
 /* Rounded up, so that no memory at all is less than any. */
@@ -37,12 +37,12 @@ static uint64_t period_low_bytes(uint16_t code) {
     return (code - shift * one) << shift << LOW_UNIT_BITS;
 }
 
-void period_push(struct period *p, uint16_t print, uint16_t low) {
+void period_push(struct period *p, uint16_t fingerprint, uint16_t low) {
     if (p->count && p->low[(p->count - 1) & MASK] != low) p->changed = p->count;
-    p->print[p->count & MASK] = print;
+    p->fingerprint[p->count & MASK] = fingerprint;
     p->low[p->count & MASK] = low;
     p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
-    p->context[0] = p->context[0] << 16 | print;
+    p->context[0] = p->context[0] << 16 | fingerprint;
     p->count++;
 }
 
@@ -56,7 +56,7 @@ static uint32_t period_reach(struct period *p, uint32_t period, bool *whole) {
     if (most > PERIOD_HISTORY - period) most = PERIOD_HISTORY - period;
     if (most > p->budget) most = p->budget;
     while (run < most &&
-           p->print[(latest - run) & MASK] == p->print[(latest - run - period) & MASK])
+           p->fingerprint[(latest - run) & MASK] == p->fingerprint[(latest - run - period) & MASK])
         run++;
     *whole = run < most || run == latest - period + 1;
     p->budget -= run;
@@ -92,7 +92,7 @@ static void period_continue(struct period *p) {
     for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
         struct period_slot *s = &p->slots[i];
         if (!s->period) continue;
-        if (p->print[latest & MASK] == p->print[(latest - s->period) & MASK])
+        if (p->fingerprint[latest & MASK] == p->fingerprint[(latest - s->period) & MASK])
             s->run++;
         else
             *s = (struct period_slot){0};
@@ -175,7 +175,8 @@ static bool period_settled(const struct period *p, uint64_t launch, uint32_t per
 /* One kernel again and again says nothing. */
 static bool period_varied(const struct period *p, uint32_t period) {
     for (uint32_t i = 1; i < period; i++)
-        if (p->print[(p->count - 1 - i) & MASK] != p->print[(p->count - 1) & MASK]) return true;
+        if (p->fingerprint[(p->count - 1 - i) & MASK] != p->fingerprint[(p->count - 1) & MASK])
+            return true;
     return false;
 }
 

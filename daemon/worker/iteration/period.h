@@ -61,8 +61,8 @@ struct period {
         uint32_t period, repeats;
     } distrusted[PERIOD_DISTRUSTED]; /* accepted once, and given up */
     uint32_t next_distrusted;
-    uint16_t print[PERIOD_HISTORY], low[PERIOD_HISTORY]; /* by number modulo PERIOD_HISTORY */
-    uint16_t table[PERIOD_TABLE];                        /* context -> number, 16 bits of it */
+    uint16_t fingerprint[PERIOD_HISTORY], low[PERIOD_HISTORY]; /* by number modulo PERIOD_HISTORY */
+    uint16_t table[PERIOD_TABLE]; /* context -> number, 16 bits of it */
 };
 
 /* Where iterations begin, as the search found it. */
@@ -76,11 +76,11 @@ struct period_found {
 
 /* Fingerprint and bytes as they are kept; both keep order and equality as far as 16 bits can
  * (bytes: to one part in 2048). */
-uint16_t period_print(uint64_t print);
+uint16_t period_fingerprint(uint64_t fingerprint);
 uint16_t period_low(uint64_t bytes);
 
 /* Takes note of a launch. */
-void period_push(struct period *p, uint16_t print, uint16_t low);
+void period_push(struct period *p, uint16_t fingerprint, uint16_t low);
 /* Looks at the latest launch. True: a period is accepted. To be called after each push until then;
  * period_restart before the first call after a pause. `hint`: number of a launch that probably
  * began an iteration, or UINT64_MAX. */

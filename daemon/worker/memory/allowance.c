@@ -83,7 +83,7 @@ void allowance_word(struct client *c) {
     c->spec.persistent_bytes = k->granted_p;
     c->spec.ephemeral_bytes = k->granted_e;
     c->spec.unknown = false;
-    engine_word(c);
+    engine_measured(c);
     credit_show(k, c->memory, c->com.page);
     log_info("client", "job=%u name=%s word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
              c->job_id, c->name, k->granted_p, k->granted_e);

@@ -26,7 +26,8 @@ void allowance_module_gone(struct client *c, uint64_t bytes);
  * swapped out. Nothing of the client is in flight. */
 bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);
 
-/* The scheduler is told the peaks of the last two iterations: the word of a job that had none. */
+/* The scheduler is told the peaks of the last two iterations: the reservation of a job that had
+ * none. */
 void allowance_word(struct client *c);
 
 /* For people, when `bytes` more were refused. */

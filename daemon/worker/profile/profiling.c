@@ -60,7 +60,7 @@ static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
 static struct kernel *profiling_find(struct profiling *p, const struct func *f,
                                      const struct func_shape *s) {
     struct kernel_profile_key key = {
-        .func = f->print, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = p->uid};
+        .func = f->fingerprint, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = p->uid};
     memcpy(key.grid, s->grid, sizeof(key.grid));
     memcpy(key.block, s->block, sizeof(key.block));
     return kernels_intern(p->kernels, &key, f->name, profiling_sms(p->info, f, s), &p->created);

@@ -9,8 +9,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_MEMORY_RESIDENCE_H
-#define DAEMON_WORKER_MEMORY_RESIDENCE_H
+#ifndef DAEMON_WORKER_MEMORY_RESIDENCY_H
+#define DAEMON_WORKER_MEMORY_RESIDENCY_H
 
 #include "daemon/sched/core/sched.h"
 
@@ -18,11 +18,11 @@ struct client;
 struct worker;
 
 /* One action, but for RUN, GRANT, DENY and ARM. */
-void residence_act(struct worker *w, const struct sched_action *a);
+void residency_act(struct worker *w, const struct sched_action *a);
 /* Whatever of the client is not on the device comes back, before it runs. It may die of it. It is
  * `away` afterwards only while its lane is being cleared, or when it died. */
-void residence_return(struct client *c);
+void residency_return(struct client *c);
 /* The client's memory is gone. */
-void residence_leave(struct client *c);
+void residency_leave(struct client *c);
 
 #endif

@@ -50,7 +50,7 @@ static void end(struct world *w) {
 }
 
 static struct wireclient *join(struct world *w, uint64_t p, uint64_t e) {
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = p, .ephemeral_bytes = e};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = p, .ephemeral_bytes = e};
     w->b->uid += w->strangers;
     struct wireclient *c = wireclient_attach_as(w->b, &job, 0);
     wireclient_kernels(c, "kern");
@@ -134,7 +134,7 @@ static void iterate(struct wireclient *c, unsigned char byte, bool keep) {
 
 /* ---- lanes and survivors --------------------------------------------------------------------- */
 
-Test(residence, jobs_of_a_lane_see_the_same_memory_and_switching_moves_nothing) {
+Test(residency, jobs_of_a_lane_see_the_same_memory_and_switching_moves_nothing) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
     back(a, E0, 2 * PAGE);
@@ -156,7 +156,7 @@ Test(residence, jobs_of_a_lane_see_the_same_memory_and_switching_moves_nothing) 
     end(&w);
 }
 
-Test(residence, what_outlives_an_iteration_gets_memory_of_its_own) {
+Test(residency, what_outlives_an_iteration_gets_memory_of_its_own) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
     back(a, E0, PAGE);
@@ -181,7 +181,7 @@ Test(residence, what_outlives_an_iteration_gets_memory_of_its_own) {
 }
 
 /* The device is full, so that a survivor cannot get memory of its own. */
-Test(residence, a_survivor_without_room_waits_in_host_memory) {
+Test(residency, a_survivor_without_room_waits_in_host_memory) {
     struct world w = begin(&one_lane);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
     struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
@@ -204,7 +204,7 @@ Test(residence, a_survivor_without_room_waits_in_host_memory) {
 }
 
 /* Its memory went to the host and cannot come back: nothing that would have used it is complete. */
-Test(residence, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
+Test(residency, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
     struct world w = begin(&one_lane);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
     struct wireclient *a = join(&w, 0, 2 * PAGE), *b = join(&w, 0, 2 * PAGE);
@@ -236,7 +236,7 @@ Test(residence, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
     end(&w);
 }
 
-Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
+Test(residency, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 3000000;
     struct world w = begin(&choice);
@@ -259,7 +259,7 @@ Test(residence, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     end(&w);
 }
 
-Test(residence, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
+Test(residency, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 100000000;
     struct world w = begin(&choice);
@@ -279,10 +279,10 @@ Test(residence, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
 
 /* ---- admission ------------------------------------------------------------------------------- */
 
-Test(residence, nothing_is_read_of_a_job_before_it_is_admitted) {
+Test(residency, nothing_is_read_of_a_job_before_it_is_admitted) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, 200 * MIB, 0);
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB};
     struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
     uint64_t ticket = wireclient_ping(b);
     usleep(15000);
@@ -297,10 +297,10 @@ Test(residence, nothing_is_read_of_a_job_before_it_is_admitted) {
     end(&w);
 }
 
-Test(residence, a_waiting_job_can_leave) {
+Test(residency, a_waiting_job_can_leave) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, 200 * MIB, 0);
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB};
     struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
     wireclient_ping(b);
     leave(b);
@@ -327,20 +327,21 @@ static void refused(struct world *w, const struct wire_job *job, const char *rea
     wireclient_free(c);
 }
 
-Test(residence, a_job_that_never_fits_is_told_so_with_the_numbers) {
+Test(residency, a_job_that_never_fits_is_told_so_with_the_numbers) {
     struct world w = begin(&one_lane);
-    refused(&w, &(struct wire_job){.flags = WIRE_JOB_WORD, .persistent_bytes = 300 * MIB},
+    refused(&w, &(struct wire_job){.flags = WIRE_JOB_RESERVED, .persistent_bytes = 300 * MIB},
             "persistent 300 MiB + ephemeral 0 MiB, device 256 MiB");
     struct wireclient *a = join(&w, 200 * MIB, 0);
     refused(&w,
-            &(struct wire_job){
-                .flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB, .admit_timeout_ns = 5000000},
+            &(struct wire_job){.flags = WIRE_JOB_RESERVED,
+                               .persistent_bytes = 100 * MIB,
+                               .admit_timeout_ns = 5000000},
             "timeout");
     leave(a);
     end(&w);
 }
 
-Test(residence, an_unknown_job_is_measured_and_then_others_come_in) {
+Test(residency, an_unknown_job_is_measured_and_then_others_come_in) {
     struct world w = begin(&one_lane);
     struct wire_job unknown = {0};
     struct wireclient *a = wireclient_attach_as(w.b, &unknown, 0);
@@ -376,7 +377,7 @@ Test(residence, an_unknown_job_is_measured_and_then_others_come_in) {
 
 /* ---- credit ---------------------------------------------------------------------------------- */
 
-Test(residence, within_its_credit_a_client_does_not_ask) {
+Test(residency, within_its_credit_a_client_does_not_ask) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, 4 * PAGE, 2 * PAGE);
     cr_expect_eq(stat_of(&a->com->persistent_credit), 4);
@@ -395,7 +396,7 @@ Test(residence, within_its_credit_a_client_does_not_ask) {
     end(&w);
 }
 
-Test(residence, beyond_it_the_answer_comes_at_once) {
+Test(residency, beyond_it_the_answer_comes_at_once) {
     struct world w = begin(&one_lane);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0), *a = join(&w, 0, PAGE);
     cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, 0, 2 * PAGE)), -5025);
@@ -436,14 +437,14 @@ static void unload_with_memory(struct dev_module *module) {
     fakedev.module_unload(module);
 }
 
-Test(residence, modules_count_as_persistent_memory) {
+Test(residency, modules_count_as_persistent_memory) {
     struct dev_ops ops = fakedev;
     ops.mem_used = used_with_modules;
     ops.module_load = load_with_memory;
     ops.module_unload = unload_with_memory;
     struct worker_config config = {.ops = &ops, .choice = one_lane};
     struct world w = {.b = wirebench_start_as(&config)};
-    struct wire_job job = {.flags = WIRE_JOB_WORD, .persistent_bytes = 10 * PAGE};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = 10 * PAGE};
     w.dev = w.b->worker->dev;
     struct wireclient *a = wireclient_attach_as(w.b, &job, 0);
     job.persistent_bytes = DEVICE - 14 * PAGE;
@@ -467,10 +468,10 @@ Test(residence, modules_count_as_persistent_memory) {
 /* ---- swapping -------------------------------------------------------------------------------- */
 
 /* A shorter job is admitted although both do not fit: the longer one's memory goes to the host. */
-Test(residence, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
+Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     struct sched_choice choice = {.lane = "srtf", .exclusive = -1, .swap = 1};
     struct world w = begin(&choice);
-    struct wire_job job = {.flags = WIRE_JOB_WORD,
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED,
                            .persistent_bytes = 200 * MIB,
                            .iterations = 1000,
                            .duration_ns = 1000ull << 30};
@@ -620,7 +621,7 @@ static void random_lives(const struct sched_choice *choice, bool strangers, uint
     end(&w);
 }
 
-Test(residence, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
+Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 1000000;
     choice.lease_factor = 1;
@@ -628,7 +629,7 @@ Test(residence, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
 }
 
 /* And find nothing of anybody else's. */
-Test(residence, random_lives_of_strangers_in_one_lane, .timeout = 120) {
+Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 120) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 1000000;
     choice.lease_factor = 1;
@@ -636,7 +637,7 @@ Test(residence, random_lives_of_strangers_in_one_lane, .timeout = 120) {
     random_lives(&choice, true, PAGE, 1500);
 }
 
-Test(residence, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
+Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
     struct sched_choice choice = one_lane;
     choice.lease_ns = 1000000;
     choice.lease_factor = 1;
@@ -644,12 +645,12 @@ Test(residence, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
 }
 
 /* Two of the three fit: whoever is waited for makes another one go to host memory. */
-Test(residence, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
+Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
     struct sched_choice choice = {
         .lane = "srtf", .exclusive = -1, .swap = 1, .max_lanes = 1, .lease_ns = 1000000};
     struct world w = begin_as(&choice, true);
     struct wire_job job = {
-        .flags = WIRE_JOB_WORD, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
+        .flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
     struct life lives[JOBS] = {0};
     w.favours = 1;
     for (int i = 0; i < JOBS; i++) {
@@ -666,7 +667,7 @@ Test(residence, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
     end(&w);
 }
 
-Test(residence, a_measured_job_may_grow_while_another_is_measured) {
+Test(residency, a_measured_job_may_grow_while_another_is_measured) {
     struct world w = begin(&one_lane);
     struct wire_job unknown = {0};
     struct wireclient *a = wireclient_attach_as(w.b, &unknown, 0);

@@ -13,56 +13,56 @@
  * The two numbers below are those that Orion's Table 2 gives (docs/scheduling.md, "Contention").
  * Pure. Owner: the policy.
  */
-#ifndef DAEMON_SCHED_POLICY_FORESEE_H
-#define DAEMON_SCHED_POLICY_FORESEE_H
+#ifndef DAEMON_SCHED_POLICY_FORECAST_H
+#define DAEMON_SCHED_POLICY_FORECAST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/sched/core/sched.h"
 
-#define FORESEE_STEPS 8192u /* of a request that are remembered */
-#define FORESEE_SLOTS                                                                          \
-    1140u                 /* of all SMs, in thousandths, that several kernels' blocks may take \
-                           */
-#define FORESEE_LEFT 868u /* of a unit, in thousandths, that is left when several kernels run */
+#define FORECAST_STEPS 8192u /* of a request that are remembered */
+#define FORECAST_SLOTS                                                                          \
+    1140u                  /* of all SMs, in thousandths, that several kernels' blocks may take \
+                            */
+#define FORECAST_LEFT 868u /* of a unit, in thousandths, that is left when several kernels run */
 
 /* What a kernel takes of the device, in thousandths, and for how long. */
-struct foresee_use {
+struct forecast_use {
     uint64_t ns, wave_ns; /* mean; of one wave of blocks, by the tail */
     uint32_t slots, compute, memory;
 };
 
 /* A job's requests. */
-struct foresee {
-    struct foresee_use *steps; /* the latest request's kernels; [cap] */
-    uint32_t cap, count;       /* count: of a whole request; 0: none is known */
-    uint32_t began, ended;     /* kernels of the current one */
-    uint64_t since_ns;         /* when the device came to the kernel that it is at */
+struct forecast {
+    struct forecast_use *steps; /* the latest request's kernels; [cap] */
+    uint32_t cap, count;        /* count: of a whole request; 0: none is known */
+    uint32_t began, ended;      /* kernels of the current one */
+    uint64_t since_ns;          /* when the device came to the kernel that it is at */
 };
 
 /* Utilisations that are not known are typical of the class (Orion, section 3.2). */
-struct foresee_use foresee_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
+struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
 
-void foresee_finish(struct foresee *f);
-void foresee_forget(struct foresee *f); /* and another job's requests begin */
+void forecast_finish(struct forecast *f);
+void forecast_forget(struct forecast *f); /* and another job's requests begin */
 /* A kernel of the request was sent to the device; one is complete; the request is. */
-void foresee_began(struct foresee *f, uint64_t now_ns, struct foresee_use use);
-void foresee_ended(struct foresee *f, uint64_t now_ns);
-void foresee_over(struct foresee *f);
+void forecast_began(struct forecast *f, uint64_t now_ns, struct forecast_use use);
+void forecast_ended(struct forecast *f, uint64_t now_ns);
+void forecast_over(struct forecast *f);
 
 /* More kernels of the request are to come. */
-static inline bool foresee_more(const struct foresee *f) {
+static inline bool forecast_more(const struct forecast *f) {
     return f->ended < f->count;
 }
 
 /* `one` has slots of its own beside the request's kernel and `heads`, those that run. Of a request
  * that is not known: never. */
-bool foresee_room(const struct foresee *f, const struct foresee_use *one,
-                  const struct foresee_use *heads);
+bool forecast_room(const struct forecast *f, const struct forecast_use *one,
+                   const struct forecast_use *heads);
 /* The delay, ns, when `one` begins now beside `heads`; at most `lookahead` kernels are looked at.
  */
-uint64_t foresee_delay(const struct foresee *f, uint64_t now_ns, const struct foresee_use *one,
-                       const struct foresee_use *heads, uint32_t lookahead);
+uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
+                        const struct forecast_use *heads, uint32_t lookahead);
 
 #endif

@@ -2,14 +2,14 @@
  *
  * A walk along the kernels that are to come.
  */
-#include "daemon/sched/policy/foresee.h"
+#include "daemon/sched/policy/forecast.h"
 
 #include <stdlib.h>
 
 /* ---- what a kernel takes -----------------------------------------------------------------------
  */
 
-static void foresee_units(struct foresee_use *u, const struct sched_kernel *k) {
+static void forecast_units(struct forecast_use *u, const struct sched_kernel *k) {
     uint32_t part = u->slots, busy = part < 400 ? part * 1000 / 400 : 1000;
     u->compute = k->compute_milli;
     u->memory = k->memory_milli;
@@ -27,51 +27,51 @@ static void foresee_units(struct foresee_use *u, const struct sched_kernel *k) {
     }
 }
 
-struct foresee_use foresee_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms) {
+struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms) {
     uint32_t filled = (uint32_t)((uint64_t)k->sms * 1000 / sms);
     uint64_t tail_ns = k->tail_ns ? k->tail_ns : ns;
-    struct foresee_use u = {.ns = ns, .slots = filled < 1000 ? filled : 1000};
+    struct forecast_use u = {.ns = ns, .slots = filled < 1000 ? filled : 1000};
     u.wave_ns = filled > 1000 ? tail_ns * 1000 / filled : tail_ns;
-    foresee_units(&u, k);
+    forecast_units(&u, k);
     return u;
 }
 
 /* ---- the sequence ------------------------------------------------------------------------------
  */
 
-void foresee_finish(struct foresee *f) {
+void forecast_finish(struct forecast *f) {
     free(f->steps);
-    *f = (struct foresee){0};
+    *f = (struct forecast){0};
 }
 
-void foresee_forget(struct foresee *f) {
+void forecast_forget(struct forecast *f) {
     f->count = f->began = f->ended = 0;
 }
 
 /* Without memory for it what is known of requests ends here. */
-static bool foresee_grow(struct foresee *f) {
+static bool forecast_grow(struct forecast *f) {
     if (f->began < f->cap) return true;
-    if (f->cap == FORESEE_STEPS) return false;
+    if (f->cap == FORECAST_STEPS) return false;
     uint32_t cap = f->cap ? 2 * f->cap : 256;
-    struct foresee_use *grown = realloc(f->steps, cap * sizeof(*grown));
+    struct forecast_use *grown = realloc(f->steps, cap * sizeof(*grown));
     if (!grown) return false;
     f->steps = grown;
     f->cap = cap;
     return true;
 }
 
-void foresee_began(struct foresee *f, uint64_t now_ns, struct foresee_use use) {
+void forecast_began(struct forecast *f, uint64_t now_ns, struct forecast_use use) {
     if (f->began == f->ended) f->since_ns = now_ns;
-    if (foresee_grow(f)) f->steps[f->began] = use;
+    if (forecast_grow(f)) f->steps[f->began] = use;
     f->began++;
 }
 
-void foresee_ended(struct foresee *f, uint64_t now_ns) {
+void forecast_ended(struct forecast *f, uint64_t now_ns) {
     f->ended++;
     f->since_ns = now_ns;
 }
 
-void foresee_over(struct foresee *f) {
+void forecast_over(struct forecast *f) {
     f->count = f->began < f->cap ? f->began : f->cap;
     f->began = f->ended = 0;
 }
@@ -81,24 +81,24 @@ void foresee_over(struct foresee *f) {
 
 /* Speed, in thousandths, of a kernel that uses so much of a unit beside others' `other`: max-min of
  * two in what contention leaves. */
-static uint32_t foresee_speed(uint32_t use, uint32_t other) {
-    if (use + other <= FORESEE_LEFT) return 1000;
-    uint32_t half = FORESEE_LEFT / 2, rest = other < half ? FORESEE_LEFT - other : half;
+static uint32_t forecast_speed(uint32_t use, uint32_t other) {
+    if (use + other <= FORECAST_LEFT) return 1000;
+    uint32_t half = FORECAST_LEFT / 2, rest = other < half ? FORECAST_LEFT - other : half;
     return use <= rest ? 1000 : rest * 1000 / use;
 }
 
 /* Of `high`, over `ns` of its time, beside `best`. */
-static uint64_t foresee_shared(const struct foresee_use *high, uint64_t ns,
-                               const struct foresee_use *best) {
-    uint32_t a = foresee_speed(high->compute, best->compute);
-    uint32_t b = foresee_speed(high->memory, best->memory), speed = a < b ? a : b;
+static uint64_t forecast_shared(const struct forecast_use *high, uint64_t ns,
+                                const struct forecast_use *best) {
+    uint32_t a = forecast_speed(high->compute, best->compute);
+    uint32_t b = forecast_speed(high->memory, best->memory), speed = a < b ? a : b;
     return ns * 1000 / speed - ns;
 }
 
 /* Of `high`, which begins while `best` holds slots for `wave_ns` more. */
-static uint64_t foresee_waits(const struct foresee_use *high, const struct foresee_use *best,
-                              uint64_t wave_ns) {
-    uint32_t free = best->slots < FORESEE_SLOTS ? FORESEE_SLOTS - best->slots : 0;
+static uint64_t forecast_waits(const struct forecast_use *high, const struct forecast_use *best,
+                               uint64_t wave_ns) {
+    uint32_t free = best->slots < FORECAST_SLOTS ? FORECAST_SLOTS - best->slots : 0;
     if (high->slots <= free) return 0;
     uint64_t part = (uint64_t)free * 1000 / high->slots; /* of its slots, until the wave's end */
     uint64_t waits = wave_ns * (1000 - part) / 1000;
@@ -107,26 +107,26 @@ static uint64_t foresee_waits(const struct foresee_use *high, const struct fores
     return slower < waits ? slower : waits;
 }
 
-bool foresee_room(const struct foresee *f, const struct foresee_use *one,
-                  const struct foresee_use *heads) {
+bool forecast_room(const struct forecast *f, const struct forecast_use *one,
+                   const struct forecast_use *heads) {
     if (f->count == 0) return false;
     uint32_t now = f->ended < f->count ? f->steps[f->ended].slots : 0;
-    return one->slots + heads->slots + now <= FORESEE_SLOTS;
+    return one->slots + heads->slots + now <= FORECAST_SLOTS;
 }
 
-uint64_t foresee_delay(const struct foresee *f, uint64_t now_ns, const struct foresee_use *one,
-                       const struct foresee_use *heads, uint32_t lookahead) {
-    struct foresee_use best = {.slots = one->slots + heads->slots,
-                               .compute = one->compute + heads->compute,
-                               .memory = one->memory + heads->memory};
+uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
+                        const struct forecast_use *heads, uint32_t lookahead) {
+    struct forecast_use best = {.slots = one->slots + heads->slots,
+                                .compute = one->compute + heads->compute,
+                                .memory = one->memory + heads->memory};
     uint64_t at = 0, delay = 0, passed = now_ns - f->since_ns;
     for (uint32_t i = 0; f->count && i < lookahead && at < one->ns; i++) {
-        const struct foresee_use *high = &f->steps[(f->ended + i) % f->count];
+        const struct forecast_use *high = &f->steps[(f->ended + i) % f->count];
         uint64_t left = high->ns;
         if (i == 0) left = passed < left ? left - passed : 0;
         uint64_t both = left < one->ns - at ? left : one->ns - at;
-        delay += foresee_shared(high, both, &best);
-        if (i > 0 && at < one->wave_ns) delay += foresee_waits(high, &best, one->wave_ns - at);
+        delay += forecast_shared(high, both, &best);
+        if (i > 0 && at < one->wave_ns) delay += forecast_waits(high, &best, one->wave_ns - at);
         at += left;
     }
     return delay;
