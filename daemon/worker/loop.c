@@ -13,16 +13,16 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/ending.h"
+#include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
 #include "daemon/worker/front/chan.h"
-#include "daemon/worker/front/reply.h"
-#include "daemon/worker/iteration/passing.h"
-#include "daemon/worker/link/kernel_link.h"
-#include "daemon/worker/link/order.h"
-#include "daemon/worker/link/show.h"
+#include "daemon/worker/front/kernel_link.h"
+#include "daemon/worker/front/order.h"
+#include "daemon/worker/front/show.h"
+#include "daemon/worker/page/reply.h"
 
 #define TICK_NS 1000000ull
 #define BEAT_NS 1000000000ull

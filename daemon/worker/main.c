@@ -14,8 +14,8 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/crash.h"
-#include "daemon/worker/iteration/launchlog.h"
-#include "daemon/worker/link/show.h"
+#include "daemon/worker/front/launchlog.h"
+#include "daemon/worker/front/show.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/oom.h"
 

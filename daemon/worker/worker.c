@@ -13,7 +13,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/profile/profiling.h"
+#include "daemon/worker/kernel/profiling.h"
 
 static int worker_open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "common/fdutil.h"
-#include "daemon/worker/profile/kernels.h"
+#include "daemon/worker/kernel/kernels.h"
 #include "test/bench/floor.h"
 
 #define BURST 20000u

@@ -11,8 +11,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/worker/front/show.h"
 #include "daemon/worker/link/board.h"
-#include "daemon/worker/link/show.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

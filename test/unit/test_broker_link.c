@@ -3,7 +3,7 @@
  * The worker's end of the socket to its broker: an end of the broker is no error, whatever it left
  * unread; what is no message is one.
  */
-#include "daemon/worker/link/order.h"
+#include "daemon/worker/front/order.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

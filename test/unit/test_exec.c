@@ -15,7 +15,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/link/order.h"
+#include "daemon/worker/front/order.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -13,8 +13,8 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/kernels/kernel_wire.h"
-#include "daemon/worker/link/kernel_link.h"
-#include "daemon/worker/profile/kernels.h"
+#include "daemon/worker/front/kernel_link.h"
+#include "daemon/worker/kernel/kernels.h"
 
 static struct worker w;
 static int peer;

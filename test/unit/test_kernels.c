@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/worker/profile/kernels.h"
+#include "daemon/worker/kernel/kernels.h"
 
 #define CAP 8u
 

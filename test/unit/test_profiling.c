@@ -7,9 +7,9 @@
 
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/engine.h"
-#include "daemon/worker/front/object.h"
-#include "daemon/worker/profile/kernels.h"
-#include "daemon/worker/profile/profiling.h"
+#include "daemon/worker/kernel/kernels.h"
+#include "daemon/worker/kernel/object.h"
+#include "daemon/worker/kernel/profiling.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "daemon/worker/fault.h"
-#include "daemon/worker/memory/clearing.h"
-#include "daemon/worker/memory/residency.h"
-#include "daemon/worker/profile/profiling.h"
+#include "daemon/worker/engine/clearing.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/residency.h"
+#include "daemon/worker/kernel/profiling.h"
 
 /* A place for the next event. Filled in place: copying it here costs more than the rest. */
 static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,

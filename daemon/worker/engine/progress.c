@@ -5,7 +5,7 @@
 #include "daemon/worker/engine/progress.h"
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/defer.h"
+#include "daemon/worker/engine/defer.h"
 
 int progress_push(struct client *c, struct stream *s, struct op *op) {
     int err = stream_push(s, op);

@@ -5,13 +5,13 @@
 #include "daemon/worker/engine/pump.h"
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/ending.h"
+#include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/engine/running.h"
-#include "daemon/worker/fault.h"
-#include "daemon/worker/front/defer.h"
-#include "daemon/worker/iteration/passing.h"
 #include "daemon/worker/stats.h"
 
 /* Which of the stream's next operations is fetched into the cache while one completes. */

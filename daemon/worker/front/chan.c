@@ -9,10 +9,10 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
-#include "daemon/worker/fault.h"
 #include "daemon/worker/front/exec.h"
-#include "daemon/worker/front/reply.h"
+#include "daemon/worker/page/reply.h"
 #include "proto/record.h"
 
 #define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */

@@ -12,12 +12,12 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
-#include "daemon/worker/front/defer.h"
+#include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
-#include "daemon/worker/front/reply.h"
-#include "daemon/worker/iteration/launchlog.h"
-#include "daemon/worker/iteration/passing.h"
+#include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
 

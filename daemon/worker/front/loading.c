@@ -13,9 +13,9 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/defer.h"
-#include "daemon/worker/front/reply.h"
-#include "daemon/worker/memory/allowance.h"
+#include "daemon/worker/engine/allowance.h"
+#include "daemon/worker/engine/defer.h"
+#include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
 

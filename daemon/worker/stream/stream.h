@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/worker/front/completion.h"
+#include "daemon/worker/page/completion.h"
 #include "daemon/worker/stream/op.h"
 
 enum stream_state {

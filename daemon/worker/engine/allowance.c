@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Asking, then backing.
+ */
+#include "daemon/worker/engine/allowance.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/clearing.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/stats.h"
+
+/* So much more of each. A grant only grows, but for allowance_word. */
+static int allowance_ask(struct client *c, uint64_t more_p, uint64_t more_e) {
+    struct credit *k = &c->credit;
+    uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
+    if (!credit_lacks(k, &p, &e)) return 0;
+    k->bounded = !tenant_allows(c, p, e);
+    if (k->bounded) return ERR_NO_MEMORY;
+    if (!engine_ask(c, p, e)) return ERR_NO_MEMORY;
+    credit_grant(k, p, e);
+    return 0;
+}
+
+static void allowance_used(struct client *c) {
+    credit_used(&c->credit, c->memory, c->com.page);
+}
+
+int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return ERR_NO_MEMORY;
+    int err = allowance_ask(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+    if (!err) err = memory_back(c->memory, addr, bytes);
+    if (err) return err;
+    clearing_count(c);
+    allowance_used(c);
+    return 0;
+}
+
+int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
+    if (!c->memory) return 0;
+    int err = memory_unback(c->memory, addr, bytes);
+    if (!err) allowance_used(c);
+    return err;
+}
+
+int allowance_module(struct client *c, uint64_t bytes) {
+    int err = allowance_ask(c, bytes, 0);
+    if (err) return err;
+    c->credit.modules += bytes;
+    allowance_used(c);
+    return 0;
+}
+
+void allowance_module_gone(struct client *c, uint64_t bytes) {
+    c->credit.modules -= bytes;
+    if (c->memory) allowance_used(c);
+}
+
+bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
+    uint64_t copied = 0;
+    if (memory_swapped(c->memory)) return false;
+    uint64_t need = memory_keep_need(c->memory, addr, bytes);
+    if (need == 0) return true;
+    int err = allowance_ask(c, need, 0);
+    if (!err) err = memory_keep(c->memory, addr, bytes, &copied);
+    stats_add(&c->com.page->stats.survived_bytes, copied);
+    allowance_used(c);
+    return err == 0;
+}
+
+void allowance_word(struct client *c) {
+    struct credit *k = &c->credit;
+    credit_measure(k);
+    c->spec.persistent_bytes = k->granted_p;
+    c->spec.ephemeral_bytes = k->granted_e;
+    c->spec.unknown = false;
+    engine_measured(c);
+    credit_show(k, c->memory, c->com.page);
+    log_info("client", "job=%u name=%s word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
+             c->job_id, c->name, k->granted_p, k->granted_e);
+}
+
+void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
+    const struct credit *k = &c->credit;
+    if (k->bounded) {
+        snprintf(text, text_bytes,
+                 "user_device_memory = %" PRIu64 " MiB: the jobs of user %u have %" PRIu64
+                 " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
+                 "limit in salus.conf(5)",
+                 c->limits.device_bytes >> 20, c->uid,
+                 tenant_granted(c, k->granted_p, k->granted_e) >> 20, bytes >> 20);
+        return;
+    }
+    snprintf(text, text_bytes,
+             "out of device memory: %" PRIu64 " MiB more were asked for; persistent %" PRIu64
+             " of %" PRIu64 " MiB granted, ephemeral %" PRIu64 " of %" PRIu64
+             " MiB, and the device of %" PRIu64 " MiB has no room beside the other jobs",
+             bytes >> 20, c->memory ? credit_p(k, c->memory) >> 20 : 0, k->granted_p >> 20,
+             c->memory ? credit_e(c->memory) >> 20 : 0, k->granted_e >> 20,
+             c->worker->info.memory_bytes >> 20);
+}

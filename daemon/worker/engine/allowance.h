@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's memory comes and goes within what it may use (credit.h). Up to what the scheduler
+ * granted it is told nothing; beyond, it is asked first and says at once whether the safety
+ * condition (Salus, section 3.3.2) still holds. A job whose needs are unknown begins with none and
+ * is measured as it asks.
+ *
+ * Owner: the client. Thread: the worker's. Nothing here is called while the actions of a step are
+ * being carried out.
+ */
+#ifndef DAEMON_WORKER_ENGINE_ALLOWANCE_H
+#define DAEMON_WORKER_ENGINE_ALLOWANCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+
+/* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. */
+int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
+int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
+/* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
+int allowance_module(struct client *c, uint64_t bytes);
+void allowance_module_gone(struct client *c, uint64_t bytes);
+/* A survivor's pages become the client's own; false when there is no room for them, or when it is
+ * swapped out. Nothing of the client is in flight. */
+bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);
+
+/* The scheduler is told the peaks of the last two iterations: the reservation of a job that had
+ * none. */
+void allowance_word(struct client *c);
+
+/* For people, when `bytes` more were refused. */
+void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clearing in steps, and what waits for its end.
+ */
+#include "daemon/worker/engine/clearing.h"
+
+#include <stdio.h>
+
+#include "common/err.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/stats.h"
+
+/* Of all clients, each time round the loop: half a millisecond on the software GPU, and ten times
+ * that for chunks which the worker itself never touched. */
+#define CLEARING_CHUNKS 4u
+
+void clearing_count(struct client *c) {
+    atom_store_relaxed(&c->com.page->stats.cleared_bytes, memory_cleared(c->memory));
+}
+
+bool clearing_pending(const struct client *c) {
+    return !list_empty(&c->clearing);
+}
+
+void clearing_begin(struct client *c) {
+    memory_enter(c->memory, c->credit.granted_e);
+    if (!memory_unclear(c->memory) || clearing_pending(c)) return;
+    list_append(&c->worker->clearing, &c->clearing);
+}
+
+void clearing_park(struct client *c, struct op *op) {
+    op->next = NULL;
+    *c->parked_last = op;
+    c->parked_last = &op->next;
+}
+
+struct op *clearing_end(struct client *c) {
+    struct op *parked = c->parked;
+    list_remove(&c->clearing);
+    c->parked = NULL;
+    c->parked_last = &c->parked;
+    return parked;
+}
+
+static void clearing_failed(struct client *c, int err) {
+    char text[128];
+    snprintf(text, sizeof(text), "what another job left in its lane could not be cleared: %s",
+             err_text(err));
+    fault_raise(c, err, text);
+}
+
+bool clearing_step(struct client *c) {
+    int err = client_dead(c) ? 0 : memory_clear(c->memory, CLEARING_CHUNKS);
+    if (err) clearing_failed(c, err);
+    if (client_dead(c)) return false; /* until it is abandoned */
+    clearing_count(c);
+    return !memory_unclear(c->memory);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client that got the turn of a lane in which another owner left bytes: they are cleared before
+ * it runs, a few chunks each time round the loop, so that nobody else waits for it. What the
+ * scheduler lets run of it meanwhile is parked.
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_ENGINE_CLEARING_H
+#define DAEMON_WORKER_ENGINE_CLEARING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct op;
+
+/* The client has its lane's turn. It may die of it. */
+void clearing_begin(struct client *c);
+/* Until this is false, what the scheduler lets run of it is parked. */
+bool clearing_pending(const struct client *c);
+void clearing_park(struct client *c, struct op *op);
+/* The next chunks. True: all is clear. */
+bool clearing_step(struct client *c);
+/* No longer: returns what was parked, which goes on, or ends when the client is dead. */
+struct op *clearing_end(struct client *c);
+/* What was cleared for it so far is counted where others see it. */
+void clearing_count(struct client *c);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends of clients.
+ */
+#include "daemon/worker/engine/ending.h"
+
+#include "common/atomics.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/clearing.h"
+#include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/passing.h"
+#include "daemon/worker/engine/progress.h"
+#include "daemon/worker/engine/residency.h"
+#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/engine/unload.h"
+#include "daemon/worker/memory/memory.h"
+
+void ending_release(struct client *c) {
+    if (!c->memory) return;
+    unload_all(c);
+    memory_destroy(c->memory);
+    c->memory = NULL;
+    residency_leave(c);
+    atom_store_relaxed(&c->com.page->stats.memory_bytes, 0);
+}
+
+void ending_abandon(struct client *c, int err) {
+    if (c->abandoned) return;
+    fault_void(c, err);
+    c->abandoned = true;
+    c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
+    if (clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
+    if (!c->inflight) ending_release(c);       /* before the scheduler gives it to others */
+    engine_left(c);
+    if (c->inflight) c->worker->ops->space_cancel(c->space);
+    callback_forget(&c->callbacks);
+    passing_forget(c);
+    for (uint32_t id = 0; id < c->streams.end; id++) {
+        struct stream *s = c->streams.streams[id];
+        if (!s) continue;
+        stream_skip(s);
+        progress_retire(c, s);
+    }
+    if (c->streams.deferred) defer_run(c);
+}
+
+void ending_destroy(struct client *c) {
+    struct worker *w = c->worker;
+    uint32_t uid = c->uid;
+    ending_release(c);
+    client_destroy(c);
+    tenant_share(w, uid);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The end of a client: abandoned at its fault or when the broker says so, released once nothing of
+ * it is on the device, then freed. Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_ENGINE_ENDING_H
+#define DAEMON_WORKER_ENGINE_ENDING_H
+
+struct client;
+
+/* Stops everything: cancels what runs, drops what is queued. `err` is its fault when it has none
+ * yet, and is there before anything is dropped. At a safe point only (not while a step's actions or
+ * a poll's completions are being carried out). */
+void ending_abandon(struct client *c, int err);
+/* Gives back its device memory; nothing of it is on the device. */
+void ending_release(struct client *c);
+/* The same, and frees it. */
+void ending_destroy(struct client *c);
+
+#endif

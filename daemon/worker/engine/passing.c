@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boundaries: found while reading, passed when nothing of the iteration is open.
+ */
+#include "daemon/worker/engine/passing.h"
+
+#include "common/atomics.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/allowance.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/progress.h"
+#include "daemon/worker/stats.h"
+
+/* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
+ * boundary would find the job not ready, and the turn would go to one that ranks behind it. */
+#define PASSING_MOMENT_NS 1000000ull
+/* Without any progress: a host function may take so long, and a kernel on the software GPU. */
+#define PASSING_HOST_NS 20000000ull
+#define PASSING_KERNEL_NS 2000000000ull
+
+/* ---- found ----------------------------------------------------------------------------------- */
+
+/* The next record begins an iteration. */
+static void passing_begin(struct client *c) {
+    struct boundary *b = &c->boundary;
+    struct wire_completion *page = c->com.page;
+    lifetime_mark(&c->lifetime);
+    boundary_begin(b, c->streams.pushed, c->worker->now_ns);
+    atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
+    atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
+    atom_store_release(&page->boundaries, b->reading);
+    if (boundary_over(b)) boundary_ready(b, &c->worker->passing);
+}
+
+static void passing_hold(struct client *c, struct op *op) {
+    boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
+    c->throttled |= CLIENT_HELD;
+    c->worker->held_count++;
+}
+
+/* What was held belongs to `reading`, whatever that is now. */
+static void passing_release(struct client *c) {
+    struct op *op = c->boundary.held;
+    if (!(c->throttled & CLIENT_HELD)) return;
+    c->boundary.held = NULL;
+    c->throttled &= (uint8_t)~CLIENT_HELD;
+    c->worker->held_count--;
+    if (!op) return;
+    lifetime_launch(&c->lifetime);
+    if (progress_push(c, op->stream, op) == 0) return;
+    progress_drop(c, op);
+    fault_expel(c, "out of memory for an operation");
+}
+
+int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
+    struct boundary *b = &c->boundary;
+    const struct dev_launch *l = &op->launch.args;
+    if (iteration_launch(b->detector, iteration_fingerprint(fingerprint, l->grid, l->block),
+                         c->lifetime.live_bytes, c->worker->now_ns)) {
+        if (b->reading != b->current) {
+            op->stream = s;
+            passing_hold(c, op);
+            return 0;
+        }
+        passing_begin(c);
+    }
+    lifetime_launch(&c->lifetime);
+    return progress_push(c, s, op);
+}
+
+/* An iteration without an operation is none: a flood of marks costs nobody anything. */
+void passing_mark(struct client *c) {
+    struct boundary *b = &c->boundary;
+    if (!iteration_mark(b->detector, c->worker->now_ns) || b->first_op == c->streams.pushed) return;
+    if (b->reading != b->current)
+        passing_hold(c, NULL);
+    else
+        passing_begin(c);
+}
+
+/* ---- passed ---------------------------------------------------------------------------------- */
+
+static bool passing_keep(void *arg, uint64_t addr, uint64_t bytes) {
+    struct client *c = arg;
+    if (allowance_keep(c, addr, bytes)) return true;
+    c->stranded = true; /* its lane is not left with data in it: residency.c */
+    return false;
+}
+
+static void passing_set_early(struct client *c, bool early) {
+    if (early == c->boundary.early) return;
+    c->boundary.early = early;
+    if (early)
+        c->worker->early_count++;
+    else
+        c->worker->early_count--;
+}
+
+void passing_look(struct client *c) {
+    struct boundary *b = &c->boundary;
+    bool over = !client_dead(c) && boundary_over(b);
+    passing_set_early(c, over && c->streams.pushed == b->first_op &&
+                             !(c->throttled & CLIENT_HELD) &&
+                             c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
+    if (!over || b->early) return;
+    c->stranded = false;
+    stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, passing_keep, c));
+    if (++b->passed == BOUNDARY_MEASURED && c->spec.unknown) allowance_word(c);
+    credit_iteration(&c->credit, c->memory);
+    engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
+    b->current++;
+    if (!(c->throttled & CLIENT_HELD)) return;
+    passing_begin(c);
+    passing_release(c);
+}
+
+void passing_forget(struct client *c) {
+    list_remove(&c->boundary.link);
+    passing_set_early(c, false);
+    passing_release(c);
+}
+
+/* Waiting for its turn is no reason: then nothing of it is anywhere. */
+static bool passing_stuck(const struct client *c) {
+    uint64_t waited = c->worker->now_ns - c->boundary.held_ns;
+    if (callback_any(&c->callbacks)) return waited >= PASSING_HOST_NS;
+    return c->inflight && waited >= PASSING_KERNEL_NS;
+}
+
+void passing_relent(struct worker *w) {
+    struct list *pos;
+    if (!w->held_count && !w->early_count) return;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
+        if (!(c->throttled & CLIENT_HELD)) continue;
+        if (c->streams.completed != c->boundary.held_completed) {
+            c->boundary.held_completed = c->streams.completed;
+            c->boundary.held_ns = w->now_ns;
+        } else if (passing_stuck(c)) {
+            log_info("client", "job=%u iteration=%u does not end: read on", c->job_id,
+                     c->boundary.current);
+            passing_release(c);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's iterations: where its records begin one, and what is done between two (Salus, section
+ * 3.3.1: fragmentation and switching are dealt with at iteration boundaries).
+ *
+ * Everything an operation waits for was sent before it, so what is current always ends without what
+ * is not read (boundary.h). Where the current iteration is held up by what the client does outside
+ * the ring (a host function, a kernel that waits for the host), reading goes on after a while and
+ * the two iterations count as one (passing_relent).
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_ENGINE_PASSING_H
+#define DAEMON_WORKER_ENGINE_PASSING_H
+
+#include <stdint.h>
+
+struct client;
+struct op;
+struct stream;
+struct worker;
+
+/* What the records say. A launch is pushed here, or held. 0 or -ENOMEM, with `op` still the
+ * caller's. `print`: of its function alone. */
+int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint);
+void passing_mark(struct client *c);
+
+/* The current iteration is looked at. If it is complete, and the client lives: survivors are kept,
+ * the scheduler is told, the next one begins. At a safe point only. */
+void passing_look(struct client *c);
+/* The client is dead: what is held is pushed, and completes at once like the rest. */
+void passing_forget(struct client *c);
+/* Lets those read on whose current iteration does not get on by itself, and passes boundaries after
+ * which nothing came. */
+void passing_relent(struct worker *w);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the jobs of one user may have together: device memory, and operations in flight, of which
+ * each job has an even part. Owner and thread: the worker's.
+ */
+#ifndef DAEMON_WORKER_ENGINE_TENANT_H
+#define DAEMON_WORKER_ENGINE_TENANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+struct client;
+struct worker;
+
+/* Of this user from now on. */
+void tenant_set(struct worker *w, uint32_t uid, const struct wire_limits *limits);
+/* A client of this user came or went: the others' parts change. */
+void tenant_share(struct worker *w, uint32_t uid);
+
+/* What is granted to the user's clients and their lanes, were it p and e for this one. */
+uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e);
+/* Whether that is within the limit. */
+bool tenant_allows(const struct client *c, uint64_t p, uint64_t e);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Telling, taking, forgetting.
+ */
+#include "daemon/worker/front/kernel_link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/kernels/kernel_wire.h"
+#include "daemon/worker/kernel/kernels.h"
+
+#define BATCHES 4 /* at a time: 64 profiles, 40 KiB */
+
+/* ---- to the broker --------------------------------------------------------------------------- */
+
+/* Linux says so while three quarters of the buffer are free, so that a batch does not block. */
+static bool has_room(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
+void kernel_link_tell(struct worker *w) {
+    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .turn = w->kernel_turn};
+
+    for (int i = 0; i < BATCHES && w->telling && !w->link.over && has_room(w->link.fd); i++) {
+        int err;
+
+        for (b.count = 0; b.count < KERNEL_WIRE_BATCH; b.count++)
+            if (!kernels_take_dirty(w->kernels, &b.items[b.count])) break;
+        w->telling = b.count == KERNEL_WIRE_BATCH;
+        if (b.count == 0) return;
+        err = fdutil_send(w->link.fd, &b, kernel_wire_batch_bytes(b.count), NULL, 0);
+        if (err == 0) continue;
+        log_error("worker", "broker does not listen: kind=%u error=%s", b.kind, err_name(err));
+        w->link.over = true;
+    }
+}
+
+/* ---- from the broker ------------------------------------------------------------------------- */
+
+/* All hints, checked and in their order; -EINVAL otherwise. */
+static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) {
+    struct kernel_profile_hint *hints = calloc(k->hints + 1, sizeof(*hints));
+    int rc = hints ? 0 : -ENOMEM;
+
+    for (uint32_t i = 0; i < k->hints && rc == 0; i++) {
+        kernel_wire_hint(k, i, &hints[i]);
+        rc = kernel_profile_hint_check(&hints[i], why);
+        if (rc == 0 && i && kernel_profile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
+            snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints out of order");
+            rc = -EINVAL;
+        }
+    }
+    if (rc == 0) rc = kernels_set_hints(w->kernels, hints, k->hints);
+    free(hints);
+    return rc;
+}
+
+/* Which of them fit depends on what is here already. */
+static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, char *why, int *rc) {
+    uint32_t restored = 0;
+
+    for (uint32_t i = 0; i < k->profiles && *rc == 0; i++) {
+        struct kernel_profile p;
+
+        kernel_wire_profile(k, i, &p);
+        *rc = kernel_profile_check(&p, why);
+        if (*rc == 0) restored += kernels_restore(w->kernels, &p);
+    }
+    return restored;
+}
+
+void kernel_link_take(struct worker *w, int fd) {
+    char why[KERNEL_PROFILE_WHY_BYTES] = "no memfd of kernels";
+    uint32_t restored = 0;
+    struct kernel_wire k;
+    int rc = kernel_wire_open(&k, fd);
+
+    if (rc == 0) rc = take_hints(w, &k, why);
+    if (rc == 0) restored = take_profiles(w, &k, why, &rc);
+    if (rc < 0)
+        log_error("kernel", "event=not_taken error=%s why=\"%s\"", err_name(rc),
+                  rc == -EINVAL ? why : err_text(rc));
+    else
+        log_info("kernel", "event=taken hints=%u profiles=%u restored=%u", k.hints, k.profiles,
+                 restored);
+    kernel_wire_close(&k);
+    w->telling = true; /* hints may have changed classes */
+}
+
+void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg) {
+    char name[KERNEL_NAME_BYTES];
+    struct kernel_set_filter f = {.uid = msg->uid, .name = *msg->text ? name : NULL};
+
+    snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, msg->text);
+    kernels_forget(w->kernels, &f);
+    w->kernel_turn = (uint32_t)msg->result;
+}

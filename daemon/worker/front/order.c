@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Orders of the broker.
+ */
+#include "daemon/worker/front/order.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/ending.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/front/kernel_link.h"
+
+#define ORDER_FDS 3 /* submission, host, doorbell */
+
+/* ---- who has left ---------------------------------------------------------------------------- */
+
+/* The broker's own job is of no interest to people. */
+static enum log_level order_level(uint32_t job_id) {
+    return job_id == WIRE_TRIAL_JOB ? LOG_DEBUG : LOG_INFO;
+}
+
+static bool order_reapable(const struct client *c) {
+    return c->leaving && !c->inflight;
+}
+
+bool order_pending(const struct worker *w) {
+    const struct list *pos;
+    if (!w->leaving_count) return false;
+    list_each(pos, &w->clients) {
+        if (order_reapable(list_entry(pos, struct client, link))) return true;
+    }
+    return false;
+}
+
+void order_reap(struct worker *w) {
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (!order_reapable(c)) continue;
+        struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
+        log_write("client", order_level(c->job_id),
+                  "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
+                  c->job_id, c->name, c->launches, atom_load_relaxed(&c->com.page->stats.busy_ns),
+                  atom_load_relaxed(&c->com.page->stats.faults));
+        epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+        ending_destroy(c);
+        w->leaving_count--;
+        w->telling = true;
+        kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
+        broker_link_say(&w->link, &msg);
+    }
+}
+
+/* ---- what we hear ---------------------------------------------------------------------------- */
+
+static void order_undo_attach(struct client *c) {
+    engine_left(c);
+    ending_destroy(c);
+}
+
+static int order_attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds,
+                               int nfds, int *completion_fd) {
+    struct client *c;
+    if (nfds != ORDER_FDS) {
+        for (int i = 0; i < nfds; i++)
+            fdutil_close(&fds[i]);
+        return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;
+    }
+    int err = client_find(w, msg->job_id) ? -EALREADY : 0;
+    if (w->client_count >= WORKER_CLIENTS) err = -EUSERS;
+    if (err) {
+        for (int i = 0; i < nfds; i++)
+            fdutil_close(&fds[i]);
+        return err;
+    }
+    err = client_create(w, msg, fds, completion_fd, &c);
+    if (err) return err;
+    tenant_share(w, c->uid);
+    engine_joined(c);
+    /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
+     * empty it first and leave us blocked in read(). */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
+    if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
+    err = -errno;
+    order_undo_attach(c);
+    fdutil_close(completion_fd);
+    return err;
+}
+
+/* With the descriptor that goes along; that none can is the newcomer's loss, not ours. */
+static int order_say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
+    struct client *c = client_find(w, reply->job_id);
+    int err = broker_link_give(&w->link, reply, fd);
+    if (!err) return 0;
+    epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+    order_undo_attach(c);
+    return err;
+}
+
+static void order_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
+    int completion_fd = -1;
+    struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
+    reply.result = order_attach_client(w, msg, fds, nfds, &completion_fd);
+    if (!reply.result) reply.result = order_say_attached(w, &reply, completion_fd);
+    fdutil_close(&completion_fd);
+    log_write("client",
+              reply.result && reply.result != -EEXIST ? LOG_ERROR : order_level(msg->job_id),
+              "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
+              reply.result ? err_name(reply.result) : "ok");
+    if (!reply.result) return;
+    snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
+             reply.result == -EMFILE ? "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'"
+                                     : "");
+    broker_link_say(&w->link, &reply);
+}
+
+static void order_detach(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = client_find(w, msg->job_id);
+    if (!c) {
+        log_warn("client", "job=%u detached but unknown", msg->job_id);
+        struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = msg->job_id};
+        broker_link_say(&w->link, &reply);
+        return;
+    }
+    if (c->leaving) return;
+    c->leaving = true;
+    w->leaving_count++;
+    ending_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
+}
+
+static void order_did(struct worker *w, const struct wire_worker_msg *msg, int err,
+                      const char *text) {
+    struct wire_worker_msg reply = {.kind = WIRE_DID, .job_id = msg->job_id, .result = err};
+    snprintf(reply.text, sizeof(reply.text), "%s", text);
+    broker_link_say(&w->link, &reply);
+}
+
+/* What it asked for in the beginning, P and E, stays. */
+static void order_set_job(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = client_find(w, msg->job_id);
+    if (!c || c->abandoned) {
+        order_did(w, msg, -ENOENT, "the job is gone");
+        return;
+    }
+    c->spec.weight = msg->job.weight;
+    c->spec.priority = msg->job.priority;
+    c->spec.paused = msg->job.flags & WIRE_JOB_PAUSED;
+    c->spec.iterations = msg->job.iterations;
+    c->spec.duration_ns = msg->job.duration_ns;
+    c->spec.request_ns = msg->job.request_ns;
+    engine_set(c);
+    order_did(w, msg, 0, "");
+}
+
+static void order_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
+    struct sched_choice choice;
+    char why[160] = "a policy's name does not end";
+    int err = board_to_choice(&choice, &msg->choice);
+    if (!err) err = sched_choice_check(&choice, why, sizeof(why));
+    if (!err) engine_policy(w, &choice);
+    order_did(w, msg, err, err ? why : "");
+}
+
+/* False when it is none of these. */
+static bool order_take(struct worker *w, const struct wire_worker_msg *msg) {
+    switch (msg->kind) {
+    case WIRE_DETACH: order_detach(w, msg); return true;
+    case WIRE_SET_JOB: order_set_job(w, msg); return true;
+    case WIRE_SET_POLICY: order_set_policy(w, msg); return true;
+    case WIRE_FORGET: kernel_link_forget(w, msg); return true;
+    case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
+    case WIRE_KERNELS:
+    case WIRE_EVENTS: return true; /* taken already */
+    default: return false;
+    }
+}
+
+/* False when nothing more is to be read now. */
+static bool order_read_one(struct worker *w) {
+    struct wire_worker_msg msg;
+    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
+    struct pollfd p = {.fd = w->link.fd, .events = POLLIN};
+    if (poll(&p, 1, 0) <= 0) return false;
+    int n = fdutil_recv(w->link.fd, &msg, sizeof(msg), fds, &nfds);
+    if (n == -EAGAIN) return false;
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_ATTACH) {
+        msg.name[sizeof(msg.name) - 1] = 0;
+        order_attach(w, &msg, fds, nfds);
+        return true;
+    }
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_EVENTS)
+        events_link_take(&w->events_link, w->now_ns, &msg, nfds == 1 ? fds[0] : -1);
+    if (nfds == FDUTIL_LOST)
+        log_error("worker", "event=lost_descriptors kind=%u why=\"none left\"", msg.kind);
+    for (int i = 0; i < nfds; i++)
+        fdutil_close(&fds[i]);
+    if (n == (int)sizeof(msg) && order_take(w, &msg)) return true;
+    if (n > 0)
+        log_error("worker", "broker sent %d bytes that are no message", n);
+    else if (!broker_link_closed(n))
+        log_error("worker", "broker cannot be heard: error=%s", err_name(n));
+    w->link.over = true;
+    return false;
+}
+
+void order_read(struct worker *w) {
+    for (int i = 0; i < 64 && !w->link.over && order_read_one(w); i++)
+        continue;
+}

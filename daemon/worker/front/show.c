@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The board and the counters.
+ */
+#include "daemon/worker/front/show.h"
+
+#include "common/atomics.h"
+#include "daemon/worker/client.h"
+
+#define SHOW_EVERY_NS 10000000ull
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* It will never run again. */
+static void show_gone(struct client *c) {
+    struct wire_stats *s = &c->com.page->stats;
+    atom_store_relaxed(&s->lane, 0);
+    atom_store_relaxed(&s->position, 0);
+    atom_store_relaxed(&s->why, SCHED_WHY_NONE);
+    atom_store_relaxed(&s->turn, 0);
+}
+
+static void show_job(struct client *c, const struct sched_job_view *v) {
+    struct wire_stats *s = &c->com.page->stats;
+    atom_store_relaxed(&s->lane, v->lane == SCHED_NO_LANE ? 0 : v->lane + 1ull);
+    atom_store_relaxed(&s->position, v->position);
+    atom_store_relaxed(&s->why, v->why);
+    atom_store_relaxed(&s->turn, v->turn);
+    atom_store_relaxed(&s->waited_ns, v->waited_ns);
+    atom_store_relaxed(&s->iterations, v->iterations);
+    atom_store_relaxed(&s->iteration_ns, v->iteration_ns);
+    atom_store_relaxed(&s->request_ns, v->request_ns);
+    atom_store_relaxed(&s->inflight_cap, v->inflight_cap);
+    atom_store_relaxed(&s->demand_milli, v->demand_milli);
+    atom_store_relaxed(&s->source, iteration_source(c->boundary.detector));
+    atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
+    atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);
+    atom_store_relaxed(&s->measured, c->boundary.passed >= BOUNDARY_MEASURED);
+}
+
+/* What the jobs were granted, beside the lanes; how many wait. */
+static uint64_t show_jobs(struct worker *w, uint32_t *waiting) {
+    struct sched_job_view view;
+    struct list *pos;
+    uint64_t granted = 0;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->abandoned || !sched_job(w->sched, c->job_id, &view)) {
+            show_gone(c);
+            continue;
+        }
+        show_job(c, &view);
+        if (view.lane == SCHED_NO_LANE)
+            ++*waiting;
+        else if (!view.swapped)
+            granted += view.persistent_bytes;
+    }
+    return granted;
+}
+
+/* ---- the board ------------------------------------------------------------------------------- */
+
+static void show_write(struct worker *w) {
+    static const struct wire_choice none;
+    struct sched_lane_view views[WIRE_LANES];
+    struct wire_board *b = w->board.page;
+    uint32_t waiting = 0, count = sched_lanes(w->sched, views, WIRE_LANES);
+    uint64_t granted = show_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
+    if (count > WIRE_LANES) count = WIRE_LANES;
+    atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
+    b->choice = none;
+    board_from_choice(&b->choice, sched_chosen(w->sched));
+    b->capacity_bytes = w->info.memory_bytes;
+    b->lane_count = count;
+    b->waiting_jobs = waiting;
+    b->sm_threshold = sched_sm_threshold(w->sched);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sched_lane_view *v = &views[i];
+        granted += v->bytes;
+        b->lanes[i] = (struct wire_lane){.lane = v->lane,
+                                         .jobs = v->jobs,
+                                         .holder = v->holder,
+                                         .bytes = v->bytes,
+                                         .chunk_bytes = lane_table_bytes(&w->lanes, v->lane),
+                                         .switches = v->switches,
+                                         .cleared_bytes = lane_table_cleared(&w->lanes, v->lane),
+                                         .busy_ns = v->busy_ns};
+    }
+    b->granted_bytes = granted;
+    atom_store_release(&b->seq, seq + 2);
+}
+
+void show_update(struct worker *w, bool now) {
+    struct board *b = &w->board;
+    if (!b->page || (b->ns && w->steps == b->steps)) return;
+    if (!now && w->now_ns - b->ns < SHOW_EVERY_NS) return;
+    b->steps = w->steps;
+    b->ns = w->now_ns ? w->now_ns : 1;
+    show_write(w);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between launches and the table of kernels: which entry a launch is of, and what its end says.
+ */
+#ifndef DAEMON_WORKER_KERNEL_PROFILING_H
+#define DAEMON_WORKER_KERNEL_PROFILING_H
+
+#include "daemon/worker/kernel/kernels.h"
+#include "daemon/worker/stream/op.h"
+
+struct func;
+
+/* Whose launches they are. Owner: the client. */
+struct profiling {
+    struct kernels *kernels;
+    const struct dev_info *info; /* of the device */
+    uint32_t uid;
+    uint32_t created; /* entries of the table, for this client */
+};
+
+/* The table for a device. 0 or -ENOMEM. */
+int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns);
+
+/* Which kernel the launch is of, held until profiling_drop; NULL: one without a profile. */
+struct kernel *profiling_launch(struct profiling *p, struct func *f,
+                                const struct dev_launch *launch);
+/* What the scheduler is told of the operation. */
+const struct sched_kernel *profiling_sched(const struct op *op);
+/* A launch ended on the device, where several clients were until `mixed_ns`. */
+void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns);
+/* The operation is about to be freed. */
+static inline void profiling_drop(struct kernels *k, struct op *op) {
+    if (op->kind != WIRE_LAUNCH) return;
+    kernels_drop(k, op->launch.kernel);
+    op->launch.kernel = NULL;
+}
+
+#endif
