@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "daemon/sim/kdev.h"
 #include "daemon/sim/latency.h"
 #include "daemon/sim/workload.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/sched/core/state.h"
+#include "daemon/sched/state.h"
 #include "daemon/sim/simstate.h"
 
 #define TIME_MAX (UINT64_MAX >> 2)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "daemon/sim/generate.h"
 #include "daemon/sim/kdev.h"
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/arena.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define WORKLOAD_MAX_FILE_BYTES (256u << 20)
 #define WORKLOAD_MAX_LINE_BYTES 4096u

@@ -12,7 +12,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "daemon/worker/link/board.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/link/events_link.h"

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 #include "common/fdutil.h"
-#include "daemon/sched/core/sched.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/sched.h"
 #include "test/bench/floor.h"
 
 #define JOBS 1000u

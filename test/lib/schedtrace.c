@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/record/notation.h"
+#include "daemon/sched/state.h"
 
 #define TRACE_EVENTS 64
 

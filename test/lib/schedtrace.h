@@ -8,7 +8,7 @@
 #ifndef TEST_LIB_SCHEDTRACE_H
 #define TEST_LIB_SCHEDTRACE_H
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 /* Runs the script; the trace is malloc'ed. Ends the test when a step breaks an invariant. */
 char *schedtrace_run(struct sched *s, const char *script);

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/recorder.h"
 #include "daemon/sched/record/replay.h"
+#include "daemon/sched/state.h"
 
 #define JOBS 40u
 #define OPS 6u /* of an iteration, at most */

@@ -18,7 +18,7 @@
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 

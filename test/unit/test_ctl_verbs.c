@@ -14,7 +14,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
 

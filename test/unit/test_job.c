@@ -10,7 +10,7 @@
 
 #include "common/reason.h"
 #include "common/units.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "daemon/worker/iteration/iteration.h"
 #include "proto/job.h"
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/policy/tune.h"
+#include "daemon/sched/state.h"
 #include "test/lib/schedtrace.h"
 
 #define JOBS "@0 +1(1,1)h1q10000 +2(1,1) +3(1,1)\n"

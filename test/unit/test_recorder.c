@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/recorder.h"
 #include "daemon/sched/record/replay.h"
+#include "daemon/sched/state.h"
 
 #define JOBS 6u
 #define HALF 4096u

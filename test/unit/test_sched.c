@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/sched.h"
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/sched.h"
+#include "daemon/sched/state.h"
 
 static const struct sched_kernel some_kernel = {.mean_ns = 1000, .sms = 8};
 static const struct sched_kernel a_copy = {.class = SCHED_CLASS_COPY};

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/state.h"
 #include "test/lib/schedtrace.h"
 
 /* ---- delays ---------------------------------------------------------------------------------- */

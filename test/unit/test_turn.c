@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
+#include "daemon/sched/state.h"
 #include "test/lib/schedtrace.h"
 
 static struct sched *make(struct sched_choice choice, uint64_t capacity) {

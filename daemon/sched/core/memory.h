@@ -7,7 +7,7 @@
 #ifndef DAEMON_SCHED_CORE_MEMORY_H
 #define DAEMON_SCHED_CORE_MEMORY_H
 
-#include "daemon/sched/core/visit.h"
+#include "daemon/sched/visit.h"
 
 struct sched;
 

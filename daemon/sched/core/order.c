@@ -4,7 +4,7 @@
  */
 #include "daemon/sched/core/order.h"
 
-#include "daemon/sched/core/state.h"
+#include "daemon/sched/state.h"
 
 bool order_before(const struct order_node *a, const struct order_node *b) {
     if (a->priority != b->priority) return a->priority > b->priority;

@@ -9,9 +9,9 @@
 #define DAEMON_SCHED_CORE_PARTS_H
 
 #include "daemon/sched/core/order.h"
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/state.h"
 
 /* Defaults of sched_choice. */
 #define SCHED_OVERTAKES 16u

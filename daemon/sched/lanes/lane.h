@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/visit.h"
+#include "daemon/sched/visit.h"
 
 #define LANE_NONE UINT32_MAX
 

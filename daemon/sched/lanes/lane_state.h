@@ -7,7 +7,7 @@
 #ifndef DAEMON_SCHED_LANES_LANE_STATE_H
 #define DAEMON_SCHED_LANES_LANE_STATE_H
 
-#include "daemon/sched/core/jobmap.h"
+#include "daemon/sched/jobmap.h"
 #include "daemon/sched/lanes/lane.h"
 
 struct lane_job {

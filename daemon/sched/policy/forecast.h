@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define FORECAST_STEPS 8192u /* of a request that are remembered */
 #define FORECAST_SLOTS                                                                          \

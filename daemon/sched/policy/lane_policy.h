@@ -11,7 +11,7 @@
 #ifndef DAEMON_SCHED_POLICY_LANE_POLICY_H
 #define DAEMON_SCHED_POLICY_LANE_POLICY_H
 
-#include "daemon/sched/core/state.h"
+#include "daemon/sched/state.h"
 
 struct lane_policy {
     const char *name;

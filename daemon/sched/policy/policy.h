@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/state.h"
-#include "daemon/sched/core/visit.h"
+#include "daemon/sched/state.h"
+#include "daemon/sched/visit.h"
 
 struct policy {
     const char *name;

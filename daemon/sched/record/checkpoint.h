@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define CHECKPOINT_LINE 32u /* bytes of a line */
 

@@ -30,7 +30,7 @@
 
 #include <stddef.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define NOTATION_HEAD "salus-events 1\n"
 #define NOTATION_WITHIN "within\n"

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define RECORDER_HALF_BYTES (1u << 20) /* some ten thousand operations */
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/state.h"
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
+#include "daemon/sched/state.h"
 
 #define REPLAY_CONTEXT 12u /* lines before a difference */
 #define REPLAY_LINE 1024u  /* bytes of a line, with its end */

@@ -12,7 +12,7 @@
 #ifndef DAEMON_WORKER_ENGINE_RESIDENCY_H
 #define DAEMON_WORKER_ENGINE_RESIDENCY_H
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 struct client;
 struct worker;

@@ -13,7 +13,7 @@
 
 #include "common/list.h"
 #include "daemon/kernels/kernel_set.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 
 #define KERNELS_MAX KERNEL_SET_MAX
 #define KERNELS_PER_JOB 4096u /* new entries, so that no flood of shapes drives out all others' */

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/sched.h"
 #include "proto/wire.h"
 
 struct board {

@@ -2,7 +2,7 @@
  *
  * Job id -> slot.
  */
-#include "daemon/sched/core/jobmap.h"
+#include "daemon/sched/jobmap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Job id -> slot: open addressing with linear probing, at most half full, entries moved back on
  * removal so that nothing degrades with churn. Any id is valid. The caller serialises.
  */
-#ifndef DAEMON_SCHED_CORE_JOBMAP_H
-#define DAEMON_SCHED_CORE_JOBMAP_H
+#ifndef DAEMON_SCHED_JOBMAP_H
+#define DAEMON_SCHED_JOBMAP_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * How the parts of the scheduler list their memory: memory.h.
  */
-#ifndef DAEMON_SCHED_CORE_VISIT_H
-#define DAEMON_SCHED_CORE_VISIT_H
+#ifndef DAEMON_SCHED_VISIT_H
+#define DAEMON_SCHED_VISIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,15 +4,15 @@
  * turn. Jobs and operations live in arrays and are named by slot, so that growing moves them
  * without trouble. Policies read this; only the scheduler's own files write it.
  */
-#ifndef DAEMON_SCHED_CORE_STATE_H
-#define DAEMON_SCHED_CORE_STATE_H
+#ifndef DAEMON_SCHED_STATE_H
+#define DAEMON_SCHED_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/jobmap.h"
-#include "daemon/sched/core/sched.h"
+#include "daemon/sched/jobmap.h"
 #include "daemon/sched/lanes/lane.h"
+#include "daemon/sched/sched.h"
 
 /* 1: every step ends with sched_check and aborts when it fails. Costs O(state) a step. */
 #ifndef SCHED_CHECK

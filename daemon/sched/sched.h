@@ -22,8 +22,8 @@
  * An event that cannot be is a caller's bug. It changes nothing and is answered by REJECT, which
  * says why; all other events of the step count.
  */
-#ifndef DAEMON_SCHED_CORE_SCHED_H
-#define DAEMON_SCHED_CORE_SCHED_H
+#ifndef DAEMON_SCHED_SCHED_H
+#define DAEMON_SCHED_SCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
