@@ -11,6 +11,7 @@ FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZ_SAN := fuzzer-no-link,address,undefined
 # Further folders of seeds, for targets whose inputs exist anyway.
 FUZZ_SEEDS_ptx := test/data/ptx
+FUZZ_SEEDS_replay := test/sim
 # A dictionary of another target.
 FUZZ_DICT_soft := test/fuzz/ptx.dict
 FUZZ_FLAGS := -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0

@@ -239,7 +239,7 @@ static void remove_dir(const char *dir) {
 static void remove_after_end(const char *dir) {
     int ends[2];
     char byte;
-    pid_t child;
+    pid_t child = -1;
 
     if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) fail("janitor");
     if (child > 0) {
