@@ -256,7 +256,7 @@ class Chaos:
         with self.daemon:
             self.daemon.process.terminate()
             self.daemon.process.wait(PATIENCE)
-            files = set(os.listdir(self.daemon.run_dir)) | {"profiles", "kernels"}
+            files = set(os.listdir(self.daemon.run_dir)) | {"profiles", "kernels", "worker.events"}
             self.boot()
             warm = Job(self.daemon, 0)  # some descriptors come with the first job and stay
             wait_for("the first job is there", lambda: self.daemon.jobs() or warm.process.poll() is not None)

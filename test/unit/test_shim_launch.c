@@ -157,6 +157,7 @@ Test(shim_launch, many_parameters_arrive_whole) {
     cr_assert_eq(bytes, sizeof(*l) + LARGE_BYTES);
     cr_assert_arr_eq((const unsigned char *)(l + 1), &pointer, 8);
     cr_assert_arr_eq((const unsigned char *)(l + 1) + 8, block, LARGE_BYTES - 8);
+    free(block);
 }
 
 Test(shim_launch, as_many_as_a_slot_holds_and_one_more) {
