@@ -12,9 +12,10 @@ PYTHON ?= python3
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
 OPT ?= -O2 -g
-# Contraction is explicit in PTX: the host compiler must never fuse on its own.
+# Contraction is explicit in PTX: the host compiler must never fuse on its own. What single files need is in
+# OWN_CFLAGS: CFLAGS belong to whoever calls make, and what a command line says replaces all of them.
 COMPILE = $(CC) $(CSTD) $(WARN) $(OPT) -fPIC -ffp-contract=off -D_GNU_SOURCE -I. -pthread \
-	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS) -MMD -MP
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(OWN_CFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
 pkg = $(shell pkg-config $(1) $(2))
@@ -93,7 +94,7 @@ $(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a common.a) prot
 		$(filter %.o,$^) $(filter %.a,$^)
 $(BUILD)/shim/libcuda.so: $(SHIM_SO)
 	$(Q)ln -sf libcuda.so.1 $@
-$(call objs,$(SHIM)): CFLAGS += -fvisibility=hidden
+$(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 
 # ---- tests -------------------------------------------------------------------------------------
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))

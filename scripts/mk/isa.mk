@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Handlers that change the rounding mode must not have their arithmetic folded or moved.
 $(foreach f,directed convert,$(foreach v,base v3 v4,$(BUILD)/daemon/device/soft/isa/$(f).$(v).o)): \
-	CFLAGS += -frounding-math
+	OWN_CFLAGS += -frounding-math
 
 # The instructions that the tests run are generated and committed.
 .PHONY: check-alu-ptx

@@ -15,4 +15,4 @@ check-lanes: $(BUILD)/test/plain/lane_random
 # Which build of the scheduler a recording's checkpoint is of: a hash of all its sources.
 SCHED_SOURCES := $(sort $(wildcard daemon/sched/*/*.[ch]))
 $(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)
-$(BUILD)/daemon/sched/record/checkpoint.o: CFLAGS += -DSCHED_BUILD='"$(shell cat $(SCHED_SOURCES) | sha256sum | cut -c1-16)"'
+$(BUILD)/daemon/sched/record/checkpoint.o: OWN_CFLAGS += -DSCHED_BUILD='"$(shell cat $(SCHED_SOURCES) | sha256sum | cut -c1-16)"'

@@ -2,7 +2,7 @@
 # The shim's own switches and what its unit tests link.
 #   DRIVER_VALIDITY=0   leaves out the answer to the CUDA runtime's validity question
 DRIVER_VALIDITY ?= 1
-$(BUILD)/shim/private/validity.o: CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
+$(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 
 # Its calls of its own entry points stay inside, whatever else the program preloads.
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
@@ -28,7 +28,7 @@ $(BUILD)/check/shim/%.o: shim/%.c
 	$(Q)$(COMPILE) -DLOCK_CHECK -DDRIVER_VALIDITY=$(DRIVER_VALIDITY) -c $< -o $@
 $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: CFLAGS += -DLOCK_CHECK
+$(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
 $(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(BUILD)/test/lib/shim/rig.o \
 		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK)
