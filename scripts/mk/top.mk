@@ -51,7 +51,7 @@ check-tsan: ## threads under TSan
 coverage: ## lines and branches that unit tests reach
 	@$(MAKE) --no-print-directory BUILD=build-cov OPT="-O0 -g" CFLAGS=--coverage LDFLAGS=--coverage check-unit
 	@gcovr --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \
-		--exclude '.*soft/isa/.*' --exclude '.*soft/sectors[.]h' --print-summary | grep -E '^(lines|branches|functions)'
+		--exclude '.*soft/isa/.*' --exclude '.*soft/exec/sectors[.]h' --print-summary | grep -E '^(lines|branches|functions)'
 
 # For editors and clang tools: the commands that would build everything, tests included.
 .PHONY: compile_commands.json
