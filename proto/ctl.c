@@ -53,9 +53,9 @@ static const struct ctl_field policy_fields[] = {
     {#name, CTL_KIND_##kind, offsetof(struct ctl_policy, name), sentence},
 #include "proto/ctl.def"
 };
-static const struct ctl_field choice_fields[] = {
-#define CTL_CHOICE_FIELD(name, kind, sentence) \
-    {#name, CTL_KIND_##kind, offsetof(struct ctl_choice, name), sentence},
+static const struct ctl_field policy_config_fields[] = {
+#define CTL_POLICY_CONFIG_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_policy_config, name), sentence},
 #include "proto/ctl.def"
 };
 static const struct ctl_field ended_fields[] = {

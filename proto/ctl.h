@@ -30,7 +30,7 @@ enum ctl_error {
 /* clang-format off */
 #define CTL_RECORDS(X)                                                \
     X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)     \
-    X(LANE, lane) X(POLICY, policy) X(CHOICE, choice) X(ENDED, ended) \
+    X(LANE, lane) X(POLICY, policy) X(POLICY_CONFIG, policy_config) X(ENDED, ended) \
     X(PROFILE, profile) X(HINT, hint) X(KNOWN, known) \
     X(TENANT, tenant)
 /* clang-format on */
@@ -101,8 +101,8 @@ struct ctl_policy {
 #define CTL_POLICY_FIELD CTL_MEMBER
 #include "proto/ctl.def"
 };
-struct ctl_choice {
-#define CTL_CHOICE_FIELD CTL_MEMBER
+struct ctl_policy_config {
+#define CTL_POLICY_CONFIG_FIELD CTL_MEMBER
 #include "proto/ctl.def"
 };
 struct ctl_ended {

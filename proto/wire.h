@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "proto/choice.h"
+#include "proto/policy_config.h"
 #include "proto/ring.h"
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
@@ -130,7 +130,7 @@ enum wire_worker_kind {
     WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
     WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
     WIRE_SET_JOB = 8,  /* broker -> worker: `job` of job_id is now this; answered */
-    WIRE_SET_POLICY = 9, /* broker -> worker: `choice`; answered */
+    WIRE_SET_POLICY = 9, /* broker -> worker: `policy`; answered */
     WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
     WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
     WIRE_PROFILES = 12,  /* worker -> broker: a kernel_wire_batch (kernel_wire.h) of what it learned
@@ -152,11 +152,11 @@ struct wire_limits {
     uint64_t operations;   /* accepted and not complete */
 };
 
-/* sched_choice in fixed width. */
-struct wire_choice {
+/* struct policy_config in fixed width. */
+struct wire_policy_config {
     char lane[16], kernel[16];
 #define X(field, ...) int64_t field;
-    CHOICE_NUMBERS(X)
+    POLICY_KNOBS(X)
 #undef X
 };
 
@@ -174,7 +174,7 @@ struct wire_worker_msg {
     struct wire_job job;
     uint32_t group; /* of job.group and uid, by the broker; 0: none */
     uint32_t pad2;
-    struct wire_choice choice;
+    struct wire_policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
 };
@@ -196,7 +196,7 @@ struct wire_lane {
 /* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
 struct wire_board {
     _Atomic uint64_t seq;
-    struct wire_choice choice;
+    struct wire_policy_config policy;
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
     uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */

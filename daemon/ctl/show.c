@@ -95,7 +95,7 @@ static const struct view {
     [CTL_RECORD_GPU] = {"gpu", "gpus", gpu_columns},
     [CTL_RECORD_LANE] = {"lane", "lanes", lane_columns},
     [CTL_RECORD_POLICY] = {"policy", "policies", policy_columns},
-    [CTL_RECORD_CHOICE] = {"policy", NULL, NULL},
+    [CTL_RECORD_POLICY_CONFIG] = {"policy", NULL, NULL},
     [CTL_RECORD_ENDED] = {"job", "history", ended_columns},
     [CTL_RECORD_TENANT] = {"tenant", "tenants", tenant_columns},
 };

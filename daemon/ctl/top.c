@@ -22,7 +22,7 @@ static void forget(struct top_view *v) {
     query_finish(&v->jobs);
     query_finish(&v->lanes);
     query_finish(&v->gpus);
-    query_finish(&v->choice);
+    query_finish(&v->policy);
 }
 
 static int look(struct cli *c, struct top_view *v) {
@@ -33,7 +33,7 @@ static int look(struct cli *c, struct top_view *v) {
     v->at_ns = fdutil_now_ns();
     if (rc == CLI_OK) rc = query_ask(c, CTL_V_lane_list, 0, false, &v->lanes);
     if (rc == CLI_OK) rc = query_ask(c, CTL_V_gpu_list, 0, false, &v->gpus);
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_policy_show, 0, false, &v->choice);
+    if (rc == CLI_OK) rc = query_ask(c, CTL_V_policy_show, 0, false, &v->policy);
     if (rc != CLI_OK) forget(v);
     return rc;
 }

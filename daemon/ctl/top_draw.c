@@ -117,7 +117,7 @@ static void draw_memory(FILE *out, int width, const struct top_view *v, const st
 
 static void draw_head(FILE *out, int width, const struct top_view *v) {
     const struct ctl_gpu *g = v->gpus.count ? query_record(&v->gpus, 0) : NULL;
-    const struct ctl_choice *c = v->choice.count ? query_record(&v->choice, 0) : NULL;
+    const struct ctl_policy_config *c = v->policy.count ? query_record(&v->policy, 0) : NULL;
 
     if (!g) return;
     line(out, width,

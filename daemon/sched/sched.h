@@ -70,8 +70,9 @@ struct sched_spec {
 
 #define SCHED_NAME_BYTES 16 /* of a policy */
 
-/* The choice of policies. Numbers: -1 or 0 as said: the policy's own default. */
-struct sched_choice {
+/* Policy configuration: which policies, and their numbers. Numbers: -1 or 0 as said: the policy's
+ * own default. */
+struct policy_config {
     char lane[SCHED_NAME_BYTES];   /* lane_policy.c has them; "": fair */
     char kernel[SCHED_NAME_BYTES]; /* policy.c has them; "": streams */
     int exclusive;         /* 1: one lane runs at a time; -1: default (fifo, srtf 1; others 0) */
@@ -112,7 +113,7 @@ struct sched_need {
  * in the array's. A freed place is seen before anybody asks for it. Only LEFT waits: it is taken
  * last when its job joined, was set or submitted something before it in the array. */
 enum sched_event_kind {
-    SCHED_POLICY,    /* choice: other policies from now on; of several the last one that is valid */
+    SCHED_POLICY,    /* policy: other policies from now on; of several the last one that is valid */
     SCHED_DONE,      /* job, done: complete, however it ended */
     SCHED_ASKED,     /* job, need: its P and E are to grow to these; GRANT or DENY, at once */
     SCHED_MEASURED,  /* job, need: its P and E are these, as measured; never more than granted */
@@ -139,7 +140,7 @@ struct sched_event {
         } done;
         struct sched_need need;
         struct sched_spec spec;
-        struct sched_choice choice;
+        struct policy_config policy;
     };
 };
 
@@ -214,7 +215,7 @@ struct sched_actions {
 };
 
 struct sched_config {
-    struct sched_choice choice;
+    struct policy_config policy;
     uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
     uint64_t chunk_bytes;    /* 0: 2 MiB */
     uint32_t sms;            /* of the device; 0: 80 */
@@ -227,8 +228,8 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
                  size_t why_bytes);
 void sched_destroy(struct sched *s);
 
-/* Whether POLICY would take this choice: 0, or -EINVAL and a sentence as above. */
-int sched_choice_check(const struct sched_choice *choice, char *why, size_t why_bytes);
+/* Whether POLICY would take this configuration: 0, or -EINVAL and a sentence as above. */
+int sched_policy_check(const struct policy_config *policy, char *why, size_t why_bytes);
 
 /* 0, or -ENOMEM with the state unchanged. */
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
@@ -268,7 +269,7 @@ struct sched_lane_view {
 bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
 /* Fills up to `cap` lanes in ascending order of their number; returns how many there are. */
 uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
-const struct sched_choice *sched_chosen(const struct sched *s);
+const struct policy_config *sched_policy_config(const struct sched *s);
 /* SM_THRESHOLD in effect: as chosen, or as found by search so far. 0 under other policies. */
 uint32_t sched_sm_threshold(const struct sched *s);
 

@@ -108,9 +108,9 @@ struct sched_lane {
 
 struct sched_state {
     uint64_t now_ns;
-    uint64_t arrivals;                 /* numbers operations and jobs in order of arrival */
-    uint32_t sms;                      /* of the device */
-    const struct sched_choice *choice; /* with every default filled in */
+    uint64_t arrivals;                  /* numbers operations and jobs in order of arrival */
+    uint32_t sms;                       /* of the device */
+    const struct policy_config *config; /* with every default filled in */
     struct sched_job *jobs;
     struct sched_op *ops;
     uint32_t jobs_cap, jobs_used, ops_cap, ops_used;
@@ -128,7 +128,7 @@ struct sched_state {
     uint64_t mixed_ns;                 /* until when there were several of these */
     uint32_t measuring;                /* the unknown job that holds all that was free */
     bool exclusive;
-    uint64_t lease_ns; /* of the choice */
+    uint64_t lease_ns; /* of the configuration */
 };
 
 static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {

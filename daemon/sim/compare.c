@@ -61,11 +61,11 @@ static void add_job(struct compare_job *out, const struct sim_job_result *r,
 
 static int run_alone(struct compare *c, const struct compare_config *config, uint64_t seed,
                      struct sim_result *r, struct outcome *alone, char *why) {
-    struct sim_config sim = {.choice = config->choice,
+    struct sim_config sim = {.policy = config->policy,
                              .seed = seed,
                              .contention = config->contention,
                              .check = config->check};
-    snprintf(sim.choice.kernel, SCHED_NAME_BYTES, "streams");
+    snprintf(sim.policy.kernel, SCHED_NAME_BYTES, "streams");
     for (uint32_t i = 0; i < c->w->count; i++) {
         struct workload one = *c->w;
         one.jobs = &c->w->jobs[i];
@@ -99,11 +99,11 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
                     struct sim_result *r, struct outcome *alone, char *why) {
     int err = run_alone(c, config, seed, r, alone, why);
     for (uint32_t i = 0; i < c->count && !err; i++) {
-        struct sim_config sim = {.choice = config->choice,
+        struct sim_config sim = {.policy = config->policy,
                                  .seed = seed,
                                  .contention = config->contention,
                                  .check = config->check};
-        snprintf(sim.choice.kernel, SCHED_NAME_BYTES, "%s", c->rows[i].policy);
+        snprintf(sim.policy.kernel, SCHED_NAME_BYTES, "%s", c->rows[i].policy);
         err = sim_run(r, c->w, &sim, why);
         if (err) return err;
         add_run(&c->rows[i], c->w, r, alone);

@@ -48,7 +48,7 @@ struct compare {
 };
 
 struct compare_config {
-    struct sched_choice choice;
+    struct policy_config policy;
     struct kdev_contention contention;
     const char *policies; /* kernel policies, separated by commas; NULL: all */
     uint64_t seed;        /* the first of */

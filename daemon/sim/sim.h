@@ -11,7 +11,7 @@
  * begins when the copy is over. What a worker would rely on is checked as it happens: one
  * iteration at a time in a lane, nothing before ADMIT, memory within the device.
  *
- * Owner: the caller. Threads: one. The result depends on workload, choice and seed only.
+ * Owner: the caller. Threads: one. The result depends on workload, configuration and seed only.
  */
 #ifndef DAEMON_SIM_SIM_H
 #define DAEMON_SIM_SIM_H
@@ -39,7 +39,7 @@ struct sim_watch {
 };
 
 struct sim_config {
-    struct sched_choice choice;
+    struct policy_config policy;
     uint64_t seed;
     struct kdev_contention contention; /* with kernels; 0: as calibrated */
     bool check;                        /* sched_check after every step: O(jobs) each */
@@ -71,8 +71,8 @@ struct sim_result {
     double latency_alone_ns; /* the sum had each been alone */
 };
 
-/* 0; -EINVAL (choice), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW (virtual
- * time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
+/* 0; -EINVAL (configuration), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW
+ * (virtual time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
 int sim_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
             char *why);
 void sim_result_finish(struct sim_result *r);

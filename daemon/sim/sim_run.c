@@ -131,7 +131,7 @@ static int init_jobs(struct sim *s) {
 
 static int sim_init(struct sim *s) {
     uint32_t n = s->w->count;
-    struct sched_config config = {.choice = s->config->choice,
+    struct sched_config config = {.policy = s->config->policy,
                                   .capacity_bytes = s->w->memory_bytes,
                                   .chunk_bytes = SIM_CHUNK_BYTES,
                                   .sms = s->w->sms,
@@ -141,7 +141,7 @@ static int sim_init(struct sim *s) {
     for (uint32_t i = 0; i < s->config->watches_count; i++)
         if (s->config->watches[i].began)
             s->config->watches[i].began(s->config->watches[i].self, &config);
-    s->depth = sched_chosen(s->sched)->inflight_cap;
+    s->depth = sched_policy_config(s->sched)->inflight_cap;
     if (s->depth < DEPTH_LEAST) s->depth = DEPTH_LEAST;
     s->r->jobs = calloc(n, sizeof(*s->r->jobs));
     s->jobs = calloc(n, sizeof(*s->jobs));

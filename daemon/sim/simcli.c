@@ -50,7 +50,7 @@ static int print_help(FILE *out) {
           "  --policy LIST        lane policies, separated by commas (" DEFAULT_POLICIES ")\n"
           "  --kernel POLICY      the kernel policy (streams)\n"
           "  --seed N             of all that is random (1)\n"
-          "  --set KEY=VALUE      the scheduler's choices: lane, kernel, exclusive, swap,\n"
+          "  --set KEY=VALUE      the policies and their knobs: lane, kernel, exclusive, swap,\n"
           "                       max_lanes, overtakes, lease_factor, lease, inflight_cap,\n"
           "                       preempt, priorities, by_class, by_size, sm_threshold,\n"
           "                       dur_threshold (thousandths, or 2.5%), slack,\n"
@@ -187,8 +187,8 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
     struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */
     char why[SIM_WHY_BYTES];
     struct sim_config config = {
-        .choice = c->opt.choice, .seed = c->opt.generate.seed, .check = c->opt.check};
-    snprintf(config.choice.lane, SCHED_NAME_BYTES, "%s", policy);
+        .policy = c->opt.policy, .seed = c->opt.generate.seed, .check = c->opt.check};
+    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", policy);
     if (!r) return fail(c, SIMCLI_FAILED, "out of memory");
     int rc = watch_begin(c, &watched, w, policy), err = 0;
     config.watches = watched.list;
@@ -267,7 +267,7 @@ static int write_comparison(struct simcli *c, const struct compare *compared,
 }
 
 static int verb_compare(struct simcli *c, const char *path) {
-    struct compare_config config = {.choice = c->opt.choice,
+    struct compare_config config = {.policy = c->opt.policy,
                                     .policies = c->opt.policies,
                                     .seed = c->opt.generate.seed,
                                     .seeds = c->opt.seeds,

@@ -13,7 +13,7 @@
 
 void simopt_init(struct simopt *o) {
     *o = (struct simopt){
-        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
+        .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .seeds = 1,
         .generate = {.seed = 1,
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
@@ -41,32 +41,32 @@ static bool take_number(FILE *err, const char *option, enum quantity kind, const
 
 enum set_type { SET_FLAG, SET_COUNT, SET_TIME, SET_PART, SET_NAME };
 
-#define CHOICE(member) offsetof(struct sched_choice, member)
+#define POLICY(member) offsetof(struct policy_config, member)
 static const struct set_key {
     const char *name;
     enum set_type type;
     size_t offset;
 } set_keys[] = {
-    {"lane", SET_NAME, CHOICE(lane)},
-    {"kernel", SET_NAME, CHOICE(kernel)},
-    {"exclusive", SET_FLAG, CHOICE(exclusive)},
-    {"swap", SET_FLAG, CHOICE(swap)},
-    {"max_lanes", SET_COUNT, CHOICE(max_lanes)},
-    {"overtakes", SET_COUNT, CHOICE(overtakes)},
-    {"lease_factor", SET_COUNT, CHOICE(lease_factor)},
-    {"lease", SET_TIME, CHOICE(lease_ns)},
-    {"inflight_cap", SET_COUNT, CHOICE(inflight_cap)},
-    {"preempt", SET_TIME, CHOICE(preempt_ns)},
-    {"priorities", SET_FLAG, CHOICE(priorities)},
-    {"by_class", SET_FLAG, CHOICE(by_class)},
-    {"by_size", SET_FLAG, CHOICE(by_size)},
-    {"sm_threshold", SET_COUNT, CHOICE(sm_threshold)},
-    {"dur_threshold", SET_PART, CHOICE(dur_threshold)},
-    {"reef_queue", SET_COUNT, CHOICE(reef_queue)},
-    {"slack", SET_PART, CHOICE(slack)},
-    {"lookahead", SET_COUNT, CHOICE(lookahead)},
+    {"lane", SET_NAME, POLICY(lane)},
+    {"kernel", SET_NAME, POLICY(kernel)},
+    {"exclusive", SET_FLAG, POLICY(exclusive)},
+    {"swap", SET_FLAG, POLICY(swap)},
+    {"max_lanes", SET_COUNT, POLICY(max_lanes)},
+    {"overtakes", SET_COUNT, POLICY(overtakes)},
+    {"lease_factor", SET_COUNT, POLICY(lease_factor)},
+    {"lease", SET_TIME, POLICY(lease_ns)},
+    {"inflight_cap", SET_COUNT, POLICY(inflight_cap)},
+    {"preempt", SET_TIME, POLICY(preempt_ns)},
+    {"priorities", SET_FLAG, POLICY(priorities)},
+    {"by_class", SET_FLAG, POLICY(by_class)},
+    {"by_size", SET_FLAG, POLICY(by_size)},
+    {"sm_threshold", SET_COUNT, POLICY(sm_threshold)},
+    {"dur_threshold", SET_PART, POLICY(dur_threshold)},
+    {"reef_queue", SET_COUNT, POLICY(reef_queue)},
+    {"slack", SET_PART, POLICY(slack)},
+    {"lookahead", SET_COUNT, POLICY(lookahead)},
 };
-#undef CHOICE
+#undef POLICY
 
 /* "2.5%", or thousandths: "25". */
 static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli) {
@@ -79,7 +79,7 @@ static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli
     return taken;
 }
 
-static bool take_set_value(struct sched_choice *c, const struct set_key *k, char *value,
+static bool take_set_value(struct policy_config *c, const struct set_key *k, char *value,
                            FILE *err) {
     void *at = (char *)c + k->offset;
     uint64_t n = 0;
@@ -109,7 +109,7 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
     *value++ = '\0';
     for (size_t i = 0; i < sizeof(set_keys) / sizeof(set_keys[0]); i++)
         if (strcmp(set_keys[i].name, pair) == 0)
-            return take_set_value(&o->choice, &set_keys[i], value, err);
+            return take_set_value(&o->policy, &set_keys[i], value, err);
     return refuse(err, "--set: there is no key '%s'", pair);
 }
 
@@ -207,7 +207,7 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
         return true;
     }
     if (strcmp(option, "--kernel") == 0) {
-        snprintf(o->choice.kernel, sizeof(o->choice.kernel), "%s", value);
+        snprintf(o->policy.kernel, sizeof(o->policy.kernel), "%s", value);
         return true;
     }
     if (strcmp(option, "--set") == 0) return take_set(o, value, err);

@@ -13,7 +13,7 @@
 
 struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */
-    struct sched_choice choice;
+    struct policy_config policy;
     uint32_t seeds;
     struct kdev_contention contention; /* 0: as calibrated */
     struct generate_config generate;   /* its seed is everybody's */

@@ -55,7 +55,7 @@ static const char usage[] =
     "                 [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
-    "Started by salusd. 0 means the default; FIELD is one of proto/choice.h.\n";
+    "Started by salusd. 0 means the default; FIELD is one of proto/policy_config.h.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
     char *end;
@@ -80,8 +80,8 @@ static bool number32(const char *text, uint32_t *out) {
     return ok;
 }
 
-/* "field=number" of proto/choice.h. */
-static bool take_set(const char *pair, struct wire_choice *c) {
+/* "field=number" of proto/policy_config.h. */
+static bool take_set(const char *pair, struct wire_policy_config *c) {
     const char *equals = strchr(pair, '=');
     size_t n = equals ? (size_t)(equals - pair) : 0;
     char *end = NULL;
@@ -93,7 +93,7 @@ static bool take_set(const char *pair, struct wire_choice *c) {
         c->field = value;                                          \
         found = true;                                              \
     }
-    CHOICE_NUMBERS(X)
+    POLICY_KNOBS(X)
 #undef X
     if (!found) fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
     return found;
@@ -106,7 +106,7 @@ static bool take_name(const char *name, char out[16]) {
 }
 
 static bool take_option(int id, const char *arg, struct worker_config *c,
-                        struct wire_choice *choice, const char **device) {
+                        struct wire_policy_config *policy, const char **device) {
     uint64_t fd;
     switch (id) {
     case OPT_BROKER_FD:
@@ -120,9 +120,9 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_SHARE_USERS: return flag(arg, &c->share_users);
     case OPT_CLEAR_ALWAYS: return flag(arg, &c->clear_always);
-    case OPT_LANE_POLICY: return take_name(arg, choice->lane);
-    case OPT_KERNEL_POLICY: return take_name(arg, choice->kernel);
-    case OPT_SET: return take_set(arg, choice);
+    case OPT_LANE_POLICY: return take_name(arg, policy->lane);
+    case OPT_KERNEL_POLICY: return take_name(arg, policy->kernel);
+    case OPT_SET: return take_set(arg, policy);
     case OPT_CRASH_EVENTS: crash_watch(arg); return true;
     default: return false;
     }
@@ -130,7 +130,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
 
 int main(int argc, char **argv) {
     struct worker_config config = {.broker_fd = -1};
-    struct wire_choice choice = {
+    struct wire_policy_config policy = {
         .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
     struct worker *w = NULL;
     const char *device = NULL;
@@ -138,9 +138,9 @@ int main(int argc, char **argv) {
     int id, err = -ENODEV;
 
     while ((id = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!take_option(id, optarg, &config, &choice, &device)) break;
+        if (!take_option(id, optarg, &config, &policy, &device)) break;
     if (id != -1 || optind != argc || config.broker_fd < 0 ||
-        board_to_choice(&config.choice, &choice)) {
+        board_to_policy(&config.policy, &policy)) {
         fputs(usage, stderr);
         return 2;
     }

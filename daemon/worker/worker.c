@@ -52,7 +52,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
-    struct sched_config sched = {.choice = config->choice, .share_users = config->share_users};
+    struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
     int err = w->ops->open(&w->dev, &config->device);
     if (err) goto fail;
     w->ops->info(w->dev, &w->info);

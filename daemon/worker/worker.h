@@ -73,7 +73,7 @@ struct worker {
 struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
-    struct sched_choice choice;
+    struct policy_config policy;
     bool share_users;  /* of a lane */
     bool clear_always; /* what a job left in a lane, for jobs of the same user as well */
     int broker_fd;     /* owned by the worker from now on */

@@ -70,10 +70,10 @@ static void bench_step(struct bench *b, const struct sched_event *events, uint32
 /* `lanes`: 0: each job has one of its own, without memory. */
 static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t queued) {
     struct bench *b = calloc(1, sizeof(*b));
-    struct sched_config config = {.choice = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
+    struct sched_config config = {.policy = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
                                   .capacity_bytes = JOBS + lanes * JOBS,
                                   .chunk_bytes = 1};
-    snprintf(config.choice.lane, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < JOBS; i++) {
         struct sched_spec spec = {
@@ -147,14 +147,14 @@ static void bench_ran(struct bench *b, const struct sched_actions *out) {
 /* A job with priority and four without, each with kernels queued. */
 static struct bench *bench_create_few(const char *policy) {
     struct bench *b = calloc(1, sizeof(*b));
-    struct sched_config config = {.choice = {.lane = "pack",
+    struct sched_config config = {.policy = {.lane = "pack",
                                              .exclusive = -1,
                                              .swap = -1,
                                              .priorities = -1,
                                              .by_class = -1,
                                              .by_size = -1,
                                              .dur_threshold = 1000}};
-    snprintf(config.choice.kernel, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(config.policy.kernel, SCHED_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < FEW; i++) {
         struct sched_spec spec = {.priority = i == 0, .request_ns = 1000000};

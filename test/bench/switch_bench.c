@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
     ops.launch = null_launch;
     ops.poll = null_poll;
     struct worker_config config = {
-        .ops = &ops, .choice = {.lane = "fair", .exclusive = -1, .swap = -1, .max_lanes = 1}};
+        .ops = &ops, .policy = {.lane = "fair", .exclusive = -1, .swap = -1, .max_lanes = 1}};
     struct wirebench *b = wirebench_start_as(&config);
     struct wireclient *clients[] = {join(b), join(b)};
     struct dev *dev = b->worker->dev;

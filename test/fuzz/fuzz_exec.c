@@ -57,9 +57,9 @@ static void begin(void) {
         ops.copy = checked_copy;
         ops.memset = checked_memset;
         struct worker_config config = {.ops = &ops,
-                                       .choice = {.exclusive = -1, .swap = -1, .inflight_cap = 4}};
-        config.choice = (struct sched_choice){.exclusive = -1, .swap = -1, .max_lanes = 1};
-        config.choice.lease_ns = 1000000;
+                                       .policy = {.exclusive = -1, .swap = -1, .inflight_cap = 4}};
+        config.policy = (struct policy_config){.exclusive = -1, .swap = -1, .max_lanes = 1};
+        config.policy.lease_ns = 1000000;
         bench = wirebench_start_as(&config);
     }
     struct wire_job job = {.flags = WIRE_JOB_RESERVED, .ephemeral_bytes = 2 * FAKEDEV_GRANULARITY};

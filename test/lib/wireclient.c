@@ -37,7 +37,7 @@ static void bench_check(bool ok, const char *what) {
 
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap) {
     struct worker_config config = {.ops = ops,
-                                   .choice = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
+                                   .policy = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
     return wirebench_start_as(&config);
 }
 

@@ -47,7 +47,7 @@ struct wireclient {
 /* A worker on `ops` with at most `cap` operations of a client in flight. Fails the process when
  * anything is wrong: tests have no use for half a bench. */
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
-/* The same with any choice of policies; config->broker_fd is filled in. */
+/* The same with any policy configuration; config->broker_fd is filled in. */
 struct wirebench *wirebench_start_as(const struct worker_config *config);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);

@@ -194,24 +194,24 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
     return count;
 }
 
-static struct sched_choice world_choice(struct world *w, const char *policy) {
+static struct policy_config world_policy(struct world *w, const char *policy) {
     uint32_t kernels_policies = 0;
     while (policy_at(kernels_policies))
         kernels_policies++;
     const struct policy *kernel = policy_at(rnd(w, kernels_policies));
-    struct sched_choice c = {.exclusive = kernel->exclusive ? -1 : (int)rnd(w, 3) - 1,
-                             .swap = (int)rnd(w, 2),
-                             .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
-                             .overtakes = 1 + rnd(w, 20),
-                             .lease_ns = 1000,
-                             .inflight_cap = 1 + rnd(w, 4),
-                             .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
-                             .priorities = (int)rnd(w, 3) - 1,
-                             .by_class = (int)rnd(w, 3) - 1,
-                             .by_size = (int)rnd(w, 3) - 1,
-                             .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
-                             .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
-                             .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
+    struct policy_config c = {.exclusive = kernel->exclusive ? -1 : (int)rnd(w, 3) - 1,
+                              .swap = (int)rnd(w, 2),
+                              .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
+                              .overtakes = 1 + rnd(w, 20),
+                              .lease_ns = 1000,
+                              .inflight_cap = 1 + rnd(w, 4),
+                              .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
+                              .priorities = (int)rnd(w, 3) - 1,
+                              .by_class = (int)rnd(w, 3) - 1,
+                              .by_size = (int)rnd(w, 3) - 1,
+                              .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
+                              .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
+                              .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
     snprintf(c.lane, sizeof(c.lane), "%s", policy);
     snprintf(c.kernel, sizeof(c.kernel), "%s", kernel->name);
     return c;
@@ -235,7 +235,7 @@ static void world_step(struct world *w) {
         count += world_job(w, (i + (uint32_t)w->steps) % JOBS, events + count);
     if (rnd(w, 100) == 0)
         events[count++] = (struct sched_event){
-            .kind = SCHED_POLICY, .choice = world_choice(w, lane_policy_at(rnd(w, 4))->name)};
+            .kind = SCHED_POLICY, .policy = world_policy(w, lane_policy_at(rnd(w, 4))->name)};
     world_shuffle(w, events, count);
     w->now_ns += rnd(w, 200);
     w->steps++;
@@ -290,7 +290,7 @@ static void world_run(struct world *w, const char *policy) {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
     w->share_users = config.share_users;
     w->users = 1 + rnd(w, 4);
-    config.choice = world_choice(w, policy);
+    config.policy = world_policy(w, policy);
     w->policy = policy;
     w->now_ns = w->steps = 0;
     if (sched_create(&w->s, &config, NULL, 0)) abort();

@@ -18,10 +18,10 @@
 
 #define MIB (1ull << 20)
 
-static const struct sched_choice defaults = {.exclusive = -1, .swap = -1};
+static const struct policy_config defaults = {.exclusive = -1, .swap = -1};
 
-static struct wirebench *begin(const struct sched_choice *choice) {
-    return wirebench_start_as(&(struct worker_config){.ops = &fakedev, .choice = *choice});
+static struct wirebench *begin(const struct policy_config *policy) {
+    return wirebench_start_as(&(struct worker_config){.ops = &fakedev, .policy = *policy});
 }
 
 static struct wireclient *join(struct wirebench *b, uint64_t p, uint64_t e) {
@@ -71,8 +71,8 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     cr_expect_eq(board->lanes[0].chunk_bytes, 2 * MIB);
     cr_expect_eq(board->lanes[0].jobs, 1);
     cr_expect_eq(board->lanes[1].bytes, 2 * MIB);
-    cr_expect_str_eq(board->choice.lane, "fair");
-    cr_expect_str_eq(board->choice.kernel, "streams");
+    cr_expect_str_eq(board->policy.lane, "fair");
+    cr_expect_str_eq(board->policy.kernel, "streams");
     cr_expect_eq(atom_load_relaxed(&a->com->stats.lane), 1);
     cr_expect_eq(atom_load_relaxed(&a->com->stats.persistent_bytes), 10 * MIB);
     leave(a);
@@ -139,24 +139,24 @@ Test(board, a_policy_is_changed_while_jobs_run) {
     wirebench_run(b);
     struct wire_worker_msg msg = {
         .kind = WIRE_SET_POLICY,
-        .choice = {.lane = "srtf", .exclusive = -1, .swap = 1, .lease_ns = 5000000}};
+        .policy = {.lane = "srtf", .exclusive = -1, .swap = 1, .lease_ns = 5000000}};
     answer(b, &msg);
     cr_expect_eq(msg.result, 0, "%s", msg.text);
     memset(&msg, 0x5a, sizeof(msg)); /* nothing of the message is needed any more */
     look(b);
-    cr_expect_str_eq(b->worker->board.page->choice.lane, "srtf");
-    cr_expect_eq(b->worker->board.page->choice.swap, 1);
-    cr_expect_eq(b->worker->board.page->choice.lease_ns, 5000000);
-    msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY, .choice = {.lane = "lottery"}};
+    cr_expect_str_eq(b->worker->board.page->policy.lane, "srtf");
+    cr_expect_eq(b->worker->board.page->policy.swap, 1);
+    cr_expect_eq(b->worker->board.page->policy.lease_ns, 5000000);
+    msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY, .policy = {.lane = "lottery"}};
     answer(b, &msg);
     cr_expect_eq(msg.result, -EINVAL);
     cr_expect_neq(strstr(msg.text, "lottery"), NULL, "%s", msg.text);
     msg = (struct wire_worker_msg){.kind = WIRE_SET_POLICY};
-    memset(msg.choice.lane, 'x', sizeof(msg.choice.lane));
+    memset(msg.policy.lane, 'x', sizeof(msg.policy.lane));
     answer(b, &msg);
     cr_expect_eq(msg.result, -EINVAL);
     look(b);
-    cr_expect_str_eq(b->worker->board.page->choice.lane, "srtf", "nothing changed");
+    cr_expect_str_eq(b->worker->board.page->policy.lane, "srtf", "nothing changed");
     fakedev_hold(b->worker->dev, false);
     wirebench_run(b);
     cr_expect_eq(wireclient_done(c, 0), 50);

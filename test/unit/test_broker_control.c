@@ -298,14 +298,14 @@ static bool set_policy(const char *lane, int arg, int64_t value) {
 }
 
 Test(broker_control, the_policy_is_changed_live) {
-    const struct wire_choice *told = &rig.worker.last_set.choice;
+    const struct wire_policy_config *told = &rig.worker.last_set.policy;
 
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
-    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
-    cr_assert_str_eq(asker.items[0].choice.exclusive, "auto");
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "fair");
+    cr_assert_str_eq(asker.items[0].policy_config.exclusive, "auto");
     cr_assert(set_policy("srtf", CTL_A_max_lanes, 3));
-    cr_assert_str_eq(asker.items[0].choice.lane, "srtf");
-    cr_assert_eq(asker.items[0].choice.max_lanes, 3);
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "srtf");
+    cr_assert_eq(asker.items[0].policy_config.max_lanes, 3);
     cr_assert(broker_rig_wait(&rig.worker.sets, 1));
     cr_assert_eq(rig.worker.last_set.kind, WIRE_SET_POLICY);
     cr_assert_str_eq(told->lane, "srtf");
@@ -332,9 +332,9 @@ Test(broker_control, a_dry_run_tells_nobody) {
     ctl_msg_put_text(&asker.request, CTL_A_lane, "fifo");
     ctl_msg_put(&asker.request, CTL_A_dry_run, 1);
     cr_assert(asker_ask(&asker));
-    cr_assert_str_eq(asker.items[0].choice.lane, "fifo");
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "fifo");
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
-    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "fair");
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
 
@@ -365,15 +365,15 @@ Test(broker_control, policies_that_cannot_be_are_refused) {
     cr_assert_not(set_policy("srtf", -1, 0));
     expect_refusal("failed", "the lever is stuck");
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
-    cr_assert_str_eq(asker.items[0].choice.lane, "fair");
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "fair");
 }
 
-Test(broker_control, the_next_worker_has_the_choice_of_the_one_before) {
+Test(broker_control, the_next_worker_has_the_policies_of_the_one_before) {
     cr_assert(set_policy("pack", -1, 0));
     broker_rig_kill_worker(&rig);
     cr_assert(broker_rig_wait(&rig.worker.launches, 2));
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
-    cr_assert_str_eq(asker.items[0].choice.lane, "pack");
+    cr_assert_str_eq(asker.items[0].policy_config.lane, "pack");
     usleep(50000);
     cr_assert_eq(atomic_load(&rig.worker.sets), 1, "it was started with it");
 }

@@ -12,7 +12,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/broker/config/choice.h"
+#include "daemon/broker/config/policies.h"
 #include "daemon/broker/jobs/groups.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
@@ -365,10 +365,10 @@ Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
 
 /* ---- the list of policies -------------------------------------------------------------------- */
 
-Test(choice, the_policies_that_are_shown_are_those_that_are_there) {
+Test(policies, the_policies_that_are_shown_are_those_that_are_there) {
     const struct lane_policy *lane;
     int count, shown = 0;
-    const struct choice_policy *p = choice_policies(&count);
+    const struct policies_one *p = policies_all(&count);
 
     for (uint32_t i = 0; (lane = lane_policy_at(i)); i++) {
         cr_assert_str_eq(p[i].kind, "lane");

@@ -62,7 +62,7 @@ static void broker_ends_while_we_speak(struct wirebench *b) {
 
 static struct wirebench *begin(void) {
     return wirebench_start_as(
-        &(struct worker_config){.ops = &fakedev, .choice = {.exclusive = -1, .swap = -1}});
+        &(struct worker_config){.ops = &fakedev, .policy = {.exclusive = -1, .swap = -1}});
 }
 
 static void expect_silence(void (*body)(struct wirebench *)) {

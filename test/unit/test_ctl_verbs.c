@@ -87,9 +87,9 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
            "reef_queue:       12\n"
            "sm_threshold_now: 0\n",
            "");
-    cr_assert_eq(rig.worker.last_set.choice.dur_threshold, 35);
-    cr_assert_str_eq(rig.worker.last_set.choice.lane, "srtf");
-    cr_assert_eq(rig.worker.last_set.choice.lease_ns, 2000000000);
+    cr_assert_eq(rig.worker.last_set.policy.dur_threshold, 35);
+    cr_assert_str_eq(rig.worker.last_set.policy.lane, "srtf");
+    cr_assert_eq(rig.worker.last_set.policy.lease_ns, 2000000000);
     CTL("policy", "set", "--json", "--dry-run", "--kernel=streams", "exclusive=auto");
     cr_assert_str_eq(clirun_text(clirun_json("policy"), "exclusive"), "auto");
     CTL("policy", "show", "--json");

@@ -457,7 +457,7 @@ Test(exec, a_worker_that_cannot_start_says_why) {
     struct worker *w;
     char why[256] = "";
     struct worker_config config = {
-        .ops = &fakedev, .choice = {.kernel = "lottery"}, .broker_fd = -1};
+        .ops = &fakedev, .policy = {.kernel = "lottery"}, .broker_fd = -1};
     cr_expect_eq(worker_create(&w, &config, why, sizeof(why)), -EINVAL);
     cr_expect_null(w);
     cr_expect_neq(strstr(why, "no kernel policy lottery"), NULL);

@@ -45,12 +45,12 @@ static const struct {
       .submitted = {2, {0, 0, 0, SCHED_CLASS_UNKNOWN, 0, 0}, 0}}},
     {"policy()",
      {.kind = SCHED_POLICY,
-      .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1}}},
+      .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1}}},
     {"policy(lane=srtf,kernel=slack,exclusive=1,swap=0,max_lanes=2,overtakes=3,lease_factor=4,"
      "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,sm_threshold=8,"
      "dur_threshold=9,slack=10,lookahead=11,reef_queue=4294967295)",
      {.kind = SCHED_POLICY,
-      .choice = {.lane = "srtf",
+      .policy = {.lane = "srtf",
                  .kernel = "slack",
                  .exclusive = 1,
                  .max_lanes = 2,
@@ -187,7 +187,7 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
                              .chunk_bytes = 2,
                              .sms = 3,
                              .share_users = true,
-                             .choice = {.lane = "pack",
+                             .policy = {.lane = "pack",
                                         .exclusive = -1,
                                         .swap = -1,
                                         .priorities = -1,

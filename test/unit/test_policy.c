@@ -17,22 +17,22 @@
 #define JOBS "@0 +1(1,1)h1q10000 +2(1,1) +3(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, lane 2=1, admit 3@2\n"
 
-static struct sched *make(struct sched_choice choice) {
+static struct sched *make(struct policy_config policy) {
     struct sched *s;
     char why[160] = "";
-    snprintf(choice.lane, sizeof(choice.lane), "pack");
-    choice.swap = choice.by_class = choice.by_size = -1;
-    if (choice.exclusive == 0) choice.exclusive = -1;
-    struct sched_config config = {.choice = choice, .capacity_bytes = 100, .chunk_bytes = 1};
+    snprintf(policy.lane, sizeof(policy.lane), "pack");
+    policy.swap = policy.by_class = policy.by_size = -1;
+    if (policy.exclusive == 0) policy.exclusive = -1;
+    struct sched_config config = {.policy = policy, .capacity_bytes = 100, .chunk_bytes = 1};
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
     return s;
 }
 
 /* Without the device's priorities, which have a test of their own. */
 static void expect(const char *kernel, const char *script, const char *trace) {
-    struct sched_choice choice = {.exclusive = -1};
-    snprintf(choice.kernel, sizeof(choice.kernel), "%s", kernel);
-    struct sched *s = make(choice);
+    struct policy_config policy = {.exclusive = -1};
+    snprintf(policy.kernel, sizeof(policy.kernel), "%s", kernel);
+    struct sched *s = make(policy);
     SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
@@ -166,7 +166,7 @@ Test(policy, a_job_that_becomes_high_priority_takes_its_kernels_along) {
 }
 
 Test(policy, parts_of_orion_can_be_left_out_live) {
-    struct sched *s = make((struct sched_choice){.kernel = "orion"});
+    struct sched *s = make((struct policy_config){.kernel = "orion"});
     SCHEDTRACE_EXPECT(s, JOBS "@1 1:10#c40*100\n@2 2:20#c10*10 3:30#m90*10\n",
                       JOINED "@1 switch 1, run 1:10\n@2 switch 2, switch 3\n");
     SCHEDTRACE_EXPECT(s,
@@ -178,7 +178,7 @@ Test(policy, parts_of_orion_can_be_left_out_live) {
 }
 
 Test(policy, thresholds_can_be_set_live) {
-    struct sched *s = make((struct sched_choice){.kernel = "orion"});
+    struct sched *s = make((struct policy_config){.kernel = "orion"});
     SCHEDTRACE_EXPECT(s, JOBS "@1 2:20#c90*300 2:21#c90*300\n@2 1:10#m10*100\n",
                       JOINED "@1 switch 2, run 2:20\n@2 switch 1, run 1:10\n");
     cr_expect_eq(sched_sm_threshold(s), 80);
@@ -194,7 +194,7 @@ Test(policy, thresholds_can_be_set_live) {
 
 Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
     const struct {
-        struct sched_choice choice;
+        struct policy_config policy;
         const char *why;
     } bad[] = {
         {{.inflight_cap = 4097}, "out of range: inflight_cap is at most 4096"},
@@ -208,7 +208,7 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
         {{.kernel = "lottery"}, "there is no kernel policy lottery"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct sched_config config = {.choice = bad[i].choice};
+        struct sched_config config = {.policy = bad[i].policy};
         struct sched *s;
         char why[160] = "";
         cr_expect_eq(sched_create(&s, &config, why, sizeof(why)), -EINVAL, "%zu", i);
@@ -219,7 +219,7 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
 /* ---- priorities of the device ---------------------------------------------------------------- */
 
 Test(policy, high_priority_jobs_have_the_device_level_where_it_is_chosen) {
-    struct sched *s = make((struct sched_choice){.kernel = "orion", .priorities = 1});
+    struct sched *s = make((struct policy_config){.kernel = "orion", .priorities = 1});
     SCHEDTRACE_EXPECT(
         s, JOBS "@1 2:20#c10*10 1:10#m10*10\n@2 1:11#m10*10\n@3 1%h0q10000 1:12#m10*10\n",
         JOINED "@1 switch 2, switch 1, level 1=1, run 1:10, run 2:20\n"
@@ -232,7 +232,7 @@ Test(policy, high_priority_jobs_have_the_device_level_where_it_is_chosen) {
 
 Test(policy, the_cap_follows_the_length_of_operations_when_there_is_a_target) {
     struct sched *s =
-        make((struct sched_choice){.kernel = "streams", .inflight_cap = 4, .preempt_ns = 300});
+        make((struct policy_config){.kernel = "streams", .inflight_cap = 4, .preempt_ns = 300});
     struct sched_job_view v;
     SCHEDTRACE_EXPECT(s, "@0 +2(1,1)\n@1 2:1 2:2 2:3 2:4 2:5 2:6\n@2 2=1*100\n@3 2=2*100\n",
                       "@0 lane 0=1, admit 2@0\n@1 switch 2, run 2:1, run 2:2, run 2:3, run 2:4\n"
@@ -254,7 +254,7 @@ static uint64_t request_ns(const struct sched *s, uint32_t job) {
 }
 
 Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
-    struct sched *s = make((struct sched_choice){.kernel = "orion"});
+    struct sched *s = make((struct policy_config){.kernel = "orion"});
     SCHEDTRACE_EXPECT(s, "@0 +1(1,1)h1 +2(1,1)\n@100 1:1 1:2\n@150 1=1*50\n@170 1=2*20 1|\n",
                       "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
                       "@100 switch 1, run 1:1, run 1:2\n@150\n@170\n");
@@ -270,7 +270,7 @@ Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
 
 /* Until it was alone once, its device time is the least that a request can take. */
 Test(policy, a_request_that_never_was_alone_takes_at_least_its_device_time) {
-    struct sched *s = make((struct sched_choice){.kernel = "streams"});
+    struct sched *s = make((struct policy_config){.kernel = "streams"});
     SCHEDTRACE_EXPECT(s, "@0 +1(1,1)h1 +2(1,1)\n@1 2:1\n@100 1:1\n@900 1=1*50 1|\n",
                       "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
                       "@1 switch 2, run 2:1\n@100 switch 1, run 1:1\n@900\n");
@@ -291,7 +291,7 @@ Test(policy, reef_fills_the_sms_that_are_left_with_what_is_shorter) {
 }
 
 Test(policy, reef_sends_as_many_as_its_queue_holds) {
-    struct sched *s = make((struct sched_choice){.kernel = "reef", .reef_queue = 3});
+    struct sched *s = make((struct policy_config){.kernel = "reef", .reef_queue = 3});
     SCHEDTRACE_EXPECT(s,
                       JOBS "@1 2:20#c90*9000 2:21#c90*9000 3:30#c90*9000 3:31#c90*9000\n@2 2=20\n",
                       JOINED "@1 switch 2, switch 3, run 2:20, run 3:30, run 2:21\n@2 run 3:31\n");

@@ -22,15 +22,15 @@ struct world {
 };
 
 static struct world begin(void) {
-    struct sched_choice choice = {.kernel = "orion",
-                                  .lane = "pack",
-                                  .exclusive = -1,
-                                  .swap = -1,
-                                  .priorities = -1,
-                                  .by_class = -1,
-                                  .by_size = -1};
+    struct policy_config policy = {.kernel = "orion",
+                                   .lane = "pack",
+                                   .exclusive = -1,
+                                   .swap = -1,
+                                   .priorities = -1,
+                                   .by_class = -1,
+                                   .by_size = -1};
     struct world w = {
-        .b = wirebench_start_as(&(struct worker_config){.ops = &fakedev, .choice = choice})};
+        .b = wirebench_start_as(&(struct worker_config){.ops = &fakedev, .policy = policy})};
     w.c = wireclient_attach(w.b);
     w.dev = w.b->worker->dev;
     wireclient_kernels(w.c, "kern other fault");

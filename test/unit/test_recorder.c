@@ -53,7 +53,7 @@ static void submit(struct world *w, uint32_t job) {
 
 static struct world *begin(const char *lane, const char *kernel) {
     struct world *w = calloc(1, sizeof(*w));
-    struct sched_config config = {.choice = {.exclusive = -1,
+    struct sched_config config = {.policy = {.exclusive = -1,
                                              .swap = -1,
                                              .priorities = -1,
                                              .by_class = -1,
@@ -61,8 +61,8 @@ static struct world *begin(const char *lane, const char *kernel) {
                                              .inflight_cap = 2},
                                   .capacity_bytes = 100,
                                   .chunk_bytes = 1};
-    snprintf(config.choice.lane, SCHED_NAME_BYTES, "%s", lane);
-    snprintf(config.choice.kernel, SCHED_NAME_BYTES, "%s", kernel);
+    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", lane);
+    snprintf(config.policy.kernel, SCHED_NAME_BYTES, "%s", kernel);
     cr_assert_eq(sched_create(&w->s, &config, NULL, 0), 0);
     cr_assert_eq(recorder_create(&w->r, &config, HALF), 0);
     for (uint32_t job = 1; job <= JOBS; job++) {

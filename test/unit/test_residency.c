@@ -29,18 +29,18 @@ struct world {
     uint64_t kept_bytes, spilled_bytes, swaps; /* of the lives that ended */
 };
 
-static struct world begin_as(const struct sched_choice *choice, bool strangers) {
-    struct worker_config config = {.ops = &fakedev, .choice = *choice, .share_users = true};
+static struct world begin_as(const struct policy_config *policy, bool strangers) {
+    struct worker_config config = {.ops = &fakedev, .policy = *policy, .share_users = true};
     struct world w = {.b = wirebench_start_as(&config), .strangers = strangers};
     w.dev = w.b->worker->dev;
     return w;
 }
 
-static struct world begin(const struct sched_choice *choice) {
-    return begin_as(choice, false);
+static struct world begin(const struct policy_config *policy) {
+    return begin_as(policy, false);
 }
 
-static const struct sched_choice one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
+static const struct policy_config one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
 
 static void end(struct world *w) {
     const char *what;
@@ -237,9 +237,9 @@ Test(residency, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
 }
 
 Test(residency, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
-    struct sched_choice choice = one_lane;
-    choice.lease_ns = 3000000;
-    struct world w = begin(&choice);
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 3000000;
+    struct world w = begin(&policy);
     struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
     back(a, E0, PAGE);
     back(b, E0, PAGE);
@@ -260,9 +260,9 @@ Test(residency, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
 }
 
 Test(residency, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
-    struct sched_choice choice = one_lane;
-    choice.lease_ns = 100000000;
-    struct world w = begin(&choice);
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 100000000;
+    struct world w = begin(&policy);
     struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
     wireclient_launch(a, 0, 0, 1);
     finish(&w, a);
@@ -442,7 +442,7 @@ Test(residency, modules_count_as_persistent_memory) {
     ops.mem_used = used_with_modules;
     ops.module_load = load_with_memory;
     ops.module_unload = unload_with_memory;
-    struct worker_config config = {.ops = &ops, .choice = one_lane};
+    struct worker_config config = {.ops = &ops, .policy = one_lane};
     struct world w = {.b = wirebench_start_as(&config)};
     struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = 10 * PAGE};
     w.dev = w.b->worker->dev;
@@ -469,8 +469,8 @@ Test(residency, modules_count_as_persistent_memory) {
 
 /* A shorter job is admitted although both do not fit: the longer one's memory goes to the host. */
 Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
-    struct sched_choice choice = {.lane = "srtf", .exclusive = -1, .swap = 1};
-    struct world w = begin(&choice);
+    struct policy_config policy = {.lane = "srtf", .exclusive = -1, .swap = 1};
+    struct world w = begin(&policy);
     struct wire_job job = {.flags = WIRE_JOB_RESERVED,
                            .persistent_bytes = 200 * MIB,
                            .iterations = 1000,
@@ -600,9 +600,9 @@ static void lives_run(struct world *w, struct life *lives, int steps) {
 }
 
 /* `room`: beside the lane and P, for survivors. With little, they are spilled. */
-static void random_lives(const struct sched_choice *choice, bool strangers, uint64_t room,
+static void random_lives(const struct policy_config *policy, bool strangers, uint64_t room,
                          int steps) {
-    struct world w = begin_as(choice, strangers);
+    struct world w = begin_as(policy, strangers);
     uint64_t lane = PAGES * PAGE, p = KEPT * PAGE;
     struct wireclient *hog = join(&w, DEVICE - lane - JOBS * p - room, 0);
     struct life lives[JOBS] = {0};
@@ -622,33 +622,33 @@ static void random_lives(const struct sched_choice *choice, bool strangers, uint
 }
 
 Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
-    struct sched_choice choice = one_lane;
-    choice.lease_ns = 1000000;
-    choice.lease_factor = 1;
-    random_lives(&choice, false, 100 * MIB, 4000);
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 1000000;
+    policy.lease_factor = 1;
+    random_lives(&policy, false, 100 * MIB, 4000);
 }
 
 /* And find nothing of anybody else's. */
 Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 120) {
-    struct sched_choice choice = one_lane;
-    choice.lease_ns = 1000000;
-    choice.lease_factor = 1;
-    random_lives(&choice, true, 100 * MIB, 4000);
-    random_lives(&choice, true, PAGE, 1500);
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 1000000;
+    policy.lease_factor = 1;
+    random_lives(&policy, true, 100 * MIB, 4000);
+    random_lives(&policy, true, PAGE, 1500);
 }
 
 Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
-    struct sched_choice choice = one_lane;
-    choice.lease_ns = 1000000;
-    choice.lease_factor = 1;
-    random_lives(&choice, false, PAGE, 1500);
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 1000000;
+    policy.lease_factor = 1;
+    random_lives(&policy, false, PAGE, 1500);
 }
 
 /* Two of the three fit: whoever is waited for makes another one go to host memory. */
 Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
-    struct sched_choice choice = {
+    struct policy_config policy = {
         .lane = "srtf", .exclusive = -1, .swap = 1, .max_lanes = 1, .lease_ns = 1000000};
-    struct world w = begin_as(&choice, true);
+    struct world w = begin_as(&policy, true);
     struct wire_job job = {
         .flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
     struct life lives[JOBS] = {0};

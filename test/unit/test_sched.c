@@ -24,7 +24,7 @@ static const struct sched_kernel a_copy = {.class = SCHED_CLASS_COPY};
 
 static struct sched *make(uint32_t cap) {
     struct sched *s;
-    struct sched_config config = {.choice = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
+    struct sched_config config = {.policy = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
     cr_assert_eq(sched_create(&s, &config, NULL, 0), 0);
     return s;
 }
@@ -188,7 +188,7 @@ Test(sched, a_job_that_leaves_in_the_step_in_which_it_came_is_gone) {
 
 Test(sched, an_unknown_policy_is_refused) {
     struct sched *s;
-    struct sched_config config = {.choice = {.kernel = "lottery"}};
+    struct sched_config config = {.policy = {.kernel = "lottery"}};
     cr_expect_eq(sched_create(&s, &config, NULL, 0), -EINVAL);
     cr_expect_null(s);
     sched_destroy(NULL);

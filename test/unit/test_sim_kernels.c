@@ -30,12 +30,12 @@ static struct workload load(const char *text) {
     return w;
 }
 
-static struct sim_config choice(const char *kernel) {
+static struct sim_config config_of(const char *kernel) {
     struct sim_config c = {
-        .choice = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
+        .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .seed = 7,
         .check = true};
-    snprintf(c.choice.kernel, SCHED_NAME_BYTES, "%s", kernel);
+    snprintf(c.policy.kernel, SCHED_NAME_BYTES, "%s", kernel);
     return c;
 }
 
@@ -43,7 +43,7 @@ static struct sim_result *run(const struct workload *w, const struct sim_config 
     struct sim_result *r = malloc(sizeof(*r));
     char why[SIM_WHY_BYTES];
     int err = sim_run(r, w, config, why);
-    cr_assert_eq(err, 0, "%s: %s", config->choice.kernel, why);
+    cr_assert_eq(err, 0, "%s: %s", config->policy.kernel, why);
     return r;
 }
 
@@ -54,7 +54,7 @@ static void finish(struct sim_result *r) {
 
 static uint64_t end_of(const char *text, const char *kernel, uint32_t job) {
     struct workload w = load(text);
-    struct sim_config config = choice(kernel);
+    struct sim_config config = config_of(kernel);
     struct sim_result *r = run(&w, &config);
     uint64_t end_ns = r->jobs[job].end_ns;
     finish(r);
@@ -68,7 +68,7 @@ static uint64_t end_of(const char *text, const char *kernel, uint32_t job) {
 
 Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
     struct workload w = load(THREE "job name=j kernels=a iterations=5 " JOB "\n");
-    struct sim_config config = choice("orion");
+    struct sim_config config = config_of("orion");
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->jobs[0].end_ns, 300 * US);
     cr_expect_eq(r->jobs[0].iterations, 5);
@@ -87,11 +87,11 @@ Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
 Test(sim_kernels, dispatch_is_paid_where_the_queue_is_empty) {
     const char *text = "device dispatch=3us\n" THREE "job name=j kernels=a iterations=2 " JOB "\n";
     struct workload w = load(text);
-    struct sim_config config = choice("streams");
+    struct sim_config config = config_of("streams");
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->jobs[0].end_ns, 2 * (3 + 60) * US);
     finish(r);
-    config.choice.inflight_cap = 1;
+    config.policy.inflight_cap = 1;
     r = run(&w, &config);
     cr_expect_eq(r->jobs[0].end_ns, 2 * (9 + 60) * US);
     finish(r);
@@ -132,8 +132,8 @@ Test(sim_kernels, a_high_priority_job_passes_at_the_device) {
     struct workload w = load(text);
     uint64_t latency_ns[2];
     for (int i = 0; i < 2; i++) {
-        struct sim_config config = choice("streams");
-        config.choice.priorities = i;
+        struct sim_config config = config_of("streams");
+        config.policy.priorities = i;
         struct sim_result *r = run(&w, &config);
         latency_ns[i] = r->jobs[1].end_ns - 4500 * US;
         finish(r);
@@ -150,7 +150,7 @@ Test(sim_kernels, a_high_priority_job_passes_at_the_device) {
 Test(sim_kernels, requests_come_by_themselves_and_wait_for_one_another) {
     struct workload w = load(REQUEST "gaps name=g\n1ms 2ms\n100ms\n"
                                      "job name=j kernels=r every=gaps:g iterations=4 " JOB "\n");
-    struct sim_config config = choice("streams");
+    struct sim_config config = config_of("streams");
     struct sim_result *r = run(&w, &config);
     /* Come at 1, 3, 103 and 104 ms; end at 5, 9, 107 and 111. */
     cr_expect_eq(r->jobs[0].end_ns, 111 * MS);
@@ -171,7 +171,7 @@ Test(sim_kernels, fixed_gaps_begin_with_the_jobs_arrival) {
 Test(sim_kernels, random_arrivals_wait_as_theory_says) {
     struct workload w =
         load(REQUEST "job name=j kernels=r every=exp(20ms) iterations=200000 " JOB "\n");
-    struct sim_config config = choice("orion");
+    struct sim_config config = config_of("orion");
     config.check = false;
     struct sim_result *r = run(&w, &config);
     double mean_ns = r->latency.sum_ns / (double)r->latency.count;
@@ -186,7 +186,7 @@ Test(sim_kernels, shuffled_gaps_are_the_traces) {
     struct workload w =
         load(REQUEST "gaps name=g\n5ms 6ms 9ms\n"
                      "job name=j kernels=r every=shuffled:g iterations=3000 " JOB "\n");
-    struct sim_config config = choice("streams");
+    struct sim_config config = config_of("streams");
     config.check = false;
     uint64_t ends[2];
     for (int i = 0; i < 2; i++) {
@@ -210,7 +210,7 @@ Test(sim_kernels, a_run_stops_when_time_is_up) {
                              "job name=j kernels=a " JOB "\n"
                              "job name=k kernels=a every=3ms " JOB "\n"
                              "job name=l kernels=a iterations=1 " JOB "\n");
-    struct sim_config config = choice("streams");
+    struct sim_config config = config_of("streams");
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->end_ns, 25 * MS);
     cr_expect_eq(r->jobs[0].iterations, 2);
@@ -290,8 +290,8 @@ static void run_random(uint64_t seed) {
     fclose(f);
     struct workload w = load(text);
     for (uint32_t p = 0; policy_at(p); p++) {
-        struct sim_config config = choice(policy_at(p)->name);
-        struct sched_choice *c = &config.choice;
+        struct sim_config config = config_of(policy_at(p)->name);
+        struct policy_config *c = &config.policy;
         snprintf(c->lane, SCHED_NAME_BYTES, "%s", lanes[pick(seed, 30, p, 4)]);
         c->swap = (int)pick(seed, 31, p, 2);
         c->max_lanes = pick(seed, 32, p, 4);
@@ -334,7 +334,7 @@ Test(sim_kernels, the_same_seed_gives_the_same_bytes_and_another_does_not) {
                                    "iterations=40 " JOB "\n"
                                    "job name=k kernels=a iterations=60 " JOB "\n");
     for (uint32_t p = 0; policy_at(p); p++) {
-        struct sim_config config = choice(policy_at(p)->name);
+        struct sim_config config = config_of(policy_at(p)->name);
         char *a = traced(&w, config), *b = traced(&w, config);
         config.seed++;
         char *c = traced(&w, config);
@@ -357,11 +357,11 @@ static bool is_searched(const char *every) {
              "job name=j kernels=r every=%s priority=1 " JOB "\njob name=k kernels=t " JOB "\n",
              every);
     struct workload w = load(text);
-    struct sim_config config = choice("orion");
+    struct sim_config config = config_of("orion");
     char *searched = traced(&w, config);
-    config.choice.sm_threshold = 80;
+    config.policy.sm_threshold = 80;
     char *fixed = traced(&w, config);
-    size_t head = strcspn(searched, "@"), other = strcspn(fixed, "@"); /* they name the choice */
+    size_t head = strcspn(searched, "@"), other = strcspn(fixed, "@"); /* they name it */
     bool differ = strcmp(searched + head, fixed + other) != 0;
     free(searched);
     free(fixed);
@@ -380,7 +380,7 @@ Test(sim_kernels, orion_searches_its_threshold_beside_a_job_that_never_pauses) {
 static void compare(struct compare *c, const struct workload *w, const char *policies,
                     uint32_t seeds) {
     struct compare_config config = {
-        .choice = choice("").choice, .policies = policies, .seed = 3, .seeds = seeds};
+        .policy = config_of("").policy, .policies = policies, .seed = 3, .seeds = seeds};
     char why[SIM_WHY_BYTES];
     int err = compare_run(c, w, &config, why);
     cr_assert_eq(err, 0, "%s", why);

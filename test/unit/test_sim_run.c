@@ -30,9 +30,9 @@ static struct workload load(const char *text) {
     return w;
 }
 
-static struct sim_config choice(const char *policy) {
-    struct sim_config c = {.choice = {.exclusive = -1, .swap = -1}, .seed = 7, .check = true};
-    snprintf(c.choice.lane, SCHED_NAME_BYTES, "%s", policy);
+static struct sim_config config_of(const char *policy) {
+    struct sim_config c = {.policy = {.exclusive = -1, .swap = -1}, .seed = 7, .check = true};
+    snprintf(c.policy.lane, SCHED_NAME_BYTES, "%s", policy);
     return c;
 }
 
@@ -40,7 +40,7 @@ static struct sim_result *run(const struct workload *w, const struct sim_config 
     struct sim_result *r = malloc(sizeof(*r));
     char why[SIM_WHY_BYTES];
     int err = sim_run(r, w, config, why);
-    cr_assert_eq(err, 0, "%s: %s", config->choice.lane, why);
+    cr_assert_eq(err, 0, "%s: %s", config->policy.lane, why);
     return r;
 }
 
@@ -121,13 +121,13 @@ static void run_random(uint64_t seed) {
     fclose(f);
     struct workload w = load(text);
     for (size_t p = 0; p < 4; p++) {
-        struct sim_config config = choice(policies[p]);
+        struct sim_config config = config_of(policies[p]);
         uint64_t bits = prng_at(seed, 3, p);
-        config.choice.swap = bits & 1;
-        config.choice.exclusive = (int)((bits >> 1) % 3) - 1;
-        config.choice.max_lanes = (uint32_t)(bits >> 8) % 4;
-        config.choice.overtakes = (uint32_t)(bits >> 12) % 5;
-        config.choice.lease_ns = (bits >> 16) % 2 ? 20 * MS : 0;
+        config.policy.swap = bits & 1;
+        config.policy.exclusive = (int)((bits >> 1) % 3) - 1;
+        config.policy.max_lanes = (uint32_t)(bits >> 8) % 4;
+        config.policy.overtakes = (uint32_t)(bits >> 12) % 5;
+        config.policy.lease_ns = (bits >> 16) % 2 ? 20 * MS : 0;
         struct sim_result *r = malloc(sizeof(*r));
         char why[SIM_WHY_BYTES];
         int err = sim_run(r, &w, &config, why);
@@ -155,7 +155,7 @@ Test(sim_run, the_same_work_under_every_policy) {
     for (uint32_t i = 0; i < w.count; i++)
         w.jobs[i].jitter_milli = 200;
     for (size_t p = 0; p < 4; p++) {
-        struct sim_config config = choice(policies[p]);
+        struct sim_config config = config_of(policies[p]);
         struct sim_result *r = run(&w, &config);
         expect_sound(&w, r, policies[p]);
         busy[p] = r->busy_ns;
@@ -175,7 +175,7 @@ Test(sim_run, the_same_seed_gives_the_same_bytes_and_another_does_not) {
                              "job name=c arrival=20ms persistent=1MiB ephemeral=600MiB "
                              "iterations=30 iteration=2ms jitter=0.3\n");
     for (size_t p = 0; p < 4; p++) {
-        struct sim_config config = choice(policies[p]);
+        struct sim_config config = config_of(policies[p]);
         char *a = traced(&w, config), *b = traced(&w, config);
         config.seed++;
         char *c = traced(&w, config);
@@ -195,7 +195,7 @@ Test(sim_run, the_same_seed_gives_the_same_bytes_and_another_does_not) {
     "job name=short arrival=150ms persistent=1MiB ephemeral=1GiB iterations=2 iteration=50ms\n"
 
 static struct sim_result *run_two(const char *policy, struct workload *w) {
-    struct sim_config config = choice(policy);
+    struct sim_config config = config_of(policy);
     *w = load(TWO);
     return run(w, &config);
 }
@@ -240,8 +240,8 @@ Test(sim_run, fair_shares_a_lane_by_device_time) {
     struct workload w =
         load("job name=a persistent=1MiB ephemeral=1GiB iterations=100 iteration=10ms\n"
              "job name=b persistent=1MiB ephemeral=1GiB iterations=25 iteration=40ms\n");
-    struct sim_config config = choice("fair");
-    config.choice.max_lanes = 1;
+    struct sim_config config = config_of("fair");
+    config.policy.max_lanes = 1;
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->end_ns, 2000 * MS);
     cr_expect_geq(r->jobs[0].end_ns, 1900 * MS);
@@ -254,7 +254,7 @@ Test(sim_run, fair_shares_a_lane_by_device_time) {
 Test(sim_run, think_time_leaves_the_device_to_others_and_counts_as_latency_of_requests_only) {
     struct workload w =
         load("job name=a persistent=1MiB ephemeral=1GiB iterations=3 iteration=10ms think=90ms\n");
-    struct sim_config config = choice("fair");
+    struct sim_config config = config_of("fair");
     struct sim_result *r = run(&w, &config);
     expect_end(r, 0, 210 * MS);
     cr_expect_eq(r->latency.count, 3);
@@ -268,7 +268,7 @@ Test(sim_run, think_time_leaves_the_device_to_others_and_counts_as_latency_of_re
 Test(sim_run, demand_is_what_is_charged) {
     struct workload w =
         load("job name=a persistent=1MiB ephemeral=1GiB iterations=3 iteration=10ms demand=0.25\n");
-    struct sim_config config = choice("fifo");
+    struct sim_config config = config_of("fifo");
     struct sim_result *r = run(&w, &config);
     expect_end(r, 0, 30 * MS);
     cr_expect_eq(r->jobs[0].busy_ns, 7500000);
@@ -282,8 +282,8 @@ Test(sim_run, swapping_costs_bytes_over_the_link) {
                              "job name=a persistent=2GiB ephemeral=1GiB iterations=3 iteration=1s\n"
                              "job name=b arrival=1ms persistent=2GiB ephemeral=1GiB iterations=1 "
                              "iteration=100ms\n");
-    struct sim_config config = choice("srtf");
-    config.choice.swap = 1;
+    struct sim_config config = config_of("srtf");
+    config.policy.swap = 1;
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->jobs[1].first_run_ns, 3000 * MS);
     expect_end(r, 1, 3100 * MS);
@@ -301,9 +301,9 @@ Test(sim_run, a_job_without_boundaries_is_spilled_when_its_lease_ends) {
              "boundaries=no\n"
              "job name=b arrival=10ms persistent=1MiB ephemeral=1GiB iterations=2 "
              "iteration=30ms\n");
-    struct sim_config config = choice("fair");
-    config.choice.max_lanes = 1;
-    config.choice.lease_ns = 50 * MS;
+    struct sim_config config = config_of("fair");
+    config.policy.max_lanes = 1;
+    config.policy.lease_ns = 50 * MS;
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->jobs[1].first_run_ns, 160 * MS);
     expect_end(r, 1, 220 * MS);
@@ -318,7 +318,7 @@ Test(sim_run, a_job_that_never_fits_is_refused_and_the_others_run) {
         load("device memory=1GiB\n"
              "job name=a persistent=600MiB ephemeral=600MiB iterations=1 iteration=1ms\n"
              "job name=b persistent=1MiB ephemeral=1MiB iterations=1 iteration=1ms\n");
-    struct sim_config config = choice("fair");
+    struct sim_config config = config_of("fair");
     struct sim_result *r = run(&w, &config);
     struct summary s;
     cr_expect_eq(r->refused, 1);
@@ -340,7 +340,7 @@ Test(sim_run, waiting_for_admission_ends_with_the_timeout) {
              "job name=b persistent=500MiB ephemeral=500MiB iterations=1 iteration=1ms "
              "admit_timeout=30ms\n"
              "job name=c persistent=500MiB ephemeral=500MiB iterations=1 iteration=1ms\n");
-    struct sim_config config = choice("fair");
+    struct sim_config config = config_of("fair");
     struct sim_result *r = run(&w, &config);
     cr_expect_eq(r->jobs[1].refused, SCHED_WHY_TIMEOUT);
     expect_end(r, 1, 30 * MS);
@@ -349,9 +349,9 @@ Test(sim_run, waiting_for_admission_ends_with_the_timeout) {
     workload_finish(&w);
 }
 
-Test(sim_run, a_choice_that_does_not_exist_is_refused) {
+Test(sim_run, a_policy_that_does_not_exist_is_refused) {
     struct workload w = load(TWO);
-    struct sim_config config = choice("lottery");
+    struct sim_config config = config_of("lottery");
     struct sim_result *r = malloc(sizeof(*r));
     char why[SIM_WHY_BYTES];
     cr_expect_eq(sim_run(r, &w, &config, why), -EINVAL);

@@ -106,7 +106,7 @@ Test(slack, there_is_room_only_beside_what_runs) {
 static struct sched *make(uint32_t slack) {
     struct sched *s;
     char why[160] = "";
-    struct sched_config config = {.choice = {.lane = "pack",
+    struct sched_config config = {.policy = {.lane = "pack",
                                              .kernel = "slack",
                                              .exclusive = -1,
                                              .swap = -1,

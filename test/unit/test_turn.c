@@ -11,21 +11,21 @@
 #include "daemon/sched/state.h"
 #include "test/lib/schedtrace.h"
 
-static struct sched *make(struct sched_choice choice, uint64_t capacity) {
+static struct sched *make(struct policy_config policy, uint64_t capacity) {
     struct sched *s;
     char why[160] = "";
-    choice.inflight_cap = 16;
-    choice.priorities = choice.by_class = choice.by_size = -1;
-    struct sched_config config = {.choice = choice, .capacity_bytes = capacity, .chunk_bytes = 1};
-    if (!choice.lease_ns) config.choice.lease_ns = 1000;
+    policy.inflight_cap = 16;
+    policy.priorities = policy.by_class = policy.by_size = -1;
+    struct sched_config config = {.policy = policy, .capacity_bytes = capacity, .chunk_bytes = 1};
+    if (!policy.lease_ns) config.policy.lease_ns = 1000;
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
     return s;
 }
 
 static void expect(const char *lane, uint64_t capacity, const char *script, const char *trace) {
-    struct sched_choice choice = {.exclusive = -1, .swap = -1};
-    snprintf(choice.lane, sizeof(choice.lane), "%s", lane);
-    struct sched *s = make(choice, capacity);
+    struct policy_config policy = {.exclusive = -1, .swap = -1};
+    snprintf(policy.lane, sizeof(policy.lane), "%s", lane);
+    struct sched *s = make(policy, capacity);
     SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
 }
@@ -86,7 +86,7 @@ Test(turn, lanes_run_side_by_side) {
 }
 
 Test(turn, exclusive_lets_one_lane_run_at_a_time) {
-    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(1,6) +2(1,6)\n"
                       "@1 1:10 2:20\n"
@@ -237,7 +237,7 @@ Test(turn, waiting_ends_at_the_timeout) {
 /* The large job is overtaken twice, then its place is kept. */
 Test(turn, nobody_is_overtaken_for_ever) {
     struct sched *s = make(
-        (struct sched_choice){.lane = "pack", .overtakes = 2, .exclusive = -1, .swap = -1}, 10);
+        (struct policy_config){.lane = "pack", .overtakes = 2, .exclusive = -1, .swap = -1}, 10);
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(4,0) +2(8,0)\n"
                       "@1 +3(2,0)\n"
@@ -353,7 +353,7 @@ Test(turn, a_holder_without_a_boundary_loses_its_turn_when_idle) {
 
 static void expect_lease(uint64_t lease_ns, const char *script, const char *trace) {
     struct sched *s = make(
-        (struct sched_choice){.lane = "fair", .exclusive = -1, .swap = -1, .lease_ns = lease_ns},
+        (struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1, .lease_ns = lease_ns},
         10);
     SCHEDTRACE_EXPECT(s, script, trace);
     sched_destroy(s);
@@ -409,7 +409,7 @@ Test(turn, the_lease_of_a_short_iteration_is_no_longer_than_that_of_an_unknown_o
 }
 
 Test(turn, in_different_lanes_nobody_spills) {
-    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = 1, .swap = -1}, 20);
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(1,6) +2(1,6)\n"
                       "@1 1:10 2:20\n"
@@ -427,7 +427,7 @@ Test(turn, in_different_lanes_nobody_spills) {
 /* ---- swap ------------------------------------------------------------------------------------ */
 
 Test(turn, srtf_swaps_a_longer_job_out_for_a_shorter_one) {
-    struct sched *s = make((struct sched_choice){.lane = "srtf", .exclusive = -1, .swap = 1}, 10);
+    struct sched *s = make((struct policy_config){.lane = "srtf", .exclusive = -1, .swap = 1}, 10);
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(6,2)d1000\n"
                       "@1 1:10 1:11/1\n"
@@ -473,7 +473,7 @@ Test(turn, a_paused_job_starts_nothing_and_goes_on_where_it_was) {
 }
 
 Test(turn, the_policy_changes_live_and_loses_nothing) {
-    struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
+    struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(1,6) +2(1,6) +3(1,6)\n"
                       "@1 1:10 2:20 3:30\n"
@@ -495,19 +495,19 @@ Test(turn, the_policy_changes_live_and_loses_nothing) {
 }
 
 /* The last one counts; one that cannot be is refused, and nothing changes by it. */
-Test(turn, of_several_choices_in_a_step_the_last_valid_one_counts) {
-    struct sched *s = make((struct sched_choice){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
+Test(turn, of_several_configurations_in_a_step_the_last_valid_one_counts) {
+    struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
     SCHEDTRACE_EXPECT(s,
                       "@0 policy(lane=pack) policy(lane=srtf,overtakes=3) policy(lane=lottery)\n",
                       "@0 reject 0 policy: there is no such policy, or a number is out of range\n");
-    cr_expect_str_eq(sched_chosen(s)->lane, "srtf");
-    cr_expect_eq(sched_chosen(s)->overtakes, 3);
+    cr_expect_str_eq(sched_policy_config(s)->lane, "srtf");
+    cr_expect_eq(sched_policy_config(s)->overtakes, 3);
     sched_destroy(s);
 }
 
-Test(turn, a_choice_out_of_range_is_refused_with_a_reason) {
+Test(turn, a_knob_out_of_range_is_refused_with_a_reason) {
     static const struct {
-        struct sched_choice choice;
+        struct policy_config policy;
         const char *why;
     } cases[] = {
         {{.lane = "lottery"}, "no lane policy lottery"},
@@ -520,7 +520,7 @@ Test(turn, a_choice_out_of_range_is_refused_with_a_reason) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sched *s;
         char why[160] = "";
-        struct sched_config config = {.choice = cases[i].choice};
+        struct sched_config config = {.policy = cases[i].policy};
         cr_expect_eq(sched_create(&s, &config, why, sizeof(why)), -EINVAL);
         cr_expect_null(s);
         cr_expect(strstr(why, cases[i].why), "case %zu: %s", i, why);
@@ -546,7 +546,7 @@ Test(turn, events_out_of_order_are_refused) {
 /* ---- what people see ------------------------------------------------------------------------- */
 
 Test(turn, the_view_has_reasons_and_places) {
-    struct sched *s = make((struct sched_choice){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
     struct sched_job_view v;
     struct sched_lane_view lane;
     free(schedtrace_run(s, "@0 +1(2,6) +2(2,6) +3(8,0) +4(8,0) +5(20,0)\n"
@@ -576,7 +576,8 @@ static uint32_t demand(const struct sched *s, uint32_t job) {
 }
 
 Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
-    struct sched *s = make((struct sched_choice){.lane = "pack", .exclusive = -1, .swap = -1}, 100);
+    struct sched *s =
+        make((struct policy_config){.lane = "pack", .exclusive = -1, .swap = -1}, 100);
     free(schedtrace_run(s, "@0 +1(2,6) +2(2,6)\n"
                            "@10 1:10 2:20\n"
                            "@50 1=10*5 1|\n"

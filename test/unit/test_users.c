@@ -20,14 +20,14 @@
 #define ALICE 1001
 #define BOB 1002
 
-static const struct sched_choice one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
+static const struct policy_config one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
 
 static struct wirebench *bench;
 
 static void begin(const struct worker_config *config) {
     struct worker_config c = *config;
     c.ops = &fakedev;
-    c.choice = one_lane;
+    c.policy = one_lane;
     bench = wirebench_start_as(&c);
 }
 
@@ -226,8 +226,8 @@ Test(users, what_a_job_said_it_needs_is_cleared_before_it_runs) {
 static void begin_two_lanes(void) {
     struct worker_config c = sharing;
     c.ops = &fakedev;
-    c.choice = one_lane;
-    c.choice.max_lanes = 2;
+    c.policy = one_lane;
+    c.policy.max_lanes = 2;
     bench = wirebench_start_as(&c);
 }
 

@@ -17,13 +17,13 @@ struct change {
     struct control *requester; /* NULL: nobody waits for the answer */
     uint32_t job_id;           /* 0: of the policy */
     struct wire_job job_before, job;
-    struct wire_choice choice_before, choice;
+    struct wire_policy_config policy_before, policy;
 };
 
-void changes_init(struct changes *all, const struct wire_choice *choice,
+void changes_init(struct changes *all, const struct wire_policy_config *policy,
                   struct attachments *attachments, struct worker *worker) {
     list_init(&all->list);
-    all->choice = *choice;
+    all->policy = *policy;
     all->attachments = attachments;
     all->worker = worker;
 }
@@ -57,31 +57,31 @@ int changes_job(struct changes *all, struct attachment *a, const struct wire_job
     return 0;
 }
 
-int changes_policy(struct changes *all, const struct wire_choice *choice,
+int changes_policy(struct changes *all, const struct wire_policy_config *policy,
                    struct control *requester) {
-    struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .choice = *choice};
+    struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .policy = *policy};
     struct change *c = add_change(all, requester);
 
     if (!c) return -ENOMEM;
-    c->choice_before = all->told;
-    c->choice = all->choice = all->told = *choice;
+    c->policy_before = all->told;
+    c->policy = all->policy = all->told = *policy;
     channel_tell(&all->worker->channel, &msg, NULL, 0);
     return 0;
 }
 
-void changes_choose(struct changes *all, const struct wire_choice *choice) {
-    all->choice = *choice;
+void changes_configure(struct changes *all, const struct wire_policy_config *policy) {
+    all->policy = *policy;
     changes_ready(all);
 }
 
 void changes_started(struct changes *all) {
-    all->told = all->choice;
+    all->told = all->policy;
 }
 
 void changes_ready(struct changes *all) {
-    if (!worker_ready(all->worker) || memcmp(&all->told, &all->choice, sizeof(all->choice)) == 0)
+    if (!worker_ready(all->worker) || memcmp(&all->told, &all->policy, sizeof(all->policy)) == 0)
         return;
-    if (changes_policy(all, &all->choice, NULL) < 0)
+    if (changes_policy(all, &all->policy, NULL) < 0)
         log_error("policy", "event=not-told why=memory");
 }
 
@@ -91,8 +91,8 @@ static void take_back(struct changes *all, const struct change *c) {
     struct attachment *a = c->job_id ? attachments_find(all->attachments, c->job_id) : NULL;
 
     if (a && memcmp(&a->job.spec, &c->job, sizeof(c->job)) == 0) a->job.spec = c->job_before;
-    if (c->job_id == 0 && memcmp(&all->choice, &c->choice, sizeof(all->choice)) == 0)
-        all->choice = all->told = c->choice_before;
+    if (c->job_id == 0 && memcmp(&all->policy, &c->policy, sizeof(all->policy)) == 0)
+        all->policy = all->told = c->policy_before;
 }
 
 static void log_change(const struct change *c, int result, const char *text) {
@@ -105,8 +105,8 @@ static void log_change(const struct change *c, int result, const char *text) {
         log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d %s", c->job_id,
                   c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
-        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->choice.lane,
-                 c->choice.kernel, (int)c->choice.swap, end);
+        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->policy.lane,
+                 c->policy.kernel, (int)c->policy.swap, end);
 }
 
 int changes_did(struct changes *all, const struct wire_worker_msg *msg,
@@ -125,7 +125,7 @@ bool changes_lost(struct changes *all, struct control **requester) {
     struct change *c = list_entry(all->list.next, struct change, link);
 
     if (list_empty(&all->list)) return false;
-    if (c->job_id) take_back(all, c); /* the choice is for the next worker as well */
+    if (c->job_id) take_back(all, c); /* the configuration is for the next worker as well */
     *requester = c->requester;
     free_change(c);
     return true;

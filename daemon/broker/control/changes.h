@@ -15,23 +15,24 @@ struct control; /* who waits for an answer; only its pointer is kept */
 
 struct changes {
     struct list list;
-    struct wire_choice choice; /* of policies: the configuration's, then the latest request's */
-    struct wire_choice told;   /* what the worker was started with or told since */
+    struct wire_policy_config
+        policy; /* of policies: the configuration's, then the latest request's */
+    struct wire_policy_config told; /* what the worker was started with or told since */
     struct attachments *attachments;
     struct worker *worker;
 };
 
-void changes_init(struct changes *all, const struct wire_choice *choice,
+void changes_init(struct changes *all, const struct wire_policy_config *policy,
                   struct attachments *attachments, struct worker *worker);
 
 /* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester);
-int changes_policy(struct changes *all, const struct wire_choice *choice,
+int changes_policy(struct changes *all, const struct wire_policy_config *policy,
                    struct control *requester);
 
 /* Other policies are chosen, and nobody waits; told once there is a worker that is ready. */
-void changes_choose(struct changes *all, const struct wire_choice *choice);
+void changes_configure(struct changes *all, const struct wire_policy_config *policy);
 /* A worker begins with what is chosen. / It is ready: it is told what was chosen meanwhile. */
 void changes_started(struct changes *all);
 void changes_ready(struct changes *all);

@@ -320,7 +320,7 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
 static int launch(struct supervise *v, int fd) {
     struct broker *b = v->broker;
     struct spawn what = {.config = &b->config,
-                         .choice = &b->changes.choice,
+                         .policy = &b->changes.policy,
                          .device_memory_bytes = b->worker.device.memory_bytes,
                          .fd = fd,
                          .on_exit = on_exit_status};

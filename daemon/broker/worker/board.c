@@ -42,8 +42,8 @@ bool board_read(const struct wire_board *b, struct wire_board *out) {
         atom_fence(); /* the copy is complete before we look whether it was disturbed */
         if (atom_load_acquire(&b->seq) != before) continue;
         if (out->lane_count > WIRE_LANES) out->lane_count = WIRE_LANES;
-        out->choice.lane[sizeof(out->choice.lane) - 1] = '\0';
-        out->choice.kernel[sizeof(out->choice.kernel) - 1] = '\0';
+        out->policy.lane[sizeof(out->policy.lane) - 1] = '\0';
+        out->policy.kernel[sizeof(out->policy.kernel) - 1] = '\0';
         return true;
     }
     return false;

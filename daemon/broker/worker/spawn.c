@@ -43,11 +43,11 @@ static void add_set(struct command *c, const char *field, int64_t value) {
     add_text(c, "--set", text);
 }
 
-static void add_choice(struct command *c, const struct wire_choice *choice) {
-    add_text(c, "--lane-policy", choice->lane);
-    add_text(c, "--kernel-policy", choice->kernel);
-#define X(field, ...) add_set(c, #field, choice->field);
-    CHOICE_NUMBERS(X)
+static void add_policy(struct command *c, const struct wire_policy_config *policy) {
+    add_text(c, "--lane-policy", policy->lane);
+    add_text(c, "--kernel-policy", policy->kernel);
+#define X(field, ...) add_set(c, #field, policy->field);
+    POLICY_KNOBS(X)
 #undef X
 }
 
@@ -79,7 +79,7 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
     add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
-    add_choice(&command, what->choice);
+    add_policy(&command, what->policy);
     snprintf(crash, sizeof(crash), "%s/" SPAWN_CRASH_EVENTS, c->run_dir);
     add_text(&command, "--crash-events", crash);
     *open = true;                             /* even a failed start leaves a handle to close */

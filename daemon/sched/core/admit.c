@@ -156,7 +156,7 @@ static bool admit_unknown(struct sched *s, uint32_t job) {
     j->reserved_bytes = room;
     j->spec.persistent_bytes = j->spec.ephemeral_bytes = 0;
     st->measuring = job;
-    s->measure_at = st->now_ns + ADMIT_MEASURE_LEASES * s->choice.lease_ns;
+    s->measure_at = st->now_ns + ADMIT_MEASURE_LEASES * s->config.lease_ns;
     admit_begin(s, job, lane, how);
     return true;
 }
@@ -298,7 +298,7 @@ static bool admit_swap(struct sched *s, uint32_t job) {
 
 static bool admit_may_swap(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
-    return s->choice.swap && s->lane_policy->swap_margin && !j->spec.paused &&
+    return s->config.swap && s->lane_policy->swap_margin && !j->spec.paused &&
            j->swap_tried != s->releases;
 }
 
@@ -309,7 +309,7 @@ static bool admit_may_swap(const struct sched *s, uint32_t job) {
 static bool admit_reserves(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) return false;
-    return s->lane_policy->sticky || j->overtaken >= s->choice.overtakes;
+    return s->lane_policy->sticky || j->overtaken >= s->config.overtakes;
 }
 
 /* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
@@ -477,5 +477,5 @@ void admit_boundary(struct sched *s, uint32_t job) {
         admit_resized(s, lane, before);
         s->look = true;
     }
-    if (st->pending != SCHED_NONE && (admit_drain(s, job) || s->choice.swap)) s->look = true;
+    if (st->pending != SCHED_NONE && (admit_drain(s, job) || s->config.swap)) s->look = true;
 }

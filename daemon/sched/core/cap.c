@@ -12,7 +12,7 @@
 #define CAP_MOST 64u
 
 uint32_t cap_of(const struct sched_state *st, const struct sched_job *j) {
-    const struct sched_choice *c = st->choice;
+    const struct policy_config *c = st->config;
     if (!c->preempt_ns || !j->op_ns || state_high(j)) return c->inflight_cap;
     uint64_t fit = c->preempt_ns / j->op_ns;
     return fit < CAP_LEAST ? CAP_LEAST : fit > CAP_MOST ? CAP_MOST : (uint32_t)fit;
@@ -20,5 +20,5 @@ uint32_t cap_of(const struct sched_state *st, const struct sched_job *j) {
 
 void cap_learn(struct sched_state *st, struct sched_job *j, uint64_t busy_ns) {
     j->op_ns = state_mean(j->op_ns, busy_ns);
-    if (st->choice->preempt_ns) j->cap = cap_of(st, j);
+    if (st->config->preempt_ns) j->cap = cap_of(st, j);
 }

@@ -19,10 +19,10 @@ static void life_drop_entry(struct sched_entry *e) {
 }
 
 /* With a `self` of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
-static int life_make_entry(const struct sched *s, const struct sched_choice *choice,
+static int life_make_entry(const struct sched *s, const struct policy_config *policy,
                            struct sched_entry *out, char *why, size_t why_bytes) {
     struct sched_entry e = {0};
-    int err = choice_resolve(choice, &e.choice, &e.lane_policy, &e.policy, why, why_bytes);
+    int err = config_resolve(policy, &e.config, &e.lane_policy, &e.policy, why, why_bytes);
     if (err) return err;
     if (e.policy != s->policy) {
         e.self = calloc(1, e.policy->priv_size ? e.policy->priv_size : 1);
@@ -41,7 +41,7 @@ int life_prepare(struct sched *s, const struct sched_event *events, uint32_t cou
     life_drop_entry(&s->entry); /* of a step that ran out of memory */
     for (uint32_t i = count; i-- > 0;) {
         if (events[i].kind != SCHED_POLICY) continue;
-        int err = life_make_entry(s, &events[i].choice, &s->entry, NULL, 0);
+        int err = life_make_entry(s, &events[i].policy, &s->entry, NULL, 0);
         if (err != -EINVAL) return err;
     }
     return 0;
@@ -68,11 +68,11 @@ void life_change(struct sched *s) {
     struct sched_entry e = s->entry;
     if (!e.policy) return;
     s->entry = (struct sched_entry){0};
-    s->choice = e.choice; /* what a policy that enters goes by */
+    s->config = e.config; /* what a policy that enters goes by */
     if (e.policy != s->policy) life_enter(s, e.policy, e.self);
-    st->lease_ns = e.choice.lease_ns;
-    lanes_limit(st->lanes, e.choice.max_lanes);
-    turn_rebuild(s, e.lane_policy, e.choice.exclusive);
+    st->lease_ns = e.config.lease_ns;
+    lanes_limit(st->lanes, e.config.max_lanes);
+    turn_rebuild(s, e.lane_policy, e.config.exclusive);
     admit_reorder(s);
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         if (!st->jobs[job].used) continue;
@@ -89,7 +89,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
     s->st.sms = config->sms ? config->sms : LIFE_SMS;
-    s->st.choice = &s->choice;
+    s->st.config = &s->config;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
@@ -99,7 +99,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     if (!err && s->share_users) lanes_share(s->st.lanes);
     if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;
     if (!err) s->st.domains[0] = room_domain;
-    if (!err) err = life_make_entry(s, &config->choice, &s->entry, why, why_bytes);
+    if (!err) err = life_make_entry(s, &config->policy, &s->entry, why, why_bytes);
     if (err) {
         sched_destroy(s);
         return err;

@@ -13,7 +13,7 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
     if (!visit(arg, (void **)out, sizeof(**out))) return false;
     struct sched *s = *out;
     struct sched_state *st = &s->st;
-    s->policy = policy_find(s->choice.kernel);
+    s->policy = policy_find(s->config.kernel);
     return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
            MEMORY_ARRAY(st->domains, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
            MEMORY_ARRAY(st->map.entries, jobmap_size(&st->map)) &&
@@ -23,9 +23,9 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
 }
 
 bool memory_restored(struct sched *s) {
-    s->policy = policy_find(s->choice.kernel);
-    s->lane_policy = lane_policy_find(s->choice.lane);
-    s->st.choice = &s->choice;
+    s->policy = policy_find(s->config.kernel);
+    s->lane_policy = lane_policy_find(s->config.lane);
+    s->st.config = &s->config;
     s->entry = (struct sched_entry){0};
     s->actions = NULL;
     s->order = NULL;

@@ -13,7 +13,7 @@
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/state.h"
 
-/* Defaults of sched_choice. */
+/* Defaults of struct policy_config. */
 #define SCHED_OVERTAKES 16u
 #define SCHED_LEASE_FACTOR 10u
 #define SCHED_LEASE_NS 1000000000ull
@@ -24,7 +24,7 @@ struct sched_entry {
     const struct policy *policy; /* NULL: none is to be */
     void *self;
     const struct lane_policy *lane_policy;
-    struct sched_choice choice;
+    struct policy_config config;
 };
 
 struct sched {
@@ -32,8 +32,8 @@ struct sched {
     const struct policy *policy;
     void *self; /* the kernel policy's */
     const struct lane_policy *lane_policy;
-    struct sched_choice choice; /* with every default filled in */
-    struct sched_entry entry;   /* reserved for POLICY of this step */
+    struct policy_config config; /* with every default filled in */
+    struct sched_entry entry;    /* reserved for POLICY of this step */
     struct sched_action *actions;
     uint32_t actions_cap, actions_count;
     uint32_t *order; /* of the step's events, when they are not sorted */
@@ -61,10 +61,10 @@ static inline struct sched_action *sched_emit(struct sched *s, enum sched_action
     return a;
 }
 
-/* ---- choice.c -------------------------------------------------------------------------------- */
+/* ---- config.c -------------------------------------------------------------------------------- */
 
-/* The choice with every default filled in, and the two policies it names. 0 or -EINVAL. */
-int choice_resolve(const struct sched_choice *in, struct sched_choice *out,
+/* The configuration with every default filled in, and the two policies it names. 0 or -EINVAL. */
+int config_resolve(const struct policy_config *in, struct policy_config *out,
                    const struct lane_policy **lane, const struct policy **kernel, char *why,
                    size_t why_bytes);
 

@@ -210,7 +210,7 @@ static enum sched_fault step_of_job(struct sched *s, uint32_t job, const struct 
 }
 
 static enum sched_fault step_policy(struct sched *s, const struct sched_event *e) {
-    if (sched_choice_check(&e->choice, NULL, 0)) return SCHED_FAULT_POLICY;
+    if (sched_policy_check(&e->policy, NULL, 0)) return SCHED_FAULT_POLICY;
     life_change(s); /* with the first of them that is valid: s->entry is of the last */
     return SCHED_FAULT_NONE;
 }
@@ -266,7 +266,7 @@ static void step_events(struct sched *s, const struct sched_event *events, uint3
 /* Stream priorities (Orion, section 5.1.2), said when they begin to matter. */
 static void step_level(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
-    uint8_t level = s->choice.priorities && state_high(j);
+    uint8_t level = s->config.priorities && state_high(j);
     if (level == j->level) return;
     j->level = level;
     sched_emit(s, SCHED_LEVEL, job)->level = level;

@@ -23,8 +23,8 @@ static void turn_dirty(struct sched *s, struct sched_domain *d) {
  * microseconds would make it shorter than the moment in which the caller waits for the first
  * operation of the next one, and a job that is at its boundary would be spilled. */
 static uint64_t turn_lease_end(const struct sched *s, const struct sched_job *j) {
-    uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->choice.lease_factor;
-    if (!j->lap_ns || least > s->choice.lease_ns) least = s->choice.lease_ns;
+    uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->config.lease_factor;
+    if (!j->lap_ns || least > s->config.lease_ns) least = s->config.lease_ns;
     return j->turn_ns + (lease > least ? lease : least);
 }
 

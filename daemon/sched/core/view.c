@@ -17,8 +17,8 @@ const struct sched_state *sched_view(const struct sched *s) {
     return &s->st;
 }
 
-const struct sched_choice *sched_chosen(const struct sched *s) {
-    return &s->choice;
+const struct policy_config *sched_policy_config(const struct sched *s) {
+    return &s->config;
 }
 
 uint32_t sched_sm_threshold(const struct sched *s) {

@@ -23,14 +23,14 @@ struct orion {
 /* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. Of a job whose
  * requests are not known yet it is 0: one best-effort kernel at a time. */
 static bool orion_throttled(const struct gate *g, const struct sched_state *st) {
-    uint64_t most_ns = g->request_ns / 1000 * st->choice->dur_threshold;
+    uint64_t most_ns = g->request_ns / 1000 * st->config->dur_threshold;
     if (g->high_count == 0) return false;
     return most_ns == 0 ? g->kernels > 0 : g->outstanding_ns > most_ns;
 }
 
 static uint32_t orion_sm_threshold(const void *self, const struct sched_state *st) {
     const struct orion *o = self;
-    if (st->choice->sm_threshold) return st->choice->sm_threshold;
+    if (st->config->sm_threshold) return st->config->sm_threshold;
     if (o->steady < ORION_STEADY) return st->sms;
     return o->tune.value || o->tune.low ? o->tune.value : st->sms;
 }
@@ -47,8 +47,8 @@ static bool orion_schedule(const struct orion *o, const struct sched_state *st,
                            const struct sched_kernel *best) {
     const struct gate *g = &o->gate;
     if (g->running[GATE_HIGH] == 0) return true;
-    if (st->choice->by_size && best->sms >= orion_sm_threshold(o, st)) return false;
-    for (uint32_t i = 0; st->choice->by_class && i < g->high_count; i++) {
+    if (st->config->by_size && best->sms >= orion_sm_threshold(o, st)) return false;
+    for (uint32_t i = 0; st->config->by_class && i < g->high_count; i++) {
         const struct sched_kernel *high = gate_kernel(st, g->high[i]);
         if (high && !orion_opposite(high, best)) return false;
     }

@@ -16,7 +16,7 @@ static bool reef_fits(const struct sched_state *st, const struct sched_kernel *h
 
 static bool reef_pass(const void *self, const struct sched_state *st, uint32_t op) {
     const struct gate *g = self;
-    if (g->kernels >= st->choice->reef_queue) return false;
+    if (g->kernels >= st->config->reef_queue) return false;
     for (uint32_t i = 0; i < g->high_count; i++) {
         const struct sched_kernel *high = gate_kernel(st, g->high[i]);
         if (high && !reef_fits(st, high, &st->ops[op].kernel)) return false;

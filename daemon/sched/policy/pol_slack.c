@@ -100,11 +100,11 @@ static bool slack_busy(const struct slack *s, const struct sched_state *st) {
 
 static uint64_t slack_delay(const struct slack *s, const struct sched_state *st, uint32_t job,
                             const struct forecast_use *one, const struct forecast_use *heads) {
-    return forecast_delay(&s->jobs[job].sequence, st->now_ns, one, heads, st->choice->lookahead);
+    return forecast_delay(&s->jobs[job].sequence, st->now_ns, one, heads, st->config->lookahead);
 }
 
 static uint64_t slack_may(const struct slack *s, const struct sched_state *st, uint32_t job) {
-    uint64_t ns = state_request_ns(&st->jobs[job]) / 1000 * st->choice->slack;
+    uint64_t ns = state_request_ns(&st->jobs[job]) / 1000 * st->config->slack;
     return s->jobs[job].late ? ns / SLACK_LATE : ns;
 }
 
@@ -132,7 +132,7 @@ static bool slack_pass(const void *self, const struct sched_state *st, uint32_t 
     if (s->jobs[job].until_ns > st->now_ns + SLACK_LEAD_NS) return false;
     if (slack_busy(s, st)) return slack_fits(s, st, op);
     return g->running[GATE_BEST] == st->jobs[job].running ||
-           slack_heads(s, st).wave_ns <= g->request_ns / 1000 * st->choice->dur_threshold;
+           slack_heads(s, st).wave_ns <= g->request_ns / 1000 * st->config->dur_threshold;
 }
 
 static uint32_t slack_pick(void *self, const struct sched_state *st) {

@@ -27,7 +27,7 @@ static const struct notation_option notation_options[] = {
     OPTION('t', admit_timeout_ns), OPTION('q', request_ns)};
 #undef OPTION
 
-/* Keys of a choice; `unset`: what stands for the policy's own. */
+/* Keys of a policy configuration; `unset`: what stands for the policy's own. */
 struct notation_key {
     const char *name;
     int8_t unset;
@@ -35,10 +35,10 @@ struct notation_key {
     uint16_t offset;
 };
 
-#define KEY(field, unset)                                         \
-    {                                                             \
-#field, unset, sizeof(((struct sched_choice *)0)->field), \
-            offsetof(struct sched_choice, field)                  \
+#define KEY(field, unset)                                          \
+    {                                                              \
+#field, unset, sizeof(((struct policy_config *)0)->field), \
+            offsetof(struct policy_config, field)                  \
     }
 static const struct notation_key notation_keys[] = {
     KEY(exclusive, -1),    KEY(swap, -1),     KEY(max_lanes, 0),    KEY(overtakes, 0),
@@ -126,7 +126,7 @@ static void notation_add_submitted(struct notation_out *o, const struct sched_ev
         notation_add(o, "%%%u,%u", k->compute_milli, k->memory_milli);
 }
 
-static void notation_add_choice(struct notation_out *o, const struct sched_choice *c) {
+static void notation_add_policy(struct notation_out *o, const struct policy_config *c) {
     const char *comma = "";
     notation_add(o, "policy(");
     if (c->lane[0]) notation_add(o, "lane=%.*s", SCHED_NAME_BYTES - 1, c->lane);
@@ -148,7 +148,7 @@ size_t notation_event(char *out, const struct sched_event *e) {
     struct notation_out o = {out, 0};
     uint64_t p = e->need.persistent_bytes, ephemeral = e->need.ephemeral_bytes;
     switch (e->kind) {
-    case SCHED_POLICY: notation_add_choice(&o, &e->choice); break;
+    case SCHED_POLICY: notation_add_policy(&o, &e->policy); break;
     case SCHED_DONE:
         notation_add(&o, "%u=%" PRIu64, e->job, e->done.op);
         if (e->done.busy_ns != 1) notation_add(&o, "*%" PRIu64, e->done.busy_ns);
@@ -169,9 +169,9 @@ size_t notation_event(char *out, const struct sched_event *e) {
     return o.used;
 }
 
-size_t notation_choice(char *out, const struct sched_choice *c) {
+size_t notation_policy(char *out, const struct policy_config *c) {
     struct notation_out o = {out, 0};
-    notation_add_choice(&o, c);
+    notation_add_policy(&o, c);
     return o.used;
 }
 
@@ -179,7 +179,7 @@ size_t notation_config(char *out, const struct sched_config *c) {
     struct notation_out o = {out, 0};
     notation_add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
                  c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
-    notation_add_choice(&o, &c->choice);
+    notation_add_policy(&o, &c->policy);
     return o.used;
 }
 
@@ -338,7 +338,7 @@ static void notation_take_of_job(struct notation_in *in, struct sched_event *e) 
     }
 }
 
-/* "NAME=" of the choice: true when it comes next. */
+/* "NAME=" of the configuration: true when it comes next. */
 static bool notation_named(struct notation_in *in, const char *name) {
     size_t n = strlen(name);
     if (!in->at || strncmp(in->at, name, n) != 0 || in->at[n] != '=') return false;
@@ -357,7 +357,7 @@ static void notation_take_name(struct notation_in *in, char out[SCHED_NAME_BYTES
     in->at += n;
 }
 
-static void notation_take_key(struct notation_in *in, struct sched_choice *c) {
+static void notation_take_key(struct notation_in *in, struct policy_config *c) {
     if (notation_named(in, "lane")) {
         notation_take_name(in, c->lane);
         return;
@@ -378,8 +378,8 @@ static void notation_take_key(struct notation_in *in, struct sched_choice *c) {
     in->at = NULL;
 }
 
-static void notation_take_choice(struct notation_in *in, struct sched_choice *c) {
-    *c = (struct sched_choice){
+static void notation_take_policy(struct notation_in *in, struct policy_config *c) {
+    *c = (struct policy_config){
         .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
     bool more = !notation_next(in, ')');
     while (in->at && more) {
@@ -389,26 +389,26 @@ static void notation_take_choice(struct notation_in *in, struct sched_choice *c)
     }
 }
 
-static bool notation_is_choice(struct notation_in *in) {
+static bool notation_is_policy(struct notation_in *in) {
     static const char word[] = "policy(";
     if (strncmp(in->at, word, sizeof(word) - 1) != 0) return false;
     in->at += sizeof(word) - 1;
     return true;
 }
 
-int notation_read_choice(const char *word, struct sched_choice *out) {
+int notation_read_policy(const char *word, struct policy_config *out) {
     struct notation_in in = {word};
-    if (!notation_is_choice(&in)) return -EINVAL;
-    notation_take_choice(&in, out);
+    if (!notation_is_policy(&in)) return -EINVAL;
+    notation_take_policy(&in, out);
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
 int notation_read_event(const char *word, struct sched_event *out) {
     struct notation_in in = {word};
     *out = (struct sched_event){.kind = SCHED_TIME};
-    if (notation_is_choice(&in)) {
+    if (notation_is_policy(&in)) {
         out->kind = SCHED_POLICY;
-        notation_take_choice(&in, &out->choice);
+        notation_take_policy(&in, &out->policy);
     } else if (notation_next(&in, '+')) {
         notation_take_joined(&in, out);
     } else if (notation_next(&in, '-')) {
@@ -437,7 +437,7 @@ int notation_read_config(const char *line, struct sched_config *out) {
     out->chunk_bytes = notation_take_field(&in, "chunk", UINT64_MAX);
     out->sms = (uint32_t)notation_take_field(&in, "sms", UINT32_MAX);
     out->share_users = notation_take_field(&in, "share_users", 1);
-    return in.at ? notation_read_choice(in.at, &out->choice) : -EINVAL;
+    return in.at ? notation_read_policy(in.at, &out->policy) : -EINVAL;
 }
 
 int notation_read_number(const char *text, uint64_t most, uint64_t *out) {

@@ -12,8 +12,8 @@
  * may be left out), 0.99 of the times for no more than T (~D may be), and C and M thousandths of
  * the peaks (%0,0 may be) J=N*B        operation N done after B ns of device time (*1 may be left
  * out) J|           boundary             J?P,E  asked            J!P,E  word J%opts       set, to
- * these options and the defaults of all others policy(KEY=VALUE,...)             a choice; what is
- * not said is the policy's own .            nothing but the time
+ * these options and the defaults of all others policy(KEY=VALUE,...)             a configuration;
+ * what is not said is the policy's own .            nothing but the time
  *
  * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
  * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
@@ -40,15 +40,15 @@
 /* They write at most NOTATION_BYTES and allocate nothing; the length. */
 size_t notation_event(char *out, const struct sched_event *e);
 size_t notation_action(char *out, const struct sched_action *a);
-/* As in `policy(...)`: what differs from a choice in which nothing is said. */
-size_t notation_choice(char *out, const struct sched_choice *c);
+/* As in `policy(...)`: what differs from a configuration in which nothing is said. */
+size_t notation_policy(char *out, const struct policy_config *c);
 
 size_t notation_config(char *out, const struct sched_config *c);
 
 /* 0; -EINVAL: it is no event. Whether there is such a job is the scheduler's to judge. */
 int notation_read_event(const char *word, struct sched_event *out);
 /* "policy(...)". */
-int notation_read_choice(const char *word, struct sched_choice *out);
+int notation_read_policy(const char *word, struct policy_config *out);
 /* The line of a recording. */
 int notation_read_config(const char *line, struct sched_config *out);
 /* A whole decimal number up to `most`, and nothing behind it. */

@@ -191,8 +191,8 @@ void engine_time(struct worker *w) {
     engine_event(w, SCHED_TIME, 0);
 }
 
-void engine_policy(struct worker *w, const struct sched_choice *choice) {
-    engine_event(w, SCHED_POLICY, 0)->choice = *choice;
+void engine_policy(struct worker *w, const struct policy_config *policy) {
+    engine_event(w, SCHED_POLICY, 0)->policy = *policy;
     engine_step(w);
 }
 

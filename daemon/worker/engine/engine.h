@@ -26,8 +26,8 @@ void engine_step(struct worker *w);
 bool engine_ask(struct client *c, uint64_t p, uint64_t e);
 /* Its spec's weight, priority, pause, iterations or duration changed. At a safe point only. */
 void engine_set(struct client *c);
-/* Other policies, a choice that sched_choice_check allows. At a safe point only. */
-void engine_policy(struct worker *w, const struct sched_choice *choice);
+/* Other policies, a configuration that sched_policy_check allows. At a safe point only. */
+void engine_policy(struct worker *w, const struct policy_config *policy);
 /* The scheduler forgets the client's waiting operations, before this returns. */
 void engine_left(struct client *c);
 

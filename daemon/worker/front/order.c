@@ -163,11 +163,11 @@ static void order_set_job(struct worker *w, const struct wire_worker_msg *msg) {
 }
 
 static void order_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
-    struct sched_choice choice;
+    struct policy_config policy;
     char why[160] = "a policy's name does not end";
-    int err = board_to_choice(&choice, &msg->choice);
-    if (!err) err = sched_choice_check(&choice, why, sizeof(why));
-    if (!err) engine_policy(w, &choice);
+    int err = board_to_policy(&policy, &msg->policy);
+    if (!err) err = sched_policy_check(&policy, why, sizeof(why));
+    if (!err) engine_policy(w, &policy);
     order_did(w, msg, err, err ? why : "");
 }
 

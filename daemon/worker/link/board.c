@@ -25,30 +25,32 @@ void board_destroy(struct board *b) {
     fdutil_close(&b->fd);
 }
 
-_Static_assert(sizeof(((struct wire_choice *)0)->lane) == SCHED_NAME_BYTES, "the same names");
+_Static_assert(sizeof(((struct wire_policy_config *)0)->lane) == SCHED_NAME_BYTES,
+               "the same names");
 
-/* ---- choices --------------------------------------------------------------------------------- */
+/* ---- policies ---------------------------------------------------------------------------------
+ */
 
-void board_from_choice(struct wire_choice *out, const struct sched_choice *choice) {
-    *out = (struct wire_choice){0};
-#define X(field, ...) out->field = (int64_t)choice->field;
-    CHOICE_NUMBERS(X)
+void board_from_policy(struct wire_policy_config *out, const struct policy_config *policy) {
+    *out = (struct wire_policy_config){0};
+#define X(field, ...) out->field = (int64_t)policy->field;
+    POLICY_KNOBS(X)
 #undef X
-    memcpy(out->lane, choice->lane, sizeof(out->lane));
-    memcpy(out->kernel, choice->kernel, sizeof(out->kernel));
+    memcpy(out->lane, policy->lane, sizeof(out->lane));
+    memcpy(out->kernel, policy->kernel, sizeof(out->kernel));
 }
 
-int board_to_choice(struct sched_choice *out, const struct wire_choice *choice) {
-    if (!memchr(choice->lane, 0, sizeof(choice->lane)) ||
-        !memchr(choice->kernel, 0, sizeof(choice->kernel)))
+int board_to_policy(struct policy_config *out, const struct wire_policy_config *policy) {
+    if (!memchr(policy->lane, 0, sizeof(policy->lane)) ||
+        !memchr(policy->kernel, 0, sizeof(policy->kernel)))
         return -EINVAL;
-    *out = (struct sched_choice){0};
-    memcpy(out->lane, choice->lane, sizeof(out->lane));
-    memcpy(out->kernel, choice->kernel, sizeof(out->kernel));
+    *out = (struct policy_config){0};
+    memcpy(out->lane, policy->lane, sizeof(out->lane));
+    memcpy(out->kernel, policy->kernel, sizeof(out->kernel));
 #define X(field, ...)                                     \
-    out->field = (__typeof__(out->field))(choice->field); \
-    if ((int64_t)out->field != choice->field) return -EINVAL;
-    CHOICE_NUMBERS(X)
+    out->field = (__typeof__(out->field))(policy->field); \
+    if ((int64_t)out->field != policy->field) return -EINVAL;
+    POLICY_KNOBS(X)
 #undef X
     return 0;
 }

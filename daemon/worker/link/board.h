@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The board: a page that the broker maps, with what the scheduler looks like (show.h writes it),
- * and the choice of policies in fixed width.
+ * and the policy configuration in fixed width.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -22,9 +22,9 @@ struct board {
 int board_create(struct board *b); /* 0 or -errno; destroy follows in any case */
 void board_destroy(struct board *b);
 
-/* The choice of policies in fixed width, and back. `out` points into
- * `choice` then. -EINVAL when a name does not end. */
-void board_from_choice(struct wire_choice *out, const struct sched_choice *choice);
-int board_to_choice(struct sched_choice *out, const struct wire_choice *choice);
+/* The policy configuration in fixed width, and back. `out` points into
+ * `policy` then. -EINVAL when a name does not end. */
+void board_from_policy(struct wire_policy_config *out, const struct policy_config *policy);
+int board_to_policy(struct policy_config *out, const struct wire_policy_config *policy);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of a choice of policies, once: this list makes the message to the worker, its command
- * line, the arguments and fields of the control protocol, and the keys of `salusctl policy set`.
- * The scheduler's struct sched_choice has the same names; bounds and defaults are the options' of
- * the configuration.
+ * The knobs of the policy configuration, once: this list makes the message to the worker, its
+ * command line, the arguments and fields of the control protocol, and the keys of `salusctl policy
+ * set`. The scheduler's struct policy_config has the same names; bounds and defaults are the
+ * options' of the configuration.
  *
  * X(field, style, argument, shown, key, option, sentence)
  *   style     SWITCH (yes, no), AUTO (yes, no, auto), COUNT, TIME (ns), PART (thousandths)
@@ -11,11 +11,11 @@
  *   shown     kind of the reply's field: TEXT, UINT, NS
  *   key       as people write it; option: the configuration's
  */
-#ifndef PROTO_CHOICE_H
-#define PROTO_CHOICE_H
+#ifndef PROTO_POLICY_CONFIG_H
+#define PROTO_POLICY_CONFIG_H
 
 /* clang-format off */
-#define CHOICE_NUMBERS(X)                                                                        \
+#define POLICY_KNOBS(X)                                                                        \
     X(exclusive, AUTO, INT, TEXT, exclusive, lane_exclusive,                                     \
       "whether one lane runs at a time")                                                         \
     X(swap, SWITCH, INT, TEXT, swap, swap,                                                       \

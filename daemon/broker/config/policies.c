@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of policies, and one choice among them. Numbers are held to the bounds of the options
- * of the same meaning.
+ * The table of policies, and one configuration of them. Numbers are held to the bounds of the
+ * options of the same meaning.
  */
-#include "daemon/broker/config/choice.h"
+#include "daemon/broker/config/policies.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,13 +12,13 @@
 #include "common/units.h"
 #include "daemon/broker/config/config_value.h"
 
-static const struct choice_policy policies[] = {
+static const struct policies_one policies[] = {
 #define LANE_POLICY(name, sentence) {"lane", #name, sentence},
 #define KERNEL_POLICY(name, sentence) {"kernel", #name, sentence},
 #include "config/policies.def"
 };
 
-const struct choice_policy *choice_policies(int *count) {
+const struct policies_one *policies_all(int *count) {
     *count = (int)(sizeof(policies) / sizeof(policies[0]));
     return policies;
 }
@@ -42,13 +42,13 @@ static int64_t config_number(const struct config *c, const char *option, enum st
     return (int64_t)number;
 }
 
-void choice_from_config(struct wire_choice *out, const struct config *c) {
+void policies_from_config(struct wire_policy_config *out, const struct config *c) {
     memset(out, 0, sizeof(*out));
     snprintf(out->lane, sizeof(out->lane), "%.15s", c->lane_policy);
     snprintf(out->kernel, sizeof(out->kernel), "%.15s", c->kernel_policy);
 #define X(field, style, argument, shown, key, option, sentence) \
     out->field = config_number(c, #option, STYLE_##style);
-    CHOICE_NUMBERS(X)
+    POLICY_KNOBS(X)
 #undef X
 }
 
@@ -63,13 +63,14 @@ static void show_text(char *out, int64_t value, enum style style) {
 #define SHOW_UINT(at, value, style) at = (uint64_t)(value)
 #define SHOW_NS(at, value, style) at = (uint64_t)(value)
 
-void choice_show(const struct wire_choice *c, uint64_t sm_threshold, struct ctl_choice *out) {
+void policies_show(const struct wire_policy_config *c, uint64_t sm_threshold,
+                   struct ctl_policy_config *out) {
     memset(out, 0, sizeof(*out));
     snprintf(out->lane, sizeof(out->lane), "%.*s", (int)sizeof(c->lane), c->lane);
     snprintf(out->kernel, sizeof(out->kernel), "%.*s", (int)sizeof(c->kernel), c->kernel);
 #define X(field, style, argument, shown, key, option, sentence) \
     SHOW_##shown(out->field, c->field, STYLE_##style);
-    CHOICE_NUMBERS(X)
+    POLICY_KNOBS(X)
 #undef X
     out->sm_threshold_now = sm_threshold;
 }
@@ -80,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static int bad(char *why, const char *fmt,
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(why, CHOICE_WHY_BYTES, fmt, ap);
+    vsnprintf(why, POLICIES_WHY_BYTES, fmt, ap);
     va_end(ap);
     return -EINVAL;
 }
@@ -113,8 +114,8 @@ static int take_number(int64_t *out, const struct ctl_request *r, enum ctl_arg a
     return 0;
 }
 
-int choice_change(struct wire_choice *choice, const struct ctl_request *r, char *why) {
-    struct wire_choice c = *choice;
+int policies_change(struct wire_policy_config *policy, const struct ctl_request *r, char *why) {
+    struct wire_policy_config c = *policy;
     const struct ctl_args *a = &r->args;
     int rc = 0;
 
@@ -125,9 +126,9 @@ int choice_change(struct wire_choice *choice, const struct ctl_request *r, char 
     if (rc == 0)                                                                             \
         rc = take_number(&c.field, r, CTL_A_##field, (int64_t)a->field, STYLE_##style, #key, \
                          #option, why);
-    CHOICE_NUMBERS(X)
+    POLICY_KNOBS(X)
 #undef X
     if (rc < 0) return rc;
-    *choice = c;
+    *policy = c;
     return 0;
 }
