@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/args.h"
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/config/config.h"
@@ -74,51 +75,48 @@ static int usage_error(const char *what, const char *arg) {
     return EXIT_USAGE;
 }
 
-/* Takes `--some-name value` and `--some-name=value` as option some_name. Returns how many arguments
- * it used, 0 for none. */
-static int take_option(struct arguments *a, char **argv) {
-    char *name = argv[0] + 2, *value = strchr(name, '=');
-    struct config_sources *s = &a->sources;
+/* An option of the configuration: --some-name is some_name. -1 to go on; else the exit status. */
+static int take_option(struct config_sources *s, struct args *a) {
+    char *name = a->name + 2;
 
-    if (value) *value++ = '\0';
+    if (strncmp(a->name, "--", 2) != 0) return usage_error("unexpected argument ", a->name);
     for (char *p = name; *p; p++)
         if (*p == '-') *p = '_';
-    if (!value && !argv[1]) return 0;
-    if (strcmp(name, "config") == 0) {
-        s->file = value ? value : argv[1];
-    } else {
-        if (s->flags == CONFIG_FLAGS_MAX) return 0;
-        s->flag_names[s->flags] = name;
-        s->flag_values[s->flags++] = value ? value : argv[1];
+    bool file = strcmp(name, "config") == 0;
+    if (!args_value(a) || (!file && s->flags == CONFIG_FLAGS_MAX))
+        return usage_error("no value for --", name);
+    if (file) {
+        s->file = a->value;
+        return -1;
     }
-    return value ? 1 : 2;
+    s->flag_names[s->flags] = name;
+    s->flag_values[s->flags++] = a->value;
+    return -1;
 }
 
 /* -1 to go on; else the exit status. */
-static int parse_arguments(struct arguments *a, char **argv) {
-    for (argv++; *argv;) {
-        int used = 1;
+static int parse_arguments(struct arguments *o, char **argv) {
+    struct args a = {.rest = argv + 1};
 
-        if (strcmp(*argv, "--help") == 0) {
+    while (args_next(&a) != ARGS_END) {
+        if (args_is(&a, "--help")) {
             print_help(stdout);
             return 0;
-        } else if (strcmp(*argv, "--version") == 0) {
+        }
+        if (args_is(&a, "--version")) {
             printf("salusd %s (client protocol %d.%d)\n", VERSION_TEXT, WIRE_MAJOR, WIRE_MINOR);
             return 0;
-        } else if (strcmp(*argv, "--check-config") == 0) {
-            a->check = true;
-        } else if (strcmp(*argv, "--show-config") == 0) {
-            a->show = true;
-        } else if (strcmp(*argv, "--temporary") == 0) {
-            a->temporary = true;
-        } else if (strcmp(*argv, "--foreground") == 0) {
-        } else if (strncmp(*argv, "--", 2) == 0) {
-            used = take_option(a, argv);
-            if (used == 0) return usage_error("no value for --", *argv + 2);
-        } else {
-            return usage_error("unexpected argument ", *argv);
         }
-        argv += used;
+        if (args_is(&a, "--check-config")) {
+            o->check = true;
+        } else if (args_is(&a, "--show-config")) {
+            o->show = true;
+        } else if (args_is(&a, "--temporary")) {
+            o->temporary = true;
+        } else if (!args_is(&a, "--foreground")) {
+            int status = take_option(&o->sources, &a);
+            if (status >= 0) return status;
+        }
     }
     return -1;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/args.h"
 #include "common/units.h"
 #include "daemon/ctl/usage.h"
 #include "proto/job.h"
@@ -201,20 +202,18 @@ static const struct cli_verb *find_verb(int argc, char **argv) {
     return NULL;
 }
 
-static int take_verbs_option(struct cli *c, const struct cli_verb *v, const char *name,
-                             const char *equals, char **argv) {
+static int take_verbs_option(struct cli *c, const struct cli_verb *v, struct args *a) {
     struct cli_given *g = &c->given[c->given_count];
     bool value;
 
-    if (!v || !usage_option(v->usage, name, &value))
-        return -cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", argv[0]);
-    if (c->given_count == CLI_OPTIONS_MAX) return -cli_fail(c, CLI_USAGE, "too many options");
-    if (value && !equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
-    if (!value && equals) return -cli_fail(c, CLI_USAGE, "%s takes no value", name);
-    snprintf(g->name, sizeof(g->name), "%s", name);
-    g->value = !value ? "" : equals ? equals + 1 : argv[1];
+    if (!v || !usage_option(v->usage, a->name, &value))
+        return cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", args_whole(a));
+    if (c->given_count == CLI_OPTIONS_MAX) return cli_fail(c, CLI_USAGE, "too many options");
+    if (!value && a->value) return cli_fail(c, CLI_USAGE, "%s takes no value", a->name);
+    *g = (struct cli_given){a->name, value ? args_value(a) : ""};
+    if (!g->value) return cli_fail(c, CLI_USAGE, "%s needs a value", a->name);
     c->given_count++;
-    return value && !equals ? 2 : 1;
+    return CLI_OK;
 }
 
 const char *cli_option(const struct cli *c, const char *name) {
@@ -223,28 +222,23 @@ const char *cli_option(const struct cli *c, const char *name) {
     return NULL;
 }
 
-/* One option at argv[0], after `n` words: how many arguments it took, or minus an exit status. */
-static int take_option(struct cli *c, char **argv, int n, char **words) {
-    char name[32];
-    const char *equals = strncmp(argv[0], "--", 2) == 0 ? strchr(argv[0], '=') : NULL;
-    size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
-    int rc;
+/* The option just taken, after `n` words: 0, or an exit status after a diagnostic. */
+static int take_option(struct cli *c, struct args *a, int n, char **words) {
+    if (has_value(a->name)) {
+        const char *value = args_value(a);
 
-    snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31), argv[0]);
-    if (has_value(name)) {
-        if (!equals && !argv[1]) return -cli_fail(c, CLI_USAGE, "%s needs a value", name);
-        rc = set_value(c, name, equals ? equals + 1 : argv[1]);
-        return rc ? -rc : equals ? 1 : 2;
+        if (!value) return cli_fail(c, CLI_USAGE, "%s needs a value", a->name);
+        return set_value(c, a->name, value);
     }
-    if (strcmp(argv[0], "--json") == 0)
+    if (args_is(a, "--json"))
         c->format = CLI_JSON;
-    else if (strcmp(argv[0], "--plain") == 0)
+    else if (args_is(a, "--plain"))
         c->format = CLI_PLAIN;
-    else if (strcmp(argv[0], "--no-header") == 0)
+    else if (args_is(a, "--no-header"))
         c->no_header = true;
     else
-        return take_verbs_option(c, find_verb(n, words), name, equals, argv);
-    return 1;
+        return take_verbs_option(c, find_verb(n, words), a);
+    return CLI_OK;
 }
 
 /* ---- what several verbs take ----------------------------------------------------------------- */
@@ -349,25 +343,26 @@ static int prepare(struct cli *c, FILE *out, FILE *err) {
 
 int cli_main(FILE *out, FILE *err, int argc, char **argv) {
     struct cli c;
+    struct args a = {.rest = argv + 1};
     char **words = argv; /* the verb and its arguments, moved together over what was options */
     int n = 0, rc = prepare(&c, out, err);
+    enum args_kind kind;
 
     if (rc) return rc;
-    for (int i = 1; i < argc;) {
-        if (strcmp(argv[i], "--help") == 0) return print_help(out);
-        if (strcmp(argv[i], "--version") == 0) {
+    while ((kind = args_next(&a)) != ARGS_END) {
+        if (args_is(&a, "--help")) return print_help(out);
+        if (args_is(&a, "--version")) {
             words[n++] = (char *)"version";
-            i++;
-        } else if (argv[i][0] == '-' && argv[i][1]) {
-            int used = take_option(&c, argv + i, n, words);
-
-            if (used < 0) return -used;
-            i += used;
-        } else if (n == 0 && strcmp(argv[i], "run") == 0) {
-            return call(&c, argc - i, argv + i); /* what follows belongs to it and its command */
+        } else if (kind == ARGS_OPTION) {
+            rc = take_option(&c, &a, n, words);
+            if (rc) return rc;
         } else {
-            words[n++] = argv[i++];
+            words[n++] = a.name;
+            if (n == 1 && strcmp(a.name, "run") == 0) break; /* the rest is its and its command's */
         }
     }
+    for (; *a.rest; a.rest++)
+        words[n++] = *a.rest;
+    words[n] = NULL;
     return call(&c, n, words);
 }

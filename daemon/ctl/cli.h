@@ -36,8 +36,7 @@ enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };
 
 /* An option of a verb, as it was given; `value` is "" where it takes none. */
 struct cli_given {
-    char name[32];
-    const char *value;
+    const char *name, *value;
 };
 
 struct cli {

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/args.h"
 #include "common/fdutil.h"
 #include "daemon/ctl/await.h"
 #include "daemon/ctl/cli.h"
@@ -43,16 +44,10 @@ struct run_options {
     char **command;
 };
 
-/* Which of them --OPTION or --OPTION=VALUE is; -1: none. */
-static int find_valued(const char *arg, const char **value) {
-    size_t n = strcspn(arg, "=");
-
-    for (size_t i = 0; i < VALUED; i++) {
-        if (n < 3 || strlen(valued[i].option) != n - 2 || memcmp(valued[i].option, arg + 2, n - 2))
-            continue;
-        *value = arg[n] ? arg + n + 1 : NULL;
-        return (int)i;
-    }
+/* Which of them "--name" is; -1: none. */
+static int find_valued(const char *name) {
+    for (size_t i = 0; i < VALUED; i++)
+        if (strncmp(name, "--", 2) == 0 && strcmp(valued[i].option, name + 2) == 0) return (int)i;
     return -1;
 }
 
@@ -67,34 +62,40 @@ static int check_value(struct cli *c, int i, const char *value) {
                     why + strlen(valued[i].variable)); /* which was not typed */
 }
 
-static int parse(struct cli *c, struct run_options *o, char **argv) {
-    for (; *argv && **argv == '-'; argv++) {
-        const char *option = *argv, *value = NULL;
-        int i = find_valued(option, &value), rc = CLI_OK;
+static int take_option(struct cli *c, struct run_options *o, struct args *a) {
+    int i = find_valued(a->name);
 
-        if (strcmp(option, "--") == 0) {
-            argv++;
-            break;
-        }
-        if (i >= 0 && !value && !argv[1]) return cli_fail(c, CLI_USAGE, "%s needs a value", option);
-        if (i >= 0)
-            rc = check_value(c, i, o->values[i] = value ? value : *++argv);
-        else if (strcmp(option, "--private") == 0)
-            o->private = true;
-        else if (strcmp(option, "--verbose") == 0 || strcmp(option, "-v") == 0)
-            o->verbose = true;
-        else if (strcmp(option, "--quiet") == 0 || strcmp(option, "-q") == 0)
-            o->quiet = true;
-        else if (strcmp(option, "--strict") == 0)
-            o->strict = true;
-        else
-            return cli_fail(c, CLI_USAGE,
-                            "run: unknown option %s; options of the command come after '--'",
-                            option);
+    if (i >= 0) {
+        o->values[i] = args_value(a);
+        if (!o->values[i]) return cli_fail(c, CLI_USAGE, "%s needs a value", a->name);
+        return check_value(c, i, o->values[i]);
+    }
+    if (args_is(a, "--private"))
+        o->private = true;
+    else if (args_is(a, "--verbose") || args_is(a, "-v"))
+        o->verbose = true;
+    else if (args_is(a, "--quiet") || args_is(a, "-q"))
+        o->quiet = true;
+    else if (args_is(a, "--strict"))
+        o->strict = true;
+    else
+        return cli_fail(c, CLI_USAGE,
+                        "run: unknown option %s; options of the command come after '--'",
+                        args_whole(a));
+    return CLI_OK;
+}
+
+static int parse(struct cli *c, struct run_options *o, char **argv) {
+    struct args a = {.rest = argv};
+
+    while (*a.rest && **a.rest == '-') {
+        args_next(&a);
+        if (args_is(&a, "--")) break;
+        int rc = take_option(c, o, &a);
         if (rc != CLI_OK) return rc;
     }
-    o->command = argv;
-    if (*argv) return CLI_OK;
+    o->command = a.rest;
+    if (*o->command) return CLI_OK;
     return cli_fail(c, CLI_USAGE, "run: a command is needed, as in 'salusctl run -- ./prog'");
 }
 

@@ -350,7 +350,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof(*words));
     if (!words) return fail(&c, SIMCLI_FAILED, "out of memory");
     simopt_init(&c.opt);
-    if (simopt_take(&c.opt, argc, argv, words, &count, err)) {
+    if (simopt_take(&c.opt, argv, words, &count, err)) {
         const char *verb = count ? words[0] : "";
         if (strcmp(verb, "run") == 0 && count == 2)
             rc = verb_run(&c, words[1]);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/args.h"
 #include "daemon/sim/quantity.h"
 
 #define MAX_SEEDS 1000u
@@ -225,32 +226,33 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
     return true;
 }
 
-static bool take_flag(struct simopt *o, const char *option) {
-    if (strcmp(option, "--json") == 0)
+static bool take_flag(struct simopt *o, const struct args *a) {
+    if (args_is(a, "--json"))
         o->json = true;
-    else if (strcmp(option, "--per-job") == 0)
+    else if (args_is(a, "--per-job"))
         o->json = o->per_job = true;
-    else if (strcmp(option, "--check") == 0)
+    else if (args_is(a, "--check"))
         o->check = true;
-    else if (strcmp(option, "--any-build") == 0)
+    else if (args_is(a, "--any-build"))
         o->any_build = true;
     else
         return false;
     return true;
 }
 
-bool simopt_take(struct simopt *o, int argc, char **argv, char **words, int *count, FILE *err) {
+bool simopt_take(struct simopt *o, char **argv, char **words, int *count, FILE *err) {
+    struct args a = {.rest = argv + 1};
+    enum args_kind kind;
     *count = 0;
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-' || strcmp(argv[i], "-") == 0) {
-            words[(*count)++] = argv[i];
+    while ((kind = args_next(&a)) != ARGS_END) {
+        if (kind == ARGS_WORD) {
+            words[(*count)++] = a.name;
             continue;
         }
-        if (take_flag(o, argv[i])) continue;
-        if (i + 1 == argc)
-            return refuse(err, "%s: no such option, or its value is missing", argv[i]);
-        if (!take_value(o, argv[i], argv[i + 1], err)) return false;
-        i++;
+        if (take_flag(o, &a)) continue;
+        if (!args_value(&a))
+            return refuse(err, "%s: no such option, or its value is missing", a.name);
+        if (!take_value(o, a.name, a.value, err)) return false;
     }
     return true;
 }

@@ -24,7 +24,7 @@ struct simopt {
 };
 
 void simopt_init(struct simopt *o);
-/* Fills `words` (of argc) with what is no option. False with a sentence on `err`: usage. */
-bool simopt_take(struct simopt *o, int argc, char **argv, char **words, int *count, FILE *err);
+/* Fills `words`, as long as argv, with what is no option. False with a sentence on `err`: usage. */
+bool simopt_take(struct simopt *o, char **argv, char **words, int *count, FILE *err);
 
 #endif

@@ -30,14 +30,17 @@ void clirun_forget(void) {
     clirun_out = clirun_err = NULL;
 }
 
-/* argv with its NULL; returns argc. */
+/* argv with its NULL, as a program gets it: to be written to; returns argc. */
 static int make_argv(char *argv[WORDS], const char *const *words) {
+    static char text[WORDS][512];
     int argc = 0;
 
     argv[argc++] = (char *)"salusctl";
     for (; *words; words++) {
         if (argc == WORDS - 1) fail("too many words");
-        argv[argc++] = (char *)*words;
+        argv[argc] = text[argc];
+        if (strlen(*words) >= sizeof(text[0])) fail("too long a word");
+        strcpy(argv[argc++], *words);
     }
     argv[argc] = NULL;
     return argc;
