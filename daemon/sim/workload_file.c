@@ -100,26 +100,11 @@ static int take_raw_line(struct parser *p, const char *text, size_t bytes) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Stable, in place of qsort: equal arrivals stay in the order of the file. */
-static int sort_by_arrival(struct workload *w) {
-    struct workload_job *from = w->jobs, *to = malloc((w->count + 1u) * sizeof(*to));
-    if (!to) return -ENOMEM;
-    for (uint32_t width = 1; width < w->count; width *= 2) {
-        for (uint32_t lo = 0; lo < w->count; lo += 2 * width) {
-            uint32_t mid = lo + width < w->count ? lo + width : w->count;
-            uint32_t hi = mid + width < w->count ? mid + width : w->count;
-            for (uint32_t a = lo, b = mid, k = lo; k < hi; k++)
-                to[k] = a < mid && (b == hi || from[a].arrival_ns <= from[b].arrival_ns)
-                            ? from[a++]
-                            : from[b++];
-        }
-        struct workload_job *swap = from;
-        from = to;
-        to = swap;
-    }
-    w->jobs = from;
-    free(to);
-    return 0;
+/* Equal arrivals stay in the order of the file. */
+static int by_arrival(const void *a, const void *b) {
+    const struct workload_job *x = a, *y = b;
+    if (x->arrival_ns != y->arrival_ns) return x->arrival_ns < y->arrival_ns ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
 }
 
 static int parse_lines(struct parser *p, const char *text, size_t bytes) {
@@ -143,17 +128,16 @@ int workload_init(struct workload *out) {
     return out->arena ? 0 : -ENOMEM;
 }
 
-static int parse_end(struct parser *p) {
+static void parse_end(struct parser *p) {
     struct workload *w = p->w;
     if (w->count == 0 && p->faults == 0) {
         p->line = 0;
         parser_fault(p, "no job");
     }
     parser_sections_end(p);
-    if (p->faults == 0 && sort_by_arrival(w)) return -ENOMEM;
+    if (p->faults == 0) qsort(w->jobs, w->count, sizeof(*w->jobs), by_arrival);
     for (uint32_t i = 0; i < w->count; i++)
         w->jobs[i].number = i;
-    return 0;
 }
 
 int workload_parse(struct workload *out, const char *text, size_t bytes, struct buf *errors) {
@@ -162,7 +146,7 @@ int workload_parse(struct workload *out, const char *text, size_t bytes, struct 
     if (err) return err;
     err = bytes > WORKLOAD_MAX_FILE_BYTES ? -E2BIG : parse_lines(&p, text, bytes);
     if (err == -E2BIG && p.faults == 0) parser_fault(&p, "more than 256 MiB");
-    if (!err) err = parse_end(&p);
+    if (!err) parse_end(&p);
     if (p.faults > WORKLOAD_MAX_ERRORS)
         buf_printf(errors, "and %u more\n", p.faults - WORKLOAD_MAX_ERRORS);
     if (err != -ENOMEM && p.faults) err = -EINVAL;
