@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A half's steps are copied as they are: a head, the events as far as their kind reaches, a head,
- * the actions.
+ * A half's steps are copied as they are: a head, the events as far as their kind reaches, the
+ * actions. Each operation of a job comes by here, so what is rare is kept out of the way.
  */
 #include "daemon/sched/record/recorder.h"
 
@@ -17,10 +17,11 @@
 
 #define RECORDER_SLACK 65536u /* that a step may go beyond a half before more room is needed */
 
+#define RECORDER_OPEN UINT32_MAX
+
 struct recorder_head {
     uint64_t now_ns;
-    uint32_t count;   /* of events, or of actions */
-    uint32_t actions; /* 1: these are actions */
+    uint32_t events, actions; /* actions RECORDER_OPEN: the step has not ended, and is the last */
 };
 
 struct recorder_half {
@@ -29,6 +30,7 @@ struct recorder_half {
     bool kept;  /* it has something */
     unsigned char *data;
     size_t used, cap;
+    size_t step; /* where the latest one begins */
 };
 
 /* Text on its way to a file. */
@@ -82,12 +84,16 @@ void recorder_destroy(struct recorder *r) {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
+/* An event that has this, and nothing more. */
+#define RECORDER_BYTES(field) \
+    (offsetof(struct sched_event, field) + sizeof(((struct sched_event *)0)->field))
+
 static size_t recorder_bytes(const struct sched_event *e) {
     switch (e->kind) {
-    case SCHED_SUBMITTED: return offsetof(struct sched_event, submitted) + sizeof(e->submitted);
-    case SCHED_DONE: return offsetof(struct sched_event, done) + sizeof(e->done);
+    case SCHED_SUBMITTED: return RECORDER_BYTES(submitted);
+    case SCHED_DONE: return RECORDER_BYTES(done);
     case SCHED_ASKED:
-    case SCHED_MEASURED: return offsetof(struct sched_event, need) + sizeof(e->need);
+    case SCHED_MEASURED: return RECORDER_BYTES(need);
     case SCHED_BOUNDARY:
     case SCHED_LEFT:
     case SCHED_TIME: return offsetof(struct sched_event, need);
@@ -95,8 +101,7 @@ static size_t recorder_bytes(const struct sched_event *e) {
     }
 }
 
-static bool recorder_room(struct recorder_half *h, size_t bytes) {
-    if (bytes <= h->cap - h->used) return true;
+static __attribute__((noinline)) bool recorder_grow(struct recorder_half *h, size_t bytes) {
     unsigned char *grown = realloc(h->data, h->used + bytes);
     if (!grown) return false;
     h->data = grown;
@@ -104,14 +109,25 @@ static bool recorder_room(struct recorder_half *h, size_t bytes) {
     return true;
 }
 
-static void recorder_put(struct recorder_half *h, const void *from, size_t bytes) {
-    memcpy(h->data + h->used, from, bytes);
-    h->used += bytes;
+static inline bool recorder_room(struct recorder_half *h, size_t bytes) {
+    return bytes <= h->cap - h->used || recorder_grow(h, bytes);
+}
+
+static inline unsigned char *recorder_put(unsigned char *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
+    return to + bytes;
+}
+
+/* Those of operations by a few moves: their sizes are known here. */
+static inline unsigned char *recorder_put_event(unsigned char *to, const struct sched_event *e) {
+    if (e->kind == SCHED_SUBMITTED) return recorder_put(to, e, RECORDER_BYTES(submitted));
+    if (e->kind == SCHED_DONE) return recorder_put(to, e, RECORDER_BYTES(done));
+    return recorder_put(to, e, recorder_bytes(e));
 }
 
 /* The older half is given up, and begins anew here. Without memory for a checkpoint nothing is kept
  * until the next step tries again. */
-static void recorder_turn(struct recorder *r, const struct sched *s) {
+static __attribute__((noinline)) void recorder_turn(struct recorder *r, const struct sched *s) {
     struct recorder_half *h = &r->half[1 - r->now];
     r->failed = checkpoint_take(&h->begin, s) != 0;
     h->whole = false;
@@ -121,35 +137,38 @@ static void recorder_turn(struct recorder *r, const struct sched *s) {
     r->now = 1 - r->now;
 }
 
-static void recorder_lost(struct recorder *r) {
+static __attribute__((cold)) void recorder_lost(struct recorder *r) {
     r->failed = true;
     r->half[0].kept = r->half[1].kept = false;
     r->half[r->now].used = r->half_bytes; /* the next step begins a half */
 }
 
-static void recorder_keep_events(struct recorder *r, const struct sched_event *events,
-                                 uint32_t count, uint64_t now_ns) {
+static inline void recorder_keep_events(struct recorder *r, const struct sched_event *events,
+                                        uint32_t count, uint64_t now_ns) {
     struct recorder_half *h = &r->half[r->now];
-    struct recorder_head head = {.now_ns = now_ns, .count = count};
+    struct recorder_head head = {.now_ns = now_ns, .events = count, .actions = RECORDER_OPEN};
     if (!recorder_room(h, sizeof(head) + count * sizeof(*events))) {
         recorder_lost(r);
         return;
     }
-    recorder_put(h, &head, sizeof(head));
+    h->step = h->used;
+    unsigned char *to = recorder_put(h->data + h->used, &head, sizeof(head));
     for (uint32_t i = 0; i < count; i++)
-        recorder_put(h, &events[i], recorder_bytes(&events[i]));
+        to = recorder_put_event(to, &events[i]);
+    h->used = (size_t)(to - h->data);
 }
 
-static void recorder_keep_actions(struct recorder *r, const struct sched_actions *actions) {
+static inline void recorder_keep_actions(struct recorder *r, const struct sched_actions *actions) {
     struct recorder_half *h = &r->half[r->now];
-    struct recorder_head head = {.count = actions->count, .actions = 1};
-    size_t bytes = actions->count * sizeof(*actions->items);
-    if (!recorder_room(h, sizeof(head) + bytes)) {
+    if (!recorder_room(h, actions->count * sizeof(*actions->items))) {
         recorder_lost(r);
         return;
     }
-    recorder_put(h, &head, sizeof(head));
-    if (bytes) recorder_put(h, actions->items, bytes);
+    unsigned char *to = h->data + h->used;
+    for (uint32_t i = 0; i < actions->count; i++)
+        to = recorder_put(to, &actions->items[i], sizeof(*actions->items));
+    h->used = (size_t)(to - h->data);
+    ((struct recorder_head *)(void *)(h->data + h->step))->actions = actions->count;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -216,30 +235,33 @@ static void recorder_say_head(struct recorder_text *t, const struct sched_config
     if (begin) recorder_say_checkpoint(t, begin);
 }
 
+static size_t recorder_say_kept_event(struct recorder_text *t, const unsigned char *data) {
+    struct sched_event e = {0};
+    memcpy(&e, data, offsetof(struct sched_event, need));
+    size_t bytes = recorder_bytes(&e);
+    memcpy(&e, data, bytes);
+    recorder_say_event(t, &e);
+    return bytes;
+}
+
 /* True when its last step has ended. */
 static bool recorder_say_half(struct recorder_text *t, const struct recorder_half *h) {
-    struct recorder_head head = {.actions = 1};
+    struct recorder_head head = {0};
     for (size_t at = 0; at < h->used && !t->err;) {
         memcpy(&head, h->data + at, sizeof(head));
         at += sizeof(head);
-        if (!head.actions) recorder_say_events(t, head.now_ns);
-        for (uint32_t i = 0; i < head.count; i++) {
+        recorder_say_events(t, head.now_ns);
+        for (uint32_t i = 0; i < head.events; i++)
+            at += recorder_say_kept_event(t, h->data + at);
+        if (head.actions == RECORDER_OPEN) return false;
+        for (uint32_t i = 0; i < head.actions; i++) {
             struct sched_action a;
-            struct sched_event e = {0};
-            if (head.actions) {
-                memcpy(&a, h->data + at, sizeof(a));
-                recorder_say_action(t, &a);
-                at += sizeof(a);
-                continue;
-            }
-            memcpy(&e, h->data + at, offsetof(struct sched_event, need));
-            size_t bytes = recorder_bytes(&e);
-            memcpy(&e, h->data + at, bytes);
-            recorder_say_event(t, &e);
-            at += bytes;
+            memcpy(&a, h->data + at, sizeof(a));
+            recorder_say_action(t, &a);
+            at += sizeof(a);
         }
     }
-    return head.actions;
+    return true;
 }
 
 int recorder_write(const struct recorder *r, int fd) {
@@ -287,18 +309,28 @@ bool recorder_failing(const struct recorder *r) {
     return r->streaming && r->stream.err;
 }
 
-void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
-                    const struct sched_event *events, uint32_t count) {
-    if (r->half[r->now].used >= r->half_bytes) recorder_turn(r, s);
-    if (!r->failed) recorder_keep_events(r, events, count, now_ns);
-    if (!r->streaming) return;
+static __attribute__((noinline)) void recorder_stream_events(struct recorder *r, uint64_t now_ns,
+                                                             const struct sched_event *events,
+                                                             uint32_t count) {
     recorder_say_events(&r->stream, now_ns);
     for (uint32_t i = 0; i < count; i++)
         recorder_say_event(&r->stream, &events[i]);
 }
 
+static __attribute__((noinline)) void recorder_stream_actions(struct recorder *r,
+                                                              const struct sched_actions *actions) {
+    for (uint32_t i = 0; i < actions->count; i++)
+        recorder_say_action(&r->stream, &actions->items[i]);
+}
+
+void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
+                    const struct sched_event *events, uint32_t count) {
+    if (r->half[r->now].used >= r->half_bytes) recorder_turn(r, s);
+    if (!r->failed) recorder_keep_events(r, events, count, now_ns);
+    if (r->streaming) recorder_stream_events(r, now_ns, events, count);
+}
+
 void recorder_end(struct recorder *r, const struct sched_actions *actions) {
     if (!r->failed) recorder_keep_actions(r, actions);
-    for (uint32_t i = 0; r->streaming && i < actions->count; i++)
-        recorder_say_action(&r->stream, &actions->items[i]);
+    if (r->streaming) recorder_stream_actions(r, actions);
 }
