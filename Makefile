@@ -104,7 +104,7 @@ $(TEST_LIB): $(call objs,$(wildcard test/lib/*.c))
 TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
-	$(Q)$(TEST_LINK) -lcriterion $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+	$(Q)$(TEST_LINK) -lcriterion $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS) $(OWN_LIBS)
 $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 .PRECIOUS: $(BUILD)/%.o

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/record/replay.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/rates.h"
 #include "daemon/sim/sim.h"
 #include "daemon/sim/simopt.h"
+#include "daemon/sim/simreplay.h"
 #include "daemon/sim/summary.h"
 #include "daemon/sim/timeline.h"
 #include "daemon/sim/trace.h"
@@ -44,7 +44,7 @@ static int print_help(FILE *out) {
     fputs("usage: salus-sim run FILE [OPTION]...\n"
           "       salus-sim compare FILE [OPTION]...\n"
           "       salus-sim check FILE\n"
-          "       salus-sim replay FILE [--any-build]\n"
+          "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n\n"
           "run: the workload under each lane policy, in virtual time. FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (" DEFAULT_POLICIES ")\n"
@@ -72,8 +72,9 @@ static int print_help(FILE *out) {
           "  --seed, --set, --json, --check as above\n\n"
           "check: whether the file is a workload; lists all faults.\n\n"
           "replay: a recording of events ('salusctl record --events', --trace) through the\n"
-          "scheduler again: the actions must be the same, line by line.\n"
-          "  --any-build          also one that begins with another build's checkpoint\n\n"
+          "scheduler again: the actions must be the same, line by line. It is read in a sandbox.\n"
+          "  --any-build          also one that begins with another build's checkpoint\n"
+          "  --trust              without sandbox and limits: whoever wrote it may do anything\n\n"
           "generate: writes a workload.\n"
           "  --kind KIND\n",
           out);
@@ -289,29 +290,13 @@ static int verb_compare(struct simcli *c, const char *path) {
     return rc;
 }
 
-/* ---- replay ---------------------------------------------------------------------------------- */
+/* ---- the other verbs ------------------------------------------------------------------------- */
 
 static int verb_replay(struct simcli *c, const char *path) {
-    struct replay r = {.any_build = c->opt.any_build};
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    if (!f) return fail(c, SIMCLI_FAILED, "%s: %s", path, strerror(errno));
-    enum replay_how how = replay_run(&r, f, c->out);
-    if (f != stdin) fclose(f);
-    switch (how) {
-    case REPLAY_DIFFERS: return fail(c, SIMCLI_BROKEN, "%s: the replay differs", path);
-    case REPLAY_DAMAGED:
-        return fail(c, SIMCLI_WORKLOAD, "%s:%llu: %s", path, (unsigned long long)r.line, r.why);
-    case REPLAY_BUILD: return fail(c, SIMCLI_WORKLOAD, "%s: %s", path, r.why);
-    case REPLAY_FAILED: return fail(c, SIMCLI_FAILED, "%s: %s", path, r.why);
-    case REPLAY_SAME: break;
-    }
-    fprintf(c->out, "%s: %llu steps, %llu events, %llu actions, all the same%s\n", path,
-            (unsigned long long)r.steps, (unsigned long long)r.events,
-            (unsigned long long)r.actions, r.within ? "; it ends within a step" : "");
-    return SIMCLI_OK;
+    const struct simreplay what = {
+        .path = path, .any_build = c->opt.any_build, .trust = c->opt.trust};
+    return simreplay_run(&what, c->out, c->err);
 }
-
-/* ---- the other verbs ------------------------------------------------------------------------- */
 
 static int verb_check(struct simcli *c, const char *path) {
     struct workload w;

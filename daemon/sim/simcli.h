@@ -7,15 +7,9 @@
 
 #include <stdio.h>
 
-enum simcli_exit {
-    SIMCLI_OK = 0,
-    SIMCLI_FAILED = 1,
-    SIMCLI_USAGE = 2,
-    SIMCLI_WORKLOAD = 3, /* the file has faults */
-    SIMCLI_BROKEN = 4,   /* the scheduler broke a rule, or does something else than recorded */
-};
+#include "daemon/sim/simcli_exit.h"
 
-/* The whole program: returns the exit status. */
+/* The whole program: the exit status, enum simcli_exit. */
 int simcli_main(FILE *out, FILE *err, int argc, char **argv);
 
 #endif

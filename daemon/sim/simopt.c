@@ -235,6 +235,8 @@ static bool take_flag(struct simopt *o, const struct args *a) {
         o->check = true;
     else if (args_is(a, "--any-build"))
         o->any_build = true;
+    else if (args_is(a, "--trust"))
+        o->trust = true;
     else
         return false;
     return true;

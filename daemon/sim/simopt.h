@@ -20,7 +20,7 @@ struct simopt {
     const char *output, *chrome, *svg, *trace, *rates;
     uint64_t window_ns;
     bool json, per_job, check;
-    bool any_build; /* replay */
+    bool any_build, trust; /* replay */
 };
 
 void simopt_init(struct simopt *o);

@@ -6,15 +6,17 @@
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a sched.a common.a)
+SIM_NEEDS = $(call pkg,--libs,libseccomp) -lm
 $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
-	$(Q)$(LINK) -o $@ $^ -lm
+	$(Q)$(LINK) -o $@ $^ $(SIM_NEEDS)
 all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c))
 $(SIM_TESTS) $(BUILD)/fuzz_workload: $(BUILD)/libsim.a
+$(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)
 
 $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
-	$(Q)$(LINK) -o $@ $^ -lm
+	$(Q)$(LINK) -o $@ $^ $(SIM_NEEDS)
 
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate

@@ -2,7 +2,8 @@
  *
  * Any text as a recording: whatever it says, the scheduler keeps its invariants (replay_run asks
  * for them after each step), and what is wrong with the text is said. Checkpoints are believed once
- * their hash is right, which no input that the fuzzer makes up is.
+ * their hash is right, which no input that the fuzzer makes up is; salus-sim believes them in a
+ * sandbox (test_sim_replay).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How salus-sim ends.
+ */
+#ifndef DAEMON_SIM_SIMCLI_EXIT_H
+#define DAEMON_SIM_SIMCLI_EXIT_H
+
+enum simcli_exit {
+    SIMCLI_OK = 0,
+    SIMCLI_FAILED = 1,
+    SIMCLI_USAGE = 2,
+    SIMCLI_WORKLOAD = 3, /* the file has faults */
+    SIMCLI_BROKEN = 4,   /* the scheduler broke a rule, or does something else than recorded */
+};
+
+#endif
