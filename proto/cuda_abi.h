@@ -95,6 +95,19 @@ typedef struct CUctxCreateParams_st {
     struct CUctxCigParam_st *cigParams; /* sharing with a graphics client; never supported */
 } CUctxCreateParams;
 
+typedef struct CUdevSmResource_st {
+    unsigned int smCount, minSmPartitionSize, smCoscheduledAlignment;
+} CUdevSmResource;
+
+typedef struct CUdevResource_st {
+    CUdevResourceType type;
+    unsigned char _internal_padding[92];
+    union {
+        CUdevSmResource sm;
+        unsigned char _oversize[48];
+    };
+} CUdevResource;
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 typedef struct CUaccessPolicyWindow_st {

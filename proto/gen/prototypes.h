@@ -248,6 +248,16 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const C
 CUresult cuProfilerStart(void); /* local */
 CUresult cuProfilerStop(void); /* local */
 
+/* Graphs */
+CUresult cuDeviceGraphMemTrim(CUdevice device); /* local */
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value); /* local */
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value); /* local */
+
+/* Green contexts */
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type); /* local */
+CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type); /* local */
+CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx); /* local */
+
 /* Defined by shim/entry/gen_forward.c as calls of those above. */
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);

@@ -5,7 +5,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train thrust cub
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless verify secret
+	lacking contextless whole verify secret
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -40,7 +40,7 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
-E2E_DRIVER := badimage contextless
+E2E_DRIVER := badimage contextless whole
 $(foreach p,$(E2E_DRIVER),$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)): $(BUILD)/shim/libcuda.so
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private tables: for each, the slots that the libraries of CUDA 13.0 were seen to call, and what
+ * Private tables: for each, the slots that the libraries of CUDA 13 were seen to call, and what
  * they must do there. The other slots, NULL here, are filled with functions that refuse (slots.h).
  * Slot 0 is the table's size in bytes, but in the context storage, where it is a function.
  */
@@ -30,7 +30,13 @@ static CUresult cudart_primary(CUcontext *out, CUdevice dev) {
 
 #define SIZE_OF(slots) ((const void *)(uintptr_t)((slots) * sizeof(void *)))
 
-static const void *cudart_table[13] = {[0] = SIZE_OF(13), [2] = cudart_primary};
+static CUresult succeed(void) {
+    return CUDA_SUCCESS;
+}
+
+/* Slot 12: from 13.1 on the runtime calls it before anything else and wants success; what it is
+ * asked there is not known, and no answer but the result is looked at. */
+static const void *cudart_table[13] = {[0] = SIZE_OF(13), [2] = cudart_primary, [12] = succeed};
 
 /* ---- hooks of profilers: buffers that nobody fills ------------------------------------------- */
 
@@ -54,10 +60,6 @@ static CUresult thread_current(CUcontext *out) {
     struct context *c = ctx_current();
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     *out = c ? c->handle : NULL;
-    return CUDA_SUCCESS;
-}
-
-static CUresult succeed(void) {
     return CUDA_SUCCESS;
 }
 
@@ -136,8 +138,10 @@ static CUresult blas_refuse(void) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* cuBLASLt crashes without this table, and does without slot 4. */
+/* cuBLASLt crashes without its table, which has another UUID from 13.4 on, and does without slot 4.
+ */
 static const void *blas_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
+static const void *blas_newer_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
 
 /* ---- by UUID --------------------------------------------------------------------------------- */
 
@@ -172,13 +176,16 @@ static const struct {
     {{0x17, 0x34, 0xdc, 0x26, 0xd4, 0x78, 0x00, 0x47, 0x45, 0x8c, 0x72, 0xf1, 0xe7, 0xdd, 0x8b,
       0xca},
      TABLE(blas_table)},
+    {{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b,
+      0xca},
+     TABLE(blas_newer_table)},
     {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
       0x1e},
      TABLE(tools_module_table)},
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
-_Static_assert(TOOLS_CONTEXT_SLOTS + TOOLS_MODULE_SLOTS + BLAS_SLOTS + 35 <= SLOTS_MAX,
+_Static_assert(TOOLS_CONTEXT_SLOTS + TOOLS_MODULE_SLOTS + 2 * BLAS_SLOTS + 35 <= SLOTS_MAX,
                "every slot has its function");
 
 static void fill_tables(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * 256 functions that differ in a number, and what each number stands for.
+ * SLOTS_MAX functions that differ in a number, and what each number stands for.
  */
 #include "shim/private/slots.h"
 
@@ -25,7 +25,8 @@ static CUresult called(unsigned int n) {
 #define ROW(X, h) X(h##0) X(h##1) X(h##2) X(h##3) X(h##4) X(h##5) X(h##6) X(h##7) \
                   X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e) X(h##f)
 #define EACH(X) ROW(X, 0) ROW(X, 1) ROW(X, 2) ROW(X, 3) ROW(X, 4) ROW(X, 5) ROW(X, 6) ROW(X, 7) \
-                ROW(X, 8) ROW(X, 9) ROW(X, a) ROW(X, b) ROW(X, c) ROW(X, d) ROW(X, e) ROW(X, f)
+                ROW(X, 8) ROW(X, 9) ROW(X, a) ROW(X, b) ROW(X, c) ROW(X, d) ROW(X, e) ROW(X, f) \
+                ROW(X, 10)
 /* clang-format on */
 
 /* Callers pass arguments that these do not look at. */

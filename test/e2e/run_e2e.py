@@ -439,7 +439,7 @@ def test_unsupported_calls_are_named_once():
         done = d.run([program("lacking")])
         equal((done.returncode, done.stdout), (0, "lives\n"), done.stderr)
         for name in ("call=cuStreamBeginCapture_v2 ", "call=cuGraphCreate ",
-                     "call=6bd5fb6c5bf4e74a8987d93912fd9df9[12] ", "clustered"):
+                     "call=6bd5fb6c5bf4e74a8987d93912fd9df9[11] ", "clustered"):
             equal(done.stderr.count(name), 1, f"{name} in {done.stderr}")
         equal(done.stderr.count("\n"), 4, f"lines: {done.stderr}")
 
@@ -459,6 +459,12 @@ def test_calls_that_need_no_context():
     with Daemon() as d:
         done = d.run([program("contextless")])
         equal((done.returncode, done.stdout), (0, "contextless\n"), done.stderr)
+
+
+def test_the_device_is_one_whole():
+    with Daemon() as d:
+        done = d.run([program("whole")])
+        equal((done.returncode, done.stdout), (0, "whole\n"), done.stderr)
 
 
 # ---- counts --------------------------------------------------------------------------------------

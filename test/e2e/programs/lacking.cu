@@ -4,7 +4,7 @@
  * lives. */
 #include "common.h"
 
-#define SLOT 12
+#define SLOT 11
 
 typedef cudaError_t (*export_table)(void ***table, const unsigned char *uuid);
 
