@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "proto/capability.h"
 
-enum kind { BYTES, COUNT, SIGNED, TIME, TEXT };
+enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY };
 
 struct option {
     const char *variable;
@@ -61,6 +62,9 @@ static bool good_group(const char *group, size_t cap) {
 int job_check(struct wire_job *job, char *why) {
     if (job->flags & ~WIRE_JOB_RESERVED)
         return bad(why, "the job has flags that are unknown here: 0x%x", job->flags);
+    if (job->capability && !capability_known(job->capability))
+        return bad(why, "compute capability %u.%u is not one of " CAPABILITY_CHOICES,
+                   job->capability / 10, job->capability % 10);
     if (job->persistent_bytes > JOB_BYTES_MAX || job->ephemeral_bytes > JOB_BYTES_MAX)
         return bad(why, "the job's memory is more than %llu TiB", JOB_BYTES_MAX >> 40);
     if (job->weight > JOB_WEIGHT_MAX)
@@ -93,6 +97,16 @@ static int set_group(struct wire_job *job, const char *variable, const char *val
     return 0;
 }
 
+static int set_capability(struct wire_job *job, const char *variable, const char *value,
+                          char *why) {
+    uint32_t capability = capability_parse(value);
+
+    if (!capability)
+        return bad(why, "%s: '%.40s' is not one of " CAPABILITY_CHOICES, variable, value);
+    job->capability = (uint16_t)capability;
+    return 0;
+}
+
 static const char *expected(enum kind kind) {
     if (kind == BYTES) return "a size such as 512MiB";
     return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
@@ -115,11 +129,17 @@ static int set_number(struct wire_job *job, const struct option *o, const char *
     return 0;
 }
 
+static int set(struct wire_job *job, const struct option *o, const char *value, char *why) {
+    switch (o->kind) {
+    case TEXT: return set_group(job, o->variable, value, why);
+    case CAPABILITY: return set_capability(job, o->variable, value, why);
+    default: return set_number(job, o, value, why);
+    }
+}
+
 int job_set(struct wire_job *job, const char *variable, const char *value, char *why) {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (strcmp(options[i].variable, variable) == 0)
-            return options[i].kind == TEXT ? set_group(job, variable, value, why)
-                                           : set_number(job, &options[i], value, why);
+        if (strcmp(options[i].variable, variable) == 0) return set(job, &options[i], value, why);
     return -ENOENT;
 }
 

@@ -39,7 +39,9 @@
     X("request", "SALUS_REQUEST", TIME, request_ns, 0, JOB_NS_MAX,                          \
       "how long a request of it takes alone; else it is learnt")                            \
     X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
-      "refused when it waited for admission so long; 0: never")
+      "refused when it waited for admission so long; 0: never")                             \
+    X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \
+      "compute capability that the software GPU reports to it, such as 12.0")
 /* clang-format on */
 
 /* Set by `salusctl run`, which recognises its job by this number. */

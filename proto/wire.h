@@ -21,7 +21,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 1
+#define WIRE_MINOR 2
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -29,7 +29,8 @@
  * Zero: not said. */
 struct wire_job {
     uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_RESERVED */
-    uint32_t flags;
+    uint16_t flags;
+    uint16_t capability; /* that the device reports to it: 90 for 9.0 */
     uint32_t weight;
     int32_t priority;
     uint32_t run;                     /* SALUS_RUN: the `salusctl run` that started it */

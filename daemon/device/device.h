@@ -25,11 +25,11 @@ struct dev_queue;  /* an in-order stream of a space */
 struct dev_chunk;  /* granularity_bytes of physical memory */
 
 struct dev_config {
-    uint64_t memory_bytes;       /* 0: the backend's default */
-    uint32_t sm_count;           /* 0: default */
-    uint32_t threads;            /* software GPU: worker threads; 0: one a core */
-    uint32_t cc_major, cc_minor; /* reported capability; 0: default 9.0 */
-    uint64_t kernel_timeout_ns;  /* 0: none */
+    uint64_t memory_bytes;      /* 0: the backend's default */
+    uint32_t sm_count;          /* 0: default */
+    uint32_t threads;           /* software GPU: worker threads; 0: one a core */
+    uint32_t capability;        /* that it reports: 90 for 9.0; 0: default */
+    uint64_t kernel_timeout_ns; /* 0: none */
 };
 
 struct dev_info {
@@ -123,6 +123,9 @@ struct dev_ops {
 
     int (*space_create)(struct dev *dev, const struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out);
+    /* What the space is told of the device's compute capability (90 for 9.0), and its modules are
+     * chosen for; before the first of them. NULL: the device has its own. */
+    void (*space_capability)(struct dev_space *space, uint32_t capability);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations

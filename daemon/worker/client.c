@@ -94,6 +94,15 @@ static int client_open_space(struct client *c) {
     return stream_open(&c->streams, 0, false, 0, 1);
 }
 
+/* What the job is told of the device, where that is not what it says itself; 0: as it says. */
+static int client_set_capability(struct client *c, uint32_t capability) {
+    const struct worker *w = c->worker;
+    if (!capability || capability == w->info.cc_major * 10 + w->info.cc_minor) return 0;
+    if (!w->ops->space_capability) return -ENOTSUP;
+    w->ops->space_capability(c->space, capability);
+    return 0;
+}
+
 static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
     const struct wire_job *j = &msg->job;
     bool word = j->flags & WIRE_JOB_RESERVED;
@@ -152,6 +161,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err) err = client_map_pages(c, fds, completion_fd);
     if (!err) err = client_map_host(c, fds[FD_HOST]);
     if (!err) err = client_open_space(c);
+    if (!err) err = client_set_capability(c, msg->job.capability);
     if (!err) {
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;

@@ -24,6 +24,7 @@ enum option_id {
     OPT_DEVICE,
     OPT_DEVICE_MEMORY,
     OPT_SM_COUNT,
+    OPT_CAPABILITY,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
     OPT_SHARE_USERS,
@@ -39,6 +40,7 @@ static const struct option options[] = {
     {"device", required_argument, NULL, OPT_DEVICE},
     {"device-memory", required_argument, NULL, OPT_DEVICE_MEMORY},
     {"sm-count", required_argument, NULL, OPT_SM_COUNT},
+    {"capability", required_argument, NULL, OPT_CAPABILITY},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"share-users", required_argument, NULL, OPT_SHARE_USERS},
@@ -52,7 +54,7 @@ static const struct option options[] = {
 
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
-    "                 [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
+    "                 [--capability N] [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
     "Started by salusd. 0 means the default; FIELD is one of proto/policy_config.h.\n";
@@ -116,6 +118,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_DEVICE: *device = arg; return true;
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
+    case OPT_CAPABILITY: return number32(arg, &c->device.capability);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_SHARE_USERS: return flag(arg, &c->share_users);

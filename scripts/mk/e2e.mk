@@ -12,6 +12,7 @@ NVCC_debug := -O0 -G
 NVCC_lineinfo := -lineinfo
 NVCC_ptx75 := -gencode arch=compute_75,code=compute_75
 NVCC_ptx90 := -gencode arch=compute_90,code=compute_90
+NVCC_ptxmany := $(foreach a,75 86 90 120,-gencode arch=compute_$(a),code=compute_$(a))
 NVCC_sassonly := -gencode arch=compute_90,code=sm_90
 NVCC_static :=
 NVCC_shared := -cudart shared
@@ -21,7 +22,7 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
-	$(call e2e_bin,sassonly-static,vecadd refused) $(BUILD)/e2e/linked/rdc
+	$(call e2e_bin,sassonly-static,vecadd refused) $(call e2e_bin,ptxmany-static,capability) $(BUILD)/e2e/linked/rdc
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
 E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
 	$(call e2e_bin,$(b)-$(c),$(E2E_VARIANT_PROGRAMS))))
@@ -32,7 +33,7 @@ $(BUILD)/e2e/$(1)-$(2)/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	@$(if $(Q),echo "  NVCC    $$@")
 	$(Q)$$(NVCC) $$(NVCC_$(1)) $$(NVCC_$(2)) -o $$@ $$< $(if $(filter sassonly,$(1)),,$$(NVCC_LIBS_$$*))
 endef
-$(foreach b,$(E2E_BUILDS) sassonly,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
+$(foreach b,$(E2E_BUILDS) sassonly ptxmany,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
 # Two units, linked on the device.
 $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
@@ -41,8 +42,8 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
 E2E_DRIVER := badimage contextless whole
-$(foreach p,$(E2E_DRIVER),$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
-$(call e2e_bin,default-static,$(E2E_DRIVER)): $(BUILD)/shim/libcuda.so
+$(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
+$(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^

@@ -467,6 +467,36 @@ def test_the_device_is_one_whole():
         equal((done.returncode, done.stdout), (0, "whole\n"), done.stderr)
 
 
+# ---- compute capability --------------------------------------------------------------------------
+
+def told(daemon, **env):
+    done = daemon.run([program("capability", "ptxmany-static")], **env)
+    equal(done.returncode, 0, done.stdout + done.stderr + daemon.log()[-2000:])
+    return done.stdout
+
+
+def test_each_job_has_the_capability_that_it_asks_for():
+    """And the newest PTX that is not above it."""
+    with Daemon() as d:
+        equal(told(d), "device 90 ran 900\n", "the default")
+        for asked, device, ran in (("7.5", 75, 750), ("8.6", 86, 860), ("8.9", 89, 860), ("10.3", 103, 900),
+                                   ("12.1", 121, 1200), ("13.0", 130, 1200)):
+            equal(told(d, SALUS_CAPABILITY=asked), f"device {device} ran {ran}\n", asked)
+        done = d.ctl("run", "-q", "--capability", "12.0", "--", program("capability", "ptxmany-static"))
+        equal(done.stdout, "device 120 ran 1200\n", done.stderr)
+        done = d.ctl("run", "-q", "--capability", "9.1", "--", "true", check=False)
+        equal(done.returncode, 2, done.stderr)
+        contains(done.stderr, "--capability: '9.1' is not one of 7.5|8.0|", "stderr")
+        equal(told(d, SALUS_CAPABILITY="9.1"), "device 90 ran 900\n", "a wrong one is left out")
+
+
+def test_the_daemon_has_a_capability_for_those_that_ask_for_none():
+    with Daemon("--capability", "8.9") as d:
+        equal(told(d), "device 89 ran 860\n", "as configured")
+        equal(told(d, SALUS_CAPABILITY="12.0"), "device 120 ran 1200\n", "as the job asks")
+        equal(d.ctl_json("gpu", "list")["gpus"][0]["compute"], "8.9", "what is listed")
+
+
 # ---- counts --------------------------------------------------------------------------------------
 
 def test_steady_state_makes_no_system_call():

@@ -107,7 +107,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.1; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.2; install both from "
                    "one release");
 }
 
@@ -116,7 +116,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.1, this salusd 1.1; install both from "
+                   "the client's library speaks protocol 9.2, this salusd 1.2; install both from "
                    "one release");
 }
 

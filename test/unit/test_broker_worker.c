@@ -407,7 +407,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     rig.config.lease = 6000000;
     snprintf(
         expected, sizeof(expected),
-        "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --threads 0 "
+        "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --capability 90 "
+        "--threads 0 "
         "--kernel-timeout-ns 0 --share-users 0 --clear-always 0 --lane-policy srtf --kernel-policy "
         "streams --set "
         "exclusive=0 "

@@ -12,6 +12,7 @@
 
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/config/config_value.h"
+#include "proto/capability.h"
 
 static char why[CONFIG_WHY_BYTES];
 static struct config config;
@@ -30,6 +31,12 @@ Test(config, defaults_are_what_the_table_says) {
     cr_assert_eq(config.worker_timeout, 10000000000);
     cr_assert_eq(config.window_base, 0x200000000000);
     cr_assert_eq(config.window_alloc_bytes, 64ull << 30);
+}
+
+Test(config, a_capability_is_one_that_a_job_could_ask_for) {
+    config_defaults(&config);
+    cr_assert(capability_parse(config.capability));
+    cr_assert_str_eq(config_find("capability", 10)->choices, CAPABILITY_CHOICES);
 }
 
 Test(config, values_have_units) {

@@ -319,10 +319,13 @@ Test(exec, memory_outside_the_alloc_window_ends_the_client) {
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
+static uint16_t capability; /* that the job asks for */
+
 static int try_attach(struct wirebench *b, const struct wire_windows *win, size_t submission,
                       size_t host, bool sealed, int nfds) {
-    struct wireclient wc = {
-        .bench = b, .job_id = b->next_job++, .job = {.flags = WIRE_JOB_RESERVED}};
+    struct wireclient wc = {.bench = b,
+                            .job_id = b->next_job++,
+                            .job = {.flags = WIRE_JOB_RESERVED, .capability = capability}};
     int fds[3] = {fdutil_memfd("submission", submission, 0), -1, eventfd(0, EFD_CLOEXEC)};
     fds[1] = sealed ? fdutil_memfd("host", host, 0) : memfd_create("host", MFD_CLOEXEC);
     if (!sealed) cr_assert_eq(ftruncate(fds[1], (off_t)host), 0);
@@ -361,6 +364,19 @@ Test(exec, attaching_checks_what_it_gets) {
     cr_expect_eq(fakedev_spaces(w.dev), 1, "no failed attachment leaves a space");
     cr_expect_eq(try_attach(w.b, &good, sub, host, true, 3), 0, "nor a mapping");
     cr_expect_eq(wireclient_result(w.c, wireclient_ping(w.c)), 0);
+    end(&w);
+}
+
+/* The fake device cannot report another. */
+Test(exec, a_capability_that_the_device_cannot_report_is_refused) {
+    struct world w = begin();
+    struct wire_windows windows = wireclient_windows();
+    const size_t sub = sizeof(struct wire_submission), host = WIRECLIENT_HOST_BYTES;
+    capability = 120;
+    cr_expect_eq(try_attach(w.b, &windows, sub, host, true, 3), -ENOTSUP);
+    capability = 90;
+    cr_expect_eq(try_attach(w.b, &windows, sub, host, true, 3), 0, "its own");
+    cr_expect_eq(fakedev_spaces(w.dev), 1);
     end(&w);
 }
 

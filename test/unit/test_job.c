@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "common/units.h"
 #include "daemon/sched/sched.h"
 #include "daemon/worker/iteration/iteration.h"
+#include "proto/capability.h"
 #include "proto/job.h"
 
 static struct wire_job job;
@@ -26,6 +28,7 @@ Test(job, every_option_reaches_its_field) {
     cr_assert_eq(job_set(&job, "SALUS_ITERATIONS", "100000", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_DURATION", "2h", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_ADMIT_TIMEOUT", "30s", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_CAPABILITY", "12.1", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_RUN", "4294967295", why), 0);
     cr_assert_eq(job.persistent_bytes, 3ull << 30);
     cr_assert_eq(job.ephemeral_bytes, 512ull << 20);
@@ -36,6 +39,7 @@ Test(job, every_option_reaches_its_field) {
     cr_assert_eq(job.iterations, 100000);
     cr_assert_eq(job.duration_ns, 7200000000000);
     cr_assert_eq(job.admit_timeout_ns, 30000000000);
+    cr_assert_eq(job.capability, 121);
     cr_assert_eq(job.run, UINT32_MAX);
     cr_assert_eq(job_check(&job, why), 0);
     cr_assert_eq(job_set(&job, "SALUS_PRIORITY", "12", why), 0);
@@ -67,7 +71,27 @@ Test(job, what_is_wrong_is_said_and_changes_nothing) {
     expect_wrong("SALUS_GROUP", "0123456789012345678901234567890x",
                  "SALUS_GROUP: '0123456789012345678901234567890x' is not 1 to 31 printable "
                  "characters");
+    const char *capabilities[] = {"", "9", "9.", "90", "9.0 ", "9.1", "9.0|10.0", "|", "13.00"};
+    for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "SALUS_CAPABILITY: '%s' is not one of " CAPABILITY_CHOICES,
+                 capabilities[i]);
+        expect_wrong("SALUS_CAPABILITY", capabilities[i], text);
+    }
     cr_assert_eq(job_set(&job, "SALUS_TARIFF", "1", why), -ENOENT);
+}
+
+Test(job, capabilities_are_those_of_the_list) {
+    uint32_t last = 0, known = 0;
+    char text[16];
+
+    for (uint32_t c = 1; c < 300; c++) {
+        snprintf(text, sizeof(text), "%u.%u", c / 10, c % 10);
+        cr_assert_eq(capability_parse(text), capability_known(c) ? c : 0, "%s", text);
+        if (capability_known(c)) known++, last = c;
+    }
+    cr_assert(known == 13 && last == 130);
+    cr_assert(capability_known(75) && capability_known(90) && !capability_known(0));
 }
 
 Test(job, the_environment_is_read_and_its_errors_are_counted) {
@@ -101,6 +125,8 @@ Test(job, the_daemon_believes_nothing) {
     expect_refused(&(struct wire_job){.priority = INT32_MIN},
                    "priority -2147483648 is not from -1000 to 1000");
     expect_refused(&(struct wire_job){.priority = 1001}, "priority 1001 is not from -1000 to 1000");
+    expect_refused(&(struct wire_job){.capability = 91},
+                   "compute capability 9.1 is not one of " CAPABILITY_CHOICES);
     expect_refused(&(struct wire_job){.iterations = UINT64_MAX},
                    "iterations: more than 1099511627776");
     expect_refused(&(struct wire_job){.duration_ns = UINT64_MAX},

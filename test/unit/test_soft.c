@@ -114,6 +114,30 @@ static void close_device(void) {
     dev_soft.close(dev);
 }
 
+/* ---- compute capability ---------------------------------------------------------------------- */
+
+static int load_for_120(struct dev_module **m, char *why) {
+    static const char newer[] = ".version 8.7\n.target sm_120\n.address_size 64\n"
+                                ".visible .entry k()\n{\nret;\n}\n";
+    return dev_soft.module_load(space, newer, sizeof newer, m, why, 256);
+}
+
+Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
+    struct dev_module *m;
+    struct dev_func *f;
+    struct dev_func_info info;
+    char why[256];
+    open_device(1, 0);
+    cr_assert_eq(load_for_120(&m, why), ERR_NO_BINARY);
+    cr_assert_str_eq(why, "the PTX is for sm_120, the device is sm_90");
+    dev_soft.space_capability(space, 121);
+    cr_assert_eq(load_for_120(&m, why), 0, "%s", why);
+    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof why), 0, "%s", why);
+    cr_assert(info.ptx_version == 120 && info.binary_version == 121);
+    dev_soft.module_unload(m);
+    close_device();
+}
+
 Test(soft, queues_keep_order_and_kernels_compute) {
     open_device(2, 0);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/broker/worker/worker_path.h"
+#include "proto/capability.h"
 
 #define WORKER_FD "3"
 #define NUMBER_BYTES 48
@@ -75,6 +76,7 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
     add_number(&command, "--device-memory",
                c->device_memory ? c->device_memory : what->device_memory_bytes);
     add_number(&command, "--sm-count", c->sm_count);
+    add_number(&command, "--capability", capability_parse(c->capability));
     add_number(&command, "--threads", c->device_threads);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);

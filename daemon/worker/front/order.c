@@ -107,10 +107,25 @@ static int order_say_attached(struct worker *w, const struct wire_worker_msg *re
     return err;
 }
 
+/* The device as this job sees it; nothing where that is what everybody was told. */
+static void describe_to(const struct worker *w, const struct wire_job *job,
+                        struct wire_device *out) {
+    if (!job->capability) return;
+    broker_link_describe(out, &w->info);
+    out->cc_major = job->capability / 10;
+    out->cc_minor = job->capability % 10;
+}
+
+static const char *remedy(int err) {
+    if (err == -EMFILE) return "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'";
+    return err == -ENOTSUP ? "; this GPU reports its own compute capability, and no other" : "";
+}
+
 static void order_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
     int completion_fd = -1;
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
     reply.result = order_attach_client(w, msg, fds, nfds, &completion_fd);
+    describe_to(w, &msg->job, &reply.device);
     if (!reply.result) reply.result = order_say_attached(w, &reply, completion_fd);
     fdutil_close(&completion_fd);
     log_write("client",
@@ -119,8 +134,7 @@ static void order_attach(struct worker *w, const struct wire_worker_msg *msg, in
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
     snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
-             reply.result == -EMFILE ? "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'"
-                                     : "");
+             remedy(reply.result));
     broker_link_say(&w->link, &reply);
 }
 

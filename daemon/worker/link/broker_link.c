@@ -50,7 +50,7 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, i
 
 /* ---- what we say ----------------------------------------------------------------------------- */
 
-static void link_device(struct wire_device *out, const struct dev_info *d) {
+void broker_link_describe(struct wire_device *out, const struct dev_info *d) {
     *out = (struct wire_device){
         .memory_bytes = d->memory_bytes,
         .granularity_bytes = d->granularity_bytes,
@@ -76,7 +76,7 @@ static void link_device(struct wire_device *out, const struct dev_info *d) {
 int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
                       const char *text) {
     struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
-    if (info) link_device(&msg.device, info);
+    if (info) broker_link_describe(&msg.device, info);
     snprintf(msg.text, sizeof(msg.text), "%s", text);
     return link_send(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
 }

@@ -20,6 +20,9 @@ struct broker_link {
     bool over; /* the broker is gone, or cannot be understood */
 };
 
+/* A device, as the broker and jobs are told of it. */
+void broker_link_describe(struct wire_device *out, const struct dev_info *d);
+
 /* Says what the device is, with the worker's board; or, with `result` < 0 and a text, why there is
  * none (`info` NULL, `board_fd` -1). */
 int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,

@@ -60,11 +60,13 @@ static void green(void) {
 }
 
 static void graph_memory(void) {
-    for (int a = CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT; a <= CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH; a++) {
+    for (int a = CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT; a <= CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+         a++) {
         cuuint64_t bytes = 5;
         WORKS(cuDeviceGetGraphMemAttribute(0, (CUgraphMem_attribute)a, &bytes));
         REQUIRE(bytes == 0, "attribute %d is %llu", a, (unsigned long long)bytes);
-        bool high = a == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || a == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+        bool high =
+            a == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || a == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
         GIVES(cuDeviceSetGraphMemAttribute(0, (CUgraphMem_attribute)a, &bytes),
               high ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
         bytes = 1;

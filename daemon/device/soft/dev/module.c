@@ -158,7 +158,7 @@ static void module_describe(struct dev_func *f, const char *name) {
         .const_bytes = k.const_bytes,
         .max_threads = 1024,
         .ptx_version = f->module->image.ptx_target,
-        .binary_version = f->module->space->config.capability / 10 * 10,
+        .binary_version = f->module->space->config.capability,
     };
     const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
     if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);

@@ -16,6 +16,7 @@
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
 
+#define SOFT_CAPABILITY 90
 #define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */
 
 struct dev {
@@ -35,8 +36,8 @@ static uint64_t soft_default_memory(void) {
     return (half < most ? half : most) & ~(CHUNK_BYTES - 1);
 }
 
-/* Limits of a compute capability 9.0 device (CUDA C++ Programming Guide, technical specifications).
- */
+/* Limits of a compute capability 9.0 device (CUDA C++ Programming Guide, technical specifications),
+ * whichever it reports: none of the others' is above. */
 static void soft_describe(struct dev *dev) {
     const struct dev_config *c = &dev->config;
     dev->info = (struct dev_info){
@@ -45,8 +46,8 @@ static void soft_describe(struct dev *dev) {
         .memory_bytes = c->memory_bytes,
         .granularity_bytes = CHUNK_BYTES,
         .sm_count = c->sm_count,
-        .cc_major = c->cc_major,
-        .cc_minor = c->cc_minor,
+        .cc_major = c->capability / 10,
+        .cc_minor = c->capability % 10,
         .threads_per_sm = 2048,
         .blocks_per_sm = 32,
         .regs_per_sm = 65536,
@@ -73,7 +74,7 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
     dev->config.memory_bytes &= ~(CHUNK_BYTES - 1);
     if (!dev->config.sm_count) dev->config.sm_count = 16;
     if (!dev->config.threads) dev->config.threads = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    if (!dev->config.cc_major) dev->config.cc_major = 9;
+    if (!dev->config.capability) dev->config.capability = SOFT_CAPABILITY;
     soft_describe(dev);
     int err = chunk_open(&dev->chunks, dev->info.memory_bytes);
     if (!err) err = pool_start(&dev->pool, dev->config.threads, dev->config.kernel_timeout_ns);
@@ -134,11 +135,15 @@ static int soft_space_create(struct dev *dev, const struct dev_windows *windows,
     struct space_config config = {
         .chunks = &dev->chunks,
         .pool = &dev->pool,
-        .capability = dev->info.cc_major * 10 + dev->info.cc_minor,
+        .capability = dev->config.capability,
         .ops = ops,
         .ops_arg = arg,
     };
     return space_create(&config, windows, out);
+}
+
+static void soft_space_capability(struct dev_space *space, uint32_t capability) {
+    space->config.capability = capability;
 }
 
 static int soft_chunk_create(struct dev *dev, struct dev_chunk **out) {
@@ -182,6 +187,7 @@ const struct dev_ops dev_soft = {
     .poll = soft_poll,
     .arm = soft_arm,
     .space_create = soft_space_create,
+    .space_capability = soft_space_capability,
     .space_destroy = space_destroy,
     .space_cancel = queue_cancel_space,
     .chunk_create = soft_chunk_create,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compute capabilities that a device may report itself to have, as numbers: 90 for 9.0. Programs
+ * and libraries choose their code by it. Pure.
+ */
+#ifndef PROTO_CAPABILITY_H
+#define PROTO_CAPABILITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Those that exist, oldest first, and behind them one that no library of today knows. */
+#define CAPABILITY_CHOICES "7.5|8.0|8.6|8.7|8.8|8.9|9.0|10.0|10.3|11.0|12.0|12.1|13.0"
+
+/* 0: none of the choices. */
+uint32_t capability_parse(const char *text);
+bool capability_known(uint32_t capability);
+
+#endif
