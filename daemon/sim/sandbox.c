@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -39,15 +38,17 @@ static int limit_memory(uint64_t bytes) {
 #else
 /* malloc's: private, of no file, and never code. */
 static int allow_memory(scmp_filter_ctx filter) {
-    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-                            SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-                            SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS));
+    const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+    int err = seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, no_code,
+        SCMP_A3(SCMP_CMP_MASKED_EQ, ~(uint64_t)MAP_NORESERVE, MAP_PRIVATE | MAP_ANONYMOUS));
+    if (!err) err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_code);
+    if (!err) err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(madvise), 0);
+    return err;
 }
 
-/* Without memory malloc would try another arena, with calls that are not allowed. */
 static int limit_memory(uint64_t bytes) {
     const struct rlimit most = {bytes, bytes};
-    if (!mallopt(M_ARENA_MAX, 1)) return -EINVAL;
     return setrlimit(RLIMIT_AS, &most) ? -errno : 0;
 }
 #endif
