@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salus-ptxas.
+ */
+#include <stdio.h>
+
+#include "daemon/ptxas/ptxas.h"
+
+int main(int argc, char **argv) {
+    int rc = argc > 0 ? ptxas_main(stdout, stderr, argv) : 1;
+
+    return fflush(stdout) == 0 ? rc : 1;
+}
