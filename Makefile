@@ -50,7 +50,7 @@ PROGRAMS := $(addprefix $(BUILD)/,salusd salus-gpu salusctl)
 SHIM_SO := $(BUILD)/shim/libcuda.so.1
 
 .PHONY: all
-all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so ## the daemon, its worker, salusctl, salus-sim, libcuda.so.1
+all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so ## the daemon, its worker, salusctl, salus-ptxas, salus-sim, libcuda.so.1
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -77,7 +77,9 @@ static void print_run_options(FILE *out) {
     fputs("    --name TEXT        what the job is called in lists\n"
           "    --private          a daemon of its own, on the software GPU\n"
           "    --verbose, -v      say why it waits for admission, also without a terminal\n"
-          "    --quiet, -q        say nothing but errors\n",
+          "    --quiet, -q        say nothing but errors\n"
+          "    --no-frameworks    set nothing in the environment for PyTorch, CuPy and others\n"
+          "    --no-allocators    leave frameworks' allocators of device memory as they are\n",
           out);
 }
 

@@ -34,22 +34,49 @@ static int look(const char *const *places, const char *file, char *out, size_t c
     return -ENOENT;
 }
 
-int place_library(char *out, size_t cap) {
-    static const char *const places[] = {"shim", "../lib/salus", NULL};
-    const char *dir = getenv("SALUS_LIB_DIR");
+/* What a variable names in place of them. */
+static int look_in(const char *dir, const char *file, char *out, size_t cap) {
     char probe[PATH_MAX];
 
-    if (!dir || !*dir) return look(places, "libcuda.so.1", out, cap);
-    snprintf(probe, sizeof(probe), "%s/libcuda.so.1", dir);
+    snprintf(probe, sizeof(probe), "%s/%s", dir, file);
     snprintf(out, cap, "%s", dir);
     return access(probe, R_OK) == 0 ? 0 : -ENOENT;
 }
 
-int place_daemon(char *out, size_t cap) {
-    static const char *const places[] = {".", "../sbin", "../bin", NULL};
-    int rc = look(places, "salusd", out, cap);
+static int find(const char *variable, const char *const *places, const char *file, char *out,
+                size_t cap) {
+    const char *dir = getenv(variable);
+
+    return dir && *dir ? look_in(dir, file, out, cap) : look(places, file, out, cap);
+}
+
+static int append(int err, const char *tail, char *out, size_t cap) {
     size_t n = strlen(out);
 
-    if (rc == 0) snprintf(out + n, cap - n, "/salusd");
-    return rc;
+    if (err) return err;
+    return snprintf(out + n, cap - n, "%s", tail) < (int)(cap - n) ? 0 : -ENAMETOOLONG;
+}
+
+int place_library(char *out, size_t cap) {
+    static const char *const places[] = {"shim", "../lib/salus", NULL};
+
+    return find("SALUS_LIB_DIR", places, "libcuda.so.1", out, cap);
+}
+
+int place_daemon(char *out, size_t cap) {
+    static const char *const places[] = {".", "../sbin", "../bin", NULL};
+
+    return append(look(places, "salusd", out, cap), "/salusd", out, cap);
+}
+
+static const char *const programs[] = {".", "../libexec/salus", NULL};
+
+int place_ptxas(char *out, size_t cap) {
+    return append(find("SALUS_LIBEXEC_DIR", programs, "salus-ptxas", out, cap), "/salus-ptxas", out,
+                  cap);
+}
+
+int place_cuda(char *out, size_t cap) {
+    return append(find("SALUS_LIBEXEC_DIR", programs, "cuda/bin/ptxas", out, cap), "/cuda", out,
+                  cap);
 }

@@ -27,6 +27,9 @@ for _inherited in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_inherited) == signal.SIG_IGN:
         signal.signal(_inherited, signal.SIG_DFL)
 
+# What `salusctl run` has said is kept for the user who runs it, who is not the tests'.
+os.environ["XDG_STATE_HOME"] = "/nonexistent"
+
 CHECKSUM = re.compile(r"^(\w+) checksum ([0-9a-f]{16})$", re.M)
 
 

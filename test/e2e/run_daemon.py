@@ -661,5 +661,41 @@ def test_an_endless_kernel_has_a_name_an_age_and_those_who_wait():
                 waiter.communicate()
 
 
+# ---- frameworks ----------------------------------------------------------------------------------
+
+# As Triton does it: the program that its variable names compiles, and the driver loads what came out.
+TRITON = """
+import ctypes, os, subprocess, sys, tempfile
+ptxas = os.environ["TRITON_PTXAS_PATH"]
+if b"release " not in subprocess.check_output([ptxas, "--version"]):
+    sys.exit("no release")
+with tempfile.TemporaryDirectory() as d:
+    with open(d + "/k.ptx", "w") as f:
+        f.write(".version 8.0\\n.target sm_90a\\n.address_size 64\\n.visible .entry k() { ret; }\\n")
+    subprocess.check_call([ptxas, "-lineinfo", "-v", "--gpu-name=sm_90a", d + "/k.ptx", "-o", d + "/k.cubin"])
+    with open(d + "/k.cubin", "rb") as f:
+        image = f.read()
+cuda = ctypes.CDLL("libcuda.so.1")
+device, context, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+calls = [cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(device), 0),
+         cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), cuda.cuCtxSetCurrent(context),
+         cuda.cuModuleLoadData(ctypes.byref(module), image),
+         cuda.cuModuleGetFunction(ctypes.byref(function), module, b"k"),
+         cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None), cuda.cuCtxSynchronize()]
+print(calls, os.environ["XLA_FLAGS"])
+"""
+
+
+def test_what_triton_compiles_runs():
+    env = dict(clean_environment(), XLA_FLAGS="--xla_dump_to=/x")
+    r = subprocess.run([tool("salusctl"), "run", "-q", "--private", "--", sys.executable, "-c", TRITON], env=env,
+                       text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    toolkit = re.fullmatch(r"\[0(?:, 0){7}\] --xla_dump_to=/x --xla_gpu_cuda_data_dir=(\S+)\n", r.stdout)
+    if not toolkit:
+        raise AssertionError(f"exit {r.returncode}: {r.stdout}{r.stderr}")
+    version = subprocess.run([toolkit.group(1) + "/bin/ptxas", "--version"], text=True, stdout=subprocess.PIPE)
+    contains(version.stdout, "release ", "XLA's ptxas")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(dict(globals())))

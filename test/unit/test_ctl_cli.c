@@ -530,51 +530,70 @@ Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
     cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
 }
 
-Test(ctl_cli_daemon, run_says_once_which_allocators_it_chose) {
+static const char *const framework_variables[] = {
+#define FRAMEWORK(framework, variable, way, where, value, why) variable,
+#include "daemon/ctl/frameworks.def"
+};
+
+static void unset_framework_variables(void) {
+    for (size_t i = 0; i < sizeof(framework_variables) / sizeof(framework_variables[0]); i++)
+        unsetenv(framework_variables[i]);
+}
+
+#define FOR_FRAMEWORKS                                                      \
+    ", so that frameworks can be served; see salusctl(1), --no-frameworks " \
+    "sets nothing; this is said once\n"
+
+#define RUN_ALOUD(...) \
+    clirun_in_child((const char *const[]){"run", __VA_ARGS__, NULL}, &clirun_status)
+
+Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
+    static const char said[] =
+        "salusctl: set TF_GPU_ALLOCATOR, CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS;
+
     make_library();
-    unsetenv("PYTORCH_ALLOC_CONF");
-    unsetenv("PYTORCH_CUDA_ALLOC_CONF");
-    unsetenv("TF_GPU_ALLOCATOR");
-    setenv("CUPY_COMPILE_WITH_PTX", "0", 1);
-    setenv("CUPY_ACCELERATORS", "cub", 1);
-    cr_assert_str_eq(
-        clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
-        "salusctl: set PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF to cudaMallocAsync, "
-        "TF_GPU_ALLOCATOR to cuda_malloc_async, so that memory not in use is given back; set "
-        "otherwise to have it otherwise\n");
+    unset_framework_variables();
+    setenv("XDG_STATE_HOME", lib_dir, 1);
     setenv("PYTORCH_ALLOC_CONF", "mine", 1);
-    setenv("TF_GPU_ALLOCATOR", "mine", 1);
-    cr_assert_str_eq(clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
-                     "");
+    setenv("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine", 1);
+    setenv("TRITON_PTXAS_PATH", "mine", 1);
+    setenv("TRITON_PTXAS_BLACKWELL_PATH", "mine", 1);
+    cr_assert_str_eq(RUN_ALOUD("--no-frameworks", "true"), "");
+    cr_assert_str_eq(RUN("true"), "", "who is quiet has told nobody");
+    cr_assert_str_eq(RUN_ALOUD("true"), said);
+    cr_assert_str_eq(RUN_ALOUD("true"), "");
+    cr_assert_str_eq(RUN_ALOUD("--no-allocators", "true"),
+                     "salusctl: set CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS);
+    cr_assert_str_eq(RUN_ALOUD("true"), said, "it changed");
+    setenv("XDG_STATE_HOME", "/nonexistent", 1);
+    cr_assert_str_eq(RUN_ALOUD("true"), said);
+    cr_assert_str_eq(RUN_ALOUD("true"), said, "where nothing can be kept it is said again");
 }
 
-static const char *cupy(void) {
-    return RUN("sh", "-c", "echo \"${CUPY_COMPILE_WITH_PTX-unset} ${CUPY_ACCELERATORS-unset}\"");
+static const char *settings(const char *option) {
+    return RUN(option, "sh", "-c",
+               "echo \"${CUPY_COMPILE_WITH_PTX-unset} ${CUPY_ACCELERATORS-unset} "
+               "${TF_GPU_ALLOCATOR-unset} ${PYTORCH_CUDA_ALLOC_CONF-unset}\"");
 }
 
-Test(ctl_cli_daemon, run_has_cupy_make_what_the_software_gpu_runs) {
+Test(ctl_cli_daemon, run_has_frameworks_make_what_the_software_gpu_runs) {
     make_library();
-    unsetenv("CUPY_COMPILE_WITH_PTX");
-    unsetenv("CUPY_ACCELERATORS");
-    cr_assert_str_eq(cupy(), "1 \n");
+    unset_framework_variables();
+    cr_assert_str_eq(settings("--"), "1  cuda_malloc_async backend:cudaMallocAsync\n");
+    cr_assert_str_eq(settings("--no-allocators"), "1  unset unset\n");
+    cr_assert_str_eq(settings("--no-frameworks"), "unset unset unset unset\n");
     setenv("CUPY_ACCELERATORS", "cub", 1);
-    cr_assert_str_eq(cupy(), "1 cub\n");
-    setenv("PYTORCH_ALLOC_CONF", "mine", 1);
-    setenv("TF_GPU_ALLOCATOR", "mine", 1);
-    cr_assert_str_eq(clirun_in_child((const char *const[]){"run", "true", NULL}, &clirun_status),
-                     "salusctl: set CUPY_COMPILE_WITH_PTX to 1, so that CuPy's kernels are such as "
-                     "the software GPU runs\n");
+    cr_assert_str_eq(settings("--"), "1 cub cuda_malloc_async backend:cudaMallocAsync\n");
 }
 
-Test(ctl_cli, run_leaves_cupy_alone_on_another_device) {
+Test(ctl_cli, run_leaves_code_generators_alone_on_another_device) {
     broker_rig_init(&rig);
     snprintf(rig.config.device, sizeof(rig.config.device), "other");
     broker_rig_start(&rig);
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     make_library();
-    unsetenv("CUPY_COMPILE_WITH_PTX");
-    unsetenv("CUPY_ACCELERATORS");
-    cr_assert_str_eq(cupy(), "unset unset\n");
+    unset_framework_variables();
+    cr_assert_str_eq(settings("--"), "unset unset cuda_malloc_async backend:cudaMallocAsync\n");
     broker_rig_stop(&rig);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command that is run on the shared GPU: by the daemon that there is, or where none was meant to
+ * run by a private one.
+ */
+#ifndef DAEMON_CTL_COMMAND_H
+#define DAEMON_CTL_COMMAND_H
+
+#include <stdbool.h>
+
+#include "daemon/ctl/cli.h"
+#include "daemon/ctl/environment.h"
+
+struct command {
+    struct environment environment; /* of its run number 0: one is chosen */
+    bool private;                   /* a daemon of its own in any case */
+    bool verbose;                   /* say why it waits, also without a terminal */
+    char **argv;
+};
+
+/* Runs it to its end: its exit status, 128 and a signal's number, or ours after a diagnostic. */
+int command_run(struct cli *c, struct command *o);
+
+#endif

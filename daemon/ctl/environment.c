@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the user has set stays, but for what leads to another libcuda.so.1 or daemon.
+ */
+#include "daemon/ctl/environment.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/ctl/frameworks.h"
+#include "daemon/ctl/place.h"
+#include "daemon/ctl/query.h"
+#include "daemon/ctl/said.h"
+#include "proto/job.h"
+
+#define LIBRARY "libcuda.so.1"
+#define SAID_BYTES 1024
+
+/* Puts `first` before what the variable holds. */
+static void prepend(const char *variable, const char *first) {
+    const char *rest = getenv(variable);
+    char *joined;
+
+    if (!rest || !*rest) {
+        setenv(variable, first, 1);
+    } else if (asprintf(&joined, "%s:%s", first, rest) >= 0) {
+        setenv(variable, joined, 1);
+        free(joined);
+    }
+}
+
+static int set_library(struct cli *c) {
+    char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1];
+
+    if (place_library(dir, sizeof(dir)) < 0)
+        return cli_fail(c, CLI_FAILED,
+                        "no " LIBRARY
+                        " of Salus in %s; build it with 'make', or name its directory "
+                        "in SALUS_LIB_DIR",
+                        dir);
+    if (strpbrk(dir, ": "))
+        return cli_fail(
+            c, CLI_FAILED,
+            "%s: the dynamic linker cannot be given a directory with a colon or a blank "
+            "in its name; move it",
+            dir);
+    snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
+    prepend("LD_LIBRARY_PATH", dir);
+    prepend("LD_PRELOAD", library);
+    /* The library is also what NVTX marks are given to: iterations are found by them. */
+    setenv("NVTX_INJECTION64_PATH", library, 0);
+    return CLI_OK;
+}
+
+static void set_job(const struct cli *c, const struct environment *e) {
+    char absolute[PATH_MAX], run[16];
+
+    /* The command may change its directory. */
+    setenv("SALUS_RUN_DIR", realpath(c->run_dir, absolute) ? absolute : c->run_dir, 1);
+    snprintf(run, sizeof(run), "%u", e->run);
+    setenv(JOB_RUN_VARIABLE, run, 1);
+    for (int i = 0; i < e->value_count; i++)
+        if (e->values[i].value) setenv(e->values[i].variable, e->values[i].value, 1);
+    if (e->strict) setenv(JOB_STRICT_VARIABLE, "1", 1);
+}
+
+bool environment_on_software_gpu(const struct cli *c) {
+    struct query q;
+    bool soft = false;
+
+    if (!query_silently(c, CTL_V_gpu_list, &q)) return false;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_gpu *gpu = query_record(&q, i);
+        soft |= strcmp(gpu->device, "soft") == 0;
+    }
+    query_finish(&q);
+    return soft;
+}
+
+/* "CUPY_ACCELERATORS, TRITON_PTXAS_PATH": once, not at every run. */
+static void say(struct cli *c, const struct frameworks_setting *settings, int count) {
+    char line[SAID_BYTES];
+    size_t n = 0;
+
+    for (int i = 0; i < count && n < sizeof(line); i++)
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", i ? ", " : "",
+                              settings[i].variable);
+    if (!said_is_new(line)) return;
+    fprintf(c->err,
+            "salusctl: set %s, so that frameworks can be served; see salusctl(1), "
+            "--no-frameworks sets nothing; this is said once\n",
+            line);
+}
+
+static void set_frameworks(struct cli *c, const struct environment *e) {
+    static struct frameworks_setting settings[FRAMEWORKS_MAX];
+    struct frameworks_choice choice = {!e->no_allocators, environment_on_software_gpu(c)};
+    int count = frameworks_plan(&choice, settings);
+
+    frameworks_apply(settings, count);
+    if (count && !e->quiet) say(c, settings, count);
+}
+
+int environment_set(struct cli *c, const struct environment *e) {
+    int rc = set_library(c);
+
+    if (rc != CLI_OK) return rc;
+    set_job(c, e);
+    if (!e->no_frameworks) set_frameworks(c, e);
+    return CLI_OK;
+}

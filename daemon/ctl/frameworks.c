@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table against the environment.
+ */
+#include "daemon/ctl/frameworks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/ctl/place.h"
+
+enum way { SET, ADD };
+enum where { ANY, SOFT };
+
+static const struct row {
+    const char *framework, *variable, *value, *why;
+    enum way way;
+    enum where where;
+} rows[] = {
+#define FRAMEWORK(framework, variable, way, where, value, why) \
+    {framework, variable, value, why, way, where},
+#include "daemon/ctl/frameworks.def"
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(ROWS <= FRAMEWORKS_MAX, "a plan has room for all of them");
+
+/* Places in values, and what finds them. */
+static const struct {
+    const char *name;
+    int (*find)(char *out, size_t cap);
+} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}};
+
+/* `text` with its place filled in; false where it has one that is not there. */
+static bool fill(const char *text, char *out, size_t cap) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const char *at = strstr(text, places[i].name);
+        char path[PATH_MAX];
+
+        if (!at) continue;
+        if (places[i].find(path, sizeof(path)) < 0) return false;
+        return snprintf(out, cap, "%.*s%s%s", (int)(at - text), text, path,
+                        at + strlen(places[i].name)) < (int)cap;
+    }
+    return snprintf(out, cap, "%s", text) < (int)cap;
+}
+
+/* Whether the flag, whatever its value, is one of those. */
+static bool has_flag(const char *flags, const char *flag) {
+    size_t n = strcspn(flag, "=");
+
+    for (const char *p = strstr(flags, "--"); p; p = strstr(p + 1, "--"))
+        if (strncmp(p, flag, n) == 0 && strchr("= \t\n", p[n])) return true;
+    return false;
+}
+
+/* Without its value. */
+static bool add_flag(const struct row *r, const char *flags, struct frameworks_setting *s) {
+    char flag[PATH_MAX + 64];
+
+    if (has_flag(flags, r->value) || !fill(r->value, flag, sizeof(flag))) return false;
+    s->flag = r->value;
+    return snprintf(s->value, sizeof(s->value), "%s%s%s", flags, *flags ? " " : "", flag) <
+           (int)sizeof(s->value);
+}
+
+static bool plan(const struct row *r, struct frameworks_setting *s) {
+    const char *now = getenv(r->variable);
+
+    *s = (struct frameworks_setting){
+        .framework = r->framework, .variable = r->variable, .why = r->why};
+    if (r->way == ADD) return add_flag(r, now ? now : "", s);
+    return !now && fill(r->value, s->value, sizeof(s->value));
+}
+
+/* PyTorch has two names for one setting: who has set one of them has set it. */
+static bool set_under_another_name(const struct row *r) {
+    return strcmp(r->framework, "PyTorch") == 0 &&
+           (getenv("PYTORCH_ALLOC_CONF") || getenv("PYTORCH_CUDA_ALLOC_CONF"));
+}
+
+int frameworks_plan(const struct frameworks_choice *choice, struct frameworks_setting *out) {
+    int count = 0;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        bool counts = rows[i].where == SOFT ? choice->soft : choice->allocators;
+
+        if (counts && !set_under_another_name(&rows[i]) && plan(&rows[i], &out[count])) count++;
+    }
+    return count;
+}
+
+void frameworks_apply(const struct frameworks_setting *settings, int count) {
+    for (int i = 0; i < count; i++)
+        setenv(settings[i].variable, settings[i].value, 1);
+}

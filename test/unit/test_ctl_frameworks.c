@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `run` sets for frameworks against what the user has set, and what is kept of what was said
+ * in homes of all kinds.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/ctl/frameworks.h"
+#include "daemon/ctl/said.h"
+
+static struct frameworks_setting settings[FRAMEWORKS_MAX];
+static const struct frameworks_choice soft = {true, true}, other = {true, false},
+                                      none = {false, false};
+
+static void unset_all(void) {
+#define FRAMEWORK(framework, variable, way, where, value, why) unsetenv(variable);
+#include "daemon/ctl/frameworks.def"
+}
+
+static const struct frameworks_setting *planned(const struct frameworks_choice *choice,
+                                                const char *variable) {
+    int count = frameworks_plan(choice, settings);
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(settings[i].variable, variable) == 0) return &settings[i];
+    return NULL;
+}
+
+TestSuite(ctl_frameworks, .init = unset_all, .timeout = 30);
+
+Test(ctl_frameworks, code_generators_are_for_the_software_gpu_only) {
+    cr_assert_str_eq(planned(&soft, "CUPY_COMPILE_WITH_PTX")->value, "1");
+    cr_assert_str_eq(planned(&soft, "CUPY_ACCELERATORS")->value, "");
+    cr_assert_null(planned(&other, "CUPY_COMPILE_WITH_PTX"));
+    cr_assert_str_eq(planned(&other, "TF_GPU_ALLOCATOR")->value, "cuda_malloc_async");
+    cr_assert_null(planned(&none, "TF_GPU_ALLOCATOR"));
+    cr_assert_eq(frameworks_plan(&none, settings), 0);
+}
+
+Test(ctl_frameworks, what_the_user_has_set_stays) {
+    setenv("CUPY_ACCELERATORS", "cub", 1);
+    cr_assert_null(planned(&soft, "CUPY_ACCELERATORS"));
+    setenv("CUPY_COMPILE_WITH_PTX", "", 1);
+    cr_assert_null(planned(&soft, "CUPY_COMPILE_WITH_PTX"), "set to nothing is set");
+    setenv("PYTORCH_CUDA_ALLOC_CONF", "mine", 1);
+    cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"), "the other name of the same");
+}
+
+Test(ctl_frameworks, a_plan_is_what_is_set) {
+    int count = frameworks_plan(&soft, settings);
+
+    frameworks_apply(settings, count);
+    cr_assert_str_eq(getenv("CUPY_COMPILE_WITH_PTX"), "1");
+    cr_assert_str_eq(getenv("PYTORCH_ALLOC_CONF"), "backend:cudaMallocAsync");
+    cr_assert_str_eq(getenv("PYTORCH_CUDA_ALLOC_CONF"), "backend:cudaMallocAsync");
+    cr_assert_eq(frameworks_plan(&soft, settings), 0, "nothing is left to set");
+}
+
+/* ---- programs that values name --------------------------------------------------------------- */
+
+static char dir[64];
+
+static void make_dir(void) {
+    unset_all();
+    unsetenv("XDG_STATE_HOME");
+    strcpy(dir, "/tmp/salus-frameworks-XXXXXX");
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static void remove_dir(void) {
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    cr_assert_eq(system(command), 0);
+}
+
+/* Below the directory, with folders; static. */
+static const char *in_dir(const char *name) {
+    static char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return path;
+}
+
+static void make(const char *name, const char *text) {
+    FILE *f = fopen(in_dir(name), "w");
+
+    cr_assert_not_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+TestSuite(ctl_frameworks_programs, .init = make_dir, .fini = remove_dir, .timeout = 30);
+
+Test(ctl_frameworks_programs, are_named_only_where_they_are) {
+    char expected[128];
+
+    setenv("SALUS_LIBEXEC_DIR", dir, 1);
+    cr_assert_null(planned(&soft, "TRITON_PTXAS_PATH"));
+    cr_assert_null(planned(&soft, "XLA_FLAGS"));
+    make("salus-ptxas", "");
+    cr_assert_str_eq(planned(&soft, "TRITON_PTXAS_PATH")->value, in_dir("salus-ptxas"));
+    cr_assert_str_eq(planned(&soft, "TRITON_PTXAS_BLACKWELL_PATH")->value, in_dir("salus-ptxas"));
+    cr_assert_null(planned(&soft, "XLA_FLAGS"));
+    mkdir(in_dir("cuda"), 0755);
+    mkdir(in_dir("cuda/bin"), 0755);
+    make("cuda/bin/ptxas", "");
+    snprintf(expected, sizeof(expected), "--xla_gpu_cuda_data_dir=%s/cuda", dir);
+    cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, expected);
+}
+
+Test(ctl_frameworks_programs, a_flag_is_added_to_those_of_the_user) {
+    char expected[256];
+
+    setenv("SALUS_LIBEXEC_DIR", dir, 1);
+    mkdir(in_dir("cuda"), 0755);
+    mkdir(in_dir("cuda/bin"), 0755);
+    make("cuda/bin/ptxas", "");
+    setenv("XLA_FLAGS", "--xla_gpu_cuda_data_dir_other=/x --xla_dump_to=/d", 1);
+    snprintf(expected, sizeof(expected), "%s --xla_gpu_cuda_data_dir=%s/cuda", getenv("XLA_FLAGS"),
+             dir);
+    cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, expected);
+    setenv("XLA_FLAGS", "--xla_dump_to=/d --xla_gpu_cuda_data_dir=/mine", 1);
+    cr_assert_null(planned(&soft, "XLA_FLAGS"));
+}
+
+/* ---- what was said --------------------------------------------------------------------------- */
+
+TestSuite(ctl_said, .init = make_dir, .fini = remove_dir, .timeout = 30);
+
+Test(ctl_said, is_new_once) {
+    setenv("HOME", dir, 1);
+    cr_assert(said_is_new("one"));
+    cr_assert_not(said_is_new("one"));
+    cr_assert_eq(access(in_dir(".local/state/salus/said"), R_OK), 0);
+    cr_assert(said_is_new("on"));
+    cr_assert(said_is_new("one"));
+    setenv("XDG_STATE_HOME", dir, 1);
+    cr_assert(said_is_new("one"), "it is another place");
+    cr_assert_not(said_is_new("one"));
+    cr_assert_eq(access(in_dir("salus/said"), R_OK), 0);
+}
+
+static void expect_always_new(const char *home) {
+    setenv("HOME", home, 1);
+    cr_assert(said_is_new("x"), "%s", home);
+    cr_assert(said_is_new("x"), "%s", home);
+}
+
+Test(ctl_said, where_nothing_can_be_kept_it_is_new_each_time) {
+    static char much[5000];
+
+    unsetenv("HOME");
+    cr_assert(said_is_new("x"));
+    cr_assert(said_is_new("x"));
+    expect_always_new("");
+    expect_always_new("/nonexistent");
+    expect_always_new("relative");
+    expect_always_new("/dev/null");
+    make("file", "");
+    expect_always_new(in_dir("file"));
+    setenv("HOME", dir, 1);
+    memset(much, 'x', sizeof(much) - 1);
+    cr_assert(said_is_new(much));
+    cr_assert(said_is_new(much));
+}
+
+/* Neither read nor written is what a link leads to, what others could have changed, and what is no
+ * file. */
+Test(ctl_said, a_hostile_home_leads_nowhere) {
+    char target[128];
+    struct stat st;
+
+    setenv("XDG_STATE_HOME", dir, 1);
+    make("target", "x");
+    snprintf(target, sizeof(target), "%s", in_dir("target"));
+    mkdir(in_dir("salus"), 0700);
+    cr_assert_eq(symlink(target, in_dir("salus/said")), 0);
+    cr_assert(said_is_new("x"));
+    cr_assert_eq(lstat(in_dir("salus/said"), &st), 0);
+    cr_assert(S_ISREG(st.st_mode), "the link was replaced, not followed");
+    cr_assert_eq(stat(target, &st), 0);
+    cr_assert_eq(st.st_size, 1);
+    cr_assert_eq(unlink(in_dir("salus/said")), 0);
+    cr_assert_eq(mkfifo(in_dir("salus/said"), 0600), 0);
+    cr_assert(said_is_new("x"), "and nobody waits for its writer");
+    cr_assert_eq(chmod(in_dir("salus"), 0777), 0);
+    cr_assert(said_is_new("x"));
+    cr_assert(said_is_new("x"), "others may write there");
+    cr_assert_eq(chmod(in_dir("salus"), 0700), 0);
+    cr_assert_not(said_is_new("x"));
+}
