@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 
 from mutation.mutant import Bad
@@ -25,44 +24,57 @@ class Build:
         self.settings = [f"BUILD={folder}", *settings]
         self.jobs = jobs
         self.compile, self.link = {}, {}  # by what they make
+        self.archives = {}  # objects in it, by its path
+        self.sources = {}   # of an object
 
     def make(self, *what, **how):
         command = ["make", "--no-print-directory", *self.settings, *what]
         return subprocess.run(command, env=_environment(), text=True, **how)
 
-    def object(self, source):
-        """Of the builds of the handlers in soft/isa, the one that every processor runs."""
-        flavour = ".base" if "/soft/isa/" in source and not source.endswith("/select.c") else ""
-        return f"{self.folder}/{source[:-2]}{flavour}.o"
-
     def prepare(self, units, programs, needs):
         """Builds the honest programs, and learns how they are made."""
-        targets = [self.object(u) for u in units] + [f"{self.folder}/{p}" for p in programs]
+        targets = [f"{self.folder}/{p}" for p in programs]
         if self.make("-s", f"-j{self.jobs}", *targets, *needs).returncode:
             raise Bad("the build without mutants fails")
         news = [a for u in units for a in ("-W", u)]
         said = self.make("-n", "V=1", *news, *targets, stdout=subprocess.PIPE, check=True).stdout
         for line in said.replace("\\\n", " ").split("\n"):
-            made = re.search(r" -o (\S+)", line)
-            if made:
-                (self.compile if re.search(r" -c ", line) else self.link)[made[1]] = line
+            made, source = re.search(r" -o (\S+)", line), re.search(r" -c (\S+)", line)
+            archive = re.search(r"\bar rcs (\S+) (.*)", line)
+            if archive:
+                self.archives[archive[1]] = archive[2].split()
+            elif made and source:
+                self.compile[made[1]] = line
+                self.sources[made[1]] = source[1]
+            elif made:
+                self.link[made[1]] = line
 
-    def compile_mutant(self, mutant, source_text, folder):
-        """Objects of the mutant's units, by the honest ones that they take the place of."""
-        shutil.rmtree(folder, ignore_errors=True)
+    def objects(self, unit, program):
+        """What the program has of the unit, compiled as it is for this program. Of the builds of the
+        handlers in soft/isa it is the one that every processor runs."""
+        linked = self.link[f"{self.folder}/{program}"].split()
+        linked += [o for a in linked for o in self.archives.get(a, ())]
+        mine = [o for o in dict.fromkeys(linked) if self.sources.get(o) == unit and not re.search(r"\.v\d\.o$", o)]
+        if not mine:
+            raise Bad(f"{program} has nothing of {unit}")
+        return mine
+
+    def compile_mutant(self, mutant, source_text, folder, program):
+        """Objects of the mutant's units, by the honest ones of the program that they take the place of."""
         wrong = f"{folder}/{mutant.file}"
-        os.makedirs(os.path.dirname(wrong))
+        os.makedirs(os.path.dirname(wrong), exist_ok=True)
         with open(wrong, "w") as f:
             f.write(mutant.apply(source_text))
-        objects = {}
-        for k, unit in enumerate(mutant.units):
-            honest, ours = self.object(unit), f"{folder}/{k}.o"
-            source = wrong if unit == mutant.file else unit
-            command = self.compile[honest].replace(" -MMD -MP", "").replace(f" -c {unit}", f" -c {source}")
-            command = command.replace(f" -o {honest}", f" -o {ours}").replace(" -Werror", "")
-            _run(f"{command} -w -iquote {folder}", f"{mutant.name} does not compile")
-            objects[honest] = ours
-        return objects
+        made = {}
+        for unit in mutant.units:
+            for honest in self.objects(unit, program):
+                made[honest] = f"{folder}/{honest.replace('/', '_')}"
+                if not os.path.exists(made[honest]):
+                    source = wrong if unit == mutant.file else unit
+                    command = self.compile[honest].replace(" -MMD -MP", "").replace(f" -c {unit}", f" -c {source}")
+                    command = command.replace(f" -o {honest}", f" -o {made[honest]}").replace(" -Werror", "")
+                    _run(f"{command} -w -iquote {folder}", f"{mutant.name} does not compile")
+        return made
 
     def link_mutant(self, program, objects, made):
         """The program with the objects in it: each where the honest one is named, else ahead of the

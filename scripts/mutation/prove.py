@@ -100,15 +100,15 @@ def run(command, limit_s, **more):
     return p.returncode, out
 
 
-def prove(build, mutant, test, objects, folder):
-    """Links the test with the mutant's objects, runs it, and judges."""
+def prove(build, mutant, test, text, folder):
+    """Links the test with the mutant, of which `text` is the honest source, runs it, and judges."""
     proof, case = proof_of(test)
     name = program_of(proof, mutant)
     program = os.path.join(folder, os.path.basename(name))
     if proof.program == "daemon":
         for other in PROGRAMS:
             shutil.copy2(f"{build.folder}/{other}", folder)
-    build.link_mutant(name, objects, program)
+    build.link_mutant(name, build.compile_mutant(mutant, text, folder, name), program)
     command = []
     for word in proof.command:
         command += random_files() if word == "{random}" else [word.format(program=program, case=case)]

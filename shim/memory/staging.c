@@ -13,8 +13,6 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
-#define STAGING_SLOTS 256u /* 64 MiB */
-
 struct piece {
     uint64_t addr, seq, order; /* order: of being given back */
     uint32_t stream;

@@ -129,10 +129,18 @@ static void *upload(void *arg) {
     return NULL;
 }
 
-static void start(struct upload *u) {
+static void *upload_little(void *arg) {
+    struct upload *u = arg;
+    cuCtxSetCurrent(u->ctx);
+    u->result = cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL);
+    return NULL;
+}
+
+/* Until it waits. */
+static void start(struct upload *u, void *(*call)(void *arg)) {
     const struct timespec nap = {.tv_nsec = 100000};
     cr_assert_eq(cuCtxGetCurrent(&u->ctx), CUDA_SUCCESS);
-    cr_assert_eq(pthread_create(&u->thread, NULL, upload, u), 0);
+    cr_assert_eq(pthread_create(&u->thread, NULL, call, u), 0);
     while (!atom_load_acquire(&state.conn.submission->client_sleeping))
         nanosleep(&nap, NULL);
 }
@@ -140,7 +148,7 @@ static void start(struct upload *u) {
 Test(shim_copy, two_pieces_are_under_way_at_a_time) {
     struct upload u;
     rig_hold_streams(true);
-    start(&u);
+    start(&u, upload);
     cr_assert_eq(rig_count(), 2);
     rig_hold_streams(false);
     pthread_join(u.thread, NULL);
@@ -152,7 +160,7 @@ Test(shim_copy, two_pieces_are_under_way_at_a_time) {
 Test(shim_copy, the_end_of_the_context_ends_a_copy) {
     struct upload u;
     rig_hold_streams(true);
-    start(&u);
+    start(&u, upload);
     rig_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
     pthread_join(u.thread, NULL);
     cr_assert_eq(u.result, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -172,6 +180,22 @@ Test(shim_copy, a_piece_is_used_again_once_it_was_read) {
     cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
     const struct wire_copy *c = rig_record(2, NULL);
     cr_assert(c->src == a->src || c->src == b->src);
+}
+
+/* All are under way; the next copy waits, with no lock held. */
+Test(shim_copy, a_copy_waits_for_a_piece) {
+    struct upload u;
+    rig_hold_streams(true);
+    for (uint32_t i = 0; i < STAGING_SLOTS; i++)
+        cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), STAGING_SLOTS);
+    start(&u, upload_little);
+    cr_assert_eq(rig_count(), STAGING_SLOTS);
+    rig_hold_streams(false);
+    pthread_join(u.thread, NULL);
+    cr_assert_eq(u.result, CUDA_SUCCESS);
+    const struct wire_copy *first = rig_record(0, NULL), *last = rig_record(STAGING_SLOTS, NULL);
+    cr_assert_eq(last->src, first->src, "it has the piece that was sent first");
 }
 
 /* ---- places that the worker sees ------------------------------------------------------------- */

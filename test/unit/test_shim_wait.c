@@ -168,13 +168,13 @@ Test(shim_wait, an_answer_says_what_it_says) {
 Test(shim_wait, pieces_that_never_come_back_let_go) {
     struct staging piece;
     uint32_t taken = 0;
-    for (; taken < 256; taken++) {
+    for (; taken < STAGING_SLOTS; taken++) {
         cr_assert_eq(staging_take(&piece), CUDA_SUCCESS);
         staging_give(&piece, 5, taken + 1);
     }
     fail();
     cr_assert_eq(staging_take(&piece), DEAD, "all of them are under way");
-    cr_assert_eq(host_used, 256ull * STAGING_BYTES);
+    cr_assert_eq(host_used, (uint64_t)STAGING_SLOTS * STAGING_BYTES);
     complete(5, 1);
     cr_assert_eq(staging_take(&piece), CUDA_SUCCESS, "a piece is free, whatever came after");
 }

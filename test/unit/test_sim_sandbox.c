@@ -127,18 +127,6 @@ static void feigns_that_there_is_none(FILE *in, FILE *out, void *result) {
     _exit(ENOSYS);
 }
 
-static void makes_code(FILE *in, FILE *out, void *result) {
-    mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-static void turns_memory_into_code(FILE *in, FILE *out, void *result) {
-    mprotect((void *)((uintptr_t)result & -4096), 4096, PROT_READ | PROT_EXEC);
-}
-
-static void maps_its_input(FILE *in, FILE *out, void *result) {
-    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
-}
-
 static void expect_killed(void (*work)(FILE *, FILE *, void *), const char *what) {
     struct found f = {0};
     cr_expect_eq(run(work, "", &f), SANDBOX_FORBIDDEN, "%s: %d", what, detail);
@@ -157,6 +145,18 @@ Test(sim_sandbox, any_other_system_call_kills_it) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which maps as it likes, and much */
+static void makes_code(FILE *in, FILE *out, void *result) {
+    mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void turns_memory_into_code(FILE *in, FILE *out, void *result) {
+    mprotect((void *)((uintptr_t)result & -4096), 4096, PROT_READ | PROT_EXEC);
+}
+
+static void maps_its_input(FILE *in, FILE *out, void *result) {
+    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
+}
+
 Test(sim_sandbox, memory_is_never_code_and_of_no_file) {
     expect_killed(makes_code, "it makes code");
     expect_killed(turns_memory_into_code, "it turns memory into code");
