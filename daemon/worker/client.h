@@ -42,7 +42,6 @@ struct client {
     struct worker *worker;
     struct completion com;
     uint32_t job_id, uid;
-    uint64_t launches;
     uint64_t inflight;      /* on the device */
     const struct op *shown; /* of these, to people: running.h */
     uint64_t quota;         /* of operations: its part of what its user's clients may have */

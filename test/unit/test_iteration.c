@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "daemon/worker/iteration/iteration.h"
+#include "daemon/worker/kernel/object.h"
 
 #define MIB (1ull << 20)
 
@@ -52,7 +53,7 @@ static bool launch(struct play *p, uint32_t func) {
     p->now_ns += 10000;
     p->launches++;
     bool got =
-        iteration_launch(p->it, iteration_fingerprint(func, grid, block), p->live, p->now_ns);
+        iteration_launch(p->it, object_shape_fingerprint(func, grid, block), p->live, p->now_ns);
     p->truths += p->due;
     p->found += got;
     p->right += got && p->due;

@@ -53,7 +53,14 @@ static struct client *the_client(const struct world *w) {
 }
 
 static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
-    return the_client(w)->objects.funcs[func]->kernel;
+    return the_client(w)->objects.funcs[func]->shape.kernel;
+}
+
+/* Which kernel such a launch of the function is of. */
+static const struct kernel *shaped(struct client *c, uint32_t func, const struct wire_launch *l) {
+    struct func *f = c->objects.funcs[func];
+    profiling_shape(&c->profiling, f, l);
+    return f->shape.kernel;
 }
 
 static void launch(struct world *w, uint32_t func, int times) {
@@ -81,9 +88,9 @@ Test(profiling, durations_and_class_are_learnt_from_launches) {
 
 Test(profiling, what_failed_says_nothing) {
     struct world w = begin();
-    struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
-    struct kernel *k =
-        profiling_launch(&the_client(&w)->profiling, the_client(&w)->objects.funcs[FAULT], &l);
+    struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    struct kernel *k = (struct kernel *)shaped(the_client(&w), FAULT, &l);
+    kernels_hold(w.b->worker->kernels, k);
     launch(&w, FAULT, 1);
     cr_expect_eq(k->profile.durations.count, 0);
     kernels_drop(w.b->worker->kernels, k);
@@ -103,7 +110,7 @@ Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
     const struct kernel *k = w.b->worker->clients.next
                                  ? list_entry(w.b->worker->clients.next, struct client, link)
                                        ->objects.funcs[KERN]
-                                       ->kernel
+                                       ->shape.kernel
                                  : NULL;
     cr_assert_not_null(k);
     cr_expect_eq(k->profile.lone, 0);
@@ -114,41 +121,52 @@ Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
     end(&w);
 }
 
-/* The table is asked again only when the shape changes, and each shape has an entry of its own. */
 Test(profiling, each_shape_is_a_kernel_of_its_own) {
     struct world w = begin();
-    struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
     struct client *c = the_client(&w);
     launch(&w, KERN, 1);
-    struct func *f = c->objects.funcs[KERN];
-    const struct kernel *first = profiling_launch(&c->profiling, f, &l);
-    kernels_drop(w.b->worker->kernels, (struct kernel *)first);
+    const struct kernel *first = shaped(c, KERN, &l);
     l.grid[0] = 2;
-    const struct kernel *second = profiling_launch(&c->profiling, f, &l);
-    kernels_drop(w.b->worker->kernels, (struct kernel *)second);
+    const struct kernel *second = shaped(c, KERN, &l);
     cr_expect_neq(first, second);
     l.shared_bytes = 1024;
-    const struct kernel *third = profiling_launch(&c->profiling, f, &l);
-    kernels_drop(w.b->worker->kernels, (struct kernel *)third);
+    const struct kernel *third = shaped(c, KERN, &l);
     cr_expect_neq(second, third);
     l.shared_bytes = 0;
     l.grid[0] = 1;
-    const struct kernel *again = profiling_launch(&c->profiling, f, &l);
-    kernels_drop(w.b->worker->kernels, (struct kernel *)again);
-    cr_expect_eq(first, again);
+    cr_expect_eq(first, shaped(c, KERN, &l));
+    end(&w);
+}
+
+/* Whatever differs from the function's latest launch is seen. */
+Test(profiling, a_launch_is_the_same_again_only_if_all_of_it_is) {
+    struct world w = begin();
+    const struct wire_launch l = {.func = KERN, .grid = {4, 2, 1}, .block = {32, 1, 1}};
+    struct client *c = the_client(&w);
+    const struct func *f = c->objects.funcs[KERN];
+    shaped(c, KERN, &l);
+    cr_expect(object_again(f, &l));
+    struct wire_launch other[] = {l, l, l, l, l, l, l, l, l};
+    for (int i = 0; i < 3; i++) {
+        other[i].grid[i]++;
+        other[3 + i].block[i]++;
+    }
+    other[6].flags = WIRE_LAUNCH_COOPERATIVE;
+    other[7].shared_bytes = 16;
+    other[8].param_bytes = 8;
+    for (int i = 0; i < 9; i++)
+        cr_expect_not(object_again(f, &other[i]), "%d", i);
     end(&w);
 }
 
 Test(profiling, sms_needed_come_from_occupancy) {
     struct world w = begin();
-    struct dev_launch l = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
-    struct client *c = the_client(&w);
+    struct wire_launch l = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
     launch(&w, KERN, 1);
     uint32_t per_sm = w.b->worker->info.threads_per_sm / 1024;
     l.grid[0] = 10 * per_sm + 1;
-    struct kernel *k = profiling_launch(&c->profiling, c->objects.funcs[KERN], &l);
-    cr_expect_eq(k->sched.sms, 11);
-    kernels_drop(w.b->worker->kernels, k);
+    cr_expect_eq(shaped(the_client(&w), KERN, &l)->sched.sms, 11);
     end(&w);
 }
 

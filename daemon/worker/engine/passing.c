@@ -56,9 +56,7 @@ static void passing_release(struct client *c) {
 
 int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
     struct boundary *b = &c->boundary;
-    const struct dev_launch *l = &op->launch.args;
-    if (iteration_launch(b->detector, iteration_fingerprint(fingerprint, l->grid, l->block),
-                         c->lifetime.live_bytes, c->worker->now_ns)) {
+    if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns)) {
         if (b->reading != b->current) {
             op->stream = s;
             passing_hold(c, op);

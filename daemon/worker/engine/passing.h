@@ -21,7 +21,7 @@ struct stream;
 struct worker;
 
 /* What the records say. A launch is pushed here, or held. 0 or -ENOMEM, with `op` still the
- * caller's. `print`: of its function alone. */
+ * caller's. `fingerprint`: of its function in its shape. */
 int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint);
 void passing_mark(struct client *c);
 

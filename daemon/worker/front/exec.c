@@ -71,31 +71,41 @@ static int exec_check_launch(struct exec *x, const struct wire_launch *l, const 
     return 0;
 }
 
+/* A dead client's runs no more: it only takes its place among the others. */
+static int exec_launch_dead(struct exec *x) {
+    struct op *op = exec_op(x, WIRE_LAUNCH, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->launch.kernel = NULL;
+    return exec_push(x, op);
+}
+
+static struct op *exec_launch_op(struct exec *x, const struct wire_launch *l, struct func *f) {
+    struct op *op = exec_op(x, WIRE_LAUNCH, l->param_bytes);
+    if (!op) return NULL;
+    void *params = op_params(op);
+    memcpy(params, l + 1, l->param_bytes);
+    op->launch.args = f->shape.launch;
+    op->launch.args.params = params;
+    op->launch.func = f;
+    op->launch.number = atom_load_relaxed(&x->c->com.page->stats.launches);
+    profiling_launch(x->c->worker->kernels, op, f->shape.kernel);
+    return op;
+}
+
+/* What was asked of the function's latest launch, too, is not asked again. */
 static int exec_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
-    const struct func *f = c->objects.funcs[l->func];
-    c->launches++;
+    struct func *f = c->objects.funcs[l->func];
     stats_add(&c->com.page->stats.launches, 1);
-    if (!client_dead(c) && exec_check_launch(x, l, f)) return ERR_PROTOCOL;
-    struct op *op = exec_op(x, WIRE_LAUNCH, l->param_bytes);
-    if (!op) return ERR_PROTOCOL;
-    struct dev_launch *d = &op->launch.args;
-    memcpy((void *)d->params, l + 1, l->param_bytes);
-    for (int i = 0; i < 3; i++) {
-        d->grid[i] = l->grid[i];
-        d->block[i] = l->block[i];
+    if (client_dead(c)) return exec_launch_dead(x);
+    if (!f || !object_again(f, l)) {
+        if (exec_check_launch(x, l, f)) return ERR_PROTOCOL;
+        profiling_shape(&c->profiling, f, l);
     }
-    d->func = f ? f->dev : NULL;
-    d->shared_bytes = l->shared_bytes;
-    d->cooperative = (l->flags & WIRE_LAUNCH_COOPERATIVE) != 0;
-    d->param_bytes = l->param_bytes;
-    op->launch.func = (struct func *)f;
-    op->launch.number = c->launches;
-    op->launch.kernel = client_dead(c) ? NULL : profiling_launch(&c->profiling, op->launch.func, d);
-    if (client_dead(c)) return exec_push(x, op);
-    if (passing_launch(c, x->stream, op, f->fingerprint) == 0) return 0;
-    return exec_full(x, op);
+    struct op *op = exec_launch_op(x, l, f);
+    if (!op) return ERR_PROTOCOL;
+    return passing_launch(c, x->stream, op, f->shape.fingerprint) == 0 ? 0 : exec_full(x, op);
 }
 
 /* Marks an operation to fail when its turn comes: in order, as the hardware would. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/iteration/iteration.h"
 
 bool launchlog_on;
 static FILE *file;
@@ -34,7 +33,7 @@ int launchlog_close(void) {
 static uint64_t launchlog_fingerprint(const struct client *c, const struct wire_launch *l) {
     const struct func *f = c->objects.funcs[l->func];
     uint32_t block[3] = {l->block[0], l->block[1], l->block[2]};
-    return f ? iteration_fingerprint(f->fingerprint, l->grid, block) : 0;
+    return f ? object_shape_fingerprint(f->fingerprint, l->grid, block) : 0;
 }
 
 void launchlog_write(const struct client *c, const void *rec) {

@@ -50,7 +50,8 @@ void order_reap(struct worker *w) {
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
         log_write("client", order_level(c->job_id),
                   "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
-                  c->job_id, c->name, c->launches, atom_load_relaxed(&c->com.page->stats.busy_ns),
+                  c->job_id, c->name, atom_load_relaxed(&c->com.page->stats.launches),
+                  atom_load_relaxed(&c->com.page->stats.busy_ns),
                   atom_load_relaxed(&c->com.page->stats.faults));
         epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         ending_destroy(c);

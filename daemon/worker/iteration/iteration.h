@@ -33,7 +33,7 @@ void iteration_destroy(struct iteration *it); /* accepts NULL */
 /* Ephemeral memory was given back; this much is alive now. What a trough is: the first launch of an
  * iteration comes after its own first allocations, so that the trough lies between two launches. */
 void iteration_drop(struct iteration *it, uint64_t live_bytes);
-/* One launch, in the order of arrival. `print`: fingerprint of function, grid and block.
+/* One launch, in the order of arrival. `fingerprint`: of function, grid and block (object.h).
  * `live_bytes`: ephemeral memory alive now. True: an iteration begins with this launch. */
 bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_bytes,
                       uint64_t now_ns);
@@ -45,16 +45,5 @@ bool iteration_mark(struct iteration *it, uint64_t now_ns);
 
 enum iteration_source iteration_source(const struct iteration *it);
 uint32_t iteration_period(const struct iteration *it); /* launches in one; 0: not known */
-
-/* A sum of products, which a processor makes side by side, then one round of mixing. */
-static inline uint64_t iteration_fingerprint(uint64_t func, const uint32_t grid[3],
-                                             const uint32_t block[3]) {
-    uint64_t h = func * 0x9e3779b97f4a7c15ull + grid[0] * 0xff51afd7ed558ccdull +
-                 grid[1] * 0xc4ceb9fe1a85ec53ull + grid[2] * 0xbf58476d1ce4e5b9ull +
-                 block[0] * 0x94d049bb133111ebull + block[1] * 0xd6e8feb86659fd93ull +
-                 block[2] * 0xe7037ed1a0b428dbull;
-    h = (h ^ h >> 32) * 0xa0761d6478bd642full;
-    return h ^ h >> 29;
-}
 
 #endif

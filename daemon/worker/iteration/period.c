@@ -5,36 +5,21 @@
 #include "daemon/worker/iteration/period.h"
 
 #define MASK (PERIOD_HISTORY - 1)
-#define LOW_UNIT_BITS 8      /* bytes are counted in units of 256 */
-#define LOW_MANTISSA_BITS 11 /* of a 16-bit floating number */
-#define FLOOR_PART 256       /* at the floor: within this part of the range above it */
+#define FLOOR_PART 256 /* at the floor: within this part of the range above it */
 #define WINDOW_PERIODS 24
 #define WINDOW_MIN 512
 #define REPEATS_MAX 128
 #define BUDGET_LAUNCH 4 /* steps back a launch, on average */
 #define RETRY_MIN 256   /* launches until memory is asked again, after it said no */
+#define LIVE_ALL ((1u << PERIOD_SLOTS) - 1)
 
 /* ---- how launches are kept ------------------------------------------------------------------- */
 
-uint16_t period_fingerprint(uint64_t fingerprint) {
-    return (uint16_t)((fingerprint ^ fingerprint >> 32) * 0xff51afd7ed558ccdull >> 48);
-}
-
-/* Rounded up, so that no memory at all is less than any. */
-uint16_t period_low(uint64_t bytes) {
-    const uint64_t one = 1u << LOW_MANTISSA_BITS;
-    uint64_t units = (bytes >> LOW_UNIT_BITS) + ((bytes & ((1u << LOW_UNIT_BITS) - 1)) != 0);
-    uint64_t shift = 0, code;
-    if (units >= one) shift = 63 - (uint64_t)__builtin_clzll(units) - LOW_MANTISSA_BITS;
-    code = shift * one + (units >> shift);
-    return code > UINT16_MAX ? UINT16_MAX : (uint16_t)code;
-}
-
 static uint64_t period_low_bytes(uint16_t code) {
-    const uint64_t one = 1u << LOW_MANTISSA_BITS;
-    if (code < 2 * one) return (uint64_t)code << LOW_UNIT_BITS;
+    const uint64_t one = 1u << PERIOD_LOW_MANTISSA_BITS;
+    if (code < 2 * one) return (uint64_t)code << PERIOD_LOW_UNIT_BITS;
     uint64_t shift = code / one - 1;
-    return (code - shift * one) << shift << LOW_UNIT_BITS;
+    return (code - shift * one) << shift << PERIOD_LOW_UNIT_BITS;
 }
 
 void period_push(struct period *p, uint16_t fingerprint, uint16_t low) {
@@ -63,17 +48,35 @@ static uint32_t period_reach(struct period *p, uint32_t period, bool *whole) {
     return run;
 }
 
-static void period_propose(struct period *p, uint32_t period) {
-    struct period_slot *worst = &p->slots[0];
-    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
-        if (p->slots[i].period == period) return;
-        if (p->slots[i].run < worst->run) worst = &p->slots[i];
-    }
+/* Takes the lowest candidate off those that are left to look at. */
+static inline struct period_slot *take(struct period *p, uint32_t *left) {
+    struct period_slot *s = &p->slots[__builtin_ctz(*left)];
+    *left &= *left - 1;
+    return s;
+}
+
+/* A free slot, or that of the shortest repetition. */
+static uint32_t worst_slot(const struct period *p) {
+    uint32_t worst = 0;
+    if (p->live != LIVE_ALL) return (uint32_t)__builtin_ctz(~p->live);
+    for (uint32_t i = 1; i < PERIOD_SLOTS; i++)
+        if (p->slots[i].run < p->slots[worst].run) worst = i;
+    return worst;
+}
+
+static __attribute__((noinline)) void propose_new(struct period *p, uint32_t period) {
     bool whole;
-    uint32_t run = period_reach(p, period, &whole);
-    if (run < PERIOD_CONTEXT || run <= worst->run) return;
-    *worst = (struct period_slot){
+    uint32_t run = period_reach(p, period, &whole), at = worst_slot(p);
+    if (run < PERIOD_CONTEXT || (p->live >> at & 1 && run <= p->slots[at].run)) return;
+    p->live |= 1u << at;
+    p->slots[at] = (struct period_slot){
         .period = period, .run = run, .begin = p->count - run - period, .whole = whole};
+}
+
+static void period_propose(struct period *p, uint32_t period) {
+    for (uint32_t left = p->live; left;)
+        if (take(p, &left)->period == period) return;
+    propose_new(p, period);
 }
 
 /* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
@@ -89,13 +92,12 @@ static uint32_t period_distance(struct period *p) {
 
 static void period_continue(struct period *p) {
     uint64_t latest = p->count - 1;
-    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
-        struct period_slot *s = &p->slots[i];
-        if (!s->period) continue;
-        if (p->fingerprint[latest & MASK] == p->fingerprint[(latest - s->period) & MASK])
-            s->run++;
-        else
-            *s = (struct period_slot){0};
+    uint16_t fingerprint = p->fingerprint[latest & MASK];
+    for (uint32_t left = p->live; left;) {
+        struct period_slot *s = take(p, &left);
+        s->run++;
+        if (fingerprint != p->fingerprint[(latest - s->period) & MASK])
+            p->live &= ~(1u << (s - p->slots));
     }
 }
 
@@ -232,13 +234,14 @@ void period_distrust(struct period *p, uint32_t period) {
 
 void period_refuse(struct period *p, uint32_t period) {
     uint32_t pause = period > RETRY_MIN / 2 ? 2 * period : RETRY_MIN;
-    for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
-        if (p->slots[i].period == period) p->slots[i].next_try = p->slots[i].run + pause;
+    for (uint32_t left = p->live; left;) {
+        struct period_slot *s = take(p, &left);
+        if (s->period == period) s->next_try = s->run + pause;
+    }
 }
 
 void period_restart(struct period *p) {
-    for (uint32_t i = 0; i < PERIOD_SLOTS; i++)
-        p->slots[i] = (struct period_slot){0};
+    p->live = 0;
 }
 
 bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
@@ -248,9 +251,9 @@ bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
     uint32_t distance = period_distance(p);
     if (distance) period_propose(p, distance);
     uint32_t least = period_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
-    for (uint32_t i = 0; i < PERIOD_SLOTS; i++) {
-        struct period_slot *s = &p->slots[i];
-        if (!s->period || s->run < least || s->run < s->next_try) continue;
+    for (uint32_t left = p->live; left;) {
+        struct period_slot *s = take(p, &left);
+        if (s->run < least || s->run < s->next_try) continue;
         if (s->run < period_repeats(p, s->period) * s->period) continue;
         if (period_judge(p, s, hint, out)) return true;
         period_refuse(p, s->period);

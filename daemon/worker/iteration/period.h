@@ -43,8 +43,11 @@
 #define PERIOD_MIN_RUN 32u /* short periods: no chance hit among random kernels */
 #define PERIOD_FLAT_RUN 256u
 
+#define PERIOD_LOW_UNIT_BITS 8      /* bytes are counted in units of 256 */
+#define PERIOD_LOW_MANTISSA_BITS 11 /* of a 16-bit floating number */
+
 struct period_slot {
-    uint32_t period; /* launches; 0: free */
+    uint32_t period; /* launches */
     uint64_t run;    /* launches that equalled the one a period earlier, up to the latest */
     uint64_t begin;  /* number of the first launch of the repeating stretch */
     uint64_t next_try;
@@ -56,6 +59,7 @@ struct period {
     uint64_t changed;    /* the latest with other live memory than the one before it */
     uint64_t context[2]; /* the latest eight fingerprints */
     uint32_t budget;     /* steps back that new candidates may look */
+    uint32_t live;       /* bit i: slots[i] is a candidate */
     struct period_slot slots[PERIOD_SLOTS];
     struct {
         uint32_t period, repeats;
@@ -76,8 +80,20 @@ struct period_found {
 
 /* Fingerprint and bytes as they are kept; both keep order and equality as far as 16 bits can
  * (bytes: to one part in 2048). */
-uint16_t period_fingerprint(uint64_t fingerprint);
-uint16_t period_low(uint64_t bytes);
+static inline uint16_t period_fingerprint(uint64_t fingerprint) {
+    return (uint16_t)((fingerprint ^ fingerprint >> 32) * 0xff51afd7ed558ccdull >> 48);
+}
+
+/* Rounded up, so that no memory at all is less than any. */
+static inline uint16_t period_low(uint64_t bytes) {
+    const uint64_t one = 1u << PERIOD_LOW_MANTISSA_BITS;
+    uint64_t units =
+        (bytes >> PERIOD_LOW_UNIT_BITS) + ((bytes & ((1u << PERIOD_LOW_UNIT_BITS) - 1)) != 0);
+    uint64_t shift = 0, code;
+    if (units >= one) shift = 63 - (uint64_t)__builtin_clzll(units) - PERIOD_LOW_MANTISSA_BITS;
+    code = shift * one + (units >> shift);
+    return code > UINT16_MAX ? UINT16_MAX : (uint16_t)code;
+}
 
 /* Takes note of a launch. */
 void period_push(struct period *p, uint16_t fingerprint, uint16_t low);

@@ -77,7 +77,7 @@ uint64_t object_free(struct module *m, const struct dev_ops *ops, struct kernels
     uint64_t funcs = 0;
     for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
         next = f->next;
-        kernels_drop(kernels, f->kernel);
+        kernels_drop(kernels, f->shape.kernel);
         free(f);
     }
     ops->module_unload(m->dev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A function is mostly launched in the shape in which it was launched before: it remembers that
- * entry, so that the table is asked only when the shape changes.
+ * entry, so that the table is asked only when the shape changes, or had no room for it.
  */
 #include "daemon/worker/kernel/profiling.h"
 
@@ -24,58 +24,45 @@ int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t
 
 /* ---- which kernel ---------------------------------------------------------------------------- */
 
-/* Word by word: wider loads would wait for the words that were just stored. */
-static bool profiling_same(const struct func_shape *s, const struct dev_launch *l) {
-    return s->grid[0] == l->grid[0] && s->grid[1] == l->grid[1] && s->grid[2] == l->grid[2] &&
-           s->block[0] == l->block[0] && s->block[1] == l->block[1] && s->block[2] == l->block[2] &&
-           s->shared_bytes == l->shared_bytes;
-}
-
-static struct func_shape profiling_shape(const struct dev_launch *l) {
-    struct func_shape s;
-    memcpy(s.grid, l->grid, sizeof(s.grid));
-    memcpy(s.block, l->block, sizeof(s.block));
-    s.shared_bytes = l->shared_bytes;
-    return s;
-}
-
 /* "sm_needed = ceil(num_blocks / blocks_per_sm)" (Orion, section 5.2). */
 static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
-                              const struct func_shape *s) {
+                              const struct dev_launch *l) {
     struct occupancy_sm sm = {.threads = info->threads_per_sm,
                               .blocks = info->blocks_per_sm,
                               .regs = info->regs_per_sm,
                               .shared_bytes = info->shared_per_sm_bytes,
                               .shared_reserved_bytes = info->shared_reserved_bytes,
                               .shared_optin_bytes = info->shared_optin_bytes};
-    struct occupancy_block block = {.threads = s->block[0] * s->block[1] * s->block[2],
+    struct occupancy_block block = {.threads = l->block[0] * l->block[1] * l->block[2],
                                     .regs = f->regs,
-                                    .shared_bytes = (uint64_t)f->shared_bytes + s->shared_bytes};
-    uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1]; /* with the third, 64 bits may not do */
+                                    .shared_bytes = (uint64_t)f->shared_bytes + l->shared_bytes};
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1]; /* with the third, 64 bits may not do */
     uint32_t plane = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
-    uint32_t sms = occupancy_sms(&sm, &block, (uint64_t)plane * s->grid[2]);
+    uint32_t sms = occupancy_sms(&sm, &block, (uint64_t)plane * l->grid[2]);
     return sms < KERNEL_PROFILE_SMS_MAX ? sms : KERNEL_PROFILE_SMS_MAX;
 }
 
 static struct kernel *profiling_find(struct profiling *p, const struct func *f,
-                                     const struct func_shape *s) {
+                                     const struct dev_launch *l) {
     struct kernel_profile_key key = {
-        .func = f->fingerprint, .shared_bytes = f->shared_bytes + s->shared_bytes, .uid = p->uid};
-    memcpy(key.grid, s->grid, sizeof(key.grid));
-    memcpy(key.block, s->block, sizeof(key.block));
-    return kernels_intern(p->kernels, &key, f->name, profiling_sms(p->info, f, s), &p->created);
+        .func = f->fingerprint, .shared_bytes = f->shared_bytes + l->shared_bytes, .uid = p->uid};
+    memcpy(key.grid, l->grid, sizeof(key.grid));
+    memcpy(key.block, l->block, sizeof(key.block));
+    return kernels_intern(p->kernels, &key, f->name, profiling_sms(p->info, f, l), &p->created);
 }
 
-struct kernel *profiling_launch(struct profiling *p, struct func *f,
-                                const struct dev_launch *launch) {
-    if (!f->kernel || !profiling_same(&f->shape, launch)) {
-        struct func_shape s = profiling_shape(launch);
-        kernels_drop(p->kernels, f->kernel);
-        f->kernel = profiling_find(p, f, &s);
-        f->shape = s;
-    }
-    if (f->kernel) kernels_hold(p->kernels, f->kernel);
-    return f->kernel;
+void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l) {
+    struct func_shape *s = &f->shape;
+    memcpy(s->sent, &l->func, sizeof(s->sent));
+    s->launch = (struct dev_launch){.func = f->dev,
+                                    .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                    .block = {l->block[0], l->block[1], l->block[2]},
+                                    .shared_bytes = l->shared_bytes,
+                                    .cooperative = (l->flags & WIRE_LAUNCH_COOPERATIVE) != 0,
+                                    .param_bytes = l->param_bytes};
+    s->fingerprint = object_shape_fingerprint(f->fingerprint, s->launch.grid, s->launch.block);
+    kernels_drop(p->kernels, s->kernel);
+    s->kernel = profiling_find(p, f, &s->launch);
 }
 
 const struct sched_kernel *profiling_sched(const struct op *op) {

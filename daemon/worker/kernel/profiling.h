@@ -21,9 +21,13 @@ struct profiling {
 /* The table for a device. 0 or -ENOMEM. */
 int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns);
 
-/* Which kernel the launch is of, held until profiling_drop; NULL: one without a profile. */
-struct kernel *profiling_launch(struct profiling *p, struct func *f,
-                                const struct dev_launch *launch);
+/* The function is launched so from now on; its limits allow it. */
+void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l);
+/* The launch is of this kernel, held until profiling_drop; NULL: one without a profile. */
+static inline void profiling_launch(struct kernels *k, struct op *op, struct kernel *kernel) {
+    op->launch.kernel = kernel;
+    if (kernel) kernels_hold(k, kernel);
+}
 /* What the scheduler is told of the operation. */
 const struct sched_kernel *profiling_sched(const struct op *op);
 /* A launch ended on the device, where several clients were until `mixed_ns`. */

@@ -99,6 +99,10 @@ void op_pool_finish(struct op_pool *pool);
 /* An operation with room for `param_bytes` (<= WIRE_PARAM_MAX) at launch.args.params; NULL when out
  * of memory. Its device part is cleared, the rest is the caller's to fill. */
 struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes);
+/* Where a launch's parameters go, until `args` is filled. */
+static inline void *op_params(const struct op *op) {
+    return (void *)op->launch.args.params;
+}
 void op_give_room(struct op_pool *pool, struct op *op); /* its long parameters */
 static inline void op_give(struct op_pool *pool, struct op *op) {
     if (op->room) op_give_room(pool, op);
