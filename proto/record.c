@@ -176,26 +176,32 @@ static bool has_tail(uint16_t op) {
     return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET;
 }
 
-static int check_head(const struct wire_record *r, uint32_t bytes, struct why *why) {
-    if (bytes < sizeof(*r)) return refuse(why, "a record of %u bytes", bytes);
-    uint32_t head = head_bytes(r->op);
-    if (!head) return refuse(why, "unknown operation %u", r->op);
-    if (bytes < head || (bytes != head && !has_tail(r->op)))
+/* What all records have, of one whose operation takes `head` bytes, or with a tail at least. */
+static inline __attribute__((always_inline)) int check_head(const struct wire_record *r,
+                                                            uint32_t bytes, uint32_t head,
+                                                            bool tail, bool ordered,
+                                                            struct why *why) {
+    if (bytes < head || (bytes != head && !tail))
         return refuse(why, "%s of %u bytes, not %u", record_name(r->op), bytes, head);
     if (r->stream >= WIRE_STREAMS) return refuse(why, "stream %u is out of range", r->stream);
     if (r->ticket && r->reply >= WIRE_REPLIES)
         return refuse(why, "reply slot %u is out of range", r->reply);
-    if (r->ticket && record_ordered(r->op))
+    if (r->ticket && ordered)
         return refuse(why, "%s wants a reply, its completion is the answer", record_name(r->op));
-    if ((r->seq != 0) != record_ordered(r->op))
+    if ((r->seq != 0) != ordered)
         return refuse(why, "%s with sequence number %" PRIu64, record_name(r->op), r->seq);
     return 0;
+}
+
+static int check_any_head(const struct wire_record *r, uint32_t bytes, struct why *why) {
+    uint32_t head = head_bytes(r->op);
+    if (!head) return refuse(why, "unknown operation %u", r->op);
+    return check_head(r, bytes, head, has_tail(r->op), record_ordered(r->op), why);
 }
 
 static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     const struct wire_record *r = rec;
     switch (r->op) {
-    case WIRE_LAUNCH: return check_launch(rec, bytes, why);
     case WIRE_COPY: return check_copy(rec, why);
     case WIRE_MEMSET: return check_memset(rec, why);
     case WIRE_EVENT_RECORD: {
@@ -224,8 +230,15 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     }
 }
 
+/* Nearly all of them are launches. */
 int record_check(const void *rec, uint32_t bytes, char *why_text, size_t why_bytes) {
     struct why why = {why_text, why_bytes};
-    int err = check_head(rec, bytes, &why);
+    const struct wire_record *r = rec;
+    if (bytes < sizeof(*r)) return refuse(&why, "a record of %u bytes", bytes);
+    if (r->op == WIRE_LAUNCH) {
+        int err = check_head(r, bytes, sizeof(struct wire_launch), true, true, &why);
+        return err ? err : check_launch(rec, bytes, &why);
+    }
+    int err = check_any_head(r, bytes, &why);
     return err ? err : check_body(rec, bytes, &why);
 }

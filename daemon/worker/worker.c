@@ -15,6 +15,8 @@
 #include "common/fdutil.h"
 #include "daemon/worker/kernel/profiling.h"
 
+#define WORKER_FIRST_EVENTS 256u
+
 static int worker_open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
@@ -66,6 +68,11 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = recorder_create(&w->events_link.recorder, &sched, 0);
     if (err) goto fail;
     w->events_link.sched = w->sched;
+    w->event_cap = WORKER_FIRST_EVENTS;
+    w->events = malloc(w->event_cap * sizeof(*w->events));
+    step = "the scheduler's events cannot be made";
+    err = w->events ? 0 : -ENOMEM;
+    if (err) goto fail;
     step = "the table of kernels cannot be made";
     err = profiling_create(&w->kernels, &w->info, fdutil_now_ns());
     if (err) goto fail;

@@ -34,7 +34,7 @@ struct worker {
 
     struct sched *sched;
     struct events_link events_link; /* its latest steps */
-    struct sched_event *events;     /* for the next step */
+    struct sched_event *events;     /* for the next step; room for one more at least */
     uint32_t event_count, event_cap;
     uint64_t steps;  /* of the scheduler, so far */
     uint64_t arm_ns; /* it wants one then, at the latest; 0: it does not */

@@ -12,37 +12,55 @@
 #include "daemon/worker/engine/residency.h"
 #include "daemon/worker/kernel/profiling.h"
 
-/* A place for the next event. Filled in place: copying it here costs more than the rest. */
-static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,
-                                        uint32_t job) {
-    if (w->event_count == w->event_cap) {
-        uint32_t cap = w->event_cap ? 2 * w->event_cap : 256;
-        struct sched_event *events = realloc(w->events, cap * sizeof(*events));
-        if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
-            log_error("worker", "out of memory for %u scheduler events", cap);
-            abort();
-        }
-        w->events = events;
-        w->event_cap = cap;
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* There is always room for one event more, so that an operation's is filled before anything is
+ * called. In its place: copying it here costs more than the rest. */
+static __attribute__((noinline)) void more_events(struct worker *w) {
+    uint32_t cap = 2 * w->event_cap;
+    struct sched_event *events = realloc(w->events, cap * sizeof(*events));
+    if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
+        log_error("worker", "out of memory for %u scheduler events", cap);
+        abort();
     }
-    struct sched_event *e = &w->events[w->event_count++];
+    w->events = events;
+    w->event_cap = cap;
+}
+
+static inline struct sched_event *first_free(struct worker *w, enum sched_event_kind kind,
+                                             uint32_t job) {
+    struct sched_event *e = &w->events[w->event_count];
     e->kind = kind;
     e->job = job;
     return e;
 }
 
+static inline void count_event(struct worker *w) {
+    if (++w->event_count == w->event_cap) more_events(w);
+}
+
 void engine_offer(struct worker *w, struct op *op) {
-    struct sched_event *e = engine_event(w, SCHED_SUBMITTED, client_of(op->stream)->job_id);
+    struct sched_event *e = first_free(w, SCHED_SUBMITTED, client_of(op->stream)->job_id);
     op->state = OP_OFFERED;
     e->submitted.op = (uintptr_t)op;
     e->submitted.iteration = op->iteration;
     e->submitted.kernel = *profiling_sched(op);
+    count_event(w);
 }
 
 void engine_done(struct worker *w, const struct op *op) {
-    struct sched_event *e = engine_event(w, SCHED_DONE, client_of(op->stream)->job_id);
+    struct sched_event *e = first_free(w, SCHED_DONE, client_of(op->stream)->job_id);
     e->done.op = (uintptr_t)op;
     e->done.busy_ns = op->dev.busy_ns;
+    count_event(w);
+}
+
+/* Of a whole client or of nobody: all but its kind and job is the caller's to fill. */
+static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,
+                                        uint32_t job) {
+    first_free(w, kind, job);
+    count_event(w);
+    return &w->events[w->event_count - 1];
 }
 
 /* ---- submission ------------------------------------------------------------------------------ */

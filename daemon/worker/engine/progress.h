@@ -6,15 +6,24 @@
 #ifndef DAEMON_WORKER_ENGINE_PROGRESS_H
 #define DAEMON_WORKER_ENGINE_PROGRESS_H
 
-struct client;
-struct op;
-struct stream;
+#include "daemon/worker/client.h"
 
-/* Appends it to its stream. 0 or -ENOMEM, with `op` still the caller's. */
-int progress_push(struct client *c, struct stream *s, struct op *op);
 /* What is complete of the stream is freed, and what waited for it goes on. */
 void progress_retire(struct client *c, struct stream *s);
+
+/* Appends it to its stream. 0 or -ENOMEM, with `op` still the caller's. */
+static inline int progress_push(struct client *c, struct stream *s, struct op *op) {
+    int err = stream_push(s, op);
+    if (err) return err;
+    boundary_pushed(&c->boundary, op, &c->worker->passing);
+    if (client_dead(c)) progress_retire(c, s);
+    return 0;
+}
+
 /* An operation that was not pushed is freed. */
-void progress_drop(struct client *c, struct op *op);
+static inline void progress_drop(struct client *c, struct op *op) {
+    profiling_drop(c->worker->kernels, op);
+    op_give(&c->pool, op);
+}
 
 #endif

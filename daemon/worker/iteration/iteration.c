@@ -53,8 +53,12 @@ void iteration_destroy(struct iteration *it) {
     free(it);
 }
 
-void iteration_drop(struct iteration *it, uint64_t live_bytes) {
+static inline void fall(struct iteration *it, uint64_t live_bytes) {
     if (live_bytes < it->low_bytes) it->low_bytes = live_bytes;
+}
+
+void iteration_drop(struct iteration *it, uint64_t live_bytes) {
+    fall(it, live_bytes);
 }
 
 static bool iteration_begins(struct iteration *it) {
@@ -132,7 +136,7 @@ void iteration_idle(struct iteration *it, uint64_t now_ns) {
 
 bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_bytes,
                       uint64_t now_ns) {
-    iteration_drop(it, live_bytes);
+    fall(it, live_bytes);
     uint16_t code = period_fingerprint(fingerprint), low = period_low(it->low_bytes);
     it->low_bytes = live_bytes;
     if (!it->launches) it->busy_ns = now_ns;

@@ -4,7 +4,7 @@
  */
 #include "daemon/worker/iteration/period.h"
 
-#define MASK (PERIOD_HISTORY - 1)
+#define MASK PERIOD_MASK
 #define FLOOR_PART 256 /* at the floor: within this part of the range above it */
 #define WINDOW_PERIODS 24
 #define WINDOW_MIN 512
@@ -20,15 +20,6 @@ static uint64_t period_low_bytes(uint16_t code) {
     if (code < 2 * one) return (uint64_t)code << PERIOD_LOW_UNIT_BITS;
     uint64_t shift = code / one - 1;
     return (code - shift * one) << shift << PERIOD_LOW_UNIT_BITS;
-}
-
-void period_push(struct period *p, uint16_t fingerprint, uint16_t low) {
-    if (p->count && p->low[(p->count - 1) & MASK] != low) p->changed = p->count;
-    p->fingerprint[p->count & MASK] = fingerprint;
-    p->low[p->count & MASK] = low;
-    p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
-    p->context[0] = p->context[0] << 16 | fingerprint;
-    p->count++;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------ */

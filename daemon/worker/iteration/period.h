@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #define PERIOD_HISTORY 8192u /* launches; a power of two. Periods are PERIOD_CONTEXT shorter */
+#define PERIOD_MASK (PERIOD_HISTORY - 1)
 #define PERIOD_CONTEXT 8u
 #define PERIOD_TABLE 4096u
 #define PERIOD_SLOTS 4u
@@ -96,7 +97,14 @@ static inline uint16_t period_low(uint64_t bytes) {
 }
 
 /* Takes note of a launch. */
-void period_push(struct period *p, uint16_t fingerprint, uint16_t low);
+static inline void period_push(struct period *p, uint16_t fingerprint, uint16_t low) {
+    if (p->count && p->low[(p->count - 1) & PERIOD_MASK] != low) p->changed = p->count;
+    p->fingerprint[p->count & PERIOD_MASK] = fingerprint;
+    p->low[p->count & PERIOD_MASK] = low;
+    p->context[1] = p->context[1] << 16 | p->context[0] >> 48;
+    p->context[0] = p->context[0] << 16 | fingerprint;
+    p->count++;
+}
 /* Looks at the latest launch. True: a period is accepted. To be called after each push until then;
  * period_restart before the first call after a pause. `hint`: number of a launch that probably
  * began an iteration, or UINT64_MAX. */

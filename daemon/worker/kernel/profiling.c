@@ -11,9 +11,8 @@
 #include "common/occupancy.h"
 #include "daemon/worker/kernel/object.h"
 
-/* A kernel for which there is no room in the table: as large as any, and of unknown class. */
-static const struct sched_kernel unprofiled = {.sms = KERNEL_PROFILE_SMS_MAX};
-static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
+const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
+const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};
 
 int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns) {
     struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}};
@@ -63,11 +62,6 @@ void profiling_shape(struct profiling *p, struct func *f, const struct wire_laun
     s->fingerprint = object_shape_fingerprint(f->fingerprint, s->launch.grid, s->launch.block);
     kernels_drop(p->kernels, s->kernel);
     s->kernel = profiling_find(p, f, &s->launch);
-}
-
-const struct sched_kernel *profiling_sched(const struct op *op) {
-    if (op->kind != WIRE_LAUNCH) return &copied;
-    return op->launch.kernel ? &op->launch.kernel->sched : &unprofiled;
 }
 
 /* ---- what its end says ----------------------------------------------------------------------- */

@@ -28,8 +28,13 @@ static inline void profiling_launch(struct kernels *k, struct op *op, struct ker
     op->launch.kernel = kernel;
     if (kernel) kernels_hold(k, kernel);
 }
+/* A kernel for which there is no room in the table: as large as any, and of unknown class. */
+extern const struct sched_kernel profiling_unknown, profiling_copy;
 /* What the scheduler is told of the operation. */
-const struct sched_kernel *profiling_sched(const struct op *op);
+static inline const struct sched_kernel *profiling_sched(const struct op *op) {
+    if (op->kind != WIRE_LAUNCH) return &profiling_copy;
+    return op->launch.kernel ? &op->launch.kernel->sched : &profiling_unknown;
+}
 /* A launch ended on the device, where several clients were until `mixed_ns`. */
 void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns);
 /* The operation is about to be freed. */

@@ -65,15 +65,9 @@ static void *op_take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
     return r;
 }
 
-struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
-    if (!pool->free && !op_pool_grow(pool)) return NULL;
+/* The first free one, whose parameters go there. */
+static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params, uint8_t room) {
     struct op *op = pool->free;
-    void *params = op->inline_params;
-    op->room = 0;
-    if (param_bytes > OP_INLINE_BYTES) {
-        params = op_take_room(pool, param_bytes, &op->room);
-        if (!params) return NULL;
-    }
     pool->free = op->next;
     if (op->next) op_prefetch(op->next);
     op->dev.result = 0;
@@ -86,8 +80,28 @@ struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
     op->kind = (uint8_t)kind;
     op->state = OP_QUEUED;
     op->blocking = 0;
+    op->room = room;
     op->launch.args.params = params;
     return op;
+}
+
+static __attribute__((noinline)) struct op *take_large(struct op_pool *pool, uint16_t kind,
+                                                       uint32_t param_bytes) {
+    uint8_t room;
+    void *params = op_take_room(pool, param_bytes, &room);
+    return params ? take(pool, kind, params, room) : NULL;
+}
+
+static __attribute__((noinline)) struct op *take_first(struct op_pool *pool, uint16_t kind,
+                                                       uint32_t param_bytes) {
+    return op_pool_grow(pool) ? op_take(pool, kind, param_bytes) : NULL;
+}
+
+/* What is rare is apart, so that an operation's way keeps nothing on the stack. */
+struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
+    if (!pool->free) return take_first(pool, kind, param_bytes);
+    if (param_bytes > OP_INLINE_BYTES) return take_large(pool, kind, param_bytes);
+    return take(pool, kind, pool->free->inline_params, 0);
 }
 
 void op_give_room(struct op_pool *pool, struct op *op) {

@@ -153,8 +153,7 @@ static void stream_count_legacy(struct stream *s, struct op *op) {
         stream_at(legacy, legacy->next - 1)->following++;
 }
 
-int stream_push(struct stream *s, struct op *op) {
-    if (s->next - s->head > s->ring_mask && stream_grow(s)) return -ENOMEM;
+static inline void push(struct stream *s, struct op *op) {
     op->stream = s;
     op->seq = s->next;
     op->number = s->set->pushed++;
@@ -167,6 +166,17 @@ int stream_push(struct stream *s, struct op *op) {
     } else if (s->state == STREAM_READY) {
         stream_kick(s);
     }
+}
+
+static __attribute__((noinline)) int push_grown(struct stream *s, struct op *op) {
+    if (stream_grow(s)) return -ENOMEM;
+    push(s, op);
+    return 0;
+}
+
+int stream_push(struct stream *s, struct op *op) {
+    if (s->next - s->head > s->ring_mask) return push_grown(s, op);
+    push(s, op);
     return 0;
 }
 
