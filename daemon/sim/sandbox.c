@@ -25,7 +25,8 @@
 #ifdef __SANITIZE_ADDRESS__
 /* ASan manages memory in ways of its own, and maps terabytes of shadow. */
 static int allow_memory(scmp_filter_ctx filter) {
-    const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(madvise), SCMP_SYS(mprotect), SCMP_SYS(futex)};
+    const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(madvise), SCMP_SYS(mprotect), SCMP_SYS(futex),
+                         SCMP_SYS(sigaltstack)};
     int err = 0;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !err; i++)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);

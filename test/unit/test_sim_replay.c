@@ -59,6 +59,8 @@ static void record(const struct checkpoint *c) {
 static int replay(const char *option) {
     char *words[] = {"salus-sim", "replay", path, (char *)option, NULL};
     size_t bytes;
+    free(out);
+    free(err);
     FILE *to = open_memstream(&out, &bytes), *errors = open_memstream(&err, &bytes);
     int status = simcli_main(to, errors, option ? 4 : 3, words);
     fclose(to);

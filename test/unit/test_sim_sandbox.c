@@ -190,19 +190,17 @@ Test(sim_sandbox, time_is_bounded) {
     free(shown);
 }
 
-static volatile int *volatile nowhere;
-
 static void crashes(FILE *in, FILE *out, void *result) {
     struct found *f = result;
     f->bytes = 7;
-    *nowhere = 1;
+    __builtin_trap();
 }
 
 /* The test's process has a handler for it, which is none of the sandbox's business. */
 Test(sim_sandbox, a_crash_is_told_and_its_result_dropped) {
     struct found f = {0};
     cr_expect_eq(run(crashes, "", &f), SANDBOX_CRASHED);
-    cr_expect_eq(detail, SIGSEGV);
+    cr_expect_eq(detail, SIGILL);
     cr_expect_eq(f.bytes, 0);
     free(shown);
 }
