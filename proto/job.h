@@ -51,6 +51,9 @@
 #define JOB_STRICT_VARIABLE "SALUS_STRICT"
 #define JOB_STRICT_EXIT 9
 
+/* A file: what is refused is written down there as well; see shim/connection/refusals.h. */
+#define JOB_REFUSALS_VARIABLE "SALUS_REFUSALS"
+
 /* Sets the field that `variable` stands for; sizes and times with units ("512MiB", "10s"). 0, or
  * -EINVAL with what is wrong in `why` (JOB_WHY_BYTES); -ENOENT when there is no such variable. */
 int job_set(struct wire_job *job, const char *variable, const char *value, char *why);

@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
+#include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 
 #define REFUSE_REASON_MAX 400 /* bytes shown of a reason, and of a name: a line holds both */
@@ -45,6 +46,7 @@ static int shown(size_t bytes) {
 
 void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
+    refusals_note("kernel", name, NULL, err, reason, reason_bytes);
     log_write("shim", first_or_warn(&said),
               "what=\"a kernel was refused: its results will be missing\" kernel=%.*s "
               "reason=\"%.*s\" do=\"%s\"",
@@ -54,6 +56,9 @@ void refuse_kernel(const char *name, int err, const char *reason, size_t reason_
 
 void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
+    char size[32];
+    snprintf(size, sizeof(size), "%zu bytes", image_bytes);
+    refusals_note("module", size, NULL, err, reason, reason_bytes);
     log_write("shim", first_or_warn(&said),
               "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
               "reason=\"%.*s\" do=\"%s\"",
@@ -79,11 +84,8 @@ CUresult refuse_call(const char *name) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult refuse_slot(const unsigned char *uuid, unsigned int slot) {
-    char name[48];
-    int n = 0;
+void refuse_slot_name(const unsigned char *uuid, unsigned int slot, char *out) {
     for (int i = 0; i < 16; i++)
-        n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", uuid[i]);
-    snprintf(name + n, sizeof(name) - (size_t)n, "[%u]", slot);
-    return refuse_call(name);
+        out += sprintf(out, "%02x", uuid[i]);
+    sprintf(out, "[%u]", slot);
 }

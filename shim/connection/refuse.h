@@ -30,7 +30,8 @@ void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
 /* The caller says each name once. Gives CUDA_ERROR_NOT_SUPPORTED. */
 CUresult refuse_call(const char *name);
-/* Slot of the private table with this UUID (16 bytes). */
-CUresult refuse_slot(const unsigned char *uuid, unsigned int slot);
+/* What slot of the private table with this UUID (16 bytes) is called, REFUSE_SLOT_BYTES. */
+#define REFUSE_SLOT_BYTES 48
+void refuse_slot_name(const unsigned char *uuid, unsigned int slot, char *out);
 
 #endif

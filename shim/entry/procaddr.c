@@ -9,17 +9,19 @@
 
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
+#include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 #include "shim/entry/gen_entries.h"
 
 /* No line but for those who ask: runtimes look for hundreds of names, newer ones too, and most are
  * never called. */
 static void not_found(const char *symbol, int version, CUdriverProcAddressQueryResult why) {
+    const char *text = why == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                           ? "newer than was asked for"
+                           : "no such entry point";
     state_log();
-    log_debug("shim", "what=\"%s\" name=%s version=%d",
-              why == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT ? "newer than was asked for"
-                                                                : "no such entry point",
-              symbol, version);
+    log_debug("shim", "what=\"%s\" name=%s version=%d", text, symbol, version);
+    refusals_note("symbol", symbol, NULL, 0, text, SIZE_MAX);
 }
 
 CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, uint64_t flags,

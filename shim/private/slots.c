@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
+#include "shim/connection/refusals.h"
 #include "shim/connection/refuse.h"
 
 static struct {
@@ -16,9 +17,11 @@ static struct {
 } slots[SLOTS_MAX];
 static unsigned int slot_count;
 
-static CUresult called(unsigned int n) {
-    if (atom_exchange(&slots[n].said, 1)) return CUDA_ERROR_NOT_SUPPORTED;
-    return refuse_slot(slots[n].uuid, slots[n].slot);
+static CUresult called(unsigned int n, const void *caller) {
+    char name[REFUSE_SLOT_BYTES];
+    refuse_slot_name(slots[n].uuid, slots[n].slot, name);
+    refusals_note("call", name, caller, 0, "", 0);
+    return atom_exchange(&slots[n].said, 1) ? CUDA_ERROR_NOT_SUPPORTED : refuse_call(name);
 }
 
 /* clang-format off */
@@ -30,9 +33,9 @@ static CUresult called(unsigned int n) {
 /* clang-format on */
 
 /* Callers pass arguments that these do not look at. */
-#define FUNCTION(n)                  \
-    static CUresult slot_##n(void) { \
-        return called(0x##n);        \
+#define FUNCTION(n)                                        \
+    static CUresult slot_##n(void) {                       \
+        return called(0x##n, __builtin_return_address(0)); \
     }
 EACH(FUNCTION)
 

@@ -127,6 +127,24 @@ Test(image, the_newest_that_the_device_can_run) {
     cr_assert_eq(read_out(120), ERR_NO_BINARY);
 }
 
+/* What another capability would run is said where machine code alone is left. */
+Test(image, the_nearest_that_is_too_new) {
+    const struct image_entry entries[] = {
+        cubin_entry(90, IMAGE_PLAIN),
+        text_entry(121, 0, IMAGE_PLAIN, ptx("sm_121")),
+        text_entry(120, 0, IMAGE_PLAIN, ptx("sm_120")),
+    };
+    image_build_fatbin(&out, entries, 3);
+    cr_assert_eq(read_out(90), 0);
+    cr_assert_eq(image.ptx_count, 0);
+    cr_assert_eq(image.ptx_above, 120);
+    cr_assert_eq(read_out(120), 0);
+    cr_assert_eq(image.ptx_count, 1);
+    cr_assert_eq(image.ptx_above, 121);
+    cr_assert_eq(read_out(130), 0);
+    cr_assert_eq(image.ptx_above, 0);
+}
+
 Test(image, units) {
     const struct image_entry linked = cubin_entry(90, IMAGE_ZSTD);
     const struct image_entry a = text_entry(75, 0, IMAGE_LZ4, ptx("sm_75 // a"));

@@ -6,14 +6,18 @@
 #include "shim/connection/refuse.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
+#include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 #include "shim/private/slots.h"
 
@@ -199,4 +203,77 @@ Test(refuse, a_slot_says_which_it_is_once) {
     cr_assert_eq(count("\n"), 2, "%s", said);
     cr_assert_eq(count("call=6bd5fb6c5bf4e74a8987d93912fd9df9[12] "), 1, "%s", said);
     cr_assert_eq(count("[200] "), 1, "%s", said);
+}
+
+/* ---- written down ---------------------------------------------------------------------------- */
+
+static char written[1 << 16];
+
+/* Runs it with the file that SALUS_REFUSALS names, and reads that. */
+static void run_recorded(void (*body)(void)) {
+    char path[] = "/tmp/salus-refusals-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    setenv(JOB_REFUSALS_VARIABLE, path, 1);
+    run("shim:none", false, body);
+    unsetenv(JOB_REFUSALS_VARIABLE);
+    ssize_t n = read(fd, written, sizeof(written) - 1);
+    cr_assert_geq(n, 0);
+    written[n] = '\0';
+    close(fd);
+    unlink(path);
+}
+
+static void one_of_each(void) {
+    errno = 77;
+    refuse_kernel("first", ERR_NO_BINARY, "only machine code", 17);
+    refuse_module(154, ERR_INVALID_PTX, "line\n8\t?", 8);
+    refusals_note("call", "cuSome", (const void *)getpid, 0, "", 0);
+    need(errno == 77);
+}
+
+Test(refuse, each_is_written_down_in_a_line) {
+    run_recorded(one_of_each);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_str_eq(written, "kernel\tfirst\t-\tERR_NO_BINARY\tonly machine code\n"
+                              "module\t154 bytes\t-\tERR_INVALID_PTX\tline 8 ?\n"
+                              "call\tcuSome\tlibc.so.6\t-\t\n");
+}
+
+Test(refuse, each_time_is_written_down) {
+    run_recorded(call_slots);
+    cr_assert(strstr(written, "call\t6bd5fb6c5bf4e74a8987d93912fd9df9[12]\t"), "%s", written);
+    memcpy(said, written, sizeof(said));
+    cr_assert_eq(count("[12]\t"), 3, "%s", said);
+    cr_assert_eq(count("[200]\t"), 1, "%s", said);
+}
+
+Test(refuse, hostile_text_is_one_bounded_line_there_too) {
+    run_recorded(a_hostile_text);
+    memcpy(said, written, sizeof(said));
+    cr_assert_eq(count("\n"), 1);
+    cr_assert_eq(count("\t"), 4, "%s", said);
+    cr_assert_leq(strlen(said), 1024);
+}
+
+/* No file is made, no link followed, nobody waited for. */
+Test(refuse, only_a_file_that_is_there_is_written_to) {
+    char dir[] = "/tmp/salus-refusals-XXXXXX", path[64];
+    struct stat st;
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/none", dir);
+    setenv(JOB_REFUSALS_VARIABLE, path, 1);
+    run("", false, two_kernels);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(stat(path, &st), -1);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    run("", false, two_kernels);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(count("\n"), 1, "and the line is said: %s", said);
+    unlink(path);
+    cr_assert_eq(symlink("/dev/null", path), 0);
+    run("", false, two_kernels);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    unlink(path);
+    rmdir(dir);
 }

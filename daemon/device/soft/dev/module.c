@@ -165,6 +165,14 @@ static void module_describe(struct dev_func *f, const char *name) {
     memcpy(f->info.req_block, k.func->req_block, sizeof f->info.req_block);
 }
 
+static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {
+    if (m->image.ptx_above)
+        snprintf(why, why_bytes, "only machine code: the PTX is for sm_%u, the device is sm_%u",
+                 m->image.ptx_above, m->space->config.capability);
+    else
+        snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
+}
+
 static int module_decode(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
                          size_t why_bytes) {
     const char *name = m->names[index];
@@ -172,7 +180,7 @@ static int module_decode(struct dev_module *m, uint32_t index, struct dev_func *
     if (!f) return -ENOMEM;
     f->module = m;
     int err = ERR_NO_BINARY;
-    snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
+    explain_no_code(m, why, why_bytes);
     if (m->code) err = code_kernel_get(m->code, name, &f->kernel, why, why_bytes);
     if (err) {
         free(f);

@@ -142,10 +142,18 @@ static bool better(const struct fatbin_entry *a, bool has_b, const struct fatbin
     return !(a->flags & bound) && (b->flags & bound);
 }
 
+/* What a device with another capability could run. */
+static void note_above(struct reader *r, const struct fatbin_entry *e) {
+    uint32_t *above = &r->out->ptx_above;
+    if (e->kind == FATBIN_PTX && e->target > r->capability && (!*above || e->target < *above))
+        *above = e->target;
+}
+
 static int choose(struct reader *r, struct fatbin *f, struct choice *c) {
     struct fatbin_entry e;
     int more;
     while ((more = fatbin_next(f, &e)) > 0) {
+        note_above(r, &e);
         if (!usable(r, &e)) continue;
         if (e.kind == FATBIN_PTX && better(&e, c->has_ptx, &c->ptx)) {
             c->has_ptx = true;

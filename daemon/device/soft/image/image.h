@@ -22,6 +22,7 @@ struct image {
     size_t *ptx_bytes;
     uint32_t ptx_count;           /* 0: machine code only */
     uint32_t ptx_target;          /* 75 for sm_75 */
+    uint32_t ptx_above;           /* the lowest target of PTX above the capability; 0: none */
     struct image_kernel *kernels; /* from the best sibling cubin; may be empty */
     uint32_t kernel_count;
     uint32_t cubin_target; /* 0: no cubin */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file is opened for each line: a host that closes descriptors which it does not know may use
+ * their numbers again. One write a line, so that threads and processes do not mix theirs.
+ */
+#include "shim/connection/refusals.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "proto/job.h"
+
+#define LINE_BYTES 1024
+#define NAME_MAX_SHOWN 400
+
+static char *path; /* NULL: nothing is written down */
+
+static void find_path(void) {
+    const char *value = secure_getenv(JOB_REFUSALS_VARIABLE);
+    if (value && *value) path = strdup(value); /* the host may change its environment */
+}
+
+/* "libcublasLt.so.13"; "-" where nobody knows. */
+static const char *library_of(const void *caller) {
+    Dl_info info;
+    if (!caller || !dladdr(caller, &info) || !info.dli_fname || !*info.dli_fname) return "-";
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash ? slash + 1 : info.dli_fname;
+}
+
+/* Names come from programs: a field ends where it should. */
+static void append_field(char *line, size_t *n, const char *text, size_t bytes, char end) {
+    for (size_t i = 0; i < bytes && text[i] && *n < LINE_BYTES - 2; i++)
+        line[(*n)++] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+    if (*n < LINE_BYTES) line[(*n)++] = end;
+}
+
+static void append_line(const char *line, size_t bytes) {
+    int fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t written = write(fd, line, bytes);
+    (void)written; /* there is nobody who could be told */
+    close(fd);
+}
+
+void refusals_note(const char *kind, const char *name, const void *caller, int err,
+                   const char *reason, size_t reason_bytes) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Atomic uint32_t lines;
+    int before = errno;
+    pthread_once(&once, find_path);
+    if (path && atom_load_relaxed(&lines) < REFUSALS_MAX) {
+        char line[LINE_BYTES];
+        size_t n = 0;
+        atom_add(&lines, 1);
+        append_field(line, &n, kind, SIZE_MAX, '\t');
+        append_field(line, &n, name, NAME_MAX_SHOWN, '\t');
+        append_field(line, &n, library_of(caller), NAME_MAX_SHOWN, '\t');
+        append_field(line, &n, err ? err_name(err) : "-", SIZE_MAX, '\t');
+        append_field(line, &n, reason, reason_bytes, '\n');
+        append_line(line, n);
+    }
+    errno = before;
+}
