@@ -12,6 +12,8 @@
 
 #include "daemon/sched/jobmap.h"
 #include "daemon/sched/lanes/lane.h"
+#include "daemon/sched/queue/classes.h"
+#include "daemon/sched/queue/ranked.h"
 #include "daemon/sched/sched.h"
 
 /* 1: every step ends with sched_check and aborts when it fails. Costs O(state) a step. */
@@ -106,6 +108,11 @@ struct sched_lane {
     uint64_t switches, busy_ns;
 };
 
+/* The kernel policy's memory, which it alone writes: its own, and an item for each job. */
+struct sched_own {
+    void *policy, *jobs;
+};
+
 struct sched_state {
     uint64_t now_ns;
     uint64_t arrivals;                  /* numbers operations and jobs in order of arrival */
@@ -129,6 +136,11 @@ struct sched_state {
     uint32_t measuring;                /* the unknown job that holds all that was free */
     bool exclusive;
     uint64_t lease_ns; /* of the configuration */
+    /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by
+     * rank, or by class. The other one is empty. */
+    struct ranked ranked;
+    struct classes classes;
+    struct sched_own own;
 };
 
 static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {
@@ -154,6 +166,15 @@ static inline bool state_kernel(const struct sched_op *o) {
     return o->kernel.class != SCHED_CLASS_COPY;
 }
 
+/* The kernel that the device is at for a job: its oldest there; NULL when it has none. */
+static inline const struct sched_op *state_device_kernel(const struct sched_state *st,
+                                                         uint32_t job) {
+    uint32_t op = st->jobs[job].head[SCHED_RUNNING];
+    while (op != SCHED_NONE && !state_kernel(&st->ops[op]))
+        op = st->ops[op].next;
+    return op == SCHED_NONE ? NULL : &st->ops[op];
+}
+
 /* What the operation is taken to need of the device alone; 0: a memory operation. A kernel of which
  * nothing is known is taken for one like its job's others. */
 static inline uint64_t state_expected_ns(const struct sched_state *st, const struct sched_op *o) {
@@ -164,6 +185,10 @@ static inline uint64_t state_expected_ns(const struct sched_state *st, const str
 /* Its requests go before everybody else's (Orion, section 5.1.1: client_hp). */
 static inline bool state_high(const struct sched_job *j) {
     return j->spec.priority > 0;
+}
+
+static inline enum class state_class(const struct sched_job *j) {
+    return j->admitted && !j->left && state_high(j) ? CLASS_HIGH : CLASS_BEST;
 }
 
 /* Latency of a request of the job alone: given, seen, or at least what its kernels take one after

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/sim/contention.h"
+#include "daemon/sched/policy/contention.h"
 #include "daemon/sim/simdev.h"
 #include "daemon/sim/timers.h"
 
@@ -21,8 +21,8 @@ struct device {
 
 static int create_kernels(struct device *d, const struct workload *w, uint32_t depth,
                           struct kdev_contention contention) {
-    if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS;
-    if (contention.left <= 0) contention.left = CONTENTION_LEFT;
+    if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS / 1000.0;
+    if (contention.left <= 0) contention.left = CONTENTION_LEFT / 1000.0;
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/contention.h"
+#include "daemon/sched/policy/contention.h"
 #include "daemon/sim/kshare.h"
 
 #define FAR_NS 1e18
@@ -41,30 +41,21 @@ struct kdev {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static double utilisation(uint32_t milli, double by_class) {
-    return milli == WORKLOAD_BY_CLASS ? by_class : milli / 1000.0;
+/* As given, or as typical of the class when its SMs are as `busy`. */
+static double utilisation(uint32_t milli, uint32_t typical, double busy) {
+    return milli == WORKLOAD_BY_CLASS ? typical / 1000.0 * busy : milli / 1000.0;
 }
 
 struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms) {
     struct kdev_work out = {.duration_ns = (double)k->duration_ns};
     if (k->copy) return out;
-    double filled = (double)k->sms / sms, part = fmin(filled, 1), compute, memory;
-    double busy = fmin(part / CONTENTION_MEMORY_SMS, 1); /* of the bandwidth it could reach */
+    const struct contention_typical typical = contention_typical(k->class);
+    double filled = (double)k->sms / sms, part = fmin(filled, 1);
+    double busy = fmin(part / (typical.sms / 1000.0), 1);
     out.want = part;
     if (filled > 1) out.wave_ns = out.duration_ns / filled;
-    switch (k->class) {
-    case SCHED_CLASS_COMPUTE:
-        compute = CONTENTION_COMPUTE_COMPUTE * part;
-        memory = CONTENTION_COMPUTE_MEMORY * part;
-        break;
-    case SCHED_CLASS_MEMORY:
-        compute = CONTENTION_MEMORY_COMPUTE * busy;
-        memory = CONTENTION_MEMORY_MEMORY * busy;
-        break;
-    default: compute = memory = CONTENTION_UNKNOWN_BOTH * part; break;
-    }
-    out.compute = utilisation(k->compute_milli, compute);
-    out.memory = utilisation(k->memory_milli, memory);
+    out.compute = utilisation(k->compute_milli, typical.compute, busy);
+    out.memory = utilisation(k->memory_milli, typical.memory, busy);
     return out;
 }
 

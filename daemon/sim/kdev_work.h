@@ -13,7 +13,7 @@ struct kdev_work {
     double compute, memory; /* parts of the units that it uses alone */
 };
 
-/* The two free parameters (contention.h). */
+/* The two free parameters (daemon/sched/policy/contention.h). */
 struct kdev_contention {
     double slots, left;
 };

@@ -2,7 +2,7 @@
 # The simulator: the program, its library, what its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
-#   make calibrate-contention   the search for the parameters in daemon/sim/contention.h
+#   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a sched.a common.a)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search for the two parameters of the simulated device's contention (daemon/sim/contention.h):
- * every pair on a grid, by the sum of the squares of the three relative errors against Table 2 of
- * the Orion paper. Prints the best, its errors, and how sharp the minimum is.
+ * The search for the two parameters of contention (daemon/sched/policy/contention.h): every pair on
+ * a grid, by the sum of the squares of the three relative errors against Table 2 of the Orion
+ * paper. Prints the best, its errors, and how sharp the minimum is.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "daemon/sim/contention.h"
+#include "daemon/sched/policy/contention.h"
 #include "test/lib/table2.h"
 
 #define SLOTS_FROM 1000 /* thousandths */
@@ -41,7 +41,7 @@ static void show(const char *what, const struct kdev_contention *c) {
 }
 
 int main(void) {
-    const struct kdev_contention frozen = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    const struct kdev_contention frozen = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
     struct kdev_contention best = frozen, low = {2, 2}, high = {0, 0};
     double least = INFINITY;
     for (int slots = SLOTS_FROM; slots <= SLOTS_TO; slots++)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/sim/contention.h"
+#include "daemon/sched/policy/contention.h"
 #include "daemon/sim/prng.h"
 #include "test/lib/table2.h"
 
@@ -77,7 +77,7 @@ static void expect_ends(const struct kdev_contention *c, const struct pushed *p,
 /* ---- a kernel alone -------------------------------------------------------------------------- */
 
 Test(sim_kdev, alone_it_takes_its_own_time_to_the_nanosecond) {
-    const struct kdev_contention c = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
     static const uint32_t sms[] = {1, 7, 32, 80, 81, 200, 5000};
     for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
         for (uint32_t class = 0; class < 3; class ++) {
@@ -231,7 +231,7 @@ Test(sim_kdev, contention_costs_only_when_several_run) {
 /* ---- Table 2 --------------------------------------------------------------------------------- */
 
 Test(sim_kdev, table_2_of_the_orion_paper) {
-    const struct kdev_contention frozen = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    const struct kdev_contention frozen = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
     for (int pair = 0; pair < TABLE2_PAIRS; pair++) {
         double speedup = table2_speedup(&frozen, pair);
         cr_expect_lt(fabs(speedup / table2[pair].speedup - 1), 0.02, "%s: %.3f, not %.2f",
@@ -243,7 +243,7 @@ Test(sim_kdev, table_2_of_the_orion_paper) {
 
 /* Each takes at least its own time, nobody gets slots that there are not, and everything ends. */
 static void run_random(uint64_t seed) {
-    const struct kdev_contention c = {CONTENTION_SLOTS, CONTENTION_LEFT};
+    const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
     struct kdev_work works[STREAMS * DEPTH];
     struct kdev *d = device(&c);
     uint64_t ends[STREAMS] = {0};
@@ -264,7 +264,7 @@ static void run_random(uint64_t seed) {
     for (uint32_t i = 0; i < STREAMS; i++)
         cr_assert_geq((double)ends[i], alone_ns[i], "seed %lu: stream %u was too fast",
                       (unsigned long)seed, i);
-    cr_assert_leq(kdev_slots_ns(d), kdev_active_ns(d) * CONTENTION_SLOTS * (1 + 1e-9));
+    cr_assert_leq(kdev_slots_ns(d), kdev_active_ns(d) * (CONTENTION_SLOTS / 1000.0) * (1 + 1e-9));
     cr_assert_leq(kdev_active_ns(d), kdev_running_ns(d));
     kdev_destroy(d);
 }

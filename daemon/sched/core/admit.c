@@ -138,7 +138,7 @@ static void admit_begin(struct sched *s, uint32_t job, uint32_t lane, enum lane_
     j->why = SCHED_WHY_NONE;
     j->admitted_ns = st->now_ns;
     sched_emit(s, SCHED_ADMIT, job);
-    s->policy->turned(s->self, st, job);
+    ready_changed(s, job);
     turn_attach(s, job);
 }
 

@@ -122,6 +122,7 @@ const char *sched_check(const struct sched *s) {
     const char *broken = check_counts(s);
     if (!broken) broken = check_lanes(s);
     if (broken) return broken;
-    if (s->policy->pick(s->self, st) != SCHED_NONE) return "a runnable operation was left waiting";
-    return s->policy->check ? s->policy->check(s->self, st) : NULL;
+    if (ready_pick(s) != SCHED_NONE) return "a runnable operation was left waiting";
+    broken = ready_check(s);
+    return !broken && s->policy->check ? s->policy->check(st) : broken;
 }

@@ -13,23 +13,17 @@
 #define LIFE_SMS 80u
 
 static void life_drop_entry(struct sched_entry *e) {
-    if (e->policy && e->self) e->policy->fini(e->self);
-    free(e->self);
+    own_drop(e->policy, 0, &e->own);
     *e = (struct sched_entry){0};
 }
 
-/* With a `self` of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
+/* With memory of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
 static int life_make_entry(const struct sched *s, const struct policy_config *policy,
                            struct sched_entry *out, char *why, size_t why_bytes) {
     struct sched_entry e = {0};
     int err = config_resolve(policy, &e.config, &e.lane_policy, &e.policy, why, why_bytes);
     if (err) return err;
-    if (e.policy != s->policy) {
-        e.self = calloc(1, e.policy->priv_size ? e.policy->priv_size : 1);
-        if (!e.self) return -ENOMEM;
-        err = e.policy->init(e.self, &s->st);
-        if (!err && s->st.jobs_cap) err = e.policy->reserve(e.self, s->st.jobs_cap);
-    }
+    if (e.policy != s->policy) err = own_make(e.policy, s->st.jobs_cap, &e.own);
     if (err)
         life_drop_entry(&e);
     else
@@ -48,19 +42,12 @@ int life_prepare(struct sched *s, const struct sched_event *events, uint32_t cou
 }
 
 /* All operations are the new policy's. */
-static void life_enter(struct sched *s, const struct policy *policy, void *self) {
+static void life_enter(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
-    for (uint32_t job = 0; job < st->jobs_cap; job++)
-        for (int list = 0; st->jobs[job].used && list < SCHED_LISTS; list++)
-            for (uint32_t op = st->jobs[job].head[list]; op != SCHED_NONE; op = st->ops[op].next)
-                if (list == SCHED_RUNNING)
-                    policy->started(self, st, op);
-                else
-                    policy->enqueue(self, st, op);
-    if (s->policy) s->policy->fini(s->self);
-    free(s->self);
-    s->policy = policy;
-    s->self = self;
+    if (s->policy) own_drop(s->policy, st->jobs_cap, &st->own);
+    s->policy = e->policy;
+    st->own = e->own;
+    ready_rebuild(s);
 }
 
 void life_change(struct sched *s) {
@@ -69,7 +56,7 @@ void life_change(struct sched *s) {
     if (!e.policy) return;
     s->entry = (struct sched_entry){0};
     s->config = e.config; /* what a policy that enters goes by */
-    if (e.policy != s->policy) life_enter(s, e.policy, e.self);
+    if (e.policy != s->policy) life_enter(s, &e);
     st->lease_ns = e.config.lease_ns;
     lanes_limit(st->lanes, e.config.max_lanes);
     turn_rebuild(s, e.lane_policy, e.config.exclusive);
@@ -77,7 +64,7 @@ void life_change(struct sched *s) {
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         if (!st->jobs[job].used) continue;
         st->jobs[job].cap = cap_of(st, &st->jobs[job]);
-        s->policy->turned(s->self, st, job);
+        ready_changed(s, job);
     }
 }
 
@@ -112,8 +99,9 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
 void sched_destroy(struct sched *s) {
     if (!s) return;
     life_drop_entry(&s->entry);
-    if (s->policy) s->policy->fini(s->self);
-    free(s->self);
+    if (s->policy) own_drop(s->policy, s->st.jobs_cap, &s->st.own);
+    ranked_finish(&s->st.ranked);
+    classes_finish(&s->st.classes);
     lanes_destroy(s->st.lanes);
     jobmap_finish(&s->st.map);
     free(s->st.jobs);

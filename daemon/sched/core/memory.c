@@ -17,9 +17,9 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
     return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
            MEMORY_ARRAY(st->domains, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
            MEMORY_ARRAY(st->map.entries, jobmap_size(&st->map)) &&
-           lanes_memory(&st->lanes, visit, arg) && s->policy &&
-           visit(arg, &s->self, s->policy->priv_size) &&
-           (!s->policy->memory || s->policy->memory(s->self, visit, arg));
+           lanes_memory(&st->lanes, visit, arg) && ranked_memory(&st->ranked, visit, arg) &&
+           classes_memory(&st->classes, visit, arg) && s->policy &&
+           own_memory(s->policy, st->jobs_cap, &st->own, visit, arg);
 }
 
 bool memory_restored(struct sched *s) {

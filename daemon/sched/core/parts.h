@@ -2,8 +2,9 @@
  *
  * What the parts of the scheduler call of each other: step.c takes events and runs operations,
  * room.c reserves what a step may need, life.c begins and ends, and changes policies, admit.c lets
- * jobs in, turn.c gives out turns, check.c holds all of it against its invariants. Nobody else
- * includes this.
+ * jobs in, turn.c gives out turns, ready.c knows whose operation is next and calls the kernel
+ * policy, own.c has that policy's memory, check.c and ready_check.c hold all of it against its
+ * invariants. Nobody else includes this.
  */
 #ifndef DAEMON_SCHED_CORE_PARTS_H
 #define DAEMON_SCHED_CORE_PARTS_H
@@ -22,7 +23,7 @@
 /* Another policy, ready to be entered. */
 struct sched_entry {
     const struct policy *policy; /* NULL: none is to be */
-    void *self;
+    struct sched_own own;
     const struct lane_policy *lane_policy;
     struct policy_config config;
 };
@@ -30,7 +31,6 @@ struct sched_entry {
 struct sched {
     struct sched_state st;
     const struct policy *policy;
-    void *self; /* the kernel policy's */
     const struct lane_policy *lane_policy;
     struct policy_config config; /* with every default filled in */
     struct sched_entry entry;    /* reserved for POLICY of this step */
@@ -87,6 +87,39 @@ int room_reserve(struct sched *s, const struct sched_event *events, uint32_t cou
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);
 /* Other policies from now on: s->entry, if it is ready. No operation and no place is lost. */
 void life_change(struct sched *s);
+
+/* ---- own.c ----------------------------------------------------------------------------------- */
+
+/* A policy's memory with items for slots below `jobs`, zeroed: 0 or -ENOMEM, and then to be
+ * dropped. */
+int own_make(const struct policy *policy, uint32_t jobs, struct sched_own *out);
+/* For slots below `jobs`; there were `before`. 0 or -ENOMEM. */
+int own_grow(const struct policy *policy, uint32_t before, uint32_t jobs, struct sched_own *own);
+/* The job's item, and what it points to: another job gets the slot. */
+void own_forget(const struct policy *policy, struct sched_own *own, uint32_t job);
+/* NULL, or that the item of a slot without a job is not empty. */
+const char *own_check(const struct policy *policy, const struct sched_own *own, uint32_t job);
+/* `jobs`: items that may point to blocks. */
+void own_drop(const struct policy *policy, uint32_t jobs, struct sched_own *own);
+bool own_memory(const struct policy *policy, uint32_t jobs, struct sched_own *own,
+                memory_visit *visit, void *arg);
+
+/* ---- ready.c --------------------------------------------------------------------------------- */
+
+/* What happened, as the kernel policy's hooks say it (policy.h), when it has happened. */
+void ready_submitted(struct sched *s, uint32_t op);
+void ready_started(struct sched *s, uint32_t op);
+void ready_ended(struct sched *s, uint32_t op);
+void ready_changed(struct sched *s, uint32_t job);
+void ready_iterated(struct sched *s, uint32_t job);
+/* Another kernel policy: all queues anew, of whatever waits and runs. */
+void ready_rebuild(struct sched *s);
+/* The waiting operation to run now, or SCHED_NONE. */
+uint32_t ready_pick(const struct sched *s);
+/* When there may be another one although nothing happened; SCHED_NEVER. */
+uint64_t ready_wake(const struct sched *s);
+/* NULL, or which invariant of the queues does not hold. */
+const char *ready_check(const struct sched *s);
 
 /* ---- cap.c ----------------------------------------------------------------------------------- */
 

@@ -49,7 +49,8 @@ const struct sched_domain room_domain = {.holder = SCHED_NONE, .ready = SCHED_NO
 static int room_jobs(struct sched *s, uint32_t need) {
     struct sched_state *st = &s->st;
     uint32_t cap = room_grown(st->jobs_cap, need);
-    if (s->policy->reserve(s->self, cap) || lanes_reserve(st->lanes, cap) ||
+    if (own_grow(s->policy, st->jobs_cap, cap, &st->own) || ranked_reserve(&st->ranked, cap) ||
+        classes_reserve(&st->classes, cap) || lanes_reserve(st->lanes, cap) ||
         room_array((void **)&st->lane, sizeof(*st->lane), cap) ||
         room_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
         room_array((void **)&st->jobs, sizeof(*st->jobs), cap))

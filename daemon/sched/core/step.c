@@ -53,6 +53,7 @@ static void step_free_op(struct sched_state *st, uint32_t op) {
 static void step_end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     admit_left(s, job);
+    own_forget(s->policy, &st->own, job);
     jobmap_remove(&st->map, st->jobs[job].id);
     st->jobs[job] = (struct sched_job){.next_free = st->free_job};
     st->free_job = job;
@@ -87,13 +88,12 @@ static enum sched_fault step_left(struct sched *s, uint32_t job) {
         for (uint32_t op; (op = j->head[list]) != SCHED_NONE;) {
             step_unlink(st, op);
             step_waits(st, j, -1);
-            s->policy->dequeue(s->self, st, op);
             step_free_op(st, op);
         }
     j->left = true;
     turn_update(s, job);
     turn_revoke(s, job);
-    s->policy->turned(s->self, st, job);
+    ready_changed(s, job);
     if (j->running == 0) step_end_job(s, job);
     return SCHED_FAULT_NONE;
 }
@@ -114,7 +114,7 @@ static enum sched_fault step_submitted(struct sched *s, uint32_t job, const stru
     step_append(st, op);
     step_waits(st, j, 1);
     if (!ahead) request_begin(st, j);
-    s->policy->enqueue(s->self, st, op);
+    ready_submitted(s, op);
     if (!j->turn && !ahead) turn_update(s, job);
     return SCHED_FAULT_NONE;
 }
@@ -145,7 +145,7 @@ static enum sched_fault step_done(struct sched *s, uint32_t job, const struct sc
     st->lane[j->lane].busy_ns += busy_ns;
     j->number = s->lane_policy->charge(st, job, busy_ns);
     if (j->running == 0 && j->revoked) turn_idle(s, job);
-    s->policy->ended(s->self, st, op);
+    ready_ended(s, op);
     step_free_op(st, op);
     if (j->left && j->running == 0) step_end_job(s, job);
     return SCHED_FAULT_NONE;
@@ -168,7 +168,7 @@ static enum sched_fault step_boundary(struct sched *s, uint32_t job) {
     j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
     if (j->turn) step_lap(st, j);
     request_end(st, j);
-    if (s->policy->iterated) s->policy->iterated(s->self, st, job);
+    ready_iterated(s, job);
     j->iteration_busy_ns = 0;
     j->iteration++;
     turn_boundary(s, job);
@@ -190,7 +190,7 @@ static enum sched_fault step_set(struct sched *s, uint32_t job, const struct sch
     if (paused) turn_revoke(s, job);
     turn_requeue(s, job);
     admit_moved(s, job);
-    s->policy->turned(s->self, &s->st, job);
+    ready_changed(s, job);
     return SCHED_FAULT_NONE;
 }
 
@@ -286,16 +286,14 @@ static void step_run(struct sched *s, uint32_t op) {
     st->active += j->running++ == 0;
     st->running++;
     request_mixed(st);
-    s->policy->started(s->self, st, op);
+    ready_started(s, op);
 }
 
 static void step_arm(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
-    if (s->policy->wake) {
-        uint64_t wake_at = s->policy->wake(s->self, &s->st);
-        if (wake_at < at) at = wake_at;
-    }
+    uint64_t wake_at = ready_wake(s);
+    if (wake_at < at) at = wake_at;
     if (at == s->armed_at) return;
     s->armed_at = at;
     if (at != SCHED_NEVER) sched_emit(s, SCHED_ARM, SCHED_NONE)->at_ns = at;
@@ -312,7 +310,7 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     step_events(s, events, count, look.unsorted);
     admit_run(s);
     turn_run(s);
-    for (uint32_t op; (op = s->policy->pick(s->self, &s->st)) != SCHED_NONE;)
+    for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
         step_run(s, op);
     step_arm(s);
     *out = (struct sched_actions){s->actions, s->actions_count};

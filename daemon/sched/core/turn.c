@@ -81,7 +81,7 @@ static void turn_end(struct sched *s, uint32_t job) {
     if (s->st.turns-- > 1) s->st.crowded_ns = s->st.now_ns;
     if (d->holder == job) d->holder = SCHED_NONE;
     if (d->holder == SCHED_NONE) turn_dirty(s, d);
-    s->policy->turned(s->self, &s->st, job);
+    ready_changed(s, job);
 }
 
 void turn_boundary(struct sched *s, uint32_t job) {
@@ -93,7 +93,7 @@ void turn_boundary(struct sched *s, uint32_t job) {
     } else if (j->turn) { /* the same turn, but the operations of another iteration */
         lane->inside = job;
         j->turn_ns = s->st.now_ns;
-        s->policy->turned(s->self, &s->st, job);
+        ready_changed(s, job);
     }
 }
 
@@ -101,7 +101,7 @@ void turn_revoke(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     if (!j->turn || j->revoked) return;
     j->revoked = true;
-    s->policy->turned(s->self, &s->st, job);
+    ready_changed(s, job);
     turn_idle(s, job);
 }
 
@@ -173,7 +173,7 @@ static void turn_give(struct sched *s, struct sched_domain *d) {
     st->turns++;
     j->turn_ns = st->now_ns;
     turn_watch(s, d);
-    s->policy->turned(s->self, st, job);
+    ready_changed(s, job);
 }
 
 /* Turns whose lease is over and that somebody waits for. One pass over the admitted jobs a lease.

@@ -22,7 +22,7 @@ const struct policy_config *sched_policy_config(const struct sched *s) {
 }
 
 uint32_t sched_sm_threshold(const struct sched *s) {
-    return s->policy->sm_threshold ? s->policy->sm_threshold(s->self, &s->st) : 0;
+    return s->policy->sm_threshold ? s->policy->sm_threshold(&s->st) : 0;
 }
 
 static bool view_waits(const struct sched_job *j) {

@@ -6,25 +6,19 @@
 
 #include <stdlib.h>
 
+#include "daemon/sched/policy/contention.h"
+
 /* ---- what a kernel takes -----------------------------------------------------------------------
  */
 
 static void forecast_units(struct forecast_use *u, const struct sched_kernel *k) {
-    uint32_t part = u->slots, busy = part < 400 ? part * 1000 / 400 : 1000;
     u->compute = k->compute_milli;
     u->memory = k->memory_milli;
     if (u->compute || u->memory) return;
-    switch (k->class) {
-    case SCHED_CLASS_COMPUTE: /* the paper's Conv2d, which fills the device */
-        u->compute = 890 * part / 1000;
-        u->memory = 200 * part / 1000;
-        break;
-    case SCHED_CLASS_MEMORY: /* its BN2d, on 40 % of the SMs */
-        u->compute = 140 * busy / 1000;
-        u->memory = 800 * busy / 1000;
-        break;
-    default: u->compute = u->memory = 300 * part / 1000;
-    }
+    const struct contention_typical typical = contention_typical(k->class);
+    uint32_t busy = u->slots < typical.sms ? u->slots * 1000 / typical.sms : 1000;
+    u->compute = typical.compute * busy / 1000;
+    u->memory = typical.memory * busy / 1000;
 }
 
 struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms) {
@@ -39,13 +33,8 @@ struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint
 /* ---- the sequence ------------------------------------------------------------------------------
  */
 
-void forecast_finish(struct forecast *f) {
-    free(f->steps);
-    *f = (struct forecast){0};
-}
-
-void forecast_forget(struct forecast *f) {
-    f->count = f->began = f->ended = 0;
+bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg) {
+    return visit(arg, (void **)&f->steps, f->cap * sizeof(*f->steps));
 }
 
 /* Without memory for it what is known of requests ends here. */
@@ -82,8 +71,8 @@ void forecast_over(struct forecast *f) {
 /* Speed, in thousandths, of a kernel that uses so much of a unit beside others' `other`: max-min of
  * two in what contention leaves. */
 static uint32_t forecast_speed(uint32_t use, uint32_t other) {
-    if (use + other <= FORECAST_LEFT) return 1000;
-    uint32_t half = FORECAST_LEFT / 2, rest = other < half ? FORECAST_LEFT - other : half;
+    if (use + other <= CONTENTION_LEFT) return 1000;
+    uint32_t half = CONTENTION_LEFT / 2, rest = other < half ? CONTENTION_LEFT - other : half;
     return use <= rest ? 1000 : rest * 1000 / use;
 }
 
@@ -98,7 +87,7 @@ static uint64_t forecast_shared(const struct forecast_use *high, uint64_t ns,
 /* Of `high`, which begins while `best` holds slots for `wave_ns` more. */
 static uint64_t forecast_waits(const struct forecast_use *high, const struct forecast_use *best,
                                uint64_t wave_ns) {
-    uint32_t free = best->slots < FORECAST_SLOTS ? FORECAST_SLOTS - best->slots : 0;
+    uint32_t free = best->slots < CONTENTION_SLOTS ? CONTENTION_SLOTS - best->slots : 0;
     if (high->slots <= free) return 0;
     uint64_t part = (uint64_t)free * 1000 / high->slots; /* of its slots, until the wave's end */
     uint64_t waits = wave_ns * (1000 - part) / 1000;
@@ -111,7 +100,7 @@ bool forecast_room(const struct forecast *f, const struct forecast_use *one,
                    const struct forecast_use *heads) {
     if (f->count == 0) return false;
     uint32_t now = f->ended < f->count ? f->steps[f->ended].slots : 0;
-    return one->slots + heads->slots + now <= FORECAST_SLOTS;
+    return one->slots + heads->slots + now <= CONTENTION_SLOTS;
 }
 
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,

@@ -10,8 +10,8 @@
  *   units     two kernels that use a unit (arithmetic, memory bandwidth) share it max-min, and
  *             something of it is lost to contention
  *
- * The two numbers below are those that Orion's Table 2 gives (docs/scheduling.md, "Contention").
- * Pure. Owner: the policy.
+ * How much of a unit is lost, and which slots there are, is contention.h's. Pure. Owner: the
+ * policy.
  */
 #ifndef DAEMON_SCHED_POLICY_FORECAST_H
 #define DAEMON_SCHED_POLICY_FORECAST_H
@@ -20,12 +20,9 @@
 #include <stdint.h>
 
 #include "daemon/sched/sched.h"
+#include "daemon/sched/visit.h"
 
 #define FORECAST_STEPS 8192u /* of a request that are remembered */
-#define FORECAST_SLOTS                                                                          \
-    1140u                  /* of all SMs, in thousandths, that several kernels' blocks may take \
-                            */
-#define FORECAST_LEFT 868u /* of a unit, in thousandths, that is left when several kernels run */
 
 /* What a kernel takes of the device, in thousandths, and for how long. */
 struct forecast_use {
@@ -33,7 +30,7 @@ struct forecast_use {
     uint32_t slots, compute, memory;
 };
 
-/* A job's requests. */
+/* A job's requests; zeroed, nothing is known. */
 struct forecast {
     struct forecast_use *steps; /* the latest request's kernels; [cap] */
     uint32_t cap, count;        /* count: of a whole request; 0: none is known */
@@ -44,8 +41,8 @@ struct forecast {
 /* Utilisations that are not known are typical of the class (Orion, section 3.2). */
 struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
 
-void forecast_finish(struct forecast *f);
-void forecast_forget(struct forecast *f); /* and another job's requests begin */
+/* Its block (visit.h), which is the caller's to free. */
+bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg);
 /* A kernel of the request was sent to the device; one is complete; the request is. */
 void forecast_began(struct forecast *f, uint64_t now_ns, struct forecast_use use);
 void forecast_ended(struct forecast *f, uint64_t now_ns);

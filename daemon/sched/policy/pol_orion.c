@@ -8,93 +8,83 @@
  * ("submitted but not yet completed"), so that `finished()` subtracts what ended; memory operations
  * are never held, and nothing synchronises other jobs.
  */
-#include "daemon/sched/policy/gate.h"
+#include "daemon/sched/policy/policy.h"
 #include "daemon/sched/policy/tune.h"
 
-#define ORION_GAP_MILLI 100 /* of an iteration: less is no pause */
-#define ORION_STEADY 32     /* iterations without one: requests that queue up do not last so long */
+#define GAP_MILLI 100 /* of an iteration: less is no pause */
+#define STEADY 32     /* iterations without one: requests that queue up do not last so long */
 
 struct orion {
-    struct gate gate; /* first */
     struct tune tune;
     uint32_t steady; /* iterations of high-priority jobs since one of them paused */
 };
 
 /* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. Of a job whose
  * requests are not known yet it is 0: one best-effort kernel at a time. */
-static bool orion_throttled(const struct gate *g, const struct sched_state *st) {
-    uint64_t most_ns = g->request_ns / 1000 * st->config->dur_threshold;
-    if (g->high_count == 0) return false;
-    return most_ns == 0 ? g->kernels > 0 : g->outstanding_ns > most_ns;
+static bool throttled(const struct sched_state *st) {
+    const struct classes *c = &st->classes;
+    uint64_t most_ns = c->request_ns / 1000 * st->config->dur_threshold;
+    if (c->high_count == 0) return false;
+    return most_ns == 0 ? c->kernels > 0 : c->outstanding_ns > most_ns;
 }
 
-static uint32_t orion_sm_threshold(const void *self, const struct sched_state *st) {
-    const struct orion *o = self;
+static uint32_t sm_threshold(const struct sched_state *st) {
+    const struct orion *o = st->own.policy;
     if (st->config->sm_threshold) return st->config->sm_threshold;
-    if (o->steady < ORION_STEADY) return st->sms;
+    if (o->steady < STEADY) return st->sms;
     return o->tune.value || o->tune.low ? o->tune.value : st->sms;
 }
 
 /* "Kernels with unknown resource profiles tend to be very short-running, hence Orion optimistically
  * allows these kernels to execute with compute or memory-bound kernels." */
-static bool orion_opposite(const struct sched_kernel *high, const struct sched_kernel *best) {
+static bool opposite(const struct sched_kernel *high, const struct sched_kernel *best) {
     return high->class == SCHED_CLASS_UNKNOWN || best->class == SCHED_CLASS_UNKNOWN ||
            high->class != best->class;
 }
 
 /* Listing 1, lines 23 to 30. */
-static bool orion_schedule(const struct orion *o, const struct sched_state *st,
-                           const struct sched_kernel *best) {
-    const struct gate *g = &o->gate;
-    if (g->running[GATE_HIGH] == 0) return true;
-    if (st->config->by_size && best->sms >= orion_sm_threshold(o, st)) return false;
-    for (uint32_t i = 0; st->config->by_class && i < g->high_count; i++) {
-        const struct sched_kernel *high = gate_kernel(st, g->high[i]);
-        if (high && !orion_opposite(high, best)) return false;
+static bool schedule_be(const struct sched_state *st, const struct sched_kernel *best) {
+    const struct classes *c = &st->classes;
+    if (c->running[CLASS_HIGH] == 0) return true;
+    if (st->config->by_size && best->sms >= sm_threshold(st)) return false;
+    for (uint32_t i = 0; st->config->by_class && i < c->high_count; i++) {
+        const struct sched_op *high = state_device_kernel(st, c->high[i]);
+        if (high && !opposite(&high->kernel, best)) return false;
     }
     return true;
 }
 
-static bool orion_pass(const void *self, const struct sched_state *st, uint32_t op) {
-    const struct orion *o = self;
-    return !orion_throttled(&o->gate, st) && orion_schedule(o, st, &st->ops[op].kernel);
-}
-
-static uint32_t orion_pick(void *self, const struct sched_state *st) {
-    return gate_pick(self, st, orion_pass);
+static bool may(const struct sched_state *st, uint32_t op) {
+    return !throttled(st) && schedule_be(st, &st->ops[op].kernel);
 }
 
 /* ---- SM_THRESHOLD ---------------------------------------------------------------------------- */
 
-static void orion_enqueue(void *self, const struct sched_state *st, uint32_t op) {
-    struct orion *o = self;
+static void submitted(const struct sched_state *st, uint32_t op) {
+    struct orion *o = st->own.policy;
     const struct sched_op *w = &st->ops[op];
     if (state_kernel(w) && !state_high(&st->jobs[w->job])) tune_saw(&o->tune, w->kernel.sms);
-    gate_moved(self, st, op);
 }
 
 /* An iteration of a "throughput-oriented job, such as training" is complete: for jobs that pause
  * between requests, the threshold stays at the device's SMs. */
-static void orion_iterated(void *self, const struct sched_state *st, uint32_t job) {
-    struct orion *o = self;
+static void iterated(const struct sched_state *st, uint32_t job) {
+    struct orion *o = st->own.policy;
     const struct sched_job *j = &st->jobs[job];
     uint64_t alone_ns = state_request_ns(j);
-    if (state_high(j)) {
-        bool paused = j->gap_ns >= j->request_ns / 1000 * ORION_GAP_MILLI;
-        o->steady = paused ? 0 : o->steady + (o->steady < ORION_STEADY);
-        if (o->steady == ORION_STEADY && alone_ns)
-            tune_iteration(&o->tune, j->request_ns, alone_ns);
-    }
-    gate_iterated(self, st, job);
+    if (!state_high(j)) return;
+    bool paused = j->gap_ns >= j->request_ns / 1000 * GAP_MILLI;
+    o->steady = paused ? 0 : o->steady + (o->steady < STEADY);
+    if (o->steady == STEADY && alone_ns) tune_iteration(&o->tune, j->request_ns, alone_ns);
 }
 
 const struct policy pol_orion = {
     .name = "orion",
     .priorities = true,
-    .priv_size = sizeof(struct orion),
-    GATE_HOOKS,
-    .enqueue = orion_enqueue,
-    .iterated = orion_iterated,
-    .pick = orion_pick,
-    .sm_threshold = orion_sm_threshold,
+    .classes = true,
+    .own_bytes = sizeof(struct orion),
+    .may = may,
+    .submitted = submitted,
+    .iterated = iterated,
+    .sm_threshold = sm_threshold,
 };

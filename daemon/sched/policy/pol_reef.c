@@ -6,34 +6,27 @@
  * left and takes no longer ("schedule kernels based on their size and expected latency"): whether
  * both need the same unit is not asked.
  */
-#include "daemon/sched/policy/gate.h"
+#include "daemon/sched/policy/policy.h"
 
-static bool reef_fits(const struct sched_state *st, const struct sched_kernel *high,
-                      const struct sched_kernel *best) {
+static bool fits(const struct sched_state *st, const struct sched_kernel *high,
+                 const struct sched_kernel *best) {
     uint32_t left = high->sms < st->sms ? st->sms - high->sms : 0;
     return best->sms <= left && best->mean_ns <= high->mean_ns;
 }
 
-static bool reef_pass(const void *self, const struct sched_state *st, uint32_t op) {
-    const struct gate *g = self;
-    if (g->kernels >= st->config->reef_queue) return false;
-    for (uint32_t i = 0; i < g->high_count; i++) {
-        const struct sched_kernel *high = gate_kernel(st, g->high[i]);
-        if (high && !reef_fits(st, high, &st->ops[op].kernel)) return false;
+static bool may(const struct sched_state *st, uint32_t op) {
+    const struct classes *c = &st->classes;
+    if (c->kernels >= st->config->reef_queue) return false;
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct sched_op *high = state_device_kernel(st, c->high[i]);
+        if (high && !fits(st, &high->kernel, &st->ops[op].kernel)) return false;
     }
     return true;
-}
-
-static uint32_t reef_pick(void *self, const struct sched_state *st) {
-    return gate_pick(self, st, reef_pass);
 }
 
 const struct policy pol_reef = {
     .name = "reef",
     .priorities = true,
-    .priv_size = sizeof(struct gate),
-    GATE_HOOKS,
-    .enqueue = gate_moved,
-    .iterated = gate_iterated,
-    .pick = reef_pick,
+    .classes = true,
+    .may = may,
 };
