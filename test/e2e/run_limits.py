@@ -468,7 +468,8 @@ def contains(text, part, what):
 
 
 def tenants(d):
-    return {t["uid"]: t for t in d.ctl_json("tenant", "list")["tenants"]}
+    """Who is here; the list has also whoever was, or has limits."""
+    return {t["uid"]: t for t in d.ctl_json("tenant", "list")["tenants"] if t["connections"]}
 
 
 def close(socks):

@@ -18,6 +18,7 @@
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
+#include "daemon/broker/server_parts.h"
 #include "daemon/sched/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
@@ -257,6 +258,39 @@ Test(broker_control, a_users_limits_are_changed_at_once) {
     cr_assert(limit(54321, "user_controls=2"), "somebody who is not there");
     cr_assert_eq(t->controls_limit, 2 + 1);
     cr_assert_eq(t->connections, 0);
+}
+
+/* A job of this user ended: as the loop says it, which rests meanwhile. */
+static void remember(uid_t uid) {
+    history_add(rig.server->broker.history, &(struct attachment){.job.uid = uid, .how = "done"});
+}
+
+static const struct ctl_tenant *tenant(uid_t uid) {
+    cr_assert(ask(CTL_V_tenant_list, -1, 0, -1, 0));
+    for (int i = 0; i < asker.count; i++)
+        if (asker.items[i].tenant.uid == uid) return &asker.items[i].tenant;
+    return NULL;
+}
+
+Test(broker_control, a_user_is_known_who_is_here_was_here_or_has_limits) {
+    const struct ctl_tenant *t = tenant(getuid());
+
+    cr_assert(t && asker.count == 1, "%d", asker.count);
+    cr_assert(t->connections == 2 && t->jobs == 1 && t->ended == 0 && !t->own_limits);
+    cr_assert(limit(54321, "user_controls=2"));
+    remember(54322);
+    remember(54322);
+    remember(54320);
+    t = tenant(54321);
+    cr_assert(t && asker.count == 4, "%d", asker.count);
+    cr_assert(t->connections == 0 && t->ended == 0 && t->own_limits && t->controls_limit == 2 + 1);
+    t = tenant(54322);
+    cr_assert(t && t->connections == 0 && t->ended == 2 && !t->own_limits);
+    cr_assert(tenant(54320));
+    for (int i = 1; i < asker.count; i++)
+        cr_assert_gt(asker.items[i].tenant.uid, asker.items[i - 1].tenant.uid, "in order");
+    cr_assert(ask(CTL_V_tenant_list, CTL_A_after, 54321, -1, 0));
+    cr_assert_eq(asker.count, 2, "a list goes on where it ended");
 }
 
 Test(broker_control, the_worker_is_told_of_limits) {

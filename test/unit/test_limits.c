@@ -95,6 +95,16 @@ Test(limits, a_users_own_section_counts_over_groups) {
     cr_assert_eq(OF(ML, user_jobs), 48, "a user with a group's number is not that group");
 }
 
+Test(limits, who_has_limits_is_known_in_order) {
+    cr_assert_eq(read_text("[user 54322]\nuser_jobs = 1\n[group 54399]\nuser_jobs = 9\n"
+                           "[user 54321]\nmax_weight = 2\n"),
+                 0, "%s", errors);
+    cr_assert_eq(limits_next(&config, 0), 54321);
+    cr_assert_eq(limits_next(&config, 54321), 54321);
+    cr_assert_eq(limits_next(&config, 54322), 54322);
+    cr_assert_eq(limits_next(&config, 54323), LIMITS_NONE, "a group is no user");
+}
+
 Test(limits, sections_of_one_user_add_up) {
     cr_assert_eq(read_text("[user root]\nuser_jobs = 1\n[user 0]\nmax_weight = 2\nuser_jobs = 3\n"),
                  0, "%s", errors);

@@ -14,6 +14,17 @@ bool limits_admin(uid_t uid) {
     return uid == 0 || uid == geteuid();
 }
 
+uint64_t limits_next(const struct config *c, uint64_t least) {
+    uint64_t lowest = LIMITS_NONE;
+
+    for (unsigned i = 0; i < c->rule_count; i++) {
+        const struct config_rule *r = &c->rules[i];
+
+        if (!r->group && r->id >= least && r->id < lowest) lowest = r->id;
+    }
+    return lowest;
+}
+
 /* Read once: it is no limit that a machine is built around. */
 static uint64_t half_of_memory(void) {
     static uint64_t half;

@@ -30,6 +30,9 @@ struct limits {
 void limits_resolve(const struct config *c, uid_t uid, const gid_t *groups, int count,
                     struct limits *out);
 
+/* The lowest user from `least` on that has a section of its own; LIMITS_NONE: nobody. */
+uint64_t limits_next(const struct config *c, uint64_t least);
+
 /* Whether the daemon does whatever this user asks for. */
 bool limits_admin(uid_t uid);
 

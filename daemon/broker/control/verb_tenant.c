@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "daemon/broker/control/verb.h"
+#include "daemon/broker/jobs/history.h"
 #include "daemon/broker/printable.h"
 
 /* As CTL_KIND_OPT has it. */
@@ -19,6 +20,8 @@ static uint64_t shown(const struct user *u, int limit) {
 
 static void report(const struct broker *b, const struct user *u, struct ctl_tenant *r) {
     *r = (struct ctl_tenant){.uid = u->uid,
+                             .ended = history_count(b->history, u->uid),
+                             .own_limits = limits_next(&b->config, u->uid) == u->uid,
                              .connections = users_connections(u),
                              .connections_limit = shown(u, LIMIT(user_connections)),
                              .handshakes = u->count[USERS_HANDSHAKE],
@@ -38,15 +41,37 @@ static void report(const struct broker *b, const struct user *u, struct ctl_tena
                              .refused = u->refused};
 }
 
-int verb_tenant_list(struct asking *q) {
-    const struct user *u;
+/* The user's record, also when it has no connection: then its groups are not known. */
+static void report_any(const struct broker *b, uid_t uid, struct ctl_tenant *r) {
+    const struct user *u = users_find(&b->users, uid);
+    struct user absent = {.uid = uid};
 
-    for (uint64_t least = q->request->args.after; (u = users_next(&q->broker->users, least));
-         least = u->uid + 1ull) {
+    limits_resolve(&b->config, uid, NULL, 0, &absent.limits);
+    report(b, u ? u : &absent, r);
+}
+
+static uint64_t lower(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* The lowest user from `least` on who is connected, has limits of its own, or had a job of those
+ * that are remembered; UINT64_MAX: nobody. */
+static uint64_t next_known(const struct broker *b, uint64_t least) {
+    const struct user *u = users_next(&b->users, least);
+
+    return lower(u ? u->uid : UINT64_MAX,
+                 lower(limits_next(&b->config, least), history_next_user(b->history, least)));
+}
+
+int verb_tenant_list(struct asking *q) {
+    const struct broker *b = q->broker;
+    uint64_t uid = next_known(b, q->request->args.after);
+
+    for (; uid != UINT64_MAX; uid = next_known(b, uid + 1)) {
         struct ctl_tenant r;
 
-        report(q->broker, u, &r);
-        if (!ctl_msg_add(q->out, CTL_RECORD_TENANT, &r)) return asking_reply(q, least);
+        report_any(b, (uid_t)uid, &r);
+        if (!ctl_msg_add(q->out, CTL_RECORD_TENANT, &r)) return asking_reply(q, uid);
     }
     return asking_reply(q, 0);
 }
@@ -71,22 +96,12 @@ static bool take_limits(struct config *c, const char *section, char *text, char 
     return true;
 }
 
-/* The user's record, also when it has no connection. */
-static int show(struct asking *q, uid_t uid) {
-    const struct user *u = users_find(&q->broker->users, uid);
-    struct user absent = {.uid = uid};
-    struct ctl_tenant r;
-
-    limits_resolve(&q->broker->config, uid, NULL, 0, &absent.limits);
-    report(q->broker, u ? u : &absent, &r);
-    return asking_record(q, CTL_RECORD_TENANT, &r);
-}
-
 /* All that is given, or nothing. */
 int verb_tenant_limit(struct asking *q) {
     const struct ctl_args *a = &q->request->args;
     struct config changed = q->broker->config;
     char section[40], text[CTL_ARG_BYTES], why[CONFIG_WHY_BYTES];
+    struct ctl_tenant r;
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user set limits",
@@ -104,5 +119,6 @@ int verb_tenant_limit(struct asking *q) {
     printable_copy(text, a->limits, sizeof(text) - 1);
     log_each("user", LOG_INFO, "event=limited uid=%u by=%u limits=\"%s\"", (unsigned)a->uid,
              (unsigned)q->uid, text);
-    return show(q, (uid_t)a->uid);
+    report_any(q->broker, (uid_t)a->uid, &r);
+    return asking_record(q, CTL_RECORD_TENANT, &r);
 }

@@ -56,3 +56,23 @@ uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct
     }
     return 0;
 }
+
+static uint64_t kept(const struct history *h) {
+    return h->count < HISTORY_MAX ? h->count : HISTORY_MAX;
+}
+
+uint64_t history_next_user(const struct history *h, uint64_t least) {
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint64_t i = 0; i < kept(h); i++)
+        if (h->items[i].uid >= least && h->items[i].uid < lowest) lowest = h->items[i].uid;
+    return lowest;
+}
+
+uint64_t history_count(const struct history *h, uid_t uid) {
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < kept(h); i++)
+        count += h->items[i].uid == uid;
+    return count;
+}

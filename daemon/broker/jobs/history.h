@@ -23,4 +23,9 @@ void history_add_refused(struct history *h, const struct job *job, uint32_t id, 
  * rest, 0 when nothing is left. */
 uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct ctl_out *out);
 
+/* The lowest user from `least` on that had one of these jobs; UINT64_MAX: nobody. */
+uint64_t history_next_user(const struct history *h, uint64_t least);
+/* How many of them it had. */
+uint64_t history_count(const struct history *h, uid_t uid);
+
 #endif
