@@ -127,18 +127,18 @@ int main(int argc, char **argv) {
     static struct hostmem memory;
     char why[512];
     struct server *server;
-    int rc;
+    int status = parse_arguments(&a, argv), faults, err;
 
-    rc = parse_arguments(&a, argv);
-    if (rc >= 0) return rc;
+    if (status >= 0) return status;
     log_init("info");
-    rc = config_load(&config, &a.sources, stderr);
+    faults = config_load(&config, &a.sources, stderr);
     if (!a.show) {
         hostmem_read(&memory, "");
-        rc += config_check_machine(&config, &memory, stderr);
+        faults += config_check_machine(&config, &memory, stderr);
     }
-    if (rc > 0) {
-        fprintf(stderr, "salusd: %d error%s in the configuration\n", rc, rc == 1 ? "" : "s");
+    if (faults > 0) {
+        fprintf(stderr, "salusd: %d error%s in the configuration\n", faults,
+                faults == 1 ? "" : "s");
         return EXIT_USAGE;
     }
     if (a.show) print_config(&config);
@@ -146,17 +146,17 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
     log_background();
     fdutil_raise_limit();
-    rc = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
-    if (rc < 0) {
+    err = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
+    if (err < 0) {
         log_finish();
         fprintf(stderr, "salusd: %s\n", why);
         return 1;
     }
-    rc = server_run(server);
+    err = server_run(server);
     snprintf(why, sizeof(why), "%s", server_trouble(server));
     server_destroy(server);
     log_finish();
-    if (rc < 0) fprintf(stderr, "salusd: no GPU worker gets ready: %s\n", why);
+    if (err < 0) fprintf(stderr, "salusd: no GPU worker gets ready: %s\n", why);
     if (a.temporary) listen_remove(config.run_dir);
-    return rc < 0 ? 1 : 0;
+    return err < 0 ? 1 : 0;
 }

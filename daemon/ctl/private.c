@@ -109,21 +109,21 @@ static void become_daemon(const char *path, const struct private *p, pid_t paren
 int private_start(struct private *p, struct cli *c) {
     char path[PATH_MAX];
     pid_t parent = getpid();
-    int rc = place_daemon(path, sizeof(path));
+    int status, err = place_daemon(path, sizeof(path));
 
-    if (rc < 0)
+    if (err < 0)
         return cli_fail(
             c, CLI_NO_DAEMON,
             "no salusd is running, and none is installed to start a private one (looked "
             "in %s)",
             path);
     private_dir_sweep(private_dir_base());
-    rc = private_dir_make(p->dir, &p->hold);
-    if (rc < 0)
+    err = private_dir_make(p->dir, &p->hold);
+    if (err < 0)
         return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", private_dir_base(),
-                        strerror(-rc));
-    rc = open_notify(p, c);
-    if (rc != CLI_OK) return rc;
+                        strerror(-err));
+    status = open_notify(p, c);
+    if (status != CLI_OK) return status;
     fflush(NULL);
     p->pid = fork();
     if (p->pid == 0) become_daemon(path, p, parent);
