@@ -48,7 +48,7 @@ static bool set_topic(const char *name, size_t bytes, int level) {
     if (bytes == 0 || bytes >= LOG_TOPIC_BYTES) return false;
     int i = 0;
     while (i < topic_count &&
-           (strlen(topics[i].name) != bytes || memcmp(topics[i].name, name, bytes)))
+           (strlen(topics[i].name) != bytes || memcmp(topics[i].name, name, bytes) != 0))
         i++;
     if (i == LOG_TOPICS) return false;
     if (i == topic_count) {

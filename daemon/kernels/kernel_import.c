@@ -27,9 +27,9 @@ static uint8_t elected(const uint32_t votes[KERNEL_PROFILE_CLASSES]) {
     uint8_t first = KERNEL_PROFILE_UNKNOWN;
     bool tie = false;
 
-    for (uint8_t c = KERNEL_PROFILE_UNKNOWN + 1; c < KERNEL_PROFILE_CLASSES; c++) {
+    for (unsigned c = KERNEL_PROFILE_UNKNOWN + 1; c < KERNEL_PROFILE_CLASSES; c++) {
         tie = votes[c] == votes[first] || (tie && votes[c] < votes[first]);
-        if (votes[c] > votes[first]) first = c;
+        if (votes[c] > votes[first]) first = (uint8_t)c;
     }
     return tie ? KERNEL_PROFILE_UNKNOWN : first;
 }

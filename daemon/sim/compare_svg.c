@@ -144,7 +144,8 @@ static void throughput_panel(const struct compare *c, FILE *out) {
 static void legend(const struct compare *c, double y, FILE *out) {
     for (uint32_t j = 0; j < c->w->count; j++) {
         const struct workload_job *w = &c->w->jobs[j];
-        double x = LEFT + (j % 4) * 240.0, line = y + j / 4 * 18.0;
+        const uint32_t row = j / 4, column = j % 4;
+        double x = LEFT + column * 240.0, line = y + row * 18.0;
         fprintf(out,
                 "<rect x=\"%.0f\" y=\"%.0f\" width=\"11\" height=\"11\" fill=\"%s\"/>\n"
                 "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\">%s%s</text>\n",
@@ -155,7 +156,8 @@ static void legend(const struct compare *c, double y, FILE *out) {
 
 void compare_svg(const struct compare *c, const char *title, FILE *out) {
     double width = LEFT + 2 * PANEL + GAP + 30, y = TOP + HEIGHT + BOTTOM;
-    double height = y + (c->w->count + 3) / 4 * 18.0 + 6;
+    const uint32_t rows = (c->w->count + 3) / 4;
+    double height = y + rows * 18.0 + 6;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"

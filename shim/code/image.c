@@ -231,7 +231,7 @@ void image_restore_managed(void) {
 struct function *image_function(struct image *image, const char *name) {
     lock_enter(&image_lock);
     struct function *f = image->functions;
-    while (f && strcmp(f->name, name))
+    while (f && strcmp(f->name, name) != 0)
         f = f->next;
     lock_leave(&image_lock);
     return f;
@@ -273,7 +273,7 @@ CUresult image_global(struct image *image, const char *name, uint64_t *addr, uin
     if (name_bytes < 2 || name_bytes > FUNCTION_NAME_MAX) return CUDA_ERROR_NOT_FOUND;
     CUresult r = image_load(image, NULL);
     struct image_global *g = image->globals;
-    while (!r && g && strcmp(g->name, name))
+    while (!r && g && strcmp(g->name, name) != 0)
         g = g->next;
     if (!r && !g) r = ask_global(image, name, name_bytes, &g);
     if (r) return r;

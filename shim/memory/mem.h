@@ -71,7 +71,7 @@ void mem_give(uint64_t addr);
 /* A MEM_POOLED block is freed, but its pool keeps it; is handed out again, where `bytes` need the
  * same capacity; or leaves the pool. These three only write the books, under the pool's lock:
  * whoever called one calls mem_tell when he holds none, before he sends what uses the memory. */
-void mem_keep(const struct mem_block *b);
+void mem_keep(const struct mem_block *m);
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes);
 void mem_give_kept(uint64_t addr);

@@ -26,6 +26,6 @@ struct transfer {
 
 /* CUDA's rules on when it returns: with pageable memory when the program's buffer is no longer
  * needed or is filled; with pinned memory at once if asynchronous, else when it is complete. */
-CUresult transfer_run(const struct transfer *t, const struct stream *s, unsigned int flags);
+CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags);
 
 #endif

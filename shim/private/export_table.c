@@ -208,7 +208,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
     if (!ppExportTable || !pExportTableId) return CUDA_ERROR_INVALID_VALUE;
     pthread_once(&once, fill_tables);
     for (size_t i = 0; i < TABLES; i++) {
-        if (memcmp(tables[i].uuid, pExportTableId->bytes, sizeof(tables[i].uuid))) continue;
+        if (memcmp(tables[i].uuid, pExportTableId->bytes, sizeof(tables[i].uuid)) != 0) continue;
         if (tables[i].table == validity_table && !validity_built()) break;
         *ppExportTable = tables[i].table;
         return CUDA_SUCCESS;

@@ -9,7 +9,7 @@
 #include "daemon/broker/jobs/attachments.h"
 #include "proto/ctl.h"
 
-void report_job(const struct attachment *a, struct ctl_job *out);
+void report_job(const struct attachment *a, struct ctl_job *r);
 /* All but `number` and `ended_ns`. */
 void report_job_ended(const struct attachment *a, struct ctl_ended *out);
 

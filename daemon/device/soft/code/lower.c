@@ -317,7 +317,7 @@ static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
  * for it is nothing. */
 static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
-    if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
+    if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
         lower_unsupported(l);
         return;

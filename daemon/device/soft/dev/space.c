@@ -73,7 +73,7 @@ static void space_reserve(uint64_t addr, uint64_t bytes) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     if (mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return;
     if (!munmap(at(addr), bytes))
-        mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+        (void)mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 /* Memory of modules is its space's own, so it needs no chunk. */

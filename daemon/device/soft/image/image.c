@@ -61,7 +61,8 @@ static uint32_t text_target(const void *text, size_t bytes, bool *is_ptx) {
     for (int i = 0; *is_ptx && i < IMAGE_HEADER_TOKENS && t.kind != PTX_TOK_END; i++) {
         bool target = t.kind == PTX_TOK_DOT && t.len == 6 && memcmp(t.text, "target", 6) == 0;
         ptx_lex_next(&l, &t);
-        if (!target || t.kind != PTX_TOK_WORD || t.len < 4 || memcmp(t.text, "sm_", 3)) continue;
+        if (!target || t.kind != PTX_TOK_WORD || t.len < 4 || memcmp(t.text, "sm_", 3) != 0)
+            continue;
         uint32_t sm = 0;
         for (uint32_t d = 3; d < t.len && t.text[d] >= '0' && t.text[d] <= '9' && sm < 10000; d++)
             sm = sm * 10 + (uint32_t)(t.text[d] - '0');

@@ -53,7 +53,8 @@ static inline bool access_steps_are(const uint64_t *a, uint64_t step) {
 #ifdef ELEMENT_AVX512
     const __m512i row =
         _mm512_add_epi64(_mm512_set1_epi64((long long)a[0]), element_steps((int)step));
-    const __m512i rest = _mm512_add_epi64(row, _mm512_set1_epi64((long long)(8 * step)));
+    const uint64_t row_bytes = 8 * step;
+    const __m512i rest = _mm512_add_epi64(row, _mm512_set1_epi64((long long)row_bytes));
     return !(_mm512_cmpneq_epi64_mask(_mm512_load_si512(a), row) |
              _mm512_cmpneq_epi64_mask(_mm512_load_si512(a + 8), rest));
 #else
