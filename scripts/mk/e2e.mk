@@ -52,7 +52,6 @@ $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommo
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
-	BUILD=$(BUILD) $(PYTHON) test/e2e/run_events.py
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
 # The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients

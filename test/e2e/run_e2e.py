@@ -19,6 +19,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_events
 from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
@@ -511,4 +512,4 @@ def test_steady_state_makes_no_system_call():
 
 if __name__ == "__main__":
     add_variant_tests()
-    sys.exit(run_tests(globals()))
+    sys.exit(run_tests({**globals(), **vars(run_events)}))
