@@ -23,7 +23,7 @@ import run_events
 from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
-PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train",
+PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor",
             "thrust", "cub", "accumulate", "evaluate", "pair", "requests", "aimless", "verify"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]

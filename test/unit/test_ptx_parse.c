@@ -233,14 +233,16 @@ Test(ptx_parse, functions) {
 
 Test(ptx_parse, what_is_unknown_disables_its_function_alone) {
     cr_assert_str_eq(unsupported("ret; tcgen05.mma.x [%r1], {%rd1}, 0;"), "line 7: tcgen05.mma.x");
+    cr_assert_str_eq(unsupported("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %r1;"),
+                     "line 7: mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
     cr_assert_str_eq(unsupported("add.rn.f32x2 %rd1, %rd2, %rd3;"), "line 7: add.rn.f32x2");
     cr_assert_str_eq(unsupported("mov.u32 %r1, %pm0; wgmma.fence;"), "line 7: %pm0");
     cr_assert_str_eq(unsupported(".reg .v4 .f32 q;"), "line 7: .reg of vectors");
     cr_assert_str_eq(unsupported("vadd.s32.s32.s32 %r1, %r2.b0, %r3;"), "line 7: .b0");
     ptx_module_free(module);
-    module = ptx_text_module(".entry a { movmatrix; L: bra L; }\n.entry b { ret; }\n"
+    module = ptx_text_module(".entry a { tensormap; L: bra L; }\n.entry b { ret; }\n"
                              ".func c(.reg .u32 x) { ret; }");
-    cr_assert_str_eq(module->funcs[0]->unsupported, "line 4: movmatrix");
+    cr_assert_str_eq(module->funcs[0]->unsupported, "line 4: tensormap");
     cr_assert_null(module->funcs[1]->unsupported);
     cr_assert_str_eq(module->funcs[2]->unsupported, "line 6: .reg parameter");
 }
@@ -251,7 +253,7 @@ Test(ptx_parse, raw_operations_are_left_to_the_decoder) {
     cr_assert_str_eq(i->text, "cp.async.cg.shared.global.L2::128B");
     i = inst("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, "
              "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};");
-    cr_assert(i->op == PTX_OP_mma && i->operand_count == 0 && i->type_count == 4);
+    cr_assert(i->op == PTX_OP_mma && i->operand_count == 4 && i->type_count == 4);
     i = inst("tex.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2}];");
     cr_assert(i->op == PTX_OP_tex && i->operand_count == 0);
 }

@@ -921,6 +921,41 @@ FORMS = [
      "stacksave.u64"),
     ("fn",
      "call call.uni"),
+    ("{b32}; [b64]",
+     "ldmatrix.sync.aligned.m8n8.x1.b16 wmma.load.a.sync.aligned.row.m8n8k32.s4 "
+     "wmma.load.b.sync.aligned.col.m8n8k128.b1"),
+    ("{b32,b32}; [sv]",
+     "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
+    ("{b32,b32,b32,b32}; [sv]",
+     "ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 wmma.load.a.sync.aligned.row.m16n16k16.shared.bf16"),
+    ("[sv]; {b32}",
+     "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
+    ("[b64]; {b32,b32,b32,b32}",
+     "stmatrix.sync.aligned.m8n8.x4.trans.b16 wmma.store.d.sync.aligned.row.m16n16k16.f16"),
+    ("b32; b32",
+     "movmatrix.sync.aligned.m8n8.trans.b16"),
+    ("{b32,b32}; {b32,b32,b32,b32}; {b32,b32}; {b32,b32}",
+     "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16"),
+    ("{f32,f32,f32,f32}; {b32,b32,b32,b32}; {b32,b32}; {f32,f32,f32,f32}",
+     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32}; {b32,b32}; {f32,f32,f32,f32,f32,f32,f32,f32}",
+     "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32"),
+    ("{f64,f64}; {f64}; {f64}; {f64,f64}",
+     "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 wmma.mma.sync.aligned.row.row.m8n8k4.rz.f64.f64.f64.f64"),
+    ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; {b32,b32}; {s32,s32,s32,s32}",
+     "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32 mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 "
+     "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc"),
+    ("{s32,s32}; {b32}; {b32}; {s32,s32}",
+     "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc "
+     "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 "
+     "wmma.mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32.satfinite"),
+    ("{f32,f32,f32,f32,f32,f32,f32,f32}; [gv]; u32",
+     "wmma.load.c.sync.aligned.col.m8n32k16.global.f32"),
+    ("[gv]; {s32,s32,s32,s32,s32,s32,s32,s32}; 16",
+     "wmma.store.d.sync.aligned.row.m16n16k16.global.s32"),
+    ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32,b32,b32,b32,b32,b32,b32}; "
+     "{b32,b32,b32,b32,b32,b32,b32,b32}; {b32,b32,b32,b32}",
+     "wmma.mma.sync.aligned.row.col.m32n8k16.f32.f16"),
 ]
 for operand_list, opcodes in FORMS:
     for opcode in opcodes.split():
@@ -1164,4 +1199,21 @@ cvta.local.u64 %u64a, lv;
 elect.sync %b32a, %b32b;
 lop3.or.b32 %b32a, %b32b, %b32c, %b32d, 0x80, %preda;
 { .local .u32 z; .local .u32 z; }
+mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 {%f32a,%f32b,%f32c,%f32d},{%b32a,%b32b},{%b32c},{%f32e,%f32f,%f32g,%f32h};
+mma.sync.aligned.m16n8k8.row.row.f32.tf32.tf32.f32 {%f32a,%f32b,%f32c,%f32d},{%b32a,%b32b,%b32c,%b32d},{%b32c,%b32d},{%f32e,%f32f,%f32g,%f32h};
+mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f32 {%b32a,%b32b},{%b32a,%b32b},{%b32c},{%f32e,%f32f,%f32g,%f32h};
+mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%f32a,%f32b,%f32c,%f32d},{%b32a,%b32b},{%b32c},{%f32e,%f32f,%f32g,%f32h};
+mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%s32a,%s32b},{%b32a},{%b32c},{%s32e,%s32f};
+mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32.xor.popc {%s32a,%s32b},{%b32a},{%b32c},{%s32e,%s32f};
+wmma.mma.sync.aligned.row.row.m16n16k16.s32.s8.u8.s32 {%b32a,%b32b,%b32c,%b32d,%b32e,%b32f,%b32g,%b32h},{%b32a,%b32b},{%b32c,%b32d},{%b32a,%b32b,%b32c,%b32d,%b32e,%b32f,%b32g,%b32h};
+wmma.mma.sync.aligned.col.col.m8n8k32.s32.s4.s4.s32 {%b32a,%b32b},{%b32c},{%b32d},{%b32e,%b32f};
+wmma.load.a.sync.aligned.col.m8n8k32.s4 {%b32a}, [%b64a];
+wmma.load.b.sync.aligned.row.m8n8k128.b1 {%b32a}, [%b64a];
+wmma.load.a.sync.aligned.row.m16n16k16.f16 {%b32a,%b32b,%b32c,%b32d}, [%b64a];
+wmma.load.a.sync.aligned.row.m16n16k16.local.f16 {%b32a,%b32b,%b32c,%b32d,%b32e,%b32f,%b32g,%b32h}, [lv];
+ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%b32a}, [sv];
+ldmatrix.sync.aligned.m8n8.x2.global.b16 {%b32a,%b32b}, [gv];
+ldmatrix.sync.m8n8.x1.shared.b16 {%b32a}, [sv];
+stmatrix.sync.aligned.m8n8.x1.shared.b16 [sv], {5};
+movmatrix.sync.aligned.m8n8.b16 %b32a, %b32b;
 """.strip().splitlines()

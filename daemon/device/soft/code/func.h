@@ -12,6 +12,7 @@
 
 #include "common/arena.h"
 #include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/ptx/ptx_matrix.h"
 
 /* Room behind a frame's registers and a constant pool: a handler that reads or writes a slot wider
  * than it is (hostile PTX may mix widths) stays inside the client's own frame. */
@@ -65,6 +66,8 @@ struct code_extra {
     uint32_t arg_count, ret_count;
     int32_t func; /* index in the module; -1: the handle is in slot a */
     enum code_native native;
+    const struct ptx_matrix *matrix; /* what lanes hold together, or NULL */
+    code_handler *together;          /* runs it when all lanes of the warp are there */
 };
 
 struct code_formal {

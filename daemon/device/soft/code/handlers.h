@@ -13,6 +13,7 @@
 #include "daemon/device/soft/code/code.h"
 
 code_handler *atomics_select(const struct code_inst *i);
+code_handler *fragments_select(const struct code_inst *i); /* run together */
 code_handler *move_select(const struct code_inst *i);
 code_handler *rendezvous_select(const struct code_inst *i);
 /* Has no handler because its lanes wait for each other. */

@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/code/lower_matrix.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
 
@@ -119,12 +120,9 @@ static bool lower_absent(uint32_t op) {
     case PTX_OP_alloca:
     case PTX_OP_cnot:
     case PTX_OP_istypep:
-    case PTX_OP_ldmatrix:
     case PTX_OP_mbarrier:
-    case PTX_OP_mma:
     case PTX_OP_stackrestore:
     case PTX_OP_stacksave:
-    case PTX_OP_stmatrix:
     case PTX_OP_suld:
     case PTX_OP_suq:
     case PTX_OP_sured:
@@ -132,8 +130,7 @@ static bool lower_absent(uint32_t op) {
     case PTX_OP_tex:
     case PTX_OP_tld4:
     case PTX_OP_txq:
-    case PTX_OP_wgmma:
-    case PTX_OP_wmma: return true;
+    case PTX_OP_wgmma: return true;
     default: return false;
     }
 }
@@ -567,6 +564,11 @@ static void lower_dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_redux:
     case PTX_OP_elect:
     case PTX_OP_activemask: lower_rendezvous(l, c); break;
+    case PTX_OP_ldmatrix:
+    case PTX_OP_mma:
+    case PTX_OP_movmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_wmma: lower_matrix(l, c); break;
     default:
         if (!lower_plain(l, c)) lower_alu(l, c);
         break;
@@ -591,12 +593,17 @@ static bool lower_untyped(uint32_t op) {
     case PTX_OP_fence:
     case PTX_OP_griddepcontrol:
     case PTX_OP_isspacep:
+    case PTX_OP_ldmatrix:
     case PTX_OP_membar:
+    case PTX_OP_mma:
+    case PTX_OP_movmatrix:
     case PTX_OP_pmevent:
     case PTX_OP_prefetch:
     case PTX_OP_prefetchu:
     case PTX_OP_ret:
-    case PTX_OP_trap: return true;
+    case PTX_OP_stmatrix:
+    case PTX_OP_trap:
+    case PTX_OP_wmma: return true;
     default: return lower_absent(op);
     }
 }

@@ -152,7 +152,7 @@ void block_begin(struct block *b, uint64_t linear) {
  * in divergent code whose mask was too large); else the block is stuck for good. */
 static bool block_unstick(struct block *b) {
     for (uint32_t k = 0; k < b->warp_count; k++)
-        if (rendezvous_resolve(&b->warps[k], true)) return true;
+        if (rendezvous_resolve(&b->warps[k], true)) return !b->fault.err;
     uint32_t barrier = 0, meeting = 0;
     for (uint32_t k = 0; k < b->warp_count; k++)
         for (uint32_t s = 0; s < b->warps[k].split_count; s++) {

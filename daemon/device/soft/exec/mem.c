@@ -156,6 +156,44 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
     }
 }
 
+/* Sectors that lines of global memory touch, one that two neighbours share once. */
+static uint32_t mem_line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes) {
+    uint64_t last = UINT64_MAX;
+    uint32_t sectors = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint64_t first = at[k] / SECTOR_BYTES, end = (at[k] + bytes - 1) / SECTOR_BYTES;
+        sectors += (uint32_t)(end - first) + (first != last);
+        last = end;
+    }
+    return sectors;
+}
+
+bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,
+               uint64_t pitch, uint32_t align, bool write, uint64_t *at) {
+    uint64_t start[WARP_LANES];
+    const bool shared = i->space == PTX_SHARED;
+    const struct range *window = &x->windows[CODE_WINDOW(i)];
+    uint32_t global = 0;
+    mem_offsets(x, i, 0, start);
+    for (uint32_t k = 0; k < count; k++) {
+        at[k] = start[0] + k * pitch;
+        bool ok = shared && mem_inside(at[k], bytes, 0, x->shared_bytes);
+        if (!shared) {
+            ok = mem_inside(at[k], bytes, window->lo, window->hi - window->lo) ||
+                 mem_lane_ok(x, 0, at[k], bytes, write);
+            global += !mem_inside(at[k], bytes, x->shared_base, x->shared_bytes);
+        }
+        if (!ok || at[k] & (align - 1)) {
+            warp_fault(&x->w, i, 0, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[k],
+                       ok || !shared ? NULL : "outside the block's shared memory");
+            return false;
+        }
+        if (shared) at[k] += x->shared_base;
+    }
+    if (global == count) x->sectors += mem_line_sectors(at, count, bytes);
+    return true;
+}
+
 void mem_count(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }

@@ -24,6 +24,11 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at);
 
+/* The addresses of `count` lines (32 at most) of `bytes` each, `pitch` apart, from lane 0's address
+ * on, in shared or global memory, checked and counted. False after a fault. */
+bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,
+               uint64_t pitch, uint32_t align, bool write, uint64_t *at);
+
 /* Counts the sectors that the lanes of x->global touch. */
 void mem_count(struct warp_ctx *x, const uint64_t *at);
 /* Accesses that hit `window` count as traffic of global memory. */

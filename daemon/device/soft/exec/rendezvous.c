@@ -27,7 +27,12 @@ bool rendezvous_is(const struct code_inst *i) {
     case PTX_OP_vote:
     case PTX_OP_match:
     case PTX_OP_redux:
-    case PTX_OP_elect: return true;
+    case PTX_OP_elect:
+    case PTX_OP_ldmatrix:
+    case PTX_OP_mma:
+    case PTX_OP_movmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_wmma: return true;
     case PTX_OP_bar:
     case PTX_OP_barrier: return i->mods & PTX_MOD_WARP;
     default: return false;
@@ -185,6 +190,28 @@ static void rendezvous_give(const struct frame *f, const struct code_inst *i, ui
     }
 }
 
+/* ---- lanes that hold a matrix together ---------------------------------------------------------
+ */
+
+/* What they run, or NULL. */
+static code_handler *rendezvous_together(const struct code_inst *i) {
+    const struct code_extra *x = i->extra;
+    return x ? x->together : NULL;
+}
+
+/* A lane that has left, or never was, holds no part of the matrix: PTX leaves that undefined. */
+static void rendezvous_run(struct warp_ctx *x, struct frame *f, const struct code_inst *i,
+                           uint32_t mask) {
+    x->frame = f;
+    x->w.regs = f->regs;
+    x->w.consts = f->func->consts;
+    if (mask == UINT32_MAX)
+        rendezvous_together(i)(&x->w, i, mask);
+    else
+        warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, 0,
+                   "not all lanes of the warp take part");
+}
+
 /* ---- meeting -----------------------------------------------------------------------------------
  */
 
@@ -194,6 +221,7 @@ static const struct code_inst *rendezvous_inst(const struct split *s) {
 
 static bool rendezvous_same(const struct code_inst *a, const struct code_inst *b) {
     const uint32_t ignored = PTX_MOD_ALIGNED;
+    if (rendezvous_together(a)) return a == b;
     bool barrier_a = a->mods & PTX_MOD_WARP, barrier_b = b->mods & PTX_MOD_WARP;
     if (barrier_a && barrier_b) return true; /* bar.warp and barrier.warp */
     return a->op == b->op && a->type == b->type && a->sub == b->sub &&
@@ -213,6 +241,7 @@ static uint32_t rendezvous_group(const struct warp_ctx *x, const struct split *s
         const struct split *o = &x->splits[k];
         if (o->state != SPLIT_MEET || !rendezvous_same(rendezvous_inst(s), rendezvous_inst(o)))
             continue;
+        if (rendezvous_together(rendezvous_inst(s)) && s->frame != o->frame) continue;
         for (uint32_t left = o->mask; left; left &= left - 1) {
             uint32_t other = (uint32_t)__builtin_ctz(left);
             if (rendezvous_members(o, other) == members) group |= 1u << other;
@@ -222,9 +251,12 @@ static uint32_t rendezvous_group(const struct warp_ctx *x, const struct split *s
 }
 
 /* Carries out a meeting of waiting lanes, whose splits become runnable behind it. */
-static void rendezvous_hold(struct warp_ctx *x, const struct code_inst *i, uint32_t group) {
+static void rendezvous_hold(struct warp_ctx *x, struct frame *frame, const struct code_inst *i,
+                            uint32_t group) {
     struct meeting m = {.mask = group};
-    for (uint32_t k = 0; k < x->split_count; k++) {
+    bool together = rendezvous_together(i);
+    if (together) rendezvous_run(x, frame, i, group);
+    for (uint32_t k = 0; k < x->split_count && !together; k++) {
         const struct split *s = &x->splits[k];
         if (s->state == SPLIT_MEET && (s->mask & group))
             rendezvous_take(s->frame, rendezvous_inst(s), s->mask & group, &m);
@@ -233,7 +265,7 @@ static void rendezvous_hold(struct warp_ctx *x, const struct code_inst *i, uint3
     for (uint32_t k = 0; k < x->split_count; k++) {
         struct split s = x->splits[k];
         if (s.state != SPLIT_MEET || !(s.mask & group)) continue;
-        rendezvous_give(s.frame, rendezvous_inst(&s), s.mask & group, &m);
+        if (!together) rendezvous_give(s.frame, rendezvous_inst(&s), s.mask & group, &m);
         x->splits[k].mask &= ~group;
         if (!x->splits[k].mask) x->splits[k--] = x->splits[--x->split_count];
         warp_split_add(x, s.frame, s.pc + 1, s.mask & group, SPLIT_RUN, 0);
@@ -252,7 +284,7 @@ static bool rendezvous_resolve_one(struct warp_ctx *x, bool lenient) {
             uint32_t need = rendezvous_members(&s, lane) & x->live;
             seen |= group;
             if ((need & ~group) && !lenient) continue;
-            rendezvous_hold(x, rendezvous_inst(&s), group);
+            rendezvous_hold(x, s.frame, rendezvous_inst(&s), group);
             return true;
         }
     }
@@ -282,6 +314,10 @@ static bool rendezvous_present(const struct warp_ctx *x, const struct code_inst 
 
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
     if (rendezvous_present(x, i, mask)) {
+        if (rendezvous_together(i)) {
+            rendezvous_run(x, x->frame, i, mask);
+            return true;
+        }
         struct meeting m;
         m.mask = mask;
         m.pred = 0;

@@ -105,6 +105,7 @@ ISA_FAMILY(divide_select);
 ISA_FAMILY(half_select);
 ISA_FAMILY(integer_select);
 ISA_FAMILY(logic_select);
+ISA_FAMILY(matrix_select);
 ISA_FAMILY(packed_select);
 ISA_FAMILY(real_select);
 ISA_FAMILY(vector_select);

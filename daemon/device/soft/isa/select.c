@@ -10,15 +10,17 @@
 
 #include "daemon/device/soft/isa/access.h"
 #include "daemon/device/soft/isa/isa.h"
+#include "daemon/device/soft/isa/matrix.h"
 
 static const struct select_build {
     const char *name;
     code_handler *(*table)(const struct code_inst *i);
     code_handler *(*access)(const struct code_inst *i);
+    code_handler *(*matrix)(const struct code_inst *i);
 } select_builds[] = {
-    {"base", table_select_base, access_select_base},
-    {"v3", table_select_v3, access_select_v3},
-    {"v4", table_select_v4, access_select_v4},
+    {"base", table_select_base, access_select_base, matrix_select_base},
+    {"v3", table_select_v3, access_select_v3, matrix_select_v3},
+    {"v4", table_select_v4, access_select_v4, matrix_select_v4},
 };
 
 /* How many of the builds this processor can run. */
@@ -48,6 +50,11 @@ code_handler *isa_select(const struct code_inst *i) {
 
 code_handler *isa_select_access(const struct code_inst *i) {
     code_handler *run = select_build()->access(i);
+    return run;
+}
+
+code_handler *isa_select_matrix(const struct code_inst *i) {
+    code_handler *run = select_build()->matrix(i);
     return run;
 }
 

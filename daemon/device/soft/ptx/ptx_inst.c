@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/ptx/ptx_label.h"
+#include "daemon/device/soft/ptx/ptx_matrix.h"
 #include "daemon/device/soft/ptx/ptx_operand.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 #include "daemon/device/soft/ptx/ptx_reg.h"
@@ -48,11 +49,14 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
     o->inst.text = ptx_intern(p, text, len);
     const char *dot = memchr(text, '.', len);
     enum ptx_op op = operation(p, text, dot ? (size_t)(dot - text) : len);
-    if (!ptx_rules_match(op, o->inst.text, &o->sig, why, sizeof(why))) {
+    bool matrix = ptx_matrix_is(op);
+    if (!(matrix ? ptx_matrix_match : ptx_rules_match)(op, o->inst.text, &o->sig, why,
+                                                       sizeof(why))) {
         if (p->module->version <= PTX_RULES_VERSION)
             ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
         op = PTX_OP_UNKNOWN;
     }
+    if (matrix && o->sig.open) op = PTX_OP_UNKNOWN;
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);

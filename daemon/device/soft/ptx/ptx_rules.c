@@ -408,7 +408,7 @@ static bool in_list(const char *list, const char *text, size_t len) {
 }
 
 bool ptx_rules_other_op(const char *text, size_t len) {
-    return in_list("clusterlaunchcontrol movmatrix multimem tcgen05 tensormap", text, len);
+    return in_list("clusterlaunchcontrol multimem tcgen05 tensormap", text, len);
 }
 
 bool ptx_rules_other_sreg(const char *text, size_t len) {
@@ -557,6 +557,8 @@ static void learn(void) {
                     known.regs[wider][t] |= 1u << r;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT; /* learn */
+
 static void want_type(struct ptx_want *want, struct word name, bool wider) {
     enum ptx_type t = ptx_type_find(name.at, name.len);
     if (!t) { /* of no register: .f32x2 and others travel in bits */
@@ -566,6 +568,13 @@ static void want_type(struct ptx_want *want, struct word name, bool wider) {
     want->bytes = (uint8_t)ptx_type_bytes(t);
     want->kinds |= literals(t);
     want->regs |= known.regs[wider][t];
+}
+
+void ptx_rules_want(struct ptx_want *want, enum ptx_type t) {
+    pthread_once(&once, learn);
+    want->bytes = (uint8_t)ptx_type_bytes(t);
+    want->kinds |= literals(t);
+    want->regs |= known.regs[false][t] | 1u << PTX_NONE;
 }
 
 static uint16_t suffix_kind(char c) {
@@ -654,7 +663,6 @@ static void complain(enum progress got, struct word w, char *why, size_t why_byt
 
 bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                      size_t why_bytes) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct opcode o = {.vec = 1};
     enum progress best = RULE_TYPES;
     struct word culprit = {0};

@@ -32,7 +32,7 @@ enum {
     PTX_WANT_LABEL = 1u << 8,
     PTX_WANT_PAIR = 1u << 9,       /* d|p may stand here */
     PTX_WANT_ONLY_PAIR = 1u << 10, /* and d alone may not */
-    PTX_WANT_ELEMENTS = 1u << 11,  /* {...} as long as .v2, .v4 or .v8 says */
+    PTX_WANT_ELEMENTS = 1u << 11,  /* {...} as long as .v2, .v4 or .v8 or `count` says */
     PTX_WANT_PARTS = 1u << 12,     /* {...} whose bits together are the type's: mov */
     PTX_WANT_RESULT = 1u << 13,    /* is written: no literal, no `!` */
     PTX_WANT_ANY_SPACE = 1u << 14, /* an address in whatever space its variable is */
@@ -42,6 +42,7 @@ struct ptx_want {
     uint32_t regs; /* bit t: a register of enum ptx_type t */
     uint16_t kinds;
     uint8_t bytes; /* of the type, for PARTS and special registers */
+    uint8_t count; /* of ELEMENTS, where no .v2, .v4 or .v8 says it; else 0 */
 };
 
 struct ptx_sig {
@@ -55,6 +56,9 @@ struct ptx_sig {
  * are none; false with `why` filled ("'.sat' does not go with these types"). */
 bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                      size_t why_bytes);
+
+/* Adds to `want` what fits type `t`: registers of its width, and literals. */
+void ptx_rules_want(struct ptx_want *want, enum ptx_type t);
 
 /* True for operations of PTX that enum ptx_op has no name for. */
 bool ptx_rules_other_op(const char *text, size_t len);

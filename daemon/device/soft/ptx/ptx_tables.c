@@ -75,6 +75,7 @@ bool ptx_op_is_raw(enum ptx_op op) {
     case PTX_OP_mbarrier:
     case PTX_OP_membar:
     case PTX_OP_mma:
+    case PTX_OP_movmatrix:
     case PTX_OP_prefetch:
     case PTX_OP_prefetchu:
     case PTX_OP_setmaxnreg:
@@ -96,10 +97,7 @@ bool ptx_op_is_raw(enum ptx_op op) {
 bool ptx_op_is_opaque(enum ptx_op op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
-    case PTX_OP_ldmatrix:
     case PTX_OP_mbarrier:
-    case PTX_OP_mma:
-    case PTX_OP_stmatrix:
     case PTX_OP_suld:
     case PTX_OP_suq:
     case PTX_OP_sured:
@@ -107,8 +105,7 @@ bool ptx_op_is_opaque(enum ptx_op op) {
     case PTX_OP_tex:
     case PTX_OP_tld4:
     case PTX_OP_txq:
-    case PTX_OP_wgmma:
-    case PTX_OP_wmma: return true;
+    case PTX_OP_wgmma: return true;
     default: return false;
     }
 }

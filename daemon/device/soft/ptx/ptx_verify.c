@@ -106,8 +106,9 @@ static void check_operand(const struct check *c, const struct ptx_want *want,
 
 static void check_pair(const struct check *c, const struct ptx_want *want,
                        const struct ptx_operand *o) {
-    static const struct ptx_want predicate = {1u << PTX_PRED | 1u << PTX_NONE,
-                                              PTX_WANT_RESULT | PTX_WANT_SINK, 1};
+    static const struct ptx_want predicate = {.regs = 1u << PTX_PRED | 1u << PTX_NONE,
+                                              .kinds = PTX_WANT_RESULT | PTX_WANT_SINK,
+                                              .bytes = 1};
     struct ptx_want first = *want;
     first.kinds &= (uint16_t) ~(PTX_WANT_PAIR | PTX_WANT_ONLY_PAIR);
     first.kinds |= PTX_WANT_SINK;
@@ -120,7 +121,8 @@ static void check_elements(const struct check *c, const struct ptx_want *want,
     struct ptx_want element = *want;
     element.kinds &= (uint16_t) ~(PTX_WANT_ELEMENTS | PTX_WANT_SINK);
     if (want->kinds & PTX_WANT_RESULT) element.kinds |= PTX_WANT_SINK;
-    if (o->elem_count != c->i->vec) return complain(c, "has not as many elements as the vector");
+    uint32_t count = want->count ? want->count : c->i->vec;
+    if (o->elem_count != count) return complain(c, "has not as many elements as the vector");
     for (uint32_t e = 0; e < o->elem_count; e++)
         check_operand(c, &element, &o->elems[e]);
 }
@@ -214,9 +216,9 @@ static void check_arguments(struct check *c, const struct ptx_operand *args,
 }
 
 void ptx_verify_call(struct ptx_parser *p, const struct ptx_inst *i) {
-    static const struct ptx_want address = {1u << PTX_B32 | 1u << PTX_U32 | 1u << PTX_S32 |
-                                                1u << PTX_B64 | 1u << PTX_U64 | 1u << PTX_S64,
-                                            0, 8};
+    static const struct ptx_want address = {.regs = 1u << PTX_B32 | 1u << PTX_U32 | 1u << PTX_S32 |
+                                                    1u << PTX_B64 | 1u << PTX_U64 | 1u << PTX_S64,
+                                            .bytes = 8};
     struct check c = {.p = p, .i = i, .operand = 2};
     if (i->operands[1].kind == PTX_OPND_REG) check_reg(&c, &address, &i->operands[1]);
     const struct ptx_func *f =

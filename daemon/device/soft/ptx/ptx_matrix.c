@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An opcode's words are sorted by what they say (ptxas takes them in any order); the products that
+ * exist are a table, and the sizes of fragments follow from shape and type.
+ */
+#include "daemon/device/soft/ptx/ptx_matrix.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/device/soft/ptx/ptx_tables.h"
+
+static const struct {
+    const char *name;
+    uint8_t bits;
+} elements[PTX_ELEMENT_COUNT] = {
+#define X(name, text, bits) [PTX_ELEMENT_##name] = {text, bits},
+    PTX_ELEMENTS(X)
+#undef X
+};
+
+uint32_t ptx_element_bits(enum ptx_element e) {
+    return e < PTX_ELEMENT_COUNT ? elements[e].bits : 0;
+}
+
+bool ptx_matrix_is(enum ptx_op op) {
+    switch (op) {
+    case PTX_OP_ldmatrix:
+    case PTX_OP_mma:
+    case PTX_OP_movmatrix:
+    case PTX_OP_stmatrix:
+    case PTX_OP_wmma: return true;
+    default: return false;
+    }
+}
+
+/* ---- what multiplies what -------------------------------------------------------------------- */
+
+enum { ANY_LAYOUT = 1, MIXED = 2, SATURATES = 4, ROUNDS = 8, BITWISE = 16 };
+
+#define E(name) (1u << PTX_ELEMENT_##name)
+
+static const struct product {
+    uint16_t op, m, n, k;
+    uint32_t factors, sums; /* sets of elements */
+    uint8_t flags;
+} products[] = {
+    {PTX_OP_mma, 8, 8, 4, E(F16), E(F16) | E(F32), ANY_LAYOUT},
+    {PTX_OP_mma, 16, 8, 8, E(F16), E(F16) | E(F32), 0},
+    {PTX_OP_mma, 16, 8, 16, E(F16), E(F16) | E(F32), 0},
+    {PTX_OP_mma, 16, 8, 8, E(BF16), E(F32), 0},
+    {PTX_OP_mma, 16, 8, 16, E(BF16), E(F32), 0},
+    {PTX_OP_mma, 16, 8, 4, E(TF32), E(F32), 0},
+    {PTX_OP_mma, 16, 8, 8, E(TF32), E(F32), 0},
+    {PTX_OP_mma, 8, 8, 4, E(F64), E(F64), ROUNDS},
+    {PTX_OP_mma, 16, 8, 4, E(F64), E(F64), ROUNDS},
+    {PTX_OP_mma, 16, 8, 8, E(F64), E(F64), ROUNDS},
+    {PTX_OP_mma, 16, 8, 16, E(F64), E(F64), ROUNDS},
+    {PTX_OP_mma, 16, 8, 16, E(E4M3) | E(E5M2), E(F16) | E(F32), MIXED},
+    {PTX_OP_mma, 16, 8, 32, E(E4M3) | E(E5M2), E(F16) | E(F32), MIXED},
+    {PTX_OP_mma, 8, 8, 16, E(S8) | E(U8), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 16, 8, 16, E(S8) | E(U8), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 16, 8, 32, E(S8) | E(U8), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 8, 8, 32, E(S4) | E(U4), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 16, 8, 32, E(S4) | E(U4), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 16, 8, 64, E(S4) | E(U4), E(S32), MIXED | SATURATES},
+    {PTX_OP_mma, 8, 8, 128, E(B1), E(S32), BITWISE},
+    {PTX_OP_mma, 16, 8, 128, E(B1), E(S32), BITWISE},
+    {PTX_OP_mma, 16, 8, 256, E(B1), E(S32), BITWISE},
+    {PTX_OP_wmma, 16, 16, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 32, 8, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 8, 32, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 16, 16, 16, E(BF16), E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 32, 8, 16, E(BF16), E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 8, 32, 16, E(BF16), E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 16, 16, 16, E(S8) | E(U8), E(S32), ANY_LAYOUT | SATURATES},
+    {PTX_OP_wmma, 32, 8, 16, E(S8) | E(U8), E(S32), ANY_LAYOUT | SATURATES},
+    {PTX_OP_wmma, 8, 32, 16, E(S8) | E(U8), E(S32), ANY_LAYOUT | SATURATES},
+    {PTX_OP_wmma, 16, 16, 8, E(TF32), E(F32), ANY_LAYOUT},
+    {PTX_OP_wmma, 8, 8, 4, E(F64), E(F64), ANY_LAYOUT | ROUNDS},
+    {PTX_OP_wmma, 8, 8, 32, E(S4) | E(U4), E(S32), SATURATES},
+    {PTX_OP_wmma, 8, 8, 128, E(B1), E(S32), BITWISE},
+};
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+struct spelling {
+    uint8_t types[4], type_count;
+    bool cols[2];
+    uint8_t layout_count;
+    unsigned m, n, k, number;
+    char part;
+    bool load, store, multiply, sync, aligned, satfinite, xor, and, popc, trans, space, other;
+    uint8_t round;
+};
+
+static bool is(const char *word, const char *text, size_t len) {
+    return strlen(word) == len && memcmp(word, text, len) == 0;
+}
+
+static bool starts(const char *word, const char *text, size_t len) {
+    return len >= strlen(word) && memcmp(word, text, strlen(word)) == 0;
+}
+
+/* Of forms that are not run here. */
+static bool is_other(const char *w, size_t len) {
+    static const char *const words[] = {"sp",        "block_scale", "ue8m0", "ue4m3", "e3m2",
+                                        "e2m3",      "e2m1",        "b8",    "b8x16", "b6x16_p32",
+                                        "b4x16_p64", "m16n16",      "m8n16", "m16n8"};
+    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+        if (is(words[k], w, len)) return true;
+    return starts("sp::", w, len) || starts("kind::", w, len) || starts("scale_vec::", w, len);
+}
+
+static bool read_type(struct spelling *s, const char *w, size_t len) {
+    for (int e = 0; e < PTX_ELEMENT_COUNT; e++) {
+        if (!is(elements[e].name, w, len) || s->type_count == sizeof s->types) continue;
+        s->types[s->type_count++] = (uint8_t)e;
+        return true;
+    }
+    return false;
+}
+
+static bool read_shape(struct spelling *s, const char *w, size_t len) {
+    char text[16];
+    int used = 0;
+    if (s->m || len >= sizeof text || w[0] != 'm') return false;
+    memcpy(text, w, len);
+    text[len] = 0;
+    if (sscanf(text, "m%3un%3uk%3u%n", &s->m, &s->n, &s->k, &used) == 3) return !text[used];
+    s->k = 0;
+    return sscanf(text, "m%3un%3u%n", &s->m, &s->n, &used) == 2 && !text[used];
+}
+
+static bool read_layout(struct spelling *s, const char *w, size_t len) {
+    bool col = is("col", w, len);
+    if ((!col && !is("row", w, len)) || s->layout_count == 2) return false;
+    s->cols[s->layout_count++] = col;
+    return true;
+}
+
+static bool read_round(struct spelling *s, const char *w, size_t len) {
+    static const char *const names[] = {
+        [PTX_RN] = "rn", [PTX_RZ] = "rz", [PTX_RM] = "rm", [PTX_RP] = "rp"};
+    for (int r = PTX_RN; r <= PTX_RP; r++) {
+        if (s->round || !is(names[r], w, len)) continue;
+        s->round = (uint8_t)r;
+        return true;
+    }
+    return false;
+}
+
+static bool read_flag(struct spelling *s, const char *w, size_t len) {
+    struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"sync", &s->sync},   {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
+                 {"xor", &s->xor },    {"and", &s->and },        {"popc", &s->popc},
+                 {"trans", &s->trans}, {"load", &s->load},       {"store", &s->store},
+                 {"mma", &s->multiply}};
+    for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++)
+        if (!*flags[k].flag && is(flags[k].name, w, len)) return *flags[k].flag = true;
+    return false;
+}
+
+static bool read_space(struct spelling *s, enum ptx_op op, const char *w, size_t len) {
+    uint8_t space;
+    bool fits = ptx_space_find(w, len, &space) &&
+                (space == PTX_SHARED || (op == PTX_OP_wmma && space == PTX_GLOBAL));
+    if (s->space || !fits) return false;
+    return s->space = true;
+}
+
+static bool read_word(struct spelling *s, enum ptx_op op, const char *w, size_t len) {
+    if (len == 1 && strchr("abcd", w[0]) && !s->part) {
+        s->part = w[0];
+        return true;
+    }
+    if (len == 2 && w[0] == 'x' && strchr("124", w[1]) && !s->number) {
+        s->number = (unsigned)(w[1] - '0');
+        return true;
+    }
+    if (is_other(w, len)) return s->other = true;
+    return read_flag(s, w, len) || read_type(s, w, len) || read_layout(s, w, len) ||
+           read_shape(s, w, len) || read_round(s, w, len) || read_space(s, op, w, len);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static struct ptx_fragment fragment(uint8_t element, uint32_t rows, uint32_t cols) {
+    uint32_t bits = elements[element].bits, lane = rows * cols * bits / 32;
+    return (struct ptx_fragment){element, (uint8_t)(bits == 64 ? lane / 64 : lane / 32)};
+}
+
+/* m8n8k4 of f16 is four products at once. */
+static uint32_t at_once(const struct product *p, const uint8_t types[4]) {
+    return p->op == PTX_OP_mma && types[1] == PTX_ELEMENT_F16 && p->k == 4 ? 4 : 1;
+}
+
+/* A factor of f16 fills 8 registers of wmma whatever its shape, some of its values twice. */
+static struct ptx_fragment factor(const struct product *p, uint8_t element, uint32_t outer) {
+    struct ptx_fragment f = fragment(element, outer, p->k);
+    if (p->op == PTX_OP_wmma && element == PTX_ELEMENT_F16) f.regs = 8;
+    return f;
+}
+
+static bool layouts_fit(const struct product *p, bool a_col, bool b_col) {
+    return p->flags & ANY_LAYOUT || (!a_col && b_col);
+}
+
+static bool multiplies(const struct product *p, const struct spelling *s, const uint8_t types[4]) {
+    bool same = types[1] == types[2] || p->flags & MIXED;
+    bool sums_differ = types[0] != types[3];
+    if (!(p->factors >> types[1] & p->factors >> types[2] & 1) || !same) return false;
+    if (!(p->sums >> types[0] & p->sums >> types[3] & 1)) return false;
+    if (p->op == PTX_OP_mma && sums_differ && (p->m != 8 || types[0] != PTX_ELEMENT_F32))
+        return false;
+    bool bitwise = (s->xor != s->and) && s->popc, none = !s->xor &&!s->and &&!s->popc;
+    return layouts_fit(p, s->cols[0], s->cols[1]) && (p->flags & BITWISE ? bitwise : none) &&
+           (!s->satfinite || p->flags & SATURATES) && (!s->round || p->flags & ROUNDS);
+}
+
+static bool of_shape(const struct product *p, enum ptx_op op, const struct spelling *s) {
+    return p->op == op && p->m == s->m && p->n == s->n && p->k == s->k;
+}
+
+static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_matrix *out) {
+    uint8_t types[4] = {s->types[0], PTX_ELEMENT_F16, PTX_ELEMENT_F16, s->types[1]};
+    bool halves = op == PTX_OP_wmma && s->type_count == 2;
+    if (!halves) memcpy(types, s->types, sizeof types);
+    if (s->layout_count != 2 || (!halves && s->type_count != 4) || s->part || s->space ||
+        s->number || s->trans || (op == PTX_OP_wmma) != s->multiply ||
+        (op == PTX_OP_wmma && !halves && types[1] == PTX_ELEMENT_F16))
+        return false;
+    for (size_t k = 0; k < sizeof products / sizeof products[0]; k++) {
+        const struct product *p = &products[k];
+        if (!of_shape(p, op, s) || !multiplies(p, s, types)) continue;
+        const uint32_t many = at_once(p, types);
+        *out = (struct ptx_matrix){.verb = PTX_MATRIX_MULTIPLY,
+                                   .m = p->m,
+                                   .n = p->n,
+                                   .k = p->k,
+                                   .a = factor(p, types[1], p->m * many),
+                                   .b = factor(p, types[2], p->n * many),
+                                   .c = fragment(types[3], p->m * many, p->n),
+                                   .d = fragment(types[0], p->m * many, p->n),
+                                   .a_col = s->cols[0],
+                                   .b_col = s->cols[1],
+                                   .satfinite = s->satfinite,
+                                   .conjunction = s->and,
+                                   .round = s->round};
+        return true;
+    }
+    return false;
+}
+
+static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
+    bool sum = s->part == (s->load ? 'c' : 'd'), col = s->cols[0];
+    if (s->load == s->store || s->multiply || s->layout_count != 1 || s->type_count != 1 ||
+        s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round)
+        return false;
+    if (!sum && (s->store || (s->part != 'a' && s->part != 'b'))) return false;
+    for (size_t k = 0; k < sizeof products / sizeof products[0]; k++) {
+        const struct product *p = &products[k];
+        uint32_t set = sum ? p->sums : p->factors;
+        if (!of_shape(p, PTX_OP_wmma, s) || !(set >> s->types[0] & 1)) continue;
+        if (!sum && !layouts_fit(p, s->part == 'a' && col, s->part == 'a' || col)) continue;
+        *out = (struct ptx_matrix){.verb = s->load ? PTX_MATRIX_LOAD : PTX_MATRIX_STORE,
+                                   .part = sum ? 'c' : s->part,
+                                   .m = p->m,
+                                   .n = p->n,
+                                   .k = p->k,
+                                   .a_col = col};
+        out->d = sum ? fragment(s->types[0], p->m, p->n)
+                     : factor(p, s->types[0], s->part == 'a' ? p->m : p->n);
+        return true;
+    }
+    return false;
+}
+
+static bool find_rows(enum ptx_op op, const struct spelling *s, struct ptx_matrix *out) {
+    bool moves = op == PTX_OP_movmatrix;
+    if (s->m != 8 || s->n != 8 || s->k || s->type_count != 1 || s->types[0] != PTX_ELEMENT_B16 ||
+        s->layout_count || s->part || s->load || s->store || s->multiply || s->satfinite ||
+        s->xor || s->and || s->popc || s->round)
+        return false;
+    if (moves ? s->number || !s->trans || s->space : !s->number) return false;
+    *out = (struct ptx_matrix){.verb = moves                   ? PTX_MATRIX_TRANSPOSE
+                                       : op == PTX_OP_ldmatrix ? PTX_MATRIX_LOAD_ROWS
+                                                               : PTX_MATRIX_STORE_ROWS,
+                               .m = 8,
+                               .n = 8,
+                               .d = {PTX_ELEMENT_B16, (uint8_t)(moves ? 1 : s->number)},
+                               .trans = s->trans};
+    return true;
+}
+
+bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, char *why,
+                     size_t why_bytes) {
+    struct spelling s = {0};
+    const char *w = strchr(text, '.');
+    *out = (struct ptx_matrix){.verb = PTX_MATRIX_OTHER};
+    while (w) {
+        const char *end = strchr(++w, '.');
+        size_t len = end ? (size_t)(end - w) : strlen(w);
+        if (!read_word(&s, op, w, len) && !s.other) {
+            snprintf(why, why_bytes, "'.%.*s' does not go with the operation",
+                     len > 60 ? 60 : (int)len, w);
+            return false;
+        }
+        w = end;
+    }
+    bool found = s.sync && s.aligned;
+    if (s.other) return true;
+    if (!found)
+        snprintf(why, why_bytes, ".sync.aligned is needed");
+    else if (op == PTX_OP_mma || (op == PTX_OP_wmma && s.multiply))
+        found = find_multiply(op, &s, out);
+    else
+        found = op == PTX_OP_wmma ? find_transfer(&s, out) : find_rows(op, &s, out);
+    if (!found && s.sync && s.aligned)
+        snprintf(why, why_bytes, "there is no such shape with these types and layouts");
+    return found;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static enum ptx_type register_type(uint8_t element) {
+    switch (element) {
+    case PTX_ELEMENT_F64: return PTX_F64;
+    case PTX_ELEMENT_F32: return PTX_F32;
+    case PTX_ELEMENT_S32: return PTX_S32;
+    default: return PTX_B32;
+    }
+}
+
+static void want_list(struct ptx_sig *sig, struct ptx_fragment f, bool result) {
+    struct ptx_want *want = &sig->wants[sig->most++];
+    ptx_rules_want(want, register_type(f.element));
+    want->kinds |= PTX_WANT_ELEMENTS;
+    if (result) want->kinds = PTX_WANT_ELEMENTS | PTX_WANT_RESULT;
+    want->count = f.regs;
+}
+
+static void want_scalar(struct ptx_sig *sig, enum ptx_type t, bool result) {
+    struct ptx_want *want = &sig->wants[sig->most++];
+    ptx_rules_want(want, t);
+    if (result) want->kinds = PTX_WANT_RESULT;
+}
+
+static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx_sig *sig) {
+    static const struct ptx_want address = {.kinds = PTX_WANT_ADDRESS};
+    *sig = (struct ptx_sig){.open = m->verb == PTX_MATRIX_OTHER};
+    switch (m->verb) {
+    case PTX_MATRIX_MULTIPLY:
+        want_list(sig, m->d, true);
+        want_list(sig, m->a, false);
+        want_list(sig, m->b, false);
+        want_list(sig, m->c, false);
+        break;
+    case PTX_MATRIX_LOAD:
+    case PTX_MATRIX_LOAD_ROWS:
+        want_list(sig, m->d, true);
+        sig->wants[sig->most++] = address;
+        break;
+    case PTX_MATRIX_STORE:
+    case PTX_MATRIX_STORE_ROWS:
+        sig->wants[sig->most++] = address;
+        want_list(sig, m->d, false);
+        break;
+    case PTX_MATRIX_TRANSPOSE:
+        want_scalar(sig, PTX_B32, true);
+        want_scalar(sig, PTX_B32, false);
+        break;
+    default: return;
+    }
+    sig->least = sig->most;
+    if (op != PTX_OP_wmma || m->verb == PTX_MATRIX_MULTIPLY) return;
+    sig->optional = sig->most; /* the stride */
+    want_scalar(sig, PTX_U32, false);
+}
+
+bool ptx_matrix_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
+                      size_t why_bytes) {
+    struct ptx_matrix m;
+    *sig = (struct ptx_sig){.open = true};
+    if (!ptx_matrix_find(op, text, &m, why, why_bytes)) return false;
+    want_operands(op, &m, sig);
+    return true;
+}

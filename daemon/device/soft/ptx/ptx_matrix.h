@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The instructions that move and multiply matrices held by a warp together: mma, wmma, ldmatrix,
+ * stmatrix, movmatrix. Which shapes and types there are, and how many registers of each lane hold
+ * a part. Source: "Parallel Thread Execution ISA", "Warp Level Matrix Instructions".
+ */
+#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_MATRIX_H
+#define DAEMON_DEVICE_SOFT_PTX_PTX_MATRIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/ptx/ptx_rules.h"
+
+/* X(NAME, "spelling", bits of an element) */
+/* clang-format off */
+#define PTX_ELEMENTS(X)                                                                            \
+    X(F16, "f16", 16) X(BF16, "bf16", 16) X(TF32, "tf32", 32) X(F32, "f32", 32) X(F64, "f64", 64)   \
+    X(E4M3, "e4m3", 8) X(E5M2, "e5m2", 8) X(S8, "s8", 8) X(U8, "u8", 8) X(S4, "s4", 4)              \
+    X(U4, "u4", 4) X(B1, "b1", 1) X(S32, "s32", 32) X(B16, "b16", 16)
+/* clang-format on */
+
+enum ptx_element {
+#define X(name, text, bits) PTX_ELEMENT_##name,
+    PTX_ELEMENTS(X)
+#undef X
+        PTX_ELEMENT_COUNT
+};
+
+uint32_t ptx_element_bits(enum ptx_element e);
+
+enum ptx_matrix_verb {
+    PTX_MATRIX_OTHER,    /* PTX, but not run here: sparse, scaled, of 8-bit rows */
+    PTX_MATRIX_MULTIPLY, /* d = a * b + c */
+    PTX_MATRIX_LOAD,     /* wmma.load, wmma.store: a fragment from or to memory */
+    PTX_MATRIX_STORE,
+    PTX_MATRIX_LOAD_ROWS, /* ldmatrix, stmatrix: 8x8 matrices, whose rows the lanes point to */
+    PTX_MATRIX_STORE_ROWS,
+    PTX_MATRIX_TRANSPOSE, /* movmatrix */
+};
+
+/* A lane's part of a matrix. */
+struct ptx_fragment {
+    uint8_t element; /* enum ptx_element */
+    uint8_t regs;    /* of 32 bits; of 64 for f64 */
+};
+
+struct ptx_matrix {
+    uint8_t verb;
+    char part;                          /* wmma.load, wmma.store: 'a' 'b' 'c' 'd' */
+    uint16_t m, n, k;                   /* a is m x k, b is k x n, c and d are m x n */
+    struct ptx_fragment a, b, c, d;     /* what is not multiplied is d alone */
+    bool a_col, b_col;                  /* stored by columns; a_col: whatever is not multiplied */
+    bool satfinite, conjunction, trans; /* b1: and instead of xor */
+    uint8_t round;                      /* enum ptx_round */
+};
+
+/* True for the operations that this is about. */
+bool ptx_matrix_is(enum ptx_op op);
+/* Holds `text` against the forms of `op`; false with `why` filled. */
+bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, char *why,
+                     size_t why_bytes);
+/* The same, and what its operands may be: as ptx_rules_match, open where the form is not run here.
+ */
+bool ptx_matrix_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
+                      size_t why_bytes);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Elements of matrices: bits, values, and random ones, for tests of what multiplies and moves them.
+ */
+#ifndef TEST_LIB_MATRIXREF_H
+#define TEST_LIB_MATRIXREF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum matrixref_kind { F16, BF16, TF32, F32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, S32 };
+
+extern const uint32_t matrixref_widths[]; /* in bits */
+extern const char *const matrixref_names[];
+
+double matrixref_value(enum matrixref_kind kind, uint64_t bits);
+/* Of a sum: `f` in f16 and f32, `d` in f64; NaNs as the software GPU writes them. */
+uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f);
+
+uint64_t matrixref_dice(void);
+/* Of every kind of bits; `tame`: numbers whose sums are near one another. */
+uint64_t matrixref_random(enum matrixref_kind kind, bool tame);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mma in every shape and type, against products computed here: where the elements of a fragment lie
+ * is written down once more, shape by shape, from "Parallel Thread Execution ISA", "Matrix
+ * Fragments for mma". The kernels are made as text and run on every build of the handlers.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "test/lib/matrixref.h"
+#include "test/lib/ptxrun.h"
+
+/* ---- where they lie -------------------------------------------------------------------------- */
+
+struct spot {
+    unsigned row, col;
+};
+
+#define PLACE(name, r, c)                                \
+    static struct spot name(unsigned lane, unsigned i) { \
+        const unsigned g = lane >> 2, t = lane % 4;      \
+        (void)g, (void)t, (void)i;                       \
+        return (struct spot){(r), (c)};                  \
+    }
+
+PLACE(a_f16_8, i < 2 ? g : g + 8, t * 2 + (i & 1))
+PLACE(b_f16_8, t * 2 + i, g)
+PLACE(a_f16_16, i < 2 || (i >= 4 && i < 6) ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0))
+PLACE(b_f16_16, t * 2 + (i & 1) + (i >= 2 ? 8 : 0), g)
+PLACE(a_tf32_4, i == 0 ? g : g + 8, t)
+PLACE(b_tf32_4, t, g)
+PLACE(a_tf32_8, i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4)
+PLACE(b_tf32_8, i == 0 ? t : t + 4, g)
+PLACE(a_f64_8x4, g, t)
+PLACE(a_f64_16, i % 2 == 0 ? g : g + 8, i % 2 == 0 ? i * 2 + t : i * 2 - 2 + t)
+PLACE(b_f64_16, t + i * 4, g)
+PLACE(a_s8_8x16, g, t * 4 + i)
+PLACE(b_s8_16, t * 4 + i, g)
+PLACE(a_s8_16x16, i < 4 ? g : g + 8, t * 4 + (i & 3))
+PLACE(a_s8_32, i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i >= 8 ? 16 : 0))
+PLACE(b_s8_32, t * 4 + (i & 3) + (i >= 4 ? 16 : 0), g)
+PLACE(a_s4_8x32, g, t * 8 + i)
+PLACE(b_s4_32, t * 8 + i, g)
+PLACE(a_s4_16x32, i < 8 ? g : g + 8, t * 8 + (i & 7))
+PLACE(a_s4_64, i < 8 || (i >= 16 && i < 24) ? g : g + 8, t * 8 + (i & 7) + (i >= 16 ? 32 : 0))
+PLACE(b_s4_64, t * 8 + (i & 7) + (i >= 8 ? 32 : 0), g)
+PLACE(a_b1_8x128, g, t * 32 + i)
+PLACE(b_b1_128, t * 32 + i, g)
+PLACE(a_b1_16x128, i < 32 ? g : g + 8, t * 32 + (i & 31))
+PLACE(a_b1_256, i < 32 || (i >= 64 && i < 96) ? g : g + 8, t * 32 + (i & 31) + (i >= 64 ? 128 : 0))
+PLACE(b_b1_256, t * 32 + (i & 31) + (i >= 32 ? 128 : 0), g)
+PLACE(c_16, i < 2 ? g : g + 8, t * 2 + (i & 1))
+PLACE(c_8, g, t * 2 + (i & 1))
+/* m8n8k4 of f16: lanes 4q to 4q + 3 and 16 more hold product q. */
+PLACE(quad_a_row, lane % 4 + (lane < 16 ? 0 : 4), i)
+PLACE(quad_a_col, i + (lane < 16 ? 0 : 4), lane % 4)
+PLACE(quad_b_row, lane % 4, i + (lane < 16 ? 0 : 4))
+PLACE(quad_b_col, i, lane % 4 + (lane < 16 ? 0 : 4))
+PLACE(quad_f16, lane % 4 + (lane < 16 ? 0 : 4), i)
+PLACE(quad_f32, (lane & 1) + (i & 2) + (lane < 16 ? 0 : 4), (i & 4) + (lane & 2) + (i & 1))
+
+struct form {
+    const char *opcode;
+    unsigned m, n, k;
+    enum matrixref_kind d, a, b, c;
+    struct spot (*at_a)(unsigned, unsigned), (*at_b)(unsigned, unsigned);
+    struct spot (*at_c)(unsigned, unsigned), (*at_d)(unsigned, unsigned);
+};
+
+#define M16(k, layout, d, a, b, c, end, at_a, at_b) \
+    { "mma.sync.aligned.m16n8k" #k "." layout end, 16, 8, k, d, a, b, c, at_a, at_b, c_16, c_16 }
+#define M8(k, layout, d, a, b, c, end, at_a, at_b) \
+    { "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8 }
+#define QUADS(al, bl, d, c, dt, ct, at_c, at_d)                                                \
+    {                                                                                          \
+        "mma.sync.aligned.m8n8k4." #al "." #bl "." dt ".f16.f16." ct, 8, 8, 4, d, F16, F16, c, \
+            quad_a_##al, quad_b_##bl, at_c, at_d                                               \
+    }
+
+static const struct form forms[] = {
+    M16(8, "row.col", F32, F16, F16, F32, ".f32.f16.f16.f32", a_f16_8, b_f16_8),
+    M16(8, "row.col", F16, F16, F16, F16, ".f16.f16.f16.f16", a_f16_8, b_f16_8),
+    M16(16, "row.col", F32, F16, F16, F32, ".f32.f16.f16.f32", a_f16_16, b_f16_16),
+    M16(16, "row.col", F16, F16, F16, F16, ".f16.f16.f16.f16", a_f16_16, b_f16_16),
+    M16(8, "row.col", F32, BF16, BF16, F32, ".f32.bf16.bf16.f32", a_f16_8, b_f16_8),
+    M16(16, "row.col", F32, BF16, BF16, F32, ".f32.bf16.bf16.f32", a_f16_16, b_f16_16),
+    M16(4, "row.col", F32, TF32, TF32, F32, ".f32.tf32.tf32.f32", a_tf32_4, b_tf32_4),
+    M16(8, "row.col", F32, TF32, TF32, F32, ".f32.tf32.tf32.f32", a_tf32_8, b_tf32_8),
+    M8(4, "row.col", F64, F64, F64, F64, ".f64.f64.f64.f64", a_f64_8x4, b_tf32_4),
+    M16(4, "row.col", F64, F64, F64, F64, ".f64.f64.f64.f64", a_tf32_4, b_tf32_4),
+    M16(8, "row.col", F64, F64, F64, F64, ".f64.f64.f64.f64", a_tf32_8, b_tf32_8),
+    M16(16, "row.col", F64, F64, F64, F64, ".f64.f64.f64.f64", a_f64_16, b_f64_16),
+    M16(16, "row.col", F32, E4M3, E5M2, F32, ".f32.e4m3.e5m2.f32", a_s8_16x16, b_s8_16),
+    M16(16, "row.col", F16, E5M2, E5M2, F16, ".f16.e5m2.e5m2.f16", a_s8_16x16, b_s8_16),
+    M16(32, "row.col", F32, E4M3, E4M3, F32, ".f32.e4m3.e4m3.f32", a_s8_32, b_s8_32),
+    M16(32, "row.col", F32, E5M2, E4M3, F32, ".f32.e5m2.e4m3.f32", a_s8_32, b_s8_32),
+    M16(32, "row.col", F16, E4M3, E4M3, F16, ".f16.e4m3.e4m3.f16", a_s8_32, b_s8_32),
+    M8(16, "row.col", S32, S8, S8, S32, ".s32.s8.s8.s32", a_s8_8x16, b_s8_16),
+    M8(16, "row.col", S32, U8, S8, S32, ".satfinite.s32.u8.s8.s32", a_s8_8x16, b_s8_16),
+    M16(16, "row.col", S32, S8, U8, S32, ".s32.s8.u8.s32", a_s8_16x16, b_s8_16),
+    M16(16, "row.col", S32, S8, S8, S32, ".satfinite.s32.s8.s8.s32", a_s8_16x16, b_s8_16),
+    M16(32, "row.col", S32, U8, U8, S32, ".s32.u8.u8.s32", a_s8_32, b_s8_32),
+    M16(32, "row.col", S32, S8, S8, S32, ".satfinite.s32.s8.s8.s32", a_s8_32, b_s8_32),
+    M8(32, "row.col", S32, S4, U4, S32, ".s32.s4.u4.s32", a_s4_8x32, b_s4_32),
+    M16(32, "row.col", S32, U4, S4, S32, ".s32.u4.s4.s32", a_s4_16x32, b_s4_32),
+    M16(64, "row.col", S32, S4, S4, S32, ".satfinite.s32.s4.s4.s32", a_s4_64, b_s4_64),
+    M16(64, "row.col", S32, U4, U4, S32, ".s32.u4.u4.s32", a_s4_64, b_s4_64),
+    M8(128, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.xor.popc", a_b1_8x128, b_b1_128),
+    M8(128, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.and.popc", a_b1_8x128, b_b1_128),
+    M16(128, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.and.popc", a_b1_16x128, b_b1_128),
+    M16(256, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.xor.popc", a_b1_256, b_b1_256),
+    M16(256, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.and.popc", a_b1_256, b_b1_256),
+    QUADS(row, col, F32, F32, "f32", "f32", quad_f32, quad_f32),
+    QUADS(col, row, F32, F16, "f32", "f16", quad_f16, quad_f32),
+    QUADS(row, row, F16, F16, "f16", "f16", quad_f16, quad_f16),
+    QUADS(col, col, F32, F32, "f32", "f32", quad_f32, quad_f32),
+};
+
+/* ---- a kernel of one mma --------------------------------------------------------------------- */
+
+struct sizes {
+    unsigned a, b, c, d; /* elements of a lane */
+    unsigned quads;      /* products at once */
+};
+
+static struct sizes sizes_of(const struct form *f) {
+    unsigned quads = f->at_a == quad_a_row || f->at_a == quad_a_col ? 4 : 1;
+    return (struct sizes){f->m * f->k * quads / 32, f->k * f->n * quads / 32,
+                          f->m * f->n * quads / 32, f->m * f->n * quads / 32, quads};
+}
+
+static unsigned regs_of(enum matrixref_kind kind, unsigned elements) {
+    return matrixref_widths[kind] == 64 ? elements : elements * matrixref_widths[kind] / 32;
+}
+
+/* Appends "{%a0,%a1}". */
+static void list(char *out, const char *name, unsigned count) {
+    strcat(out, "{");
+    for (unsigned k = 0; k < count; k++)
+        sprintf(out + strlen(out), "%s%%%s%u", k ? "," : "", name, k);
+    strcat(out, "}");
+}
+
+/* Loads or stores registers, 8 bytes for each. */
+static void transfers(char *out, const char *name, unsigned count, bool wide, unsigned *at,
+                      bool load) {
+    const char *type = wide ? "b64" : "b32";
+    for (unsigned k = 0; k < count; k++, *at += 8)
+        if (load)
+            sprintf(out + strlen(out), "ld.global.%s %%%s%u,[%%in+%u];\n", type, name, k, *at);
+        else
+            sprintf(out + strlen(out), "st.global.%s [%%in+%u],%%%s%u;\n", type, *at, name, k);
+}
+
+static char *kernel_of(const struct form *f) {
+    struct sizes s = sizes_of(f);
+    unsigned a = regs_of(f->a, s.a), b = regs_of(f->b, s.b), c = regs_of(f->c, s.c);
+    unsigned d = regs_of(f->d, s.d), at = 0, end = 0;
+    const char *type = f->a == F64 ? "b64" : "b32";
+    char *t = calloc(1, 16384);
+    sprintf(t,
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+            ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane;\n"
+            "ld.param.u64 %%in,[p];mov.u32 %%lane,%%laneid;mad.wide.u32 %%in,%%lane,512,%%in;\n",
+            type);
+    transfers(t, "a", a, f->a == F64, &at, true);
+    transfers(t, "b", b, f->a == F64, &at, true);
+    transfers(t, "c", c, f->a == F64, &at, true);
+    sprintf(t + strlen(t), "%s ", f->opcode);
+    list(t, "d", d);
+    strcat(t, ",");
+    list(t, "a", a);
+    strcat(t, ",");
+    list(t, "b", b);
+    strcat(t, ",");
+    list(t, "c", c);
+    strcat(t, ";\n");
+    end = 256;
+    transfers(t, "d", d, f->a == F64, &end, false);
+    strcat(t, "ret;\n}\n");
+    return t;
+}
+
+/* ---- matrices and their fragments ------------------------------------------------------------ */
+
+struct matrices {
+    uint64_t a[4][16][256], b[4][256][8], c[4][16][8];
+};
+
+static void fill(struct matrices *m, const struct form *f, unsigned round) {
+    bool tame = round & 1;
+    for (unsigned q = 0; q < 4; q++) {
+        for (unsigned r = 0; r < 16; r++)
+            for (unsigned k = 0; k < 256; k++)
+                m->a[q][r][k] = matrixref_random(f->a, tame);
+        for (unsigned k = 0; k < 256; k++)
+            for (unsigned n = 0; n < 8; n++)
+                m->b[q][k][n] = matrixref_random(f->b, tame);
+        for (unsigned r = 0; r < 16; r++)
+            for (unsigned n = 0; n < 8; n++) {
+                m->c[q][r][n] = matrixref_random(f->c, tame);
+                if (f->c == S32 && round & 2)
+                    m->c[q][r][n] =
+                        (matrixref_dice() & 1 ? 0x7fffff00u : 0x80000000u) + matrixref_dice() % 256;
+            }
+    }
+}
+
+static void put(unsigned char *record, unsigned i, enum matrixref_kind kind, uint64_t v) {
+    if (matrixref_widths[kind] == 64) {
+        memcpy(record + i * 8, &v, 8);
+        return;
+    }
+    unsigned per = 32 / matrixref_widths[kind];
+    uint32_t word;
+    memcpy(&word, record + i / per * 8, 4);
+    word |= (uint32_t)v << i % per * matrixref_widths[kind];
+    memcpy(record + i / per * 8, &word, 4);
+}
+
+static uint64_t get(const unsigned char *record, unsigned i, enum matrixref_kind kind) {
+    uint64_t v = 0;
+    unsigned per = matrixref_widths[kind] == 64 ? 1 : 32 / matrixref_widths[kind];
+    memcpy(&v, record + i / per * 8, matrixref_widths[kind] == 64 ? 8 : 4);
+    return matrixref_widths[kind] == 64
+               ? v
+               : v >> i % per * matrixref_widths[kind] & ((1ull << matrixref_widths[kind]) - 1);
+}
+
+static void deal(const struct form *f, const struct matrices *m, unsigned char *memory) {
+    struct sizes s = sizes_of(f);
+    for (unsigned l = 0; l < 32; l++) {
+        unsigned char *at = memory + l * 512;
+        unsigned q = s.quads == 4 ? l / 4 % 4 : 0;
+        memset(at, 0, 512);
+        for (unsigned i = 0; i < s.a; i++) {
+            struct spot p = f->at_a(l, i);
+            put(at, i, f->a, m->a[q][p.row][p.col]);
+        }
+        at += regs_of(f->a, s.a) * 8;
+        for (unsigned i = 0; i < s.b; i++) {
+            struct spot p = f->at_b(l, i);
+            put(at, i, f->b, m->b[q][p.row][p.col]);
+        }
+        at += regs_of(f->b, s.b) * 8;
+        for (unsigned i = 0; i < s.c; i++) {
+            struct spot p = f->at_c(l, i);
+            put(at, i, f->c, m->c[q][p.row][p.col]);
+        }
+    }
+}
+
+/* ---- what must come out ---------------------------------------------------------------------- */
+
+static uint64_t integer_sum(const struct form *f, const struct matrices *m, unsigned row,
+                            unsigned col) {
+    int64_t sum = (int32_t)m->c[0][row][col];
+    bool and = strstr(f->opcode, ".and.");
+    for (unsigned k = 0; k < f->k; k++) {
+        uint64_t x = m->a[0][row][k], y = m->b[0][k][col];
+        if (f->a == B1)
+            sum += (int64_t)(and? x & y : x ^ y);
+        else
+            sum += (int64_t)matrixref_value(f->a, x) * (int64_t)matrixref_value(f->b, y);
+    }
+    if (strstr(f->opcode, "satfinite"))
+        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    return (uint32_t)sum;
+}
+
+static uint64_t expected(const struct form *f, const struct matrices *m, unsigned q, unsigned row,
+                         unsigned col) {
+    if (f->d == S32) return integer_sum(f, m, row, col);
+    double wide = matrixref_value(f->c, m->c[q][row][col]);
+    volatile float narrow = (float)wide;
+    for (unsigned k = 0; k < f->k; k++) {
+        double x = matrixref_value(f->a, m->a[q][row][k]),
+               y = matrixref_value(f->b, m->b[q][k][col]);
+        volatile float product = (float)(x * y);
+        narrow = narrow + product;
+        wide = fma(x, y, wide);
+    }
+    return matrixref_bits(f->d, wide, narrow);
+}
+
+static void check(const struct form *f, const struct matrices *m, const unsigned char *memory,
+                  const char *build) {
+    struct sizes s = sizes_of(f);
+    for (unsigned l = 0; l < 32; l++)
+        for (unsigned i = 0; i < s.d; i++) {
+            unsigned q = s.quads == 4 ? l / 4 % 4 : 0;
+            struct spot p = f->at_d(l, i);
+            uint64_t want = expected(f, m, q, p.row, p.col);
+            uint64_t got = get(memory + l * 512 + 256, i, f->d);
+            cr_assert_eq(got, want, "%s, build %s: lane %u element %u (%u,%u): %llx, not %llx",
+                         f->opcode, build, l, i, p.row, p.col, (unsigned long long)got,
+                         (unsigned long long)want);
+        }
+}
+
+static void try_form(const struct form *f, const char *build) {
+    static struct matrices m;
+    setenv("SALUS_SOFT_ISA", build, 1);
+    char *text = kernel_of(f);
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s: %s\n%s", f->opcode, r->why, text);
+    unsigned char *memory = ptxrun_alloc(r, 32 * 512);
+    for (unsigned round = 0; round < 8; round++) {
+        fill(&m, f, round);
+        deal(f, &m, memory);
+        int err = ptxrun_launch(r, "k", 1, 32, 1, (uint64_t)(uintptr_t)memory);
+        cr_assert_eq(err, 0, "%s: %d %s%s", f->opcode, err, r->why, r->result.text);
+        check(f, &m, memory, build);
+    }
+    ptxrun_destroy(r);
+    free(text);
+}
+
+Test(matrix, mma) {
+    static const char *const builds[] = {"base", "v3", "v4"};
+    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++)
+        for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++)
+            try_form(&forms[k], builds[b]);
+}
