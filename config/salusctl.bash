@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of salusctl's verbs in bash; which there are, its own help says.
+# Completion of salusctl's verbs in bash, and of policies and their knobs; which there are, its own help says.
 _salusctl() {
-    local verbs
-    verbs=$(salusctl --help | sed -n 's/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\)\( .*\)\{0,1\}$/\1/p')
+    local help verbs
+    help=$(salusctl --help)
+    verbs=$(sed -n 's/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\)\( .*\)\{0,1\}$/\1/p' <<<"$help")
+    if [ $COMP_CWORD -ge 3 ] && [ "${COMP_WORDS[1]} ${COMP_WORDS[2]}" = "policy set" ]; then
+        _salusctl_policy "$help"
+        return
+    fi
     case $COMP_CWORD in
     1) verbs=$(cut -d' ' -f1 <<<"$verbs" | sort -u) ;;
     2) verbs=$(sed -n "s/^${COMP_WORDS[1]} //p" <<<"$verbs") ;;
     *) verbs= ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "${COMP_WORDS[COMP_CWORD]}")
+}
+_salusctl_policy() {
+    local help=$1 words
+    case ${COMP_WORDS[COMP_CWORD - 1]} in
+    --lane) words=$(sed -n '/^Lane policies:/,/^Kernel/s/^    \([a-z]*\) .*/\1/p' <<<"$help") ;;
+    --kernel) words=$(sed -n '/^Kernel policies:/,/^Their/s/^    \([a-z]*\) .*/\1/p' <<<"$help") ;;
+    *)
+        words="--lane --kernel --dry-run $(sed -n 's/^    \([a-z_]*=\).*/\1/p' <<<"$help")"
+        compopt -o nospace 2>/dev/null
+        ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")
 }
 complete -o default -F _salusctl salusctl

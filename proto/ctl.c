@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "common/knobs.h"
+
 static const struct ctl_verb_info verbs[] = {
 #define CTL_VERB(name, text, usage, record, args, sentence) \
     {text, usage, CTL_RECORD_##record, args, sentence},
@@ -96,7 +98,7 @@ const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg) {
 }
 
 bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg) {
-    const char *name = args[arg].name;
+    const char *name = knobs_find_field(args[arg].name) ? "knobs" : args[arg].name;
     size_t n = strlen(name);
 
     for (const char *p = verbs[verb].args; *p; p += strcspn(p, " "), p += strspn(p, " "))

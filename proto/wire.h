@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "proto/policy_config.h"
+#include "common/policy_config.h"
 #include "proto/ring.h"
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
@@ -153,14 +153,6 @@ struct wire_limits {
     uint64_t operations;   /* accepted and not complete */
 };
 
-/* struct policy_config in fixed width. */
-struct wire_policy_config {
-    char lane[16], kernel[16];
-#define X(field, ...) int64_t field;
-    POLICY_KNOBS(X)
-#undef X
-};
-
 struct wire_worker_msg {
     uint32_t kind;
     uint32_t job_id;
@@ -175,7 +167,7 @@ struct wire_worker_msg {
     struct wire_job job;
     uint32_t group; /* of job.group and uid, by the broker; 0: none */
     uint32_t pad2;
-    struct wire_policy_config policy;
+    struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
 };
@@ -197,7 +189,7 @@ struct wire_lane {
 /* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
 struct wire_board {
     _Atomic uint64_t seq;
-    struct wire_policy_config policy;
+    struct policy_config policy;
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
     uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */

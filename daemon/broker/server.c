@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "daemon/broker/clients/clients.h"
 #include "daemon/broker/clients/refuse.h"
-#include "daemon/broker/config/policies.h"
+#include "daemon/broker/config/policy_config.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
 #include "daemon/broker/scarce.h"
@@ -89,12 +89,12 @@ static void log_lines(enum log_level level, const char *event, char *text) {
 
 /* What the files say counts over what a request set only where the files changed. */
 static void take_over(struct broker *b, const struct config *fresh, FILE *notes) {
-    struct wire_policy_config before, after;
+    struct policy_config before, after;
 
-    policies_from_config(&before, &b->config);
+    policy_config_read(&before, &b->config);
     config_reload(&b->config, fresh, notes);
     users_reload(&b->users);
-    policies_from_config(&after, &b->config);
+    policy_config_read(&after, &b->config);
     if (memcmp(&before, &after, sizeof(before)) != 0) changes_configure(&b->changes, &after);
 }
 
@@ -156,9 +156,9 @@ static void init_handles(struct server *s) {
 
 /* Each room gets what it needs of those below it. */
 static void init_rooms(struct broker *b) {
-    struct wire_policy_config policy;
+    struct policy_config policy;
 
-    policies_from_config(&policy, &b->config);
+    policy_config_read(&policy, &b->config);
     channel_init(&b->worker.channel);
     profile_store_open(&b->profiles, &b->config, b->loop);
     kernel_link_open(&b->kernels, &b->config, b->loop, &b->worker);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "common/args.h"
+#include "common/policies_help.h"
 #include "common/units.h"
 #include "daemon/ctl/usage.h"
 #include "proto/job.h"
@@ -118,6 +119,8 @@ static int print_help(FILE *out) {
     for (size_t i = 0; i < VERBS; i++)
         if (verbs[i].usage) help_noun(i, out);
     print_run_options(out);
+    fputc('\n', out);
+    policies_help(out);
     fputs(
         "\nOptions of all:\n"
         "  --run-dir DIR        directory of the daemon's sockets (SALUS_RUN_DIR, else "

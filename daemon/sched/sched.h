@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/policy_config.h"
 #include "common/reason.h"
 
 struct sched;
@@ -67,42 +68,6 @@ struct sched_spec {
     uint64_t admit_timeout_ns; /* refused when it waited so long; 0: never */
     uint64_t request_ns;       /* latency of a request (iteration) alone; 0: to be learnt */
 };
-
-#define SCHED_NAME_BYTES 16 /* of a policy */
-
-/* Policy configuration: which policies, and their numbers. Numbers: -1 or 0 as said: the policy's
- * own default. */
-struct policy_config {
-    char lane[SCHED_NAME_BYTES];   /* lane_policy.c has them; "": fair */
-    char kernel[SCHED_NAME_BYTES]; /* policy.c has them; "": streams */
-    int exclusive;         /* 1: one lane runs at a time; -1: default (fifo, srtf 1; others 0) */
-    int swap;              /* 1: persistent memory may go to host memory; -1: 0 */
-    uint32_t max_lanes;    /* 0: as many as memory allows */
-    uint32_t overtakes;    /* how often a waiting job may be overtaken; 0: 16 */
-    uint32_t lease_factor; /* lease of a turn, in learned iterations; 0: 10 */
-    uint64_t lease_ns;     /* lease of a job without a learned iteration; 0: 1 s */
-    /* Kernel policies. A job of priority above 0 is high-priority, every other is best-effort. */
-    uint32_t inflight_cap;  /* K: operations of one job on the device; 0: 16 */
-    uint64_t preempt_ns;    /* K is adapted so that those of a best-effort job end within; 0: no */
-    int priorities;         /* 1: high-priority jobs have the device's; -1: default */
-    int by_class;           /* orion: 1: by class; -1: 1 */
-    int by_size;            /* orion: 1: by SMs needed; -1: 1 */
-    uint32_t sm_threshold;  /* orion: SM_THRESHOLD; 0: the device's SMs, then searched */
-    uint32_t dur_threshold; /* orion: DUR_THRESHOLD, thousandths of a request; 0: 25 */
-    uint32_t slack;         /* slack: what a request may lose, thousandths; 0: 10 */
-    uint32_t lookahead;     /* slack: kernels of the request that it looks at; 0: 64 */
-    uint32_t reef_queue;    /* reef: best-effort kernels on the device; 0: 12 */
-};
-
-#define SCHED_LEASE_FACTOR_MAX 1000u
-#define SCHED_CAP_MAX 4096u
-#define SCHED_PREEMPT_NS_MAX 10000000000ull
-#define SCHED_SM_THRESHOLD_MAX (1u << 20)
-#define SCHED_DUR_THRESHOLD_MAX 1000u
-#define SCHED_QUEUE_MAX 4096u
-#define SCHED_SLACK_MAX 1000u
-#define SCHED_LOOKAHEAD_MAX 8192u
-#define SCHED_LEASE_NS_MAX (3600ull * 1000000000)
 
 /* P and E of a job, as it is. Bytes. */
 struct sched_need {

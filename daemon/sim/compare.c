@@ -65,7 +65,7 @@ static int run_alone(struct compare *c, const struct compare_config *config, uin
                              .seed = seed,
                              .contention = config->contention,
                              .check = config->check};
-    snprintf(sim.policy.kernel, SCHED_NAME_BYTES, "streams");
+    snprintf(sim.policy.kernel, POLICY_NAME_BYTES, "streams");
     for (uint32_t i = 0; i < c->w->count; i++) {
         struct workload one = *c->w;
         one.jobs = &c->w->jobs[i];
@@ -103,7 +103,7 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
                                  .seed = seed,
                                  .contention = config->contention,
                                  .check = config->check};
-        snprintf(sim.policy.kernel, SCHED_NAME_BYTES, "%s", c->rows[i].policy);
+        snprintf(sim.policy.kernel, POLICY_NAME_BYTES, "%s", c->rows[i].policy);
         err = sim_run(r, c->w, &sim, why);
         if (err) return err;
         add_run(&c->rows[i], c->w, r, alone);

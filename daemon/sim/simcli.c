@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/policies_help.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/rates.h"
 #include "daemon/sim/sim.h"
@@ -22,7 +23,11 @@
 #define MAX_POLICIES 16
 #define CHROME_SPANS 200000
 #define SVG_SPANS 20000
-#define DEFAULT_POLICIES "fifo,pack,srtf,fair"
+/* ",fifo,pack": all of them. */
+static const char lane_policies[] =
+#define LANE_POLICY(name, sentence) "," #name
+#include "common/policies.def"
+    ;
 
 struct simcli {
     FILE *out, *err;
@@ -47,14 +52,11 @@ static int print_help(FILE *out) {
           "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n\n"
           "run: the workload under each lane policy, in virtual time. FILE may be -.\n"
-          "  --policy LIST        lane policies, separated by commas (" DEFAULT_POLICIES ")\n"
+          "  --policy LIST        lane policies, separated by commas (all)\n"
           "  --kernel POLICY      the kernel policy (streams)\n"
           "  --seed N             of all that is random (1)\n"
-          "  --set KEY=VALUE      the policies and their knobs: lane, kernel, exclusive, swap,\n"
-          "                       max_lanes, overtakes, lease_factor, lease, inflight_cap,\n"
-          "                       preempt, priorities, by_class, by_size, sm_threshold,\n"
-          "                       dur_threshold (thousandths, or 2.5%), slack,\n"
-          "                       lookahead, reef_queue\n"
+          "  --set KEY=VALUE      lane, kernel, or a knob: below; also 1 and 0 for yes and no,\n"
+          "                       and thousandths for a percentage\n"
           "  --json               one JSON object\n"
           "  --per-job            in it, a record a job\n"
           "  --timeline FILE      Chrome trace events (chrome://tracing, Perfetto)\n"
@@ -93,6 +95,8 @@ static int print_help(FILE *out) {
           "Measures of run:\n",
           out);
     summary_explain(out);
+    fputc('\n', out);
+    policies_help(out);
     fputs(
         "\n  --help\n\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 the workload has faults, 4 the scheduler broke\n"
@@ -189,7 +193,7 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
     char why[SIM_WHY_BYTES];
     struct sim_config config = {
         .policy = c->opt.policy, .seed = c->opt.generate.seed, .check = c->opt.check};
-    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(config.policy.lane, POLICY_NAME_BYTES, "%s", policy);
     if (!r) return fail(c, SIMCLI_FAILED, "out of memory");
     int rc = watch_begin(c, &watched, w, policy), err = 0;
     config.watches = watched.list;
@@ -228,7 +232,7 @@ static int verb_run(struct simcli *c, const char *path) {
     struct summary summaries[MAX_POLICIES];
     struct workload w;
     uint32_t count = 0;
-    if (!c->opt.policies) c->opt.policies = DEFAULT_POLICIES;
+    if (!c->opt.policies) c->opt.policies = &lane_policies[1];
     char *policies = strdup(c->opt.policies), *rest = policies, *policy;
     int rc = policies ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
     if (rc) {

@@ -8,17 +8,18 @@
 #include <string.h>
 
 #include "common/args.h"
+#include "common/knobs.h"
 #include "daemon/sim/quantity.h"
 
 #define MAX_SEEDS 1000u
 
 void simopt_init(struct simopt *o) {
     *o = (struct simopt){
-        .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .seeds = 1,
         .generate = {.seed = 1,
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
         .window_ns = 1000000000};
+    knobs_clear(&o->policy);
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(FILE *err, const char *fmt, ...) {
@@ -40,35 +41,6 @@ static bool take_number(FILE *err, const char *option, enum quantity kind, const
 
 /* ---- --set ----------------------------------------------------------------------------------- */
 
-enum set_type { SET_FLAG, SET_COUNT, SET_TIME, SET_PART, SET_NAME };
-
-#define POLICY(member) offsetof(struct policy_config, member)
-static const struct set_key {
-    const char *name;
-    enum set_type type;
-    size_t offset;
-} set_keys[] = {
-    {"lane", SET_NAME, POLICY(lane)},
-    {"kernel", SET_NAME, POLICY(kernel)},
-    {"exclusive", SET_FLAG, POLICY(exclusive)},
-    {"swap", SET_FLAG, POLICY(swap)},
-    {"max_lanes", SET_COUNT, POLICY(max_lanes)},
-    {"overtakes", SET_COUNT, POLICY(overtakes)},
-    {"lease_factor", SET_COUNT, POLICY(lease_factor)},
-    {"lease", SET_TIME, POLICY(lease_ns)},
-    {"inflight_cap", SET_COUNT, POLICY(inflight_cap)},
-    {"preempt", SET_TIME, POLICY(preempt_ns)},
-    {"priorities", SET_FLAG, POLICY(priorities)},
-    {"by_class", SET_FLAG, POLICY(by_class)},
-    {"by_size", SET_FLAG, POLICY(by_size)},
-    {"sm_threshold", SET_COUNT, POLICY(sm_threshold)},
-    {"dur_threshold", SET_PART, POLICY(dur_threshold)},
-    {"reef_queue", SET_COUNT, POLICY(reef_queue)},
-    {"slack", SET_PART, POLICY(slack)},
-    {"lookahead", SET_COUNT, POLICY(lookahead)},
-};
-#undef POLICY
-
 /* "2.5%", or thousandths: "25". */
 static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli) {
     size_t n = strlen(text);
@@ -80,27 +52,26 @@ static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli
     return taken;
 }
 
-static bool take_set_value(struct policy_config *c, const struct set_key *k, char *value,
-                           FILE *err) {
-    void *at = (char *)c + k->offset;
+/* Also 0 and 1 for no and yes, thousandths, and times with a point. Bounds are the scheduler's to
+ * check. */
+static bool take_knob(struct policy_config *c, const struct knob *k, char *value, FILE *err) {
     uint64_t n = 0;
     bool taken = true;
     switch (k->type) {
-    case SET_NAME: snprintf(at, SCHED_NAME_BYTES, "%s", value); break;
-    case SET_TIME: taken = take_number(err, k->name, QUANTITY_TIME, value, QUANTITY_MAX, at); break;
-    case SET_FLAG:
-        taken = take_number(err, k->name, QUANTITY_COUNT, value, 1, &n);
-        *(int *)at = (int)n;
+    case KNOBS_TIME:
+        taken = take_number(err, k->name, QUANTITY_TIME, value, QUANTITY_MAX, &n);
         break;
-    case SET_COUNT:
+    case KNOBS_COUNT:
         taken = take_number(err, k->name, QUANTITY_COUNT, value, UINT32_MAX, &n);
-        *(uint32_t *)at = (uint32_t)n;
         break;
-    case SET_PART:
-        taken = take_part(err, k->name, value, &n);
-        *(uint32_t *)at = (uint32_t)n;
+    case KNOBS_PART: taken = take_part(err, k->name, value, &n); break;
+    case KNOBS_SWITCH:
+    case KNOBS_AUTO:
+        if (knobs_parse(k, value, (int64_t *)&n))
+            taken = take_number(err, k->name, QUANTITY_COUNT, value, 1, &n);
         break;
     }
+    if (taken) knobs_put(c, k, (int64_t)n);
     return taken;
 }
 
@@ -108,10 +79,14 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
     char *value = strchr(pair, '=');
     if (!value) return refuse(err, "--set: '%s' is not of the form key=value", pair);
     *value++ = '\0';
-    for (size_t i = 0; i < sizeof(set_keys) / sizeof(set_keys[0]); i++)
-        if (strcmp(set_keys[i].name, pair) == 0)
-            return take_set_value(&o->policy, &set_keys[i], value, err);
-    return refuse(err, "--set: there is no key '%s'", pair);
+    bool kernel = strcmp(pair, "kernel") == 0;
+    if (kernel || strcmp(pair, "lane") == 0) {
+        snprintf(kernel ? o->policy.kernel : o->policy.lane, POLICY_NAME_BYTES, "%s", value);
+        return true;
+    }
+    const struct knob *k = knobs_find(pair);
+    return k ? take_knob(&o->policy, k, value, err)
+             : refuse(err, "--set: there is no key '%s'", pair);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "common/knobs.h"
 #include "common/log.h"
 #include "daemon/worker/crash.h"
 #include "daemon/worker/front/launchlog.h"
@@ -57,7 +58,7 @@ static const char usage[] =
     "                 [--capability N] [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
-    "Started by salusd. 0 means the default; FIELD is one of proto/policy_config.h.\n";
+    "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
     char *end;
@@ -82,33 +83,31 @@ static bool number32(const char *text, uint32_t *out) {
     return ok;
 }
 
-/* "field=number" of proto/policy_config.h. */
-static bool take_set(const char *pair, struct wire_policy_config *c) {
+/* "field=number" of common/policies.def; bounds are the scheduler's to check. */
+static bool take_set(const char *pair, struct policy_config *c) {
+    char field[64];
     const char *equals = strchr(pair, '=');
-    size_t n = equals ? (size_t)(equals - pair) : 0;
     char *end = NULL;
     int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
-    bool found = false;
-    if (!end || end == equals + 1 || *end) n = 0;
-#define X(field, ...)                                              \
-    if (n == sizeof(#field) - 1 && memcmp(pair, #field, n) == 0) { \
-        c->field = value;                                          \
-        found = true;                                              \
+    const struct knob *k = NULL;
+    if (end && end != equals + 1 && !*end) {
+        snprintf(field, sizeof(field), "%.*s", (int)(equals - pair), pair);
+        k = knobs_find_field(field);
     }
-    POLICY_KNOBS(X)
-#undef X
-    if (!found) fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
-    return found;
+    if (k)
+        knobs_put(c, k, value);
+    else
+        fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
+    return k;
 }
 
-static bool take_name(const char *name, char out[16]) {
-    if (snprintf(out, 16, "%s", name) < 16) return true;
+static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {
+    if (snprintf(out, POLICY_NAME_BYTES, "%s", name) < POLICY_NAME_BYTES) return true;
     fprintf(stderr, "salus-gpu: no policy has so long a name: %s\n", name);
     return false;
 }
 
-static bool take_option(int id, const char *arg, struct worker_config *c,
-                        struct wire_policy_config *policy, const char **device) {
+static bool take_option(int id, const char *arg, struct worker_config *c, const char **device) {
     uint64_t fd;
     switch (id) {
     case OPT_BROKER_FD:
@@ -123,9 +122,9 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_SHARE_USERS: return flag(arg, &c->share_users);
     case OPT_CLEAR_ALWAYS: return flag(arg, &c->clear_always);
-    case OPT_LANE_POLICY: return take_name(arg, policy->lane);
-    case OPT_KERNEL_POLICY: return take_name(arg, policy->kernel);
-    case OPT_SET: return take_set(arg, policy);
+    case OPT_LANE_POLICY: return take_name(arg, c->policy.lane);
+    case OPT_KERNEL_POLICY: return take_name(arg, c->policy.kernel);
+    case OPT_SET: return take_set(arg, &c->policy);
     case OPT_CRASH_EVENTS: crash_watch(arg); return true;
     default: return false;
     }
@@ -133,17 +132,15 @@ static bool take_option(int id, const char *arg, struct worker_config *c,
 
 int main(int argc, char **argv) {
     struct worker_config config = {.broker_fd = -1};
-    struct wire_policy_config policy = {
-        .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
     struct worker *w = NULL;
     const char *device = NULL;
     char why[256] = "no such device";
     int id, err = -ENODEV;
 
+    knobs_clear(&config.policy);
     while ((id = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!take_option(id, optarg, &config, &policy, &device)) break;
-    if (id != -1 || optind != argc || config.broker_fd < 0 ||
-        board_to_policy(&config.policy, &policy)) {
+        if (!take_option(id, optarg, &config, &device)) break;
+    if (id != -1 || optind != argc || config.broker_fd < 0) {
         fputs(usage, stderr);
         return 2;
     }

@@ -9,10 +9,12 @@ $(BUILD)/man/%: docs/man/%.scd
 	@$(if $(Q),echo "  MAN     $@")
 	$(Q)scdoc <$< >$@
 
-# From the table of options; committed.
+# From the tables of options and policies; committed.
 gen-conf:
 	$(Q)scripts/gen-conf conf >config/salus.conf
 	$(Q)scripts/gen-conf man >docs/man/salus.conf.5.scd
+	$(Q)for page in docs/man/salusctl.1.scd docs/man/salus-sim.1.scd; do \
+		scripts/gen-conf page $$page >$$page.new && mv $$page.new $$page || exit 1; done
 
 # scdoc's own habit of a paragraph macro after each heading is the one thing that is let pass.
 check-docs: $(MAN_PAGES) $(BUILD)/salusd

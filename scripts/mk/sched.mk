@@ -13,6 +13,7 @@ check-lanes: $(BUILD)/test/plain/lane_random
 	$(Q)$<
 
 # Which build of the scheduler a recording's checkpoint is of: a hash of all its sources.
-SCHED_SOURCES := $(sort $(wildcard daemon/sched/*.[ch] daemon/sched/*/*.[ch]))
+SCHED_SOURCES := $(sort $(wildcard daemon/sched/*.[ch] daemon/sched/*/*.[ch])) \
+	common/policies.def common/policy_config.h
 $(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)
 $(BUILD)/daemon/sched/record/checkpoint.o: OWN_CFLAGS += -DSCHED_BUILD='"$(shell cat $(SCHED_SOURCES) | sha256sum | cut -c1-16)"'

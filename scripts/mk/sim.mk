@@ -11,7 +11,8 @@ $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
 	$(Q)$(LINK) -o $@ $^ $(SIM_NEEDS)
 all: $(BUILD)/salus-sim
-SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c))
+SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c)) \
+	$(BUILD)/test/unit/test_knobs
 $(SIM_TESTS) $(BUILD)/fuzz_workload: $(BUILD)/libsim.a
 $(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)
 

@@ -73,7 +73,7 @@ static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t q
     struct sched_config config = {.policy = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
                                   .capacity_bytes = JOBS + lanes * JOBS,
                                   .chunk_bytes = 1};
-    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(config.policy.lane, POLICY_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < JOBS; i++) {
         struct sched_spec spec = {
@@ -154,7 +154,7 @@ static struct bench *bench_create_few(const char *policy) {
                                              .by_class = -1,
                                              .by_size = -1,
                                              .dur_threshold = 1000}};
-    snprintf(config.policy.kernel, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(config.policy.kernel, POLICY_NAME_BYTES, "%s", policy);
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     for (uint32_t i = 0; i < FEW; i++) {
         struct sched_spec spec = {.priority = i == 0, .request_ns = 1000000};

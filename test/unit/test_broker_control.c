@@ -332,7 +332,7 @@ static bool set_policy(const char *lane, int arg, int64_t value) {
 }
 
 Test(broker_control, the_policy_is_changed_live) {
-    const struct wire_policy_config *told = &rig.worker.last_set.policy;
+    const struct policy_config *told = &rig.worker.last_set.policy;
 
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].policy_config.lane, "fair");
@@ -390,7 +390,7 @@ Test(broker_control, policies_that_cannot_be_are_refused) {
     cr_assert_not(set_policy(NULL, CTL_A_inflight_cap, 0));
     expect_refusal("bad_request", "inflight_cap: 0 is not from 1 to 4096");
     cr_assert_not(set_policy(NULL, CTL_A_exclusive, 2));
-    expect_refusal("bad_request", "exclusive: not yes or no or auto");
+    expect_refusal("bad_request", "exclusive: not yes, no or auto");
     cr_assert_not(set_policy(NULL, CTL_A_swap, -1));
     expect_refusal("bad_request", "swap: not yes or no");
     cr_assert_not(set_policy(NULL, -1, 0));

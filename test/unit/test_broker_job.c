@@ -12,10 +12,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/broker/config/policies.h"
 #include "daemon/broker/jobs/groups.h"
-#include "daemon/sched/policy/lane_policy.h"
-#include "daemon/sched/policy/policy.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 
@@ -361,24 +358,4 @@ Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
     leave(attach());
     cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 10 * MIB, "known all the same");
     broker_rig_stop(&rig);
-}
-
-/* ---- the list of policies -------------------------------------------------------------------- */
-
-Test(policies, the_policies_that_are_shown_are_those_that_are_there) {
-    const struct lane_policy *lane;
-    int count, shown = 0;
-    const struct policies_one *p = policies_all(&count);
-
-    for (uint32_t i = 0; (lane = lane_policy_at(i)); i++) {
-        cr_assert_str_eq(p[i].kind, "lane");
-        cr_assert_str_eq(p[i].name, lane->name);
-        cr_assert_str_eq(p[i].sentence, lane->text);
-        shown++;
-    }
-    for (int i = shown; i < count; i++) {
-        cr_assert_str_eq(p[i].kind, "kernel");
-        cr_assert_not_null(policy_find(p[i].name), "%s", p[i].name);
-    }
-    cr_assert_gt(count, shown);
 }

@@ -197,12 +197,12 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
         struct policy_config policy;
         const char *why;
     } bad[] = {
-        {{.inflight_cap = 4097}, "out of range: inflight_cap is at most 4096"},
-        {{.preempt_ns = 10000000001}, "out of range: preempt is at most 10 s"},
-        {{.sm_threshold = (1 << 20) + 1}, "out of range: sm_threshold is at most 1048576"},
-        {{.dur_threshold = 1001}, "out of range: dur_threshold is at most 1000 thousandths"},
-        {{.reef_queue = 4097}, "out of range: reef_queue is at most 4096"},
-        {{.by_class = 2}, "out of range: priorities, by_class and by_size are 0 or 1"},
+        {{.inflight_cap = 4097}, "inflight_cap: 4097 is not from 1 to 4096"},
+        {{.preempt_ns = 10000000001}, "preempt: 10000000001ns is not from 0 to 10s"},
+        {{.sm_threshold = (1 << 20) + 1}, "sm_threshold: 1048577 is not from 0 to 1048576"},
+        {{.dur_threshold = 1001}, "dur_threshold: 100.1% is not from 0.1% to 100%"},
+        {{.reef_queue = 4097}, "reef_queue: 4097 is not from 1 to 4096"},
+        {{.by_class = 2}, "by_class: not yes or no"},
         {{.kernel = "temporal", .exclusive = 0},
          "temporal runs one job at a time: exclusive cannot be 0"},
         {{.kernel = "lottery"}, "there is no kernel policy lottery"},

@@ -61,8 +61,8 @@ static struct world *begin(const char *lane, const char *kernel) {
                                              .inflight_cap = 2},
                                   .capacity_bytes = 100,
                                   .chunk_bytes = 1};
-    snprintf(config.policy.lane, SCHED_NAME_BYTES, "%s", lane);
-    snprintf(config.policy.kernel, SCHED_NAME_BYTES, "%s", kernel);
+    snprintf(config.policy.lane, POLICY_NAME_BYTES, "%s", lane);
+    snprintf(config.policy.kernel, POLICY_NAME_BYTES, "%s", kernel);
     cr_assert_eq(sched_create(&w->s, &config, NULL, 0), 0);
     cr_assert_eq(recorder_create(&w->r, &config, HALF), 0);
     for (uint32_t job = 1; job <= JOBS; job++) {

@@ -35,7 +35,7 @@ static struct sim_config config_of(const char *kernel) {
         .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1},
         .seed = 7,
         .check = true};
-    snprintf(c.policy.kernel, SCHED_NAME_BYTES, "%s", kernel);
+    snprintf(c.policy.kernel, POLICY_NAME_BYTES, "%s", kernel);
     return c;
 }
 
@@ -292,7 +292,7 @@ static void run_random(uint64_t seed) {
     for (uint32_t p = 0; policy_at(p); p++) {
         struct sim_config config = config_of(policy_at(p)->name);
         struct policy_config *c = &config.policy;
-        snprintf(c->lane, SCHED_NAME_BYTES, "%s", lanes[pick(seed, 30, p, 4)]);
+        snprintf(c->lane, POLICY_NAME_BYTES, "%s", lanes[pick(seed, 30, p, 4)]);
         c->swap = (int)pick(seed, 31, p, 2);
         c->max_lanes = pick(seed, 32, p, 4);
         c->lease_ns = pick(seed, 33, p, 2) ? 200 * US : 0;

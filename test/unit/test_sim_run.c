@@ -32,7 +32,7 @@ static struct workload load(const char *text) {
 
 static struct sim_config config_of(const char *policy) {
     struct sim_config c = {.policy = {.exclusive = -1, .swap = -1}, .seed = 7, .check = true};
-    snprintf(c.policy.lane, SCHED_NAME_BYTES, "%s", policy);
+    snprintf(c.policy.lane, POLICY_NAME_BYTES, "%s", policy);
     return c;
 }
 

@@ -512,10 +512,10 @@ Test(turn, a_knob_out_of_range_is_refused_with_a_reason) {
     } cases[] = {
         {{.lane = "lottery"}, "no lane policy lottery"},
         {{.kernel = "lottery"}, "no kernel policy lottery"},
-        {{.exclusive = 2}, "0 or 1"},
-        {{.swap = 2}, "0 or 1"},
-        {{.lease_factor = 1001}, "at most 1000"},
-        {{.lease_ns = 3600000000001}, "an hour"},
+        {{.exclusive = 2}, "exclusive: not yes, no or auto"},
+        {{.swap = 2}, "swap: not yes or no"},
+        {{.lease_factor = 1001}, "lease_factor: 1001 is not from 1 to 1000"},
+        {{.lease_ns = 3600000000001}, "lease: 3600000000001ns is not from 1ms to 60min"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sched *s;

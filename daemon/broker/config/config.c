@@ -17,6 +17,16 @@
 #define RELOAD true
 #define RESTART false
 
+/* "|fifo|pack": what may be chosen. */
+static const char lane_policies[] =
+#define LANE_POLICY(name, sentence) "|" #name
+#include "common/policies.def"
+    ;
+static const char kernel_policies[] =
+#define KERNEL_POLICY(name, sentence) "|" #name
+#include "common/policies.def"
+    ;
+
 static const struct config_option table[] = {
 #define OPTION(section, name, type, choices, text, min, max, reload, help) \
     {#section, #name, CONFIG_##type, choices, text,                        \

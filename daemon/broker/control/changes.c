@@ -17,10 +17,10 @@ struct change {
     struct control *requester; /* NULL: nobody waits for the answer */
     uint32_t job_id;           /* 0: of the policy */
     struct wire_job job_before, job;
-    struct wire_policy_config policy_before, policy;
+    struct policy_config policy_before, policy;
 };
 
-void changes_init(struct changes *all, const struct wire_policy_config *policy,
+void changes_init(struct changes *all, const struct policy_config *policy,
                   struct attachments *attachments, struct worker *worker) {
     list_init(&all->list);
     all->policy = *policy;
@@ -57,7 +57,7 @@ int changes_job(struct changes *all, struct attachment *a, const struct wire_job
     return 0;
 }
 
-int changes_policy(struct changes *all, const struct wire_policy_config *policy,
+int changes_policy(struct changes *all, const struct policy_config *policy,
                    struct control *requester) {
     struct wire_worker_msg msg = {.kind = WIRE_SET_POLICY, .policy = *policy};
     struct change *c = add_change(all, requester);
@@ -69,7 +69,7 @@ int changes_policy(struct changes *all, const struct wire_policy_config *policy,
     return 0;
 }
 
-void changes_configure(struct changes *all, const struct wire_policy_config *policy) {
+void changes_configure(struct changes *all, const struct policy_config *policy) {
     all->policy = *policy;
     changes_ready(all);
 }

@@ -15,24 +15,23 @@ struct control; /* who waits for an answer; only its pointer is kept */
 
 struct changes {
     struct list list;
-    struct wire_policy_config
-        policy; /* of policies: the configuration's, then the latest request's */
-    struct wire_policy_config told; /* what the worker was started with or told since */
+    struct policy_config policy; /* of policies: the configuration's, then the latest request's */
+    struct policy_config told;   /* what the worker was started with or told since */
     struct attachments *attachments;
     struct worker *worker;
 };
 
-void changes_init(struct changes *all, const struct wire_policy_config *policy,
+void changes_init(struct changes *all, const struct policy_config *policy,
                   struct attachments *attachments, struct worker *worker);
 
 /* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester);
-int changes_policy(struct changes *all, const struct wire_policy_config *policy,
+int changes_policy(struct changes *all, const struct policy_config *policy,
                    struct control *requester);
 
 /* Other policies are chosen, and nobody waits; told once there is a worker that is ready. */
-void changes_configure(struct changes *all, const struct wire_policy_config *policy);
+void changes_configure(struct changes *all, const struct policy_config *policy);
 /* A worker begins with what is chosen. / It is ready: it is told what was chosen meanwhile. */
 void changes_started(struct changes *all);
 void changes_ready(struct changes *all);

@@ -11,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/knobs.h"
 #include "daemon/broker/worker/worker_path.h"
 #include "proto/capability.h"
 
 #define WORKER_FD "3"
-#define NUMBER_BYTES 48
-#define ARGS_MAX 64
+#define NUMBER_BYTES 64
+#define ARGS_MAX (32 + 2 * KNOBS)
 
 /* The command line, as it grows. */
 struct command {
@@ -44,12 +45,13 @@ static void add_set(struct command *c, const char *field, int64_t value) {
     add_text(c, "--set", text);
 }
 
-static void add_policy(struct command *c, const struct wire_policy_config *policy) {
+static void add_policy(struct command *c, const struct policy_config *policy) {
+    const struct knob *k;
+
     add_text(c, "--lane-policy", policy->lane);
     add_text(c, "--kernel-policy", policy->kernel);
-#define X(field, ...) add_set(c, #field, policy->field);
-    POLICY_KNOBS(X)
-#undef X
+    for (int i = 0; (k = knobs_at(i)); i++)
+        add_set(c, k->field, knobs_get(policy, k));
 }
 
 int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {

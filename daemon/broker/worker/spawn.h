@@ -15,7 +15,7 @@
 
 struct spawn {
     const struct config *config;
-    const struct wire_policy_config *policy;
+    const struct policy_config *policy;
     uint64_t device_memory_bytes; /* where the configuration says nothing; 0: the device's own */
     int fd;                       /* its end of the socket pair, which stays the caller's */
     uv_exit_cb on_exit;

@@ -14,10 +14,6 @@
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/state.h"
 
-/* Defaults of struct policy_config. */
-#define SCHED_OVERTAKES 16u
-#define SCHED_LEASE_FACTOR 10u
-#define SCHED_LEASE_NS 1000000000ull
 #define SCHED_LEASE_LEAST_NS 10000000ull /* of learned iterations, when lease_ns is not less */
 
 /* Another policy, ready to be entered. */
@@ -63,7 +59,8 @@ static inline struct sched_action *sched_emit(struct sched *s, enum sched_action
 
 /* ---- config.c -------------------------------------------------------------------------------- */
 
-/* The configuration with every default filled in, and the two policies it names. 0 or -EINVAL. */
+/* The configuration with every knob's value (no AUTO is left, nothing is said of none), and the two
+ * policies that it names. 0, or -EINVAL and a sentence. */
 int config_resolve(const struct policy_config *in, struct policy_config *out,
                    const struct lane_policy **lane, const struct policy **kernel, char *why,
                    size_t why_bytes);

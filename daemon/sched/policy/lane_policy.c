@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-static const struct lane_policy *const lane_policies[] = {&lane_fifo, &lane_pack, &lane_srtf,
-                                                          &lane_fair};
+static const struct lane_policy *const lane_policies[] = {
+#define LANE_POLICY(name, sentence) &lane_##name,
+#include "common/policies.def"
+};
 
 const struct lane_policy *lane_policy_at(uint32_t index) {
     return index < sizeof(lane_policies) / sizeof(lane_policies[0]) ? lane_policies[index] : NULL;

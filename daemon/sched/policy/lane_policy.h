@@ -15,9 +15,8 @@
 
 struct lane_policy {
     const char *name;
-    const char *text; /* one sentence, for people */
-    bool exclusive;   /* one lane runs at a time, unless chosen otherwise */
-    bool sticky;      /* who has the turn keeps it until it leaves: no sharing */
+    bool exclusive; /* one lane runs at a time, unless chosen otherwise */
+    bool sticky;    /* who has the turn keeps it until it leaves: no sharing */
     /* Lanes are merged for a job that waits (Salus, section 3.3.2, third bullet): more jobs take
      * turns, fewer run side by side. */
     bool reorganise;
@@ -42,6 +41,7 @@ const struct lane_policy *lane_policy_find(const char *name);
 /* The index-th, for listing; NULL beyond the last. */
 const struct lane_policy *lane_policy_at(uint32_t index);
 
-extern const struct lane_policy lane_fifo, lane_pack, lane_srtf, lane_fair;
+#define LANE_POLICY(name, sentence) extern const struct lane_policy lane_##name;
+#include "common/policies.def"
 
 #endif

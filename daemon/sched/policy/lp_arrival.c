@@ -23,7 +23,6 @@ static uint64_t arrival_rank(const struct sched_state *st, uint32_t job) {
 
 const struct lane_policy lane_fifo = {
     .name = "fifo",
-    .text = "one job at a time, in order of arrival",
     .exclusive = true,
     .sticky = true,
     .begin = arrival_begin,
@@ -34,7 +33,6 @@ const struct lane_policy lane_fifo = {
 
 const struct lane_policy lane_pack = {
     .name = "pack",
-    .text = "as many jobs side by side as memory allows",
     .begin = arrival_begin,
     .charge = arrival_charge,
     .rank = arrival_rank,

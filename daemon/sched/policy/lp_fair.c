@@ -39,7 +39,6 @@ static uint64_t fair_rank(const struct sched_state *st, uint32_t job) {
 
 const struct lane_policy lane_fair = {
     .name = "fair",
-    .text = "equal device time for the jobs of a lane, by weight",
     .reorganise = true,
     .begin = fair_begin,
     .charge = fair_charge,

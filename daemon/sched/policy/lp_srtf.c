@@ -40,7 +40,6 @@ static uint64_t srtf_swap_margin(const struct sched_state *st) {
 
 const struct lane_policy lane_srtf = {
     .name = "srtf",
-    .text = "the job with the shortest remaining time, preempting at iteration boundaries",
     .exclusive = true,
     .reorganise = true,
     .begin = srtf_begin,

@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-static const struct policy *const policies[] = {&pol_streams, &pol_temporal, &pol_ticktock,
-                                                &pol_reef,    &pol_orion,    &pol_slack};
+static const struct policy *const policies[] = {
+#define KERNEL_POLICY(name, sentence) &pol_##name,
+#include "common/policies.def"
+};
 
 const struct policy *policy_at(uint32_t index) {
     return index < sizeof(policies) / sizeof(policies[0]) ? policies[index] : NULL;

@@ -72,6 +72,7 @@ const struct policy *policy_find(const char *name);
 /* The index-th, for listing; NULL beyond the last. */
 const struct policy *policy_at(uint32_t index);
 
-extern const struct policy pol_streams, pol_temporal, pol_ticktock, pol_reef, pol_orion, pol_slack;
+#define KERNEL_POLICY(name, sentence) extern const struct policy pol_##name;
+#include "common/policies.def"
 
 #endif

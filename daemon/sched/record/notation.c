@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/knobs.h"
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Letters of a spec's options. */
@@ -26,26 +28,6 @@ static const struct notation_option notation_options[] = {
     OPTION('d', duration_ns),      OPTION('g', group),     OPTION('u', user),
     OPTION('t', admit_timeout_ns), OPTION('q', request_ns)};
 #undef OPTION
-
-/* Keys of a policy configuration; `unset`: what stands for the policy's own. */
-struct notation_key {
-    const char *name;
-    int8_t unset;
-    uint8_t bytes;
-    uint16_t offset;
-};
-
-#define KEY(field, unset)                                          \
-    {                                                              \
-#field, unset, sizeof(((struct policy_config *)0)->field), \
-            offsetof(struct policy_config, field)                  \
-    }
-static const struct notation_key notation_keys[] = {
-    KEY(exclusive, -1),    KEY(swap, -1),     KEY(max_lanes, 0),    KEY(overtakes, 0),
-    KEY(lease_factor, 0),  KEY(lease_ns, 0),  KEY(inflight_cap, 0), KEY(preempt_ns, 0),
-    KEY(priorities, -1),   KEY(by_class, -1), KEY(by_size, -1),     KEY(sm_threshold, 0),
-    KEY(dur_threshold, 0), KEY(slack, 0),     KEY(lookahead, 0),    KEY(reef_queue, 0)};
-#undef KEY
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -129,16 +111,16 @@ static void notation_add_submitted(struct notation_out *o, const struct sched_ev
 static void notation_add_policy(struct notation_out *o, const struct policy_config *c) {
     const char *comma = "";
     notation_add(o, "policy(");
-    if (c->lane[0]) notation_add(o, "lane=%.*s", SCHED_NAME_BYTES - 1, c->lane);
+    if (c->lane[0]) notation_add(o, "lane=%.*s", POLICY_NAME_BYTES - 1, c->lane);
     if (c->lane[0]) comma = ",";
-    if (c->kernel[0]) notation_add(o, "%skernel=%.*s", comma, SCHED_NAME_BYTES - 1, c->kernel);
+    if (c->kernel[0]) notation_add(o, "%skernel=%.*s", comma, POLICY_NAME_BYTES - 1, c->kernel);
     if (c->kernel[0]) comma = ",";
-    for (size_t i = 0; i < COUNT(notation_keys); i++) {
-        const struct notation_key *k = &notation_keys[i];
-        int64_t value = notation_get((const char *)c + k->offset, k->bytes);
-        if (value == k->unset) continue;
-        if (k->unset == 0 && k->bytes == 4) value = (uint32_t)value;
-        notation_add(o, "%s%s=%" PRId64, comma, k->name, value);
+    const struct knob *k;
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        int64_t value = knobs_get(c, k);
+        if (value == knobs_unset(k)) continue;
+        notation_add(o, "%s%s=", comma, k->field);
+        notation_add(o, knobs_unset(k) < 0 ? "%" PRId64 : "%" PRIu64, value);
         comma = ",";
     }
     notation_add(o, ")");
@@ -346,9 +328,9 @@ static bool notation_named(struct notation_in *in, const char *name) {
     return true;
 }
 
-static void notation_take_name(struct notation_in *in, char out[SCHED_NAME_BYTES]) {
+static void notation_take_name(struct notation_in *in, char out[POLICY_NAME_BYTES]) {
     size_t n = in->at ? strcspn(in->at, ",)=( ") : 0;
-    if (n == 0 || n >= SCHED_NAME_BYTES) {
+    if (n == 0 || n >= POLICY_NAME_BYTES) {
         in->at = NULL;
         return;
     }
@@ -366,21 +348,19 @@ static void notation_take_key(struct notation_in *in, struct policy_config *c) {
         notation_take_name(in, c->kernel);
         return;
     }
-    for (size_t i = 0; i < COUNT(notation_keys); i++) {
-        const struct notation_key *k = &notation_keys[i];
-        if (!notation_named(in, k->name)) continue;
-        bool minus = k->unset < 0 && notation_next(in, '-');
-        uint64_t most = k->unset < 0 ? INT32_MAX : k->bytes == 4 ? UINT32_MAX : UINT64_MAX;
-        int64_t value = (int64_t)notation_take(in, most);
-        notation_put((char *)c + k->offset, k->bytes, minus ? -value : value);
+    const struct knob *k;
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        if (!notation_named(in, k->field)) continue;
+        bool minus = knobs_unset(k) < 0 && notation_next(in, '-');
+        int64_t value = (int64_t)notation_take(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
+        knobs_put(c, k, minus ? -value : value);
         return;
     }
     in->at = NULL;
 }
 
 static void notation_take_policy(struct notation_in *in, struct policy_config *c) {
-    *c = (struct policy_config){
-        .exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1};
+    knobs_clear(c);
     bool more = !notation_next(in, ')');
     while (in->at && more) {
         notation_take_key(in, c);

@@ -30,12 +30,15 @@
 
 #include <stddef.h>
 
+#include "common/knobs.h"
 #include "daemon/sched/sched.h"
 
 #define NOTATION_HEAD "salus-events 1\n"
 #define NOTATION_WITHIN "within\n"
 #define NOTATION_END "end\n"
-#define NOTATION_BYTES 768 /* that the longest event or action takes, with its end */
+/* That the longest event or action takes, with its end: a policy configuration of which everything
+ * is said. */
+#define NOTATION_BYTES (128 + KNOBS * 48)
 
 /* They write at most NOTATION_BYTES and allocate nothing; the length. */
 size_t notation_event(char *out, const struct sched_event *e);

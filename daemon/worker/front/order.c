@@ -178,12 +178,10 @@ static void order_set_job(struct worker *w, const struct wire_worker_msg *msg) {
 }
 
 static void order_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
-    struct policy_config policy;
-    char why[160] = "a policy's name does not end";
-    int err = board_to_policy(&policy, &msg->policy);
-    if (!err) err = sched_policy_check(&policy, why, sizeof(why));
-    if (!err) engine_policy(w, &policy);
-    order_did(w, msg, err, err ? why : "");
+    char why[160] = "";
+    int err = sched_policy_check(&msg->policy, why, sizeof(why));
+    if (!err) engine_policy(w, &msg->policy);
+    order_did(w, msg, err, why);
 }
 
 /* False when it is none of these. */

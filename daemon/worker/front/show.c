@@ -61,15 +61,13 @@ static uint64_t show_jobs(struct worker *w, uint32_t *waiting) {
 /* ---- the board ------------------------------------------------------------------------------- */
 
 static void show_write(struct worker *w) {
-    static const struct wire_policy_config none;
     struct sched_lane_view views[WIRE_LANES];
     struct wire_board *b = w->board.page;
     uint32_t waiting = 0, count = sched_lanes(w->sched, views, WIRE_LANES);
     uint64_t granted = show_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
     if (count > WIRE_LANES) count = WIRE_LANES;
     atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
-    b->policy = none;
-    board_from_policy(&b->policy, sched_policy_config(w->sched));
+    b->policy = *sched_policy_config(w->sched);
     b->capacity_bytes = w->info.memory_bytes;
     b->lane_count = count;
     b->waiting_jobs = waiting;

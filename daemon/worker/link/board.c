@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The board's page, and policies in fixed width.
+ * The board's page.
  */
 #include "daemon/worker/link/board.h"
 
@@ -23,34 +23,4 @@ void board_destroy(struct board *b) {
     if (b->page) munmap(b->page, sizeof(*b->page));
     b->page = NULL;
     fdutil_close(&b->fd);
-}
-
-_Static_assert(sizeof(((struct wire_policy_config *)0)->lane) == SCHED_NAME_BYTES,
-               "the same names");
-
-/* ---- policies ---------------------------------------------------------------------------------
- */
-
-void board_from_policy(struct wire_policy_config *out, const struct policy_config *policy) {
-    *out = (struct wire_policy_config){0};
-#define X(field, ...) out->field = (int64_t)policy->field;
-    POLICY_KNOBS(X)
-#undef X
-    memcpy(out->lane, policy->lane, sizeof(out->lane));
-    memcpy(out->kernel, policy->kernel, sizeof(out->kernel));
-}
-
-int board_to_policy(struct policy_config *out, const struct wire_policy_config *policy) {
-    if (!memchr(policy->lane, 0, sizeof(policy->lane)) ||
-        !memchr(policy->kernel, 0, sizeof(policy->kernel)))
-        return -EINVAL;
-    *out = (struct policy_config){0};
-    memcpy(out->lane, policy->lane, sizeof(out->lane));
-    memcpy(out->kernel, policy->kernel, sizeof(out->kernel));
-#define X(field, ...)                                     \
-    out->field = (__typeof__(out->field))(policy->field); \
-    if ((int64_t)out->field != policy->field) return -EINVAL;
-    POLICY_KNOBS(X)
-#undef X
-    return 0;
 }

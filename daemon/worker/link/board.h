@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The board: a page that the broker maps, with what the scheduler looks like (show.h writes it),
- * and the policy configuration in fixed width.
+ * The board: a page that the broker maps, with what the scheduler looks like (show.h writes it).
  *
  * Owner: the worker. Thread: its own.
  */
@@ -21,10 +20,5 @@ struct board {
 
 int board_create(struct board *b); /* 0 or -errno; destroy follows in any case */
 void board_destroy(struct board *b);
-
-/* The policy configuration in fixed width, and back. `out` points into
- * `policy` then. -EINVAL when a name does not end. */
-void board_from_policy(struct wire_policy_config *out, const struct policy_config *policy);
-int board_to_policy(struct policy_config *out, const struct wire_policy_config *policy);
 
 #endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * policies.def as lines.
+ */
+#include "common/policies_help.h"
+
+#include "common/knobs.h"
+#include "common/policies.h"
+
+static void policies_of(bool kernel, FILE *out) {
+    const struct policies_entry *p;
+    fprintf(out, "%s policies:\n", kernel ? "Kernel" : "Lane");
+    for (int i = 0; (p = policies_at(i)); i++)
+        if (p->kernel == kernel) fprintf(out, "    %-20s %s\n", p->name, p->sentence);
+}
+
+void policies_help(FILE *out) {
+    const struct knob *k;
+    policies_of(false, out);
+    policies_of(true, out);
+    fputs("Their knobs, with what they are where nothing is said:\n", out);
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        char left[64];
+        snprintf(left, sizeof(left), "%s=%s", k->name, k->preset);
+        fprintf(out, "    %-20s %s%s%s\n", left, k->policy, *k->policy ? ": " : "", k->sentence);
+    }
+}

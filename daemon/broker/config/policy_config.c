@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each knob has an option, an argument of policy.set and a field of its reply; they are found by
+ * their names.
+ */
+#include "daemon/broker/config/policy_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/knobs.h"
+#include "common/policies.h"
+
+void policy_config_read(struct policy_config *out, const struct config *c) {
+    const struct knob *k;
+
+    knobs_clear(out);
+    snprintf(out->lane, sizeof(out->lane), "%.15s", c->lane_policy);
+    snprintf(out->kernel, sizeof(out->kernel), "%.15s", c->kernel_policy);
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        char text[CONFIG_TEXT_BYTES];
+        int64_t value;
+
+        config_show(c, config_find(k->option, strlen(k->option)), text, sizeof(text));
+        if (knobs_parse(k, text, &value) == 0) knobs_put(out, k, value);
+    }
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+static void show_knob(const struct ctl_field *f, const struct policy_config *policy,
+                      struct ctl_policy_config *out) {
+    const struct knob *k = knobs_find_field(f->name);
+    void *at = (char *)out + f->offset;
+    int64_t value;
+
+    if (!k) return;
+    value = knobs_get(policy, k);
+    if (f->kind == CTL_KIND_TEXT)
+        knobs_print(k, value, at, CTL_TEXT_BYTES);
+    else
+        memcpy(at, &value, sizeof(value));
+}
+
+void policy_config_show(const struct policy_config *policy, uint64_t sm_threshold,
+                        struct ctl_policy_config *out) {
+    int count;
+    const struct ctl_field *fields = ctl_fields(CTL_RECORD_POLICY_CONFIG, &count);
+
+    memset(out, 0, sizeof(*out));
+    snprintf(out->lane, sizeof(out->lane), "%.*s", POLICY_NAME_BYTES, policy->lane);
+    snprintf(out->kernel, sizeof(out->kernel), "%.*s", POLICY_NAME_BYTES, policy->kernel);
+    for (int i = 0; i < count; i++)
+        show_knob(&fields[i], policy, out);
+    out->sm_threshold_now = sm_threshold;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static int take_policy(char out[POLICY_NAME_BYTES], bool kernel, const char *name, char *why) {
+    if (!policies_find(kernel, name)) {
+        snprintf(why, POLICY_CONFIG_WHY_BYTES, "there is no %s policy '%.100s'",
+                 kernel ? "kernel" : "lane", name);
+        return -EINVAL;
+    }
+    snprintf(out, POLICY_NAME_BYTES, "%.15s", name);
+    return 0;
+}
+
+/* The argument, if it is one of a knob and given. */
+static int take_knob(struct policy_config *c, const struct ctl_request *r, enum ctl_arg arg,
+                     char *why) {
+    const struct ctl_arg_info *a = ctl_arg_info(arg);
+    const struct knob *k = ctl_msg_given(r, arg) ? knobs_find_field(a->name) : NULL;
+    int64_t value;
+    int rc;
+
+    if (!k) return 0;
+    memcpy(&value, (const char *)&r->args + a->offset, sizeof(value));
+    rc = knobs_check(k, value, why, POLICY_CONFIG_WHY_BYTES);
+    if (rc == 0) knobs_put(c, k, value);
+    return rc;
+}
+
+int policy_config_change(struct policy_config *policy, const struct ctl_request *r, char *why) {
+    struct policy_config c = *policy;
+    int rc = 0;
+
+    if (ctl_msg_given(r, CTL_A_lane)) rc = take_policy(c.lane, false, r->args.lane, why);
+    if (rc == 0 && ctl_msg_given(r, CTL_A_kernel))
+        rc = take_policy(c.kernel, true, r->args.kernel, why);
+    for (enum ctl_arg arg = 0; rc == 0 && arg < CTL_A_COUNT; arg++)
+        rc = take_knob(&c, r, arg, why);
+    if (rc < 0) return rc;
+    *policy = c;
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every knob of common/policies.def on its whole way: configuration, message to the worker,
+ * scheduler, notation, request and answer of the control protocol, command lines; at its bounds,
+ * and one beyond them.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/knobs.h"
+#include "common/policies.h"
+#include "daemon/broker/config/policy_config.h"
+#include "daemon/ctl/keys.h"
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
+#include "daemon/sched/record/notation.h"
+#include "daemon/sim/simopt.h"
+
+static char why[CONFIG_WHY_BYTES];
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+Test(knobs, the_policies_that_are_shown_are_those_that_are_there) {
+    const struct policies_entry *p;
+    uint32_t lanes = 0, kernels = 0;
+
+    for (int i = 0; (p = policies_at(i)); i++) {
+        const char *name = p->kernel ? policy_at(kernels++)->name : lane_policy_at(lanes++)->name;
+        cr_expect_str_eq(p->name, name);
+        cr_expect_lt(strlen(name), POLICY_NAME_BYTES);
+        cr_expect_eq(policies_find(p->kernel, name), p);
+        cr_expect_null(policies_find(!p->kernel, name));
+    }
+    cr_expect_null(policy_at(kernels));
+    cr_expect_null(lane_policy_at(lanes));
+}
+
+Test(knobs, a_knob_of_a_policy_names_one_that_there_is) {
+    const struct knob *k;
+
+    for (int i = 0; (k = knobs_at(i)); i++)
+        if (*k->policy)
+            cr_expect(policies_find(true, k->policy) || policies_find(false, k->policy), "%s",
+                      k->name);
+}
+
+Test(knobs, presets_are_within_bounds_and_what_they_say) {
+    struct policy_config c;
+    const struct knob *k;
+
+    knobs_clear(&c);
+    knobs_fill(&c);
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        char text[KNOBS_TEXT_BYTES];
+
+        knobs_print(k, knobs_get(&c, k), text, sizeof(text));
+        cr_expect_str_eq(text, k->preset, "%s", k->name);
+        cr_expect_eq(knobs_check(k, knobs_get(&c, k), why, sizeof(why)), 0, "%s", why);
+    }
+    cr_expect_eq(c.overtakes, 16);
+    cr_expect_eq(c.lease_ns, 1000000000);
+    cr_expect_eq(c.dur_threshold, 25);
+    cr_expect_eq(c.exclusive, -1);
+    cr_expect_eq(c.by_class, 1);
+}
+
+/* ---- each knob, all the way ------------------------------------------------------------------ */
+
+static enum ctl_arg arg_of(const struct knob *k) {
+    enum ctl_arg arg = 0;
+
+    while (arg < CTL_A_COUNT && strcmp(ctl_arg_info(arg)->name, k->field) != 0)
+        arg++;
+    cr_assert_lt(arg, CTL_A_COUNT, "policy.set has no argument %s", k->field);
+    cr_assert(ctl_verb_takes(CTL_V_policy_set, arg), "%s", k->field);
+    return arg;
+}
+
+/* What an option with this text makes of a configuration in which nothing else is said. */
+static int configured(const struct knob *k, const char *text, struct policy_config *out) {
+    struct config config;
+    int rc;
+
+    config_defaults(&config);
+    rc = config_set(&config, k->option, text, why, sizeof(why));
+    policy_config_read(out, &config);
+    return rc;
+}
+
+/* A request for it, as bytes and back. */
+static int requested(const struct knob *k, int64_t value, struct policy_config *out) {
+    struct ctl_request r = {.verb = CTL_V_policy_set}, back;
+    enum ctl_error error;
+    char bytes[4096];
+    size_t n;
+
+    ctl_msg_put(&r, arg_of(k), value);
+    cr_assert_eq(ctl_msg_request_encode(&r, bytes, sizeof(bytes), &n), 0);
+    cr_assert_eq(ctl_msg_request_decode(bytes, n, &back, &error, why, sizeof(why)), 0, "%s", why);
+    return policy_config_change(out, &back, why);
+}
+
+static void expect_shown(const struct knob *k, const struct policy_config *c, int64_t value) {
+    struct ctl_policy_config shown;
+    char text[KNOBS_TEXT_BYTES];
+    int count;
+    const struct ctl_field *f = ctl_fields(CTL_RECORD_POLICY_CONFIG, &count);
+
+    policy_config_show(c, 0, &shown);
+    while (count && strcmp(f->name, k->field) != 0)
+        f++, count--;
+    cr_assert(count, "policy.show has no field %s", k->field);
+    knobs_print(k, value, text, sizeof(text));
+    if (f->kind == CTL_KIND_TEXT)
+        cr_expect_str_eq(ctl_field_text(&shown, f), text, "%s", k->name);
+    else
+        cr_expect_eq(ctl_field_number(&shown, f), (uint64_t)value, "%s", k->name);
+}
+
+static void expect_recorded(const struct policy_config *c) {
+    struct sched_event e = {.kind = SCHED_POLICY, .policy = *c}, back;
+    char text[NOTATION_BYTES];
+
+    cr_expect_lt(notation_event(text, &e), NOTATION_BYTES - 1);
+    cr_assert_eq(notation_read_event(text, &back), 0, "%s", text);
+    cr_expect_eq(memcmp(&back.policy, c, sizeof(*c)), 0, "%s", text);
+}
+
+static void expect_in_effect(const struct knob *k, const struct policy_config *c, int64_t value) {
+    struct sched_config config = {.policy = *c};
+    struct sched *s;
+
+    cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
+    if (value >= 0)
+        cr_expect_eq(knobs_get(sched_policy_config(s), k), value, "%s", k->name);
+    else
+        cr_expect_geq(knobs_get(sched_policy_config(s), k), 0, "%s: auto stayed", k->name);
+    sched_destroy(s);
+}
+
+static void expect_keys(const struct knob *k, int64_t value) {
+    struct ctl_request r = {.verb = CTL_V_policy_set};
+    struct cli cli = {.out = stdout, .err = stderr};
+    struct simopt opt;
+    char text[KNOBS_TEXT_BYTES], word[80], *words[4];
+    char *argv[] = {"salus-sim", "--set", word, NULL};
+    int64_t given;
+    int count;
+
+    knobs_print(k, value, text, sizeof(text));
+    snprintf(word, sizeof(word), "%s=%s", k->name, text);
+    cr_assert_eq(keys_take(&cli, word, &r), CLI_OK, "%s", word);
+    memcpy(&given, (char *)&r.args + ctl_arg_info(arg_of(k))->offset, sizeof(given));
+    cr_expect_eq(given, value, "%s", word);
+    simopt_init(&opt);
+    cr_assert(simopt_take(&opt, argv, words, &count, stderr), "%s", word);
+    cr_expect_eq(knobs_get(&opt.policy, k), value, "--set %s", word);
+}
+
+static void expect_goes(const struct knob *k, int64_t value) {
+    struct policy_config c, changed;
+    char text[KNOBS_TEXT_BYTES];
+
+    knobs_print(k, value, text, sizeof(text));
+    cr_assert_eq(configured(k, text, &c), 0, "%s", why);
+    cr_expect_eq(knobs_get(&c, k), value, "%s = %s", k->option, text);
+    config_defaults(&(struct config){0});
+    cr_assert_eq(configured(k, k->preset, &changed), 0);
+    cr_assert_eq(requested(k, value, &changed), 0, "%s", why);
+    cr_expect_eq(memcmp(&c, &changed, sizeof(c)), 0, "%s: nothing else changed", k->name);
+    expect_shown(k, &c, value);
+    expect_recorded(&c);
+    expect_in_effect(k, &c, value);
+    expect_keys(k, value);
+}
+
+static bool is_flag(const struct knob *k) {
+    return k->type == KNOBS_SWITCH || k->type == KNOBS_AUTO;
+}
+
+Test(knobs, every_knob_goes_all_the_way_at_its_bounds) {
+    const struct knob *k;
+
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        if (k->type == KNOBS_AUTO) expect_goes(k, -1);
+        expect_goes(k, is_flag(k) ? 0 : k->least);
+        expect_goes(k, is_flag(k) ? 1 : k->most);
+    }
+}
+
+/* ---- beyond ---------------------------------------------------------------------------------- */
+
+/* Whoever refuses it names the knob and, of a number, both bounds. */
+static void expect_said(const struct knob *k, const char *name, const char *who) {
+    char least[KNOBS_TEXT_BYTES], most[KNOBS_TEXT_BYTES];
+
+    cr_expect_eq(strncmp(why, name, strlen(name)), 0, "%s: %s", who, why);
+    if (is_flag(k)) return;
+    knobs_print(k, k->least, least, sizeof(least));
+    knobs_print(k, k->most, most, sizeof(most));
+    cr_expect(strstr(why, least) && strstr(why, most), "%s: %s", who, why);
+}
+
+static void expect_refused(const struct knob *k, int64_t value, bool by_scheduler) {
+    struct policy_config c;
+    char text[KNOBS_TEXT_BYTES] = "maybe";
+
+    if (!is_flag(k)) knobs_print(k, value, text, sizeof(text));
+    cr_expect_eq(configured(k, text, &c), -EINVAL, "%s = %s", k->option, text);
+    expect_said(k, k->option, "configuration");
+    cr_expect_eq(requested(k, value, &c), -EINVAL, "policy.set %s=%s", k->name, text);
+    expect_said(k, k->name, "policy.set");
+    knobs_clear(&c);
+    knobs_put(&c, k, value);
+    cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), by_scheduler ? -EINVAL : 0, "%s=%s",
+                 k->name, text);
+    if (by_scheduler) expect_said(k, k->name, "scheduler");
+}
+
+Test(knobs, no_knob_goes_beyond_its_bounds) {
+    const struct knob *k;
+
+    for (int i = 0; (k = knobs_at(i)); i++) {
+        expect_refused(k, is_flag(k) ? 2 : k->most + 1, true);
+        if (k->type == KNOBS_AUTO) expect_refused(k, -2, true);
+        if (k->type == KNOBS_SWITCH) expect_refused(k, -1, false);
+        if (!is_flag(k) && k->least > 0) expect_refused(k, k->least - 1, false);
+    }
+}
+
+Test(knobs, a_name_that_does_not_end_is_refused) {
+    struct policy_config c;
+
+    knobs_clear(&c);
+    memset(c.kernel, 'x', sizeof(c.kernel));
+    cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
+    cr_expect_str_eq(why, "a policy's name does not end");
+}
