@@ -18,6 +18,7 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_FUNCTION,
     HANDLE_POOL,
+    HANDLE_LINK,
 };
 
 #define HANDLE_TAG 0x5a1eull

@@ -253,6 +253,13 @@ CUresult cuDeviceGraphMemTrim(CUdevice device); /* local */
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value); /* local */
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value); /* local */
 
+/* Linking at run time */
+CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut); /* local */
+CUresult cuLinkAddData_v2(CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues); /* local */
+CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues); /* local */
+CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut); /* sync */
+CUresult cuLinkDestroy(CUlinkState link); /* local */
+
 /* Green contexts */
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type); /* local */
 CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type); /* local */
@@ -313,6 +320,9 @@ CUresult cuEventDestroy(CUevent hEvent);
 CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
 CUresult cuEventRecord_ptsz(CUevent hEvent, CUstream hStream);
 CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags);
+CUresult cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut);
+CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues);
+CUresult cuLinkAddFile(CUlinkState link, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues);
 
 #pragma GCC visibility pop
 

@@ -5,7 +5,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor thrust cub
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless whole verify secret
+	lacking contextless whole link verify secret
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -22,7 +22,8 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
-	$(call e2e_bin,sassonly-static,vecadd refused) $(call e2e_bin,ptxmany-static,capability) $(BUILD)/e2e/linked/rdc
+	$(call e2e_bin,sassonly-static,vecadd refused) $(call e2e_bin,ptxmany-static,capability) $(BUILD)/e2e/linked/rdc \
+	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin)
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
 E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
 	$(call e2e_bin,$(b)-$(c),$(E2E_VARIANT_PROGRAMS))))
@@ -39,9 +40,18 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
+# Inputs of a link at run time.
+$(BUILD)/e2e/linked/link_unit.%: test/e2e/programs/link_unit.cu
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -rdc=true $(NVCC_UNIT_$*) -o $@ $<
+NVCC_UNIT_o := -c $(NVCC_ptx75)
+NVCC_UNIT_cubin := -cubin -arch=sm_90
+$(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
+	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
-E2E_DRIVER := badimage contextless whole
+E2E_DRIVER := badimage contextless whole link
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 

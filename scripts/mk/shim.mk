@@ -10,7 +10,8 @@ $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
-$(BUILD)/test/unit/test_shim_fatbin: $(BUILD)/shim/code/fatbin.o
+SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o ptx_target.o)
+$(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
 $(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/connection/conn.o $(BUILD)/shim/connection/profile.o
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o api/alloc.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)

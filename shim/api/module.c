@@ -2,20 +2,17 @@
  *
  * Calls that load code and find things in it: modules, libraries, files, JIT options.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/fdutil.h"
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
+#include "shim/code/code_file.h"
 #include "shim/code/fatbin.h"
 #include "shim/code/function.h"
 #include "shim/code/image.h"
+#include "shim/code/jit.h"
 #include "shim/code/resolve.h"
 #include "shim/context/ctx.h"
 
@@ -27,83 +24,26 @@ static bool eager(void) {
     return mode && !strcasecmp(mode, "EAGER");
 }
 
-/* Options and their values, as loads take them: numbers travel in the pointers. */
-struct jit {
-    unsigned int count;
-    const CUjit_option *options;
-    void **values;
-};
-
-static void **jit_value(const struct jit *jit, CUjit_option option) {
-    for (unsigned int i = 0; jit->options && jit->values && i < jit->count; i++) {
-        if (jit->options[i] == option) return &jit->values[i];
-    }
-    return NULL;
-}
-
-static struct image_log open_log(const struct jit *jit, CUjit_option buffer, CUjit_option size) {
-    void **text = jit_value(jit, buffer), **cap = jit_value(jit, size);
-    struct image_log log = {.text = text && cap ? *text : NULL,
-                            .cap = text && cap ? (size_t)(uintptr_t)*cap : 0};
-    if (log.text && log.cap) log.text[0] = '\0';
-    return log;
-}
-
-/* The size option comes back as what was written. */
-static void close_log(const struct jit *jit, const struct image_log *log, CUjit_option size) {
-    if (log->text && log->cap)
-        *jit_value(jit, size) = (void *)(uintptr_t)strnlen(log->text, log->cap);
-}
-
 static CUresult create(const void *code, const struct jit *jit, bool library, bool preserved,
                        struct image **out) {
-    struct image_log info =
-        open_log(jit, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
-    struct image_log errors =
-        open_log(jit, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    struct image_log info = jit_open_log(jit, CU_JIT_INFO_LOG_BUFFER);
+    struct image_log errors = jit_open_log(jit, CU_JIT_ERROR_LOG_BUFFER);
     bool now = !preserved || eager();
     CUresult r = image_create(code, library, preserved, now, &errors, out);
-    close_log(jit, &info, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
-    close_log(jit, &errors, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    jit_close_log(jit, CU_JIT_INFO_LOG_BUFFER, &info);
+    jit_close_log(jit, CU_JIT_ERROR_LOG_BUFFER, &errors);
     return r;
 }
 
-/* A file's content with a NUL behind it, so that PTX ends; NULL and -errno. */
-static void *read_file(const char *name, size_t *bytes, int *err) {
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    char *data = NULL;
-    *err = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
-    if (!*err && (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > FATBIN_BYTES_MAX)) *err = -EFBIG;
-    if (!*err && !(data = calloc(1, (size_t)st.st_size + 64))) *err = -ENOMEM;
-    *bytes = 0;
-    while (!*err && *bytes < (size_t)st.st_size) {
-        ssize_t n = read(fd, data + *bytes, (size_t)st.st_size - *bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) *err = -errno;
-        if (n <= 0) break;
-        *bytes += (size_t)n;
-    }
-    fdutil_close(&fd);
-    if (!*err) return data;
-    free(data);
-    return NULL;
-}
-
+/* No wrapper, for these hold pointers; and headers must not reach beyond the file. */
 static CUresult create_from_file(const char *name, const struct jit *jit, bool library,
                                  struct image **out) {
     size_t bytes;
-    int err, saved = errno;
-    if (!name) return CUDA_ERROR_INVALID_VALUE;
-    void *data = read_file(name, &bytes, &err);
-    errno = saved;
-    if (!data) {
-        if (err == -ENOENT) return CUDA_ERROR_FILE_NOT_FOUND;
-        return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
-    }
-    /* Wrappers hold pointers, and headers must not reach beyond the file. */
-    size_t measured = fatbin_in_place(data) == data ? fatbin_measure_within(data, bytes) : 0;
-    CUresult r = measured ? create(data, jit, library, false, out) : CUDA_ERROR_INVALID_IMAGE;
+    CUresult r;
+    void *data = code_file_read(name, &bytes, &r);
+    if (!data) return r;
+    r = fatbin_measure_within(data, bytes) ? create(data, jit, library, false, out)
+                                           : CUDA_ERROR_INVALID_IMAGE;
     free(data);
     return r;
 }

@@ -11,21 +11,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "shim/code/fatbin_layout.h"
+#include "shim/code/linked.h"
+
 #define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC 0xba55ed50u
-#define FATBIN_HEADER_MIN 16u
 #define FATBIN_UNITS_MAX 65536
 
 struct wrapper {
     uint32_t magic, version;
     const void *data;
     const void *const *units; /* version 2 */
-};
-
-struct fatbin_header {
-    uint32_t magic;
-    uint16_t version, header_bytes;
-    uint64_t bytes; /* behind the header */
 };
 
 static uint32_t magic_of(const void *p) {
@@ -90,7 +85,7 @@ static uint64_t measure(const void *p, uint64_t limit) {
     if (limit < SELFMAG) return 0;
     if (magic_of(p) == FATBIN_MAGIC) return measure_fatbin(p, limit);
     if (!memcmp(p, ELFMAG, SELFMAG)) return measure_elf(p, limit);
-    return 0;
+    return linked_bytes(p, limit);
 }
 
 static uint64_t measure_one(const void *p) {
@@ -110,11 +105,22 @@ static bool is_wrapper(const void *p, struct wrapper *w) {
     return true;
 }
 
+/* What is sent of anything but a wrapper, and its length; 0: it is no image. */
+static const void *travelling(const void *p, uint64_t *bytes) {
+    *bytes = measure_one(p);
+    if (!*bytes || is_text(p) || magic_of(p) != LINKED_MAGIC) return p;
+    return linked_chain(p, bytes);
+}
+
 size_t fatbin_measure(const void *code) {
     struct wrapper w;
+    uint64_t total;
     if (!code) return 0;
-    if (!is_wrapper(code, &w)) return measure_one(code);
-    uint64_t total = measure_one(w.data);
+    if (!is_wrapper(code, &w)) {
+        travelling(code, &total);
+        return total;
+    }
+    total = measure_one(w.data);
     for (uint32_t i = 0; total && w.units && w.units[i]; i++) {
         uint64_t unit = measure_one(w.units[i]);
         if (!unit || i == FATBIN_UNITS_MAX) return 0;
@@ -125,12 +131,14 @@ size_t fatbin_measure(const void *code) {
 
 void fatbin_copy(const void *code, void *to) {
     struct wrapper w;
+    uint64_t bytes;
     if (!is_wrapper(code, &w)) {
-        memcpy(to, code, measure_one(code));
+        const void *from = travelling(code, &bytes);
+        memcpy(to, from, bytes);
         return;
     }
     char *at = to;
-    uint64_t bytes = measure_one(w.data);
+    bytes = measure_one(w.data);
     memcpy(at, w.data, bytes);
     at += bytes;
     for (uint32_t i = 0; w.units && w.units[i]; i++) {
@@ -142,6 +150,38 @@ void fatbin_copy(const void *code, void *to) {
 
 const void *fatbin_in_place(const void *code) {
     struct wrapper w;
-    if (!is_wrapper(code, &w)) return code;
+    uint64_t bytes;
+    if (!is_wrapper(code, &w)) return travelling(code, &bytes);
     return w.units && w.units[0] ? NULL : w.data;
+}
+
+/* ---- fatbins --------------------------------------------------------------------------------- */
+
+size_t fatbin_container_bytes(const void *data, size_t bytes) {
+    uint32_t magic = FATBIN_MAGIC;
+    if (bytes < sizeof(magic) || memcmp(data, &magic, sizeof(magic)) != 0) return 0;
+    return measure_fatbin(data, bytes);
+}
+
+static bool runs_on(const struct fatbin_entry *e, uint32_t capability) {
+    if (e->kind != FATBIN_KIND_PTX || e->target > capability) return false;
+    if (e->flags & FATBIN_ARCH) return e->target == capability;
+    return !(e->flags & FATBIN_FAMILY) || e->target / 10 == capability / 10;
+}
+
+bool fatbin_has_ptx(const void *fatbin, size_t bytes, uint32_t capability) {
+    struct fatbin_header h;
+    memcpy(&h, fatbin, sizeof(h));
+    const char *at = (const char *)fatbin + h.header_bytes;
+    size_t left = bytes - h.header_bytes;
+    struct fatbin_entry e;
+    while (left >= sizeof(e)) {
+        memcpy(&e, at, sizeof(e));
+        if (runs_on(&e, capability)) return true;
+        uint64_t step = end_of(e.header_bytes, e.payload_bytes);
+        if (step < sizeof(e) || step > left) return false;
+        at += step;
+        left -= step;
+    }
+    return false;
 }

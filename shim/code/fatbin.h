@@ -6,11 +6,14 @@
 #ifndef SHIM_CODE_FATBIN_H
 #define SHIM_CODE_FATBIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FATBIN_BYTES_MAX (4ull << 30)
 
-/* Bytes that fatbin_copy writes for a wrapper, a fatbin, an ELF file or PTX text (its NUL counted);
+/* Bytes that fatbin_copy writes for a wrapper, a fatbin, a linked image (linked.h), an ELF file or
+ * PTX text (its NUL counted);
  * 0 when it is none of these or its headers cannot be. */
 size_t fatbin_measure(const void *code);
 
@@ -18,10 +21,17 @@ size_t fatbin_measure(const void *code);
  * whole within `bytes`. No wrappers. A NUL must stand behind the bytes. */
 size_t fatbin_measure_within(const void *code, size_t bytes);
 
-/* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other. */
+/* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other, a
+ * linked image by its fatbins. */
 void fatbin_copy(const void *code, void *to);
 
 /* Where the image stands in one piece in the program's own memory, or NULL. */
 const void *fatbin_in_place(const void *code);
+
+/* The length of the fatbin at the beginning of `bytes`; 0: there is none, or not all of it. */
+size_t fatbin_container_bytes(const void *data, size_t bytes);
+/* Whether this fatbin, whole within `bytes`, has PTX for a device of this capability (90 for 9.0).
+ */
+bool fatbin_has_ptx(const void *fatbin, size_t bytes, uint32_t capability);
 
 #endif

@@ -468,6 +468,22 @@ def test_the_device_is_one_whole():
         equal((done.returncode, done.stdout), (0, "whole\n"), done.stderr)
 
 
+def library_of_the_device_runtime():
+    nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], stdout=subprocess.PIPE, text=True).stdout.strip()
+    found = glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "**", "libcudadevrt.a"),
+                      recursive=True)
+    return found[0]
+
+
+def test_device_code_is_linked_at_run_time():
+    """Of the archive of the device runtime, which has machine code alone for 9.0, nothing is needed."""
+    units = [os.path.join(BUILD, "e2e", "linked", "link_unit." + kind) for kind in ("o", "a", "cubin")]
+    with Daemon() as d:
+        done = d.run([program("link"), *units, library_of_the_device_runtime()])
+        equal((done.returncode, done.stdout), (0, "ptx 42\nobject 47\narchive 47\nlibrary 42\n"), done.stderr)
+        contains(done.stderr, "link_unit.cubin: only machine code, no PTX that this device (sm_90) can run", "stderr")
+
+
 # ---- compute capability --------------------------------------------------------------------------
 
 def told(daemon, **env):
