@@ -17,8 +17,8 @@
 
 /* WIRE_PROFILES: the first `count` items, and no more bytes than these. */
 struct kernel_wire_batch {
-    uint32_t kind; /* where wire_worker_msg has it */
-    uint32_t turn; /* of the latest WIRE_FORGET that the worker has seen */
+    uint32_t kind;       /* where wire_worker_msg has it */
+    uint32_t generation; /* of the latest WIRE_FORGET that the worker has seen */
     uint32_t count, pad;
     struct kernel_profile items[KERNEL_WIRE_BATCH];
 };

@@ -48,16 +48,16 @@ struct worker {
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
-    struct list active;      /* stream.active: streams that may have something to do */
-    struct list faulted;     /* client.fault_link: to be abandoned at the next safe point */
-    struct list passing;     /* client.boundary.link: may be at a boundary */
-    struct list clearing;    /* client.clearing: what they may use of their lanes is cleared */
-    bool clear_always;       /* between jobs of one user as well */
-    uint32_t held_count;     /* clients with a record that waits for one */
-    uint32_t early_count;    /* clients at one, whose next operation may come any moment */
-    struct kernels *kernels; /* what is known of kernels */
-    bool telling;            /* the broker, what was learned of them; see kernel_link.h */
-    uint32_t kernel_turn;    /* of the latest WIRE_FORGET */
+    struct list active;         /* stream.active: streams that may have something to do */
+    struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
+    struct list passing;        /* client.boundary.link: may be at a boundary */
+    struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
+    bool clear_always;          /* between jobs of one user as well */
+    uint32_t held_count;        /* clients with a record that waits for one */
+    uint32_t early_count;       /* clients at one, whose next operation may come any moment */
+    struct kernels *kernels;    /* what is known of kernels */
+    bool telling;               /* the broker, what was learned of them; see kernel_link.h */
+    uint32_t kernel_generation; /* of the latest WIRE_FORGET */
 
     struct broker_link link;
     int epoll_fd;

@@ -41,7 +41,7 @@ static inline struct function *function_find(const void *handle) {
     return handle && (const void *)f->handle == handle ? f : NULL;
 }
 
-/* What follows: in turn (image_enter). */
+/* What follows: entered (image_enter). */
 
 /* A kernel of the image, without a handle as yet; NULL when there are too many. */
 struct function *function_create(struct image *image, const char *name);

@@ -30,17 +30,17 @@ struct image_global {
 };
 
 static struct image images[WIRE_MODULES];
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* not counted in lock.h, see image.h */
-/* What is looked up out of turn: which images are used, their kernels and variables. Changed in
- * turn only, with the lock held. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* not counted in lock.h, see image.h */
+/* What is looked up by anybody: which images are used, their kernels and variables. Changed by
+ * who has entered only, with the lock held. */
 static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void image_enter(void) {
-    pthread_mutex_lock(&turn);
+    pthread_mutex_lock(&loading);
 }
 
 void image_leave(void) {
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&loading);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */

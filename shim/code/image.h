@@ -33,7 +33,7 @@ struct image {
     struct image_global *globals;
 };
 
-/* The turn of whoever loads, asks or forgets: the one lock that is held across round trips. It is
+/* For whoever loads, asks or forgets: the one lock that is held across round trips. It is
  * for questions to the worker; no launch of a kernel that is ready takes it, and no look-up. */
 void image_enter(void);
 void image_leave(void);
@@ -50,17 +50,17 @@ CUresult image_create(const void *code, bool library, bool preserved, bool now,
                       const struct image_log *log, struct image **out);
 void image_destroy(struct image *image);
 
-/* NULL for what is none. A library is also a module. In turn, or for a handle that the program
+/* NULL for what is none. A library is also a module. Entered, or for a handle that the program
  * does not unload meanwhile. */
 struct image *image_of_module(CUmodule handle);
 struct image *image_of_library(CUlibrary handle);
 CUmodule image_module(const struct image *image);
 CUlibrary image_library(const struct image *image);
 
-/* In turn: the worker has it afterwards. */
+/* Entered: the worker has it afterwards. */
 CUresult image_load(struct image *image, const struct image_log *log);
 
-/* In turn: a variable of the image. */
+/* Entered: a variable of the image. */
 CUresult image_global(struct image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
 /* The variable that contains `addr`, among those that were asked for. */
@@ -68,7 +68,7 @@ bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes);
 
 /* The kernel with this name that was found before, or NULL. */
 struct function *image_function(struct image *image, const char *name);
-/* In turn: it can be found from now on. */
+/* Entered: it can be found from now on. */
 void image_add(struct image *image, struct function *f);
 
 /* The context ended: its modules too; with the primary one the code of every library leaves the

@@ -43,7 +43,7 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
-/* In turn: asks the worker about the kernel. */
+/* Entered: asks the worker about the kernel. */
 static CUresult ask(struct function *f, bool first) {
     CUresult r = image_load(f->image, NULL);
     if (!r && f->sent) return CUDA_ERROR_NOT_SUPPORTED; /* its layout was refused before */

@@ -17,7 +17,7 @@ static inline CUresult resolve_ready(struct function *f) {
     return __builtin_expect(atom_load_acquire(&f->ready), 1) ? CUDA_SUCCESS : resolve_ready_slow(f);
 }
 
-/* In turn (image_enter). */
+/* Entered (image_enter). */
 CUresult resolve_get(struct image *image, const char *name, struct function **out);
 /* The first `count` of the image. */
 CUresult resolve_all(struct image *image, void **handles, uint32_t count);

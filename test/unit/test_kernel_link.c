@@ -191,7 +191,7 @@ Test(kernel_link, what_is_forgotten_is_not_told_any_more) {
     w.telling = true;
     kernel_link_tell(&w);
     cr_assert_eq(hear(), 1);
-    cr_assert_eq(m.batch.turn, 3);
+    cr_assert_eq(m.batch.generation, 3);
 }
 
 Test(kernel_link, a_kernel_that_began_anew_is_not_told_before_it_ran) {

@@ -39,12 +39,12 @@ void kernel_link_ready(struct kernel_link *k) {
     const struct wire_device *d = &k->worker->device;
 
     kernel_store_device(&k->store, d->name, d->sm_count);
-    k->turn = 0; /* of a new worker */
+    k->generation = 0; /* of a new worker */
     give(k, true);
 }
 
 void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b) {
-    if (b->turn != k->turn) return;
+    if (b->generation != k->generation) return;
     for (uint32_t i = 0; i < b->count; i++) {
         char why[KERNEL_PROFILE_WHY_BYTES];
         int rc = kernel_store_learn(&k->store, &b->items[i], why);
@@ -64,7 +64,7 @@ void kernel_link_forgotten(struct kernel_link *k, const struct kernel_set_filter
     struct wire_worker_msg msg = {.kind = WIRE_FORGET, .uid = f->uid};
 
     if (!worker_ready(k->worker)) return;
-    msg.result = (int32_t)++k->turn;
+    msg.result = (int32_t)++k->generation;
     snprintf(msg.text, sizeof(msg.text), "%s", f->name ? f->name : "");
     channel_tell(&k->worker->channel, &msg, NULL, 0);
     give(k, false);

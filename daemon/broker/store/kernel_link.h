@@ -15,8 +15,8 @@
 struct kernel_link {
     struct kernel_store store;
     struct worker *worker;
-    uint32_t turn;   /* of the latest WIRE_FORGET to this worker */
-    bool complained; /* of a profile that could not be kept */
+    uint32_t generation; /* of the latest WIRE_FORGET to this worker */
+    bool complained;     /* of a profile that could not be kept */
 };
 
 void kernel_link_open(struct kernel_link *k, const struct config *config, uv_loop_t *loop,

@@ -123,7 +123,7 @@ struct writing {
     struct store_file *file;
     struct buf text;
     char path[NAME_BYTES]; /* of what is being written */
-    uint64_t turn;
+    uint64_t generation;
     int rc;
 };
 
@@ -138,7 +138,7 @@ static void on_written(uv_work_t *work, int status) {
     struct store_file *f = w->file;
 
     f->writing = false;
-    if (w->turn != f->turn)
+    if (w->generation != f->generation)
         unlink(w->path);
     else
         conclude(f, w->rc < 0 ? w->rc : put_in_place(f, w->path));
@@ -154,7 +154,7 @@ static void on_timer(uv_timer_t *t) {
     if (!w) return;
     w->work.data = w;
     w->file = f;
-    w->turn = f->turn;
+    w->generation = f->generation;
     buf_init(&w->text);
     f->print(f->owner, &w->text);
     snprintf(w->path, sizeof(w->path), "%s.new", f->path);
@@ -178,7 +178,7 @@ void store_file_flush(struct store_file *f) {
     struct buf text;
     int rc;
 
-    f->turn++;
+    f->generation++;
     if ((!f->dirty && !f->writing) || !*f->path) return;
     f->dirty = false;
     snprintf(path, sizeof(path), "%s.now", f->path); /* .new may be being written */

@@ -28,7 +28,7 @@ struct store_file {
     char path[STORE_PATH_BYTES]; /* empty: nothing is kept */
     uv_loop_t *loop;
     uv_timer_t timer;
-    uint64_t turn; /* writings begun in an earlier one came too late */
+    uint64_t generation; /* writings begun in an earlier one came too late */
     bool dirty, writing, complained, stopped;
 };
 

@@ -28,7 +28,7 @@ static bool has_room(int fd) {
 }
 
 void kernel_link_tell(struct worker *w) {
-    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .turn = w->kernel_turn};
+    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .generation = w->kernel_generation};
 
     for (int i = 0; i < BATCHES && w->telling && !w->link.over && has_room(w->link.fd); i++) {
         int err;
@@ -102,5 +102,5 @@ void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg) {
 
     snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, msg->text);
     kernels_forget(w->kernels, &f);
-    w->kernel_turn = (uint32_t)msg->result;
+    w->kernel_generation = (uint32_t)msg->result;
 }

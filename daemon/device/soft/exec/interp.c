@@ -3,10 +3,10 @@
  * The warp loop. The running split is held in a cursor, all others wait in x->splits, where those
  * that are runnable are unique by (frame, pc). The order is: lanes in favour, then the deepest
  * frame, then the lowest pc, so that lanes that went ahead wait where the others will come by; a
- * split that reaches another one's pc joins it. A turn ends at the first backward branch, by `bra`
- * or through a table, or call after INTERP_TURN instructions: no loop is without one of these. Then
- * other splits get the favour and other warps their turn, so that a lane that spins for another
- * one's sake does not starve it.
+ * split that reaches another one's pc joins it. A quantum ends at the first backward branch, by
+ * `bra` or through a table, or call after INTERP_QUANTUM instructions: no loop is without one of
+ * these. Then other splits get the favour and other warps their quantum, so that a lane that spins
+ * for another one's sake does not starve it.
  */
 #include "daemon/device/soft/exec/interp.h"
 
@@ -19,7 +19,7 @@
 #include "daemon/device/soft/exec/call.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 
-#define INTERP_TURN 20000
+#define INTERP_QUANTUM 20000
 /* A backward branch after an atomic or volatile access counts for so many instructions. */
 #define INTERP_SPIN_COST 500
 
@@ -65,7 +65,7 @@ static bool interp_pick(struct warp_ctx *x, struct cursor *c) {
     return true;
 }
 
-/* The turn is over: the lanes after the last favoured ones are favoured next. */
+/* The quantum is over: the lanes after the last favoured ones are favoured next. */
 static void interp_rotate(struct warp_ctx *x) {
     uint32_t runnable = 0;
     for (uint32_t k = 0; k < x->split_count; k++)
@@ -182,9 +182,9 @@ static enum interp_outcome interp_rest(const struct warp_ctx *x) {
     return x->split_count ? INTERP_BLOCKED : INTERP_ENDED;
 }
 
-/* An instruction without a handler. True when the cursor is still valid; `*turns`: the turn may end
- * behind it. */
-static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *turns,
+/* An instruction without a handler. True when the cursor is still valid; `*ends`: the quantum may
+ * end behind it. */
+static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends,
                         int64_t *spent) {
     const struct code_inst *i = c->ip;
     bool back = false, valid;
@@ -199,14 +199,14 @@ static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *
         x->spin = false;
         *spent += INTERP_SPIN_COST;
     }
-    *turns = back || i->op == PTX_OP_call;
+    *ends = back || i->op == PTX_OP_call;
     return valid;
 }
 
-/* The loop proper, for INTERP_TURN instructions; `*spent` counts what branches that smell of
+/* The loop proper, for INTERP_QUANTUM instructions; `*spent` counts what branches that smell of
  * waiting cost beyond that, `*used` the instructions. */
-static enum interp_outcome interp_turn(struct warp_ctx *x, struct cursor c, int64_t *used,
-                                       int64_t *spent) {
+static enum interp_outcome interp_run_split(struct warp_ctx *x, struct cursor c, int64_t *used,
+                                            int64_t *spent) {
     int64_t done = 0;
     uint64_t lanes = 0;
     enum interp_outcome state = INTERP_FAULT;
@@ -236,9 +236,9 @@ static enum interp_outcome interp_turn(struct warp_ctx *x, struct cursor c, int6
             if (likely(!x->stop)) continue;
             break;
         }
-        bool turns, valid = interp_step(x, &c, m, &turns, spent);
+        bool ends, valid = interp_step(x, &c, m, &ends, spent);
         if (unlikely(x->stop)) break;
-        if (unlikely(turns && done + *spent >= INTERP_TURN)) {
+        if (unlikely(ends && done + *spent >= INTERP_QUANTUM)) {
             if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
             interp_rotate(x);
             state = *spent ? INTERP_SPINS : INTERP_MORE;
@@ -258,7 +258,7 @@ enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget) {
     struct cursor c;
     if (!interp_pick(x, &c)) return interp_rest(x);
     int64_t used, spent = 0;
-    enum interp_outcome state = interp_turn(x, c, &used, &spent);
+    enum interp_outcome state = interp_run_split(x, c, &used, &spent);
     x->warp_insts += (uint64_t)used;
     *budget -= used;
     return state;

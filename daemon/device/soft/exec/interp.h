@@ -11,8 +11,8 @@
 
 enum interp_outcome { INTERP_MORE, INTERP_SPINS, INTERP_BLOCKED, INTERP_ENDED, INTERP_FAULT };
 
-/* Runs until every split waits, has ended, or the turn is over (`budget` in warp-instructions, of
- * which the used ones are taken off). */
+/* Runs until every split waits, has ended, or the quantum is over (`budget` in warp-instructions,
+ * of which the used ones are taken off). */
 enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget);
 
 #endif

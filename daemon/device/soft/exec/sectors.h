@@ -83,7 +83,7 @@ __attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32
         return sectors_apart(at, mask);
     __m512i x = v[0], y = _mm512_alignr_epi32(x, x, 8);
     __mmask16 met = 0;
-    for (unsigned turn = 0; turn < 8; turn++) {
+    for (unsigned step = 0; step < 8; step++) {
         met |= _mm512_cmpeq_epi32_mask(v[1], x) | _mm512_cmpeq_epi32_mask(v[1], y);
         x = _mm512_alignr_epi32(x, x, 1);
         y = _mm512_alignr_epi32(y, y, 1);

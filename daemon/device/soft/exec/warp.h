@@ -40,7 +40,7 @@ struct warp_ctx {
     uint32_t id;
     uint32_t split_count;
     uint32_t boost;     /* lanes that go first for a while, whatever their pc: fairness */
-    uint32_t fair_lane; /* where the next turn begins */
+    uint32_t fair_lane; /* where the next quantum begins */
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
