@@ -38,6 +38,9 @@ static const struct cli_verb verbs[] = {
     {"run", "[OPTION]... [--] CMD [ARG]...",
      "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
      CTL_V_COUNT, cli_run},
+    {"doctor", "[--private] [--] [CMD]...",
+     "what is wrong with the installation; or run a program and say what it was refused",
+     CTL_V_COUNT, cli_doctor},
 };
 
 /* Verbs of the protocol that do or show more than cli_ask does. */
@@ -346,6 +349,11 @@ static int prepare(struct cli *c, FILE *out, FILE *err) {
     return set_run_dir(c, "SALUS_RUN_DIR", dir);
 }
 
+/* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. */
+static bool begins_command(int n, char **words) {
+    return (n == 1 && strcmp(words[0], "run") == 0) || (n == 2 && strcmp(words[0], "doctor") == 0);
+}
+
 int cli_main(FILE *out, FILE *err, int argc, char **argv) {
     struct cli c;
     struct args a = {.rest = argv + 1};
@@ -358,12 +366,14 @@ int cli_main(FILE *out, FILE *err, int argc, char **argv) {
         if (args_is(&a, "--help")) return print_help(out);
         if (args_is(&a, "--version")) {
             words[n++] = (char *)"version";
+        } else if (n && strcmp(words[0], "doctor") == 0 && args_is(&a, "--")) {
+            break;
         } else if (kind == ARGS_OPTION) {
             rc = take_option(&c, &a, n, words);
             if (rc) return rc;
         } else {
             words[n++] = a.name;
-            if (n == 1 && strcmp(a.name, "run") == 0) break; /* the rest is its and its command's */
+            if (begins_command(n, words)) break;
         }
     }
     for (; *a.rest; a.rest++)

@@ -76,8 +76,9 @@ int cli_main(FILE *out, FILE *err, int argc, char **argv);
 /* "salusctl: ..." on c->err; returns `status`. */
 int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* run.c */
+/* run.c, doctor.c */
 int cli_run(struct cli *c, int argc, char **argv);
+int cli_doctor(struct cli *c, int argc, char **argv);
 
 /* show.c. cli_ask: asks the daemon and shows what comes, which is all that most verbs do. */
 int cli_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv);

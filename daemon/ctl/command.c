@@ -77,6 +77,7 @@ static int run_and_wait(struct cli *c, const struct command *o) {
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
         prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills us means the command */
+        if (o->output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
         status = environment_set(c, &o->environment);
         if (status == CLI_OK) status = execute(c, o->argv);
         fflush(c->err);
@@ -135,6 +136,10 @@ static int run_privately(struct cli *c, const struct command *o) {
     return rc;
 }
 
+bool command_wants_daemon(const struct cli *c) {
+    return c->configured || access(CONFIGURED, F_OK) == 0;
+}
+
 int command_run(struct cli *c, struct command *o) {
     uint32_t *run = &o->environment.run;
     int rc;
@@ -144,7 +149,7 @@ int command_run(struct cli *c, struct command *o) {
     rc = o->private ? CLI_NO_DAEMON : probe(c);
     if (rc == CLI_OK) return run_and_wait(c, o);
     if (rc != CLI_NO_DAEMON) return rc;
-    if (!o->private && (c->configured || access(CONFIGURED, F_OK) == 0))
+    if (!o->private && command_wants_daemon(c))
         return cli_fail(c, CLI_NO_DAEMON,
                         "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "
                         "'salusctl run --private'",

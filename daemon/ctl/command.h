@@ -15,8 +15,12 @@ struct command {
     struct environment environment; /* of its run number 0: one is chosen */
     bool private;                   /* a daemon of its own in any case */
     bool verbose;                   /* say why it waits, also without a terminal */
+    bool output_to_error;           /* what it prints goes to standard error */
     char **argv;
 };
+
+/* Whether a daemon was meant to run: configured, or named by an option or a variable. */
+bool command_wants_daemon(const struct cli *c);
 
 /* Runs it to its end: its exit status, 128 and a signal's number, or ours after a diagnostic. */
 int command_run(struct cli *c, struct command *o);

@@ -21,8 +21,8 @@
 #define WHY_BYTES 512
 #define INPUT_MAX (1u << 30)
 
-static int fatal(FILE *err, const char *what, const char *more) {
-    fprintf(err, "ptxas fatal   : %s%s%s\n", what, *more ? ": " : "", more);
+static int fatal(FILE *log, const char *what, const char *more) {
+    fprintf(log, "ptxas fatal   : %s%s%s\n", what, *more ? ": " : "", more);
     return 1;
 }
 
@@ -96,55 +96,55 @@ static bool too_new(const struct buf *b, unsigned *major, unsigned *minor) {
 }
 
 /* XLA finds out by an impossible version what the newest is that it may write. */
-static int explain(FILE *err, const struct buf *b) {
+static int explain(FILE *log, const struct buf *b) {
     unsigned major, minor;
     char text[128];
 
-    if (!too_new(b, &major, &minor)) return fatal(err, "Ptx assembly aborted due to errors", "");
+    if (!too_new(b, &major, &minor)) return fatal(log, "Ptx assembly aborted due to errors", "");
     snprintf(text, sizeof(text), "Unsupported .version %u.%u; current version is '%d.%d'", major,
              minor, PTX_RULES_VERSION / 10, PTX_RULES_VERSION % 10);
-    return fatal(err, text, "");
+    return fatal(log, text, "");
 }
 
 /* `b` ends with a NUL. */
-static int check(FILE *err, const char *name, const struct buf *b) {
+static int check(FILE *log, const char *name, const struct buf *b) {
     struct ptx_module *m = NULL;
     char why[WHY_BYTES] = "";
-    int rc = ptx_parse((const char *)b->data, b->len, &m, why, sizeof(why));
+    int err = ptx_parse((const char *)b->data, b->len, &m, why, sizeof(why));
 
     ptx_module_free(m);
-    if (rc == 0) return 0;
-    fprintf(err, "ptxas %s, %s; error   : %s\n", name, why, err_text(rc));
-    return explain(err, b);
+    if (err == 0) return 0;
+    fprintf(log, "ptxas %s, %s; error   : %s\n", name, why, err_text(err));
+    return explain(log, b);
 }
 
-static int convert(FILE *err, const struct options *o, struct buf *b) {
+static int convert(FILE *log, const struct options *o, struct buf *b) {
     const char *name = o->input ? o->input : "<string>";
-    int rc = o->input ? read_file(o->input, b) : buf_append(b, o->text, strlen(o->text));
+    int err = o->input ? read_file(o->input, b) : buf_append(b, o->text, strlen(o->text));
 
-    if (rc < 0) return fatal(err, name, strerror(-rc));
-    if (buf_append(b, "", 1) < 0) return fatal(err, name, strerror(ENOMEM));
-    if (check(err, name, b)) return 1;
-    rc = write_whole(o->output, b);
-    if (rc < 0) return fatal(err, o->output, strerror(-rc));
+    if (err < 0) return fatal(log, name, strerror(-err));
+    if (buf_append(b, "", 1) < 0) return fatal(log, name, strerror(ENOMEM));
+    if (check(log, name, b)) return 1;
+    err = write_whole(o->output, b);
+    if (err < 0) return fatal(log, o->output, strerror(-err));
     if (o->verbose)
-        fprintf(err, "ptxas info    : %s: PTX for the software GPU, no machine code\n", name);
+        fprintf(log, "ptxas info    : %s: PTX for the software GPU, no machine code\n", name);
     return 0;
 }
 
-int ptxas_main(FILE *out, FILE *err, char **argv) {
+int ptxas_main(FILE *out, FILE *log, char **argv) {
     struct options o;
     char why[WHY_BYTES];
     struct buf b;
     int rc;
 
-    if (options_parse(&o, argv + 1, why, sizeof(why)) < 0) return fatal(err, why, "");
+    if (options_parse(&o, argv + 1, why, sizeof(why)) < 0) return fatal(log, why, "");
     if (o.version || o.help) {
         (o.version ? print_version : print_help)(out);
         return 0;
     }
     buf_init(&b);
-    rc = convert(err, &o, &b);
+    rc = convert(log, &o, &b);
     buf_finish(&b);
     return rc;
 }

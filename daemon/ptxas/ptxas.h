@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* The whole program: 0, or 1 after lines on `err` as ptxas has them. The output is there whole, or
+/* The whole program: 0, or 1 after lines in `log` as ptxas has them. The output is there whole, or
  * as it was before. */
-int ptxas_main(FILE *out, FILE *err, char **argv);
+int ptxas_main(FILE *out, FILE *log, char **argv);
 
 #endif

@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
+#include "shim/connection/refusals.h"
 
 struct state state;
 
@@ -52,6 +53,7 @@ int state_connect(void) {
 }
 
 void state_publish(void) {
+    refusals_note("start", program_invocation_short_name, NULL, 0, "", 0);
     atom_store_relaxed(page, 1);
     atom_store_release(&state.alive, page);
 }

@@ -697,5 +697,74 @@ def test_what_triton_compiles_runs():
     contains(version.stdout, "release ", "XLA's ptxas")
 
 
+# ---- doctor --------------------------------------------------------------------------------------
+
+# Refused: code for a newer device, twice a call that is not supported. It goes on as if nothing were.
+REFUSED = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cuInit(0)
+cuda.cuDeviceGet(ctypes.byref(device), 0)
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+cuda.cuCtxSetCurrent(context)
+print(cuda.cuModuleLoadData(ctypes.byref(module), b".version 8.7\\n.target sm_120\\n.address_size 64\\n"))
+cuda.cuCtxAttach(ctypes.byref(context), 0)
+cuda.cuCtxAttach(ctypes.byref(context), 0)
+"""
+
+
+def doctor(*words, env=None):
+    return subprocess.run([tool("salusctl"), *words], env=env or clean_environment(), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+
+
+def test_doctor_says_what_a_program_was_refused():
+    before = set(os.listdir(tempfile.gettempdir()))
+    r = doctor("doctor", "--json", "--private", "--", sys.executable, "-c", REFUSED)
+    refused = {x["kind"]: x for x in json.loads(r.stdout)["refused"] if x["kind"] != "symbol"}
+    equal((r.returncode, sorted(refused)), (1, ["call", "module"]), f"exit status and kinds: {r.stderr}")
+    contains(r.stderr, "209", "what the program printed")
+    equal((refused["call"]["name"], refused["call"]["times"]), ("cuCtxAttach", 2), "call")
+    contains(refused["call"]["library"], "ffi", "who called")
+    contains(refused["module"]["do"], "salusctl run --capability 12.0", "what to do")
+    left = {x for x in set(os.listdir(tempfile.gettempdir())) - before if x.startswith("salus-refusals")}
+    equal(left, set(), "files left")
+    r = doctor("doctor", "--private", sys.executable, "-c", REFUSED,
+               env=dict(clean_environment(), SALUS_CAPABILITY="12.0"))
+    equal((r.returncode, r.stdout.splitlines()[0]), (1, "0"), f"what was advised: {r.stderr}")
+    if "capability" in r.stdout:
+        raise AssertionError(f"the module is refused still: {r.stdout}")
+
+
+def test_doctor_says_that_nothing_was_refused_and_that_nothing_was_done():
+    r = doctor("doctor", "--private", "--", sys.executable, "-c",
+               'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0); raise SystemExit(3)')
+    equal(r.returncode, 3, r.stderr)
+    contains(r.stdout, "warning  program     ended with exit status 3", "report")
+    contains(r.stdout, "ok       refused     nothing", "report")
+    r = doctor("doctor", "--private", "--", "true")
+    equal(r.returncode, 0, r.stderr)
+    contains(r.stdout, "did not use the GPU", "report")
+
+
+def test_doctor_finds_the_daemon_whole():
+    with Daemon() as d:
+        wait_for("ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
+        r = doctor("--run-dir", d.run_dir, "doctor", "--json")
+        levels = {(x["what"], x["level"]) for x in json.loads(r.stdout)["findings"]}
+        equal(r.returncode, 0, r.stdout + r.stderr)
+        for what in ("job socket", "version", "worker", "device", "library", "kernel"):
+            if (what, "ok") not in levels:
+                raise AssertionError(f"{what}: {r.stdout}")
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            r = subprocess.run([tool("salusctl"), "--run-dir", d.run_dir, "doctor", "--plain"], text=True,
+                               user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], env=clean_environment(),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            equal(r.returncode, 1, r.stderr)
+            contains(r.stdout, "error\tjob socket\t", "of one who may not")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(dict(globals())))
