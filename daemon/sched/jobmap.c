@@ -7,10 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint32_t jobmap_home(const struct jobmap *map, uint32_t id) {
-    return (id * 2654435769u >> 7) & map->mask;
-}
-
 int jobmap_reserve(struct jobmap *map, uint32_t count) {
     uint32_t size = 16;
     if (map->entries && count <= (map->mask + 1) / 2) return 0;
@@ -32,14 +28,6 @@ void jobmap_finish(struct jobmap *map) {
     free(map->entries);
     map->entries = NULL;
     map->count = 0;
-}
-
-uint32_t jobmap_find(const struct jobmap *map, uint32_t id) {
-    if (!map->entries) return JOBMAP_NONE;
-    for (uint32_t i = jobmap_home(map, id);; i = (i + 1) & map->mask) {
-        if (map->entries[i].slot == JOBMAP_NONE) return JOBMAP_NONE;
-        if (map->entries[i].id == id) return map->entries[i].slot;
-    }
 }
 
 void jobmap_add(struct jobmap *map, uint32_t id, uint32_t slot) {

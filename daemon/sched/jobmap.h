@@ -28,7 +28,18 @@ static inline uint32_t jobmap_size(const struct jobmap *map) {
     return map->mask ? map->mask + 1 : 0;
 }
 
-uint32_t jobmap_find(const struct jobmap *map, uint32_t id);
+static inline uint32_t jobmap_home(const struct jobmap *map, uint32_t id) {
+    return (id * 2654435769u >> 7) & map->mask;
+}
+
+static inline uint32_t jobmap_find(const struct jobmap *map, uint32_t id) {
+    if (!map->entries) return JOBMAP_NONE;
+    for (uint32_t i = jobmap_home(map, id);; i = (i + 1) & map->mask) {
+        const struct jobmap_entry *e = &map->entries[i];
+        if (e->id == id || e->slot == JOBMAP_NONE) return e->slot;
+    }
+}
+
 /* The id must be absent and room reserved. */
 void jobmap_add(struct jobmap *map, uint32_t id, uint32_t slot);
 void jobmap_remove(struct jobmap *map, uint32_t id);

@@ -71,6 +71,9 @@ struct sched_job { /* what every operation touches comes first */
 
     uint64_t number;                     /* the lane policy's own */
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
+    uint64_t request_at_ns, done_ns; /* first operation of the iteration came; latest one ended */
+    uint64_t kernels_ns;             /* expected time of its kernels in the current iteration */
+    uint64_t op_ns;                  /* mean device time of an operation */
     struct sched_spec spec;
 
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
@@ -78,13 +81,10 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     uint64_t lap_ns;                   /* mean time from turn to boundary */
     uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
-    uint64_t request_at_ns, done_ns;   /* first operation of the iteration came; latest one ended */
-    uint64_t request_done_ns;          /* when the latest complete one was */
+    uint64_t request_done_ns;          /* when the latest complete request was */
     uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
-    uint64_t kernels_ns;               /* expected time of its kernels in the current iteration */
-    uint64_t request_kernels_ns;       /* and in the latest complete one */
+    uint64_t request_kernels_ns;       /* kernels_ns of it */
     uint64_t alone_request_ns; /* mean latency of requests that had the device to themselves */
-    uint64_t op_ns;            /* mean device time of an operation */
     uint64_t reserved_bytes;   /* unknown: what was free when it was admitted */
     uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
     uint32_t overtaken;        /* times a later job was admitted before it */
@@ -147,17 +147,23 @@ static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {
     return (iteration & 1) * SCHED_KINDS + kind;
 }
 
+static inline bool state_may_run(const struct sched_job *j) {
+    return j->turn && !j->revoked && j->running < j->cap;
+}
+
 /* The oldest operation of the kind that may run now, or SCHED_NONE. */
 static inline uint32_t state_runnable(const struct sched_state *st, uint32_t job,
                                       enum sched_list kind) {
     const struct sched_job *j = &st->jobs[job];
-    if (!j->turn || j->revoked || j->running >= j->cap) return SCHED_NONE;
-    return j->head[state_list(j->iteration, kind)];
+    return state_may_run(j) ? j->head[state_list(j->iteration, kind)] : SCHED_NONE;
 }
 
 /* The oldest of any kind. */
 static inline uint32_t state_oldest(const struct sched_state *st, uint32_t job) {
-    uint32_t a = state_runnable(st, job, SCHED_MEMORY), b = state_runnable(st, job, SCHED_KERNEL);
+    const struct sched_job *j = &st->jobs[job];
+    if (!state_may_run(j)) return SCHED_NONE;
+    const uint32_t *heads = &j->head[state_list(j->iteration, SCHED_MEMORY)];
+    uint32_t a = heads[SCHED_MEMORY], b = heads[SCHED_KERNEL];
     if (a == SCHED_NONE || b == SCHED_NONE) return a == SCHED_NONE ? b : a;
     return st->ops[a].arrival < st->ops[b].arrival ? a : b;
 }

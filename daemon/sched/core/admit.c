@@ -389,7 +389,7 @@ static void admit_measured(struct sched *s) {
     admit_reserve(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
 }
 
-void admit_run(struct sched *s) {
+void admit_look(struct sched *s) {
     admit_expire(s);
     admit_measured(s);
     if (!s->look) return;
@@ -472,10 +472,12 @@ void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need
 void admit_boundary(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t lane = st->jobs[job].lane;
-    uint64_t before = lanes_size(st->lanes, lane);
-    if (st->lane[lane].inside == SCHED_NONE && lanes_settle(st->lanes, lane)) {
-        admit_resized(s, lane, before);
-        s->look = true;
+    if (st->lane[lane].inside == SCHED_NONE) {
+        uint64_t before = lanes_size(st->lanes, lane);
+        if (lanes_settle(st->lanes, lane)) {
+            admit_resized(s, lane, before);
+            s->look = true;
+        }
     }
     if (st->pending != SCHED_NONE && (admit_drain(s, job) || s->config.swap)) s->look = true;
 }

@@ -68,15 +68,9 @@ int config_resolve(const struct policy_config *in, struct policy_config *out,
 /* ---- room.c ---------------------------------------------------------------------------------- */
 
 extern const struct sched_domain room_domain; /* a new one */
-/* What there is among the events: one look at each. */
-struct room_look {
-    bool unsorted;  /* they are not in the order of their kinds */
-    uint32_t kinds; /* a bit for each */
-};
-struct room_look room_look(const struct sched_event *events, uint32_t count);
-/* All room that a step with these events can need, or -ENOMEM. */
-int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
-                 struct room_look look);
+/* All room that a step with these events can need, or -ENOMEM. *unsorted: they are not in the order
+ * of their kinds. */
+int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count, bool *unsorted);
 
 /* ---- life.c ---------------------------------------------------------------------------------- */
 
@@ -103,10 +97,43 @@ bool own_memory(const struct policy *policy, uint32_t jobs, struct sched_own *ow
 
 /* ---- ready.c --------------------------------------------------------------------------------- */
 
+/* Whatever changed, the job goes to where it belongs now in its queue. */
+void ready_place(struct sched *s, uint32_t job);
+
+/* The same where nothing but more to do came: who is in a queue already, stays where it is. */
+static inline void ready_more(struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    bool in = s->policy->classes ? classes_has(&st->classes, job) : ranked_has(&st->ranked, job);
+    if (!in || s->policy->rank) ready_place(s, job);
+}
+
 /* What happened, as the kernel policy's hooks say it (policy.h), when it has happened. */
-void ready_submitted(struct sched *s, uint32_t op);
-void ready_started(struct sched *s, uint32_t op);
-void ready_ended(struct sched *s, uint32_t op);
+static inline void ready_submitted(struct sched *s, uint32_t op) {
+    if (s->policy->submitted) s->policy->submitted(&s->st, op);
+    ready_more(s, s->st.ops[op].job);
+}
+
+static inline void ready_started(struct sched *s, uint32_t op) {
+    const struct sched_op *o = &s->st.ops[op];
+    if (s->policy->classes) {
+        classes_count(&s->st.classes, o->job, state_kernel(o), o->expected_ns, 1);
+        classes_served(&s->st.classes, o->job);
+    }
+    if (s->policy->started) s->policy->started(&s->st, op);
+    ready_place(s, o->job);
+}
+
+static inline void ready_ended(struct sched *s, uint32_t op) {
+    const struct sched_op *o = &s->st.ops[op];
+    if (s->policy->classes)
+        classes_count(&s->st.classes, o->job, state_kernel(o), o->expected_ns, -1);
+    if (s->policy->ended) s->policy->ended(&s->st, op);
+    if (s->config.preempt_ns) /* what it took may have made its cap less */
+        ready_place(s, o->job);
+    else
+        ready_more(s, o->job);
+}
+
 void ready_changed(struct sched *s, uint32_t job);
 void ready_iterated(struct sched *s, uint32_t job);
 /* Another kernel policy: all queues anew, of whatever waits and runs. */
@@ -114,7 +141,9 @@ void ready_rebuild(struct sched *s);
 /* The waiting operation to run now, or SCHED_NONE. */
 uint32_t ready_pick(const struct sched *s);
 /* When there may be another one although nothing happened; SCHED_NEVER. */
-uint64_t ready_wake(const struct sched *s);
+static inline uint64_t ready_wake(const struct sched *s) {
+    return s->policy->wake ? s->policy->wake(&s->st) : SCHED_NEVER;
+}
 /* NULL, or which invariant of the queues does not hold. */
 const char *ready_check(const struct sched *s);
 
@@ -150,8 +179,12 @@ void admit_boundary(struct sched *s, uint32_t job);
 void admit_moved(struct sched *s, uint32_t job);
 /* Another policy: all queues anew. */
 void admit_reorder(struct sched *s);
-/* Timeouts that are due; then PROCESSREQUESTS if there is reason to look. */
-void admit_run(struct sched *s);
+/* Timeouts that are due; then PROCESSREQUESTS. */
+void admit_look(struct sched *s);
+/* If there is reason to look. */
+static inline void admit_run(struct sched *s) {
+    if (s->look || s->st.now_ns >= s->admit_at || s->st.now_ns >= s->measure_at) admit_look(s);
+}
 
 /* ---- turn.c ---------------------------------------------------------------------------------- */
 
@@ -171,7 +204,11 @@ void turn_forget(struct sched *s, uint32_t job);
 void turn_detach(struct sched *s, uint32_t job);
 void turn_attach(struct sched *s, uint32_t job);
 /* Leases that ended; then every free turn to whom it belongs. */
-void turn_run(struct sched *s);
+void turn_look(struct sched *s);
+/* If there is reason to look. */
+static inline void turn_run(struct sched *s) {
+    if (s->dirty != SCHED_NONE || s->st.now_ns >= s->lease_at) turn_look(s);
+}
 /* Another lane policy, or another way of exclusive: all queues anew. */
 void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive);
 

@@ -8,16 +8,17 @@
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void place(struct sched *s, uint32_t job) {
+void ready_place(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t op = state_oldest(st, job);
     if (s->policy->classes)
         classes_wants(&st->classes, job, op != SCHED_NONE);
-    else if (op != SCHED_NONE)
-        ranked_put(&st->ranked, job,
-                   s->policy->rank ? s->policy->rank(st, job) : st->ops[op].arrival);
-    else if (ranked_has(&st->ranked, job))
+    else if (op == SCHED_NONE)
         ranked_take(&st->ranked, job);
+    else if (s->policy->rank)
+        ranked_put(&st->ranked, job, s->policy->rank(st, job), op);
+    else
+        ranked_put(&st->ranked, job, st->ops[op].arrival, op);
 }
 
 /* What is on the device of a job that has no class, or is of the other one. */
@@ -50,36 +51,10 @@ static void classify(struct sched_state *st, uint32_t job) {
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
-void ready_submitted(struct sched *s, uint32_t op) {
-    const struct sched_state *st = &s->st;
-    if (s->policy->submitted) s->policy->submitted(st, op);
-    place(s, st->ops[op].job);
-}
-
-void ready_started(struct sched *s, uint32_t op) {
-    struct sched_state *st = &s->st;
-    const struct sched_op *o = &st->ops[op];
-    if (s->policy->classes) {
-        classes_count(&st->classes, o->job, state_kernel(o), o->expected_ns, 1);
-        classes_served(&st->classes, o->job);
-    }
-    if (s->policy->started) s->policy->started(st, op);
-    place(s, o->job);
-}
-
-void ready_ended(struct sched *s, uint32_t op) {
-    struct sched_state *st = &s->st;
-    const struct sched_op *o = &st->ops[op];
-    if (s->policy->classes)
-        classes_count(&st->classes, o->job, state_kernel(o), o->expected_ns, -1);
-    if (s->policy->ended) s->policy->ended(st, op);
-    place(s, o->job);
-}
-
 void ready_changed(struct sched *s, uint32_t job) {
     if (s->policy->classes) classify(&s->st, job);
     if (s->policy->changed) s->policy->changed(&s->st, job);
-    place(s, job);
+    ready_place(s, job);
 }
 
 void ready_iterated(struct sched *s, uint32_t job) {
@@ -109,15 +84,15 @@ void ready_rebuild(struct sched *s) {
 static uint32_t pick_ranked(const struct sched *s) {
     const struct sched_state *st = &s->st;
     const struct ranked *r = &st->ranked;
-    uint32_t best = SCHED_NONE, first = ranked_first(r);
-    if (!s->policy->may) return first == MINHEAP_NONE ? SCHED_NONE : state_oldest(st, first);
-    for (uint32_t i = 0; i < r->heap.count; i++) {
-        uint32_t job = r->heap.items[i];
-        if (best != SCHED_NONE && r->rank[job] >= r->rank[st->ops[best].job]) continue;
-        uint32_t op = state_oldest(st, job);
-        if (s->policy->may(st, op)) best = op;
+    const struct ranked_job *best = NULL;
+    if (r->heap.count == 0) return SCHED_NONE;
+    const struct ranked_job *first = &r->jobs[ranked_first(r)];
+    if (!s->policy->may || s->policy->may(st, first->op)) return first->op;
+    for (uint32_t i = 1; i < r->heap.count; i++) {
+        const struct ranked_job *j = &r->jobs[r->heap.items[i]];
+        if ((!best || j->rank < best->rank) && s->policy->may(st, j->op)) best = j;
     }
-    return best;
+    return best ? best->op : SCHED_NONE;
 }
 
 static uint32_t pick_of_classes(const struct sched *s) {
@@ -138,8 +113,4 @@ static uint32_t pick_of_classes(const struct sched *s) {
 
 uint32_t ready_pick(const struct sched *s) {
     return s->policy->classes ? pick_of_classes(s) : pick_ranked(s);
-}
-
-uint64_t ready_wake(const struct sched *s) {
-    return s->policy->wake ? s->policy->wake(&s->st) : SCHED_NEVER;
 }

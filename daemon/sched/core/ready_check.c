@@ -10,7 +10,9 @@ static const char *check_ranked(const struct sched *s) {
         uint32_t op = st->jobs[job].used ? state_oldest(st, job) : SCHED_NONE;
         if (ranked_has(&st->ranked, job) != (op != SCHED_NONE))
             return "the queue by rank has another job than those that can run";
-        if (op != SCHED_NONE && !s->policy->rank && st->ranked.rank[job] != st->ops[op].arrival)
+        if (op == SCHED_NONE) continue;
+        if (st->ranked.jobs[job].op != op) return "a job's oldest operation is not the one queued";
+        if (!s->policy->rank && st->ranked.jobs[job].rank != st->ops[op].arrival)
             return "a job's rank is not that of its oldest operation";
     }
     return ranked_check(&st->ranked);

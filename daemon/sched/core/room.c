@@ -66,24 +66,22 @@ static int room_jobs(struct sched *s, uint32_t need) {
     return 0;
 }
 
-static int room_actions(struct sched *s, uint32_t events) {
-    const struct sched_state *st = &s->st;
-    uint32_t need = st->ops_used + ROOM_ACTIONS_A_JOB * (st->jobs_used + events) +
-                    ROOM_ACTIONS_AN_EVENT * events + ROOM_ACTIONS_A_STEP;
-    if (need <= s->actions_cap) return 0;
-    uint32_t cap = room_grown(s->actions_cap, need);
+/* The actions of a step with so many events, at most. */
+static uint64_t actions_needed(const struct sched_state *st, uint64_t events) {
+    return st->ops_used + ROOM_ACTIONS_A_JOB * (st->jobs_used + events) +
+           ROOM_ACTIONS_AN_EVENT * events + ROOM_ACTIONS_A_STEP;
+}
+
+static int room_events(struct sched *s, uint64_t events) {
+    struct sched_state *st = &s->st;
+    uint64_t ops = st->ops_used + events, actions = actions_needed(st, events);
+    if (ops <= st->ops_cap && actions <= s->actions_cap) return 0;
+    if (actions > ROOM_MAX_ENTRIES) return -ENOMEM;
+    if (ops > st->ops_cap && room_ops(st, (uint32_t)ops)) return -ENOMEM;
+    uint32_t cap = room_grown(s->actions_cap, (uint32_t)actions);
     if (room_array((void **)&s->actions, sizeof(*s->actions), cap)) return -ENOMEM;
     s->actions_cap = cap;
     return 0;
-}
-
-static int room_events(struct sched *s, uint32_t events) {
-    struct sched_state *st = &s->st;
-    if (events > ROOM_MAX_ENTRIES || st->ops_used + events > ROOM_MAX_ENTRIES ||
-        st->jobs_used + events > ROOM_MAX_ENTRIES)
-        return -ENOMEM;
-    if (st->ops_used + events > st->ops_cap && room_ops(st, st->ops_used + events)) return -ENOMEM;
-    return room_actions(s, events);
 }
 
 /* In which order the events are taken, where that of the array is another one. */
@@ -103,23 +101,26 @@ static int room_joined(struct sched *s, const struct sched_event *events, uint32
     return need <= s->st.jobs_cap ? 0 : room_jobs(s, need);
 }
 
-struct room_look room_look(const struct sched_event *events, uint32_t count) {
-    struct room_look look = {0};
-    uint32_t before = 0;
+/* What there is among the events, a bit for each kind; for what is no kind, any. */
+static uint64_t kinds(const struct sched_event *events, uint32_t count, bool *unsorted) {
+    uint64_t kinds = 0;
+    uint32_t before = 0, falls = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t kind = events[i].kind;
-        look.unsorted |= kind < before;
-        look.kinds |= kind < SCHED_EVENTS ? 1u << kind : 0;
+        falls |= kind < before;
+        kinds |= 1ull << (kind & 63);
         before = kind;
     }
-    return look;
+    *unsorted = falls;
+    return kinds;
 }
 
 int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
-                 struct room_look look) {
+                 bool *unsorted) {
+    uint64_t there = kinds(events, count, unsorted);
     int err = room_events(s, count);
-    if (!err && look.unsorted) err = room_order(s, count);
-    if (!err && look.kinds & 1u << SCHED_JOINED) err = room_joined(s, events, count);
-    if (!err && look.kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
+    if (!err && *unsorted) err = room_order(s, count);
+    if (!err && there & 1u << SCHED_JOINED) err = room_joined(s, events, count);
+    if (!err && there & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
     return err;
 }

@@ -12,7 +12,7 @@
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void step_append(struct sched_state *st, uint32_t op) {
+static inline void step_append(struct sched_state *st, uint32_t op) {
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
     o->prev = j->tail[o->list];
@@ -24,7 +24,7 @@ static void step_append(struct sched_state *st, uint32_t op) {
     j->tail[o->list] = op;
 }
 
-static void step_unlink(struct sched_state *st, uint32_t op) {
+static inline void step_unlink(struct sched_state *st, uint32_t op) {
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
     if (o->prev == SCHED_NONE)
@@ -216,9 +216,12 @@ static enum sched_fault step_policy(struct sched *s, const struct sched_event *e
 }
 
 static enum sched_fault step_judge(struct sched *s, const struct sched_event *e) {
-    if (e->kind == SCHED_TIME) return SCHED_FAULT_NONE;
-    if (e->kind == SCHED_POLICY) return step_policy(s, e);
-    if (e->kind == SCHED_JOINED) return step_joined(s, e);
+    switch (e->kind) {
+    case SCHED_TIME: return SCHED_FAULT_NONE;
+    case SCHED_POLICY: return step_policy(s, e);
+    case SCHED_JOINED: return step_joined(s, e);
+    default: break;
+    }
     uint32_t job = jobmap_find(&s->st.map, e->job);
     return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : step_of_job(s, job, e);
 }
@@ -301,13 +304,13 @@ static void step_arm(struct sched *s) {
 
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out) {
-    struct room_look look = room_look(events, count);
-    int err = room_reserve(s, events, count, look);
+    bool unsorted;
+    int err = room_reserve(s, events, count, &unsorted);
     *out = (struct sched_actions){s->actions, 0};
     if (err) return err;
     s->st.now_ns = now_ns;
     s->actions_count = 0;
-    step_events(s, events, count, look.unsorted);
+    step_events(s, events, count, unsorted);
     admit_run(s);
     turn_run(s);
     for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)

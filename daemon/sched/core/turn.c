@@ -195,7 +195,7 @@ static void turn_expire(struct sched *s) {
     }
 }
 
-void turn_run(struct sched *s) {
+void turn_look(struct sched *s) {
     turn_expire(s);
     while (s->dirty != SCHED_NONE) {
         struct sched_domain *d = &s->st.domains[s->dirty];

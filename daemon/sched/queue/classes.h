@@ -59,6 +59,11 @@ static inline enum class classes_of(const struct classes *c, uint32_t job) {
     return c->slots[job].class;
 }
 
+/* It is in its class's ring. */
+static inline bool classes_has(const struct classes *c, uint32_t job) {
+    return c->slots[job].in;
+}
+
 /* Who of the ring is served after `job`. */
 static inline uint32_t classes_next(const struct classes *c, uint32_t job) {
     return c->slots[job].next;

@@ -6,17 +6,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-static bool before(const void *keys, uint32_t a, uint32_t b) {
-    const uint64_t *rank = keys;
-    return rank[a] < rank[b];
-}
+#include <string.h>
 
 int ranked_reserve(struct ranked *r, uint32_t jobs) {
     if (jobs <= r->cap) return 0;
-    uint64_t *rank = realloc(r->rank, jobs * sizeof(*rank));
-    if (!rank) return -ENOMEM;
-    r->rank = rank;
+    struct ranked_job *grown = realloc(r->jobs, jobs * sizeof(*grown));
+    if (!grown) return -ENOMEM;
+    r->jobs = grown;
     uint32_t *items = realloc(r->heap.items, jobs * sizeof(*items));
     if (!items) return -ENOMEM;
     r->heap.items = items;
@@ -24,7 +20,7 @@ int ranked_reserve(struct ranked *r, uint32_t jobs) {
     if (!place) return -ENOMEM;
     r->heap.place = place;
     for (uint32_t i = r->cap; i < jobs; i++) {
-        rank[i] = 0;
+        memset(&grown[i], 0, sizeof(grown[i]));
         items[i] = place[i] = MINHEAP_NONE;
     }
     r->cap = jobs;
@@ -32,14 +28,14 @@ int ranked_reserve(struct ranked *r, uint32_t jobs) {
 }
 
 void ranked_finish(struct ranked *r) {
-    free(r->rank);
+    free(r->jobs);
     free(r->heap.items);
     free(r->heap.place);
     *r = (struct ranked){0};
 }
 
 bool ranked_memory(struct ranked *r, memory_visit *visit, void *arg) {
-    return visit(arg, (void **)&r->rank, r->cap * sizeof(*r->rank)) &&
+    return visit(arg, (void **)&r->jobs, r->cap * sizeof(*r->jobs)) &&
            visit(arg, (void **)&r->heap.items, r->cap * sizeof(*r->heap.items)) &&
            visit(arg, (void **)&r->heap.place, r->cap * sizeof(*r->heap.place));
 }
@@ -50,27 +46,12 @@ void ranked_clear(struct ranked *r) {
     r->heap.count = 0;
 }
 
-void ranked_put(struct ranked *r, uint32_t job, uint64_t rank) {
-    uint32_t at = r->heap.place[job];
-    if (at == MINHEAP_NONE) {
-        r->rank[job] = rank;
-        minheap_add(&r->heap, job, before, r->rank);
-    } else if (rank != r->rank[job]) {
-        r->rank[job] = rank;
-        minheap_settle(&r->heap, at, before, r->rank);
-    }
-}
-
-void ranked_take(struct ranked *r, uint32_t job) {
-    minheap_remove(&r->heap, r->heap.place[job], before, r->rank);
-}
-
 const char *ranked_check(const struct ranked *r) {
     const struct minheap *h = &r->heap;
     uint32_t in = 0;
     for (uint32_t i = 0; i < h->count; i++) {
         if (h->place[h->items[i]] != i) return "ranked: a job is not where its index says";
-        if (i && before(r->rank, h->items[i], h->items[(i - 1) / 2]))
+        if (i && ranked_before(r->jobs, h->items[i], h->items[(i - 1) / 2]))
             return "ranked: the heap is out of order";
     }
     for (uint32_t job = 0; job < r->cap; job++)
