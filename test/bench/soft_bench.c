@@ -70,6 +70,16 @@ static int matmul_kernel(struct soft_bench *s) {
     const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
     return ptxrun_launch3(s->run, "matmul", grid, block, params, 4);
 }
+static int async_kernel(struct soft_bench *s) {
+    const uint32_t grid[3] = {s->edge / 16, s->edge / 16, 1}, block[3] = {16, 16, 1};
+    const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
+    return ptxrun_launch3(s->run, "matmul_async", grid, block, params, 4);
+}
+static int tensor_kernel(struct soft_bench *s) {
+    const uint32_t grid[3] = {s->edge / 8, s->edge / 16, 1}, block[3] = {32, 1, 1};
+    const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
+    return ptxrun_launch3(s->run, "matmul_tensor", grid, block, params, 4);
+}
 static int naive_kernel(struct soft_bench *s) {
     const uint32_t grid[3] = {s->edge / 16, s->edge / 16, 1}, block[3] = {16, 16, 1};
     const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
@@ -87,6 +97,12 @@ __attribute__((noinline)) static void matmul_loop(struct soft_bench *s) {
 static int matmul_wrong(struct soft_bench *s) {
     for (uint32_t i = 0; i < s->edge * s->edge; i++)
         if (!(fabsf(s->c[i] - s->d[i]) < 1e-3f)) return 1;
+    return 0;
+}
+/* Factors have 10 bits behind the point. */
+static int tensor_wrong(struct soft_bench *s) {
+    for (uint32_t i = 0; i < s->edge * s->edge; i++)
+        if (!(fabsf(s->c[i] - s->d[i]) < 3e-4f * sqrtf((float)s->edge))) return 1;
     return 0;
 }
 static double matmul_amount(struct soft_bench *s) {
@@ -132,6 +148,8 @@ static const struct soft_bench_case soft_bench_cases[] = {
     {"vecadd", "GB/s", vecadd_kernel, vecadd_loop, vecadd_wrong, vecadd_amount},
     {"vecadd4", "GB/s", vecadd4_kernel, vecadd_loop, vecadd_wrong, vecadd_amount},
     {"matmul", "GFLOP/s", matmul_kernel, matmul_loop, matmul_wrong, matmul_amount},
+    {"matmul_async", "GFLOP/s", async_kernel, matmul_loop, matmul_wrong, matmul_amount},
+    {"matmul_tensor", "GFLOP/s", tensor_kernel, matmul_loop, tensor_wrong, matmul_amount},
     {"matmul_naive", "GFLOP/s", naive_kernel, matmul_loop, matmul_wrong, matmul_amount},
     {"reduction", "GB/s", reduction_kernel, reduction_loop, reduction_wrong, reduction_amount},
     {"histogram", "GB/s", histogram_kernel, histogram_loop, histogram_wrong, histogram_amount},
@@ -139,7 +157,7 @@ static const struct soft_bench_case soft_bench_cases[] = {
 
 static void soft_bench_prepare(struct soft_bench *s, uint32_t scale) {
     uint32_t state = 1;
-    s->run = ptxrun_file("test/data/ptx/bench.75.ptx");
+    s->run = ptxrun_file("test/data/ptx/bench.80.ptx");
     s->run->slice = 1000000;
     s->n = scale << 22;
     s->edge = 256 * scale;

@@ -214,3 +214,72 @@ Test(block, asynchronous_copies) {
         cr_assert_eq(out[t], t * 20 + 1);
     ptxrun_destroy(r);
 }
+
+/* Every width, whole warps and parts of them, with fewer bytes to read, and lanes that read
+ * nothing: in each build. */
+#define COPY(kind, bytes, more)                                                                \
+    BEGIN(kind)                                                                                \
+    "mul.lo.u32 %r5, %r1, " bytes "; cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd1, %rd3;\n"       \
+    "add.u32 %r5, %r5, %r3; mov.u32 %r6, 0x55555555; st.shared.u32 [%r5], %r6;\n"              \
+    "mul.lo.u32 %r6, %r1, 3; and.b32 %r6, %r6, 7; and.b32 %r7, %r1, 1; setp.ne.u32 %p1, %r7, " \
+    "0;\n" more "cp.async.wait_all; ld.shared.u32 %r9, [%r5];\n" END
+static const char copies[] = HEAD COPY("whole16", "16",
+                                       "cp.async.cg.shared.global [%r5], [%rd3], 16;\n")
+    COPY("whole8", "8", "cp.async.ca.shared.global [%r5], [%rd3], 8;\n")
+        COPY("whole4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+            COPY("odd4", "4", "@%p1 cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+                COPY("part4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %r6;\n") COPY(
+                    "ignore4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %p1;\n")
+                    COPY("keep4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, !%p1;\n") COPY(
+                        "bad4", "4",
+                        "add.u64 %rd3, %rd3, 2; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+                        COPY("far4", "4",
+                             "add.u64 %rd3, %rd3, 8; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+                            COPY("out4", "4",
+                                 "add.u32 %r5, %r5, 65536; cp.async.ca.shared.global [%r5], "
+                                 "[%rd3], 4;\n");
+
+static uint32_t copied(const char *kernel, uint32_t word, uint32_t lane) {
+    static const uint32_t keep[] = {0, 0xff, 0xffff, 0xffffff, ~0u, ~0u, ~0u, ~0u};
+    if (!strcmp(kernel, "odd4")) return lane & 1 ? word : 0x55555555;
+    if (!strcmp(kernel, "part4")) return word & keep[lane * 3 & 7];
+    if (!strcmp(kernel, "ignore4")) return lane & 1 ? 0 : word;
+    if (!strcmp(kernel, "keep4")) return lane & 1 ? word : 0;
+    return word;
+}
+
+static void check_copies(const char *kernel, uint32_t words) {
+    struct ptxrun *r = ptxrun_create(copies, strlen(copies), 0);
+    uint32_t *out = ptxrun_alloc(r, 32 * 4 * words), want[32];
+    for (uint32_t i = 0; i < 32 * words; i++)
+        out[i] = i * 0x01030507u + 1;
+    for (uint32_t l = 0; l < 32; l++)
+        want[l] = copied(kernel, out[l * words], l);
+    int err = ptxrun_launch(r, kernel, 1, 32, 1, (uint64_t)out);
+    cr_assert_eq(err, 0, "%s: %d %s%s", kernel, err, r->why, r->result.text);
+    for (uint32_t l = 0; l < 32; l++)
+        cr_assert_eq(out[l], want[l], "%s lane %u: %x, not %x", kernel, l, out[l], want[l]);
+    ptxrun_destroy(r);
+}
+
+static void check_bad_copy(const char *kernel, int want) {
+    struct ptxrun *r = ptxrun_create(copies, strlen(copies), 0);
+    uint32_t *out = ptxrun_alloc(r, 32 * 4);
+    cr_assert_eq(ptxrun_launch(r, kernel, 1, 32, 1, (uint64_t)out), want, "%s", kernel);
+    ptxrun_destroy(r);
+}
+
+Test(block, asynchronous_copies_of_every_kind) {
+    static const char *const builds[] = {"base", "v3", "v4"};
+    static const char *const words[] = {"whole4", "odd4", "part4", "ignore4", "keep4"};
+    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        check_copies("whole16", 4);
+        check_copies("whole8", 2);
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            check_copies(words[k], 1);
+        check_bad_copy("bad4", ERR_MISALIGNED);
+        check_bad_copy("far4", ERR_ILLEGAL_ADDRESS);
+        check_bad_copy("out4", ERR_ILLEGAL_ADDRESS);
+    }
+}

@@ -310,30 +310,33 @@ static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
     if (!c->run) lower_unsupported(l);
 }
 
-/* cp.async [dst], [src], bytes{, from}: a, b, target, c. The copy is done at once, so that waiting
- * for it is nothing. */
+/* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
 static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
-    if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||
+    if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
         lower_unsupported(l);
         return;
     }
     c->run = move_select(c); /* nothing to do, unless it has addresses */
     if (strstr(text, "wait") || strstr(text, "commit")) return;
-    c->a = operand_address_value(l, lower_operand(l->inst, 0));
+    c->space = PTX_SHARED;
+    operand_address(l, lower_operand(l->inst, 0), c);
+    if (c->space != PTX_SHARED) lower_unsupported(l);
     c->b = operand_address_value(l, lower_operand(l->inst, 1));
     const struct ptx_operand *size = lower_operand(l->inst, 2), *from = lower_operand(l->inst, 3);
     if (size->kind != PTX_OPND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16)) {
         lowering_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
         return;
     }
-    c->target = (int32_t)size->imm;
-    if (from->kind == PTX_OPND_REG && operand_reg_bytes(l, from) == LOWERING_PRED)
-        lower_unsupported(l);
-    else if (from->kind != PTX_OPND_NONE && !strstr(text, "cache_hint"))
+    c->d_bytes = (uint8_t)size->imm;
+    if (from->kind == PTX_OPND_REG && operand_reg_bytes(l, from) == LOWERING_PRED) {
+        c->e = operand_source(l, from, LOWERING_PRED, false);
+        c->c_neg = from->negated;
+    } else if (from->kind != PTX_OPND_NONE && !strstr(text, "cache_hint")) {
         c->c = operand_source(l, from, 4, false);
-    c->run = mem_copy_async;
+    }
+    c->run = isa_select_copy(c);
 }
 
 /* ---- control -----------------------------------------------------------------------------------

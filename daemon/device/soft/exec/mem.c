@@ -198,46 +198,16 @@ void mem_count(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-/* Sixteen aligned bytes that move at once, as isa/vector.c explains. */
-typedef uint64_t mem_16 __attribute__((vector_size(16), may_alias));
-
-/* All that a lane copies, at once; less than it asks for goes as it may. */
-__attribute__((no_sanitize("thread"))) static void mem_copy_lane(void *to, const void *from,
-                                                                 uint32_t bytes) {
-    switch (bytes) {
-    case 4: *(volatile uint32_t *)to = *(const volatile uint32_t *)from; break;
-    case 8: *(volatile uint64_t *)to = *(const volatile uint64_t *)from; break;
-    case 16: *(volatile mem_16 *)to = *(const volatile mem_16 *)from; break;
-    default: memcpy(to, from, bytes); break;
+bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t to,
+                   uint64_t from, uint32_t count) {
+    unsigned char *d = (unsigned char *)(uintptr_t)to;
+    bool ok = !count || mem_lane_ok(x, lane, from, count, false);
+    if (!ok || (count && from & (i->d_bytes - 1u))) {
+        warp_fault(&x->w, i, lane, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, from, NULL);
+        return false;
     }
-}
-
-/* cp.async: a is a shared offset, b a generic address, target the bytes, c how many to read. */
-void mem_copy_async(struct warp *w, const struct code_inst *i, uint32_t mask) {
-    struct warp_ctx *x = (struct warp_ctx *)w;
-    uint32_t bytes = (uint32_t)i->target;
-    uint64_t to[WARP_LANES], from[WARP_LANES] __attribute__((aligned(64)));
-    x->global = 0;
-    memcpy(to, SLOT(uint64_t, w, i->a), sizeof to);
-    memcpy(from, SLOT(uint64_t, w, i->b), sizeof from);
-    if (!mem_windowed(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory", to))
-        return;
-    for (uint32_t left = mask; left; left &= left - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(left), count = bytes;
-        if (i->c != CODE_NO_SLOT && SLOT(uint32_t, w, i->c)[lane] < bytes)
-            count = SLOT(uint32_t, w, i->c)[lane];
-        unsigned char *d = (unsigned char *)(uintptr_t)(x->shared_base + to[lane]);
-        if (count) {
-            bool ok = mem_lane_ok(x, lane, from[lane], count, false);
-            if (!ok || from[lane] & (bytes - 1)) {
-                int err = ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS;
-                warp_fault(w, i, lane, err, from[lane], NULL);
-                return;
-            }
-            mem_copy_lane(d, (const void *)(uintptr_t)from[lane], count);
-            x->global |= (uint32_t)mem_lane_global(x, from[lane], count) << lane;
-        }
-        memset(d + count, 0, bytes - count);
-    }
-    mem_count(x, from);
+    memcpy(d, (const void *)(uintptr_t)from, count);
+    memset(d + count, 0, i->d_bytes - count);
+    x->global |= (uint32_t)(count && mem_lane_global(x, from, count)) << lane;
+    return true;
 }

@@ -29,6 +29,11 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
 bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,
                uint64_t pitch, uint32_t align, bool write, uint64_t *at);
 
+/* A lane's copy of `count` bytes, fewer than i->d_bytes, and zeros behind them. `to` was checked;
+ * false after a fault, else x->global has the lane if it read global memory. */
+bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t to,
+                   uint64_t from, uint32_t count);
+
 /* Counts the sectors that the lanes of x->global touch. */
 void mem_count(struct warp_ctx *x, const uint64_t *at);
 /* Accesses that hit `window` count as traffic of global memory. */

@@ -100,6 +100,7 @@ ISA_FAMILY(bits_select);
 ISA_FAMILY(carry_select);
 ISA_FAMILY(compare_select);
 ISA_FAMILY(convert_select);
+ISA_FAMILY(copy_select);
 ISA_FAMILY(directed_select);
 ISA_FAMILY(divide_select);
 ISA_FAMILY(half_select);

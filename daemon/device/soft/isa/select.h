@@ -18,6 +18,8 @@
 code_handler *isa_select(const struct code_inst *i);
 /* The handler of a load or store (access.h) whose slots are filled; NULL: not supported. */
 code_handler *isa_select_access(const struct code_inst *i);
+/* The handler of cp.async (copy.h). */
+code_handler *isa_select_copy(const struct code_inst *i);
 /* The handler of a product of matrices (matrix.h), run together. */
 code_handler *isa_select_matrix(const struct code_inst *i);
 /* Which build: "base", "v3" or "v4". */
