@@ -120,7 +120,11 @@ static uint64_t to_real(const struct ptx_inst *i, aluref_real v, enum ptx_type d
     }
     if (i->mods & PTX_MOD_SAT) v = v > 1 ? 1 : v > 0 ? v : 0;
     if (i->mods & PTX_MOD_RELU && !(v > 0) && v == v) v = 0;
-    const uint64_t bits = aluref_round(v, 0, d, i->round);
+    uint64_t bits = aluref_round(v, 0, d, i->round);
+    const uint64_t pattern = bits & aluref_ones(8 * ptx_type_bytes(d));
+    const aluref_real back = aluref_decode(d == PTX_TF32 ? pattern >> 13 : pattern, d);
+    if (i->mods & PTX_MOD_SATFINITE && back == back && back - back != 0) /* one below infinity */
+        bits -= d == PTX_TF32 ? 0x2000 : 1;
     if (i->mods & PTX_MOD_FTZ && d == PTX_F32 && !(bits & 0x7f800000)) return bits & 0x80000000;
     return bits;
 }
@@ -141,10 +145,69 @@ static bool pack(struct aluref *r) {
     return true;
 }
 
+/* ---- fp8: patterns in order of their values, looked up ---- */
+
+static aluref_real fp8_value(uint32_t pattern, bool e4m3) {
+    const int mantissa = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
+    const int exponent = (int)(pattern & 127) >> mantissa, rest = pattern & ((1 << mantissa) - 1);
+    aluref_real v = exponent ? (1 << mantissa) + rest : rest;
+    for (int k = (exponent ? exponent : 1) - bias - mantissa; k; k += k < 0 ? 1 : -1)
+        v = k < 0 ? v / 2 : v * 2;
+    return pattern & 128 ? -v : v;
+}
+
+static uint64_t fp8_of(const struct ptx_inst *i, aluref_real v) {
+    const bool e4m3 = i->types[0] == PTX_E4M3X2;
+    const uint32_t most = e4m3 ? 0x7e : 0x7b;
+    if (v != v) return 0x7f;
+    if (i->mods & PTX_MOD_RELU && !(v > 0)) v = 0;
+    const bool negative = aluref_negative(v);
+    const aluref_real size = negative ? -v : v;
+    uint32_t at = 0;
+    while (at < most && fp8_value(at + 1, e4m3) <= size)
+        at++;
+    if (at < most) {
+        const aluref_real below = size - fp8_value(at, e4m3),
+                          above = fp8_value(at + 1, e4m3) - size;
+        if (above < below || (above == below && at & 1)) at++;
+    }
+    return at | (uint32_t)negative << 7;
+}
+
+static uint64_t half_of_fp8(const struct ptx_inst *i, uint32_t pattern) {
+    const bool e4m3 = i->types[1] == PTX_E4M3X2;
+    const uint32_t magnitude = pattern & 127;
+    if (e4m3 ? magnitude == 127 : magnitude > 0x7c) return aluref_nan(PTX_F16);
+    const bool relu = i->mods & PTX_MOD_RELU;
+    if (!e4m3 && magnitude == 0x7c) return pattern & 128 ? (relu ? 0 : 0xfc00) : 0x7c00;
+    aluref_real v = fp8_value(magnitude, e4m3);
+    if (pattern & 128) v = relu ? 0 : -v;
+    return aluref_round(v, 0, PTX_F16, PTX_RN);
+}
+
+static bool is_fp8(enum ptx_type t) {
+    return t == PTX_E4M3X2 || t == PTX_E5M2X2;
+}
+
+static bool convert_fp8(struct aluref *r) {
+    const struct ptx_inst *i = r->inst;
+    const uint64_t a = r->src[0];
+    if (is_fp8(i->types[1]))
+        r->d = half_of_fp8(i, a >> 8 & 255) << 16 | half_of_fp8(i, a & 255);
+    else if (i->types[1] == PTX_F32)
+        r->d = fp8_of(i, aluref_decode(a, PTX_F32)) << 8 |
+               fp8_of(i, aluref_decode(r->src[1], PTX_F32));
+    else
+        r->d = fp8_of(i, aluref_decode(a >> 16 & 0xffff, PTX_F16)) << 8 |
+               fp8_of(i, aluref_decode(a & 0xffff, PTX_F16));
+    return true;
+}
+
 bool aluref_convert(struct aluref *r) {
     const struct ptx_inst *i = r->inst;
     const enum ptx_type d = i->types[0], s = i->types[1];
     if (i->sub == PTX_SUB_PACK) return pack(r);
+    if (is_fp8(d) || is_fp8(s)) return convert_fp8(r);
     if (d == PTX_F16X2 || d == PTX_BF16X2) {
         const enum ptx_type half = d == PTX_F16X2 ? PTX_F16 : PTX_BF16;
         r->d = to_real(i, aluref_decode(r->src[0], s), half) << 16 |

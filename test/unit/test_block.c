@@ -236,7 +236,7 @@ static const char copies[] = HEAD COPY("whole16", "16",
                         COPY("far4", "4",
                              "add.u64 %rd3, %rd3, 8; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
                             COPY("out4", "4",
-                                 "add.u32 %r5, %r5, 65536; cp.async.ca.shared.global [%r5], "
+                                 "add.u32 %r8, %r5, 65536; cp.async.ca.shared.global [%r8], "
                                  "[%rd3], 4;\n");
 
 static uint32_t copied(const char *kernel, uint32_t word, uint32_t lane) {

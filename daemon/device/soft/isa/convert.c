@@ -172,6 +172,12 @@ static inline double convert_relu(double x) {
     return x > 0 || x != x ? x : 0;
 }
 
+/* .satfinite: what is beyond the greatest value of the type becomes that. */
+static double convert_finite(double v, uint8_t type) {
+    const double max = type == PTX_F16 ? 65504 : 0x1.fep127; /* or bf16 */
+    return v > max ? max : v < -max ? -max : v;
+}
+
 static void convert_to_real(const struct code_inst *i, union convert_lanes *v) {
     const int mode = convert_mode(i->round);
     const bool sat = i->mods & PTX_MOD_SAT, relu = i->mods & PTX_MOD_RELU;
@@ -183,6 +189,7 @@ static void convert_to_real(const struct code_inst *i, union convert_lanes *v) {
         if (integral) x = nearbyint(x);
         if (sat) x = real_sat64(x);
         if (relu) x = convert_relu(x);
+        if (i->mods & PTX_MOD_SATFINITE) x = convert_finite(x, i->type);
         v->u[l] = convert_pattern(x, i->type, mode, ftz);
     }
     fesetround(FE_TONEAREST);
@@ -227,9 +234,11 @@ ISA_HANDLER(convert_pair) {
     const bool relu = i->mods & PTX_MOD_RELU;
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
     uint32_t *d = SLOT(uint32_t, w, i->d);
+    const bool finite = i->mods & PTX_MOD_SATFINITE;
     fesetround(mode);
-    ISA_EACH(mask, uint32_t, d, const double x = relu ? convert_relu(a[l]) : a[l];
-             const double y = relu ? convert_relu(b[l]) : b[l];
+    ISA_EACH(mask, uint32_t, d, double x = relu ? convert_relu(a[l]) : a[l];
+             double y = relu ? convert_relu(b[l]) : b[l];
+             if (finite) x = convert_finite(x, half), y = convert_finite(y, half);
              v = (uint32_t)(convert_pattern(x, half, mode, false) << 16 |
                             convert_pattern(y, half, mode, false)););
     fesetround(FE_TONEAREST);
@@ -239,8 +248,80 @@ ISA_HANDLER(convert_tf32_f32) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const float *a = SLOT(const float, w, i->a);
     const bool relu = i->mods & PTX_MOD_RELU;
+    const bool finite = i->mods & PTX_MOD_SATFINITE;
     ISA_LANES(mask, uint32_t, d, const float x = relu ? (float)convert_relu(a[l]) : a[l];
-              v = convert_tf32(x, i->round););
+              v = convert_tf32(x, i->round);
+              if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;); /* to the greatest */
+}
+
+/* ---- fp8: two in 16 bits ----------------------------------------------------------------------
+ */
+
+/* To nearest even, at most the greatest value: there is no form without .satfinite. */
+static uint32_t convert_fp8(double x, bool e4m3, bool relu) {
+    const double max = e4m3 ? 448 : 57344;
+    if (x != x) return 0x7f;
+    if (relu) x = convert_relu(x);
+    double v = convert_round(x, e4m3 ? 4 : 3, e4m3 ? -9 : -16, max, FE_TONEAREST);
+    v = v > max ? max : v < -max ? -max : v;
+    if (!e4m3) return half_to_f16(v) >> 8;
+    const uint32_t bits = half_bits_of_float((float)v), sign = bits >> 24 & 128;
+    const double magnitude = __builtin_fabs(v);
+    if (magnitude < 0x1p-6) return sign | (uint32_t)(magnitude * 0x1p9);
+    return sign | ((bits >> 20 & 0x7ff) - (120 << 3));
+}
+
+static uint32_t convert_fp8_pair(const struct code_inst *i, double high, double low) {
+    const bool e4m3 = i->type == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
+    return convert_fp8(high, e4m3, relu) << 8 | convert_fp8(low, e4m3, relu);
+}
+
+/* cvt.e4m3x2.f32 d, a, b: a becomes the upper, b the lower byte. */
+ISA_HANDLER(convert_fp8_reals) {
+    union convert_lanes v;
+    const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        v.u[l] = convert_fp8_pair(i, a[l], b[l]);
+    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+}
+
+ISA_HANDLER(convert_fp8_halves) {
+    union convert_lanes v;
+    const uint32_t *a = SLOT(const uint32_t, w, i->a);
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        v.u[l] = convert_fp8_pair(i, half_from_f16((uint16_t)(a[l] >> 16)),
+                                  half_from_f16((uint16_t)a[l]));
+    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+}
+
+static uint32_t convert_half_of_fp8(uint32_t v, bool e4m3, bool relu) {
+    const double x = e4m3 ? half_from_e4m3(v & 255) : half_from_f16((uint16_t)(v << 8));
+    return half_to_f16(relu ? convert_relu(x) : x);
+}
+
+ISA_HANDLER(convert_halves_fp8) {
+    union convert_lanes v;
+    const bool e4m3 = i->type2 == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
+    const uint32_t stride = convert_stride(i->a_bytes, i->type2);
+    const unsigned char *a = SLOT(const unsigned char, w, i->a);
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        uint16_t x;
+        memcpy(&x, a + (size_t)l * stride, sizeof x);
+        v.u[l] = convert_half_of_fp8(x >> 8, e4m3, relu) << 16 | convert_half_of_fp8(x, e4m3, relu);
+    }
+    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+}
+
+static code_handler *convert_fp8_select(const struct code_inst *i) {
+    const bool two = i->b != CODE_NO_SLOT;
+    if (i->type2 == PTX_E4M3X2 || i->type2 == PTX_E5M2X2)
+        return i->type == PTX_F16X2 && !two ? convert_halves_fp8 : NULL;
+    if (i->type2 == PTX_F32) return two ? convert_fp8_reals : NULL;
+    return i->type2 == PTX_F16X2 && !two ? convert_fp8_halves : NULL;
+}
+
+static bool convert_is_fp8(uint8_t type) {
+    return type == PTX_E4M3X2 || type == PTX_E5M2X2;
 }
 
 /* cvt.pack.sat: a and b clamped side by side; 8-bit ones push c up by both. */
@@ -288,6 +369,7 @@ ISA_FAMILY(convert_select) {
         return known && i->b != CODE_NO_SLOT && byte == (i->c != CODE_NO_SLOT) ? convert_pack
                                                                                : NULL;
     }
+    if (convert_is_fp8(i->type) || convert_is_fp8(i->type2)) return convert_fp8_select(i);
     if (i->type == PTX_F16X2 || i->type == PTX_BF16X2)
         return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? convert_pair : NULL;
     if (i->type == PTX_TF32) return i->type2 == PTX_F32 ? convert_tf32_f32 : NULL;

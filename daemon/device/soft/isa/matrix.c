@@ -40,17 +40,6 @@ static const uint32_t *words(const struct warp *w, const struct code_elem *e) {
 
 /* ---- elements of a register, of all lanes ---------------------------------------------------- */
 
-/* Exponents' bias 7, no infinities; only the pattern of all ones is NaN. */
-static inline float from_e4m3(uint32_t v) {
-    const uint32_t exponent = v >> 3 & 15, mantissa = v & 7;
-    const float small = (float)(int32_t)mantissa * 0x1p-9f;
-    const float normal = half_float_of_bits((exponent + 120) << 23 | mantissa << 20);
-    const float magnitude = (v & 127) == 127 ? half_float_of_bits(0x7fffffff)
-                            : exponent       ? normal
-                                             : small;
-    return v & 128 ? -magnitude : magnitude;
-}
-
 #define EACH(expr)                              \
     for (unsigned l = 0; l < WARP_LANES; l++) { \
         const uint32_t x = r[l] >> shift;       \
@@ -63,7 +52,7 @@ static void reals(const uint32_t *r, uint8_t element, unsigned shift, float *out
     case PTX_ELEMENT_F16: EACH(half_from_f16((uint16_t)x));
     case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
     case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
-    case PTX_ELEMENT_E4M3: EACH(from_e4m3(x & 255));
+    case PTX_ELEMENT_E4M3: EACH(half_from_e4m3(x & 255));
     case PTX_ELEMENT_E5M2: EACH(half_from_f16((uint16_t)(x << 8)));
     default: EACH(half_float_of_bits(x));
     }
