@@ -14,6 +14,19 @@
 
 code_handler *atomics_select(const struct code_inst *i);
 code_handler *fragments_select(const struct code_inst *i); /* run together */
+enum code_mbarrier {
+    CODE_MBARRIER_INIT,
+    CODE_MBARRIER_INVAL,
+    CODE_MBARRIER_EXPECT, /* announces bytes */
+    CODE_MBARRIER_COMPLETE,
+    CODE_MBARRIER_ARRIVE,
+    CODE_MBARRIER_DROP,
+    CODE_MBARRIER_ARRIVE_EXPECT,
+    CODE_MBARRIER_DROP_EXPECT,
+    CODE_MBARRIER_WAIT,
+    CODE_MBARRIER_PENDING,
+};
+code_handler *mbarrier_select(enum code_mbarrier what);
 code_handler *move_select(const struct code_inst *i);
 code_handler *rendezvous_select(const struct code_inst *i);
 /* Has no handler because its lanes wait for each other. */

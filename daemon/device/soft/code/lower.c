@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/lower_matrix.h"
+#include "daemon/device/soft/code/lower_mbarrier.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
 
@@ -120,7 +121,6 @@ static bool lower_absent(uint32_t op) {
     case PTX_OP_alloca:
     case PTX_OP_cnot:
     case PTX_OP_istypep:
-    case PTX_OP_mbarrier:
     case PTX_OP_stackrestore:
     case PTX_OP_stacksave:
     case PTX_OP_suld:
@@ -313,6 +313,10 @@ static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
 /* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
 static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
+    if (!strncmp(text, "cp.async.mbarrier.", 18)) {
+        lower_mbarrier_copies(l, c);
+        return;
+    }
     if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
         lower_unsupported(l);
@@ -567,6 +571,7 @@ static void lower_dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_redux:
     case PTX_OP_elect:
     case PTX_OP_activemask: lower_rendezvous(l, c); break;
+    case PTX_OP_mbarrier: lower_mbarrier(l, c); break;
     case PTX_OP_ldmatrix:
     case PTX_OP_mma:
     case PTX_OP_movmatrix:

@@ -288,7 +288,8 @@ static const struct ptx_rule rules[] = {
       "] ] # ?u32|pred hb64")
     R(cp, "", "^async +commit_group|wait_all", "")
     R(cp, "", "^async +wait_group", "#")
-    R(cp, "*", "^async +bulk|mbarrier *", "...")
+    R(cp, "b64", "^async +mbarrier +arrive noinc " SHARED, "[")
+    R(cp, "*", "^async +bulk *", "...")
     R(cp, "*", "^reduce +async *", "...")
 
     /* ---- lanes and blocks */
@@ -320,6 +321,17 @@ static const struct ptx_rule rules[] = {
     R(membar, "", "+proxy *", "...")
     R(fence, "", "sc|acq_rel|acquire|release sync_restrict::* +" SCOPE, "")
     R(fence, "", "+proxy|mbarrier_init *", "...")
+    R(mbarrier, "b64", "^init " SHARED, "[ u32")
+    R(mbarrier, "b64", "^inval " SHARED, "[")
+    R(mbarrier, "b64", "^expect_tx|complete_tx relaxed " SCOPE " " SHARED, "[ u32")
+    R(mbarrier, "b64", "^arrive|arrive_drop release|relaxed " SCOPE " " SHARED, "=b64_ [ ?u32")
+    R(mbarrier, "b64", "^arrive|arrive_drop +noComplete|expect_tx release|relaxed " SCOPE " " SHARED,
+      "=b64_ [ u32")
+    R(mbarrier, "b64", "^test_wait acquire|relaxed " SCOPE " " SHARED, "=pred [ b64!")
+    R(mbarrier, "b64", "^test_wait +parity acquire|relaxed " SCOPE " " SHARED, "=pred [ u32")
+    R(mbarrier, "b64", "^try_wait acquire|relaxed " SCOPE " " SHARED, "=pred [ b64! ?u32")
+    R(mbarrier, "b64", "^try_wait +parity acquire|relaxed " SCOPE " " SHARED, "=pred [ u32 ?u32")
+    R(mbarrier, "b64", "^pending_count", "=b32 b64!")
     R(griddepcontrol, "", "+wait|launch_dependents", "")
     R(setmaxnreg, I32, "+inc|dec +sync +aligned", "#")
     R(nanosleep, "u32", "", "0")

@@ -97,7 +97,6 @@ bool ptx_op_is_raw(enum ptx_op op) {
 bool ptx_op_is_opaque(enum ptx_op op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
-    case PTX_OP_mbarrier:
     case PTX_OP_suld:
     case PTX_OP_suq:
     case PTX_OP_sured:

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mbarrier: barriers that are words of shared memory. A block is run by one thread at a time, so
+ * that these are plain accesses. A phase ends when nobody is pending and as many bytes came as were
+ * announced; the token of an arrival is the word as it was before, of which only the phase and the
+ * count matter. Copies that are called asynchronous are done at once, and so arrive at once.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/mem.h"
+
+#define COUNT_BITS 20
+#define COUNT_MAX ((1u << COUNT_BITS) - 1)
+
+struct mbarrier {
+    uint64_t phase : 1;
+    uint64_t expected : COUNT_BITS; /* arrivals of each phase */
+    uint64_t pending : COUNT_BITS;  /* of this one, still to come */
+    int64_t bytes : COUNT_BITS + 1; /* announced and still to come */
+};
+_Static_assert(sizeof(struct mbarrier) == sizeof(uint64_t), "a word of shared memory");
+
+static struct mbarrier of_word(uint64_t word) {
+    struct mbarrier b;
+    memcpy(&b, &word, sizeof b);
+    return b;
+}
+
+static uint64_t to_word(struct mbarrier b) {
+    uint64_t word;
+    memcpy(&word, &b, sizeof word);
+    return word;
+}
+
+static uint64_t *word_at(uint64_t at) {
+    return (uint64_t *)(uintptr_t)at; /* aligned, as mem_resolve says */
+}
+
+static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint64_t *at) {
+    if (!mem_resolve(x, i, mask, sizeof(struct mbarrier), true, at)) return false;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        if (at[lane] - x->shared_base < x->shared_bytes) continue;
+        warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, at[lane],
+                   "outside the block's shared memory");
+        return false;
+    }
+    return true;
+}
+
+/* The operand behind the address, of a lane. */
+static uint32_t count_of(const struct warp *w, const struct code_inst *i, uint32_t lane,
+                         uint32_t absent) {
+    return i->b == CODE_NO_SLOT ? absent : SLOT(const uint32_t, w, i->b)[lane];
+}
+
+static bool refuse(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                   const char *what) {
+    warp_fault(w, i, lane, ERR_ILLEGAL_INSTRUCTION, at, what);
+    return false;
+}
+
+static void settle(struct mbarrier *b) {
+    if (b->pending || b->bytes) return;
+    b->phase ^= 1;
+    b->pending = b->expected;
+}
+
+/* What one lane does to the barrier; false after a fault. */
+typedef bool lane_fn(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at);
+
+static void each(struct warp *w, const struct code_inst *i, uint32_t mask, lane_fn *fn) {
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (!addresses((struct warp_ctx *)w, i, mask, at)) return;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        if (!fn(w, i, lane, at[lane])) return;
+    }
+}
+
+static bool lane_init(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    uint32_t count = count_of(w, i, lane, 0);
+    if (!count || count > COUNT_MAX)
+        return refuse(w, i, lane, at, "a barrier waits for 1 to 1048575 arrivals");
+    *word_at(at) = to_word((struct mbarrier){.expected = count, .pending = count});
+    return true;
+}
+
+static bool lane_inval(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    (void)w, (void)i, (void)lane;
+    *word_at(at) = 0;
+    return true;
+}
+
+/* `more` bytes are announced, or came (negative). */
+static bool add_bytes(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                      struct mbarrier *b, int64_t more) {
+    int64_t bytes = b->bytes + more;
+    if (bytes > COUNT_MAX || bytes < -(int64_t)COUNT_MAX)
+        return refuse(w, i, lane, at, "a barrier counts at most 1048575 bytes");
+    b->bytes = bytes;
+    return true;
+}
+
+static bool lane_expect(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    struct mbarrier b = of_word(*word_at(at));
+    if (!add_bytes(w, i, lane, at, &b, count_of(w, i, lane, 0))) return false;
+    *word_at(at) = to_word(b);
+    return true;
+}
+
+static bool lane_complete(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    struct mbarrier b = of_word(*word_at(at));
+    if (!add_bytes(w, i, lane, at, &b, -(int64_t)count_of(w, i, lane, 0))) return false;
+    settle(&b);
+    *word_at(at) = to_word(b);
+    return true;
+}
+
+/* Arrives `count` times; `drop`: and is not waited for again. */
+static bool arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                   struct mbarrier b, uint32_t count, bool drop) {
+    uint64_t before = *word_at(at);
+    if (!count || count > b.pending)
+        return refuse(w, i, lane, at, "more arrivals than the barrier waits for");
+    b.pending -= count;
+    if (drop) b.expected -= count < b.expected ? count : b.expected;
+    settle(&b);
+    *word_at(at) = to_word(b);
+    if (i->d != CODE_NO_SLOT) SLOT(uint64_t, w, i->d)[lane] = before;
+    return true;
+}
+
+static bool lane_arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    return arrive(w, i, lane, at, of_word(*word_at(at)), count_of(w, i, lane, 1), false);
+}
+
+static bool lane_drop(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    return arrive(w, i, lane, at, of_word(*word_at(at)), count_of(w, i, lane, 1), true);
+}
+
+static bool announce(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                     bool drop) {
+    struct mbarrier b = of_word(*word_at(at));
+    return add_bytes(w, i, lane, at, &b, count_of(w, i, lane, 0)) &&
+           arrive(w, i, lane, at, b, 1, drop);
+}
+
+static bool lane_arrive_expect(struct warp *w, const struct code_inst *i, uint32_t lane,
+                               uint64_t at) {
+    return announce(w, i, lane, at, false);
+}
+
+static bool lane_drop_expect(struct warp *w, const struct code_inst *i, uint32_t lane,
+                             uint64_t at) {
+    return announce(w, i, lane, at, true);
+}
+
+#define HANDLER(name, fn)                                                        \
+    static void name(struct warp *w, const struct code_inst *i, uint32_t mask) { \
+        each(w, i, mask, fn);                                                    \
+    }
+HANDLER(mbarrier_init, lane_init)
+HANDLER(mbarrier_inval, lane_inval)
+HANDLER(mbarrier_expect, lane_expect)
+HANDLER(mbarrier_complete, lane_complete)
+HANDLER(mbarrier_arrive, lane_arrive)
+HANDLER(mbarrier_drop, lane_drop)
+HANDLER(mbarrier_arrive_expect, lane_arrive_expect)
+HANDLER(mbarrier_drop_expect, lane_drop_expect)
+
+/* Lanes whose phase is over; the others, if there are any, ask again soon. */
+static void mbarrier_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    uint32_t over = 0, *d = SLOT(uint32_t, w, i->d);
+    const bool parity = i->vec;
+    if (!addresses(x, i, mask, at)) return;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        uint32_t phase = parity ? SLOT(const uint32_t, w, i->b)[lane] & 1
+                                : of_word(SLOT(const uint64_t, w, i->b)[lane]).phase;
+        over |= (uint32_t)(of_word(*word_at(at[lane])).phase != phase) << lane;
+    }
+    *d = (*d & ~mask) | over;
+    if (over != mask) x->spin = true;
+}
+
+static void mbarrier_pending(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        SLOT(uint32_t, w, i->d)[lane] = of_word(SLOT(const uint64_t, w, i->b)[lane]).pending;
+    }
+}
+
+code_handler *mbarrier_select(enum code_mbarrier what) {
+    static code_handler *const handlers[] = {[CODE_MBARRIER_INIT] = mbarrier_init,
+                                             [CODE_MBARRIER_INVAL] = mbarrier_inval,
+                                             [CODE_MBARRIER_EXPECT] = mbarrier_expect,
+                                             [CODE_MBARRIER_COMPLETE] = mbarrier_complete,
+                                             [CODE_MBARRIER_ARRIVE] = mbarrier_arrive,
+                                             [CODE_MBARRIER_DROP] = mbarrier_drop,
+                                             [CODE_MBARRIER_ARRIVE_EXPECT] = mbarrier_arrive_expect,
+                                             [CODE_MBARRIER_DROP_EXPECT] = mbarrier_drop_expect,
+                                             [CODE_MBARRIER_WAIT] = mbarrier_wait,
+                                             [CODE_MBARRIER_PENDING] = mbarrier_pending};
+    return handlers[what];
+}

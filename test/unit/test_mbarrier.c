@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Barriers in shared memory, by what "Parallel Thread Execution ISA" says of their counts and
+ * phases.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "test/lib/ptxrun.h"
+
+static char text[8192];
+
+/* k(out): the barrier is at bar, shared words at sh; %r10 is stored for each thread. */
+static struct ptxrun *kernel(const char *body) {
+    snprintf(text, sizeof text,
+             ".version 9.0\n.target sm_90\n.address_size 64\n"
+             ".visible .entry k(.param .u64 out) {\n"
+             ".shared .align 8 .b64 bar; .shared .align 16 .b8 sh[2048];\n"
+             ".reg .b64 %%p,%%at,%%s<6>;.reg .b32 %%t,%%r<20>;.reg .pred %%q<6>;\n"
+             "ld.param.u64 %%p,[out];mov.u32 %%t,%%tid.x;mov.u32 %%r10,0;\n"
+             "setp.eq.u32 %%q0,%%t,0;setp.lt.u32 %%q1,%%t,32;\n%s\n"
+             "mad.wide.u32 %%at,%%t,4,%%p;st.global.u32 [%%at],%%r10;ret;\n}\n",
+             body);
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s\n%s", r->why, text);
+    return r;
+}
+
+/* What the threads store; freed with the run. */
+static uint32_t *run(struct ptxrun *r, uint32_t threads) {
+    uint32_t *out = ptxrun_alloc(r, threads * 4);
+    int err = ptxrun_launch(r, "k", 1, threads, 1, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, 0, "%d %s%s\n%s", err, r->why, r->result.text, text);
+    return out;
+}
+
+/* Bits that one thread collects: `ask` puts %q2 into bit n of %r10. */
+#define NOTE(n) "selp.b32 %r11,1,0,%q2;shl.b32 %r11,%r11," #n ";or.b32 %r10,%r10,%r11;\n"
+
+static void one_thread(const char *body, uint32_t want) {
+    struct ptxrun *r = kernel(body);
+    uint32_t got = run(r, 1)[0];
+    cr_assert_eq(got, want, "%x, not %x of\n%s", got, want, body);
+    ptxrun_destroy(r);
+}
+
+#define PARITY(n) "mbarrier.test_wait.parity.shared.b64 %q2,[bar]," #n ";\n"
+
+Test(mbarrier, phases_follow_each_other) {
+    one_thread("mbarrier.init.shared.b64 [bar],2;\n" PARITY(0) NOTE(0) PARITY(1)
+                   NOTE(1) "mbarrier.arrive.shared.b64 %s0,[bar];\n" PARITY(0)
+                       NOTE(2) "mbarrier.arrive.shared.b64 %s1,[bar];\n" PARITY(0) NOTE(3) PARITY(1)
+                           NOTE(4) "mbarrier.arrive.shared.b64 _,[bar],2;\n" PARITY(1) NOTE(5)
+                               PARITY(0) NOTE(6),
+               1 << 1 | 1 << 3 | 1 << 5);
+}
+
+Test(mbarrier, tokens_tell_their_phase_and_count) {
+    one_thread("mbarrier.init.shared.b64 [bar],3;\nmbarrier.arrive.shared.b64 %s0,[bar];\n"
+               "mbarrier.test_wait.shared.b64 %q2,[bar],%s0;\n" NOTE(
+                   0) "mbarrier.arrive.shared.b64 %s1,[bar],2;\n"
+                      "mbarrier.test_wait.shared.b64 %q2,[bar],%s0;\n" NOTE(
+                          1) "mbarrier.arrive.shared.b64 %s2,[bar];\n"
+                             "mbarrier.try_wait.shared.b64 %q2,[bar],%s2;\n" NOTE(
+                                 2) "mbarrier.pending_count.b64 %r1,%s0;mbarrier.pending_count.b64 "
+                                    "%r2,%s1;\n"
+                                    "shl.b32 %r1,%r1,8;shl.b32 %r2,%r2,16;or.b32 "
+                                    "%r10,%r10,%r1;or.b32 %r10,%r10,%r2;",
+               1 << 1 | 3 << 8 | 2 << 16);
+}
+
+Test(mbarrier, who_drops_out_is_not_waited_for) {
+    one_thread("mbarrier.init.shared.b64 [bar],3;\nmbarrier.arrive_drop.shared.b64 %s0,[bar];\n"
+               "mbarrier.arrive.shared.b64 %s0,[bar],2;\n" PARITY(0)
+                   NOTE(0) "mbarrier.arrive.shared.b64 %s0,[bar];\n" PARITY(1)
+                       NOTE(1) "mbarrier.arrive.shared.b64 %s0,[bar];\n" PARITY(1) NOTE(2),
+               1 << 0 | 1 << 2);
+}
+
+Test(mbarrier, bytes_are_waited_for) {
+    one_thread(
+        "mbarrier.init.shared.b64 [bar],1;\n"
+        "mbarrier.arrive.expect_tx.shared.b64 %s0,[bar],100;\n" PARITY(0) NOTE(
+            0) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar],60;\n" PARITY(0)
+            NOTE(1) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar],40;\n" PARITY(0) NOTE(
+                2) "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar],8;\n"
+                   "mbarrier.arrive.shared.b64 %s0,[bar];\n" PARITY(1) NOTE(
+                       3) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar],8;\n" PARITY(1)
+                       NOTE(4),
+        1 << 2 | 1 << 4);
+}
+
+Test(mbarrier, copies_arrive) {
+    one_thread("mbarrier.init.shared.b64 [bar],1;\ncp.async.ca.shared.global [sh],[%p],4;\n"
+               "cp.async.mbarrier.arrive.shared.b64 [bar];\n" PARITY(0)
+                   NOTE(0) "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n" PARITY(0) NOTE(1),
+               1 << 1);
+}
+
+/* One warp makes numbers, another one adds them up, a buffer of 32 at a time, 10 times. */
+Test(mbarrier, a_warp_waits_for_another) {
+    struct ptxrun *r = kernel(
+        "@%q0 mbarrier.init.shared.b64 [bar],32;\n@%q0 mbarrier.init.shared.b64 [sh+1024],32;\n"
+        "bar.sync 0;\nmov.u32 %r1,0;mov.u32 %r5,sh;and.b32 %r6,%t,31;shl.b32 %r7,%r6,2;\n"
+        "add.u32 %r5,%r5,%r7;@%q1 bra make;\n"
+        "take: and.b32 %r2,%r1,1;\n"
+        "full: mbarrier.try_wait.parity.shared.b64 %q2,[bar],%r2;@!%q2 bra full;\n"
+        "ld.shared.u32 %r3,[%r5];add.u32 %r10,%r10,%r3;\n"
+        "mbarrier.arrive.shared.b64 %s0,[sh+1024];add.u32 %r1,%r1,1;setp.lt.u32 %q3,%r1,10;\n"
+        "@%q3 bra take;bra done;\n"
+        "make: setp.eq.u32 %q3,%r1,0;@%q3 bra put;add.u32 %r2,%r1,1;and.b32 %r2,%r2,1;\n"
+        "empty: mbarrier.try_wait.parity.shared.b64 %q2,[sh+1024],%r2;@!%q2 bra empty;\n"
+        "put: mad.lo.u32 %r3,%r1,100,%r6;st.shared.u32 [%r5],%r3;\n"
+        "mbarrier.arrive.shared.b64 %s0,[bar];add.u32 %r1,%r1,1;setp.lt.u32 %q3,%r1,10;\n"
+        "@%q3 bra make;\ndone:");
+    uint32_t *out = run(r, 64);
+    for (uint32_t t = 32; t < 64; t++)
+        cr_assert_eq(out[t], 4500 + 10 * (t - 32), "%u: %u", t, out[t]);
+    ptxrun_destroy(r);
+}
+
+static void faults(const char *body, int want, const char *words) {
+    struct ptxrun *r = kernel(body);
+    uint32_t *out = ptxrun_alloc(r, 64);
+    int err = ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, want, "%d %s of %s", err, r->result.text, body);
+    cr_assert(strstr(r->result.text, words), "%s", r->result.text);
+    ptxrun_destroy(r);
+}
+
+Test(mbarrier, what_is_undefined_is_a_fault) {
+    static const char *const more = "more arrivals than the barrier waits for";
+    faults("mbarrier.init.shared.b64 [bar],0;", ERR_ILLEGAL_INSTRUCTION, "1 to 1048575");
+    faults("mbarrier.init.shared.b64 [bar],1048576;", ERR_ILLEGAL_INSTRUCTION, "1 to 1048575");
+    faults("mbarrier.init.shared.b64 [bar],1;mbarrier.arrive.shared.b64 %s0,[bar],2;",
+           ERR_ILLEGAL_INSTRUCTION, more);
+    faults("mbarrier.arrive.shared.b64 %s0,[bar];", ERR_ILLEGAL_INSTRUCTION, more);
+    faults("mbarrier.init.shared.b64 [bar],1;mbarrier.expect_tx.relaxed.cta.shared::cta.b64 "
+           "[bar],-1;",
+           ERR_ILLEGAL_INSTRUCTION, "bytes");
+    faults("mbarrier.init.shared.b64 [bar+4],1;", ERR_MISALIGNED, "");
+    faults("mbarrier.init.shared.b64 [bar+4096],1;", ERR_ILLEGAL_ADDRESS, "");
+    faults("mbarrier.init.b64 [%p],1;", ERR_ILLEGAL_ADDRESS, "outside the block's shared memory");
+    faults("mbarrier.test_wait.parity.b64 %q2,[%p],1;", ERR_ILLEGAL_ADDRESS, "");
+}
