@@ -313,11 +313,11 @@ static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
 /* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
 static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
-    if (!strncmp(text, "cp.async.mbarrier.", 18)) {
+    if (strncmp(text, "cp.async.mbarrier.", 18) == 0) {
         lower_mbarrier_copies(l, c);
         return;
     }
-    if (strncmp(text, "cp.async.", 9) || strstr(text, "bulk") || strstr(text, "mbarrier") ||
+    if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
         lower_unsupported(l);
         return;
