@@ -37,29 +37,9 @@ static void fuzz_text(void *arg, int to_stderr, const char *text, size_t bytes) 
         *(uint32_t *)arg += (unsigned char)text[i];
 }
 
-static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
-                     unsigned char *buffer, int cooperative) {
-    struct code_kernel_info info;
-    uint64_t params[512];
-    uint32_t sum = 0;
-    code_kernel_info(k, &info);
-    for (size_t i = 0; i < 512; i++)
-        params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
-    uint32_t bytes =
-        info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
-    struct launch_config config = {.kernel = k,
-                                   .grid = {2, 1, 1},
-                                   .block = {40, 1, 1},
-                                   .shared_bytes = 256,
-                                   .cooperative = cooperative,
-                                   .params = params,
-                                   .param_bytes = bytes,
-                                   .ranges = ranges,
-                                   .text = fuzz_text,
-                                   .text_arg = &sum,
-                                   .heap = heap};
+static void fuzz_grid(const struct launch_config *config) {
     struct grid *g;
-    if (grid_create(&g, &config)) return;
+    if (grid_create(&g, config)) return;
     int steps = 0;
     while (grid_step(g, 2000) != GRID_DONE)
         if (++steps == 4) grid_cancel(g, ERR_CANCELLED);
@@ -67,6 +47,33 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
     grid_result(g, &result);
     if (strlen(result.text) >= sizeof result.text) abort();
     grid_destroy(g);
+}
+
+static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
+                     unsigned char *buffer, int cooperative) {
+    struct code_kernel_info info;
+    uint64_t params[512];
+    uint32_t sum = 0;
+    code_kernel_info(k, &info);
+    if (info.func->param_bytes > 65536) return; /* more than any launch may bring */
+    for (size_t i = 0; i < 512; i++)
+        params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
+    uint32_t bytes =
+        info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
+    void *room = calloc(1, launch_param_room(k, bytes));
+    struct launch_config config = {.kernel = k,
+                                   .grid = {2, 1, 1},
+                                   .block = {40, 1, 1},
+                                   .shared_bytes = 256,
+                                   .cooperative = cooperative,
+                                   .params = memcpy(launch_param_place(k, room), params, bytes),
+                                   .param_bytes = bytes,
+                                   .ranges = ranges,
+                                   .text = fuzz_text,
+                                   .text_arg = &sum,
+                                   .heap = heap};
+    fuzz_grid(&config);
+    free(room);
 }
 
 /* What was taken for PTX is decoded or not supported; nothing in it is malformed any more. */

@@ -148,10 +148,11 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                    const uint32_t block[3], const uint64_t *params, uint32_t count) {
     struct code_kernel *k;
     struct code_kernel_info info;
-    unsigned char bytes[4096] = {0};
     int err = code_kernel_get(r->module, kernel, &k, r->why, sizeof r->why);
     if (err) return err;
     code_kernel_info(k, &info);
+    void *room = calloc(1, launch_param_room(k, info.func->param_bytes));
+    unsigned char *bytes = launch_param_place(k, room);
     for (uint32_t i = 0; i < info.func->param_count && i < count; i++) {
         const struct ptx_var *p = info.func->params[i];
         memcpy(bytes + p->offset, &params[i], p->bytes < 8 ? p->bytes : 8);
@@ -170,11 +171,14 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
     struct grid *g;
     memset(&r->result, 0, sizeof r->result);
     err = grid_create(&g, &config);
-    if (err) return err;
-    ptxrun_run(r, g);
-    grid_result(g, &r->result);
-    grid_destroy(g);
-    return r->result.err;
+    if (!err) {
+        ptxrun_run(r, g);
+        grid_result(g, &r->result);
+        grid_destroy(g);
+        err = r->result.err;
+    }
+    free(room);
+    return err;
 }
 
 int ptxrun_launch(struct ptxrun *r, const char *kernel, uint32_t grid, uint32_t block,

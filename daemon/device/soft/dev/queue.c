@@ -61,14 +61,17 @@ static void queue_submit(struct task *t) {
 
 int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
     const struct dev_space *s = q->space;
-    struct task *t = task_create(q, TASK_LAUNCH, op, s->ranges, launch->param_bytes);
+    struct code_kernel *kernel = launch->func->kernel;
+    struct task *t =
+        task_create(q, TASK_LAUNCH, op, s->ranges, launch_param_room(kernel, launch->param_bytes));
     if (!t) return -ENOMEM;
-    memcpy(t->params, launch->params, launch->param_bytes);
+    unsigned char *params = launch_param_place(kernel, t->room);
+    memcpy(params, launch->params, launch->param_bytes);
     t->launch = (struct launch_config){
-        .kernel = launch->func->kernel,
+        .kernel = kernel,
         .shared_bytes = launch->shared_bytes,
         .cooperative = launch->cooperative,
-        .params = t->params,
+        .params = params,
         .param_bytes = launch->param_bytes,
         .ranges = t->ranges,
         .text = s->config.ops->text,

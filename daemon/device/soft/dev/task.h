@@ -42,14 +42,14 @@ struct task {
     struct grid *grid;
     struct transfer transfer;
     struct ranges *ranges;
-    struct launch_config launch; /* its params: behind the task */
-    unsigned char params[];
+    struct launch_config launch;
+    unsigned char room[]; /* for its parameters */
 };
 
 /* Begins the operation's result anew. `ranges`: what it may touch, referenced while the task lives.
- * NULL when out of memory. */
+ * With so many zeroed bytes of room. NULL when out of memory. */
 struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
-                         struct ranges *ranges, uint32_t param_bytes);
+                         struct ranges *ranges, size_t room_bytes);
 void task_free(struct task *t);
 
 static inline struct task *task_first(const struct dev_queue *q) {

@@ -82,7 +82,7 @@ static bool block_take_memory(struct block *b) {
         x->local_bytes = stack;
         x->local_stride = stride;
         x->local_base = (uint64_t)(uintptr_t)b->local + k * WARP_LANES * stride;
-        x->param_base = (uint64_t)(uintptr_t)b->launch->params;
+        x->param_base = (uint64_t)(uintptr_t)b->launch->config.params;
         x->param_bytes = c->param_bytes;
         x->root = frame_push(&b->frames, c->kernel->entry, NULL, NULL, 0);
         if (!x->root) return false;

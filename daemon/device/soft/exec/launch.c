@@ -14,35 +14,37 @@
 
 static _Atomic uint64_t launch_serials;
 
-/* The copy of the parameters, zeroed beyond `given` bytes, and as aligned as any of them asks: a
- * kernel may take a parameter's address. */
-static unsigned char *launch_copy_params(const struct launch_config *c, uint32_t bytes) {
-    const struct ptx_func *f = c->kernel->entry->ptx;
+/* A launch that brings too few bytes gives zeros for the rest. */
+static uint32_t param_bytes(const struct code_kernel *k, uint32_t given) {
+    uint32_t declared = k->entry->ptx->param_bytes;
+    return given < declared ? declared : given;
+}
+
+static size_t param_align(const struct code_kernel *k) {
+    const struct ptx_func *f = k->entry->ptx;
     size_t align = 64;
-    for (uint32_t k = 0; k < f->param_count; k++)
-        if (f->params[k]->align > align) align = f->params[k]->align;
-    size_t room = (bytes + align) & ~(align - 1); /* never empty */
-    unsigned char *copy = aligned_alloc(align, room);
-    if (!copy) return NULL;
-    memset(copy, 0, room);
-    if (c->param_bytes) memcpy(copy, c->params, c->param_bytes);
-    return copy;
+    for (uint32_t i = 0; i < f->param_count; i++)
+        if (f->params[i]->align > align) align = f->params[i]->align;
+    return align;
+}
+
+size_t launch_param_room(const struct code_kernel *k, uint32_t given) {
+    return param_bytes(k, given) + param_align(k); /* never empty */
+}
+
+unsigned char *launch_param_place(const struct code_kernel *k, void *room) {
+    size_t align = param_align(k);
+    return (unsigned char *)room + (-(uintptr_t)room & (align - 1));
 }
 
 int launch_init(struct launch *l, const struct launch_config *config) {
-    /* A launch that brings too few bytes gives zeros for the rest. */
-    uint32_t bytes = config->kernel->entry->ptx->param_bytes;
-    if (bytes < config->param_bytes) bytes = config->param_bytes;
     *l = (struct launch){.config = *config};
-    l->config.param_bytes = bytes;
-    l->config.params = l->params = launch_copy_params(config, bytes);
-    if (config->cooperative) l->workspace = aligned_alloc(64, LAUNCH_WORKSPACE_BYTES);
-    if (!l->params || (config->cooperative && !l->workspace)) {
-        free(l->params);
-        free(l->workspace);
-        return -ENOMEM;
+    l->config.param_bytes = param_bytes(config->kernel, config->param_bytes);
+    if (config->cooperative) {
+        l->workspace = aligned_alloc(64, LAUNCH_WORKSPACE_BYTES);
+        if (!l->workspace) return -ENOMEM;
+        memset(l->workspace, 0, LAUNCH_WORKSPACE_BYTES);
     }
-    if (l->workspace) memset(l->workspace, 0, LAUNCH_WORKSPACE_BYTES);
     if (config->ranges) l->config.ranges = ranges_ref(config->ranges);
     l->serial = atom_add_relaxed(&launch_serials, 1) + 1;
     return 0;
@@ -50,7 +52,6 @@ int launch_init(struct launch *l, const struct launch_config *config) {
 
 void launch_finish(struct launch *l) {
     if (l->config.ranges) ranges_unref(l->config.ranges);
-    free(l->params);
     free(l->workspace);
 }
 

@@ -24,7 +24,7 @@ struct launch_config {
     uint32_t grid[3], block[3];
     uint32_t shared_bytes; /* dynamic */
     int cooperative;
-    const void *params; /* copied */
+    const void *params; /* the caller's while the launch lives: launch_param_place */
     uint32_t param_bytes;
     struct ranges *ranges; /* referenced while the launch lives */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
@@ -33,13 +33,18 @@ struct launch_config {
 };
 
 struct launch {
-    struct launch_config config; /* params: the launch's own copy, zeroed beyond what was given */
-    unsigned char *params;
-    unsigned char *workspace; /* of grid.sync; NULL unless cooperative */
+    struct launch_config config; /* param_bytes: as many as the kernel sees */
+    unsigned char *workspace;    /* of grid.sync; NULL unless cooperative */
     uint64_t serial;
     _Atomic bool stopping;
     _Atomic int64_t frame_bytes;
 };
+
+/* Parameters lie as a kernel sees them, which may take their addresses: as aligned as any of them
+ * asks, and zeros behind the `given` bytes as far as it declares more. So many zeroed bytes are
+ * room for them, and in these they begin there. */
+size_t launch_param_room(const struct code_kernel *k, uint32_t given);
+unsigned char *launch_param_place(const struct code_kernel *k, void *room);
 
 /* 0 or -ENOMEM; then there is nothing to finish. The config's sizes were checked by the caller. */
 int launch_init(struct launch *l, const struct launch_config *config);
