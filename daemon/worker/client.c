@@ -139,7 +139,7 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     list_init(&c->fault_link);
     list_init(&c->clearing);
     lifetime_init(&c->lifetime, client_ephemeral(c),
-                  c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes));
+                  c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes), w->seed);
     op_pool_init(&c->pool);
     text_init(&c->text);
     c->credit.granule = w->info.granularity_bytes;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -51,6 +52,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->passing);
     list_init(&w->clearing);
     w->clear_always = config->clear_always;
+    if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
+        w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
@@ -74,7 +77,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = w->events ? 0 : -ENOMEM;
     if (err) goto fail;
     step = "the table of kernels cannot be made";
-    err = profiling_create(&w->kernels, &w->info, fdutil_now_ns());
+    err = profiling_create(&w->kernels, &w->info, w->seed);
     if (err) goto fail;
     step = "the event loop cannot be made";
     err = worker_open_epoll(w);

@@ -42,6 +42,7 @@ struct worker {
     uint32_t asker;  /* the job that was asked for last, and whether it was granted */
     bool granted;
 
+    uint64_t seed; /* a secret, for hashes of what clients choose */
     struct lane_table lanes;
     struct load load;
     struct board board;

@@ -62,7 +62,7 @@ static const char *settle(struct lifetime *l, bool yes, uint64_t *first) {
 Test(lifetime, what_a_launch_can_have_filled_survives) {
     struct lifetime l;
     uint64_t first;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     use(&l, 1);
     use(&l, 2);
     lifetime_launch(&l);
@@ -83,7 +83,7 @@ Test(lifetime, what_a_launch_can_have_filled_survives) {
 
 Test(lifetime, a_copy_fills_a_block_too) {
     struct lifetime l;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     for (uint64_t i = 1; i <= 6; i++)
         use(&l, i);
     lifetime_written(&l, BASE + 4096 + 100, 8);   /* within 1 */
@@ -102,7 +102,7 @@ Test(lifetime, a_copy_fills_a_block_too) {
 
 Test(lifetime, a_survivor_that_the_next_iteration_frees_is_still_one) {
     struct lifetime l;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     use(&l, 1);
     use(&l, 2);
     lifetime_launch(&l);
@@ -118,14 +118,14 @@ Test(lifetime, a_survivor_that_the_next_iteration_frees_is_still_one) {
     cr_expect_eq(drop(&l, 1), 0);
     cr_expect_eq(drop(&l, 2), 0);
     cr_expect_eq(l.live_bytes, 0);
-    cr_expect_eq(l.count, 0);
+    cr_expect_eq(l.by_addr.count, 0);
     lifetime_finish(&l);
 }
 
 Test(lifetime, what_could_not_be_kept_counts_once) {
     struct lifetime l;
     uint64_t first;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     use(&l, 1);
     lifetime_launch(&l);
     for (int i = 0; i < 3; i++) {
@@ -202,13 +202,13 @@ Test(lifetime, a_random_life_is_as_the_model_says, .timeout = 60) {
     static struct model m[BLOCKS];
     struct lifetime l;
     bool marked = false;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     for (int i = 0; i < STEPS; i++)
         model_step(&l, m, &marked);
     uint64_t alive = 0;
     for (uint32_t i = 0; i < BLOCKS; i++)
         alive += m[i].alive;
-    cr_expect_eq(l.count, alive);
+    cr_expect_eq(l.by_addr.count, alive);
     cr_expect_eq(l.live_bytes, alive * 4096);
     lifetime_finish(&l);
 }
@@ -217,7 +217,7 @@ Test(lifetime, a_random_life_is_as_the_model_says, .timeout = 60) {
 
 Test(lifetime, what_cannot_be_is_refused) {
     struct lifetime l;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     cr_expect_eq(use(&l, 1), 0);
     cr_expect_eq(use(&l, 1), ERR_PROTOCOL);
     cr_expect_neq(strstr(why, "twice"), NULL, "%s", why);
@@ -241,15 +241,15 @@ Test(lifetime, what_cannot_be_is_refused) {
 /* Beyond what is told apart, everything survives; memory stays bounded. */
 Test(lifetime, a_crowd_is_kept_as_a_whole) {
     struct lifetime l;
-    lifetime_init(&l, BASE, SIZE);
+    lifetime_init(&l, BASE, SIZE, 7);
     for (uint64_t i = 0; i < LIFETIME_BLOCKS + 1000; i++)
         cr_assert_eq(use(&l, i), 0);
-    cr_expect_eq(l.count, LIFETIME_BLOCKS);
+    cr_expect_eq(l.by_addr.count, LIFETIME_BLOCKS);
     lifetime_mark(&l);
     cr_expect_str_eq(settle(&l, true, NULL), "whole");
     for (uint64_t i = 0; i < LIFETIME_BLOCKS + 1000; i++)
         cr_assert_eq(drop(&l, i), 0);
-    cr_expect_eq(l.count, 0);
+    cr_expect_eq(l.by_addr.count, 0);
     cr_expect_eq(l.live_bytes, 0);
     cr_expect_eq(drop(&l, 5), ERR_PROTOCOL, "all are gone");
     lifetime_mark(&l);

@@ -6,7 +6,6 @@
 #include "daemon/worker/kernel/profiling.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "common/occupancy.h"
 #include "daemon/worker/kernel/object.h"
@@ -14,10 +13,8 @@
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
 const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};
 
-int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns) {
-    struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}};
-    if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
-        config.seed = now_ns; /* worse, but no reason not to serve */
+int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t seed) {
+    struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}, .seed = seed};
     return kernels_create(out, &config);
 }
 

@@ -18,8 +18,8 @@ struct profiling {
     uint32_t created; /* entries of the table, for this client */
 };
 
-/* The table for a device. 0 or -ENOMEM. */
-int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t now_ns);
+/* The table for a device. `seed`: a secret. 0 or -ENOMEM. */
+int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t seed);
 
 /* The function is launched so from now on; its limits allow it. */
 void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l);

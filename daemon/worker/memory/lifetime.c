@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live blocks: a table by address, and a list for each state. Marking moves whole lists, so that a
- * boundary costs the survivors, not everything that is alive.
+ * Live blocks: an array, a map by address, and a list for each state. Marking moves whole lists, so
+ * that a boundary costs the survivors, not everything that is alive.
  */
 #include "daemon/worker/memory/lifetime.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "common/err.h"
 
-#define LIFETIME_FIRST_SLOTS 64u
+/* Those that are alive, and as many survivors that were freed since the mark. */
+#define LIFETIME_MOST (2 * LIFETIME_BLOCKS)
 
 struct lifetime_block {
     struct list link;
@@ -43,97 +44,89 @@ static void lifetime_splice(struct list *to, struct list *from) {
     list_init(from);
 }
 
-static void lifetime_free_all(struct list *blocks) {
-    struct list *pos, *tmp;
-    list_each_safe(pos, tmp, blocks) free(list_entry(pos, struct lifetime_block, link));
-}
-
-void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes) {
-    *l = (struct lifetime){.base = base, .bytes = bytes, .epoch = 1};
+void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes, uint64_t seed) {
+    *l = (struct lifetime){.base = base, .bytes = bytes, .seed = seed, .epoch = 1};
     list_init(&l->fresh);
     list_init(&l->filled);
     list_init(&l->survivors);
     list_init(&l->kept);
+    list_init(&l->free);
 }
 
 void lifetime_finish(struct lifetime *l) {
     if (!l->epoch) return; /* never begun */
-    lifetime_free_all(&l->fresh);
-    lifetime_free_all(&l->filled);
-    lifetime_free_all(&l->survivors);
-    lifetime_free_all(&l->kept);
-    free(l->slots);
-    l->slots = NULL;
+    if (l->blocks) munmap(l->blocks, LIFETIME_MOST * sizeof(*l->blocks));
+    slotmap_finish(&l->by_addr);
+    l->blocks = NULL;
     l->epoch = 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the blocks ------------------------------------------------------------------------------ */
 
-static uint32_t lifetime_home(const struct lifetime *l, uint64_t addr) {
-    return (uint32_t)(addr * 0x9e3779b97f4a7c15ull >> 40) & l->mask;
+static uint64_t hash_of(const struct lifetime *l, uint64_t addr) {
+    return slotmap_hash(&addr, 1, l->seed);
 }
 
-/* The block's slot, or the free one where it belongs. There is always a free one. */
-static uint32_t lifetime_slot(const struct lifetime *l, uint64_t addr) {
-    uint32_t i = lifetime_home(l, addr);
-    while (l->slots[i] && l->slots[i]->addr != addr)
-        i = (i + 1) & l->mask;
-    return i;
+static struct lifetime_block *find(const struct lifetime *l, uint64_t addr, uint64_t hash) {
+    struct slotmap_walk walk = slotmap_walk(&l->by_addr, hash);
+    uint32_t slot;
+    while ((slot = slotmap_next(&l->by_addr, &walk)) != SLOTMAP_NONE)
+        if (l->blocks[slot].addr == addr) return &l->blocks[slot];
+    return NULL;
 }
 
-static struct lifetime_block *lifetime_find(const struct lifetime *l, uint64_t addr) {
-    return l->slots ? l->slots[lifetime_slot(l, addr)] : NULL;
-}
-
-/* Room for one more at half load; false when there is no memory. */
-static bool lifetime_room(struct lifetime *l) {
-    if (l->slots && l->count < (l->mask + 1) / 2) return true;
-    uint32_t size = l->slots ? 2 * (l->mask + 1) : LIFETIME_FIRST_SLOTS;
-    struct lifetime grown = {.slots = calloc(size, sizeof(*grown.slots)), .mask = size - 1};
-    if (!grown.slots) return false;
-    for (uint32_t i = 0; l->slots && i <= l->mask; i++)
-        if (l->slots[i]) grown.slots[lifetime_slot(&grown, l->slots[i]->addr)] = l->slots[i];
-    free(l->slots);
-    l->slots = grown.slots;
-    l->mask = grown.mask;
+/* A mapping: blocks never move, for lists link them, and those that are never used cost no memory.
+ */
+static bool map_blocks(struct lifetime *l) {
+    void *got = mmap(NULL, LIFETIME_MOST * sizeof(*l->blocks), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) return false;
+    l->blocks = got;
     return true;
 }
 
-static void lifetime_unhash(struct lifetime *l, uint64_t addr) {
-    uint32_t hole = lifetime_slot(l, addr);
-    l->count--;
-    /* An entry may move into the hole unless its home lies between the hole and itself. */
-    for (uint32_t i = (hole + 1) & l->mask; l->slots[i]; i = (i + 1) & l->mask) {
-        uint32_t home = lifetime_home(l, l->slots[i]->addr);
-        if (((i - home) & l->mask) < ((i - hole) & l->mask)) continue;
-        l->slots[hole] = l->slots[i];
-        hole = i;
-    }
-    l->slots[hole] = NULL;
+/* One more to be found by its address; NULL: they are too many, or there is no memory. */
+static struct lifetime_block *take(struct lifetime *l) {
+    struct list *latest = l->free.prev;
+    if (l->by_addr.count >= LIFETIME_BLOCKS || (!l->blocks && !map_blocks(l)) ||
+        slotmap_reserve(&l->by_addr, l->by_addr.count + 1) < 0)
+        return NULL;
+    if (list_empty(&l->free)) return l->used < LIFETIME_MOST ? &l->blocks[l->used++] : NULL;
+    list_remove(latest);
+    return list_entry(latest, struct lifetime_block, link);
+}
+
+static uint32_t slot_of(const struct lifetime *l, const struct lifetime_block *b) {
+    return (uint32_t)(b - l->blocks);
+}
+
+/* It is nobody's any more. */
+static void give(struct lifetime *l, struct lifetime_block *b) {
+    list_remove(&b->link);
+    list_append(&l->free, &b->link);
 }
 
 /* ---- what the client says -------------------------------------------------------------------- */
 
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes) {
+    uint64_t hash = hash_of(l, addr);
     if (addr < l->base || bytes > l->bytes || addr - l->base > l->bytes - bytes)
         return lifetime_refuse(why, why_bytes,
                                "block 0x%" PRIx64 "+0x%" PRIx64 " is not in the ephemeral window",
                                addr, bytes);
     if (bytes > l->bytes - l->live_bytes)
         return lifetime_refuse(why, why_bytes, "more blocks alive than the ephemeral window holds");
-    if (lifetime_find(l, addr))
+    if (find(l, addr, hash))
         return lifetime_refuse(why, why_bytes, "block 0x%" PRIx64 " is given out twice", addr);
     l->uses++;
     l->live_bytes += bytes;
-    struct lifetime_block *b =
-        l->count < LIFETIME_BLOCKS && lifetime_room(l) ? malloc(sizeof(*b)) : NULL;
+    struct lifetime_block *b = take(l);
     if (!b) {
         l->untracked++;
         return 0;
     }
     *b = (struct lifetime_block){.addr = addr, .bytes = bytes, .fill = l->fills, .born = l->epoch};
-    l->slots[lifetime_slot(l, addr)] = b;
-    l->count++;
+    slotmap_add(&l->by_addr, hash, slot_of(l, b));
     list_append(&l->fresh, &b->link);
     return 0;
 }
@@ -145,7 +138,8 @@ static bool lifetime_survives(const struct lifetime *l, const struct lifetime_bl
 }
 
 int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes) {
-    struct lifetime_block *b = lifetime_find(l, addr);
+    uint64_t hash = hash_of(l, addr);
+    struct lifetime_block *b = find(l, addr, hash);
     if (!b && l->untracked) {
         l->untracked--;
         l->live_bytes -= bytes < l->live_bytes ? bytes : l->live_bytes;
@@ -158,11 +152,9 @@ int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, 
                                "block 0x%" PRIx64 " has %" PRIu64 " bytes, freed with %" PRIu64,
                                addr, b->bytes, bytes);
     l->live_bytes -= bytes < l->live_bytes ? bytes : l->live_bytes;
-    lifetime_unhash(l, addr);
+    slotmap_remove(&l->by_addr, hash, slot_of(l, b));
     b->dead = true;
-    if (lifetime_survives(l, b)) return 0;
-    list_remove(&b->link);
-    free(b);
+    if (!lifetime_survives(l, b)) give(l, b);
     return 0;
 }
 
@@ -175,7 +167,7 @@ static void lifetime_copied(struct lifetime *l, struct lifetime_block *b) {
 /* Mostly a copy begins where a block does; else the newest are the likeliest. */
 void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes) {
     if (list_empty(&l->fresh) || addr >= l->base + l->bytes || addr + bytes <= l->base) return;
-    struct lifetime_block *b = lifetime_find(l, addr);
+    struct lifetime_block *b = find(l, addr, hash_of(l, addr));
     if (b && bytes <= b->bytes) {
         if (b->fill == l->fills && !b->copied_at) lifetime_copied(l, b);
         return;
@@ -215,10 +207,7 @@ uint64_t lifetime_settle(struct lifetime *l, bool (*keep)(void *arg, uint64_t ad
         first += !b->outlived;
         b->outlived = true;
         list_remove(&b->link);
-        if (b->dead)
-            free(b);
-        else
-            list_append(b->kept ? &l->kept : &l->filled, &b->link);
+        list_append(b->dead ? &l->free : b->kept ? &l->kept : &l->filled, &b->link);
     }
     return first;
 }

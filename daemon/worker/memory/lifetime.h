@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "common/slotmap.h"
 
 #define LIFETIME_BLOCKS 65536u
 
@@ -30,8 +31,11 @@ struct lifetime_block;
 struct lifetime {
     uint64_t base, bytes; /* of the window */
     struct list fresh, filled, survivors, kept;
-    struct lifetime_block **slots; /* by address; open addressing */
-    uint32_t mask, count;
+    struct list free;
+    struct lifetime_block *blocks;
+    uint32_t used;          /* blocks from here on were never used */
+    struct slotmap by_addr; /* of those that are alive */
+    uint64_t seed;
     uint64_t untracked; /* blocks alive beyond LIFETIME_BLOCKS */
     uint64_t live_bytes;
     uint64_t uses, filled_uses; /* MEM_USE so far, and before the latest launch with fresh blocks */
@@ -41,7 +45,8 @@ struct lifetime {
     bool crowded;               /* some were untracked when it was marked */
 };
 
-void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes);
+/* `seed`: a secret, for the client chooses the addresses. */
+void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes, uint64_t seed);
 void lifetime_finish(struct lifetime *l);
 
 /* 0, or ERR_PROTOCOL with `why`: outside the window, given out twice, more than the window holds;
