@@ -103,21 +103,13 @@ static int client_set_capability(struct client *c, uint32_t capability) {
     return 0;
 }
 
-static struct sched_spec client_spec(const struct wire_worker_msg *msg) {
-    const struct wire_job *j = &msg->job;
-    bool word = j->flags & WIRE_JOB_RESERVED;
-    return (struct sched_spec){.persistent_bytes = word ? j->persistent_bytes : 0,
-                               .ephemeral_bytes = word ? j->ephemeral_bytes : 0,
-                               .weight = j->weight,
-                               .priority = j->priority,
-                               .group = msg->group,
-                               .user = msg->uid,
-                               .unknown = !word,
-                               .paused = j->flags & WIRE_JOB_PAUSED,
-                               .iterations = j->iterations,
-                               .duration_ns = j->duration_ns,
-                               .request_ns = j->request_ns,
-                               .admit_timeout_ns = j->admit_timeout_ns};
+/* What it says that it needs; nothing, where it does not say. */
+static struct credit client_credit(const struct worker *w, const struct wire_job *job) {
+    bool known = job->flags & WIRE_JOB_RESERVED;
+    return (struct credit){.granule = w->info.granularity_bytes,
+                           .reserved_p = known ? job->persistent_bytes : 0,
+                           .reserved_e = known ? job->ephemeral_bytes : 0,
+                           .known = known};
 }
 
 static struct client *client_new(struct worker *w, const struct wire_worker_msg *msg) {
@@ -129,7 +121,7 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->uid = msg->uid;
     c->limits = msg->limits;
     c->quota = WORKER_QUOTA;
-    c->spec = client_spec(msg);
+    c->credit = client_credit(w, &msg->job);
     c->lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
     c->doorbell = -1;
@@ -142,7 +134,6 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
                   c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes), w->seed);
     op_pool_init(&c->pool);
     text_init(&c->text);
-    c->credit.granule = w->info.granularity_bytes;
     c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
     int err = boundary_init(&c->boundary);
     int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->active);

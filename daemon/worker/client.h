@@ -34,8 +34,7 @@ struct memory;
 
 /* Why nothing is read of a client that lives. */
 #define CLIENT_WAITS 1u /* for admission */
-#define CLIENT_HELD 2u  /* for the end of an iteration: boundary.h */
-#define CLIENT_OUT 4u   /* for its memory: swapped out, it comes back without being asked for */
+#define CLIENT_OUT 2u   /* for its memory: swapped out, it comes back without being asked for */
 
 /* What each operation touches comes first, on a few cache lines. */
 struct client {
@@ -45,7 +44,7 @@ struct client {
     uint64_t inflight;      /* on the device */
     const struct op *shown; /* of these, to people: running.h */
     uint64_t quota;         /* of operations: its part of what its user's clients may have */
-    uint8_t throttled;      /* CLIENT_*: its ring is not read */
+    uint8_t throttled;      /* CLIENT_*: its ring is not read; nor while boundary_holds */
     bool displaced;         /* some of its memory is not on the device, or its lane not clear */
     bool stranded;          /* data of an earlier iteration is in its lane: residency.h */
     bool abandoned;         /* nothing of it will be submitted any more */
@@ -62,7 +61,6 @@ struct client {
 
     /* What it may use, and where that is. */
     struct lifetime lifetime;
-    struct sched_spec spec;
     struct wire_limits limits; /* of all of its user's clients */
     struct memory *memory;     /* NULL once it was released */
     struct credit credit;
@@ -111,7 +109,7 @@ static inline struct client *client_of(const struct stream *s) {
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
     const struct stream_set *s = &c->streams;
-    return !c->leaving && !c->expelled && !c->throttled &&
+    return !c->leaving && !c->expelled && !c->throttled && !boundary_holds(&c->boundary) &&
            s->pushed - s->completed + s->deferred_count < c->quota;
 }
 

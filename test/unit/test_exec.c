@@ -264,12 +264,14 @@ Test(exec, printf_of_kernels_is_a_byte_ring_that_drops_what_does_not_fit) {
 
 /* ---- whose everything is --------------------------------------------------------------------- */
 
-/* Sends one record and expects to be expelled for it, with `reason` in the text. */
+/* Sends one record, behind a launch that is right, and expects to be expelled for it, with `reason`
+ * in the text. */
 static void expelled(uint16_t op, uint32_t stream, void *rec, uint32_t bytes, const void *tail,
                      uint32_t tail_bytes, const char *reason) {
     struct world w = begin();
     struct wire_worker_msg msg;
     wireclient_kernels(w.c, "kern");
+    wireclient_launch(w.c, 0, 0, 1);
     wireclient_send(w.c, op, stream, op > WIRE_HOST_FUNC, rec, bytes, tail, tail_bytes);
     cr_assert(wirebench_hear(w.b, &msg, NULL), "not expelled for: %s", reason);
     cr_expect_eq(msg.kind, WIRE_EXPELLED);
@@ -294,7 +296,7 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .param_bytes = 4};
     expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "1234", 4, "4 bytes of parameters");
     expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 8), "never sent");
-    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 1), "never sent");
+    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 2), "never sent");
     expelled(WIRE_STREAM_DESTROY, 5, RECORD(wire_stream_destroy, .rec = {0}), "stream 5");
     expelled(WIRE_MODULE_UNLOAD, 0, RECORD(wire_module_unload, .module = 7), "module 7");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .cap = 1), "outside the host window");

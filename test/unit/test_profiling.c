@@ -191,16 +191,14 @@ Test(profiling, streams_have_the_level_of_their_job) {
     struct client *c = the_client(&w);
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 0), 0);
-    c->spec.priority = 5;
-    engine_set(c);
+    engine_set(c, &(struct sched_spec){.priority = 5});
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 1), 1);
     wireclient_create_stream(w.c, 3, WIRE_STREAM_NONBLOCKING);
     wireclient_launch(w.c, 3, KERN, 7);
     wirebench_run(w.b);
     cr_expect_eq(fakedev_level(w.dev, 2), 1);
-    c->spec.priority = 0;
-    engine_set(c);
+    engine_set(c, &(struct sched_spec){.priority = 0});
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 3), 0);
     end(&w);
@@ -212,8 +210,7 @@ Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stre
     struct wireclient *high = wireclient_attach(w.b);
     wireclient_kernels(high, "kern");
     struct client *h = client_find(w.b->worker, high->job_id);
-    h->spec.priority = 1;
-    engine_set(h);
+    engine_set(h, &(struct sched_spec){.priority = 1});
     fakedev_hold(w.dev, true);
     wireclient_launch(high, 0, KERN, 50);
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);

@@ -22,8 +22,9 @@ static struct client *add(int i, uint32_t uid, uint32_t lane, uint64_t p, uint64
     c->worker = &w;
     c->uid = uid;
     c->lane = lane;
-    c->credit.granted_p = p;
-    c->credit.granted_e = e;
+    c->credit.reserved_p = p;
+    c->credit.reserved_e = e;
+    c->credit.granted = true;
     c->quota = WORKER_QUOTA;
     list_append(&w.clients, &c->link);
     return c;
@@ -46,6 +47,8 @@ Test(tenant, a_lane_counts_once_with_what_its_neediest_has) {
     cr_assert_eq(tenant_granted(a, 10, 400), 61 + 400 + 50 + 2, "it is the neediest then");
     cr_assert_eq(tenant_granted(a, 10, 300), 61 + 300 + 50 + 2, "two have as much");
     cr_assert_eq(tenant_granted(b, 20, 40), 61 + 100 + 50 + 2, "it would need less");
+    add(5, ALICE, SCHED_NO_LANE, 500, 500)->credit.granted = false;
+    cr_assert_eq(tenant_granted(a, 10, 100), 61 + 300 + 50 + 2, "what is only asked for is not");
     b->leaving = true;
     cr_assert_eq(tenant_granted(a, 10, 100), 41 + 100 + 50 + 2, "who leaves needs nothing");
 }

@@ -80,13 +80,10 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
 void allowance_word(struct client *c) {
     struct credit *k = &c->credit;
     credit_measure(k);
-    c->spec.persistent_bytes = k->granted_p;
-    c->spec.ephemeral_bytes = k->granted_e;
-    c->spec.unknown = false;
     engine_measured(c);
     credit_show(k, c->memory, c->com.page);
     log_info("client", "job=%u name=%s word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
-             c->job_id, c->name, k->granted_p, k->granted_e);
+             c->job_id, c->name, k->reserved_p, k->reserved_e);
 }
 
 void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
@@ -97,14 +94,14 @@ void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint3
                  " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
                  "limit in salus.conf(5)",
                  c->limits.device_bytes >> 20, c->uid,
-                 tenant_granted(c, k->granted_p, k->granted_e) >> 20, bytes >> 20);
+                 tenant_granted(c, credit_granted_p(k), credit_granted_e(k)) >> 20, bytes >> 20);
         return;
     }
     snprintf(text, text_bytes,
              "out of device memory: %" PRIu64 " MiB more were asked for; persistent %" PRIu64
              " of %" PRIu64 " MiB granted, ephemeral %" PRIu64 " of %" PRIu64
              " MiB, and the device of %" PRIu64 " MiB has no room beside the other jobs",
-             bytes >> 20, c->memory ? credit_p(k, c->memory) >> 20 : 0, k->granted_p >> 20,
-             c->memory ? credit_e(c->memory) >> 20 : 0, k->granted_e >> 20,
+             bytes >> 20, c->memory ? credit_p(k, c->memory) >> 20 : 0, credit_granted_p(k) >> 20,
+             c->memory ? credit_e(c->memory) >> 20 : 0, credit_granted_e(k) >> 20,
              c->worker->info.memory_bytes >> 20);
 }

@@ -25,7 +25,7 @@ bool clearing_pending(const struct client *c) {
 }
 
 void clearing_begin(struct client *c) {
-    memory_enter(c->memory, c->credit.granted_e);
+    memory_enter(c->memory, credit_granted_e(&c->credit));
     if (!memory_unclear(c->memory) || clearing_pending(c)) return;
     list_append(&c->worker->clearing, &c->clearing);
 }

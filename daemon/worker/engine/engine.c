@@ -175,8 +175,8 @@ unsigned engine_clear(struct worker *w) {
 
 /* ---- events of whole clients ----------------------------------------------------------------- */
 
-void engine_joined(struct client *c) {
-    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = c->spec;
+void engine_joined(struct client *c, const struct sched_spec *spec) {
+    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = *spec;
 }
 
 void engine_boundary(struct client *c) {
@@ -185,7 +185,7 @@ void engine_boundary(struct client *c) {
 
 void engine_measured(struct client *c) {
     engine_event(c->worker, SCHED_MEASURED, c->job_id)->need =
-        (struct sched_need){c->spec.persistent_bytes, c->spec.ephemeral_bytes};
+        (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
 
 bool engine_ask(struct client *c, uint64_t p, uint64_t e) {
@@ -197,9 +197,9 @@ bool engine_ask(struct client *c, uint64_t p, uint64_t e) {
     return w->granted;
 }
 
-void engine_set(struct client *c) {
+void engine_set(struct client *c, const struct sched_spec *spec) {
     if (c->abandoned) return;
-    engine_event(c->worker, SCHED_SET, c->job_id)->spec = c->spec;
+    engine_event(c->worker, SCHED_SET, c->job_id)->spec = *spec;
     engine_step(c->worker);
 }
 

@@ -12,10 +12,10 @@
 void engine_offer(struct worker *w, struct op *op);
 /* The device is done with it, or it never got there. */
 void engine_done(struct worker *w, const struct op *op);
-void engine_joined(struct client *c);
+void engine_joined(struct client *c, const struct sched_spec *spec);
 /* The client's current iteration is complete. */
 void engine_boundary(struct client *c);
-/* Its P and E are those of its spec from now on, as measured. */
+/* Its P and E are those of its credit from now on, as measured. */
 void engine_measured(struct client *c);
 /* The scheduler looks at the time, if it asked for that. */
 void engine_time(struct worker *w);
@@ -24,8 +24,9 @@ void engine_time(struct worker *w);
 void engine_step(struct worker *w);
 /* The client wants P and E to be these: whether it gets them. */
 bool engine_ask(struct client *c, uint64_t p, uint64_t e);
-/* Its spec's weight, priority, pause, iterations or duration changed. At a safe point only. */
-void engine_set(struct client *c);
+/* Its weight, priority, pause, iterations and what it takes are these; P and E stay. At a safe
+ * point only. */
+void engine_set(struct client *c, const struct sched_spec *spec);
 /* Other policies, a configuration that sched_policy_check allows. At a safe point only. */
 void engine_policy(struct worker *w, const struct policy_config *policy);
 /* The scheduler forgets the client's waiting operations, before this returns. */

@@ -36,16 +36,13 @@ static void passing_begin(struct client *c) {
 
 static void passing_hold(struct client *c, struct op *op) {
     boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
-    c->throttled |= CLIENT_HELD;
     c->worker->held_count++;
 }
 
 /* What was held belongs to `reading`, whatever that is now. */
 static void passing_release(struct client *c) {
-    struct op *op = c->boundary.held;
-    if (!(c->throttled & CLIENT_HELD)) return;
-    c->boundary.held = NULL;
-    c->throttled &= (uint8_t)~CLIENT_HELD;
+    if (!boundary_holds(&c->boundary)) return;
+    struct op *op = boundary_release(&c->boundary);
     c->worker->held_count--;
     if (!op) return;
     lifetime_launch(&c->lifetime);
@@ -99,17 +96,16 @@ static void passing_set_early(struct client *c, bool early) {
 void passing_look(struct client *c) {
     struct boundary *b = &c->boundary;
     bool over = !client_dead(c) && boundary_over(b);
-    passing_set_early(c, over && c->streams.pushed == b->first_op &&
-                             !(c->throttled & CLIENT_HELD) &&
+    passing_set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
                              c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
     if (!over || b->early) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, passing_keep, c));
-    if (++b->passed == BOUNDARY_MEASURED && c->spec.unknown) allowance_word(c);
+    if (++b->passed == BOUNDARY_MEASURED && !c->credit.known) allowance_word(c);
     credit_iteration(&c->credit, c->memory);
     engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     b->current++;
-    if (!(c->throttled & CLIENT_HELD)) return;
+    if (!boundary_holds(b)) return;
     passing_begin(c);
     passing_release(c);
 }
@@ -133,7 +129,7 @@ void passing_relent(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
-        if (!(c->throttled & CLIENT_HELD)) continue;
+        if (!boundary_holds(&c->boundary)) continue;
         if (c->streams.completed != c->boundary.held_completed) {
             c->boundary.held_completed = c->streams.completed;
             c->boundary.held_ns = w->now_ns;

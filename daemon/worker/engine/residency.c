@@ -158,10 +158,8 @@ static void residency_switch(struct client *c, uint32_t lane) {
 
 /* Its ring is read from now on. */
 static void residency_admitted(struct client *c) {
-    const struct sched_spec *s = &c->spec;
     c->throttled &= (uint8_t)~CLIENT_WAITS;
-    credit_grant(&c->credit, s->unknown ? 0 : s->persistent_bytes,
-                 s->unknown ? 0 : s->ephemeral_bytes);
+    credit_admit(&c->credit);
     credit_show(&c->credit, c->memory, c->com.page);
 }
 
@@ -170,7 +168,7 @@ static void residency_refuse(struct client *c, enum sched_why why) {
     snprintf(text, sizeof(text),
              "not admitted: %s (persistent %" PRIu64 " MiB + ephemeral %" PRIu64
              " MiB, device %" PRIu64 " MiB)",
-             reason_why(why), c->spec.persistent_bytes >> 20, c->spec.ephemeral_bytes >> 20,
+             reason_why(why), c->credit.reserved_p >> 20, c->credit.reserved_e >> 20,
              c->worker->info.memory_bytes >> 20);
     broker_link_refused(&c->worker->link, c->job_id, text);
     fault_raise(c, ERR_NO_MEMORY, text);

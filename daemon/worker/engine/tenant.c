@@ -40,7 +40,7 @@ static bool tenant_leads(const struct client *c, uint64_t e, const struct client
     bool before = true;
     list_each(pos, &c->worker->clients) {
         const struct client *o = list_entry(pos, struct client, link);
-        uint64_t other = o == changed ? changed_e : o->credit.granted_e;
+        uint64_t other = o == changed ? changed_e : credit_granted_e(&o->credit);
         if (o == c) {
             before = false;
             continue;
@@ -56,9 +56,9 @@ uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e) {
     const struct list *pos;
     list_each(pos, &c->worker->clients) {
         const struct client *o = list_entry(pos, struct client, link);
-        uint64_t its_e = o == c ? e : o->credit.granted_e;
+        uint64_t its_e = o == c ? e : credit_granted_e(&o->credit);
         if (o->uid != c->uid || o->leaving) continue;
-        sum += o == c ? p : o->credit.granted_p;
+        sum += o == c ? p : credit_granted_p(&o->credit);
         if (o->lane == SCHED_NO_LANE || tenant_leads(o, its_e, c, e)) sum += its_e;
     }
     return sum;

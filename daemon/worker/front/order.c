@@ -69,6 +69,23 @@ static void order_undo_attach(struct client *c) {
     ending_destroy(c);
 }
 
+/* What the scheduler is told of the job: at first, and when something of it is changed. */
+static struct sched_spec job_spec(const struct client *c, const struct wire_worker_msg *msg) {
+    const struct wire_job *j = &msg->job;
+    return (struct sched_spec){.persistent_bytes = c->credit.reserved_p,
+                               .ephemeral_bytes = c->credit.reserved_e,
+                               .unknown = !c->credit.known,
+                               .weight = j->weight,
+                               .priority = j->priority,
+                               .group = msg->group,
+                               .user = c->uid,
+                               .paused = j->flags & WIRE_JOB_PAUSED,
+                               .iterations = j->iterations,
+                               .duration_ns = j->duration_ns,
+                               .request_ns = j->request_ns,
+                               .admit_timeout_ns = j->admit_timeout_ns};
+}
+
 static int order_attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds,
                                int nfds, int *completion_fd) {
     struct client *c;
@@ -87,7 +104,8 @@ static int order_attach_client(struct worker *w, const struct wire_worker_msg *m
     err = client_create(w, msg, fds, completion_fd, &c);
     if (err) return err;
     tenant_share(w, c->uid);
-    engine_joined(c);
+    struct sched_spec spec = job_spec(c, msg);
+    engine_joined(c, &spec);
     /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
      * empty it first and leave us blocked in read(). */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
@@ -167,13 +185,8 @@ static void order_set_job(struct worker *w, const struct wire_worker_msg *msg) {
         order_did(w, msg, -ENOENT, "the job is gone");
         return;
     }
-    c->spec.weight = msg->job.weight;
-    c->spec.priority = msg->job.priority;
-    c->spec.paused = msg->job.flags & WIRE_JOB_PAUSED;
-    c->spec.iterations = msg->job.iterations;
-    c->spec.duration_ns = msg->job.duration_ns;
-    c->spec.request_ns = msg->job.request_ns;
-    engine_set(c);
+    struct sched_spec spec = job_spec(c, msg);
+    engine_set(c, &spec);
     order_did(w, msg, 0, "");
 }
 

@@ -23,6 +23,14 @@ void boundary_begin(struct boundary *b, uint64_t next_op, uint64_t now_ns) {
 
 void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64_t now_ns) {
     b->held = op;
+    b->holds = true;
     b->held_ns = now_ns;
     b->held_completed = completed;
+}
+
+struct op *boundary_release(struct boundary *b) {
+    struct op *op = b->held;
+    b->held = NULL;
+    b->holds = false;
+    return op;
 }

@@ -27,6 +27,7 @@ struct boundary {
     uint64_t passed;   /* boundaries that were said to the scheduler */
     struct list link;  /* worker.passing */
     struct op *held;   /* the launch that would begin a third iteration; NULL when a mark did */
+    bool holds;        /* there is one, or a mark: the ring is not read */
     uint64_t held_ns, held_completed; /* since when, and how many were complete then */
     uint64_t begun_ns;                /* when `reading` began */
     bool early; /* it could be passed, but nothing of the next iteration has come yet */
@@ -39,6 +40,11 @@ void boundary_finish(struct boundary *b);
 void boundary_begin(struct boundary *b, uint64_t next_op, uint64_t now_ns);
 /* The record that would begin the third iteration waits. */
 void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64_t now_ns);
+static inline bool boundary_holds(const struct boundary *b) {
+    return b->holds;
+}
+/* No longer: the launch that waited, or NULL. */
+struct op *boundary_release(struct boundary *b);
 
 /* The current iteration may be complete: it is looked at in the next pump. */
 static inline void boundary_ready(struct boundary *b, struct list *passing) {

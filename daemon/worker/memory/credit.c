@@ -24,14 +24,20 @@ uint64_t credit_e(const struct memory *m) {
 }
 
 void credit_grant(struct credit *k, uint64_t p, uint64_t e) {
-    k->granted_p = credit_round(k, p);
-    k->granted_e = credit_round(k, e);
+    k->reserved_p = credit_round(k, p);
+    k->reserved_e = credit_round(k, e);
+    k->granted = true;
+}
+
+void credit_admit(struct credit *k) {
+    credit_grant(k, k->reserved_p, k->reserved_e);
 }
 
 bool credit_lacks(const struct credit *k, uint64_t *p, uint64_t *e) {
-    *p = credit_most(credit_round(k, *p), k->granted_p);
-    *e = credit_most(*e, k->granted_e);
-    return *p != k->granted_p || *e != k->granted_e;
+    uint64_t granted_p = credit_granted_p(k), granted_e = credit_granted_e(k);
+    *p = credit_most(credit_round(k, *p), granted_p);
+    *e = credit_most(*e, granted_e);
+    return *p != granted_p || *e != granted_e;
 }
 
 void credit_used(struct credit *k, const struct memory *m, struct wire_completion *page) {
@@ -52,8 +58,9 @@ void credit_used(struct credit *k, const struct memory *m, struct wire_completio
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page) {
     uint64_t p = credit_p(k, m), e = credit_e(m), kept = memory_kept(m);
     uint64_t window_p = memory_persistent(m) - kept, window_e = e + kept;
-    uint64_t room_p = k->granted_p > p ? k->granted_p - p : 0;
-    uint64_t room_e = k->granted_e > e ? k->granted_e - e : 0;
+    uint64_t granted_p = credit_granted_p(k), granted_e = credit_granted_e(k);
+    uint64_t room_p = granted_p > p ? granted_p - p : 0;
+    uint64_t room_e = granted_e > e ? granted_e - e : 0;
     atom_store_relaxed(&page->persistent_credit, (window_p + room_p) / k->granule);
     atom_store_relaxed(&page->ephemeral_credit, (window_e + room_e) / k->granule);
 }
@@ -67,4 +74,5 @@ void credit_iteration(struct credit *k, const struct memory *m) {
 
 void credit_measure(struct credit *k) {
     credit_grant(k, credit_most(k->last_p, k->peak_p), credit_most(k->last_e, k->peak_e));
+    k->known = true;
 }
