@@ -55,19 +55,16 @@ static uint32_t worst_slot(const struct period *p) {
     return worst;
 }
 
-static __attribute__((noinline)) void propose_new(struct period *p, uint32_t period) {
+static __attribute__((noinline)) void propose(struct period *p, uint32_t period) {
     bool whole;
     uint32_t run = period_reach(p, period, &whole), at = worst_slot(p);
     if (run < PERIOD_CONTEXT || (p->live >> at & 1 && run <= p->slots[at].run)) return;
     p->live |= 1u << at;
-    p->slots[at] = (struct period_slot){
-        .period = period, .run = run, .begin = p->count - run - period, .whole = whole};
-}
-
-static void period_propose(struct period *p, uint32_t period) {
-    for (uint32_t left = p->live; left;)
-        if (take(p, &left)->period == period) return;
-    propose_new(p, period);
+    p->slots[at] = (struct period_slot){.period = period,
+                                        .run = run,
+                                        .begin = p->count - run - period,
+                                        .next_try = PERIOD_MIN_RUN,
+                                        .whole = whole};
 }
 
 /* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
@@ -79,17 +76,6 @@ static uint32_t period_distance(struct period *p) {
     uint32_t distance = (uint16_t)(latest - *entry);
     *entry = (uint16_t)latest;
     return distance < PERIOD_HISTORY && distance <= latest ? distance : 0;
-}
-
-static void period_continue(struct period *p) {
-    uint64_t latest = p->count - 1;
-    uint16_t fingerprint = p->fingerprint[latest & MASK];
-    for (uint32_t left = p->live; left;) {
-        struct period_slot *s = take(p, &left);
-        s->run++;
-        if (fingerprint != p->fingerprint[(latest - s->period) & MASK])
-            p->live &= ~(1u << (s - p->slots));
-    }
 }
 
 /* ---- what memory says ------------------------------------------------------------------------ */
@@ -235,12 +221,9 @@ void period_restart(struct period *p) {
     p->live = 0;
 }
 
-bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
-    p->budget += BUDGET_LAUNCH;
-    if (p->budget > PERIOD_HISTORY) p->budget = PERIOD_HISTORY;
-    period_continue(p);
-    uint32_t distance = period_distance(p);
-    if (distance) period_propose(p, distance);
+/* A candidate that has repeated for long enough, and of which memory says that it may be one. */
+static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint,
+                                             struct period_found *out) {
     uint32_t least = period_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
     for (uint32_t left = p->live; left;) {
         struct period_slot *s = take(p, &left);
@@ -250,4 +233,24 @@ bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
         period_refuse(p, s->period);
     }
     return false;
+}
+
+bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
+    uint64_t latest = p->count - 1;
+    uint16_t fingerprint = p->fingerprint[latest & MASK];
+    uint32_t distance = period_distance(p);
+    bool known = !distance, due = false;
+    p->budget += BUDGET_LAUNCH;
+    if (p->budget > PERIOD_HISTORY) p->budget = PERIOD_HISTORY;
+    for (uint32_t left = p->live; left;) {
+        struct period_slot *s = take(p, &left);
+        if (fingerprint != p->fingerprint[(latest - s->period) & MASK]) {
+            p->live &= ~(1u << (s - p->slots));
+            continue;
+        }
+        known |= s->period == distance;
+        due |= ++s->run >= s->next_try;
+    }
+    if (!known) propose(p, distance);
+    return (due || !known) && accept(p, hint, out);
 }
