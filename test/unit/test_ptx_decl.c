@@ -148,3 +148,17 @@ Test(ptx_decl, refusals) {
     cr_assert_str_eq(refused(".entry k(.param .b8 a[0x7fffffff], .param .b8 b[9]) { ret; }"),
                      "line 4: parameters are too large");
 }
+
+/* As Triton writes them; ptxas takes them for ld, ldu and st, and nowhere else. */
+Test(ptx_decl, a_vector_of_one_is_its_element) {
+    ptx_module_free(module);
+    struct ptx_func *f =
+        ptx_text_func("ld.global.b32 { %r1 }, [%rd1]; st.global.b32 [%rd1], {%r2}; "
+                      "st.global.b32 [%rd1], {7}; ldu.global.b32 {%r1}, [%rd1];",
+                      &module);
+    cr_assert_eq(f->insts[0].operands[0].kind, PTX_OPND_REG);
+    cr_assert_eq(f->insts[1].operands[1].kind, PTX_OPND_REG);
+    cr_assert_neq(f->insts[1].operands[1].reg, f->insts[0].operands[0].reg);
+    cr_assert_eq(f->insts[2].operands[1].imm, 7);
+    cr_assert_eq(f->insts[3].operands[0].reg, f->insts[0].operands[0].reg);
+}

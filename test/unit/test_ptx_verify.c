@@ -111,6 +111,10 @@ Test(ptx_verify, line_instruction_and_what_is_wrong) {
     says("ld.shared.u32 %r1, [var];",
          "line 8: ld.shared.u32: operand 2 names a variable of another state space");
     says("ld.global.v2.u32 %r1, [var];", "line 8: ld.global.v2.u32: operand 1 must be a vector");
+    says("ld.global.b32 {%r1, %r2}, [var];", "line 8: ld.global.b32: operand 1 cannot be a list");
+    says("ld.global.b32 {{%r1}}, [var];", "line 8: ld.global.b32: operand 1 cannot be a list");
+    says("ld.global.b32 {_}, [var];", "line 8: ld.global.b32: operand 1 cannot be a list");
+    says("add.u32 {%r1}, %r2, %r3;", "line 8: add.u32: operand 1 cannot be a list");
     says("call (%r1), f, (%r2, %r3);", "line 8: call: 2 arguments, but the function has 1");
     says("call (%r1), f, (%rd2);", "line 8: call: operand 1 has not the size of the parameter");
     says(".reg .b32 %r<2>;", "line 8: '%r<>' is declared twice");

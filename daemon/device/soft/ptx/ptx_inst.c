@@ -115,6 +115,17 @@ static void operands(struct ptx_parser *p, struct ptx_inst *i) {
     } while (ptx_accept(p, ','));
 }
 
+/* A vector of one is its element where memory is read and written: Triton writes so. */
+static void unwrap_single(struct ptx_inst *i) {
+    if ((i->op != PTX_OP_ld && i->op != PTX_OP_ldu && i->op != PTX_OP_st) || i->vec != 1) return;
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct ptx_operand *o = &i->operands[k];
+        bool single = o->kind == PTX_OPND_VEC && o->elem_count == 1;
+        if (single && (o->elems->kind == PTX_OPND_REG || o->elems->kind == PTX_OPND_IMM))
+            *o = *o->elems;
+    }
+}
+
 /* Up to the ';': operands of a shape unknown here, but no register that is not there. */
 static void opaque_operands(struct ptx_parser *p) {
     while (!p->err && !ptx_at(p, ';')) {
@@ -159,5 +170,7 @@ void ptx_inst(struct ptx_parser *p) {
     else
         operands(p, i);
     ptx_expect(p, ';');
-    if (!opaque) verify(p, i, &decoded->sig);
+    if (opaque) return;
+    unwrap_single(i);
+    verify(p, i, &decoded->sig);
 }
