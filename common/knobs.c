@@ -26,9 +26,6 @@ static const struct knob table[] = {
 #include "common/policies.def"
 };
 
-_Static_assert(sizeof(struct policy_config) == 2 * POLICY_NAME_BYTES + KNOBS * sizeof(int64_t),
-               "a policy configuration has no padding");
-
 const struct knob *knobs_at(int index) {
     return index < KNOBS ? &table[index] : NULL;
 }
@@ -47,18 +44,37 @@ const struct knob *knobs_find_field(const char *field) {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-int64_t knobs_get(const struct policy_config *c, const struct knob *k) {
-    int64_t value;
-    memcpy(&value, (const char *)c + k->offset, sizeof(value));
-    return value;
-}
-
-void knobs_put(struct policy_config *c, const struct knob *k, int64_t value) {
-    memcpy((char *)c + k->offset, &value, sizeof(value));
-}
-
 static bool is_flag(const struct knob *k) {
     return k->type == KNOBS_SWITCH || k->type == KNOBS_AUTO;
+}
+
+int64_t knobs_get(const struct policy_config *c, const struct knob *k) {
+    const char *at = (const char *)c + k->offset;
+    uint32_t narrow;
+    int64_t wide;
+    if (k->type == KNOBS_TIME) {
+        memcpy(&wide, at, sizeof(wide));
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof(narrow));
+    return is_flag(k) ? (int32_t)narrow : (int64_t)narrow;
+}
+
+bool knobs_put(struct policy_config *c, const struct knob *k, int64_t value) {
+    char *at = (char *)c + k->offset;
+    uint32_t narrow = (uint32_t)value;
+    if (k->type == KNOBS_TIME)
+        memcpy(at, &value, sizeof(value));
+    else
+        memcpy(at, &narrow, sizeof(narrow));
+    return knobs_get(c, k) == value;
+}
+
+bool knobs_same(const struct policy_config *a, const struct policy_config *b) {
+    for (int i = 0; i < KNOBS; i++)
+        if (knobs_get(a, &table[i]) != knobs_get(b, &table[i])) return false;
+    return strncmp(a->lane, b->lane, sizeof(a->lane)) == 0 &&
+           strncmp(a->kernel, b->kernel, sizeof(a->kernel)) == 0;
 }
 
 int64_t knobs_unset(const struct knob *k) {

@@ -41,7 +41,10 @@ const struct knob *knobs_find(const char *name);
 const struct knob *knobs_find_field(const char *field);
 
 int64_t knobs_get(const struct policy_config *c, const struct knob *k);
-void knobs_put(struct policy_config *c, const struct knob *k, int64_t value);
+/* False: the member has no room for so large a number. */
+bool knobs_put(struct policy_config *c, const struct knob *k, int64_t value);
+/* Whether both say the same. */
+bool knobs_same(const struct policy_config *a, const struct policy_config *b);
 
 /* What stands for a knob of which nothing is said. */
 int64_t knobs_unset(const struct knob *k);

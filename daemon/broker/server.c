@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/fdutil.h"
+#include "common/knobs.h"
 #include "common/log.h"
 #include "daemon/broker/clients/clients.h"
 #include "daemon/broker/clients/refuse.h"
@@ -95,7 +96,7 @@ static void take_over(struct broker *b, const struct config *fresh, FILE *notes)
     config_reload(&b->config, fresh, notes);
     users_reload(&b->users);
     policy_config_read(&after, &b->config);
-    if (memcmp(&before, &after, sizeof(before)) != 0) changes_configure(&b->changes, &after);
+    if (!knobs_same(&before, &after)) changes_configure(&b->changes, &after);
 }
 
 static void reload(struct server *s) {

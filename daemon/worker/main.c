@@ -94,11 +94,9 @@ static bool take_set(const char *pair, struct policy_config *c) {
         snprintf(field, sizeof(field), "%.*s", (int)(equals - pair), pair);
         k = knobs_find_field(field);
     }
-    if (k)
-        knobs_put(c, k, value);
-    else
-        fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
-    return k;
+    if (k && knobs_put(c, k, value)) return true;
+    fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
+    return false;
 }
 
 static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {

@@ -22,5 +22,5 @@ check-docs: $(MAN_PAGES) $(BUILD)/salusd
 
 # Recipes of CONTRIBUTING.md, followed in a copy of the tree.
 .PHONY: check-recipes
-check-recipes: $(BUILD)/salusd $(BUILD)/salusctl ## an option and a control verb take no more places than is said
-	$(Q)scripts/check-recipes $(BUILD)
+check-recipes: $(BUILD)/salusd $(BUILD)/salusctl $(BUILD)/salus-sim ## options, verbs, policies and knobs take no more places than is said
+	$(Q)CC="$(CC)" scripts/check-recipes $(BUILD)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/knobs.h"
 #include "common/log.h"
 
 struct change {
@@ -79,8 +80,7 @@ void changes_started(struct changes *all) {
 }
 
 void changes_ready(struct changes *all) {
-    if (!worker_ready(all->worker) || memcmp(&all->told, &all->policy, sizeof(all->policy)) == 0)
-        return;
+    if (!worker_ready(all->worker) || knobs_same(&all->told, &all->policy)) return;
     if (changes_policy(all, &all->policy, NULL) < 0)
         log_error("policy", "event=not-told why=memory");
 }
@@ -91,7 +91,7 @@ static void take_back(struct changes *all, const struct change *c) {
     struct attachment *a = c->job_id ? attachments_find(all->attachments, c->job_id) : NULL;
 
     if (a && memcmp(&a->job.spec, &c->job, sizeof(c->job)) == 0) a->job.spec = c->job_before;
-    if (c->job_id == 0 && memcmp(&all->policy, &c->policy, sizeof(all->policy)) == 0)
+    if (c->job_id == 0 && knobs_same(&all->policy, &c->policy))
         all->policy = all->told = c->policy_before;
 }
 

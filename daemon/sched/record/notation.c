@@ -353,7 +353,7 @@ static void notation_take_key(struct notation_in *in, struct policy_config *c) {
         if (!notation_named(in, k->field)) continue;
         bool minus = knobs_unset(k) < 0 && notation_next(in, '-');
         int64_t value = (int64_t)notation_take(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
-        knobs_put(c, k, minus ? -value : value);
+        if (!knobs_put(c, k, minus ? -value : value)) in->at = NULL;
         return;
     }
     in->at = NULL;
