@@ -15,6 +15,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/await.h"
+#include "daemon/ctl/frameworks.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
 
@@ -144,6 +145,7 @@ int command_run(struct cli *c, struct command *o) {
     uint32_t *run = &o->environment.run;
     int rc;
 
+    o->environment.no_allocators |= frameworks_has_ranks(o->argv);
     while (*run == 0)
         if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR) *run = (uint32_t)getpid();
     rc = o->private ? CLI_NO_DAEMON : probe(c);

@@ -95,3 +95,21 @@ void frameworks_apply(const struct frameworks_setting *settings, int count) {
     for (int i = 0; i < count; i++)
         setenv(settings[i].variable, settings[i].value, 1);
 }
+
+static bool is_launcher(const char *word) {
+    static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed",
+                                            "torch.distributed.run", "torch.distributed.launch"};
+    const char *slash = strrchr(word, '/');
+
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+        if (strcmp(slash ? slash + 1 : word, launchers[i]) == 0) return true;
+    return false;
+}
+
+/* The program itself, or "python -m torch.distributed.run", with options before -m. */
+bool frameworks_has_ranks(char *const *argv) {
+    if (getenv("WORLD_SIZE") || is_launcher(argv[0])) return true;
+    for (int i = 1; argv[i] && argv[i][0] == '-'; i++)
+        if (strcmp(argv[i], "-m") == 0) return argv[i + 1] && is_launcher(argv[i + 1]);
+    return false;
+}

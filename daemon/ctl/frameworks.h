@@ -29,6 +29,10 @@ struct frameworks_setting {
  * is left out. */
 int frameworks_plan(const struct frameworks_choice *choice, struct frameworks_setting *out);
 
+/* Whether the command starts ranks of a distributed PyTorch program, or is one. Their NCCL takes a
+ * snapshot of memory, which cudaMallocAsync has not: it ends them. */
+bool frameworks_has_ranks(char *const *argv);
+
 /* Sets them. */
 void frameworks_apply(const struct frameworks_setting *settings, int count);
 

@@ -62,7 +62,7 @@ void refusals_note(const char *kind, const char *name, const void *caller, int e
         size_t n = 0;
         atom_add(&lines, 1);
         append_field(line, &n, kind, SIZE_MAX, '\t');
-        append_field(line, &n, name, NAME_MAX_SHOWN, '\t');
+        append_field(line, &n, *name ? name : "-", NAME_MAX_SHOWN, '\t'); /* some look for "" */
         append_field(line, &n, library_of(caller), NAME_MAX_SHOWN, '\t');
         append_field(line, &n, err ? err_name(err) : "-", SIZE_MAX, '\t');
         append_field(line, &n, reason, reason_bytes, '\n');

@@ -62,6 +62,20 @@ Test(ctl_frameworks, a_plan_is_what_is_set) {
     cr_assert_eq(frameworks_plan(&soft, settings), 0, "nothing is left to set");
 }
 
+#define HAS_RANKS(...) frameworks_has_ranks((char *const[]){__VA_ARGS__, NULL})
+
+Test(ctl_frameworks, ranks_are_known_by_their_launcher) {
+    unsetenv("WORLD_SIZE");
+    cr_assert(HAS_RANKS("/opt/bin/torchrun", "train.py"));
+    cr_assert(HAS_RANKS("python", "-u", "-m", "torch.distributed.run", "train.py"));
+    cr_assert_not(HAS_RANKS("python", "train.py", "-m", "torch.distributed.run"));
+    cr_assert_not(HAS_RANKS("python", "-m"));
+    cr_assert_not(HAS_RANKS("./torchrunner"));
+    setenv("WORLD_SIZE", "2", 1);
+    cr_assert(HAS_RANKS("python", "train.py"));
+    unsetenv("WORLD_SIZE");
+}
+
 /* ---- programs that values name --------------------------------------------------------------- */
 
 static char dir[64];

@@ -229,6 +229,7 @@ static void one_of_each(void) {
     refuse_kernel("first", ERR_NO_BINARY, "only machine code", 17);
     refuse_module(154, ERR_INVALID_PTX, "line\n8\t?", 8);
     refusals_note("call", "cuSome", (const void *)getpid, 0, "", 0);
+    refusals_note("symbol", "", NULL, 0, "", 0);
     need(errno == 77);
 }
 
@@ -237,7 +238,8 @@ Test(refuse, each_is_written_down_in_a_line) {
     cr_assert_eq(WEXITSTATUS(status), 0);
     cr_assert_str_eq(written, "kernel\tfirst\t-\tERR_NO_BINARY\tonly machine code\n"
                               "module\t154 bytes\t-\tERR_INVALID_PTX\tline 8 ?\n"
-                              "call\tcuSome\tlibc.so.6\t-\t\n");
+                              "call\tcuSome\tlibc.so.6\t-\t\n"
+                              "symbol\t-\t-\t-\t\n");
 }
 
 Test(refuse, each_time_is_written_down) {
