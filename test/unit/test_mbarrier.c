@@ -115,9 +115,36 @@ Test(mbarrier, a_warp_waits_for_another) {
         "put: mad.lo.u32 %r3,%r1,100,%r6;st.shared.u32 [%r5],%r3;\n"
         "mbarrier.arrive.shared.b64 %s0,[bar];add.u32 %r1,%r1,1;setp.lt.u32 %q3,%r1,10;\n"
         "@%q3 bra make;\ndone:");
+    r->max_steps = 1000;
     uint32_t *out = run(r, 64);
     for (uint32_t t = 32; t < 64; t++)
         cr_assert_eq(out[t], 4500 + 10 * (t - 32), "%u: %u", t, out[t]);
+    ptxrun_destroy(r);
+}
+
+/* 1 KiB up, doubled there, half of it copied within, and down again. */
+Test(mbarrier, bulk_copies_complete_on_it) {
+    struct ptxrun *r = kernel(
+        "@!%q0 bra wait;\nmbarrier.init.shared.b64 [bar],1;\n"
+        "mbarrier.arrive.expect_tx.shared.b64 %s0,[bar],512;mov.u32 %r1,256;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sh],[%p],%r1,[bar];\n"
+        "mbarrier.test_wait.parity.shared.b64 %q2,[bar],0;@%q2 trap;\n"
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+        "[sh+256],[sh],%r1,[bar];\n"
+        "wait: bar.sync 0;\n"
+        "full: mbarrier.try_wait.parity.shared.b64 %q2,[bar],0;@!%q2 bra full;\n"
+        "mov.u32 %r2,sh;mad.lo.u32 %r2,%t,4,%r2;ld.shared.u32 %r3,[%r2+256];\n"
+        "add.u32 %r3,%r3,1;st.shared.u32 [%r2],%r3;bar.sync 0;@!%q0 bra done;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%p+256],[sh],256;\n"
+        "cp.async.bulk.commit_group;cp.async.bulk.wait_group 0;\ndone: bar.sync 0;");
+    uint32_t *out = ptxrun_alloc(r, 512);
+    r->max_steps = 1000; /* or it waits for ever */
+    for (uint32_t k = 0; k < 64; k++)
+        out[k] = k * k;
+    int err = ptxrun_launch(r, "k", 1, 64, 1, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, 0, "%d %s%s", err, r->why, r->result.text);
+    for (uint32_t k = 0; k < 64; k++)
+        cr_assert_eq(out[64 + k], k * k + 1, "%u: %u", k, out[64 + k]);
     ptxrun_destroy(r);
 }
 
@@ -140,6 +167,18 @@ Test(mbarrier, what_is_undefined_is_a_fault) {
     faults("mbarrier.init.shared.b64 [bar],1;mbarrier.expect_tx.relaxed.cta.shared::cta.b64 "
            "[bar],-1;",
            ERR_ILLEGAL_INSTRUCTION, "bytes");
+#define UP "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+#define DOWN "cp.async.bulk.global.shared::cta.bulk_group "
+    faults(UP "[sh],[%p],8,[bar];", ERR_ILLEGAL_INSTRUCTION, "no multiple of 16");
+    faults(UP "[sh],[%p],128,[bar];", ERR_ILLEGAL_ADDRESS, "");
+    faults(UP "[sh+2048],[%p],16,[bar];", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults(UP "[sh+8],[%p],16,[bar];", ERR_MISALIGNED, "");
+    faults(UP "[sh],[%p+8],16,[bar];", ERR_MISALIGNED, "");
+    faults(UP "[sh],[%p],16,[bar+4096];", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults(UP "[sh],[%p],16,[bar+4];", ERR_MISALIGNED, "");
+    faults(DOWN "[%p+64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");
+    faults(DOWN "[%p],[sh+2048],16;", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults(DOWN "[64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");
     faults("mbarrier.init.shared.b64 [bar+4],1;", ERR_MISALIGNED, "");
     faults("mbarrier.init.shared.b64 [bar+4096],1;", ERR_ILLEGAL_ADDRESS, "");
     faults("mbarrier.init.b64 [%p],1;", ERR_ILLEGAL_ADDRESS, "outside the block's shared memory");

@@ -34,6 +34,7 @@ bool rendezvous_is(const struct code_inst *i);
 
 code_handler *move_sreg(uint32_t bytes);
 void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
+void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

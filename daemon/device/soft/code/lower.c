@@ -310,11 +310,36 @@ static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
     if (!c->run) lower_unsupported(l);
 }
 
+/* cp.async.bulk [to], [from], bytes{, [barrier]}: the fields are those of exec/bulk.c. */
+static void lower_bulk(struct lowering *l, struct code_inst *c) {
+    const char *text = l->inst->text + strlen("cp.async.bulk.");
+    const struct ptx_operand *size = lower_operand(l->inst, 2);
+    bool up = strncmp(text, "shared", 6) == 0, down = strncmp(text, "global.shared::cta", 18) == 0;
+    c->run = move_select(c); /* nothing to do, unless it has addresses */
+    if (strncmp(text, "commit_group", 12) == 0 || strncmp(text, "wait_group", 10) == 0) return;
+    bool completes = strstr(text, up ? ".mbarrier::complete_tx::bytes" : ".bulk_group");
+    bool sized = size->kind == PTX_OPND_IMM || operand_reg_bytes(l, size) == 4;
+    if ((!up && !down) || !completes || !sized || strstr(text, "multicast") ||
+        strstr(text, "cp_mask"))
+        return lower_unsupported(l);
+    bool within = up && strstr(text, ".shared::cta.mbarrier");
+    c->vec = (uint8_t)((up ? 1 : 0) | (down || within ? 2 : 0));
+    c->a = operand_address_value(l, lower_operand(l->inst, 0));
+    c->b = operand_address_value(l, lower_operand(l->inst, 1));
+    c->c = operand_source(l, size, 4, false);
+    if (up) c->e = operand_address_value(l, lower_operand(l->inst, 3));
+    c->run = bulk_copy;
+}
+
 /* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
 static void lower_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
     if (strncmp(text, "cp.async.mbarrier.", 18) == 0) {
         lower_mbarrier_copies(l, c);
+        return;
+    }
+    if (strncmp(text, "cp.async.bulk.", 14) == 0 && !strstr(text, "tensor")) {
+        lower_bulk(l, c);
         return;
     }
     if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||

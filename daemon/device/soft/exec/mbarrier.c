@@ -5,6 +5,8 @@
  * announced; the token of an arrival is the word as it was before, of which only the phase and the
  * count matter. Copies that are called asynchronous are done at once, and so arrive at once.
  */
+#include "daemon/device/soft/exec/mbarrier.h"
+
 #include <string.h>
 
 #include "common/err.h"
@@ -111,12 +113,17 @@ static bool lane_expect(struct warp *w, const struct code_inst *i, uint32_t lane
     return true;
 }
 
-static bool lane_complete(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                   uint32_t bytes) {
     struct mbarrier b = of_word(*word_at(at));
-    if (!add_bytes(w, i, lane, at, &b, -(int64_t)count_of(w, i, lane, 0))) return false;
+    if (!add_bytes(w, i, lane, at, &b, -(int64_t)bytes)) return false;
     settle(&b);
     *word_at(at) = to_word(b);
     return true;
+}
+
+static bool lane_complete(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
+    return mbarrier_came(w, i, lane, at, count_of(w, i, lane, 0));
 }
 
 /* Arrives `count` times; `drop`: and is not waited for again. */

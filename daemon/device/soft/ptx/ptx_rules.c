@@ -289,6 +289,11 @@ static const struct ptx_rule rules[] = {
     R(cp, "", "^async +commit_group|wait_all", "")
     R(cp, "", "^async +wait_group", "#")
     R(cp, "b64", "^async +mbarrier +arrive noinc " SHARED, "[")
+    R(cp, "", "^async +bulk +shared::cluster|shared::cta +global|shared::cta"
+      " +mbarrier::complete_tx::bytes L2::cache_hint", "] ] u32 ] hb64")
+    R(cp, "", "^async +bulk +global +shared::cta +bulk_group L2::cache_hint", "] ] u32 hb64")
+    R(cp, "", "^async +bulk +commit_group", "")
+    R(cp, "", "^async +bulk +wait_group read", "#")
     R(cp, "*", "^async +bulk *", "...")
     R(cp, "*", "^reduce +async *", "...")
 
