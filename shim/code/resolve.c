@@ -43,6 +43,13 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
+/* Whether the kernel is there and cannot be used. Names that nothing has are asked for as well, and
+ * then there is no reason. */
+static bool is_refusal(const struct reply *reply) {
+    return refuse_is_code(reply->result) ||
+           (reply->result == ERR_NOT_FOUND && reply->bytes && reply->data[0]);
+}
+
 /* Entered: asks the worker about the kernel. */
 static CUresult ask(struct function *f, bool first) {
     CUresult r = image_load(f->image, NULL);
@@ -60,7 +67,7 @@ static CUresult ask(struct function *f, bool first) {
     };
     struct reply reply = {0};
     r = reply_call(&rec, sizeof(rec), f->name, rec.name_bytes, &reply);
-    if (r && refuse_is_code(reply.result))
+    if (r && is_refusal(&reply))
         refuse_kernel(f->name, reply.result, (const char *)reply.data, reply.bytes);
     if (r) return r;
     f->sent = true;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "proto/job.h"
 #include "proto/record.h"
 #include "shim/code/function.h"
 #include "shim/connection/state.h"
@@ -143,6 +144,17 @@ Test(shim_code, a_layout_that_cannot_be) {
     cr_assert_eq(cuModuleGetFunction(&f, module, "beyond"), CUDA_ERROR_UNKNOWN);
     cr_assert_eq(cuModuleGetFunction(&f, module, "endless"), CUDA_ERROR_NOT_SUPPORTED);
     cr_assert_eq(rig_count(), 2);
+}
+
+/* A strict program ends where something is refused. */
+Test(shim_code, a_kernel_that_lacks_a_function_is_refused, .exit_code = JOB_STRICT_EXIT) {
+    CUmodule module = load();
+    CUfunction f;
+    state.strict = true;
+    rig_refuse(WIRE_FUNC_GET, ERR_NOT_FOUND, "");
+    cr_assert_eq(cuModuleGetFunction(&f, module, "third"), CUDA_ERROR_NOT_FOUND, "no such name");
+    rig_refuse(WIRE_FUNC_GET, ERR_NOT_FOUND, "it calls what is not defined anywhere");
+    cuModuleGetFunction(&f, module, "first");
 }
 
 Test(shim_code, a_refused_kernel_can_be_asked_for_again) {

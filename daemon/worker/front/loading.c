@@ -142,7 +142,7 @@ static void loading_reply_func(struct client *c, const struct wire_func_get *g,
 /* The answer is the reason, as text. */
 static void loading_refuse_func(struct client *c, const struct wire_func_get *g, int err,
                                 const char *text) {
-    if (err != ERR_NOT_FOUND) /* which programs ask for what may be there */
+    if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
         log_warn("module", "job=%u name=%s kernel=%.300s error=%s text=\"%s\"", c->job_id, c->name,
                  (const char *)(g + 1), err_name(err), text);
     reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
