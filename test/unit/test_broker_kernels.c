@@ -60,8 +60,8 @@ static struct kernel_profile profile_of(uint64_t func, uint32_t uid) {
     return p;
 }
 
-static void learn(uint64_t func, uint32_t turn) {
-    batch = (struct kernel_wire_batch){.kind = WIRE_PROFILES, .turn = turn, .count = 1};
+static void learn(uint64_t func, uint32_t generation) {
+    batch = (struct kernel_wire_batch){.kind = WIRE_PROFILES, .generation = generation, .count = 1};
     batch.items[0] = profile_of(func, 0);
     broker_rig_learned(&rig, &batch, kernel_wire_batch_bytes(1));
 }
