@@ -245,6 +245,15 @@ Test(policy, the_cap_follows_the_length_of_operations_when_there_is_a_target) {
     sched_destroy(s);
 }
 
+Test(policy, a_cap_that_shrinks_within_a_step_holds_in_it) {
+    struct sched *s =
+        make((struct policy_config){.kernel = "streams", .inflight_cap = 4, .preempt_ns = 300});
+    SCHEDTRACE_EXPECT(s, "@0 +2(1,1)\n@1 2:1 2:2 2:3 2:4 2:5\n@2 2=1*1 2=2*8000000\n@3 2=3*1\n",
+                      "@0 lane 0=1, admit 2@0\n@1 switch 2, run 2:1, run 2:2, run 2:3, run 2:4\n"
+                      "@2\n@3 run 2:5\n");
+    sched_destroy(s);
+}
+
 /* ---- requests -------------------------------------------------------------------------------- */
 
 static uint64_t request_ns(const struct sched *s, uint32_t job) {
