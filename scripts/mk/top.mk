@@ -51,7 +51,7 @@ check-tsan: ## threads under TSan
 # every one of them.
 coverage: ## lines and branches that unit tests reach
 	@$(MAKE) --no-print-directory BUILD=build-cov OPT="-O0 -g" CFLAGS=--coverage LDFLAGS=--coverage check-unit
-	@gcovr --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \
+	@gcovr -j$(JOBS) --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \
 		--exclude '.*soft/isa/.*' --exclude '.*soft/exec/sectors[.]h' --print-summary | grep -E '^(lines|branches|functions)'
 
 # For editors and clang tools: the commands that would build everything, tests included.
