@@ -60,20 +60,20 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
         params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
     uint32_t bytes =
         info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
-    void *room = calloc(1, launch_param_room(k, bytes));
+    void *block = calloc(1, launch_param_room(k, bytes));
     struct launch_config config = {.kernel = k,
                                    .grid = {2, 1, 1},
                                    .block = {40, 1, 1},
                                    .shared_bytes = 256,
                                    .cooperative = cooperative,
-                                   .params = memcpy(launch_param_place(k, room), params, bytes),
+                                   .params = memcpy(launch_param_place(k, block), params, bytes),
                                    .param_bytes = bytes,
                                    .ranges = ranges,
                                    .text = fuzz_text,
                                    .text_arg = &sum,
                                    .heap = heap};
     fuzz_grid(&config);
-    free(room);
+    free(block);
 }
 
 /* What was taken for PTX is decoded or not supported; nothing in it is malformed any more. */
