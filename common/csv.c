@@ -51,12 +51,12 @@ static int take_bare(struct csv *c) {
 static int take_quoted(struct csv *c) {
     for (c->at++;;) {
         const char *from = c->at;
-        int rc;
+        int err;
 
         while (c->at < c->end && *c->at != '"')
             c->next_line += *c->at++ == '\n';
-        rc = buf_append(&c->row, from, (size_t)(c->at - from));
-        if (rc < 0) return rc;
+        err = buf_append(&c->row, from, (size_t)(c->at - from));
+        if (err < 0) return err;
         if (c->at == c->end) return bad(c, "a quote is never closed");
         c->at++;
         if (c->at == c->end || *c->at != '"') break;
@@ -67,12 +67,12 @@ static int take_quoted(struct csv *c) {
 
 static int take_field(struct csv *c) {
     size_t from = c->row.len;
-    int rc;
+    int err;
 
     if (c->count == CSV_FIELDS_MAX) return bad(c, "it has more than 8192 fields");
     c->starts[c->count++] = (uint32_t)from;
-    rc = c->at < c->end && *c->at == '"' ? take_quoted(c) : take_bare(c);
-    if (rc < 0) return rc;
+    err = c->at < c->end && *c->at == '"' ? take_quoted(c) : take_bare(c);
+    if (err < 0) return err;
     if (c->row.len >= CSV_ROW_MAX) return bad(c, "it is longer than 1 MiB");
     if (c->row.len > from && memchr(c->row.data + from, '\0', c->row.len - from))
         return bad(c, "it has a zero byte");
@@ -80,7 +80,7 @@ static int take_field(struct csv *c) {
 }
 
 int csv_next(struct csv *c) {
-    int rc;
+    int err;
 
     buf_clear(&c->row);
     c->count = 0;
@@ -89,8 +89,8 @@ int csv_next(struct csv *c) {
     c->line = c->next_line;
     if (c->at == c->end) return 0;
     for (;;) {
-        rc = take_field(c);
-        if (rc < 0) return rc;
+        err = take_field(c);
+        if (err < 0) return err;
         if (ends(c)) break;
         c->at++; /* the comma */
     }

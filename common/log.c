@@ -206,7 +206,7 @@ static void say_suppressed(const char *topic, const char *fmt, uint64_t suppress
     log_each(topic, LOG_WARN, "event=suppressed records=%" PRIu64 " like=\"%s\"", suppressed, kind);
 }
 
-static void log_idle(void) {
+static void wait_idle(void) {
     log_limit_report(fdutil_now_ns(), false, say_suppressed);
 }
 
@@ -220,14 +220,14 @@ __attribute__((format(printf, 3, 4))) static size_t make_own(char *line, enum lo
     return n;
 }
 
-static size_t log_drops(char *line, uint64_t count) {
+static size_t drops(char *line, uint64_t count) {
     return make_own(
         line, LOG_ERROR,
         "event=dropped records=%" PRIu64 " why=\"the log's reader was too slow, or gone\"", count);
 }
 
 int log_background(void) {
-    int err = log_writer_start(log_idle, log_drops);
+    int err = log_writer_start(wait_idle, drops);
     limited = err == 0;
     return err;
 }

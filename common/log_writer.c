@@ -113,7 +113,7 @@ static void *run(void *arg) {
 static int start_thread(void) {
     pthread_condattr_t monotonic;
     sigset_t all, before;
-    int rc;
+    int err;
 
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -122,24 +122,24 @@ static int start_thread(void) {
     pthread_condattr_destroy(&monotonic);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the others */
-    rc = pthread_create(&writer.thread, NULL, run, NULL);
+    err = pthread_create(&writer.thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -rc;
+    return -err;
 }
 
 int log_writer_start(void (*idle)(void), size_t (*drops)(char *line, uint64_t count)) {
     char *bytes = malloc(LOG_WRITER_BUFFER_BYTES);
-    int rc;
+    int err;
 
     if (!bytes) return -ENOMEM;
     writer.idle = idle;
     writer.drops = drops;
     writer.bytes = bytes;
-    rc = start_thread();
-    if (rc == 0) return 0;
+    err = start_thread();
+    if (err == 0) return 0;
     writer.bytes = NULL;
     free(bytes);
-    return rc;
+    return err;
 }
 
 static void append(const char *record, size_t bytes) {

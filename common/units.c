@@ -39,7 +39,7 @@ static const struct unit time_units[] = {
 };
 static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
 
-static const struct unit *units_of(enum units kind) {
+static const struct unit *find_units(enum units kind) {
     if (kind == UNITS_BYTES) return byte_units;
     if (kind == UNITS_TIME) return time_units;
     return plain_units;
@@ -75,9 +75,9 @@ static int parse_part(const char *p, uint64_t value, uint64_t *out) {
 int units_parse(enum units kind, const char *text, uint64_t *out) {
     uint64_t value = 0;
     const char *p = text;
-    int rc = parse_digits(&p, &value);
+    int err = parse_digits(&p, &value);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     if (kind == UNITS_PART) return parse_part(p, value, out);
     while (*p == ' ')
         p++;
@@ -85,14 +85,14 @@ int units_parse(enum units kind, const char *text, uint64_t *out) {
         *out = 0;
         return 0;
     }
-    for (const struct unit *u = units_of(kind); u->name; u++)
+    for (const struct unit *u = find_units(kind); u->name; u++)
         if (strcmp(u->name, p) == 0)
             return __builtin_mul_overflow(value, u->factor, out) ? -ERANGE : 0;
     return -EINVAL;
 }
 
 void units_print(enum units kind, uint64_t value, char *out, size_t cap) {
-    const struct unit *u = units_of(kind);
+    const struct unit *u = find_units(kind);
 
     if (value == 0) {
         snprintf(out, cap, "0");

@@ -105,16 +105,16 @@ int ctl_msg_scan(const void *bytes, size_t n, unsigned items, char *why, size_t 
 static int open_map(const void *bytes, size_t n, unsigned items, msgpack_unpacked *u, char *why,
                     size_t cap) {
     size_t off = 0;
-    int rc = ctl_msg_scan(bytes, n, items, why, cap);
+    int err = ctl_msg_scan(bytes, n, items, why, cap);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     msgpack_unpacked_init(u);
     if (msgpack_unpack_next(u, bytes, n, &off) != MSGPACK_UNPACK_SUCCESS)
-        rc = bad(why, cap, "not msgpack");
+        err = bad(why, cap, "not msgpack");
     else if (u->data.type != MSGPACK_OBJECT_MAP)
-        rc = bad(why, cap, "the message is not a map");
-    if (rc < 0) msgpack_unpacked_destroy(u);
-    return rc;
+        err = bad(why, cap, "the message is not a map");
+    if (err < 0) msgpack_unpacked_destroy(u);
+    return err;
 }
 
 static bool is_text(const msgpack_object *o, const char *text) {
@@ -306,7 +306,7 @@ static void put_argument(msgpack_packer *p, const struct ctl_request *r, enum ct
 int ctl_msg_request_encode(const struct ctl_request *r, void *out, size_t cap, size_t *bytes) {
     msgpack_sbuffer b;
     msgpack_packer p;
-    int rc = 0;
+    int err = 0;
 
     msgpack_sbuffer_init(&b);
     msgpack_packer_init(&p, &b, msgpack_sbuffer_write);
@@ -318,13 +318,13 @@ int ctl_msg_request_encode(const struct ctl_request *r, void *out, size_t cap, s
     for (int a = 0; a < CTL_A_COUNT; a++)
         if (ctl_msg_given(r, a)) put_argument(&p, r, a);
     if (!b.data)
-        rc = -ENOMEM;
+        err = -ENOMEM;
     else if (b.size > cap)
-        rc = -EMSGSIZE;
+        err = -EMSGSIZE;
     else
         memcpy(out, b.data, *bytes = b.size);
     msgpack_sbuffer_destroy(&b);
-    return rc;
+    return err;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static int take_arguments(const msgpack_object *map, struct ctl_request *out, ch
                           size_t cap) {
     for (uint32_t i = 0; i < map->via.map.size; i++) {
         const msgpack_object_kv *kv = &map->via.map.ptr[i];
-        int arg = 0, rc;
+        int arg = 0, err;
         char shown[64];
 
         if (is_text(&kv->key, "v") || is_text(&kv->key, "verb")) continue;
@@ -395,8 +395,8 @@ static int take_arguments(const msgpack_object *map, struct ctl_request *out, ch
             return bad(why, cap, "verb '%s' has no field '%s'", ctl_verb_info(out->verb)->text,
                        shown);
         }
-        rc = take_argument(kv, arg, out, why, cap);
-        if (rc < 0) return rc;
+        err = take_argument(kv, arg, out, why, cap);
+        if (err < 0) return err;
     }
     return 0;
 }
@@ -404,17 +404,17 @@ static int take_arguments(const msgpack_object *map, struct ctl_request *out, ch
 int ctl_msg_request_decode(const void *bytes, size_t n, struct ctl_request *out,
                            enum ctl_error *error, char *why, size_t cap) {
     msgpack_unpacked u;
-    int rc;
+    int err;
 
     memset(out, 0, sizeof(*out));
     *error = CTL_E_BAD_REQUEST;
-    rc = open_map(bytes, n, CTL_MSG_REQUEST_ITEMS, &u, why, cap);
-    if (rc < 0) return rc;
-    rc = check_version(&u.data, error, why, cap);
-    if (rc == 0) rc = find_verb(&u.data, &out->verb, why, cap);
-    if (rc == 0) rc = take_arguments(&u.data, out, why, cap);
+    err = open_map(bytes, n, CTL_MSG_REQUEST_ITEMS, &u, why, cap);
+    if (err < 0) return err;
+    err = check_version(&u.data, error, why, cap);
+    if (err == 0) err = find_verb(&u.data, &out->verb, why, cap);
+    if (err == 0) err = take_arguments(&u.data, out, why, cap);
     msgpack_unpacked_destroy(&u);
-    return rc;
+    return err;
 }
 
 static void decode_record(const msgpack_object *map, enum ctl_record kind, union ctl_any *out) {
@@ -456,23 +456,23 @@ int ctl_msg_reply_decode(const void *bytes, size_t n, enum ctl_record kind, stru
                          size_t cap) {
     const msgpack_object *ok;
     msgpack_unpacked u;
-    int rc;
+    int err;
 
     memset(out, 0, sizeof(*out));
-    rc = open_map(bytes, n, CTL_MSG_REPLY_ITEMS, &u, why, cap);
-    if (rc < 0) return rc;
+    err = open_map(bytes, n, CTL_MSG_REPLY_ITEMS, &u, why, cap);
+    if (err < 0) return err;
     ok = find(&u.data, "ok");
     if (!ok || ok->type != MSGPACK_OBJECT_BOOLEAN) {
-        rc = bad(why, cap, "the reply has no field 'ok'");
+        err = bad(why, cap, "the reply has no field 'ok'");
     } else if (ok->via.boolean) {
         out->ok = true;
         out->next = number_or_0(find(&u.data, "next"));
-        rc = decode_items(&u.data, kind, item, arg, why, cap);
+        err = decode_items(&u.data, kind, item, arg, why, cap);
     } else {
         copy_text(find(&u.data, "code"), out->code, sizeof(out->code));
         copy_text(find(&u.data, "text"), out->text, sizeof(out->text));
         copy_text(find(&u.data, "hint"), out->hint, sizeof(out->hint));
     }
     msgpack_unpacked_destroy(&u);
-    return rc;
+    return err;
 }

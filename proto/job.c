@@ -117,11 +117,11 @@ static int set_number(struct wire_job *job, const struct option *o, const char *
     bool negative = o->kind == SIGNED && *value == '-';
     char *field = (char *)job + o->offset;
     uint64_t n;
-    int rc = units_parse(units, value + negative, &n);
+    int err = units_parse(units, value + negative, &n);
 
-    if (rc == -EINVAL)
+    if (err == -EINVAL)
         return bad(why, "%s: '%.40s' is not %s", o->variable, value, expected(o->kind));
-    if (rc < 0 || n < o->least || n > o->most)
+    if (err < 0 || n < o->least || n > o->most)
         return bad(why, "%s: %.40s is out of range", o->variable, value);
     if (negative) n = -n;
     memcpy(field, &n, o->bytes); /* little-endian, as the wire is */

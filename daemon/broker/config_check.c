@@ -19,13 +19,13 @@
 
 static int check_worker(const struct config *c, FILE *errors) {
     char path[PATH_MAX + 32];
-    int rc = worker_path_find(c, path, sizeof(path));
+    int err = worker_path_find(c, path, sizeof(path));
 
-    if (rc == 0) return 0;
+    if (err == 0) return 0;
     if (!*c->worker)
         return config_complain(c, CONFIG_O_worker, errors,
                                "salus-gpu is neither beside salusd nor in ../libexec/salus of it");
-    return config_complain(c, CONFIG_O_worker, errors, "%s: %s", path, strerror(-rc));
+    return config_complain(c, CONFIG_O_worker, errors, "%s: %s", path, strerror(-err));
 }
 
 /* 0 when files can be made in it, else -errno. */
@@ -47,15 +47,15 @@ static const char *above(const char *path, char out[STORE_PATH_BYTES]) {
 static int check_run_dir(const struct config *c, FILE *errors) {
     const struct config_option *o = config_find("run_dir", strlen("run_dir"));
     char parent[STORE_PATH_BYTES];
-    int rc = check_dir(c->run_dir);
+    int err = check_dir(c->run_dir);
 
-    if (strcmp(c->run_dir, o->text) == 0 || rc == 0) return 0;
-    if (rc != -ENOENT)
-        return config_complain(c, CONFIG_O_run_dir, errors, "%s: %s", c->run_dir, strerror(-rc));
-    rc = check_dir(above(c->run_dir, parent));
-    if (rc == 0) return 0;
+    if (strcmp(c->run_dir, o->text) == 0 || err == 0) return 0;
+    if (err != -ENOENT)
+        return config_complain(c, CONFIG_O_run_dir, errors, "%s: %s", c->run_dir, strerror(-err));
+    err = check_dir(above(c->run_dir, parent));
+    if (err == 0) return 0;
     return config_complain(c, CONFIG_O_run_dir, errors, "%s cannot be created: %s: %s", c->run_dir,
-                           above(c->run_dir, parent), strerror(-rc));
+                           above(c->run_dir, parent), strerror(-err));
 }
 
 /* A file that is remembered in. A name alone lies in a directory that is looked at elsewhere. */
@@ -63,15 +63,15 @@ static int check_store(const struct config *c, enum config_place option, const c
                        FILE *errors) {
     char parent[STORE_PATH_BYTES];
     struct stat st;
-    int rc;
+    int err;
 
     if (*value != '/') return 0;
     if (stat(value, &st) == 0 && S_ISDIR(st.st_mode))
         return config_complain(c, option, errors, "%s: %s", value, strerror(EISDIR));
-    rc = check_dir(above(value, parent));
-    if (rc == 0) return 0;
+    err = check_dir(above(value, parent));
+    if (err == 0) return 0;
     return config_complain(c, option, errors, "%s cannot be written: %s: %s", value,
-                           above(value, parent), strerror(-rc));
+                           above(value, parent), strerror(-err));
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -20,19 +20,19 @@
 
 int listen_lock(const char *run_dir, char *why, size_t cap) {
     char path[512], holder[16] = "";
-    int fd, rc;
+    int fd, err;
 
     if (mkdir(run_dir, 0755) < 0 && errno != EEXIST) {
-        rc = -errno;
-        snprintf(why, cap, "%s: cannot be created: %s", run_dir, strerror(-rc));
-        return rc;
+        err = -errno;
+        snprintf(why, cap, "%s: cannot be created: %s", run_dir, strerror(-err));
+        return err;
     }
     snprintf(path, sizeof(path), "%s/salusd.lock", run_dir);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
-        rc = -errno;
-        snprintf(why, cap, "%s: %s", path, strerror(-rc));
-        return rc;
+        err = -errno;
+        snprintf(why, cap, "%s: %s", path, strerror(-err));
+        return err;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         ssize_t n = pread(fd, holder, sizeof(holder) - 1, 0);
@@ -45,10 +45,10 @@ int listen_lock(const char *run_dir, char *why, size_t cap) {
     }
     snprintf(holder, sizeof(holder), "%d\n", (int)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, holder, strlen(holder), 0) < 0) {
-        rc = -errno;
-        snprintf(why, cap, "%s: %s", path, strerror(-rc));
+        err = -errno;
+        snprintf(why, cap, "%s: %s", path, strerror(-err));
         fdutil_close(&fd);
-        return rc;
+        return err;
     }
     return fd;
 }
@@ -56,7 +56,7 @@ int listen_lock(const char *run_dir, char *why, size_t cap) {
 int listen_open(const char *path, mode_t mode, char *why, size_t cap) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     const char *step = "socket";
-    int fd, rc;
+    int fd, err;
 
     if (strlen(path) >= sizeof(addr.sun_path)) {
         snprintf(why, cap, "%s: too long for a socket", path);
@@ -75,10 +75,10 @@ int listen_open(const char *path, mode_t mode, char *why, size_t cap) {
     if (listen(fd, SOMAXCONN) < 0) goto fail;
     return fd;
 fail:
-    rc = -errno;
-    snprintf(why, cap, "%s: %s: %s", path, step, strerror(-rc));
+    err = -errno;
+    snprintf(why, cap, "%s: %s: %s", path, step, strerror(-err));
     fdutil_close(&fd);
-    return rc;
+    return err;
 }
 
 void listen_remove(const char *run_dir) {

@@ -16,7 +16,7 @@ int notify_send(const char *state) {
     const char *path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     size_t n = path ? strlen(path) : 0;
-    int fd, rc = 0;
+    int fd, err = 0;
 
     if (n == 0) return 0;
     if ((*path != '/' && *path != '@') || n >= sizeof(addr.sun_path)) return -EINVAL;
@@ -26,9 +26,9 @@ int notify_send(const char *state) {
     if (fd < 0) return -errno;
     if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&addr,
                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0)
-        rc = -errno;
+        err = -errno;
     close(fd);
-    return rc;
+    return err;
 }
 
 uint64_t notify_watchdog_ms(void) {

@@ -44,7 +44,7 @@ static void turn_control_away(int fd, int err) {
 static int listen_to_all(struct server *s, char *why, size_t cap) {
     struct listener *jobs = &s->listeners.jobs, *control = &s->listeners.control;
     const char *dir = s->broker.config.run_dir;
-    int rc;
+    int err;
 
     jobs->owner = &s->broker.clients;
     jobs->take = take_client;
@@ -53,8 +53,8 @@ static int listen_to_all(struct server *s, char *why, size_t cap) {
     control->take = take_control;
     control->turn_away = turn_control_away;
     control->operators = true;
-    rc = listener_open(jobs, dir, "job.sock", 0666, why, cap);
-    return rc < 0 ? rc : listener_open(control, dir, "ctl.sock", 0660, why, cap);
+    err = listener_open(jobs, dir, "job.sock", 0666, why, cap);
+    return err < 0 ? err : listener_open(control, dir, "ctl.sock", 0660, why, cap);
 }
 
 /* ---- signals and end ------------------------------------------------------------------------- */
@@ -181,10 +181,10 @@ int server_create(struct server **out, const struct config *config,
                   size_t cap) {
     struct server *s = calloc(1, sizeof(*s));
     struct broker *b = &s->broker;
-    int rc = -ENOMEM;
+    int err = -ENOMEM;
 
     snprintf(why, cap, "out of memory");
-    if (!s) return rc;
+    if (!s) return err;
     b->history = history_create();
     if (!b->history) goto free_server;
     b->config = *config;
@@ -193,21 +193,21 @@ int server_create(struct server **out, const struct config *config,
     s->sources = sources;
     list_init(&s->controls.list);
     s->controls.broker = b;
-    rc = s->lock_fd = listen_lock(config->run_dir, why, cap);
-    if (rc < 0) goto free_server;
-    rc = uv_loop_init(&s->loop);
-    if (rc < 0) {
-        snprintf(why, cap, "event loop: %s", uv_strerror(rc));
+    err = s->lock_fd = listen_lock(config->run_dir, why, cap);
+    if (err < 0) goto free_server;
+    err = uv_loop_init(&s->loop);
+    if (err < 0) {
+        snprintf(why, cap, "event loop: %s", uv_strerror(err));
         goto unlock;
     }
     init_handles(s);
     listener_init(&s->listeners, &s->loop);
     init_rooms(b);
     supervise_init(&s->supervise, b, hooks, &s->stop);
-    rc = listen_to_all(s, why, cap);
-    if (rc < 0) {
+    err = listen_to_all(s, why, cap);
+    if (err < 0) {
         server_destroy(s);
-        return rc;
+        return err;
     }
     *out = s;
     return 0;
@@ -216,7 +216,7 @@ unlock:
 free_server:
     history_destroy(b->history);
     free(s);
-    return rc;
+    return err;
 }
 
 int server_run(struct server *s) {

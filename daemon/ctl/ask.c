@@ -45,23 +45,23 @@ static int take_object(struct cli *c, struct ctl_request *r, const char *word, i
     bool number = ctl_verb_takes(r->verb, CTL_A_id), user = ctl_verb_takes(r->verb, CTL_A_uid);
     char noun[16];
     uint64_t value;
-    int rc;
+    int status;
 
     *taken = number || user;
     if (!*taken) return CLI_OK;
     print_noun(r->verb, noun, sizeof(noun));
-    rc = number ? cli_take_id(c, noun, word, &value) : cli_take_user(c, noun, word, &value);
-    if (rc == CLI_OK) ctl_msg_put(r, number ? CTL_A_id : CTL_A_uid, (int64_t)value);
-    return rc;
+    status = number ? cli_take_id(c, noun, word, &value) : cli_take_user(c, noun, word, &value);
+    if (status == CLI_OK) ctl_msg_put(r, number ? CTL_A_id : CTL_A_uid, (int64_t)value);
+    return status;
 }
 
 int ask_build(struct cli *c, enum ctl_verb verb, int argc, char **argv, struct ctl_request *r) {
-    int taken = 0, rc = CLI_OK;
+    int taken = 0, status = CLI_OK;
 
     *r = (struct ctl_request){.verb = verb};
     take_options(c, r);
-    if (argc > 0) rc = take_object(c, r, argv[0], &taken);
-    for (int i = taken; i < argc && rc == CLI_OK; i++)
-        rc = keys_take(c, argv[i], r);
-    return rc;
+    if (argc > 0) status = take_object(c, r, argv[0], &taken);
+    for (int i = taken; i < argc && status == CLI_OK; i++)
+        status = keys_take(c, argv[i], r);
+    return status;
 }

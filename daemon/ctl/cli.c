@@ -154,23 +154,24 @@ static int take_path(struct cli *c, const char *option, const char *value, char 
 }
 
 static int set_run_dir(struct cli *c, const char *option, const char *dir) {
-    int rc = take_path(c, option, dir, c->run_dir, sizeof(c->run_dir) - sizeof("/job.sock") + 1);
+    int status =
+        take_path(c, option, dir, c->run_dir, sizeof(c->run_dir) - sizeof("/job.sock") + 1);
 
-    if (rc == CLI_OK) snprintf(c->socket, sizeof(c->socket), "%.98s/ctl.sock", c->run_dir);
-    return rc;
+    if (status == CLI_OK) snprintf(c->socket, sizeof(c->socket), "%.98s/ctl.sock", c->run_dir);
+    return status;
 }
 
 /* The daemon's run directory is where its control socket is. */
 static int set_socket(struct cli *c, const char *path) {
     const char *slash = strrchr(path, '/');
-    int rc = take_path(c, "--socket", path, c->socket, sizeof(c->socket));
+    int status = take_path(c, "--socket", path, c->socket, sizeof(c->socket));
 
     if (!slash)
         strcpy(c->run_dir, ".");
     else
         snprintf(c->run_dir, sizeof(c->run_dir), "%.*s", slash > path ? (int)(slash - path) : 1,
                  path);
-    return rc;
+    return status;
 }
 
 static int take_seconds(struct cli *c, const char *option, const char *value, uint64_t *ms) {
@@ -358,10 +359,10 @@ int cli_main(FILE *out, FILE *err, int argc, char **argv) {
     struct cli c;
     struct args a = {.rest = argv + 1};
     char **words = argv; /* the verb and its arguments, moved together over what was options */
-    int n = 0, rc = prepare(&c, out, err);
+    int n = 0, status = prepare(&c, out, err);
     enum args_kind kind;
 
-    if (rc) return rc;
+    if (status) return status;
     while ((kind = args_next(&a)) != ARGS_END) {
         if (args_is(&a, "--help")) return print_help(out);
         if (args_is(&a, "--version")) {
@@ -369,8 +370,8 @@ int cli_main(FILE *out, FILE *err, int argc, char **argv) {
         } else if (n && strcmp(words[0], "doctor") == 0 && args_is(&a, "--")) {
             break;
         } else if (kind == ARGS_OPTION) {
-            rc = take_option(&c, &a, n, words);
-            if (rc) return rc;
+            status = take_option(&c, &a, n, words);
+            if (status) return status;
         } else {
             words[n++] = a.name;
             if (begins_command(n, words)) break;

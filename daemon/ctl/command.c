@@ -122,19 +122,19 @@ static int probe(struct cli *c) {
 /* A daemon of our own for this command alone. */
 static int run_privately(struct cli *c, const struct command *o) {
     struct private p = PRIVATE_NONE;
-    int rc = private_start(&p, c);
+    int status = private_start(&p, c);
 
-    if (rc == CLI_OK) {
+    if (status == CLI_OK) {
         if (!o->environment.quiet)
             fprintf(c->err,
                     "salusctl: %s; a private one serves this command on the software GPU (%s)\n",
                     o->private ? "as asked" : "no salusd is running", p.dir);
         snprintf(c->run_dir, sizeof(c->run_dir), "%s", p.dir);
         snprintf(c->socket, sizeof(c->socket), "%s/ctl.sock", p.dir);
-        rc = run_and_wait(c, o);
+        status = run_and_wait(c, o);
     }
     private_stop(&p);
-    return rc;
+    return status;
 }
 
 bool command_wants_daemon(const struct cli *c) {
@@ -143,14 +143,14 @@ bool command_wants_daemon(const struct cli *c) {
 
 int command_run(struct cli *c, struct command *o) {
     uint32_t *run = &o->environment.run;
-    int rc;
+    int status;
 
     o->environment.no_allocators |= frameworks_has_ranks(o->argv);
     while (*run == 0)
         if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR) *run = (uint32_t)getpid();
-    rc = o->private ? CLI_NO_DAEMON : probe(c);
-    if (rc == CLI_OK) return run_and_wait(c, o);
-    if (rc != CLI_NO_DAEMON) return rc;
+    status = o->private ? CLI_NO_DAEMON : probe(c);
+    if (status == CLI_OK) return run_and_wait(c, o);
+    if (status != CLI_NO_DAEMON) return status;
     if (!o->private && command_wants_daemon(c))
         return cli_fail(c, CLI_NO_DAEMON,
                         "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "

@@ -103,9 +103,9 @@ static void set_frameworks(struct cli *c, const struct environment *e) {
 }
 
 int environment_set(struct cli *c, const struct environment *e) {
-    int rc = set_library(c);
+    int status = set_library(c);
 
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     set_job(c, e);
     if (!e->no_frameworks) set_frameworks(c, e);
     return CLI_OK;

@@ -65,13 +65,13 @@ static int show_json(struct cli *c, const struct findings *f, cJSON *more) {
 }
 
 int findings_show(struct cli *c, const struct findings *f, struct cJSON *more) {
-    int rc = CLI_OK;
+    int status = CLI_OK;
 
     if (c->format == CLI_JSON)
-        rc = show_json(c, f, more);
+        status = show_json(c, f, more);
     else if (c->format == CLI_PLAIN)
         show_plain(c, f);
     else
         show_text(c, f);
-    return rc != CLI_OK ? rc : f->levels[FINDINGS_ERROR] ? CLI_FAILED : CLI_OK;
+    return status != CLI_OK ? status : f->levels[FINDINGS_ERROR] ? CLI_FAILED : CLI_OK;
 }

@@ -7,8 +7,8 @@
 #include "daemon/ctl/cli.h"
 
 int main(int argc, char **argv) {
-    int rc = cli_main(stdout, stderr, argc, argv);
+    int status = cli_main(stdout, stderr, argc, argv);
 
     if (fflush(stdout) != 0) return CLI_FAILED;
-    return rc;
+    return status;
 }

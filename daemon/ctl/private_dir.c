@@ -31,13 +31,13 @@ const char *private_dir_base(void) {
 }
 
 int private_dir_make(char dir[PRIVATE_DIR_BYTES], int *hold) {
-    int marker, rc;
+    int marker, err;
 
     snprintf(dir, PRIVATE_DIR_BYTES, "%s/" PREFIX "XXXXXX", private_dir_base());
     if (!mkdtemp(dir)) {
-        rc = -errno;
+        err = -errno;
         dir[0] = '\0';
-        return rc;
+        return err;
     }
     *hold = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*hold < 0 || flock(*hold, LOCK_SH) < 0) goto undo;
@@ -46,11 +46,11 @@ int private_dir_make(char dir[PRIVATE_DIR_BYTES], int *hold) {
     fdutil_close(&marker);
     return 0;
 undo:
-    rc = -errno;
+    err = -errno;
     fdutil_close(hold);
     rmdir(dir);
     dir[0] = '\0';
-    return rc;
+    return err;
 }
 
 /* In a directory that is open. */

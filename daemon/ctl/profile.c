@@ -32,13 +32,13 @@ static const struct render_column hint_columns[] = {{"KERNEL", "name"},
 
 /* ---- what several take ----------------------------------------------------------------------- */
 
-int cli_profile_user(struct cli *c, struct ctl_request *r) {
+int profile_user(struct cli *c, struct ctl_request *r) {
     const char *user = cli_option(c, "--user");
     uint64_t uid = 0;
-    int rc = user ? cli_take_user(c, "--user", user, &uid) : CLI_OK;
+    int status = user ? cli_take_user(c, "--user", user, &uid) : CLI_OK;
 
-    if (user && rc == CLI_OK) ctl_msg_put(r, CTL_A_uid, (int64_t)uid);
-    return rc;
+    if (user && status == CLI_OK) ctl_msg_put(r, CTL_A_uid, (int64_t)uid);
+    return status;
 }
 
 /* As profiles have it, so that what nvcc, a profiler or a stack says may be given. */
@@ -69,19 +69,19 @@ int cli_profile_list(struct cli *c, int argc, char **argv) {
     struct ctl_request r = {.verb = imported ? CTL_V_profile_hints : CTL_V_profile_list};
     const char *part = cli_option(c, "--name");
     struct query q;
-    int rc;
+    int status;
 
     if (imported && cli_option(c, "--user"))
         return cli_fail(c, CLI_USAGE, "--imported: what tables say is no user's");
-    rc = cli_profile_user(c, &r);
+    status = profile_user(c, &r);
     if (part) ctl_msg_put_text(&r, CTL_A_part, part);
-    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_send(c, &r, false, &q);
+    if (status != CLI_OK) return status;
     if (!imported) sort(&q);
-    rc = imported ? render_list(c, &q, "hints", hint_columns)
-                  : render_list(c, &q, "profiles", profile_columns);
+    status = imported ? render_list(c, &q, "hints", hint_columns)
+                      : render_list(c, &q, "profiles", profile_columns);
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 /* ---- show ------------------------------------------------------------------------------------ */
@@ -138,19 +138,19 @@ static void show_one(struct cli *c, const struct ctl_profile *p) {
 int cli_profile_show(struct cli *c, int argc, char **argv) {
     struct ctl_request r = {.verb = CTL_V_profile_show};
     struct query q;
-    int rc = cli_profile_user(c, &r);
+    int status = profile_user(c, &r);
 
     put_name(&r, argv[0]);
-    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_send(c, &r, false, &q);
+    if (status != CLI_OK) return status;
     sort(&q);
     if (c->format != CLI_TABLE)
-        rc = render_list(c, &q, "profiles", profile_columns);
+        status = render_list(c, &q, "profiles", profile_columns);
     else
         for (size_t i = 0; i < q.count; i++)
             show_one(c, query_record(&q, i));
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 /* ---- forget ---------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ int cli_profile_forget(struct cli *c, int argc, char **argv) {
     bool all = cli_option(c, "--all") != NULL;
     const struct ctl_known *k;
     struct query q;
-    int rc = cli_profile_user(c, &r);
+    int status = profile_user(c, &r);
 
     if (all == (argc == 1))
         return cli_fail(c, CLI_USAGE, "either a kernel's NAME or --all is needed");
@@ -168,8 +168,8 @@ int cli_profile_forget(struct cli *c, int argc, char **argv) {
         ctl_msg_put(&r, CTL_A_all, 1);
     else
         put_name(&r, argv[0]);
-    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_send(c, &r, false, &q);
+    if (status != CLI_OK) return status;
     k = q.count ? query_record(&q, 0) : NULL;
     if (c->format == CLI_TABLE && k)
         fprintf(c->out,
@@ -177,7 +177,7 @@ int cli_profile_forget(struct cli *c, int argc, char **argv) {
                 "\n",
                 k->moved_profiles, k->moved_hints, k->profiles, k->hints);
     else
-        rc = render_one(c, &q, "known");
+        status = render_one(c, &q, "known");
     query_finish(&q);
-    return rc;
+    return status;
 }

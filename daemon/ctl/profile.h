@@ -9,6 +9,6 @@
 #include "proto/ctl_msg.h"
 
 /* Puts --user, where it is given, into the request: 0, or an exit status after a diagnostic. */
-int cli_profile_user(struct cli *c, struct ctl_request *r);
+int profile_user(struct cli *c, struct ctl_request *r);
 
 #endif

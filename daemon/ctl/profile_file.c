@@ -58,16 +58,16 @@ static int understand(struct cli *c, struct source *s) {
     size_t n = s->text.len;
     bool ours = n >= strlen(OURS) && memcmp(text, OURS, strlen(OURS)) == 0;
     char *why = s->report.why;
-    int rc = ours ? kernel_text_parse(&s->set, text, n, why)
-                  : kernel_import_table(&s->set, text, n, &s->report);
+    int err = ours ? kernel_text_parse(&s->set, text, n, why)
+                   : kernel_import_table(&s->set, text, n, &s->report);
 
     if (ours) s->report.format = "profiles of Salus";
-    if (rc == -EINVAL) return cli_fail(c, CLI_USAGE, "%s: %s", s->path, why);
-    if (rc < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
-    if (cli_option(c, "--any-device") && (rc = kernel_adopt(&s->set)) < 0) {
-        if (rc == -ENOSPC)
+    if (err == -EINVAL) return cli_fail(c, CLI_USAGE, "%s: %s", s->path, why);
+    if (err < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-err));
+    if (cli_option(c, "--any-device") && (err = kernel_adopt(&s->set)) < 0) {
+        if (err == -ENOSPC)
             return cli_fail(c, CLI_USAGE, "%s: " FULL, s->path, KERNEL_SET_HINTS_MAX);
-        return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-rc));
+        return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-err));
     }
     return CLI_OK;
 }
@@ -87,32 +87,32 @@ static int send_set(struct cli *c, const struct source *s) {
     struct ctl_request r = {.verb = CTL_V_profile_import};
     struct query_fds fds = {.out = kernel_wire_text(&s->set), .in = -1};
     struct query q;
-    int rc;
+    int status;
 
     if (fds.out < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-fds.out));
-    rc = query_send_fds(c, &r, &fds, &q);
+    status = query_send_fds(c, &r, &fds, &q);
     fdutil_close(&fds.out);
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     if (c->format == CLI_TABLE && q.count)
         say_imported(c, s, query_record(&q, 0));
     else
-        rc = render_one(c, &q, "known");
+        status = render_one(c, &q, "known");
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 int cli_profile_import(struct cli *c, int argc, char **argv) {
     struct source s = {0};
-    int rc;
+    int status;
 
     buf_init(&s.text);
     kernel_set_init(&s.set, 0);
-    rc = read_file(c, argv[0], &s);
-    if (rc == CLI_OK) rc = understand(c, &s);
-    if (rc == CLI_OK) rc = send_set(c, &s);
+    status = read_file(c, argv[0], &s);
+    if (status == CLI_OK) status = understand(c, &s);
+    if (status == CLI_OK) status = send_set(c, &s);
     kernel_set_finish(&s.set);
     buf_finish(&s.text);
-    return rc;
+    return status;
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */
@@ -142,21 +142,22 @@ int cli_profile_export(struct cli *c, int argc, char **argv) {
     struct ctl_request r = {.verb = CTL_V_profile_export};
     struct query_fds fds = {-1, -1};
     struct query q;
-    int rc = cli_profile_user(c, &r);
+    int status = profile_user(c, &r);
 
-    if (rc == CLI_OK) rc = query_send_fds(c, &r, &fds, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_send_fds(c, &r, &fds, &q);
+    if (status != CLI_OK) return status;
     if (fds.in < 0 || fdutil_check_sealed(fds.in, 1) < 0)
-        rc = cli_fail(c, CLI_PROTOCOL, "the reply from %s brought no text of profiles", c->socket);
+        status =
+            cli_fail(c, CLI_PROTOCOL, "the reply from %s brought no text of profiles", c->socket);
     else
-        rc = write_file(c, fds.in, path);
+        status = write_file(c, fds.in, path);
     fdutil_close(&fds.in);
-    if (rc == CLI_OK && path && q.count) {
+    if (status == CLI_OK && path && q.count) {
         const struct ctl_known *k = query_record(&q, 0);
 
         fprintf(c->out, "%s: profiles %" PRIu64 ", hints %" PRIu64 "\n", path, k->moved_profiles,
                 k->moved_hints);
     }
     query_finish(&q);
-    return rc;
+    return status;
 }

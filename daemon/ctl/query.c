@@ -29,16 +29,16 @@ int query_connect(const char *path, uint64_t timeout_ms) {
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
         connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-        int rc = -errno;
+        int err = -errno;
 
         fdutil_close(&fd);
-        return rc;
+        return err;
     }
     return fd;
 }
 
-static int explain(struct cli *c, int rc, bool quiet) {
-    switch (rc) {
+static int explain(struct cli *c, int err, bool quiet) {
+    switch (err) {
     case -ENOENT:
     case -ECONNREFUSED:
         if (quiet) return CLI_NO_DAEMON;
@@ -58,7 +58,7 @@ static int explain(struct cli *c, int rc, bool quiet) {
                         c->socket, (double)c->timeout_ms / 1000);
     default:
         return cli_fail(c, CLI_FAILED, "%s: %s; see 'journalctl -u salusd'", c->socket,
-                        strerror(-rc));
+                        strerror(-err));
     }
 }
 
@@ -118,7 +118,7 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
 static int send_request(struct cli *c, const struct ctl_request *request, bool quiet,
                         struct query_fds *fds, struct query *q) {
     struct ctl_request r = *request;
-    int fd = query_connect(c->socket, c->timeout_ms), rc;
+    int fd = query_connect(c->socket, c->timeout_ms), status;
 
     memset(q, 0, sizeof(*q));
     q->kind = ctl_verb_info(r.verb)->record;
@@ -127,29 +127,29 @@ static int send_request(struct cli *c, const struct ctl_request *request, bool q
     for (;;) {
         uint64_t next = 0;
 
-        rc = ask_once(c, fd, &r, fds, q, &next);
-        if (rc != CLI_OK || next <= r.args.after) break; /* a list only goes forward */
+        status = ask_once(c, fd, &r, fds, q, &next);
+        if (status != CLI_OK || next <= r.args.after) break; /* a list only goes forward */
         ctl_msg_put(&r, CTL_A_after, (int64_t)next);
     }
     fdutil_close(&fd);
-    if (rc != CLI_OK) query_finish(q);
-    return rc;
+    if (status != CLI_OK) query_finish(q);
+    return status;
 }
 
 int query_send(struct cli *c, const struct ctl_request *r, bool quiet, struct query *q) {
     struct query_fds none = {-1, -1};
-    int rc = send_request(c, r, quiet, &none, q);
+    int status = send_request(c, r, quiet, &none, q);
 
     fdutil_close(&none.in);
-    return rc;
+    return status;
 }
 
 int query_send_fds(struct cli *c, const struct ctl_request *r, struct query_fds *fds,
                    struct query *q) {
-    int rc = send_request(c, r, false, fds, q);
+    int status = send_request(c, r, false, fds, q);
 
-    if (rc != CLI_OK) fdutil_close(&fds->in);
-    return rc;
+    if (status != CLI_OK) fdutil_close(&fds->in);
+    return status;
 }
 
 int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q) {

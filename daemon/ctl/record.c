@@ -34,40 +34,40 @@ static int no_memory(struct cli *c) {
 
 static int see_jobs(struct cli *c, struct watching *w) {
     struct query q;
-    int rc = query_ask(c, CTL_V_job_list, 0, false, &q);
+    int status = query_ask(c, CTL_V_job_list, 0, false, &q);
 
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     w->jobs = q.count;
-    for (size_t i = 0; i < q.count && rc == CLI_OK; i++)
-        if (recording_see(&w->recording, query_record(&q, i)) < 0) rc = no_memory(c);
+    for (size_t i = 0; i < q.count && status == CLI_OK; i++)
+        if (recording_see(&w->recording, query_record(&q, i)) < 0) status = no_memory(c);
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 /* Only what ended since; `keep` false: it is not of this recording. */
 static int see_history(struct cli *c, struct watching *w, bool keep) {
     struct ctl_request r = {.verb = CTL_V_history_list};
     struct query q;
-    int rc;
+    int status;
 
     ctl_msg_put(&r, CTL_A_after, (int64_t)w->history);
-    rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
-    for (size_t i = 0; i < q.count && rc == CLI_OK; i++) {
+    status = query_send(c, &r, false, &q);
+    if (status != CLI_OK) return status;
+    for (size_t i = 0; i < q.count && status == CLI_OK; i++) {
         const struct ctl_ended *e = query_record(&q, i);
 
         w->history = e->number;
-        if (keep && recording_see_ended(&w->recording, e) < 0) rc = no_memory(c);
+        if (keep && recording_see_ended(&w->recording, e) < 0) status = no_memory(c);
     }
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 static int see_device(struct cli *c, struct watching *w) {
     struct query q;
-    int rc = query_ask(c, CTL_V_gpu_list, 0, false, &q);
+    int status = query_ask(c, CTL_V_gpu_list, 0, false, &q);
 
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     if (q.count)
         w->recording.device_bytes = ((const struct ctl_gpu *)query_record(&q, 0))->memory_bytes;
     query_finish(&q);
@@ -77,16 +77,16 @@ static int see_device(struct cli *c, struct watching *w) {
 /* Until it is enough, or the daemon is gone: then what was seen until then is still written. */
 static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_idle) {
     uint64_t begin = fdutil_now_ns();
-    int rc = CLI_OK;
+    int status = CLI_OK;
 
-    while (rc == CLI_OK && !cli_interrupted()) {
-        rc = see_jobs(c, w);
-        if (rc == CLI_OK) rc = see_history(c, w, true);
+    while (status == CLI_OK && !cli_interrupted()) {
+        status = see_jobs(c, w);
+        if (status == CLI_OK) status = see_history(c, w, true);
         if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
         if (until_idle && w->jobs == 0 && w->recording.count > 0) break;
-        if (rc == CLI_OK) cli_sleep_ms(LOOK_MS);
+        if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
     }
-    return rc;
+    return status;
 }
 
 static int write_file(struct cli *c, const struct watching *w, const char *path, FILE *f) {
@@ -103,20 +103,20 @@ int cli_record(struct cli *c, int argc, char **argv) {
     struct watching w = {.history = 0};
     uint64_t for_ns = 0;
     FILE *f;
-    int rc, wrote;
+    int status, wrote;
 
-    if (limit && (rc = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return rc;
+    if (limit && (status = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return status;
     if (cli_option(c, "--events")) return record_events(c, for_ns, path);
     recording_init(&w.recording);
-    rc = see_device(c, &w);
-    if (rc == CLI_OK) rc = see_history(c, &w, false);
-    if (rc != CLI_OK) return rc;
+    status = see_device(c, &w);
+    if (status == CLI_OK) status = see_history(c, &w, false);
+    if (status != CLI_OK) return status;
     f = strcmp(path, "-") == 0 ? c->out : fopen(path, "we");
     if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
     cli_catch_interrupt();
-    rc = watch(c, &w, for_ns, cli_option(c, "--until-idle") != NULL);
+    status = watch(c, &w, for_ns, cli_option(c, "--until-idle") != NULL);
     wrote = write_file(c, &w, path, f);
     if (f != c->out) fclose(f);
     recording_finish(&w.recording);
-    return rc != CLI_OK ? rc : wrote;
+    return status != CLI_OK ? status : wrote;
 }

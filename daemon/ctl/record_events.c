@@ -25,13 +25,13 @@ static int tell(struct cli *c, uint64_t for_ns, int fd) {
     struct ctl_request r = {.verb = CTL_V_events_record};
     struct query_fds fds = {.out = fd, .in = -1};
     struct query q;
-    int rc;
+    int status;
 
     ctl_msg_put(&r, CTL_A_for_ns, (int64_t)for_ns);
-    rc = query_send_fds(c, &r, &fds, &q);
+    status = query_send_fds(c, &r, &fds, &q);
     fdutil_close(&fds.in);
-    if (rc == CLI_OK) query_finish(&q);
-    return rc;
+    if (status == CLI_OK) query_finish(&q);
+    return status;
 }
 
 static bool is_over(int fd) {
@@ -46,23 +46,23 @@ static bool is_over(int fd) {
 /* Until it is enough, or the worker has ended it. */
 static int wait_for_end(struct cli *c, uint64_t for_ns, int fd) {
     uint64_t begin = fdutil_now_ns(), renewed = begin;
-    int rc = CLI_OK;
+    int status = CLI_OK;
 
-    while (rc == CLI_OK && !cli_interrupted() && !is_over(fd)) {
+    while (status == CLI_OK && !cli_interrupted() && !is_over(fd)) {
         uint64_t now = fdutil_now_ns();
 
         if (for_ns && now - begin >= for_ns) break;
         if (now - renewed >= RENEW_NS) {
-            rc = tell(c, LEASE_NS, -1);
+            status = tell(c, LEASE_NS, -1);
             renewed = now;
         }
-        if (rc == CLI_OK) cli_sleep_ms(LOOK_MS);
+        if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
     }
-    return rc == CLI_OK ? tell(c, 0, -1) : rc;
+    return status == CLI_OK ? tell(c, 0, -1) : status;
 }
 
 int record_events(struct cli *c, uint64_t for_ns, const char *path) {
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
     struct stat st;
 
     if (fd < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
@@ -71,18 +71,18 @@ int record_events(struct cli *c, uint64_t for_ns, const char *path) {
         return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", path);
     }
     cli_catch_interrupt();
-    rc = tell(c, LEASE_NS, fd);
-    if (rc == CLI_OK) rc = wait_for_end(c, for_ns, fd);
-    for (int ms = 0; rc == CLI_OK && !is_over(fd) && ms < END_MS; ms++)
+    status = tell(c, LEASE_NS, fd);
+    if (status == CLI_OK) status = wait_for_end(c, for_ns, fd);
+    for (int ms = 0; status == CLI_OK && !is_over(fd) && ms < END_MS; ms++)
         usleep(1000); /* also once interrupted */
-    if (rc == CLI_OK && !is_over(fd))
-        rc = cli_fail(c, CLI_FAILED,
-                      "%s: not whole: the worker is gone, records for somebody else, "
-                      "or could not write",
-                      path);
-    if (rc == CLI_OK && fstat(fd, &st) == 0)
+    if (status == CLI_OK && !is_over(fd))
+        status = cli_fail(c, CLI_FAILED,
+                          "%s: not whole: the worker is gone, records for somebody else, "
+                          "or could not write",
+                          path);
+    if (status == CLI_OK && fstat(fd, &st) == 0)
         fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
                 (long long)st.st_size, path);
     fdutil_close(&fd);
-    return rc;
+    return status;
 }

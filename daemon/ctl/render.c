@@ -113,8 +113,7 @@ static void fill_row(const struct query *q, size_t i, const struct render_column
                     CELL_BYTES);
 }
 
-static void render_table(struct cli *c, const struct query *q,
-                         const struct render_column *columns) {
+static void print_table(struct cli *c, const struct query *q, const struct render_column *columns) {
     char cells[COLUMNS_MAX][CELL_BYTES];
     int widths[COLUMNS_MAX], n = 0;
 
@@ -136,7 +135,7 @@ static void render_table(struct cli *c, const struct query *q,
     }
 }
 
-static void render_plain(struct cli *c, const struct query *q) {
+static void print_plain(struct cli *c, const struct query *q) {
     char cell[CELL_BYTES];
     int n;
     const struct ctl_field *f = ctl_fields(q->kind, &n);
@@ -202,7 +201,7 @@ struct cJSON *render_root(void) {
     return root;
 }
 
-static int render_json_list(struct cli *c, const struct query *q, const char *name) {
+static int print_json_list(struct cli *c, const struct query *q, const char *name) {
     cJSON *root = render_root(), *list = cJSON_AddArrayToObject(root, name);
 
     for (size_t i = 0; i < q->count; i++)
@@ -214,11 +213,11 @@ static int render_json_list(struct cli *c, const struct query *q, const char *na
 
 int render_list(struct cli *c, const struct query *q, const char *name,
                 const struct render_column *columns) {
-    if (c->format == CLI_JSON) return render_json_list(c, q, name);
+    if (c->format == CLI_JSON) return print_json_list(c, q, name);
     if (c->format == CLI_PLAIN)
-        render_plain(c, q);
+        print_plain(c, q);
     else
-        render_table(c, q, columns);
+        print_table(c, q, columns);
     return CLI_OK;
 }
 
@@ -243,7 +242,7 @@ int render_one(struct cli *c, const struct query *q, const char *name) {
         return render_print(c, root);
     }
     if (c->format == CLI_PLAIN) {
-        render_plain(c, q);
+        print_plain(c, q);
         return CLI_OK;
     }
     for (int k = 0; k < n; k++)

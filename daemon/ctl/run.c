@@ -38,9 +38,9 @@ static int find_valued(const char *name) {
 static int check_value(struct cli *c, int i, const char *value) {
     char why[JOB_WHY_BYTES];
     struct wire_job job = {0};
-    int rc = job_set(&job, valued[i].variable, value, why);
+    int err = job_set(&job, valued[i].variable, value, why);
 
-    if (rc == 0 || rc == -ENOENT) return CLI_OK;
+    if (err == 0 || err == -ENOENT) return CLI_OK;
     return cli_fail(c, CLI_USAGE, "run: --%s%s", valued[i].option,
                     why + strlen(valued[i].variable)); /* which was not typed */
 }
@@ -79,8 +79,8 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
     while (*a.rest && **a.rest == '-') {
         args_next(&a);
         if (args_is(&a, "--")) break;
-        int rc = take_option(c, o, &a);
-        if (rc != CLI_OK) return rc;
+        int status = take_option(c, o, &a);
+        if (status != CLI_OK) return status;
     }
     o->command.argv = a.rest;
     if (*a.rest) return CLI_OK;
@@ -89,9 +89,9 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
 
 int cli_run(struct cli *c, int argc, char **argv) {
     struct run_options o = {0};
-    int rc = parse(c, &o, argv);
+    int status = parse(c, &o, argv);
 
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     o.command.environment.values = o.values;
     o.command.environment.value_count = VALUED;
     return command_run(c, &o.command);

@@ -25,24 +25,24 @@
 static int change_job(struct cli *c, const struct ctl_request *r, const char *what) {
     const struct ctl_job *j;
     struct query q;
-    int rc = query_send(c, r, false, &q);
+    int status = query_send(c, r, false, &q);
 
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     j = q.count ? query_record(&q, 0) : NULL;
     if (c->format == CLI_TABLE && j)
         fprintf(c->out, "job %" PRIu64 " (%s) %s: %s, weight %" PRIu64 ", priority %" PRId64 "\n",
                 j->id, j->name, what, j->state, j->weight, j->priority);
     else
-        rc = render_one(c, &q, "job");
+        status = render_one(c, &q, "job");
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 static int change(struct cli *c, enum ctl_verb verb, int argc, char **argv, const char *what) {
     struct ctl_request r;
-    int rc = ask_build(c, verb, argc, argv, &r);
+    int status = ask_build(c, verb, argc, argv, &r);
 
-    return rc == CLI_OK ? change_job(c, &r, what) : rc;
+    return status == CLI_OK ? change_job(c, &r, what) : status;
 }
 
 int cli_job_set(struct cli *c, int argc, char **argv) {
@@ -87,20 +87,20 @@ static int hold_process(struct cli *c, uint64_t id) {
 /* The daemon takes the GPU away; the signal is ours, so that the kernel says whether we may. */
 int cli_job_kill(struct cli *c, int argc, char **argv) {
     const char *name = cli_option(c, "--signal");
-    int number = name ? signal_number(name) : 0, fd = -1, rc;
+    int number = name ? signal_number(name) : 0, fd = -1, status;
     uint64_t id;
 
     if (name && number == 0) return cli_fail(c, CLI_USAGE, "--signal: '%s' is no signal", name);
-    rc = cli_take_id(c, "job", argv[0], &id);
-    if (rc != CLI_OK) return rc;
+    status = cli_take_id(c, "job", argv[0], &id);
+    if (status != CLI_OK) return status;
     if (name && (fd = hold_process(c, id)) < 0) return CLI_FAILED;
-    rc = change(c, CTL_V_job_kill, argc, argv, "ended");
-    if (rc == CLI_OK && fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
+    status = change(c, CTL_V_job_kill, argc, argv, "ended");
+    if (status == CLI_OK && fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
         errno != ESRCH)
-        rc = cli_fail(c, errno == EPERM ? CLI_NOT_PERMITTED : CLI_FAILED,
-                      "job %" PRIu64 ": SIG%s: %s", id, sigabbrev_np(number), strerror(errno));
+        status = cli_fail(c, errno == EPERM ? CLI_NOT_PERMITTED : CLI_FAILED,
+                          "job %" PRIu64 ": SIG%s: %s", id, sigabbrev_np(number), strerror(errno));
     fdutil_close(&fd);
-    return rc;
+    return status;
 }
 
 /* ---- wait ------------------------------------------------------------------------------------ */
@@ -108,10 +108,10 @@ int cli_job_kill(struct cli *c, int argc, char **argv) {
 /* The list, not the job: that a job is gone is no error here. */
 static int is_there(struct cli *c, uint64_t id, bool *found) {
     struct query q;
-    int rc = query_ask(c, CTL_V_job_list, 0, false, &q);
+    int status = query_ask(c, CTL_V_job_list, 0, false, &q);
 
     *found = false;
-    if (rc != CLI_OK) return rc;
+    if (status != CLI_OK) return status;
     for (size_t i = 0; i < q.count && !*found; i++)
         *found = ((const struct ctl_job *)query_record(&q, i))->id == id;
     query_finish(&q);
@@ -122,16 +122,16 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
     struct query q;
     bool found = true;
     uint64_t id;
-    int rc = cli_take_id(c, "job", argv[0], &id);
+    int status = cli_take_id(c, "job", argv[0], &id);
 
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_job_show, id, false, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_ask(c, CTL_V_job_show, id, false, &q);
+    if (status != CLI_OK) return status;
     query_finish(&q);
-    while (rc == CLI_OK && found) {
+    while (status == CLI_OK && found) {
         cli_sleep_ms(WAIT_MS);
-        rc = is_there(c, id, &found);
+        status = is_there(c, id, &found);
     }
-    return rc;
+    return status;
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -140,16 +140,16 @@ int cli_gpu_retry(struct cli *c, int argc, char **argv) {
     struct ctl_request r;
     const struct ctl_gpu *g;
     struct query q;
-    int rc = ask_build(c, CTL_V_gpu_retry, argc, argv, &r);
+    int status = ask_build(c, CTL_V_gpu_retry, argc, argv, &r);
 
-    if (rc == CLI_OK) rc = query_send(c, &r, false, &q);
-    if (rc != CLI_OK) return rc;
+    if (status == CLI_OK) status = query_send(c, &r, false, &q);
+    if (status != CLI_OK) return status;
     g = q.count ? query_record(&q, 0) : NULL;
     if (c->format == CLI_TABLE && g)
         fprintf(c->out, "gpu %" PRIu64 " is %s\n", g->id,
                 strcmp(g->state, "down") == 0 ? "being started" : g->state);
     else
-        rc = render_one(c, &q, "gpu");
+        status = render_one(c, &q, "gpu");
     query_finish(&q);
-    return rc;
+    return status;
 }

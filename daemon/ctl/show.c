@@ -108,32 +108,32 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static int show_once(struct cli *c, const struct ctl_request *r) {
+static int ask_once(struct cli *c, const struct ctl_request *r) {
     const struct ctl_verb_info *verb = ctl_verb_info(r->verb);
     const struct view *v = &views[verb->record];
     struct query q;
-    int rc = query_send(c, r, false, &q);
+    int status = query_send(c, r, false, &q);
 
-    if (rc != CLI_OK) return rc;
-    rc = ends_with(verb->text, ".list") ? render_list(c, &q, v->many, v->columns)
-                                        : render_one(c, &q, v->one);
+    if (status != CLI_OK) return status;
+    status = ends_with(verb->text, ".list") ? render_list(c, &q, v->many, v->columns)
+                                            : render_one(c, &q, v->one);
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 /* Again and again until interrupted or refused. */
 static int watch(struct cli *c, const struct ctl_request *r) {
     bool screen = c->format == CLI_TABLE && isatty(fileno(c->out));
-    int rc;
+    int status;
 
     cli_catch_interrupt();
     do {
         if (screen) fputs("\033[H\033[J", c->out);
-        rc = show_once(c, r);
+        status = ask_once(c, r);
         if (fflush(c->out) != 0) return CLI_FAILED; /* nobody reads any more */
-        if (rc == CLI_OK) cli_sleep_ms(c->watch_ms);
-    } while (rc == CLI_OK && !cli_interrupted());
-    return rc;
+        if (status == CLI_OK) cli_sleep_ms(c->watch_ms);
+    } while (status == CLI_OK && !cli_interrupted());
+    return status;
 }
 
 /* What changes something is asked once. */
@@ -141,29 +141,29 @@ static int show(struct cli *c, const struct ctl_request *r) {
     const char *text = ctl_verb_info(r->verb)->text;
     bool looks = r->verb == CTL_V_status || ends_with(text, ".list") || ends_with(text, ".show");
 
-    return c->watch_ms && looks ? watch(c, r) : show_once(c, r);
+    return c->watch_ms && looks ? watch(c, r) : ask_once(c, r);
 }
 
 int cli_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv) {
     struct ctl_request r;
-    int rc = ask_build(c, verb, argc, argv, &r);
+    int status = ask_build(c, verb, argc, argv, &r);
 
-    return rc == CLI_OK ? show(c, &r) : rc;
+    return status == CLI_OK ? show(c, &r) : status;
 }
 
 /* Once: scripts shall see by the exit status whether a job would be served. */
 static int status_once(struct cli *c) {
     struct query q;
-    int rc = query_ask(c, CTL_V_status, 0, false, &q);
+    int status = query_ask(c, CTL_V_status, 0, false, &q);
     const struct ctl_status *s;
 
-    if (rc != CLI_OK) return rc;
-    rc = render_one(c, &q, "status");
+    if (status != CLI_OK) return status;
+    status = render_one(c, &q, "status");
     s = q.count ? query_record(&q, 0) : NULL;
-    if (rc == CLI_OK && s && strcmp(s->state, "ok") != 0)
-        rc = cli_fail(c, CLI_DEGRADED, "no job would be served now: %s", s->trouble);
+    if (status == CLI_OK && s && strcmp(s->state, "ok") != 0)
+        status = cli_fail(c, CLI_DEGRADED, "no job would be served now: %s", s->trouble);
     query_finish(&q);
-    return rc;
+    return status;
 }
 
 int cli_status(struct cli *c, int argc, char **argv) {
@@ -205,13 +205,13 @@ static void version_text(struct cli *c, const struct query *q, int asked) {
  * runs, or that it is not ours to ask, is no failure here. */
 int cli_version(struct cli *c, int argc, char **argv) {
     struct query q;
-    int asked = query_ask(c, CTL_V_version, 0, true, &q), rc = CLI_OK;
+    int asked = query_ask(c, CTL_V_version, 0, true, &q), status = CLI_OK;
 
     if (c->format == CLI_JSON)
-        rc = version_json(c, &q);
+        status = version_json(c, &q);
     else
         version_text(c, &q, asked);
     query_finish(&q);
-    if (rc != CLI_OK || asked == CLI_NO_DAEMON || asked == CLI_NOT_PERMITTED) return rc;
+    if (status != CLI_OK || asked == CLI_NO_DAEMON || asked == CLI_NOT_PERMITTED) return status;
     return asked;
 }

@@ -26,16 +26,16 @@ static void forget(struct top_view *v) {
 }
 
 static int look(struct cli *c, struct top_view *v) {
-    int rc;
+    int status;
 
     memset(v, 0, sizeof(*v));
-    rc = query_ask(c, CTL_V_job_list, 0, false, &v->jobs);
+    status = query_ask(c, CTL_V_job_list, 0, false, &v->jobs);
     v->at_ns = fdutil_now_ns();
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_lane_list, 0, false, &v->lanes);
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_gpu_list, 0, false, &v->gpus);
-    if (rc == CLI_OK) rc = query_ask(c, CTL_V_policy_show, 0, false, &v->policy);
-    if (rc != CLI_OK) forget(v);
-    return rc;
+    if (status == CLI_OK) status = query_ask(c, CTL_V_lane_list, 0, false, &v->lanes);
+    if (status == CLI_OK) status = query_ask(c, CTL_V_gpu_list, 0, false, &v->gpus);
+    if (status == CLI_OK) status = query_ask(c, CTL_V_policy_show, 0, false, &v->policy);
+    if (status != CLI_OK) forget(v);
+    return status;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -87,16 +87,16 @@ static int width_of(struct cli *c) {
 /* One picture. Pictures that are not drawn over each other are set apart by an empty line. */
 static int show(struct cli *c, bool screen, const struct top_view *before,
                 const struct top_view *now) {
-    int rc = CLI_OK;
+    int status = CLI_OK;
 
     if (c->format == CLI_JSON) {
-        rc = print_json(c, before, now);
+        status = print_json(c, before, now);
     } else {
         if (screen) fputs("\033[H\033[J", c->out);
         top_draw(c->out, width_of(c), before, now);
         if (!screen) fputc('\n', c->out);
     }
-    return fflush(c->out) == 0 ? rc : CLI_FAILED; /* nobody reads any more */
+    return fflush(c->out) == 0 ? status : CLI_FAILED; /* nobody reads any more */
 }
 
 /* `count` pictures, 0: until interrupted. Where each is for good, the first comes after a pause, so
@@ -104,39 +104,39 @@ static int show(struct cli *c, bool screen, const struct top_view *before,
 static int watch(struct cli *c, bool screen, uint64_t count) {
     struct top_view views[2], *before = NULL, *now = &views[0];
     uint64_t pause = c->watch_ms ? c->watch_ms : DEFAULT_MS, shown = 0;
-    int rc = CLI_OK;
+    int status = CLI_OK;
 
     while (!cli_interrupted() && (count == 0 || shown < count)) {
-        rc = look(c, now);
-        if (rc != CLI_OK) break;
+        status = look(c, now);
+        if (status != CLI_OK) break;
         if (before || screen) {
-            rc = show(c, screen, before, now);
+            status = show(c, screen, before, now);
             shown++;
         }
         if (before) forget(before);
         before = now;
         now = before == &views[0] ? &views[1] : &views[0];
-        if (rc != CLI_OK) break;
+        if (status != CLI_OK) break;
         if (count == 0 || shown < count) cli_sleep_ms(pause);
     }
     if (before) forget(before);
-    return rc;
+    return status;
 }
 
 int cli_top(struct cli *c, int argc, char **argv) {
     bool batch = cli_option(c, "--batch") || c->format != CLI_TABLE || !isatty(fileno(c->out));
     const char *n = cli_option(c, "-n");
     uint64_t count = 0;
-    int rc;
+    int status;
 
     if (n && (units_parse(UNITS_NONE, n, &count) < 0 || count == 0))
         return cli_fail(c, CLI_USAGE, "-n: '%s' is not a number from 1", n);
     cli_catch_interrupt();
     if (!batch) fputs(ENTER, c->out);
-    rc = watch(c, !batch, count);
+    status = watch(c, !batch, count);
     if (!batch) {
         fputs(LEAVE, c->out);
         fflush(c->out);
     }
-    return rc;
+    return status;
 }

@@ -12,7 +12,7 @@ static const struct dev_ops *const backends[] = {
 
 const struct dev_ops *device_find(const char *name) {
     if (!name) return backends[0];
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+    for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
         if (!strcmp(backends[i]->name, name)) return backends[i];
     return NULL;
 }

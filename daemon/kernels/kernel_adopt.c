@@ -22,23 +22,23 @@ static int adopt_profile(struct kernel_set *into, const struct kernel_profile *p
 
 int kernel_adopt(struct kernel_set *s) {
     struct kernel_set into;
-    int rc = 0;
+    int err = 0;
 
     kernel_set_init(&into, s->seed);
-    for (uint32_t i = 0; i < s->hint_count && rc == 0; i++) {
+    for (uint32_t i = 0; i < s->hint_count && err == 0; i++) {
         struct kernel_profile_hint h = s->hints[i];
 
         h.duration_ns = 0;
-        rc = kernel_set_add_hints(&into, &h, 1);
+        err = kernel_set_add_hints(&into, &h, 1);
     }
-    for (uint32_t i = 0; i < s->count && rc == 0; i++)
-        rc = adopt_profile(&into, &s->items[i]);
-    if (rc == 0) {
+    for (uint32_t i = 0; i < s->count && err == 0; i++)
+        err = adopt_profile(&into, &s->items[i]);
+    if (err == 0) {
         struct kernel_set old = *s;
 
         *s = into;
         into = old;
     }
     kernel_set_finish(&into);
-    return rc;
+    return err;
 }

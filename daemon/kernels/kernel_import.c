@@ -54,23 +54,23 @@ static bool says_something(const struct kernel_import_sum *s) {
 static int deliver(struct kernel_import *k, struct kernel_set *s) {
     struct kernel_profile_hint *hints = malloc((k->count + 1) * sizeof(*hints));
     uint32_t count = 0;
-    int rc = -ENOMEM;
+    int err = -ENOMEM;
 
     for (uint32_t i = 0; hints && i < k->count; i++) {
         conclude(&k->sums[i]);
         if (says_something(&k->sums[i])) hints[count++] = k->sums[i].hint;
     }
-    if (hints && count == 0) rc = kernel_import_bad(k, "the end, and no row says anything of use");
-    if (hints && count > 0) rc = kernel_set_add_hints(s, hints, count);
-    if (rc == -ENOSPC) {
+    if (hints && count == 0) err = kernel_import_bad(k, "the end, and no row says anything of use");
+    if (hints && count > 0) err = kernel_set_add_hints(s, hints, count);
+    if (err == -ENOSPC) {
         snprintf(k->why, sizeof(k->why),
                  "its %u hints and the %u that are there are more than %u; forget some first",
                  count, s->hint_count, KERNEL_SET_HINTS_MAX);
-        rc = -EINVAL;
+        err = -EINVAL;
     }
     k->hints = count;
     free(hints);
-    return rc;
+    return err;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -79,22 +79,22 @@ static int deliver(struct kernel_import *k, struct kernel_set *s) {
 static int find_header(struct kernel_import *k, int (**rows)(struct kernel_import *k)) {
     struct csv *c = &k->csv;
     const char *end = c->end;
-    int rc = 0;
+    int err = 0;
 
     *rows = NULL;
-    while (c->at < end && !*rows && rc != -ENOMEM) {
+    while (c->at < end && !*rows && err != -ENOMEM) {
         const char *newline = memchr(c->at, '\n', (size_t)(end - c->at));
         uint32_t line = c->next_line;
 
         c->end = newline ? newline : end;
-        rc = csv_next(c);
-        if (rc > 0 && kernel_import_is_orion(c)) *rows = kernel_import_orion;
-        if (rc > 0 && kernel_import_is_ncu(c)) *rows = kernel_import_ncu;
+        err = csv_next(c);
+        if (err > 0 && kernel_import_is_orion(c)) *rows = kernel_import_orion;
+        if (err > 0 && kernel_import_is_ncu(c)) *rows = kernel_import_ncu;
         c->at = newline ? newline + 1 : end;
         c->next_line = line + 1;
         c->end = end;
     }
-    if (rc == -ENOMEM || *rows) return rc == -ENOMEM ? rc : 0;
+    if (err == -ENOMEM || *rows) return err == -ENOMEM ? err : 0;
     snprintf(k->why, sizeof(k->why),
              "no line is a header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one of "
              "ncu --csv with \"Kernel Name\"");
@@ -105,20 +105,20 @@ int kernel_import_table(struct kernel_set *s, const char *text, size_t bytes,
                         struct kernel_import_report *report) {
     struct kernel_import k = {.format = "none"};
     int (*rows)(struct kernel_import * k);
-    int rc;
+    int err;
 
     if (bytes >= sizeof(MARK) - 1 && memcmp(text, MARK, sizeof(MARK) - 1) == 0) {
         text += sizeof(MARK) - 1;
         bytes -= sizeof(MARK) - 1;
     }
     csv_init(&k.csv, text, bytes);
-    rc = find_header(&k, &rows);
-    if (rc == 0) rc = rows(&k);
-    if (rc == 0) rc = deliver(&k, s);
+    err = find_header(&k, &rows);
+    if (err == 0) err = rows(&k);
+    if (err == 0) err = deliver(&k, s);
     *report = (struct kernel_import_report){.format = k.format, .rows = k.rows, .hints = k.hints};
     memcpy(report->why, k.why, sizeof(report->why));
     slotmap_finish(&k.by_name);
     free(k.sums);
     csv_finish(&k.csv);
-    return rc;
+    return err;
 }

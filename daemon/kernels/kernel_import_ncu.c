@@ -85,18 +85,18 @@ static int take_duration(struct kernel_import *k, const char *unit, double value
 static int take_metric(struct kernel_import *k, struct kernel_import_sum *sum, enum metric metric,
                        const char *unit, const char *text) {
     double value, ns = 0;
-    int rc = 0;
+    int err = 0;
 
     if (unmeasured(text) || (metric != DURATION && strcmp(unit, "%") != 0)) return 0;
     if (!kernel_import_number(text, &value))
         return kernel_import_bad(k, "\"%.24s\" is no number", text);
     if (metric == DURATION) {
-        rc = take_duration(k, unit, value, &ns);
-        if (rc == 0) kernel_import_add(&sum->ns, ns);
+        err = take_duration(k, unit, value, &ns);
+        if (err == 0) kernel_import_add(&sum->ns, ns);
     } else {
         kernel_import_add(metric == COMPUTE ? &sum->compute_percent : &sum->memory_percent, value);
     }
-    return rc;
+    return err;
 }
 
 /* "(96, 2, 1)", of which the last may be missing; nothing: any. */
@@ -130,42 +130,42 @@ static int take_shape(struct kernel_import *k, const char *title, const char *te
 static int take_sum(struct kernel_import *k, const struct columns *c,
                     struct kernel_import_sum **out) {
     uint32_t grid[3], block[3];
-    int rc = take_shape(k, "Grid Size", field(k, c->grid), grid);
+    int err = take_shape(k, "Grid Size", field(k, c->grid), grid);
 
-    if (rc == 0) rc = take_shape(k, "Block Size", field(k, c->block), block);
-    if (rc == 0 && !*field(k, c->name)) rc = kernel_import_bad(k, "no kernel's name");
-    return rc < 0 ? rc : kernel_import_sum(k, field(k, c->name), grid, block, out);
+    if (err == 0) err = take_shape(k, "Block Size", field(k, c->block), block);
+    if (err == 0 && !*field(k, c->name)) err = kernel_import_bad(k, "no kernel's name");
+    return err < 0 ? err : kernel_import_sum(k, field(k, c->name), grid, block, out);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
 static int read_details(struct kernel_import *k, const struct columns *c) {
     struct kernel_import_sum *sum;
-    int rc;
+    int err;
 
     k->format = "Nsight Compute's details page";
     if (c->unit < 0 || c->value < 0)
         return kernel_import_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
-    while ((rc = kernel_import_row(k)) > 0) {
+    while ((err = kernel_import_row(k)) > 0) {
         int metric = metric_of(field(k, c->metric));
 
         if (k->csv.count <= (uint32_t)c->value)
             return kernel_import_bad(k, "%u columns, of which \"Metric Value\" would be number %d",
                                      k->csv.count, c->value + 1);
         if (metric < 0) continue;
-        rc = take_sum(k, c, &sum);
-        if (rc == 0)
-            rc = take_metric(k, sum, (enum metric)metric, field(k, c->unit), field(k, c->value));
-        if (rc < 0) return rc;
+        err = take_sum(k, c, &sum);
+        if (err == 0)
+            err = take_metric(k, sum, (enum metric)metric, field(k, c->unit), field(k, c->value));
+        if (err < 0) return err;
     }
-    return rc;
+    return err;
 }
 
 static int take_units(struct kernel_import *k, struct columns *c) {
-    int rc = kernel_import_row(k);
+    int err = kernel_import_row(k);
 
-    if (rc < 0) return rc;
-    if (rc == 0 || *field(k, c->name)) return kernel_import_bad(k, "no units under the header");
+    if (err < 0) return err;
+    if (err == 0 || *field(k, c->name)) return kernel_import_bad(k, "no units under the header");
     k->rows--;
     for (int m = 0; m < METRICS; m++)
         snprintf(c->units[m], sizeof(c->units[m]), "%.15s", field(k, c->raw[m]));
@@ -175,21 +175,21 @@ static int take_units(struct kernel_import *k, struct columns *c) {
 static int read_raw(struct kernel_import *k, struct columns *c) {
     struct kernel_import_sum *sum;
     uint32_t columns = k->csv.count;
-    int rc = take_units(k, c);
+    int err = take_units(k, c);
 
     k->format = "Nsight Compute's raw page";
-    if (rc < 0) return rc;
-    while ((rc = kernel_import_row(k)) > 0) {
+    if (err < 0) return err;
+    while ((err = kernel_import_row(k)) > 0) {
         if (k->csv.count != columns)
             return kernel_import_bad(k, "%u columns, not %u as in the header", k->csv.count,
                                      columns);
-        rc = take_sum(k, c, &sum);
-        for (int m = 0; m < METRICS && rc == 0; m++)
+        err = take_sum(k, c, &sum);
+        for (int m = 0; m < METRICS && err == 0; m++)
             if (c->raw[m] >= 0)
-                rc = take_metric(k, sum, (enum metric)m, c->units[m], field(k, c->raw[m]));
-        if (rc < 0) return rc;
+                err = take_metric(k, sum, (enum metric)m, c->units[m], field(k, c->raw[m]));
+        if (err < 0) return err;
     }
-    return rc;
+    return err;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -206,12 +206,12 @@ static int add_any_shape(struct kernel_import *k) {
     for (uint32_t i = 0; i < shapes; i++) {
         char name[KERNEL_NAME_BYTES];
         struct kernel_import_sum *sum;
-        int rc;
+        int err;
 
         if (k->sums[i].hint.grid[0] == 0 && k->sums[i].hint.block[0] == 0) continue;
         memcpy(name, k->sums[i].hint.name, sizeof(name));
-        rc = kernel_import_sum(k, name, any, any, &sum);
-        if (rc < 0) return rc;
+        err = kernel_import_sum(k, name, any, any, &sum);
+        if (err < 0) return err;
         merge(&sum->compute_percent, &k->sums[i].compute_percent);
         merge(&sum->memory_percent, &k->sums[i].memory_percent);
     }
@@ -226,7 +226,7 @@ int kernel_import_ncu(struct kernel_import *k) {
                         .unit = csv_find(&k->csv, "Metric Unit"),
                         .value = csv_find(&k->csv, "Metric Value"),
                         .raw = {-1, -1, -1}};
-    int known = 0, rc;
+    int known = 0, err;
 
     for (uint32_t i = 0; i < k->csv.count; i++) {
         int metric = metric_of(csv_field(&k->csv, i));
@@ -236,12 +236,12 @@ int kernel_import_ncu(struct kernel_import *k) {
         known++;
     }
     if (c.metric >= 0)
-        rc = read_details(k, &c);
+        err = read_details(k, &c);
     else if (known)
-        rc = read_raw(k, &c);
+        err = read_raw(k, &c);
     else
         return kernel_import_bad(k,
                                  "no \"Metric Name\", and no column of a metric that is used, such "
                                  "as gpu__time_duration.sum");
-    return rc < 0 ? rc : add_any_shape(k);
+    return err < 0 ? err : add_any_shape(k);
 }

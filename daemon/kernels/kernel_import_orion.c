@@ -33,7 +33,7 @@ static int take_row(struct kernel_import *k) {
     struct csv *c = &k->csv;
     struct kernel_import_sum *sum;
     double sms, ns;
-    int class, rc;
+    int class, err;
 
     if (c->count < 1 + AFTER_NAME) return kernel_import_bad(k, "%u columns, not 5", c->count);
     uint32_t first = c->count - AFTER_NAME;
@@ -46,9 +46,9 @@ static int take_row(struct kernel_import *k) {
     if (!kernel_import_number(csv_field(c, first + 3), &ns) || ns > KERNEL_PROFILE_NS_MAX)
         return kernel_import_bad(k, "Duration \"%.24s\" is no time in nanoseconds",
                                  csv_field(c, first + 3));
-    rc = kernel_import_sum(k, csv_field(c, 0), any, any,
-                           &sum); /* its commas are in what is cut off */
-    if (rc < 0) return rc;
+    err = kernel_import_sum(k, csv_field(c, 0), any, any,
+                            &sum); /* its commas are in what is cut off */
+    if (err < 0) return err;
     sum->votes[class]++;
     kernel_import_add(&sum->sms, sms);
     kernel_import_add(&sum->ns, ns);
@@ -56,12 +56,12 @@ static int take_row(struct kernel_import *k) {
 }
 
 int kernel_import_orion(struct kernel_import *k) {
-    int rc;
+    int err;
 
     k->format = "Orion's table";
-    while ((rc = kernel_import_row(k)) > 0) {
-        rc = take_row(k);
-        if (rc < 0) break;
+    while ((err = kernel_import_row(k)) > 0) {
+        err = take_row(k);
+        if (err < 0) break;
     }
-    return rc;
+    return err;
 }

@@ -40,14 +40,14 @@ static void skip_line(struct csv *c) {
 }
 
 int kernel_import_row(struct kernel_import *k) {
-    int rc;
+    int err;
 
     while (at_remark(&k->csv))
         skip_line(&k->csv);
-    rc = csv_next(&k->csv);
-    if (rc == -EINVAL) return kernel_import_bad(k, "%s", k->csv.why);
-    if (rc > 0) k->rows++;
-    return rc;
+    err = csv_next(&k->csv);
+    if (err == -EINVAL) return kernel_import_bad(k, "%s", k->csv.why);
+    if (err > 0) k->rows++;
+    return err;
 }
 
 bool kernel_import_number(const char *text, double *out) {
@@ -105,7 +105,7 @@ int kernel_import_sum(struct kernel_import *k, const char *name, const uint32_t 
     struct slotmap_walk walk;
     uint32_t slot;
     uint64_t hash;
-    int rc;
+    int err;
 
     kernel_name_base(name, hint.name);
     memcpy(hint.grid, grid, sizeof(hint.grid));
@@ -115,8 +115,8 @@ int kernel_import_sum(struct kernel_import *k, const char *name, const uint32_t 
     while ((slot = slotmap_next(&k->by_name, &walk)) != SLOTMAP_NONE)
         if (kernel_profile_hint_order(&k->sums[slot].hint, &hint) == 0) break;
     if (slot == SLOTMAP_NONE) {
-        rc = append(k, &hint, hash);
-        if (rc < 0) return rc;
+        err = append(k, &hint, hash);
+        if (err < 0) return err;
         slot = k->count - 1;
     }
     *out = &k->sums[slot];

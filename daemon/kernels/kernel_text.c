@@ -69,7 +69,7 @@ struct reader {
     const char *text, *end; /* what follows the line */
     uint64_t line;
     char *why;
-    int rc;
+    int err;
     char *at; /* in the line */
     char copy[LINE_BYTES];
 };
@@ -78,12 +78,12 @@ __attribute__((format(printf, 2, 3))) static int bad(struct reader *r, const cha
     char what[KERNEL_PROFILE_WHY_BYTES - 32];
     va_list ap;
 
-    if (r->rc < 0) return r->rc;
+    if (r->err < 0) return r->err;
     va_start(ap, fmt);
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
     snprintf(r->why, KERNEL_PROFILE_WHY_BYTES, "line %" PRIu64 ": %s", r->line, what);
-    return r->rc = -EINVAL;
+    return r->err = -EINVAL;
 }
 
 static int next_line(struct reader *r) {
@@ -111,7 +111,7 @@ static const char *shown(const char *field) {
 static bool skip(struct reader *r, const char *word) {
     size_t n = strlen(word);
 
-    if (r->rc < 0 || strncmp(r->at, word, n) != 0) return false;
+    if (r->err < 0 || strncmp(r->at, word, n) != 0) return false;
     r->at += n;
     return true;
 }
@@ -125,7 +125,7 @@ static uint64_t take_digits(struct reader *r, unsigned base, const char *field, 
     const char *from = r->at;
     uint64_t value = 0;
 
-    for (; r->rc == 0; r->at++) {
+    for (; r->err == 0; r->at++) {
         const char *digits = "0123456789abcdef", *d = *r->at ? strchr(digits, *r->at) : NULL;
 
         if (!d || d - digits >= (int)base) break;
@@ -136,7 +136,7 @@ static uint64_t take_digits(struct reader *r, unsigned base, const char *field, 
         }
     }
     if (r->at == from) bad(r, "'%s' is no number", shown(field));
-    return r->rc < 0 ? 0 : value;
+    return r->err < 0 ? 0 : value;
 }
 
 static uint64_t take_number(struct reader *r, const char *field, uint64_t most) {
@@ -159,7 +159,7 @@ static uint8_t take_choice(struct reader *r, const char *field, const char *(*na
 
     take_word(r, field);
     n = strcspn(r->at, " ");
-    for (unsigned i = 0; i < count && r->rc == 0; i++) {
+    for (unsigned i = 0; i < count && r->err == 0; i++) {
         if (strlen(name(i)) != n || strncmp(name(i), r->at, n) != 0) continue;
         r->at += n;
         return (uint8_t)i;
@@ -171,7 +171,7 @@ static uint8_t take_choice(struct reader *r, const char *field, const char *(*na
 /* The rest of the line. */
 static void take_name(struct reader *r, char *out, size_t cap) {
     take_word(r, " name=");
-    if (r->rc < 0) return;
+    if (r->err < 0) return;
     if (strlen(r->at) >= cap || !kernel_name_clean(r->at))
         bad(r, "'name=' is not 1 to %zu printable characters", cap - 1);
     else
@@ -183,13 +183,13 @@ static void take_bins(struct reader *r, struct kernel_dist *d) {
 
     d->sum_ns = take_number(r, " sum=", UINT64_MAX);
     take_word(r, " bins=");
-    while (r->rc == 0 && *r->at != ' ') {
+    while (r->err == 0 && *r->at != ' ') {
         if (last >= 0) take_word(r, ",");
         uint64_t bin = take_digits(r, 10, " bins=", KERNEL_DIST_BINS - 1);
         take_word(r, ":");
         uint64_t count = take_digits(r, 10, " bins=", UINT16_MAX);
 
-        if (r->rc == 0 && ((int64_t)bin <= last || count == 0))
+        if (r->err == 0 && ((int64_t)bin <= last || count == 0))
             bad(r, "'bins=' are not in order, or one is empty");
         d->bins[bin] = (uint16_t)count;
         last = (int64_t)bin;
@@ -202,13 +202,13 @@ static void parse_title(struct reader *r, uint64_t *profiles, uint64_t *hints) {
     if (next_line(r) == 0 && !skip(r, TITLE " "))
         bad(r, "it does not begin with '" TITLE " VERSION PROFILES HINTS'");
     uint64_t version = take_digits(r, 10, "VERSION", UINT32_MAX);
-    if (r->rc == 0 && version != KERNEL_TEXT_VERSION)
+    if (r->err == 0 && version != KERNEL_TEXT_VERSION)
         bad(r, "version %" PRIu64 ", not %d", version, KERNEL_TEXT_VERSION);
     take_word(r, " ");
     *profiles = take_digits(r, 10, "PROFILES", KERNEL_SET_MAX);
     take_word(r, " ");
     *hints = take_digits(r, 10, "HINTS", KERNEL_SET_HINTS_MAX);
-    if (r->rc == 0 && *r->at) bad(r, "more follows after the numbers");
+    if (r->err == 0 && *r->at) bad(r, "more follows after the numbers");
 }
 
 static void parse_device(struct reader *r, struct kernel_set_device *d) {
@@ -233,9 +233,9 @@ static void parse_hint(struct reader *r, struct kernel_set *s) {
     h.memory_milli = (uint16_t)take_number(r, " memory=", 1000);
     h.duration_ns = take_number(r, " ns=", KERNEL_PROFILE_NS_MAX);
     take_name(r, h.name, sizeof(h.name));
-    if (r->rc == 0 && kernel_profile_hint_check(&h, why) < 0) bad(r, "%s", why);
-    if (r->rc == 0) r->rc = kernel_set_add_hints(s, &h, 1);
-    if (r->rc == 0 && s->hint_count == before) bad(r, "a hint that was there already");
+    if (r->err == 0 && kernel_profile_hint_check(&h, why) < 0) bad(r, "%s", why);
+    if (r->err == 0) r->err = kernel_set_add_hints(s, &h, 1);
+    if (r->err == 0 && s->hint_count == before) bad(r, "a hint that was there already");
 }
 
 static void parse_profile(struct reader *r, struct kernel_set *s) {
@@ -258,10 +258,10 @@ static void parse_profile(struct reader *r, struct kernel_set *s) {
     p.lone = (uint8_t)take_number(r, " lone=", 1);
     take_bins(r, &p.durations);
     take_name(r, p.name, sizeof(p.name));
-    if (r->rc == 0 && kernel_profile_check(&p, why) < 0) bad(r, "%s", why);
-    if (r->rc == 0 && kernel_set_find(s, &p.key)) bad(r, "a kernel that was there already");
-    if (r->rc == 0) r->rc = kernel_set_learn(s, &p);
-    if (r->rc == 0 && s->count == before) bad(r, "one kernel too many of user %u", p.key.uid);
+    if (r->err == 0 && kernel_profile_check(&p, why) < 0) bad(r, "%s", why);
+    if (r->err == 0 && kernel_set_find(s, &p.key)) bad(r, "a kernel that was there already");
+    if (r->err == 0) r->err = kernel_set_learn(s, &p);
+    if (r->err == 0 && s->count == before) bad(r, "one kernel too many of user %u", p.key.uid);
 }
 
 int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char *why) {
@@ -270,14 +270,14 @@ int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char
 
     parse_title(&r, &profiles, &hints);
     parse_device(&r, &s->device);
-    for (uint64_t i = 0; i < hints && r.rc == 0; i++)
+    for (uint64_t i = 0; i < hints && r.err == 0; i++)
         parse_hint(&r, s);
-    for (uint64_t i = 0; i < profiles && r.rc == 0; i++)
+    for (uint64_t i = 0; i < profiles && r.err == 0; i++)
         parse_profile(&r, s);
-    if (r.rc == 0 && r.text != r.end) {
+    if (r.err == 0 && r.text != r.end) {
         r.line++;
         bad(&r, "more follows than was announced");
     }
-    if (r.rc < 0) kernel_set_finish(s);
-    return r.rc;
+    if (r.err < 0) kernel_set_finish(s);
+    return r.err;
 }

@@ -55,18 +55,18 @@ int kernel_wire_pack(const struct kernel_set *s, bool profiles) {
     uint32_t *order = kernel_set_order(s);
     int fd = order ? fdutil_memfd("salus-kernels", bytes, 1) : -ENOMEM;
     void *map = MAP_FAILED;
-    int rc = fd < 0 ? fd : 0;
+    int err = fd < 0 ? fd : 0;
 
-    if (rc == 0) map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (rc == 0 && map == MAP_FAILED) rc = -errno;
-    if (rc == 0) {
+    if (err == 0) map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (err == 0 && map == MAP_FAILED) err = -errno;
+    if (err == 0) {
         fill(map, s, &h, order);
         munmap(map, bytes);
-        rc = fdutil_seal_readonly(fd);
+        err = fdutil_seal_readonly(fd);
     }
     free(order);
-    if (rc < 0 && fd >= 0) fdutil_close(&fd);
-    return rc < 0 ? rc : fd;
+    if (err < 0 && fd >= 0) fdutil_close(&fd);
+    return err < 0 ? err : fd;
 }
 
 int kernel_wire_text(const struct kernel_set *s) {

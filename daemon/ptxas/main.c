@@ -7,7 +7,7 @@
 #include "daemon/ptxas/ptxas.h"
 
 int main(int argc, char **argv) {
-    int rc = argc > 0 ? ptxas_main(stdout, stderr, argv) : 1;
+    int status = argc > 0 ? ptxas_main(stdout, stderr, argv) : 1;
 
-    return fflush(stdout) == 0 ? rc : 1;
+    return fflush(stdout) == 0 ? status : 1;
 }

@@ -136,7 +136,7 @@ int ptxas_main(FILE *out, FILE *log, char **argv) {
     struct options o;
     char why[WHY_BYTES];
     struct buf b;
-    int rc;
+    int status;
 
     if (options_parse(&o, argv + 1, why, sizeof(why)) < 0) return fatal(log, why, "");
     if (o.version || o.help) {
@@ -144,7 +144,7 @@ int ptxas_main(FILE *out, FILE *log, char **argv) {
         return 0;
     }
     buf_init(&b);
-    rc = convert(log, &o, &b);
+    status = convert(log, &o, &b);
     buf_finish(&b);
-    return rc;
+    return status;
 }

@@ -7,8 +7,8 @@
 #include "daemon/sim/simcli.h"
 
 int main(int argc, char **argv) {
-    int rc = simcli_main(stdout, stderr, argc, argv);
+    int status = simcli_main(stdout, stderr, argc, argv);
 
     if (fflush(stdout) != 0) return SIMCLI_FAILED;
-    return rc;
+    return status;
 }

@@ -129,7 +129,7 @@ static int init_jobs(struct sim *s) {
     return 0;
 }
 
-static int sim_init(struct sim *s) {
+static int init_sim(struct sim *s) {
     uint32_t n = s->w->count;
     struct sched_config config = {.policy = s->config->policy,
                                   .capacity_bytes = s->w->memory_bytes,
@@ -160,7 +160,7 @@ int sim_run(struct sim_result *out, const struct workload *w, const struct sim_c
     struct sim s = {.w = w, .config = config, .r = out, .armed_ns = SIM_NEVER, .why = why};
     *out = (struct sim_result){.count = w->count, .begin_ns = w->jobs[0].arrival_ns};
     *why = '\0';
-    int err = sim_init(&s);
+    int err = init_sim(&s);
     if (!err) err = loop(&s);
     out->end_ns = s.now_ns;
     if (s.dev) {

@@ -165,25 +165,26 @@ static int close_file(struct simcli *c, FILE *f) {
 /* The files of a finished run; `r` is NULL when it failed. */
 static int watch_end(struct simcli *c, struct watched *o, const struct workload *w,
                      const struct sim_result *r, const char *policy) {
-    int rc = SIMCLI_OK;
+    int status = SIMCLI_OK;
     FILE *f;
     rates_finish(&o->rates);
     if (o->trace) {
         trace_ended(o->trace);
-        rc |= close_file(c, o->trace);
+        status |= close_file(c, o->trace);
     }
-    if (o->rates_file) rc |= close_file(c, o->rates_file);
+    if (o->rates_file) status |= close_file(c, o->rates_file);
     if (r && c->opt.chrome && (f = open_for(c, c->opt.chrome, policy))) {
         timeline_chrome(&o->chrome, w, r, f);
-        rc |= close_file(c, f);
+        status |= close_file(c, f);
     }
     if (r && c->opt.svg && (f = open_for(c, c->opt.svg, policy))) {
-        if (timeline_svg(&o->svg, w, r, policy, f)) rc = fail(c, SIMCLI_FAILED, "out of memory");
-        rc |= close_file(c, f);
+        if (timeline_svg(&o->svg, w, r, policy, f))
+            status = fail(c, SIMCLI_FAILED, "out of memory");
+        status |= close_file(c, f);
     }
     timeline_finish(&o->chrome);
     timeline_finish(&o->svg);
-    return rc;
+    return status;
 }
 
 static int run_one(struct simcli *c, const struct workload *w, const char *policy,
@@ -195,14 +196,17 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
         .policy = c->opt.policy, .seed = c->opt.generate.seed, .check = c->opt.check};
     snprintf(config.policy.lane, POLICY_NAME_BYTES, "%s", policy);
     if (!r) return fail(c, SIMCLI_FAILED, "out of memory");
-    int rc = watch_begin(c, &watched, w, policy), err = 0;
+    int status = watch_begin(c, &watched, w, policy), err = 0;
     config.watches = watched.list;
     config.watches_count = watched.count;
-    if (rc == SIMCLI_OK) err = sim_run(r, w, &config, why);
-    bool ran = rc == SIMCLI_OK && !err;
-    if (err) rc = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s: %s", policy, why);
-    if (watch_end(c, &watched, w, ran ? r : NULL, policy) && rc == SIMCLI_OK) rc = SIMCLI_FAILED;
-    if (ran && summary_make(summary, policy, w, r)) rc = fail(c, SIMCLI_FAILED, "out of memory");
+    if (status == SIMCLI_OK) err = sim_run(r, w, &config, why);
+    bool ran = status == SIMCLI_OK && !err;
+    if (err)
+        status = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s: %s", policy, why);
+    if (watch_end(c, &watched, w, ran ? r : NULL, policy) && status == SIMCLI_OK)
+        status = SIMCLI_FAILED;
+    if (ran && summary_make(summary, policy, w, r))
+        status = fail(c, SIMCLI_FAILED, "out of memory");
     if (ran && c->opt.json) {
         fputs(first ? "{" : ",{", c->out);
         summary_json(summary, c->out);
@@ -214,7 +218,7 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
     }
     if (ran) sim_result_finish(r);
     free(r);
-    return rc;
+    return status;
 }
 
 static int read_workload(struct simcli *c, struct workload *w, const char *path) {
@@ -234,18 +238,18 @@ static int verb_run(struct simcli *c, const char *path) {
     uint32_t count = 0;
     if (!c->opt.policies) c->opt.policies = &lane_policies[1];
     char *policies = strdup(c->opt.policies), *rest = policies, *policy;
-    int rc = policies ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
-    if (rc) {
+    int status = policies ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
+    if (status) {
         free(policies);
-        return rc;
+        return status;
     }
     if (c->opt.json)
         fprintf(c->out, "{\"schema\":1,\"seed\":%llu,\"runs\":[",
                 (unsigned long long)c->opt.generate.seed);
-    while (rc == SIMCLI_OK && (policy = strtok_r(rest, ",", &rest))) {
-        if (count == MAX_POLICIES) rc = fail(c, SIMCLI_USAGE, "--policy: too many");
-        if (rc == SIMCLI_OK) rc = run_one(c, &w, policy, &summaries[count], count == 0);
-        count += rc == SIMCLI_OK;
+    while (status == SIMCLI_OK && (policy = strtok_r(rest, ",", &rest))) {
+        if (count == MAX_POLICIES) status = fail(c, SIMCLI_USAGE, "--policy: too many");
+        if (status == SIMCLI_OK) status = run_one(c, &w, policy, &summaries[count], count == 0);
+        count += status == SIMCLI_OK;
     }
     if (c->opt.json)
         fputs("]}\n", c->out);
@@ -253,7 +257,7 @@ static int verb_run(struct simcli *c, const char *path) {
         summary_table(summaries, count, c->out);
     workload_finish(&w);
     free(policies);
-    return rc;
+    return status;
 }
 
 /* ---- compare --------------------------------------------------------------------------------- */
@@ -282,16 +286,16 @@ static int verb_compare(struct simcli *c, const char *path) {
     struct compare compared;
     struct workload w;
     char why[SIM_WHY_BYTES];
-    int rc = read_workload(c, &w, path);
-    if (rc) return rc;
+    int status = read_workload(c, &w, path);
+    if (status) return status;
     int err = compare_run(&compared, &w, &config, why);
     if (err)
-        rc = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s", why);
+        status = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s", why);
     else
-        rc = write_comparison(c, &compared, &config, slash ? slash + 1 : path);
+        status = write_comparison(c, &compared, &config, slash ? slash + 1 : path);
     if (!err) compare_finish(&compared);
     workload_finish(&w);
-    return rc;
+    return status;
 }
 
 /* ---- the other verbs ------------------------------------------------------------------------- */
@@ -304,8 +308,8 @@ static int verb_replay(struct simcli *c, const char *path) {
 
 static int verb_check(struct simcli *c, const char *path) {
     struct workload w;
-    int rc = read_workload(c, &w, path);
-    if (rc) return rc;
+    int status = read_workload(c, &w, path);
+    if (status) return status;
     fprintf(c->out, "%s: %u jobs\n", path, w.count);
     workload_finish(&w);
     return SIMCLI_OK;
@@ -317,23 +321,23 @@ static int verb_generate(struct simcli *c) {
     FILE *f = c->out;
     if (!c->opt.generate.kind) return fail(c, SIMCLI_USAGE, "generate: --kind is missing");
     buf_init(&errors);
-    int rc = SIMCLI_OK, err = generate(&w, &c->opt.generate, &errors);
+    int status = SIMCLI_OK, err = generate(&w, &c->opt.generate, &errors);
     if (err)
-        rc = fail(c, err == -EINVAL ? SIMCLI_USAGE : SIMCLI_FAILED, "%s: %.*s",
-                  c->opt.generate.kind, (int)errors.len - 1, buf_str(&errors));
+        status = fail(c, err == -EINVAL ? SIMCLI_USAGE : SIMCLI_FAILED, "%s: %.*s",
+                      c->opt.generate.kind, (int)errors.len - 1, buf_str(&errors));
     buf_finish(&errors);
-    if (err) return rc;
+    if (err) return status;
     if (c->opt.output && !(f = fopen(c->opt.output, "we")))
-        rc = fail(c, SIMCLI_FAILED, "%s: %s", c->opt.output, strerror(errno));
+        status = fail(c, SIMCLI_FAILED, "%s: %s", c->opt.output, strerror(errno));
     if (f) workload_write(&w, f);
-    if (f && c->opt.output) rc = close_file(c, f);
+    if (f && c->opt.output) status = close_file(c, f);
     workload_finish(&w);
-    return rc;
+    return status;
 }
 
 int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     struct simcli c = {.out = out, .err = err};
-    int count = 0, rc = SIMCLI_USAGE;
+    int count = 0, status = SIMCLI_USAGE;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) return print_help(out);
     char **words = calloc((size_t)argc + 1, sizeof(*words));
@@ -342,19 +346,19 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     if (simopt_take(&c.opt, argv, words, &count, err)) {
         const char *verb = count ? words[0] : "";
         if (strcmp(verb, "run") == 0 && count == 2)
-            rc = verb_run(&c, words[1]);
+            status = verb_run(&c, words[1]);
         else if (strcmp(verb, "compare") == 0 && count == 2)
-            rc = verb_compare(&c, words[1]);
+            status = verb_compare(&c, words[1]);
         else if (strcmp(verb, "replay") == 0 && count == 2)
-            rc = verb_replay(&c, words[1]);
+            status = verb_replay(&c, words[1]);
         else if (strcmp(verb, "check") == 0 && count == 2)
-            rc = verb_check(&c, words[1]);
+            status = verb_check(&c, words[1]);
         else if (strcmp(verb, "generate") == 0 && count == 1)
-            rc = verb_generate(&c);
+            status = verb_generate(&c);
         else
-            rc = fail(&c, SIMCLI_USAGE,
-                      "run, compare, check or replay FILE, or generate; see --help");
+            status = fail(&c, SIMCLI_USAGE,
+                          "run, compare, check or replay FILE, or generate; see --help");
     }
     free(words);
-    return rc;
+    return status;
 }

@@ -21,17 +21,17 @@ enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL };
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
-static bool client_window_ok(uint64_t base, uint64_t bytes, uint64_t align) {
+static bool window_ok(uint64_t base, uint64_t bytes, uint64_t align) {
     return base && bytes && base % align == 0 && bytes % align == 0 && bytes < CLIENT_ADDRESS_END &&
            base <= CLIENT_ADDRESS_END - bytes;
 }
 
-static int client_check_windows(const struct worker *w, const struct wire_windows *win) {
+static int check_windows(const struct worker *w, const struct wire_windows *win) {
     uint64_t dev_bytes = win->alloc_bytes + win->module_bytes;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (dev_bytes < win->alloc_bytes || win->alloc_bytes % (2 * w->info.granularity_bytes) ||
-        !client_window_ok(win->dev_base, dev_bytes, w->info.granularity_bytes) ||
-        !client_window_ok(win->host_base, win->host_bytes, page))
+        !window_ok(win->dev_base, dev_bytes, w->info.granularity_bytes) ||
+        !window_ok(win->host_base, win->host_bytes, page))
         return -EINVAL;
     if (win->dev_base < win->host_base + win->host_bytes &&
         win->host_base < win->dev_base + dev_bytes)
@@ -39,7 +39,7 @@ static int client_check_windows(const struct worker *w, const struct wire_window
     return 0;
 }
 
-static int client_map_host(struct client *c, int fd) {
+static int map_host(struct client *c, int fd) {
     const struct wire_windows *win = &c->windows;
     void *want = (void *)(uintptr_t)win->host_base;
     void *got = mmap(want, win->host_bytes, PROT_READ | PROT_WRITE,
@@ -54,7 +54,7 @@ static int client_map_host(struct client *c, int fd) {
     return 0;
 }
 
-static int client_map_pages(struct client *c, const int *fds, int *completion_fd) {
+static int map_pages(struct client *c, const int *fds, int *completion_fd) {
     int err = fdutil_check_sealed(fds[FD_SUBMISSION], sizeof(*c->sub));
     if (!err) err = fdutil_check_sealed(fds[FD_HOST], c->windows.host_bytes);
     if (err) return err;
@@ -75,11 +75,11 @@ static int client_map_pages(struct client *c, const int *fds, int *completion_fd
 }
 
 /* Whose bytes it writes into lanes, by what the configuration says. */
-static uint64_t client_owner(const struct client *c) {
+static uint64_t owner_of(const struct client *c) {
     return 1ull + (c->worker->clear_always ? c->job_id : c->uid);
 }
 
-static int client_open_space(struct client *c) {
+static int open_space(struct client *c) {
     const struct wire_windows *win = &c->windows;
     struct dev_windows dev = {win->dev_base,     win->alloc_bytes,
                               win->module_bytes, win->host_base,
@@ -89,13 +89,13 @@ static int client_open_space(struct client *c) {
     if (err) return err;
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     if (err) return err;
-    memory_set_owner(c->memory, client_owner(c));
+    memory_set_owner(c->memory, owner_of(c));
     c->streams.space = c->space;
     return stream_open(&c->streams, 0, false, 0, 1);
 }
 
 /* What the job is told of the device, where that is not what it says itself; 0: as it says. */
-static int client_set_capability(struct client *c, uint32_t capability) {
+static int set_capability(struct client *c, uint32_t capability) {
     const struct worker *w = c->worker;
     if (!capability || capability == w->info.cc_major * 10 + w->info.cc_minor) return 0;
     if (!w->ops->space_capability) return -ENOTSUP;
@@ -104,7 +104,7 @@ static int client_set_capability(struct client *c, uint32_t capability) {
 }
 
 /* What it says that it needs; nothing, where it does not say. */
-static struct credit client_credit(const struct worker *w, const struct wire_job *job) {
+static struct credit credit_of(const struct worker *w, const struct wire_job *job) {
     bool known = job->flags & WIRE_JOB_RESERVED;
     return (struct credit){.granule = w->info.granularity_bytes,
                            .reserved_p = known ? job->persistent_bytes : 0,
@@ -112,7 +112,7 @@ static struct credit client_credit(const struct worker *w, const struct wire_job
                            .known = known};
 }
 
-static struct client *client_new(struct worker *w, const struct wire_worker_msg *msg) {
+static struct client *new_client(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = calloc(1, sizeof(*c));
     if (!c) return NULL;
     c->worker = w;
@@ -121,7 +121,7 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
     c->uid = msg->uid;
     c->limits = msg->limits;
     c->quota = WORKER_QUOTA;
-    c->credit = client_credit(w, &msg->job);
+    c->credit = credit_of(w, &msg->job);
     c->lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
     c->doorbell = -1;
@@ -145,14 +145,14 @@ static struct client *client_new(struct worker *w, const struct wire_worker_msg 
 
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
                   struct client **out) {
-    int err = client_check_windows(w, &msg->windows);
-    struct client *c = err ? NULL : client_new(w, msg);
+    int err = check_windows(w, &msg->windows);
+    struct client *c = err ? NULL : new_client(w, msg);
     *completion_fd = -1;
     if (!err && !c) err = -ENOMEM;
-    if (!err) err = client_map_pages(c, fds, completion_fd);
-    if (!err) err = client_map_host(c, fds[FD_HOST]);
-    if (!err) err = client_open_space(c);
-    if (!err) err = client_set_capability(c, msg->job.capability);
+    if (!err) err = map_pages(c, fds, completion_fd);
+    if (!err) err = map_host(c, fds[FD_HOST]);
+    if (!err) err = open_space(c);
+    if (!err) err = set_capability(c, msg->job.capability);
     if (!err) {
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
@@ -193,19 +193,19 @@ void client_destroy(struct client *c) {
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-static bool client_inside(uint64_t base, uint64_t size, uint64_t addr, uint64_t bytes) {
+static bool is_inside(uint64_t base, uint64_t size, uint64_t addr, uint64_t bytes) {
     return addr >= base && bytes <= size && addr - base <= size - bytes;
 }
 
 void *client_host(const struct client *c, uint64_t addr, uint64_t bytes) {
-    if (!client_inside(c->windows.host_base, c->windows.host_bytes, addr, bytes)) return NULL;
+    if (!is_inside(c->windows.host_base, c->windows.host_bytes, addr, bytes)) return NULL;
     return (void *)(uintptr_t)addr;
 }
 
 bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &c->windows;
-    return client_inside(win->dev_base, win->alloc_bytes + win->module_bytes, addr, bytes) ||
-           client_inside(win->host_base, win->host_bytes, addr, bytes);
+    return is_inside(win->dev_base, win->alloc_bytes + win->module_bytes, addr, bytes) ||
+           is_inside(win->host_base, win->host_bytes, addr, bytes);
 }
 
 struct client *client_find(const struct worker *w, uint32_t job_id) {

@@ -20,7 +20,7 @@ static char crash_path[PATH_MAX];
 static const struct recorder *volatile crash_kept;
 static char crash_stack[CRASH_STACK];
 
-static void crash_write(int signal_number) {
+static void write_record(int signal_number) {
     char line[PATH_MAX + 128];
     int fd = open(crash_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     int err = fd < 0 ? -1 : recorder_write(crash_kept, fd);
@@ -31,15 +31,15 @@ static void crash_write(int signal_number) {
 }
 
 /* SA_RESETHAND: a second one ends the process at once. */
-static void crash_handle(int signal_number) {
-    if (crash_kept) crash_write(signal_number);
+static void handle_signal(int signal_number) {
+    if (crash_kept) write_record(signal_number);
     raise(signal_number);
 }
 
 void crash_watch(const char *path) {
     static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof(crash_stack)};
-    struct sigaction act = {.sa_handler = crash_handle, .sa_flags = SA_RESETHAND | SA_ONSTACK};
+    struct sigaction act = {.sa_handler = handle_signal, .sa_flags = SA_RESETHAND | SA_ONSTACK};
     if (!path || !*path || strlen(path) >= sizeof(crash_path)) return;
     memcpy(crash_path, path, strlen(path) + 1);
     sigaltstack(&stack, NULL);

@@ -37,7 +37,7 @@
 
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
-static void loop_hint(struct worker *w) {
+static void hint_clients(struct worker *w) {
     uint32_t busy = w->load.inflight ? w->dev_threads : 0;
     uint64_t spin = w->client_count + 1 + busy <= w->cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
     uint32_t cpu = (uint32_t)sched_getcpu();
@@ -51,7 +51,7 @@ static void loop_hint(struct worker *w) {
     }
 }
 
-static void loop_wake_clients(struct worker *w) {
+static void wake_clients(struct worker *w) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
@@ -61,18 +61,18 @@ static void loop_wake_clients(struct worker *w) {
 
 /* Only the broker's socket has something to say. Doorbells and the device just had to wake us: the
  * next round looks at all of them. */
-static void loop_descriptors(struct worker *w, int timeout_ms) {
+static void poll_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
     int n = epoll_wait(w->epoll_fd, events, LOOP_EVENTS, timeout_ms);
     for (int i = 0; i < n; i++)
         if (events[i].data.fd == w->link.fd) order_read(w);
 }
 
-static void loop_tick(struct worker *w) {
+static void tick(struct worker *w) {
     if (w->now_ns < w->tick_ns) return;
     w->tick_ns = w->now_ns + TICK_NS;
-    loop_descriptors(w, 0);
-    loop_hint(w);
+    poll_descriptors(w, 0);
+    hint_clients(w);
     passing_relent(w);
     show_update(w, false);
     running_update(w);
@@ -90,13 +90,13 @@ unsigned loop_once(struct worker *w) {
     engine_time(w);
     unsigned done = pump_collect(w) + chan_sweep(w) + engine_clear(w);
     pump_run(w);
-    loop_wake_clients(w);
+    wake_clients(w);
     if (w->leaving_count) order_reap(w);
-    loop_tick(w);
+    tick(w);
     return done;
 }
 
-static uint64_t loop_wait_ns(const struct worker *w) {
+static uint64_t park_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
     if (running_next_ns(w) < until) until = running_next_ns(w);
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
@@ -110,12 +110,12 @@ bool loop_idle(const struct worker *w) {
 }
 
 /* Ask to be woken, look once more, sleep. */
-static void loop_park(struct worker *w) {
+static void park(struct worker *w) {
     show_update(w, true);
     chan_arm(w);
     if (loop_idle(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
-        uint64_t wait_ns = loop_wait_ns(w);
-        loop_descriptors(w, (int)(wait_ns / 1000000) + 1);
+        uint64_t wait_ns = park_ns(w);
+        poll_descriptors(w, (int)(wait_ns / 1000000) + 1);
         w->tick_ns = 0; /* we may run elsewhere now */
     }
     chan_disarm(w);
@@ -136,12 +136,12 @@ void loop_run(struct worker *w) {
         if (idle_ns < w->spin_ns)
             sched_yield();
         else
-            loop_park(w);
+            park(w);
     }
 }
 
 /* The device must be done with everything before its memory goes. */
-static void loop_end_clients(struct worker *w) {
+static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
@@ -159,6 +159,6 @@ static void loop_end_clients(struct worker *w) {
 }
 
 void loop_finish(struct worker *w) {
-    loop_end_clients(w);
+    end_clients(w);
     worker_destroy(w);
 }

@@ -18,7 +18,7 @@
 
 #define WORKER_FIRST_EVENTS 256u
 
-static int worker_open_epoll(struct worker *w) {
+static int open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
     int fds[] = {w->link.fd, w->ops->event_fd(w->dev)};
@@ -30,7 +30,7 @@ static int worker_open_epoll(struct worker *w) {
 }
 
 /* The software GPU's threads want the cores that a spinning client would use. */
-static uint32_t worker_dev_threads(const struct worker_config *config, uint32_t cores) {
+static uint32_t device_threads(const struct worker_config *config, uint32_t cores) {
     if (strcmp(config->ops->name, "soft") != 0) return 0;
     return config->device.threads ? config->device.threads : cores;
 }
@@ -45,7 +45,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     w->link.fd = config->broker_fd;
     w->epoll_fd = w->board.fd = -1;
     w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    w->dev_threads = worker_dev_threads(config, w->cores);
+    w->dev_threads = device_threads(config, w->cores);
     list_init(&w->clients);
     list_init(&w->active);
     list_init(&w->faulted);
@@ -80,7 +80,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = profiling_create(&w->kernels, &w->info, w->seed);
     if (err) goto fail;
     step = "the event loop cannot be made";
-    err = worker_open_epoll(w);
+    err = open_epoll(w);
     if (err) goto fail;
     step = "the board cannot be made";
     err = board_create(&w->board);

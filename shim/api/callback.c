@@ -54,11 +54,11 @@ static struct pending *take(uint64_t token) {
     return p;
 }
 
-static void run(struct pending *p, CUresult status) {
+static void run(struct pending *p, CUresult r) {
     if (!p) return;
     if (p->callback)
-        p->callback(p->stream, status, p->arg);
-    else if (!status)
+        p->callback(p->stream, r, p->arg);
+    else if (!r)
         p->function(p->arg); /* CUDA drops these after an error */
     free(p);
 }
@@ -80,9 +80,9 @@ static void *loop(void *arg) {
     if (t) t->in_callback = true;
     for (;;) {
         await_work();
-        CUresult status = wait_until(posted, &done);
-        if (status) {
-            run(take(0), status);
+        CUresult r = wait_until(posted, &done);
+        if (r) {
+            run(take(0), r);
             continue;
         }
         run(take(state.conn.completion->callbacks[done % WIRE_CALLBACKS]), CUDA_SUCCESS);

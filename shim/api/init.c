@@ -26,7 +26,7 @@ static bool device_hidden(void) {
     return end == list || first != 0;
 }
 
-static CUresult init_once(void) {
+static CUresult open_once(void) {
     state_log();
     if (device_hidden()) return CUDA_ERROR_NO_DEVICE;
     int err = state_connect();
@@ -45,7 +45,7 @@ CUresult cuInit(unsigned int Flags) {
     if (state_published()) return state_ready();
     int saved = errno;
     pthread_mutex_lock(&init_lock);
-    CUresult r = state_published() ? state_ready() : init_once();
+    CUresult r = state_published() ? state_ready() : open_once();
     pthread_mutex_unlock(&init_lock);
     errno = saved;
     return r;

@@ -245,8 +245,8 @@ static CUresult refuse_launch(CUfunction handle, const char *why) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult launch_config(const CUlaunchConfig *config, CUstream null_stream, CUfunction f,
-                              void **params, void **extra) {
+static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, CUfunction f,
+                            void **params, void **extra) {
     CUresult r = state_ready();
     if (r) return r;
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
@@ -264,11 +264,11 @@ static CUresult launch_config(const CUlaunchConfig *config, CUstream null_stream
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
                           void **extra) {
-    return launch_config(config, CU_STREAM_LEGACY, f, kernelParams, extra);
+    return read_config(config, CU_STREAM_LEGACY, f, kernelParams, extra);
 }
 
 /* The stream is inside the configuration, so this form is not generated. */
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
                                void **extra) {
-    return launch_config(config, CU_STREAM_PER_THREAD, f, kernelParams, extra);
+    return read_config(config, CU_STREAM_PER_THREAD, f, kernelParams, extra);
 }

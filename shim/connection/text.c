@@ -66,6 +66,6 @@ void text_flush(void) {
 }
 
 /* After main: what the last kernels wrote. */
-__attribute__((destructor)) static void text_at_exit(void) {
+static __attribute__((destructor)) void drain_at_exit(void) {
     if (state_ready() == CUDA_SUCCESS) text_flush();
 }

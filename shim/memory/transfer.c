@@ -129,27 +129,27 @@ static void copy_rows(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t s
 
 static CUresult upload(const struct transfer *t, const struct stream *s) {
     struct walk w = {.t = t};
-    struct rect r;
+    struct rect rect;
     uint64_t sent[2] = {0, 0};
-    for (unsigned int i = 0; walk_next(&w, &r); i++) {
+    for (unsigned int i = 0; walk_next(&w, &rect); i++) {
         struct staging piece;
         /* No more than two of this transfer at a time: what is copied next stays in the cache. */
-        CUresult err = sent[i % 2] ? wait_stream(s->id, sent[i % 2]) : CUDA_SUCCESS;
-        if (!err) err = staging_take(&piece);
-        if (err) return err;
-        copy_rows(piece.addr, r.width, r.src, t->src_pitch, r.width, r.rows);
-        struct transfer part = {r.dst,
+        CUresult r = sent[i % 2] ? wait_stream(s->id, sent[i % 2]) : CUDA_SUCCESS;
+        if (!r) r = staging_take(&piece);
+        if (r) return r;
+        copy_rows(piece.addr, rect.width, rect.src, t->src_pitch, rect.width, rect.rows);
+        struct transfer part = {rect.dst,
                                 piece.addr,
-                                r.width,
-                                r.rows,
+                                rect.width,
+                                rect.rows,
                                 1,
                                 t->dst_pitch,
-                                r.width,
-                                t->dst_pitch * r.rows,
-                                r.width * r.rows};
-        err = send(&part, s, &sent[i % 2]);
-        staging_give(&piece, s->id, err ? 0 : sent[i % 2]);
-        if (err) return err;
+                                rect.width,
+                                t->dst_pitch * rect.rows,
+                                rect.width * rect.rows};
+        r = send(&part, s, &sent[i % 2]);
+        staging_give(&piece, s->id, r ? 0 : sent[i % 2]);
+        if (r) return r;
     }
     return CUDA_SUCCESS;
 }
@@ -164,56 +164,56 @@ struct pending {
 
 static CUresult collect(struct pending *p, const struct transfer *t, const struct stream *s) {
     if (!p->used) return CUDA_SUCCESS;
-    CUresult err = wait_stream(s->id, p->seq);
-    if (!err)
+    CUresult r = wait_stream(s->id, p->seq);
+    if (!r)
         copy_rows(p->rect.dst, t->dst_pitch, p->piece.addr, p->rect.width, p->rect.width,
                   p->rect.rows);
     staging_give(&p->piece, s->id, p->seq);
     p->used = false;
-    return err;
+    return r;
 }
 
 static CUresult ask(struct pending *p, const struct transfer *t, const struct stream *s) {
-    CUresult err = staging_take(&p->piece);
-    if (err) return err;
-    const struct rect *r = &p->rect;
+    CUresult r = staging_take(&p->piece);
+    if (r) return r;
+    const struct rect *rect = &p->rect;
     struct transfer part = {p->piece.addr,
-                            r->src,
-                            r->width,
-                            r->rows,
+                            rect->src,
+                            rect->width,
+                            rect->rows,
                             1,
-                            r->width,
+                            rect->width,
                             t->src_pitch,
-                            r->width * r->rows,
-                            t->src_pitch * r->rows};
-    err = send(&part, s, &p->seq);
-    p->used = !err;
-    if (err) staging_give(&p->piece, s->id, 0);
-    return err;
+                            rect->width * rect->rows,
+                            t->src_pitch * rect->rows};
+    r = send(&part, s, &p->seq);
+    p->used = !r;
+    if (r) staging_give(&p->piece, s->id, 0);
+    return r;
 }
 
 static CUresult download(const struct transfer *t, const struct stream *s) {
     struct walk w = {.t = t};
     struct pending two[2] = {{.used = false}, {.used = false}};
-    CUresult err = CUDA_SUCCESS;
+    CUresult r = CUDA_SUCCESS;
     unsigned int i = 0;
-    for (; !err && walk_next(&w, &two[i % 2].rect); i++) {
-        err = ask(&two[i % 2], t, s);
+    for (; !r && walk_next(&w, &two[i % 2].rect); i++) {
+        r = ask(&two[i % 2], t, s);
         /* The walk fills the other one's rectangle next. */
-        if (!err) err = collect(&two[(i + 1) % 2], t, s);
+        if (!r) r = collect(&two[(i + 1) % 2], t, s);
     }
     CUresult first = collect(&two[i % 2], t, s), second = collect(&two[(i + 1) % 2], t, s);
-    if (err) return err;
+    if (r) return r;
     return first ? first : second;
 }
 
 /* Neither side is the device's: in order with the stream, on this thread. */
 static CUresult copy_here(const struct transfer *t, const struct stream *s) {
-    CUresult err = stream_wait(s);
-    for (uint64_t i = 0; !err && i < t->depth; i++)
+    CUresult r = stream_wait(s);
+    for (uint64_t i = 0; !r && i < t->depth; i++)
         copy_rows(t->dst + i * t->dst_slice, t->dst_pitch, t->src + i * t->src_slice, t->src_pitch,
                   t->width, t->height);
-    return err;
+    return r;
 }
 
 CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {

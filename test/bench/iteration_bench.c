@@ -20,7 +20,7 @@ struct step {
 
 static uint32_t random_state = 1;
 
-static uint32_t bench_random(void) {
+static uint32_t next_random(void) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 17;
     random_state ^= random_state << 5;
@@ -42,8 +42,8 @@ static struct step follow_long(uint32_t i) {
 }
 
 static struct step random_kernels(uint32_t i) {
-    return (struct step){.fingerprint = bench_random() % 20,
-                         .live = bench_random() % 1000 * 10000ull};
+    return (struct step){.fingerprint = next_random() % 20,
+                         .live = next_random() % 1000 * 10000ull};
 }
 
 static struct step new_kernels(uint32_t i) {

@@ -42,15 +42,15 @@ struct bench {
 static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
 
 /* Filled in place, as the worker does. */
-static void bench_done(struct sched_event *e, const struct sched_action *ran) {
+static void set_done(struct sched_event *e, const struct sched_action *ran) {
     e->kind = SCHED_DONE;
     e->job = ran->job;
     e->done.op = ran->op;
     e->done.busy_ns = 1000;
 }
 
-static void bench_submitted(struct sched_event *e, uint32_t job, uint64_t op, uint32_t iteration,
-                            const struct sched_kernel *kernel) {
+static void set_submitted(struct sched_event *e, uint32_t job, uint64_t op, uint32_t iteration,
+                          const struct sched_kernel *kernel) {
     e->kind = SCHED_SUBMITTED;
     e->job = job;
     e->submitted.op = op;
@@ -58,7 +58,7 @@ static void bench_submitted(struct sched_event *e, uint32_t job, uint64_t op, ui
     e->submitted.kernel = *kernel;
 }
 
-static void bench_step(struct bench *b, const struct sched_event *events, uint32_t count) {
+static void step(struct bench *b, const struct sched_event *events, uint32_t count) {
     struct sched_actions out;
     if (sched_step(b->s, b->now_ns += 1000, events, count, &out)) abort();
     b->running_count = 0;
@@ -68,7 +68,7 @@ static void bench_step(struct bench *b, const struct sched_event *events, uint32
 }
 
 /* `lanes`: 0: each job has one of its own, without memory. */
-static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t queued) {
+static struct bench *create_full(const char *policy, uint32_t lanes, uint32_t queued) {
     struct bench *b = calloc(1, sizeof(*b));
     struct sched_config config = {.policy = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
                                   .capacity_bytes = JOBS + lanes * JOBS,
@@ -79,13 +79,13 @@ static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t q
         struct sched_spec spec = {
             .persistent_bytes = 1, .ephemeral_bytes = lanes ? JOBS : 0, .iterations = 1u << 30};
         struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = spec};
-        bench_step(b, &e, 1);
+        step(b, &e, 1);
     }
     for (uint32_t k = 0; k < queued; k++)
         for (uint32_t i = 0; i < JOBS; i++) {
             struct sched_event e;
             struct sched_actions out;
-            bench_submitted(&e, i + 1, ++b->next_op, 0, &copied);
+            set_submitted(&e, i + 1, ++b->next_op, 0, &copied);
             if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
             for (uint32_t a = 0; a < out.count; a++)
                 if (out.items[a].kind == SCHED_RUN && b->running_count < BATCH)
@@ -94,30 +94,30 @@ static struct bench *bench_create(const char *policy, uint32_t lanes, uint32_t q
     return b;
 }
 
-static void bench_destroy(struct bench *b) {
+static void destroy(struct bench *b) {
     sched_destroy(b->s);
     free(b);
 }
 
 /* A batch of operations ends, as many are submitted, as many run. */
-static double bench_ops(void *arg) {
+static double measure_ops(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS; r++) {
         struct sched_event events[2 * BATCH];
         uint32_t n = b->running_count;
         for (uint32_t i = 0; i < n; i++) {
-            bench_done(&events[i], &b->running[i]);
-            bench_submitted(&events[n + i], b->running[i].job, ++b->next_op, 0, &copied);
+            set_done(&events[i], &b->running[i]);
+            set_submitted(&events[n + i], b->running[i].job, ++b->next_op, 0, &copied);
         }
-        bench_step(b, events, 2 * n);
+        step(b, events, 2 * n);
         ran += n;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
 /* The same, but every operation was the last of its iteration. */
-static double bench_iterations(void *arg) {
+static double measure_iterations(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS; r++) {
@@ -126,19 +126,18 @@ static double bench_iterations(void *arg) {
         for (uint32_t i = 0; i < n; i++) {
             uint32_t job = b->running[i].job;
             struct sched_event *e = &events[n + i];
-            bench_done(&events[i], &b->running[i]);
+            set_done(&events[i], &b->running[i]);
             e->kind = SCHED_BOUNDARY;
             e->job = job;
-            bench_submitted(&events[2 * n + i], job, ++b->next_op, ++b->iteration[job - 1],
-                            &copied);
+            set_submitted(&events[2 * n + i], job, ++b->next_op, ++b->iteration[job - 1], &copied);
         }
-        bench_step(b, events, 3 * n);
+        step(b, events, 3 * n);
         ran += n;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
-static void bench_ran(struct bench *b, const struct sched_actions *out) {
+static void take_ran(struct bench *b, const struct sched_actions *out) {
     for (uint32_t i = 0; i < out->count; i++)
         if (out->items[i].kind == SCHED_RUN && b->running_count < BATCH)
             b->running[(b->first + b->running_count++) % BATCH] = out->items[i];
@@ -159,21 +158,21 @@ static struct bench *bench_create_few(const char *policy) {
     for (uint32_t i = 0; i < FEW; i++) {
         struct sched_spec spec = {.priority = i == 0, .request_ns = 1000000};
         struct sched_event e = {.kind = SCHED_JOINED, .job = i + 1, .spec = spec};
-        bench_step(b, &e, 1);
+        step(b, &e, 1);
     }
     for (uint32_t k = 0; k < QUEUED * FEW; k++) {
         struct sched_event e;
         struct sched_actions out;
-        bench_submitted(&e, k % FEW + 1, ++b->next_op, 0, &kernels[k % 3]);
+        set_submitted(&e, k % FEW + 1, ++b->next_op, 0, &kernels[k % 3]);
         if (sched_step(b->s, b->now_ns, &e, 1, &out)) abort();
-        bench_ran(b, &out);
+        take_ran(b, &out);
     }
     return b;
 }
 
 /* A kernel ends, its job submits another, whatever may go goes: a step each, as a worker that is
  * not busy has them. */
-static double bench_kernels(void *arg) {
+static double measure_kernels(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS * 16; r++) {
@@ -181,20 +180,20 @@ static double bench_kernels(void *arg) {
         struct sched_action done =
             b->running[b->first % BATCH]; /* as devices do, nearly in order */
         struct sched_event events[2];
-        bench_done(&events[0], &done);
-        bench_submitted(&events[1], done.job, ++b->next_op, 0, &kernels[r % 3]);
+        set_done(&events[0], &done);
+        set_submitted(&events[1], done.job, ++b->next_op, 0, &kernels[r % 3]);
         struct sched_actions out;
         b->first++;
         b->running_count--;
         if (sched_step(b->s, b->now_ns += 1000, events, 2, &out)) abort();
-        bench_ran(b, &out);
+        take_ran(b, &out);
         ran++;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
 /* The same when kernels come and end faster than steps are made: a busy worker's sweep. */
-static double bench_eights(void *arg) {
+static double measure_eights(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS * 2; r++) {
@@ -202,26 +201,26 @@ static double bench_eights(void *arg) {
         uint32_t n = b->running_count < 8 ? b->running_count : 8;
         for (uint32_t i = 0; i < n; i++) {
             struct sched_action done = b->running[b->first++ % BATCH];
-            bench_done(&events[i], &done);
-            bench_submitted(&events[n + i], done.job, ++b->next_op, 0, &kernels[i % 3]);
+            set_done(&events[i], &done);
+            set_submitted(&events[n + i], done.job, ++b->next_op, 0, &kernels[i % 3]);
         }
         b->running_count -= n;
         struct sched_actions out;
         if (n == 0 || sched_step(b->s, b->now_ns += 1000, events, 2 * n, &out)) abort();
-        bench_ran(b, &out);
+        take_ran(b, &out);
         ran += n;
     }
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
-static int bench_case(const char *name, double (*measure)(void *), struct bench *b, int samples) {
+static int run_case(const char *name, double (*measure)(void *), struct bench *b, int samples) {
     struct floor_series s = {.name = name, .goal = GOAL_NS, .goal_is_ns = true};
     measure(b);
     for (int i = 0; i < samples; i++)
         floor_sample(&s, measure, b);
     int missed = floor_print(&s);
     floor_print_json("sched", &s);
-    bench_destroy(b);
+    destroy(b);
     return missed;
 }
 
@@ -234,19 +233,19 @@ int main(int argc, char **argv) {
     }
     if (samples > FLOOR_SAMPLES) samples = FLOOR_SAMPLES;
     floor_print_head("sched");
-    bench_case("an operation of 1,000 jobs, 100,000 queued", bench_ops,
-               bench_create("fair", 0, QUEUED), samples);
+    run_case("an operation of 1,000 jobs, 100,000 queued", measure_ops,
+             create_full("fair", 0, QUEUED), samples);
     for (uint32_t i = 0; lane_policy_at(i); i++) {
         const char *policy = lane_policy_at(i)->name;
         snprintf(name, sizeof(name), "an iteration of 1,000 jobs in 20 lanes, %s", policy);
-        bench_case(name, bench_iterations, bench_create(policy, 20, 1), samples);
+        run_case(name, measure_iterations, create_full(policy, 20, 1), samples);
     }
     for (uint32_t i = 0; policy_at(i); i++) {
         const char *policy = policy_at(i)->name;
         snprintf(name, sizeof(name), "a kernel of five jobs, %s", policy);
-        bench_case(name, bench_kernels, bench_create_few(policy), samples);
+        run_case(name, measure_kernels, bench_create_few(policy), samples);
         snprintf(name, sizeof(name), "the same, eight a step, %s", policy);
-        bench_case(name, bench_eights, bench_create_few(policy), samples);
+        run_case(name, measure_eights, bench_create_few(policy), samples);
     }
     floor_stop();
     return 0;

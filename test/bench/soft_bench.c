@@ -16,13 +16,13 @@
 
 #define SOFT_BENCH_ROUNDS 5
 
-static double soft_bench_now(void) {
+static double now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static float soft_bench_noise(uint32_t *state) {
+static float noise(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) / 0x1p24f - 0.5f;
 }
@@ -48,7 +48,7 @@ static int vecadd_kernel(struct soft_bench *s) {
     return ptxrun_launch(s->run, "vecadd", (s->n + 255) / 256, 256, 4, (uint64_t)s->a,
                          (uint64_t)s->b, (uint64_t)s->c, (uint64_t)s->n);
 }
-__attribute__((noinline)) static void vecadd_loop(struct soft_bench *s) {
+static __attribute__((noinline)) void vecadd_loop(struct soft_bench *s) {
     for (uint32_t i = 0; i < s->n; i++)
         s->d[i] = s->a[i] + s->b[i];
 }
@@ -85,7 +85,7 @@ static int naive_kernel(struct soft_bench *s) {
     const uint64_t params[] = {(uint64_t)s->a, (uint64_t)s->b, (uint64_t)s->c, s->edge};
     return ptxrun_launch3(s->run, "matmul_naive", grid, block, params, 4);
 }
-__attribute__((noinline)) static void matmul_loop(struct soft_bench *s) {
+static __attribute__((noinline)) void matmul_loop(struct soft_bench *s) {
     for (uint32_t r = 0; r < s->edge; r++)
         for (uint32_t c = 0; c < s->edge; c++) {
             float sum = 0;
@@ -114,7 +114,7 @@ static int reduction_kernel(struct soft_bench *s) {
     return ptxrun_launch(s->run, "reduction", 64, 256, 3, (uint64_t)s->a, (uint64_t)s->c,
                          (uint64_t)s->n);
 }
-__attribute__((noinline)) static void reduction_loop(struct soft_bench *s) {
+static __attribute__((noinline)) void reduction_loop(struct soft_bench *s) {
     double sum = 0;
     for (uint32_t i = 0; i < s->n; i++)
         sum += s->a[i];
@@ -132,8 +132,8 @@ static int histogram_kernel(struct soft_bench *s) {
     return ptxrun_launch(s->run, "histogram", 64, 256, 3, (uint64_t)s->bytes, (uint64_t)s->bins,
                          (uint64_t)s->n);
 }
-__attribute__((noinline)) static void histogram_loop(struct soft_bench *s) {
-    memset(s->host_bins, 0, sizeof s->host_bins);
+static __attribute__((noinline)) void histogram_loop(struct soft_bench *s) {
+    memset(s->host_bins, 0, sizeof(s->host_bins));
     for (uint32_t i = 0; i < s->n; i++)
         s->host_bins[s->bytes[i]]++;
 }
@@ -155,7 +155,7 @@ static const struct soft_bench_case soft_bench_cases[] = {
     {"histogram", "GB/s", histogram_kernel, histogram_loop, histogram_wrong, histogram_amount},
 };
 
-static void soft_bench_prepare(struct soft_bench *s, uint32_t scale) {
+static void prepare(struct soft_bench *s, uint32_t scale) {
     uint32_t state = 1;
     s->run = ptxrun_file("test/data/ptx/bench.80.ptx");
     s->run->slice = 1000000;
@@ -168,21 +168,21 @@ static void soft_bench_prepare(struct soft_bench *s, uint32_t scale) {
     s->bins = ptxrun_alloc(s->run, 1024);
     s->d = malloc(s->n * 4ull);
     for (uint32_t i = 0; i < s->n; i++) {
-        s->a[i] = soft_bench_noise(&state);
-        s->b[i] = soft_bench_noise(&state);
+        s->a[i] = noise(&state);
+        s->b[i] = noise(&state);
         s->bytes[i] = (unsigned char)(state >> 16);
     }
 }
 
 /* The best of some rounds of each; nonzero when a result is wrong. */
-static int soft_bench_case_run(struct soft_bench *s, const struct soft_bench_case *c, int last) {
+static int run_case(struct soft_bench *s, const struct soft_bench_case *c, int last) {
     double soft = 1e9, loop = 1e9, rate;
     for (int round = 0; round < SOFT_BENCH_ROUNDS; round++) {
-        double t0 = soft_bench_now();
+        double t0 = now_s();
         int err = c->kernel(s);
-        double t1 = soft_bench_now();
+        double t1 = now_s();
         c->loop(s);
-        double t2 = soft_bench_now();
+        double t2 = now_s();
         if (err || c->wrong(s)) {
             fprintf(stderr, "%s: wrong result (%d %s)\n", c->name, err, s->run->result.text);
             return 1;
@@ -201,14 +201,14 @@ static int soft_bench_case_run(struct soft_bench *s, const struct soft_bench_cas
 
 int main(int argc, char **argv) {
     struct soft_bench s;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof(s));
     int scale = argc > 1 ? atoi(argv[1]) : 1;
-    soft_bench_prepare(&s, scale > 0 && scale <= 8 ? (uint32_t)scale : 1);
-    size_t count = sizeof soft_bench_cases / sizeof soft_bench_cases[0];
+    prepare(&s, scale > 0 && scale <= 8 ? (uint32_t)scale : 1);
+    size_t count = sizeof(soft_bench_cases) / sizeof(soft_bench_cases[0]);
     int bad = 0;
     printf("{\"bench\":\"soft\",\"isa\":\"%s\",", isa_name());
     for (size_t i = 0; i < count; i++)
-        bad |= soft_bench_case_run(&s, &soft_bench_cases[i], i + 1 == count);
+        bad |= run_case(&s, &soft_bench_cases[i], i + 1 == count);
     printf("}\n");
     free(s.d);
     ptxrun_destroy(s.run);

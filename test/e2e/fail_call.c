@@ -30,7 +30,7 @@ static struct plan *plans;
 
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 
-__attribute__((constructor)) static void begin(void) {
+static __attribute__((constructor)) void begin(void) {
     __typeof__(mmap) *map = (__typeof__(map))dlsym(RTLD_NEXT, "mmap");
     const char *dir = getenv("FAIL_DIR");
     char path[256];

@@ -19,7 +19,7 @@ static void see(void *arg, const void *record) {
             abort(); /* a text without its end */
 }
 
-static void fuzz_request(const uint8_t *data, size_t n) {
+static void try_request(const uint8_t *data, size_t n) {
     struct ctl_request r, again;
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES] = "", other[CTL_MSG_WHY_BYTES];
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     char why[CTL_MSG_WHY_BYTES] = "";
     struct ctl_reply reply;
 
-    fuzz_request(data, n);
+    try_request(data, n);
     for (int kind = 0; kind < CTL_RECORD_COUNT; kind++) {
         enum ctl_record k = kind;
 

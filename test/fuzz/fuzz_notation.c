@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void fuzz_event(const char *word) {
+static void try_event(const char *word) {
     struct sched_event e;
     char text[NOTATION_BYTES], again[NOTATION_BYTES];
     if (notation_read_event(word, &e)) return;
@@ -19,7 +19,7 @@ static void fuzz_event(const char *word) {
     if (strcmp(text, again) != 0) abort();
 }
 
-static void fuzz_config(const char *line) {
+static void try_config(const char *line) {
     struct sched_config c;
     char text[NOTATION_BYTES], again[NOTATION_BYTES];
     if (notation_read_config(line, &c)) return;
@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!text) return 0;
     if (size) memcpy(text, data, size);
     text[size] = '\0';
-    fuzz_event(text);
-    fuzz_config(text);
+    try_event(text);
+    try_config(text);
     free(text);
     return 0;
 }

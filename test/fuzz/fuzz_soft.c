@@ -23,7 +23,7 @@ static unsigned char *room;
 static uint64_t room_used;
 
 /* Memory of ASan's, so that accesses behind an allocation are found. */
-static uint64_t fuzz_alloc(void *arg, uint64_t bytes, uint64_t align) {
+static uint64_t alloc_var(void *arg, uint64_t bytes, uint64_t align) {
     (void)arg;
     uint64_t at = (room_used + align - 1) & ~(align - 1);
     if (bytes > ROOM || at > ROOM - bytes) return 0;
@@ -31,7 +31,7 @@ static uint64_t fuzz_alloc(void *arg, uint64_t bytes, uint64_t align) {
     return (uint64_t)(uintptr_t)room + at;
 }
 
-static void fuzz_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+static void drop_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     (void)to_stderr;
     for (size_t i = 0; i < bytes; i++)
         *(uint32_t *)arg += (unsigned char)text[i];
@@ -45,12 +45,12 @@ static void fuzz_grid(const struct launch_config *config) {
         if (++steps == 4) grid_cancel(g, ERR_CANCELLED);
     struct grid_result result;
     grid_result(g, &result);
-    if (strlen(result.text) >= sizeof result.text) abort();
+    if (strlen(result.text) >= sizeof(result.text)) abort();
     grid_destroy(g);
 }
 
-static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
-                     unsigned char *buffer, int cooperative) {
+static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
+                       unsigned char *buffer, int cooperative) {
     struct code_kernel_info info;
     uint64_t params[512];
     uint32_t sum = 0;
@@ -59,7 +59,7 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
     for (size_t i = 0; i < 512; i++)
         params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
     uint32_t bytes =
-        info.func->param_bytes < sizeof params ? info.func->param_bytes : sizeof params;
+        info.func->param_bytes < sizeof(params) ? info.func->param_bytes : sizeof(params);
     void *block = calloc(1, launch_param_room(k, bytes));
     struct launch_config config = {.kernel = k,
                                    .grid = {2, 1, 1},
@@ -69,7 +69,7 @@ static void fuzz_run(struct code_kernel *k, struct ranges *ranges, struct heap *
                                    .params = memcpy(launch_param_place(k, block), params, bytes),
                                    .param_bytes = bytes,
                                    .ranges = ranges,
-                                   .text = fuzz_text,
+                                   .text = drop_text,
                                    .text_arg = &sum,
                                    .heap = heap};
     fuzz_grid(&config);
@@ -82,7 +82,7 @@ static void not_malformed(int err, const char *why) {
                                         "must be a register", "is too narrow",
                                         "names no type",      "needs a label"};
     if (!strncmp(why, "call", 4)) return; /* by a 32-bit address, which ptxas takes */
-    for (size_t i = 0; err == ERR_INVALID_PTX && i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; err == ERR_INVALID_PTX && i < sizeof(words) / sizeof(words[0]); i++)
         if (strstr(why, words[i])) {
             fprintf(stderr, "accepted, but %s\n", why);
             abort();
@@ -96,9 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!room) room = aligned_alloc(4096, ROOM);
     memset(room, 0, ROOM);
     room_used = 0;
-    if (ptx_parse((const char *)data, size, &ptx, why, sizeof why)) return 0;
-    struct code_env env = {fuzz_alloc, NULL};
-    if (code_module_create(&m, ptx, &env, why, sizeof why)) {
+    if (ptx_parse((const char *)data, size, &ptx, why, sizeof(why))) return 0;
+    struct code_env env = {alloc_var, NULL};
+    if (code_module_create(&m, ptx, &env, why, sizeof(why))) {
         ptx_module_free(ptx);
         return 0;
     }
@@ -110,10 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (uint32_t f = 0, run = 0; f < ptx->func_count && run < 4; f++) {
         struct code_kernel *k;
         if (!ptx->funcs[f]->entry) continue;
-        int err = code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof why);
+        int err = code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof(why));
         not_malformed(err, why);
         if (err) continue;
-        fuzz_run(k, all, heap, buffer, (int)(run++ & 1));
+        run_kernel(k, all, heap, buffer, (int)(run++ & 1));
     }
     heap_destroy(heap);
     ranges_unref(all);

@@ -48,7 +48,7 @@ static void take_subject(struct alukernel *k, const struct ptx_inst *i) {
     if (k->count == ALUKERNEL_INSTS) die(i->text, "too many instructions");
     struct alusubject *s = &k->subjects[k->count++];
     const struct ptx_operand *d = &i->operands[0];
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->inst = i;
     if (d->kind == PTX_OPND_VEC) {
         s->d2 = d->elems[1].reg;
@@ -63,14 +63,14 @@ static void take_subject(struct alukernel *k, const struct ptx_inst *i) {
 
 void alukernel_load(struct alukernel *k, const char *name) {
     char path[256], why[160] = "";
-    memset(k, 0, sizeof *k);
-    snprintf(path, sizeof path, "test/data/ptx/alu/%s.ptx", name);
+    memset(k, 0, sizeof(*k));
+    snprintf(path, sizeof(path), "test/data/ptx/alu/%s.ptx", name);
     FILE *f = fopen(path, "rb");
     if (!f) die(path, "cannot open (run from the repository's root)");
     k->text = malloc(1 << 20);
     k->bytes = fread(k->text, 1, 1 << 20, f);
     fclose(f);
-    if (ptx_parse(k->text, k->bytes, &k->module, why, sizeof why)) die(path, why);
+    if (ptx_parse(k->text, k->bytes, &k->module, why, sizeof(why))) die(path, why);
     k->func = ptx_find_func(k->module, "alu");
     if (!k->func) die(path, "no kernel");
     if (k->func->unsupported) die(path, k->func->unsupported);

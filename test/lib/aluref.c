@@ -4,7 +4,7 @@
  */
 #include "test/lib/aluref.h"
 
-static bool aluref_is_real(enum ptx_type t) {
+static bool is_real(enum ptx_type t) {
     return ptx_type_class(t) == 'f' || t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
@@ -23,7 +23,7 @@ bool aluref_run(struct aluref *r) {
     case PTX_OP_slct: return aluref_bits(r);
     default: break;
     }
-    if (aluref_is_real(i->types[0])) return aluref_arithmetic(r);
+    if (is_real(i->types[0])) return aluref_arithmetic(r);
     if (i->mods & PTX_MOD_CC) return aluref_carry(r);
     return aluref_integer(r) || aluref_bits(r) || aluref_video(r);
 }

@@ -78,7 +78,7 @@ aluref_real aluref_sum(aluref_real a, aluref_real b, aluref_real *error) {
 /* v = m * 2^e with m of 113 bits; v finite and not zero. */
 static aluref_uint mantissa_of(aluref_real v, int *e) {
     aluref_uint bits;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &v, sizeof(bits));
     *e = (int)(bits >> 112 & 0x7fff) - 16383 - 112;
     return (bits & (((aluref_uint)1 << 112) - 1)) | (aluref_uint)1 << 112;
 }

@@ -10,9 +10,9 @@
 /* The low 112 - keep bits of v's mantissa cleared, so that products with it are exact. */
 static aluref_real truncated(aluref_real v, int keep) {
     aluref_uint bits;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &v, sizeof(bits));
     bits = bits >> (112 - keep) << (112 - keep);
-    memcpy(&v, &bits, sizeof v);
+    memcpy(&v, &bits, sizeof(v));
     return v;
 }
 

@@ -33,7 +33,7 @@ static size_t pack(const struct image_entry *e, char **packed) {
     return (size_t)LZ4_compress_default(e->data, *packed, (int)e->bytes, (int)cap);
 }
 
-static void build_entry(struct buf *out, const struct image_entry *e) {
+static void add_entry(struct buf *out, const struct image_entry *e) {
     char *packed = NULL;
     size_t packed_bytes = e->packing == IMAGE_PLAIN ? 0 : pack(e, &packed);
     size_t stored = packed ? packed_bytes : e->bytes;
@@ -62,7 +62,7 @@ void image_build_fatbin(struct buf *out, const struct image_entry *entries, size
     put(out, 16, 2);
     put(out, 0, 8);
     for (size_t i = 0; i < count; i++)
-        build_entry(out, &entries[i]);
+        add_entry(out, &entries[i]);
     put_at(out, start + 8, out->len - start - 16, 8);
 }
 

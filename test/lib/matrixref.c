@@ -33,7 +33,7 @@ double matrixref_value(enum matrixref_kind kind, uint64_t v) {
     case S8: return (int8_t)v;
     case S4: return (int)(v & 15) - (v & 8 ? 16 : 0);
     case S32: return (int32_t)v;
-    case F64: memcpy(&d, &v, sizeof d); return d;
+    case F64: memcpy(&d, &v, sizeof(d)); return d;
     default: return (double)v;
     }
 }
@@ -58,9 +58,9 @@ uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f) {
     uint64_t v = 0;
     switch (kind) {
     case F16: return f16_of(f);
-    case F32: memcpy(&v, &f, sizeof f); return f != f ? 0x7fffffff : v;
+    case F32: memcpy(&v, &f, sizeof(f)); return f != f ? 0x7fffffff : v;
     default:
-        memcpy(&v, &d, sizeof d);
+        memcpy(&v, &d, sizeof(d));
         return d != d ? 0xfff8000000000000 : v; /* what real_nan64 gives */
     }
 }

@@ -259,14 +259,14 @@ static bool meet(uint64_t *into, const uint64_t *from) {
 }
 
 static void find_written(struct ptxrandom *p) {
-    memset(p->written, 0xff, sizeof p->written);
-    memset(p->written[0], 0, sizeof p->written[0]);
+    memset(p->written, 0xff, sizeof(p->written));
+    memset(p->written[0], 0, sizeof(p->written[0]));
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < p->op_count; i++) {
             const struct op *o = &p->ops[i];
             uint64_t out[REGS_MAX / 64];
-            memcpy(out, p->written[i], sizeof out);
+            memcpy(out, p->written[i], sizeof(out));
             for (uint32_t k = 0; k < o->def_count && !o->guarded; k++)
                 if (o->def[k] >= 0) out[o->def[k] / 64] |= 1ull << o->def[k] % 64;
             uint32_t targets = o->kind == TABLE ? 4 : o->kind == BRA || o->kind == LOOP;
@@ -315,9 +315,9 @@ static void put(struct ptxrandom *p, const char *fmt, ...) __attribute__((format
 static void put(struct ptxrandom *p, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    p->len += (size_t)vsnprintf(p->text + p->len, sizeof p->text - p->len, fmt, ap);
+    p->len += (size_t)vsnprintf(p->text + p->len, sizeof(p->text) - p->len, fmt, ap);
     va_end(ap);
-    if (p->len >= sizeof p->text) abort();
+    if (p->len >= sizeof(p->text)) abort();
 }
 
 static void put_reg(struct ptxrandom *p, int16_t r) {

@@ -15,17 +15,17 @@
 #include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_ir.h"
 
-static void ptxrun_die(const char *what, const char *why) {
+static void die(const char *what, const char *why) {
     fprintf(stderr, "ptxrun: %s: %s\n", what, why);
     abort();
 }
 
 /* Memory of its own pages, ending at a page's end, so that a stray host access may crash. */
-static unsigned char *ptxrun_block(struct ptxrun *r, size_t bytes, size_t align) {
-    if (r->block_count == sizeof r->blocks / sizeof r->blocks[0]) ptxrun_die("alloc", "too many");
+static unsigned char *take_block(struct ptxrun *r, size_t bytes, size_t align) {
+    if (r->block_count == sizeof(r->blocks) / sizeof(r->blocks[0])) die("alloc", "too many");
     size_t room = (bytes + 2 * 4096 + 4095) & ~(size_t)4095;
     unsigned char *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) ptxrun_die("alloc", "no memory");
+    if (p == MAP_FAILED) die("alloc", "no memory");
     r->blocks[r->block_count] = p;
     r->block_bytes[r->block_count++] = room;
     unsigned char *at = p + ((room - bytes) & ~(align - 1));
@@ -37,35 +37,35 @@ static unsigned char *ptxrun_block(struct ptxrun *r, size_t bytes, size_t align)
 }
 
 void *ptxrun_alloc(struct ptxrun *r, size_t bytes) {
-    return ptxrun_block(r, bytes, 64);
+    return take_block(r, bytes, 64);
 }
 
-static uint64_t ptxrun_env_alloc(void *arg, uint64_t bytes, uint64_t align) {
-    return (uint64_t)(uintptr_t)ptxrun_block(arg, bytes, align);
+static uint64_t env_alloc(void *arg, uint64_t bytes, uint64_t align) {
+    return (uint64_t)(uintptr_t)take_block(arg, bytes, align);
 }
 
 struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
-    struct ptxrun *r = calloc(1, sizeof *r);
+    struct ptxrun *r = calloc(1, sizeof(*r));
     struct ptx_module *ptx = NULL;
-    struct code_env env = {ptxrun_env_alloc, r};
+    struct code_env env = {env_alloc, r};
     r->ranges = ranges_with(NULL, 0, 0);
     r->slice = 100000;
     r->threads = 1;
     r->max_steps = 20000; /* nothing here runs for minutes */
-    int err = ptx_parse(text, bytes, &ptx, r->why, sizeof r->why);
+    int err = ptx_parse(text, bytes, &ptx, r->why, sizeof(r->why));
     if (!err) {
-        err = code_module_create(&r->module, ptx, &env, r->why, sizeof r->why);
+        err = code_module_create(&r->module, ptx, &env, r->why, sizeof(r->why));
         if (err) ptx_module_free(ptx);
     }
-    if (err && !may_fail) ptxrun_die("load", r->why);
+    if (err && !may_fail) die("load", r->why);
     return r;
 }
 
 struct ptxrun *ptxrun_file(const char *path) {
     FILE *f = fopen(path, "rb");
-    if (!f) ptxrun_die(path, "cannot be opened");
+    if (!f) die(path, "cannot be opened");
     static char text[1 << 20];
-    size_t n = fread(text, 1, sizeof text, f);
+    size_t n = fread(text, 1, sizeof(text), f);
     fclose(f);
     return ptxrun_create(text, n, 0);
 }
@@ -75,13 +75,13 @@ char ptxrun_what[64];
 void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
     static const char *const variants[] = {"75", "80", "90", "100", "90-debug", "75-lineinfo"};
     static const char *const builds[] = {"base", "v3", "v4"};
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
-        for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
             char path[128];
-            snprintf(path, sizeof path, "test/data/ptx/%s.%s.ptx", stem, variants[v]);
-            snprintf(ptxrun_what, sizeof ptxrun_what, "%s.%s on %s", stem, variants[v], builds[b]);
+            snprintf(path, sizeof(path), "test/data/ptx/%s.%s.ptx", stem, variants[v]);
+            snprintf(ptxrun_what, sizeof(ptxrun_what), "%s.%s on %s", stem, variants[v], builds[b]);
             struct ptxrun *r = ptxrun_file(path);
             fn(r);
             ptxrun_destroy(r);
@@ -101,11 +101,11 @@ void ptxrun_destroy(struct ptxrun *r) {
 
 static pthread_mutex_t ptxrun_text_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void ptxrun_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     struct ptxrun *r = arg;
     (void)to_stderr;
     pthread_mutex_lock(&ptxrun_text_lock);
-    size_t room = sizeof r->text - 1 - r->text_len;
+    size_t room = sizeof(r->text) - 1 - r->text_len;
     if (bytes > room) bytes = room;
     memcpy(r->text + r->text_len, text, bytes);
     r->text_len += bytes;
@@ -118,7 +118,7 @@ struct ptxrun_stepper {
     struct grid *grid;
 };
 
-static void *ptxrun_step(void *arg) {
+static void *run_thread(void *arg) {
     struct ptxrun_stepper *s = arg;
     uint64_t steps = 0;
     for (;;) {
@@ -134,12 +134,12 @@ static void *ptxrun_step(void *arg) {
     return NULL;
 }
 
-static void ptxrun_run(struct ptxrun *r, struct grid *g) {
+static void run_grid(struct ptxrun *r, struct grid *g) {
     struct ptxrun_stepper s = {r, g};
     pthread_t threads[16];
     for (uint32_t i = 1; i < r->threads; i++)
-        pthread_create(&threads[i], NULL, ptxrun_step, &s);
-    ptxrun_step(&s);
+        pthread_create(&threads[i], NULL, run_thread, &s);
+    run_thread(&s);
     for (uint32_t i = 1; i < r->threads; i++)
         pthread_join(threads[i], NULL);
 }
@@ -148,7 +148,7 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                    const uint32_t block[3], const uint64_t *params, uint32_t count) {
     struct code_kernel *k;
     struct code_kernel_info info;
-    int err = code_kernel_get(r->module, kernel, &k, r->why, sizeof r->why);
+    int err = code_kernel_get(r->module, kernel, &k, r->why, sizeof(r->why));
     if (err) return err;
     code_kernel_info(k, &info);
     void *room = calloc(1, launch_param_room(k, info.func->param_bytes));
@@ -163,16 +163,16 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                                    .params = bytes,
                                    .param_bytes = info.func->param_bytes,
                                    .ranges = r->ranges,
-                                   .text = ptxrun_text,
+                                   .text = keep_text,
                                    .text_arg = r,
                                    .heap = r->heap};
-    memcpy(config.grid, grid, sizeof config.grid);
-    memcpy(config.block, block, sizeof config.block);
+    memcpy(config.grid, grid, sizeof(config.grid));
+    memcpy(config.block, block, sizeof(config.block));
     struct grid *g;
-    memset(&r->result, 0, sizeof r->result);
+    memset(&r->result, 0, sizeof(r->result));
     err = grid_create(&g, &config);
     if (!err) {
-        ptxrun_run(r, g);
+        run_grid(r, g);
         grid_result(g, &r->result);
         grid_destroy(g);
         err = r->result.err;

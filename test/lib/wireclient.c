@@ -198,13 +198,13 @@ void wireclient_free(struct wireclient *wc) {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static void wireclient_wake(void *arg) {
+static void wake_worker(void *arg) {
     struct wireclient *wc = arg;
     uint64_t one = 1;
     bench_check(write(wc->doorbell, &one, sizeof(one)) == sizeof(one), "doorbell");
 }
 
-static const struct doorbell_ops wireclient_bell = {.wake = wireclient_wake};
+static const struct doorbell_ops wireclient_bell = {.wake = wake_worker};
 
 uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bool reply, void *rec,
                          uint32_t bytes, const void *tail, uint32_t tail_bytes) {

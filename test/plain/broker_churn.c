@@ -49,19 +49,19 @@ static int next_message(int fd) {
 static void whole_life(int fd, unsigned *seed) {
     struct wire_hello h = broker_rig_hello();
     struct wire_answer yes = {.magic = WIRE_MAGIC, .accepted = 1}, no = {.magic = WIRE_MAGIC};
-    int rc;
+    int err;
 
     fdutil_send(fd, &h, sizeof(h), NULL, 0);
-    rc = next_message(fd);
-    if (rc == 0 && rand_r(seed) % 4 == 0) {
+    err = next_message(fd);
+    if (err == 0 && rand_r(seed) % 4 == 0) {
         fdutil_send(fd, &no, sizeof(no), NULL, 0);
-        rc = next_message(fd);
+        err = next_message(fd);
     }
-    if (rc == 0) {
+    if (err == 0) {
         fdutil_send(fd, &yes, sizeof(yes), NULL, 0);
-        rc = next_message(fd);
+        err = next_message(fd);
     }
-    atomic_fetch_add(rc == 0 ? &welcomed : &refused, 1);
+    atomic_fetch_add(err == 0 ? &welcomed : &refused, 1);
 }
 
 static void *client_main(void *arg) {

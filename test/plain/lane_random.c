@@ -351,7 +351,7 @@ static void carry_out(uint32_t job, const struct mjob *j) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static struct mjob random_job(void) {
+static struct mjob make_job(void) {
     uint32_t c = (uint32_t)m.capacity;
     struct mjob j = {.p = below(c / (1 + below(12)) + 1) / 2, .e = below(c / (1 + below(8)) + 1)};
     if (below(3) == 0) j.group = 1 + below(3);
@@ -362,7 +362,7 @@ static struct mjob random_job(void) {
 }
 
 static void arrive(uint32_t job) {
-    struct mjob j = random_job(), whole;
+    struct mjob j = make_job(), whole;
     bool reorganise = below(2), is_plain;
     if (step % WORLD < WORLD / 4) j.group = 0; /* a quarter of each world knows no groups */
     whole = j;
@@ -430,7 +430,7 @@ static void another_world(void) {
     MUST(lanes_capacity(l) == m.capacity);
 }
 
-static void random_step(void) {
+static void make_step(void) {
     uint32_t job = below(slots), kind = below(100);
     if (kind == 0) {
         slots += slots < JOBS;
@@ -462,7 +462,7 @@ static void run(uint64_t of_seed, uint64_t steps) {
     state = of_seed * 0x9e3779b97f4a7c15ull + 1;
     for (step = 0; step < steps; step++) {
         if (step % WORLD == 0) another_world();
-        random_step();
+        make_step();
         compare();
     }
 }

@@ -71,7 +71,7 @@ static uint64_t op_name(uint32_t iteration, uint32_t op) {
     return (uint64_t)iteration << 8 | op;
 }
 
-static void world_ran(struct world *w, const struct sched_action *a) {
+static void note_ran(struct world *w, const struct sched_action *a) {
     struct job *j = &w->jobs[a->job - 1];
     if (!j->admitted || j->left) fail(w, "runs that is not admitted", a->job);
     if (a->op >> 8 != j->iteration) fail(w, "an operation of another iteration runs", a->job);
@@ -82,7 +82,7 @@ static void world_ran(struct world *w, const struct sched_action *a) {
 }
 
 /* Into its first lane, or another one: nobody else's may be there. */
-static void world_enters(struct world *w, const struct sched_action *a) {
+static void note_entered(struct world *w, const struct sched_action *a) {
     struct job *j = &w->jobs[a->job - 1];
     j->lane = a->lane;
     for (uint32_t i = 0; i < JOBS; i++) {
@@ -93,15 +93,15 @@ static void world_enters(struct world *w, const struct sched_action *a) {
     }
 }
 
-static void world_action(struct world *w, const struct sched_action *a) {
+static void take_action(struct world *w, const struct sched_action *a) {
     struct job *j = a->job ? &w->jobs[a->job - 1] : NULL;
     switch (a->kind) {
-    case SCHED_RUN: world_ran(w, a); break;
+    case SCHED_RUN: note_ran(w, a); break;
     case SCHED_ADMIT:
         j->admitted = true;
-        world_enters(w, a);
+        note_entered(w, a);
         break;
-    case SCHED_MOVE: world_enters(w, a); break;
+    case SCHED_MOVE: note_entered(w, a); break;
     case SCHED_REFUSE: j->refused = true; break;
     case SCHED_GRANT:
     case SCHED_DENY:
@@ -129,12 +129,12 @@ static void world_action(struct world *w, const struct sched_action *a) {
     }
 }
 
-static struct sched_need world_need(const struct job *j) {
+static struct sched_need need_of(const struct job *j) {
     return (struct sched_need){j->spec.persistent_bytes, j->spec.ephemeral_bytes};
 }
 
 /* One job's part of the next step. */
-static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
+static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
     struct job *j = &w->jobs[i];
     uint32_t count = 0, id = i + 1;
     if (!j->joined) {
@@ -166,7 +166,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         if (j->spec.unknown && j->iteration == 3) {
             j->spec.unknown = false;
             e[count++] =
-                (struct sched_event){.kind = SCHED_MEASURED, .job = id, .need = world_need(j)};
+                (struct sched_event){.kind = SCHED_MEASURED, .job = id, .need = need_of(j)};
         }
         if (j->iteration == j->iterations) return count;
     }
@@ -174,7 +174,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
         j->granted_bytes = j->spec.persistent_bytes;
         j->spec.persistent_bytes += rnd(w, 3);
         j->asked = true;
-        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .need = world_need(j)};
+        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .need = need_of(j)};
     }
     if (rnd(w, 30) == 0) {
         if (rnd(w, 4) == 0)
@@ -194,7 +194,7 @@ static uint32_t world_job(struct world *w, uint32_t i, struct sched_event *e) {
     return count;
 }
 
-static struct policy_config world_policy(struct world *w, const char *policy) {
+static struct policy_config make_policy(struct world *w, const char *policy) {
     uint32_t kernels_policies = 0;
     while (policy_at(kernels_policies))
         kernels_policies++;
@@ -218,7 +218,7 @@ static struct policy_config world_policy(struct world *w, const char *policy) {
 }
 
 /* Their order does not matter. */
-static void world_shuffle(struct world *w, struct sched_event *events, uint32_t count) {
+static void shuffle_events(struct world *w, struct sched_event *events, uint32_t count) {
     for (uint32_t i = count; i > 1; i--) {
         uint32_t k = rnd(w, i);
         struct sched_event swap = events[i - 1];
@@ -227,30 +227,30 @@ static void world_shuffle(struct world *w, struct sched_event *events, uint32_t 
     }
 }
 
-static void world_step(struct world *w) {
+static void step(struct world *w) {
     struct sched_event events[EVENTS];
     struct sched_actions out;
     uint32_t count = 0;
     for (uint32_t i = 0; i < JOBS && count + 8 < EVENTS; i++)
-        count += world_job(w, (i + (uint32_t)w->steps) % JOBS, events + count);
+        count += act_of_job(w, (i + (uint32_t)w->steps) % JOBS, events + count);
     if (rnd(w, 100) == 0)
         events[count++] = (struct sched_event){
-            .kind = SCHED_POLICY, .policy = world_policy(w, lane_policy_at(rnd(w, 4))->name)};
-    world_shuffle(w, events, count);
+            .kind = SCHED_POLICY, .policy = make_policy(w, lane_policy_at(rnd(w, 4))->name)};
+    shuffle_events(w, events, count);
     w->now_ns += rnd(w, 200);
     w->steps++;
     recorder_begin(w->r, w->s, w->now_ns, events, count);
     if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
     recorder_end(w->r, &out);
     for (uint32_t i = 0; i < out.count; i++)
-        world_action(w, &out.items[i]);
+        take_action(w, &out.items[i]);
     const char *broken = sched_check(w->s);
     if (broken) fail(w, broken, 0);
     for (uint32_t i = 0; i < JOBS; i++)
         if (w->jobs[i].asked) fail(w, "was not answered", i + 1);
 }
 
-static void world_fill(struct world *w) {
+static void fill(struct world *w) {
     for (uint32_t i = 0; i < JOBS; i++) {
         struct job *j = &w->jobs[i];
         *j = (struct job){.iterations = 1 + rnd(w, 12), .ops = 1 + rnd(w, OPS)};
@@ -266,14 +266,14 @@ static void world_fill(struct world *w) {
     }
 }
 
-static bool world_over(const struct world *w) {
+static bool is_over(const struct world *w) {
     for (uint32_t i = 0; i < JOBS; i++)
         if (!w->jobs[i].left || w->jobs[i].running_count) return false;
     return true;
 }
 
 /* What was recorded of it, mostly from a checkpoint on, gives the same actions again. */
-static void world_replay(const struct world *w) {
+static void replay_all(const struct world *w) {
     struct replay r = {0};
     FILE *f = tmpfile();
     if (!f || recorder_write(w->r, fileno(f))) fail(w, "the recording cannot be written", 0);
@@ -285,22 +285,22 @@ static void world_replay(const struct world *w) {
     fclose(f);
 }
 
-static void world_run(struct world *w, const char *policy) {
+static void run_world(struct world *w, const char *policy) {
     struct sched_config config = {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
     w->share_users = config.share_users;
     w->users = 1 + rnd(w, 4);
-    config.policy = world_policy(w, policy);
+    config.policy = make_policy(w, policy);
     w->policy = policy;
     w->now_ns = w->steps = 0;
     if (sched_create(&w->s, &config, NULL, 0)) abort();
     if (recorder_create(&w->r, &config, RECORDED)) abort();
-    world_fill(w);
-    while (!world_over(w)) {
-        world_step(w);
+    fill(w);
+    while (!is_over(w)) {
+        step(w);
         if (w->steps > 200000) fail(w, "somebody never got his turn", 0);
     }
-    world_replay(w);
+    replay_all(w);
     recorder_destroy(w->r);
     sched_destroy(w->s);
 }
@@ -312,7 +312,7 @@ int main(int argc, char **argv) {
     w->seed = seed;
     for (uint32_t i = 0; i < worlds; i++)
         for (uint32_t p = 0; lane_policy_at(p); p++) {
-            world_run(w, lane_policy_at(p)->name);
+            run_world(w, lane_policy_at(p)->name);
             steps += w->steps;
         }
     printf("sched_world: seed %llu, %u worlds a policy, %llu steps, %llu operations\n",

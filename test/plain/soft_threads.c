@@ -30,7 +30,7 @@ static void histogram(void) {
     r->threads = THREADS;
     r->slice = 500;
     int err = ptxrun_launch(r, "histogram", 24, 128, 3, (uint64_t)in, (uint64_t)bins, (uint64_t)N);
-    expect(!err && !memcmp(bins, want, sizeof want), "histogram", r);
+    expect(!err && !memcmp(bins, want, sizeof(want)), "histogram", r);
     float *c = ptxrun_alloc(r, 4 * 1000);
     err = ptxrun_launch(r, "vecadd", 100, 64, 4, (uint64_t)c, (uint64_t)c, (uint64_t)c,
                         (uint64_t)6400);

@@ -9,25 +9,25 @@
 
 #include "test/random/inputs.h"
 
-static void cases_die(const char *path, const char *what) {
+static void die(const char *path, const char *what) {
     fprintf(stderr, "cases: %s: %s\n", path, what);
     exit(2);
 }
 
 char *cases_file(const char *path, size_t *bytes) {
     FILE *f = fopen(path, "rb");
-    if (!f || fseek(f, 0, SEEK_END)) cases_die(path, "cannot be opened");
+    if (!f || fseek(f, 0, SEEK_END)) die(path, "cannot be opened");
     const long size = ftell(f);
     rewind(f);
     char *text = malloc((size_t)size + 1);
-    if (!text || fread(text, 1, (size_t)size, f) != (size_t)size) cases_die(path, "cannot be read");
+    if (!text || fread(text, 1, (size_t)size, f) != (size_t)size) die(path, "cannot be read");
     fclose(f);
     text[size] = 0;
     *bytes = (size_t)size;
     return text;
 }
 
-static int cases_line(FILE *f, struct cases_kernel *k) {
+static int read_line(FILE *f, struct cases_kernel *k) {
     return fscanf(f, "%15s %u %u %u %u %u %u %u %u %u %u %" SCNx64, k->name, &k->index, &k->grid[0],
                   &k->grid[1], &k->grid[2], &k->block[0], &k->block[1], &k->block[2],
                   &k->shared_bytes, &k->out_words, &k->acc_words, &k->hash) == 12;
@@ -35,11 +35,11 @@ static int cases_line(FILE *f, struct cases_kernel *k) {
 
 void cases_read(struct cases *c, const char *path) {
     FILE *f = fopen(path, "r");
-    if (!f) cases_die(path, "cannot be opened");
-    if (fscanf(f, "seed %" SCNu64, &c->seed) != 1) cases_die(path, "says no seed");
-    for (c->count = 0; c->count < CASES_MAX && cases_line(f, &c->kernels[c->count]);)
+    if (!f) die(path, "cannot be opened");
+    if (fscanf(f, "seed %" SCNu64, &c->seed) != 1) die(path, "says no seed");
+    for (c->count = 0; c->count < CASES_MAX && read_line(f, &c->kernels[c->count]);)
         c->count++;
-    if (!c->count) cases_die(path, "names no kernel");
+    if (!c->count) die(path, "names no kernel");
     fclose(f);
 }
 

@@ -74,9 +74,9 @@ HD inline u32 match_all(u32 mask, u32 value) {
 #ifndef __CUDACC__
 template <typename T> static T model_shuffle(u32 mask, T value, u32 source) {
     u64 bits = 0;
-    memcpy(&bits, &value, sizeof value);
+    memcpy(&bits, &value, sizeof(value));
     const u64 got = model_meet(mask, bits, 3)[source & 31];
-    memcpy(&value, &got, sizeof value);
+    memcpy(&value, &got, sizeof(value));
     return value;
 }
 #endif

@@ -600,7 +600,7 @@ FN f32 f32_raw(u32 a) {
     return __uint_as_float(a);
 #else
     f32 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return r;
 #endif
 }
@@ -609,7 +609,7 @@ FN f64 f64_raw(u64 a) {
     return __longlong_as_double((long long)a);
 #else
     f64 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return r;
 #endif
 }
@@ -618,7 +618,7 @@ FN u32 f32_bits(f32 a) {
     return a != a ? 0x7fc00000u : __float_as_uint(a);
 #else
     u32 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return a != a ? 0x7fc00000u : r;
 #endif
 }
@@ -627,7 +627,7 @@ FN u64 f64_bits(f64 a) {
     return a != a ? 0x7ff8000000000000ull : (u64)__double_as_longlong(a);
 #else
     u64 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return a != a ? 0x7ff8000000000000ull : r;
 #endif
 }
@@ -795,12 +795,12 @@ FN i32 i32_from_f64_rn(f64 a) {
 #ifndef __CUDACC__
 static inline _Float16 half_raw(u16 a) {
     _Float16 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return r;
 }
 static inline u16 half_bits(_Float16 a) {
     u16 r;
-    memcpy(&r, &a, sizeof r);
+    memcpy(&r, &a, sizeof(r));
     return r;
 }
 #endif

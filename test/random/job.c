@@ -17,7 +17,7 @@
 
 static uint32_t job_failures;
 
-static int job_ok(CUresult result, const char *what) {
+static int is_ok(CUresult result, const char *what) {
     if (result) {
         printf("differs: %s gives CUDA error %d\n", what, (int)result);
         job_failures++;
@@ -25,41 +25,41 @@ static int job_ok(CUresult result, const char *what) {
     return !result;
 }
 
-static CUdeviceptr job_copy(const void *host, size_t bytes) {
+static CUdeviceptr copy_in(const void *host, size_t bytes) {
     CUdeviceptr device = 0;
-    if (!job_ok(cuMemAlloc_v2(&device, bytes), "cuMemAlloc")) exit(1);
-    job_ok(cuMemcpyHtoD_v2(device, host, bytes), "cuMemcpyHtoD");
+    if (!is_ok(cuMemAlloc_v2(&device, bytes), "cuMemAlloc")) exit(1);
+    is_ok(cuMemcpyHtoD_v2(device, host, bytes), "cuMemcpyHtoD");
     return device;
 }
 
-static void job_back(void *host, CUdeviceptr device, size_t bytes) {
-    job_ok(cuMemcpyDtoH_v2(host, device, bytes), "cuMemcpyDtoH");
-    job_ok(cuMemFree_v2(device), "cuMemFree");
+static void copy_back(void *host, CUdeviceptr device, size_t bytes) {
+    is_ok(cuMemcpyDtoH_v2(host, device, bytes), "cuMemcpyDtoH");
+    is_ok(cuMemFree_v2(device), "cuMemFree");
 }
 
-static void job_launch(const struct cases_kernel *k, CUfunction f, const CUdeviceptr memory[3],
-                       uint64_t scalars[4]) {
+static void launch_kernel(const struct cases_kernel *k, CUfunction f, const CUdeviceptr memory[3],
+                          uint64_t scalars[4]) {
     void *params[] = {(void *)&memory[0], (void *)&memory[1], (void *)&memory[2], &scalars[0],
                       &scalars[1],        &scalars[2],        &scalars[3]};
-    job_ok(cuLaunchKernel(f, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
-                          k->block[2], k->shared_bytes, NULL, params, NULL),
-           k->name);
+    is_ok(cuLaunchKernel(f, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+                         k->block[2], k->shared_bytes, NULL, params, NULL),
+          k->name);
 }
 
-static void job_kernel(const struct cases *c, const struct cases_kernel *k, CUmodule module) {
+static void run_kernel(const struct cases *c, const struct cases_kernel *k, CUmodule module) {
     static uint32_t in[INPUTS_WORDS];
     const size_t out_bytes = (size_t)k->out_words * 8, acc_bytes = (size_t)k->acc_words * 8;
     uint64_t *out = malloc(out_bytes), *acc = malloc(acc_bytes), scalars[4];
     CUfunction f;
     if (!out || !acc) exit(2);
     cases_prepare(c, k, in, out, acc, scalars);
-    const CUdeviceptr memory[3] = {job_copy(in, sizeof in), job_copy(out, out_bytes),
-                                   job_copy(acc, acc_bytes)};
-    if (job_ok(cuModuleGetFunction(&f, module, k->name), k->name))
-        job_launch(k, f, memory, scalars);
-    job_back(in, memory[0], sizeof in);
-    job_back(out, memory[1], out_bytes);
-    job_back(acc, memory[2], acc_bytes);
+    const CUdeviceptr memory[3] = {copy_in(in, sizeof(in)), copy_in(out, out_bytes),
+                                   copy_in(acc, acc_bytes)};
+    if (is_ok(cuModuleGetFunction(&f, module, k->name), k->name))
+        launch_kernel(k, f, memory, scalars);
+    copy_back(in, memory[0], sizeof(in));
+    copy_back(out, memory[1], out_bytes);
+    copy_back(acc, memory[2], acc_bytes);
     if (!cases_check(k, out, acc, NULL)) {
         printf("differs: seed %llu kernel %s\n", (unsigned long long)c->seed, k->name);
         job_failures++;
@@ -68,16 +68,16 @@ static void job_kernel(const struct cases *c, const struct cases_kernel *k, CUmo
     free(acc);
 }
 
-static CUmodule job_module(const char *path) {
+static CUmodule load_module(const char *path) {
     CUdevice device;
     CUcontext context;
     CUmodule module;
     size_t bytes;
     char *image = cases_file(path, &bytes);
-    if (!job_ok(cuInit(0), "cuInit") || !job_ok(cuDeviceGet(&device, 0), "cuDeviceGet") ||
-        !job_ok(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain") ||
-        !job_ok(cuCtxSetCurrent(context), "cuCtxSetCurrent") ||
-        !job_ok(cuModuleLoadData(&module, image), "cuModuleLoadData"))
+    if (!is_ok(cuInit(0), "cuInit") || !is_ok(cuDeviceGet(&device, 0), "cuDeviceGet") ||
+        !is_ok(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain") ||
+        !is_ok(cuCtxSetCurrent(context), "cuCtxSetCurrent") ||
+        !is_ok(cuModuleLoadData(&module, image), "cuModuleLoadData"))
         exit(1);
     free(image);
     return module;
@@ -90,11 +90,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     cases_read(&c, argv[1]);
-    CUmodule module = job_module(argv[2]);
+    CUmodule module = load_module(argv[2]);
     const int rounds = argc > 3 ? atoi(argv[3]) : 1;
     for (int round = 0; round < rounds; round++)
         for (uint32_t k = 0; k < c.count; k++)
-            job_kernel(&c, &c.kernels[k], module);
+            run_kernel(&c, &c.kernels[k], module);
     printf("%s: %u kernels, %u differ\n", argv[2], c.count * (uint32_t)rounds, job_failures);
     return job_failures != 0;
 }

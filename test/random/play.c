@@ -36,28 +36,28 @@ struct play {
 static const char *const play_builds[] = {"base", "v3", "v4"};
 static const struct { uint32_t threads, slice; } play_ways[] = {{1, 100000}, {4, 50}};
 
-static void play_usage(void) {
+static void usage(void) {
     fprintf(stderr, "usage: play [--isa NAME] [--threads N] [--slice N] [--dump FILE] [--most N] "
                     "EXPECTED IMAGE...\n");
     exit(2);
 }
 
-static int play_enough(const struct play *p) {
+static int has_enough(const struct play *p) {
     return p->most && p->failures >= p->most;
 }
 
-static void play_load(struct play *p) {
+static void load_cases(struct play *p) {
     char why[160];
     size_t bytes;
     char *text = cases_file(p->image_path, &bytes);
-    if (image_read(text, bytes, 90, &p->image, why, sizeof why) || p->image.ptx_count != 1) {
+    if (image_read(text, bytes, 90, &p->image, why, sizeof(why)) || p->image.ptx_count != 1) {
         fprintf(stderr, "play: %s: no PTX in it\n", p->image_path);
         exit(2);
     }
     free(text);
 }
 
-static void play_kernel(struct play *p, struct ptxrun *r, const struct cases_kernel *k) {
+static void run_kernel(struct play *p, struct ptxrun *r, const struct cases_kernel *k) {
     uint32_t *in = ptxrun_alloc(r, INPUTS_WORDS * 4);
     uint64_t *out = ptxrun_alloc(r, (size_t)k->out_words * 8);
     uint64_t *acc = ptxrun_alloc(r, (size_t)k->acc_words * 8);
@@ -74,7 +74,7 @@ static void play_kernel(struct play *p, struct ptxrun *r, const struct cases_ker
     }
 }
 
-static void play_way(struct play *p, uint32_t threads, uint32_t slice) {
+static void run_way(struct play *p, uint32_t threads, uint32_t slice) {
     struct ptxrun *r = ptxrun_create(p->image.ptx[0], p->image.ptx_bytes[0], 1);
     if (!r->module) {
         printf("differs: seed %llu: %s: not loaded: %s\n", (unsigned long long)p->cases.seed,
@@ -84,22 +84,22 @@ static void play_way(struct play *p, uint32_t threads, uint32_t slice) {
     r->threads = threads;
     r->slice = slice;
     r->max_steps = PLAY_MOST_INSTRUCTIONS / slice;
-    for (uint32_t k = 0; r->module && k < p->cases.count && !play_enough(p); k++)
-        play_kernel(p, r, &p->cases.kernels[k]);
+    for (uint32_t k = 0; r->module && k < p->cases.count && !has_enough(p); k++)
+        run_kernel(p, r, &p->cases.kernels[k]);
     ptxrun_destroy(r);
 }
 
-static void play_build(struct play *p, const char *isa) {
+static void run_build(struct play *p, const char *isa) {
     setenv("SALUS_SOFT_ISA", isa, 1);
     if (strcmp(isa_name(), isa)) return; /* not this processor's */
-    for (size_t w = 0; w < sizeof play_ways / sizeof play_ways[0] && !play_enough(p); w++) {
-        play_way(p, p->threads ? p->threads : play_ways[w].threads,
-                 p->slice ? p->slice : play_ways[w].slice);
+    for (size_t w = 0; w < sizeof(play_ways) / sizeof(play_ways[0]) && !has_enough(p); w++) {
+        run_way(p, p->threads ? p->threads : play_ways[w].threads,
+                p->slice ? p->slice : play_ways[w].slice);
         if (p->threads || p->slice) return;
     }
 }
 
-static int play_options(struct play *p, int argc, char **argv) {
+static int take_options(struct play *p, int argc, char **argv) {
     int a = 1;
     for (; a + 1 < argc && !strncmp(argv[a], "--", 2); a += 2) {
         const char *value = argv[a + 1];
@@ -114,20 +114,20 @@ static int play_options(struct play *p, int argc, char **argv) {
         else if (!strcmp(argv[a], "--dump"))
             p->dump = fopen(value, "wb");
         else
-            play_usage();
+            usage();
     }
-    if (a == argc || (argc - a) % 2) play_usage();
+    if (a == argc || (argc - a) % 2) usage();
     return a;
 }
 
-static void play_program(struct play *p, const char *expected, const char *image) {
+static void run_program(struct play *p, const char *expected, const char *image) {
     const uint32_t launches = p->launches, failures = p->failures;
     cases_read(&p->cases, expected);
     p->image_path = image;
-    play_load(p);
-    if (p->isa) play_build(p, p->isa);
-    for (size_t b = 0; !p->isa && b < sizeof play_builds / sizeof play_builds[0]; b++)
-        play_build(p, play_builds[b]);
+    load_cases(p);
+    if (p->isa) run_build(p, p->isa);
+    for (size_t b = 0; !p->isa && b < sizeof(play_builds) / sizeof(play_builds[0]); b++)
+        run_build(p, play_builds[b]);
     image_finish(&p->image);
     p->programs++;
     p->kernels += p->cases.count;
@@ -138,8 +138,8 @@ static void play_program(struct play *p, const char *expected, const char *image
 
 int main(int argc, char **argv) {
     static struct play p;
-    for (int a = play_options(&p, argc, argv); a < argc && !play_enough(&p); a += 2)
-        play_program(&p, argv[a], argv[a + 1]);
+    for (int a = take_options(&p, argc, argv); a < argc && !has_enough(&p); a += 2)
+        run_program(&p, argv[a], argv[a + 1]);
     if (p.dump) fclose(p.dump);
     printf("random: %u programs, %u kernels, %u launches, %u differ\n", p.programs, p.kernels,
            p.launches, p.failures);

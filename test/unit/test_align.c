@@ -46,7 +46,7 @@ static int by_address(const void *a, const void *b) {
 
 static void check_local(const uint32_t align[LEVELS], const uint32_t bytes[LEVELS]) {
     char text[4096];
-    snprintf(text, sizeof text, local_text, align[2], bytes[2], bytes[2] - 1, align[1], bytes[1],
+    snprintf(text, sizeof(text), local_text, align[2], bytes[2], bytes[2] - 1, align[1], bytes[1],
              DEPTH - 1, align[0], bytes[0], ARRAYS * 8);
     struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
     uint64_t *out = ptxrun_alloc(r, LANES * ARRAYS * 8), spans[LANES * ARRAYS][2];
@@ -60,7 +60,7 @@ static void check_local(const uint32_t align[LEVELS], const uint32_t bytes[LEVEL
         spans[k][0] = out[k];
         spans[k][1] = out[k] + bytes[level];
     }
-    qsort(spans, LANES * ARRAYS, sizeof spans[0], by_address);
+    qsort(spans, LANES * ARRAYS, sizeof(spans[0]), by_address);
     for (uint32_t k = 1; k < LANES * ARRAYS; k++)
         cr_assert_geq(spans[k][0], spans[k - 1][1], "arrays overlap");
     ptxrun_destroy(r);
@@ -68,7 +68,7 @@ static void check_local(const uint32_t align[LEVELS], const uint32_t bytes[LEVEL
 
 Test(align, local_arrays_of_callees) {
     static const uint32_t aligns[] = {1, 16, 32, 64, 128, 512};
-    enum { N = sizeof aligns / sizeof aligns[0] };
+    enum { N = sizeof(aligns) / sizeof(aligns[0]) };
     for (uint32_t k = 0; k < N * N * N; k++) {
         const uint32_t align[] = {aligns[k % N], aligns[k / N % N], aligns[k / N / N]};
         const uint32_t bytes[] = {1 + k % 7 * 24, 5 + k % 5 * 40, 3 + k % 11 * 16};
@@ -135,12 +135,12 @@ static const char places_text[] =
 Test(align, variables_of_blocks_and_modules) {
     static const uint32_t want[] = {1024, 256, 4, 2048, 128, 512, 256};
     struct ptxrun *r = ptxrun_create(places_text, strlen(places_text), 0);
-    uint64_t *out = ptxrun_alloc(r, sizeof want * 2);
+    uint64_t *out = ptxrun_alloc(r, sizeof(want) * 2);
     r->shared = 100; /* dynamic */
     for (int round = 0; round < 8; round++) {
         cr_assert_eq(ptxrun_launch(r, "main", 1, 1, 1, (uint64_t)out), 0, "%s%s", r->why,
                      r->result.text);
-        for (size_t k = 0; k < sizeof want / sizeof want[0]; k++)
+        for (size_t k = 0; k < sizeof(want) / sizeof(want[0]); k++)
             cr_assert_eq(out[k] % want[k], 0, "variable %zu: 0x%llx", k,
                          (unsigned long long)out[k]);
         free(malloc(1000u << round)); /* the next blocks lie elsewhere */

@@ -36,7 +36,7 @@ static void check_cuda(struct ptxrun *r) {
     want[8] = 0; /* 0 -> 9 -> ... -> 0 takes ten */
     want[9] = N;
     w[10] = 0; /* whoever came last */
-    cr_assert_eq(memcmp(w, want, sizeof want), 0, "%s", ptxrun_what);
+    cr_assert_eq(memcmp(w, want, sizeof(want)), 0, "%s", ptxrun_what);
     char seen[N] = {0}; /* each ticket once */
     for (int t = 0; t < N; t++) {
         cr_assert(w[32 + t] >= 0 && w[32 + t] < N && !seen[w[32 + t]]);
@@ -134,9 +134,9 @@ static void one_text(const struct one *o, char *text, size_t bytes) {
     const char *s = o->bits == 64 ? "%rd" : o->bits == 32 ? "%r" : "%rs";
     char red[128] = "";
     if (!cas && strcmp(o->op, "exch"))
-        snprintf(red, sizeof red, "red.global.%s.%s [%%rd9+32], %s5;", o->op, o->type, s);
+        snprintf(red, sizeof(red), "red.global.%s.%s [%%rd9+32], %s5;", o->op, o->type, s);
     char third[16] = "";
-    if (cas) snprintf(third, sizeof third, ", %s6", s);
+    if (cas) snprintf(third, sizeof(third), ", %s6", s);
     snprintf(text, bytes,
              ".version 8.0\n.target sm_90\n.address_size 64\n"
              ".visible .entry k(.param .u64 p) {\n"
@@ -153,10 +153,10 @@ static void one_text(const struct one *o, char *text, size_t bytes) {
 }
 
 Test(atomics, every_operation) {
-    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++) {
+    for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++) {
         const struct one *o = &ones[i];
         char text[2048];
-        one_text(o, text, sizeof text);
+        one_text(o, text, sizeof(text));
         struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
         cr_assert(r->module, "%s.%s: %s", o->op, o->type, r->why);
         uint64_t *p = ptxrun_alloc(r, 64);
@@ -193,7 +193,7 @@ Test(atomics, nothing_is_lost_among_threads) {
         double b;
         uint32_t c, pad2;
         uint64_t d;
-    } *p = ptxrun_alloc(r, sizeof *p);
+    } *p = ptxrun_alloc(r, sizeof(*p));
     r->threads = 4;
     r->slice = 100;
     cr_assert_eq(ptxrun_launch(r, "count", 40, 64, 1, (uint64_t)p), 0, "%s", r->result.text);

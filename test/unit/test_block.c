@@ -272,11 +272,11 @@ static void check_bad_copy(const char *kernel, int want) {
 Test(block, asynchronous_copies_of_every_kind) {
     static const char *const builds[] = {"base", "v3", "v4"};
     static const char *const words[] = {"whole4", "odd4", "part4", "ignore4", "keep4"};
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         check_copies("whole16", 4);
         check_copies("whole8", 2);
-        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
             check_copies(words[k], 1);
         check_bad_copy("bad4", ERR_MISALIGNED);
         check_bad_copy("far4", ERR_ILLEGAL_ADDRESS);

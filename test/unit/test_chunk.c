@@ -96,7 +96,7 @@ static int mappings(uint64_t lo, uint64_t hi) {
     char mode[8];
     char line[512];
     int n = 0;
-    while (fgets(line, sizeof line, f))
+    while (fgets(line, sizeof(line), f))
         if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && from < hi && to > lo)
             n += mode[0] == 'r';
     fclose(f);
@@ -168,8 +168,9 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     struct dev_chunk *c[CHUNKS + 1];
     struct dev_module *m;
     char why[256];
-    cr_assert_eq(dev_soft.module_load(space, module_text, sizeof module_text, &m, why, sizeof why),
-                 0, "%s", why);
+    cr_assert_eq(
+        dev_soft.module_load(space, module_text, sizeof(module_text), &m, why, sizeof(why)), 0,
+        "%s", why);
     uint64_t module_bytes = dev_soft.mem_used(dev), room = (MEMORY - module_bytes) / GRAN;
     cr_assert_geq(module_bytes, 2 * GRAN);
     make(c, (uint32_t)room);
@@ -182,8 +183,9 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     cr_expect_eq(dev_soft.mem_used(dev), MEMORY - module_bytes);
     make(c + room, (uint32_t)(module_bytes / GRAN)); /* all of it is chunks now */
     cr_expect_eq(dev_soft.chunk_create(dev, &none), ERR_NO_MEMORY);
-    cr_expect_eq(dev_soft.module_load(space, module_text, sizeof module_text, &m, why, sizeof why),
-                 ERR_NO_MEMORY);
+    cr_expect_eq(
+        dev_soft.module_load(space, module_text, sizeof(module_text), &m, why, sizeof(why)),
+        ERR_NO_MEMORY);
     unmake(c, CHUNKS);
 }
 
@@ -268,7 +270,7 @@ Test(chunk, too_many_mappings_leave_nothing_behind, .timeout = 60) {
     uint64_t wide = 0x230000000000ull;
     uint32_t count = (uint32_t)most + 10, fit = (uint32_t)most - 1000;
     struct dev_space *s = open_space(wide, count * GRAN);
-    struct dev_chunk *c[4], **same = malloc(count * sizeof *same);
+    struct dev_chunk *c[4], **same = malloc(count * sizeof(*same));
     make(c, 4);
     for (uint32_t i = 0; i < count; i++)
         same[i] = c[i % 2 * 2]; /* never neighbours */

@@ -91,15 +91,15 @@ static const struct {
 };
 
 Test(code, what_is_refused) {
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         struct ptxrun *r = load(refused[i].text);
         struct code_kernel *k;
         int err = refused[i].err;
-        if (r->module) err = code_kernel_get(r->module, "k", &k, r->why, sizeof r->why);
+        if (r->module) err = code_kernel_get(r->module, "k", &k, r->why, sizeof(r->why));
         cr_assert_eq(err, refused[i].err, "case %zu: %d %s", i, err, r->why);
         cr_assert(strstr(r->why, refused[i].why), "case %zu: %s", i, r->why);
         if (r->module)
-            cr_assert_eq(code_kernel_get(r->module, "none", &k, r->why, sizeof r->why),
+            cr_assert_eq(code_kernel_get(r->module, "none", &k, r->why, sizeof(r->why)),
                          ERR_NOT_FOUND);
         ptxrun_destroy(r);
     }
@@ -131,17 +131,17 @@ Test(code, undecodable_callees_fault_when_called) {
 Test(code, registers_share_slots) {
     static char text[1 << 16];
     size_t n =
-        (size_t)snprintf(text, sizeof text,
+        (size_t)snprintf(text, sizeof(text),
                          HEAD ".visible .entry k(.param .u64 out) { .reg .b64 %%rd<2>; .reg "
                               ".b32 %%r<1002>;\nld.param.u64 %%rd1, [out]; mov.u32 %%r0, 1;\n");
     for (int i = 1; i <= 1000; i++)
-        n +=
-            (size_t)snprintf(text + n, sizeof text - n, "add.u32 %%r%d, %%r%d, %d;\n", i, i - 1, i);
-    snprintf(text + n, sizeof text - n, "st.global.u32 [%%rd1], %%r1000; ret; }\n");
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "add.u32 %%r%d, %%r%d, %d;\n", i, i - 1,
+                              i);
+    snprintf(text + n, sizeof(text) - n, "st.global.u32 [%%rd1], %%r1000; ret; }\n");
     struct ptxrun *r = load(text);
     struct code_kernel *k;
     cr_assert(r->module, "%s", r->why);
-    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof(r->why)), 0, "%s", r->why);
     cr_assert_leq(k->entry->reg_bytes, 1024);
     struct code_kernel_info info;
     code_kernel_info(k, &info);
@@ -161,7 +161,7 @@ Test(code, constants_are_shared) {
              "add.u64 %rd1, %rd2, 77; ret; }\n";
     struct ptxrun *r = load(text);
     struct code_kernel *k;
-    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof(r->why)), 0, "%s", r->why);
     cr_assert_eq(k->entry->const_bytes, 64 + 128 + 256);
     ptxrun_destroy(r);
 }
@@ -169,11 +169,11 @@ Test(code, constants_are_shared) {
 static uint32_t decoded;
 static void check_corpus(struct ptxrun *r) {
     static const char *const kernels[] = {"collatz", "recursion", "groups", "grid_sync", "atomics"};
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         struct code_kernel *k, *again;
-        int err = code_kernel_get(r->module, kernels[i], &k, r->why, sizeof r->why);
+        int err = code_kernel_get(r->module, kernels[i], &k, r->why, sizeof(r->why));
         cr_assert_eq(err, 0, "%s %s: %s", ptxrun_what, kernels[i], r->why);
-        cr_assert_eq(code_kernel_get(r->module, kernels[i], &again, r->why, sizeof r->why), 0);
+        cr_assert_eq(code_kernel_get(r->module, kernels[i], &again, r->why, sizeof(r->why)), 0);
         cr_assert_eq(k, again);
         decoded++;
     }

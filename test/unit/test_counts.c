@@ -19,7 +19,7 @@
 /* Runs `fn` with each build of the handlers that this processor can use. */
 static void each_build(void (*fn)(void)) {
     static const char *const builds[] = {"base", "v3", "v4"};
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         if (!strcmp(isa_name(), builds[b])) fn();
     }
@@ -114,7 +114,7 @@ static const struct shape shapes[] = {
 static struct ptxrun *shape_create(const struct shape *s) {
     char text[4096];
     int n = snprintf(
-        text, sizeof text,
+        text, sizeof(text),
         HEAD
         ".const .align 4 .u32 c[2] = {7, 8};\n"
         ".visible .entry k(.param .u64 p)\n{\n.reg .b16 %%h<2>; .reg .b32 %%r<8>; .reg .b64 "
@@ -126,7 +126,7 @@ static struct ptxrun *shape_create(const struct shape *s) {
 }
 
 static void shapes_count(void) {
-    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+    for (size_t k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         const struct shape *s = &shapes[k];
         struct ptxrun *r = shape_create(s);
         char *buffer = ptxrun_alloc(r, 12288);
@@ -187,7 +187,7 @@ static void random_offsets(uint64_t *state, uint64_t *offsets) {
 }
 
 static void gathers_count(void) {
-    struct ptxrun *r = ptxrun_create(gather, sizeof gather - 1, 0);
+    struct ptxrun *r = ptxrun_create(gather, sizeof(gather) - 1, 0);
     char *memory = ptxrun_alloc(r, GATHER_BYTES);
     uint64_t *offsets = ptxrun_alloc(r, 256), state = 7;
     for (int k = 0; k < 3000; k++) {
@@ -210,7 +210,7 @@ Test(counts, sectors_of_random_accesses) {
 
 /* Lanes in two buffers that lie farther apart than sectors of 32 bits reach. */
 static void far_lanes_count(void) {
-    struct ptxrun *r = ptxrun_create(gather, sizeof gather - 1, 0);
+    struct ptxrun *r = ptxrun_create(gather, sizeof(gather) - 1, 0);
     uint64_t *offsets = ptxrun_alloc(r, 256), low = 0x230000000000ull, high = low + (1ull << 40);
     uint64_t at[2] = {low, high};
     for (int k = 0; k < 2; k++) {
@@ -243,7 +243,7 @@ static void instructions_count(void) {
         ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<4>; .reg .pred %q; .reg .b64 %rd<2>;\n"
         "mov.u32 %r1,%tid.x; setp.lt.u32 %q,%r1,10;\n@%q add.u32 %r2,%r1,1;\n"
         "@%q bra $S; add.u32 %r2,%r1,2; add.u32 %r2,%r2,3;\n$S: ret;\n}\n";
-    struct ptxrun *r = ptxrun_create(text, sizeof text - 1, 0);
+    struct ptxrun *r = ptxrun_create(text, sizeof(text) - 1, 0);
     cr_assert_eq(ptxrun_launch(r, "k", 5, 40, 1, (uint64_t)0), 0);
     /* mov, setp, ret: 40 threads; the guarded ones: 10; the two that those jump over: 30 */
     cr_expect_eq(r->result.thread_insts, 5u * (3 * 40 + 2 * 10 + 2 * 30), "%lu",
@@ -272,7 +272,7 @@ static struct grid_result busy_first; /* of all builds, thread counts and slices
 
 static void busy_count(void) {
     static const uint32_t threads[] = {1, 3}, slices[] = {50, 100000};
-    struct ptxrun *r = ptxrun_create(busy, sizeof busy - 1, 0);
+    struct ptxrun *r = ptxrun_create(busy, sizeof(busy) - 1, 0);
     char *p = ptxrun_alloc(r, 1 << 17);
     for (int k = 0; k < 4; k++) {
         r->threads = threads[k % 2];

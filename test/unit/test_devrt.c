@@ -13,7 +13,7 @@
 
 static int prints(struct ptxrun *r, int v, double d, uint64_t format, uint32_t threads) {
     uint64_t bits;
-    memcpy(&bits, &d, sizeof bits);
+    memcpy(&bits, &d, sizeof(bits));
     r->text_len = 0;
     r->text[0] = 0;
     return ptxrun_launch(r, "prints", 1, threads, 3, (uint64_t)v, bits, format);
@@ -23,7 +23,7 @@ static void check_print(struct ptxrun *r) {
     int v = 5;
     double d = 3.14159;
     char want[512];
-    snprintf(want, sizeof want, "<%d|%5d|%-5d|%05d|%u|%x|%c|%s|%8s|%.2f|%g|%lld|0x10|%%|%*d>\n", v,
+    snprintf(want, sizeof(want), "<%d|%5d|%-5d|%05d|%u|%x|%c|%s|%8s|%.2f|%g|%lld|0x10|%%|%*d>\n", v,
              v, v, v, v, v, 'A' + v, "text", "pad", d, d, (long long)v << 40, 4, v);
     cr_assert_eq(prints(r, v, d, 0, 1), 0, "%s: %s", ptxrun_what, r->result.text);
     cr_assert_str_eq(r->text, want, "%s", ptxrun_what);
@@ -41,7 +41,7 @@ static void check_hostile(struct ptxrun *r) {
                                           "%-+ #0123456d", "%llllld", "%y%z%w",      "%1$d",
                                           "%c%c%c%c",      "%a %A",   "%.*s",        "%p %p %p"};
     char *s = ptxrun_alloc(r, 6000);
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         strcpy(s, formats[i]);
         int err = prints(r, 1234, 1.5, (uint64_t)s, 1); /* arguments run out: faults, or prints */
         cr_assert(!err || err == ERR_ILLEGAL_ADDRESS, "%s: %d", formats[i], err);
@@ -51,7 +51,7 @@ static void check_hostile(struct ptxrun *r) {
     int err = prints(r, 1, 1, (uint64_t)s, 1);
     cr_assert(!err || err == ERR_ILLEGAL_ADDRESS);
     uint64_t bad[] = {1, (uint64_t)check_hostile, (uint64_t)s + 6000, (uint64_t)-1, 1ull << 63};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert_eq(prints(r, 1, 1, bad[i], 1), ERR_ILLEGAL_ADDRESS, "%zu", i);
 }
 Test(devrt, hostile_formats) {

@@ -20,7 +20,7 @@ static char text[16384];
 /* A kernel k(p, q) whose body is `body`; %p and %q are its parameters, %lane and %sh the lane and
  * the shared array's address. */
 static struct ptxrun *kernel(const char *body) {
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_90\n.address_size 64\n"
              ".visible .entry k(.param .u64 kp, .param .u64 kq) {\n"
              ".shared .align 128 .b8 sh[8192];\n"

@@ -56,10 +56,10 @@ static const char *const loops[] = {
 };
 
 Test(grid, every_endless_loop_gives_way, .timeout = 120) {
-    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; k++) {
+    for (size_t k = 0; k < sizeof(loops) / sizeof(loops[0]); k++) {
         char text[2048];
         snprintf(
-            text, sizeof text,
+            text, sizeof(text),
             ".version 8.0\n.target sm_80\n.address_size 64\n.func leaf() { ret; }\n"
             ".func twice(.param .b32 n) { .reg .pred %%p; .reg .b32 %%r; ld.param.u32 %%r, [n];\n"
             "setp.eq.u32 %%p, %%r, 0; @%%p ret; sub.u32 %%r, %%r, 1;\n"
@@ -81,7 +81,7 @@ static void check_slices(struct ptxrun *r) {
     int32_t *flag = ptxrun_alloc(r, 4);
     struct code_kernel *k;
     struct grid *g;
-    cr_assert_eq(code_kernel_get(r->module, "forever_alone", &k, r->why, sizeof r->why), 0);
+    cr_assert_eq(code_kernel_get(r->module, "forever_alone", &k, r->why, sizeof(r->why)), 0);
     uint64_t param = (uint64_t)flag;
     struct launch_config config = {.kernel = k,
                                    .grid = {1, 1, 1},
@@ -149,7 +149,7 @@ static void check_sync(struct ptxrun *r) {
     r->threads = 2;
     int err = ptxrun_launch(r, "grid_sync", 12, 64, 3, (uint64_t)a, (uint64_t)b, (uint64_t)ROUNDS);
     cr_assert_eq(err, 0, "%s: %d %s", ptxrun_what, err, r->result.text);
-    cr_assert_eq(memcmp(a, x, sizeof x), 0, "%s", ptxrun_what);
+    cr_assert_eq(memcmp(a, x, sizeof(x)), 0, "%s", ptxrun_what);
     r->cooperative = 0; /* without a workspace cooperative groups trap */
     err = ptxrun_launch(r, "grid_sync", 1, 64, 3, (uint64_t)a, (uint64_t)b, (uint64_t)1);
     cr_assert_eq(err, ERR_LAUNCH_FAILED, "%s: %d", ptxrun_what, err);
@@ -173,7 +173,7 @@ static void check_shape(struct ptxrun *r) {
                                {1, 1, 1, 1025, 1, 1},        {1, 1, 1, 32, 33, 1},
                                {1, 70000, 1, 1, 1, 1},       {1, 1, 70000, 1, 1, 1},
                                {0x80000000u, 1, 1, 1, 1, 1}, {1, 1, 1, 1024, 1024, 1024}};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert_eq(ptxrun_launch3(r, "shape", bad[i], bad[i] + 3, &param, 1), -EINVAL);
 }
 Test(grid, shapes) {
@@ -189,7 +189,7 @@ static void check_bounds(struct ptxrun *r) {
     cr_assert_eq(p[99], 1);
     cr_assert_eq(ptxrun_launch(r, "poke", 1, 1, 2, (uint64_t)p, (uint64_t)0), 0);
     uint64_t outside[] = {100, (uint64_t)-1, 1ull << 40, 1ull << 63, 0 - (uint64_t)p};
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
         int err = ptxrun_launch(r, "poke", 2, 32, 2, (uint64_t)p, outside[i]);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s at %zu: %d", ptxrun_what, i, err);
         cr_assert_eq(r->result.fault_addr, (uint64_t)p + outside[i]);
@@ -224,7 +224,7 @@ static void check_isolation(struct ptxrun *r) {
                           (uint64_t)r->module,
                           4096,
                           0};
-    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+    for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
         int err =
             ptxrun_launch(r, "peek32", 1, 32, 3, victims[i] & ~3ull, (uint64_t)0, (uint64_t)out);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s victim %zu: %d", ptxrun_what, i, err);
@@ -281,7 +281,7 @@ Test(grid, every_space_has_ends) {
         {6, 58, ERR_MISALIGNED},
     };
     struct ptxrun *r = ptxrun_create(spaces, strlen(spaces), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int err = ptxrun_launch(r, "spaces", 1, 33, 2, cases[i].what, cases[i].at);
         cr_assert_eq(err, cases[i].err, "case %zu: %d %s%s", i, err, r->why, r->result.text);
     }
@@ -310,7 +310,7 @@ Test(grid, threads_share_a_launch) {
     r->slice = 3000;
     int err = ptxrun_launch(r, "histogram", 96, 256, 3, (uint64_t)in, (uint64_t)bins, (uint64_t)N);
     cr_assert_eq(err, 0, "%s", r->result.text);
-    cr_assert_eq(memcmp(bins, want, sizeof want), 0);
+    cr_assert_eq(memcmp(bins, want, sizeof(want)), 0);
     ptxrun_destroy(r);
 }
 

@@ -46,7 +46,7 @@ static int32_t constant(uint64_t v, uint32_t bytes) {
     cr_assert_lt(at + SLOT_BYTES, CONST_BYTES);
     if (!bytes) {
         const uint32_t mask = v & 1 ? ~0u : 0;
-        memcpy(consts + at, &mask, sizeof mask);
+        memcpy(consts + at, &mask, sizeof(mask));
     }
     for (uint32_t l = 0; l < WARP_LANES && bytes; l++)
         memcpy(consts + at + l * bytes, &v, bytes);
@@ -88,9 +88,9 @@ static void put_lane(int32_t slot, uint32_t bits, uint32_t lane, uint64_t v) {
         return;
     }
     uint32_t mask;
-    memcpy(&mask, regs + slot, sizeof mask);
+    memcpy(&mask, regs + slot, sizeof(mask));
     mask = (mask & ~(1u << lane)) | (uint32_t)(v & 1) << lane;
-    memcpy(regs + slot, &mask, sizeof mask);
+    memcpy(regs + slot, &mask, sizeof(mask));
 }
 
 static uint64_t get_lane(int32_t slot, uint32_t bits, uint32_t lane) {
@@ -182,7 +182,7 @@ static void check_thread(const unsigned char *out, const struct alucase *c) {
     for (uint32_t n = 0; n < kernel.count; n++) {
         const struct alusubject *s = &kernel.subjects[n];
         uint64_t got[2];
-        memcpy(got, out + 16 * n, sizeof got);
+        memcpy(got, out + 16 * n, sizeof(got));
         if (!alukernel_near(s, got[0], &expected[0][n]))
             fail(s, c, got[0], expected[0][n].d, "in a kernel");
         if (s->d2_bits && got[1] != expected[0][n].d2)
@@ -195,10 +195,10 @@ static void check_kernel(void) {
         if (!use_build(b)) continue;
         struct ptxrun *r = ptxrun_create(kernel.text, kernel.bytes, 0);
         const size_t step = 16 * kernel.count;
-        unsigned char *in = ptxrun_alloc(r, BLOCK * sizeof *cases);
+        unsigned char *in = ptxrun_alloc(r, BLOCK * sizeof(*cases));
         unsigned char *out = ptxrun_alloc(r, BLOCK * step);
         for (uint32_t at = b * BLOCK; at < ALUCASES; at += 3 * BLOCK) {
-            memcpy(in, &cases[at], BLOCK * sizeof *cases);
+            memcpy(in, &cases[at], BLOCK * sizeof(*cases));
             memset(out, 0, BLOCK * step);
             const int err = ptxrun_launch(r, "alu", 1, BLOCK, 2, (uint64_t)(uintptr_t)in,
                                           (uint64_t)(uintptr_t)out);

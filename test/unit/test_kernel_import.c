@@ -136,10 +136,10 @@ static void row(const char *metric, const char *unit, const char *value) {
 }
 
 static int import_page(void) {
-    int rc = kernel_import_table(&s, buf_str(&page), page.len, &report);
+    int err = kernel_import_table(&s, buf_str(&page), page.len, &report);
 
     buf_finish(&page);
-    return rc;
+    return err;
 }
 
 Test(kernel_import, ncu_details) {

@@ -216,10 +216,10 @@ static void parse(const char *text) {
 }
 
 static int import(uint32_t uid) {
-    int rc = kernel_store_import(&k, &table, uid, why);
+    int err = kernel_store_import(&k, &table, uid, why);
 
     kernel_set_finish(&table);
-    return rc;
+    return err;
 }
 
 #define HINT "hint grid=0,0,0 block=0,0,0 sms=1 class=memory compute=0 memory=0 ns=9 name=k\n"

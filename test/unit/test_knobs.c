@@ -106,12 +106,12 @@ static enum ctl_arg arg_of(const struct knob *k) {
 /* What an option with this text makes of a configuration in which nothing else is said. */
 static int configured(const struct knob *k, const char *text, struct policy_config *out) {
     struct config config;
-    int rc;
+    int err;
 
     config_defaults(&config);
-    rc = config_set(&config, k->option, text, why, sizeof(why));
+    err = config_set(&config, k->option, text, why, sizeof(why));
     policy_config_read(out, &config);
-    return rc;
+    return err;
 }
 
 /* A request for it, as bytes and back. */

@@ -322,7 +322,7 @@ static void try_form(const struct form *f, const char *build) {
 
 Test(matrix, mma) {
     static const char *const builds[] = {"base", "v3", "v4"};
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++)
-        for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++)
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++)
+        for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++)
             try_form(&forms[k], builds[b]);
 }

@@ -14,7 +14,7 @@ static char text[8192];
 
 /* k(out): the barrier is at bar, shared words at sh; %r10 is stored for each thread. */
 static struct ptxrun *kernel(const char *body) {
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_90\n.address_size 64\n"
              ".visible .entry k(.param .u64 out) {\n"
              ".shared .align 8 .b64 bar; .shared .align 16 .b8 sh[2048];\n"

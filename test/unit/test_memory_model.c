@@ -318,7 +318,7 @@ static void play(const struct dev_ops *on, uint64_t seed) {
     char when[64];
     ops = on;
     state = seed;
-    memset(&model, 0, sizeof model);
+    memset(&model, 0, sizeof(model));
     cr_assert_eq(ops->open(&dev, &config), 0);
     for (int i = 0; i < LANES; i++)
         cr_assert_eq(memory_lane_create(&lanes[i], ops, dev), 0);
@@ -331,8 +331,8 @@ static void play(const struct dev_ops *on, uint64_t seed) {
     uint32_t failures = 0;
     for (int step = 0; step < STEPS; step++) {
         int i = (int)dice(CLIENTS);
-        uint32_t call = dice(sizeof calls / sizeof *calls);
-        snprintf(when, sizeof when, "seed %lu step %d call %u", seed, step, call);
+        uint32_t call = dice(sizeof(calls) / sizeof(*calls));
+        snprintf(when, sizeof(when), "seed %lu step %d call %u", seed, step, call);
         if (ops == &fakedev) fakedev_fail(dev, dice(3) ? 0 : 1 + dice(12), false);
         int err = calls[call](i, &model.clients[i]);
         if (ops == &fakedev) fakedev_fail(dev, 0, false);

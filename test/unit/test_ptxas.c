@@ -52,17 +52,17 @@ static int run(const char *const *words) {
     const char *argv[32] = {"salus-ptxas"};
     size_t a, b;
     FILE *out, *err;
-    int rc, n = 1;
+    int status, n = 1;
 
     for (; *words; words++)
         argv[n++] = *words;
     forget();
     out = open_memstream(&said_out, &a);
     err = open_memstream(&said_err, &b);
-    rc = ptxas_main(out, err, (char **)argv);
+    status = ptxas_main(out, err, (char **)argv);
     fclose(out);
     fclose(err);
-    return rc;
+    return status;
 }
 
 #define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})

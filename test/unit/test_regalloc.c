@@ -30,7 +30,7 @@ static const char *difference(struct ptxrandom *p, uint32_t seed, const unsigned
     const char *what = NULL;
     for (uint32_t k = 0; !what && k < MEMORY; k++)
         if (err || got[k] != want[k]) {
-            snprintf(text, sizeof text,
+            snprintf(text, sizeof(text),
                      "program %u on %s: lane %u, byte %u: %u, expected %u; %d %s%s", seed,
                      isa_name(), k / PTXRANDOM_LANE_BYTES, k % PTXRANDOM_LANE_BYTES, got[k],
                      want[k], err, r->why, r->result.text);
@@ -47,7 +47,7 @@ static void check_program(struct ptxrandom *p, uint32_t seed) {
     ptxrandom_make(p, seed);
     for (uint32_t lane = 0; lane < LANES; lane++)
         ptxrandom_run(p, lane, want + lane * PTXRANDOM_LANE_BYTES);
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
         const char *what = difference(p, seed, want);

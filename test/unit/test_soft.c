@@ -58,7 +58,7 @@ static void open_device(uint32_t threads, uint64_t timeout_ns) {
     struct dev_windows w = {BASE, ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &space), 0);
     cr_assert_eq(dev_soft.queue_create(space, 0, &queue), 0);
-    cr_assert_eq(dev_soft.module_load(space, ptx, sizeof ptx, &module, why, sizeof why), 0, "%s",
+    cr_assert_eq(dev_soft.module_load(space, ptx, sizeof(ptx), &module, why, sizeof(why)), 0, "%s",
                  why);
 }
 
@@ -119,7 +119,7 @@ static void close_device(void) {
 static int load_for_120(struct dev_module **m, char *why) {
     static const char newer[] = ".version 8.7\n.target sm_120\n.address_size 64\n"
                                 ".visible .entry k()\n{\nret;\n}\n";
-    return dev_soft.module_load(space, newer, sizeof newer, m, why, 256);
+    return dev_soft.module_load(space, newer, sizeof(newer), m, why, 256);
 }
 
 Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
@@ -132,7 +132,7 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     cr_assert_str_eq(why, "the PTX is for sm_120, the device is sm_90");
     dev_soft.space_capability(space, 121);
     cr_assert_eq(load_for_120(&m, why), 0, "%s", why);
-    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof why), 0, "%s", why);
+    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_assert(info.ptx_version == 120 && info.binary_version == 121);
     dev_soft.module_unload(m);
     close_device();
@@ -260,7 +260,7 @@ Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
     struct dev_module *mine = module;
     char why[256];
     launch(queue, "forever_table", 8, BASE, 0, &endless);
-    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof ptx, &module, why, sizeof why), 0);
+    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof(ptx), &module, why, sizeof(why)), 0);
     for (int k = 0; k < 20; k++) {
         launch(theirs, "add", 4, host, 1, &served);
         cr_assert_eq(wait_one(), &served);
@@ -345,7 +345,7 @@ Test(soft, what_is_cancelled_waits_for_no_level) {
     char why[256];
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
     cr_assert_eq(dev_soft.queue_create(other, 0, &high), 0);
-    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof ptx, &theirs, why, sizeof why), 0);
+    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof(ptx), &theirs, why, sizeof(why)), 0);
     launch(queue, "forever", 1, BASE, 0, &running);
     launch(queue, "forever", 1, BASE, 0, &queued);
     dev_soft.queue_level(high, 1);
@@ -469,7 +469,7 @@ Test(soft, modules_and_their_variables) {
     cr_assert_eq(op.result, 0);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 3);
     struct dev_module *bad;
-    cr_assert_eq(dev_soft.module_load(space, "nonsense", 8, &bad, why, sizeof why),
+    cr_assert_eq(dev_soft.module_load(space, "nonsense", 8, &bad, why, sizeof(why)),
                  ERR_INVALID_IMAGE);
     cr_assert_null(bad);
     cr_assert_gt(strlen(why), 0);
@@ -484,17 +484,17 @@ Test(soft, managed_variables_lie_in_the_host_window) {
     uint64_t addr, again, bytes;
     char why[256];
     open_device(1, 0);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &first, why, sizeof why), 0, "%s",
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &first, why, sizeof(why)), 0, "%s",
                  why);
     cr_assert_eq(dev_soft.global_get(first, "shown", &addr, &bytes), 0);
     cr_assert(addr >= host + 2 * MIB && addr < host + 4 * MIB);
     cr_assert_eq(bytes, 4);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &second, why, sizeof why),
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &second, why, sizeof(why)),
                  ERR_NO_MEMORY, "there is room for one granule");
     *(uint32_t *)(uintptr_t)addr = 77;
     dev_soft.module_unload(first);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof text, &second, why, sizeof why), 0);
+    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &second, why, sizeof(why)), 0);
     cr_assert_eq(dev_soft.global_get(second, "shown", &again, &bytes), 0);
     cr_assert_eq(again, addr);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9, "initialised anew");

@@ -94,8 +94,8 @@ static size_t put_check(char *out, size_t room, const struct shape *s) {
 
 static void make_text(char *out, size_t room, const struct shape *s, const struct pattern *p) {
     char elems[128], check[1024];
-    put_elements(elems, sizeof elems, s);
-    put_check(check, sizeof check, s);
+    put_elements(elems, sizeof(elems), s);
+    put_check(check, sizeof(check), s);
     snprintf(
         out, room,
         "%s%s mad.wide.u32 %%a, %%c, %u, %%cells;\n"
@@ -115,7 +115,7 @@ static void make_text(char *out, size_t room, const struct shape *s, const struc
 
 static void check_shape(const struct shape *s, const struct pattern *p) {
     static char text[8192];
-    make_text(text, sizeof text, s, p);
+    make_text(text, sizeof(text), s, p);
     struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
     unsigned char *cells = ptxrun_alloc(r, 32ull * 16);
     uint32_t *torn = ptxrun_alloc(r, 4);
@@ -129,11 +129,11 @@ static void check_shape(const struct shape *s, const struct pattern *p) {
 }
 
 static void each_shape(void (*check)(const struct shape *, const struct pattern *)) {
-    for (size_t b = 0; b < sizeof builds / sizeof builds[0]; b++) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
-        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-            for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++)
+        for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+            for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
                 check(&shapes[s], &patterns[p]);
     }
     unsetenv("SALUS_SOFT_ISA");
@@ -166,7 +166,7 @@ static bool cell_is_whole(const unsigned char *cell) {
 static void on_step(int signal_number) {
     (void)signal_number;
     stepped_count++;
-    if (stepped_loads) memset(stepped_cells, (int)(stepped_count & 255), sizeof stepped_cells);
+    if (stepped_loads) memset(stepped_cells, (int)(stepped_count & 255), sizeof(stepped_cells));
     for (uint32_t c = 0; c < CELLS; c++)
         stepped_torn += !cell_is_whole(stepped_cells + c * stepped_bytes);
 }
@@ -181,7 +181,7 @@ static void step_through(struct warp *w, const struct code_inst *i, uint32_t mas
  * touches the cells: the first one. */
 static void step_kernel(struct ptxrun *r, uint32_t op) {
     struct code_kernel *k;
-    cr_assert_eq(code_kernel_get(r->module, "main", &k, r->why, sizeof r->why), 0, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, "main", &k, r->why, sizeof(r->why)), 0, "%s", r->why);
     struct code_inst *i = k->entry->insts;
     while (i->op != op || i->space == PTX_PARAM)
         i++;
@@ -193,7 +193,7 @@ static void make_stepped_text(char *out, size_t room, const struct shape *s,
                               const struct pattern *p) {
     char elems[128];
     const char reg = s->bytes == 8 ? 'x' : s->bytes == 4 ? 'y' : 'z';
-    put_elements(elems, sizeof elems, s);
+    put_elements(elems, sizeof(elems), s);
     size_t n = (size_t)snprintf(
         out, room,
         "%s%s mad.wide.u32 %%a, %%c, %u, %%cells; mad.wide.u32 %%v, %%lane, 16, %%torn;\n"
@@ -217,14 +217,14 @@ static void make_stepped_text(char *out, size_t room, const struct shape *s,
 static void check_steps(const struct shape *s, const struct pattern *p) {
     static char text[8192];
     if (p->crowded) return;
-    make_stepped_text(text, sizeof text, s, p);
+    make_stepped_text(text, sizeof(text), s, p);
     struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
     unsigned char *out = ptxrun_alloc(r, CELLS * 16);
     uint64_t cells = (uint64_t)(uintptr_t)stepped_cells;
-    struct ranges *with = ranges_with(r->ranges, cells, cells + sizeof stepped_cells);
+    struct ranges *with = ranges_with(r->ranges, cells, cells + sizeof(stepped_cells));
     ranges_unref(r->ranges);
     r->ranges = with;
-    memset(stepped_cells, 255, sizeof stepped_cells);
+    memset(stepped_cells, 255, sizeof(stepped_cells));
     stepped_bytes = s->count * s->bytes;
     stepped_torn = stepped_count = 0;
     step_kernel(r, stepped_loads ? PTX_OP_ld : PTX_OP_st);

@@ -12,16 +12,16 @@ static uint64_t addr(const void *p) {
 }
 
 static struct ranges *both(void) {
-    struct ranges *one = ranges_with(NULL, addr(src), addr(src + sizeof src));
-    struct ranges *two = ranges_with(one, addr(dst), addr(dst + sizeof dst));
+    struct ranges *one = ranges_with(NULL, addr(src), addr(src + sizeof(src)));
+    struct ranges *two = ranges_with(one, addr(dst), addr(dst + sizeof(dst)));
     ranges_unref(one);
     return two;
 }
 
 static void fill_source(void) {
-    for (size_t i = 0; i < sizeof src; i++)
+    for (size_t i = 0; i < sizeof(src); i++)
         src[i] = (unsigned char)(i * 13 + i / 256);
-    memset(dst, 0xee, sizeof dst);
+    memset(dst, 0xee, sizeof(dst));
 }
 
 /* Any slice size must give what one step gives: a pitched 3D copy, byte by byte against a model. */
@@ -35,11 +35,11 @@ Test(transfer, slices_do_not_change_a_copy) {
                                   .src_pitch = 50,
                                   .dst_slice = 400,
                                   .src_slice = 300};
-    static unsigned char want[sizeof dst];
+    static unsigned char want[sizeof(dst)];
     struct ranges *r = both();
     for (uint64_t budget = 4; budget < 800; budget += 7) {
         fill_source();
-        memset(want, 0xee, sizeof want);
+        memset(want, 0xee, sizeof(want));
         for (int z = 0; z < 3; z++)
             for (int y = 0; y < 5; y++)
                 memcpy(want + 3 + z * 400 + y * 64, src + 5 + z * 300 + y * 50, 37);
@@ -49,7 +49,7 @@ Test(transfer, slices_do_not_change_a_copy) {
         while ((done = transfer_step(&t, r, budget, &at)) == 0)
             cr_assert_lt(++steps, 1000, "budget %lu never ends", (unsigned long)budget);
         cr_assert_eq(done, 1);
-        cr_assert_arr_eq(dst, want, sizeof dst);
+        cr_assert_arr_eq(dst, want, sizeof(dst));
     }
     ranges_unref(r);
 }
@@ -59,7 +59,7 @@ Test(transfer, fills_of_each_width) {
     static const struct {
         uint32_t value, elem;
     } cases[] = {{0xab, 1}, {0x1234, 2}, {0x5656, 2}, {0xdeadbeef, 4}, {0, 4}, {0x07070707, 4}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         fill_source();
         struct transfer t = {.fill = true,
                              .set = {.dst = addr(dst) + 8,
@@ -72,7 +72,7 @@ Test(transfer, fills_of_each_width) {
         cr_assert_eq(transfer_bytes(&t), 7 * 4 * cases[c].elem);
         while (!transfer_step(&t, r, 8, &at))
             continue;
-        for (size_t i = 0; i < sizeof dst; i++) {
+        for (size_t i = 0; i < sizeof(dst); i++) {
             size_t y = (i - 8) / 96, x = (i - 8) % 96;
             bool inside = i >= 8 && y < 4 && x < 7 * cases[c].elem;
             unsigned char want =

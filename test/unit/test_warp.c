@@ -97,7 +97,7 @@ static void check_wild(struct ptxrun *r) {
                       CODE_HANDLE(0) + 8,
                       (uint64_t)(uintptr_t)&check_pointers,
                       UINT64_MAX};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         int err = ptxrun_launch(r, "wild_pointer", 1, 32, 2, bad[i], (uint64_t)out);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s %zu: %d", ptxrun_what, i, err);
     }
@@ -336,7 +336,7 @@ static const struct {
 };
 
 Test(warp, shuffles_from_lanes_that_take_no_part) {
-    for (size_t k = 0; k < sizeof absentees / sizeof absentees[0]; k++) {
+    for (size_t k = 0; k < sizeof(absentees) / sizeof(absentees[0]); k++) {
         struct ptxrun *r = ptxrun_create(absentees[k].text, strlen(absentees[k].text), 0);
         uint32_t *out = (uint32_t *)ints(r, 32);
         cr_assert_eq(ptxrun_launch(r, "shfl", 1, 32, 1, (uint64_t)out), 0, "%zu: %s%s", k, r->why,
@@ -379,9 +379,9 @@ static void put(struct program *p, const char *fmt, ...) __attribute__((format(p
 static void put(struct program *p, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    p->len += (size_t)vsnprintf(p->text + p->len, sizeof p->text - p->len, fmt, ap);
+    p->len += (size_t)vsnprintf(p->text + p->len, sizeof(p->text) - p->len, fmt, ap);
     va_end(ap);
-    cr_assert_lt(p->len, sizeof p->text);
+    cr_assert_lt(p->len, sizeof(p->text));
 }
 
 /* Registers %r1..%r6 are data; %r7.. are loop counters, one a depth. */

@@ -65,18 +65,18 @@ static int open_pidfd(int fd, pid_t pid) {
 /* Its handles; where one cannot be had the others are closed with the client. */
 static int watch_client(struct client *c) {
     uv_loop_t *loop = c->clients->loop;
-    int rc = uv_poll_init(loop, &c->readable, c->fd);
+    int err = uv_poll_init(loop, &c->readable, c->fd);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     uv_timer_init(loop, &c->deadline);
     c->handles = 2;
     c->readable.data = c->deadline.data = c->death.data = c;
     c->pidfd = open_pidfd(c->fd, c->job.pid);
     if (c->pidfd < 0) return fdutil_scarce(-errno) ? -errno : 0;
-    rc = uv_poll_init(loop, &c->death, c->pidfd);
-    if (rc < 0) {
+    err = uv_poll_init(loop, &c->death, c->pidfd);
+    if (err < 0) {
         fdutil_close(&c->pidfd);
-        return rc;
+        return err;
     }
     c->handles = 3;
     uv_poll_start(&c->death, UV_READABLE, on_death);
@@ -99,12 +99,12 @@ static struct client *make_client(struct clients *clients, int fd, const struct 
 void clients_accept(struct clients *clients, int fd) {
     struct ucred cred = {.uid = (uid_t)-1};
     socklen_t n = sizeof(cred);
-    int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ? -errno : 0;
+    int err = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 ? -errno : 0;
     char why[USERS_WHY_BYTES];
     struct user *user = users_enter(clients->users, fd, &cred, USERS_HANDSHAKE, why);
-    struct client *c = user && rc == 0 ? make_client(clients, fd, &cred) : NULL;
+    struct client *c = user && err == 0 ? make_client(clients, fd, &cred) : NULL;
 
-    if (c) rc = watch_client(c);
+    if (c) err = watch_client(c);
     if (!c || c->handles == 0) {
         free(c);
         if (user) users_leave(user, USERS_HANDSHAKE);
@@ -116,8 +116,8 @@ void clients_accept(struct clients *clients, int fd) {
     c->host_bytes = users_host_window(clients->users, user);
     list_append(&clients->list, &c->link);
     clients->count++;
-    if (rc < 0) {
-        refuse_scarce(c, rc);
+    if (err < 0) {
+        refuse_scarce(c, err);
         return;
     }
     uv_poll_start(&c->readable, UV_READABLE, on_readable);

@@ -42,19 +42,19 @@ static void try_windows(struct client *c, int from) {
                                   .host_bytes = c->host_bytes,
                                   .limits = users_wire_limits(c->user),
                                   .client = c};
-    int rc = -ENOSPC;
+    int err = -ENOSPC;
 
     if (c->tries < ATTACHMENTS_TRIES)
-        rc = attachments_attach(all->attachments, &ask, from, &c->attachment);
-    if (rc == -ENOSPC) {
+        err = attachments_attach(all->attachments, &ask, from, &c->attachment);
+    if (err == -ENOSPC) {
         refuse_windows(c);
         return;
     }
     c->tries++;
     deadline_set(c, all->config->worker_timeout);
-    if (rc < 0) {
+    if (err < 0) {
         c->state = CLIENT_WAITING; /* the worker is being ended; the next one will be asked */
-        if (fdutil_scarce(rc)) refuse_scarce(c, rc);
+        if (fdutil_scarce(err)) refuse_scarce(c, err);
         return;
     }
     c->state = CLIENT_ATTACHING;
@@ -117,9 +117,9 @@ static bool refuse_device_memory(struct client *c) {
 /* Its shared memory, but of the last descriptors none. */
 static int make_pages(struct client *c) {
     struct pages *p = &c->pages;
-    int rc = pages_create(p, c->host_bytes);
+    int err = pages_create(p, c->host_bytes);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     if (!scarce_fd(p->submission_fd, false) && !scarce_fd(p->host_fd, false) &&
         !scarce_fd(p->doorbell_fd, false))
         return 0;
@@ -129,7 +129,7 @@ static int make_pages(struct client *c) {
 
 void handshake_begin(struct client *c) {
     const struct worker *w = c->clients->worker;
-    int rc;
+    int err;
 
     if (w->state == WORKER_FAILED) {
         refuse_given_up(c);
@@ -141,11 +141,11 @@ void handshake_begin(struct client *c) {
     }
     complete_job(c);
     if (refuse_too_large(c) || refuse_device_memory(c)) return;
-    rc = c->pages.submission ? 0 : make_pages(c);
-    if (fdutil_scarce(rc))
-        refuse_scarce(c, rc);
-    else if (rc < 0)
-        refuse_client(c, rc, "shared memory cannot be made: %s", err_text(rc));
+    err = c->pages.submission ? 0 : make_pages(c);
+    if (fdutil_scarce(err))
+        refuse_scarce(c, err);
+    else if (err < 0)
+        refuse_client(c, err, "shared memory cannot be made: %s", err_text(err));
     else
         try_windows(c, 0);
 }
@@ -165,39 +165,39 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
                            .spec_hash = CALL_SPEC_HASH,
                            .windows = c->attachment->windows,
                            .device = c->clients->worker->device};
-    int rc, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->pages.submission_fd,
-                                  [WIRE_FD_COMPLETION] = completion_fd,
-                                  [WIRE_FD_HOST] = c->pages.host_fd,
-                                  [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
+    int err, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->pages.submission_fd,
+                                   [WIRE_FD_COMPLETION] = completion_fd,
+                                   [WIRE_FD_HOST] = c->pages.host_fd,
+                                   [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
 
     if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
     c->state = CLIENT_OFFERED;
     deadline_set(c, c->clients->config->handshake_timeout);
-    rc = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
-    if (rc == 0) return;
+    err = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    if (err == 0) return;
     c->state = CLIENT_ATTACHING; /* so that a refusal is an offer's */
-    if (fdutil_scarce(rc))
-        refuse_scarce(c, rc);
+    if (fdutil_scarce(err))
+        refuse_scarce(c, err);
     else
         client_close(c);
 }
 
 int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
-    int rc = msg->result;
+    int err = msg->result;
 
     if (c->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
-    if (rc == -EEXIST) {
+    if (err == -EEXIST) {
         slots_block(&c->clients->attachments->slots, c->attachment->slot);
         try_others(c);
-    } else if (rc < 0) {
-        refuse_client(c, rc, "the GPU worker refused: %.200s",
-                      *msg->text ? msg->text : err_text(rc));
-    } else if (fdutil_scarce(rc = attachments_see(c->attachment, completion_fd))) {
-        refuse_scarce(c, rc);
-    } else if (rc < 0) {
+    } else if (err < 0) {
+        refuse_client(c, err, "the GPU worker refused: %.200s",
+                      *msg->text ? msg->text : err_text(err));
+    } else if (fdutil_scarce(err = attachments_see(c->attachment, completion_fd))) {
+        refuse_scarce(c, err);
+    } else if (err < 0) {
         refuse_client(c, ERR_PROTOCOL,
                       "the GPU worker sent completion memory that cannot be used: %s",
-                      err_text(rc));
+                      err_text(err));
     } else {
         offer(c, msg, completion_fd);
     }
@@ -216,19 +216,19 @@ static bool refuse_full(struct client *c) {
 /* Whether its user may not have this job; then it is refused. */
 static bool refuse_excess(struct client *c) {
     char why[USERS_WHY_BYTES];
-    int rc = users_check_job(c->user, &c->asked, why);
+    int err = users_check_job(c->user, &c->asked, why);
 
-    if (rc < 0) refuse_job(c, rc, why);
-    return rc < 0;
+    if (err < 0) refuse_job(c, err, why);
+    return err < 0;
 }
 
 void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     char why[HELLO_WHY_BYTES];
     struct hello h;
-    int rc = hello_check(msg, bytes, &h, why, sizeof(why));
+    int err = hello_check(msg, bytes, &h, why, sizeof(why));
 
-    if (rc < 0) {
-        refuse_client(c, rc, "%s", why);
+    if (err < 0) {
+        refuse_client(c, err, "%s", why);
         return;
     }
     memcpy(c->job.name, h.name, sizeof(c->job.name));
@@ -257,10 +257,10 @@ static void welcome(struct client *c) {
 void handshake_answer(struct client *c, const void *msg, size_t bytes) {
     char why[HELLO_WHY_BYTES];
     bool accepted;
-    int rc = hello_check_answer(msg, bytes, &accepted, why, sizeof(why));
+    int err = hello_check_answer(msg, bytes, &accepted, why, sizeof(why));
 
-    if (rc < 0) {
-        refuse_client(c, rc, "%s", why);
+    if (err < 0) {
+        refuse_client(c, err, "%s", why);
     } else if (!accepted) {
         c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
         try_others(c);

@@ -130,14 +130,14 @@ static int set_text(struct config *c, const struct config_option *o, const char 
 int config_parse(const struct config_option *o, const char *value, uint64_t *out, char *why,
                  size_t cap) {
     uint64_t n;
-    int rc = config_value_parse(o->type, value, &n);
+    int err = config_value_parse(o->type, value, &n);
 
-    if (rc == -EINVAL) {
+    if (err == -EINVAL) {
         snprintf(why, cap, "%s: '%.100s' is not %s", o->name, value,
                  config_value_expected(o->type));
         return -EINVAL;
     }
-    if (rc < 0 || n < o->min || n > o->max) {
+    if (err < 0 || n < o->min || n > o->max) {
         char low[32], high[32];
 
         config_value_print(o->type, o->min, low, sizeof(low));

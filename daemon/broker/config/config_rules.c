@@ -31,10 +31,10 @@ static int look_up(bool group, const char *name, uint32_t *id) {
 
     if (*name >= '0' && *name <= '9') {
         uint64_t n;
-        int rc = config_value_parse(CONFIG_COUNT, name, &n);
+        int err = config_value_parse(CONFIG_COUNT, name, &n);
 
         *id = (uint32_t)n;
-        return rc < 0 || n >= UINT32_MAX ? -EINVAL : 0;
+        return err < 0 || n >= UINT32_MAX ? -EINVAL : 0;
     }
     if (group)
         g = getgrnam(name);
@@ -72,7 +72,7 @@ int config_rules_set(struct config *c, const char *section, const char *name, co
                      char *why, size_t cap) {
     const char *user = after_word(section, "user"), *group = after_word(section, "group");
     const struct config_option *o = config_find(name, strlen(name));
-    int count, place = o ? (int)(o - config_options(&count)) - CONFIG_LIMIT_FIRST : -1, rc;
+    int count, place = o ? (int)(o - config_options(&count)) - CONFIG_LIMIT_FIRST : -1, err;
     struct config_rule *rule;
     uint64_t number;
 
@@ -81,8 +81,8 @@ int config_rules_set(struct config *c, const char *section, const char *name, co
                  section);
         return -EINVAL;
     }
-    rc = config_parse(o, value, &number, why, cap);
-    rule = rc < 0 ? NULL : find(c, !user, user ? user : group, why, cap);
+    err = config_parse(o, value, &number, why, cap);
+    rule = err < 0 ? NULL : find(c, !user, user ? user : group, why, cap);
     if (!rule) return -EINVAL;
     rule->values[place] = number;
     rule->given |= 1u << place;

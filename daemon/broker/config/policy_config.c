@@ -74,25 +74,25 @@ static int take_knob(struct policy_config *c, const struct ctl_request *r, enum 
     const struct ctl_arg_info *a = ctl_arg_info(arg);
     const struct knob *k = ctl_msg_given(r, arg) ? knobs_find_field(a->name) : NULL;
     int64_t value;
-    int rc;
+    int err;
 
     if (!k) return 0;
     memcpy(&value, (const char *)&r->args + a->offset, sizeof(value));
-    rc = knobs_check(k, value, why, POLICY_CONFIG_WHY_BYTES);
-    if (rc == 0) knobs_put(c, k, value);
-    return rc;
+    err = knobs_check(k, value, why, POLICY_CONFIG_WHY_BYTES);
+    if (err == 0) knobs_put(c, k, value);
+    return err;
 }
 
 int policy_config_change(struct policy_config *policy, const struct ctl_request *r, char *why) {
     struct policy_config c = *policy;
-    int rc = 0;
+    int err = 0;
 
-    if (ctl_msg_given(r, CTL_A_lane)) rc = take_policy(c.lane, false, r->args.lane, why);
-    if (rc == 0 && ctl_msg_given(r, CTL_A_kernel))
-        rc = take_policy(c.kernel, true, r->args.kernel, why);
-    for (enum ctl_arg arg = 0; rc == 0 && arg < CTL_A_COUNT; arg++)
-        rc = take_knob(&c, r, arg, why);
-    if (rc < 0) return rc;
+    if (ctl_msg_given(r, CTL_A_lane)) err = take_policy(c.lane, false, r->args.lane, why);
+    if (err == 0 && ctl_msg_given(r, CTL_A_kernel))
+        err = take_policy(c.kernel, true, r->args.kernel, why);
+    for (enum ctl_arg arg = 0; err == 0 && arg < CTL_A_COUNT; arg++)
+        err = take_knob(&c, r, arg, why);
+    if (err < 0) return err;
     *policy = c;
     return 0;
 }

@@ -41,7 +41,7 @@ static void on_handle_closed(uv_handle_t *h) {
     if (--c->handles == 0) free(c);
 }
 
-static void control_close(struct control *c) {
+static void close_listener(struct control *c) {
     struct controls *all = c->all;
 
     if (c->waiting) changes_forget(&all->broker->changes, c);
@@ -57,7 +57,7 @@ static void on_idle(uv_timer_t *t) {
     struct control *c = t->data;
 
     if (!c->waiting) {
-        control_close(c);
+        close_listener(c);
         return;
     }
     changes_forget(&c->all->broker->changes, c);
@@ -94,24 +94,24 @@ static struct asking asking_of(struct control *c, const struct ctl_request *r,
 
 void control_done(struct control *c, int result, const char *text) {
     struct asking q = asking_of(c, &c->request, ctl_msg_create());
-    int rc = -ENOMEM;
+    int err = -ENOMEM;
 
     wait_for_request(c);
     if (q.out && result < 0)
-        rc = asking_refuse(&q, CTL_E_FAILED, text, "see 'salusctl status'");
+        err = asking_refuse(&q, CTL_E_FAILED, text, "see 'salusctl status'");
     else if (q.out)
-        rc = verb_outcome(&q);
-    if (rc == 0) rc = fdutil_send(c->fd, q.bytes, q.n, NULL, 0);
+        err = verb_outcome(&q);
+    if (err == 0) err = fdutil_send(c->fd, q.bytes, q.n, NULL, 0);
     ctl_msg_destroy(q.out);
-    if (rc < 0) control_close(c);
+    if (err < 0) close_listener(c);
 }
 
 /* 0: the reply is there; 1: it comes later; -errno. */
 static int answer_verb(struct control *c, struct asking *q) {
-    int rc = verb_answer(q);
+    int err = verb_answer(q);
 
-    if (rc > 0) wait_for_worker(c, q->request);
-    return rc;
+    if (err > 0) wait_for_worker(c, q->request);
+    return err;
 }
 
 /* Answers one request: 0, or negative when the connection is of no more use. */
@@ -120,7 +120,7 @@ static int answer(struct control *c, const void *request, size_t bytes, int in_f
     struct asking q = asking_of(c, &r, ctl_msg_create());
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES];
-    int rc, bad;
+    int err, bad;
 
     if (!q.out) return -ENOMEM;
     q.in_fd = in_fd;
@@ -130,33 +130,33 @@ static int answer(struct control *c, const void *request, size_t bytes, int in_f
         bad = -EPROTO;
     }
     if (bad == 0 && in_fd == -EMFILE) {
-        rc = asking_refuse(&q, CTL_E_FAILED, SCARCE_TEXT, "try again");
+        err = asking_refuse(&q, CTL_E_FAILED, SCARCE_TEXT, "try again");
     } else if (bad < 0) {
         log_warn("control", "event=refused why=\"%s\"", why);
-        rc = asking_refuse(&q, error, why, "see salusctl(1)");
+        err = asking_refuse(&q, error, why, "see salusctl(1)");
     } else {
-        rc = answer_verb(c, &q);
+        err = answer_verb(c, &q);
     }
-    if (rc == 0) rc = fdutil_send(c->fd, q.bytes, q.n, &q.out_fd, q.out_fd >= 0);
+    if (err == 0) err = fdutil_send(c->fd, q.bytes, q.n, &q.out_fd, q.out_fd >= 0);
     fdutil_close(&q.out_fd);
     ctl_msg_destroy(q.out);
-    return rc < 0 ? rc : bad;
+    return err < 0 ? err : bad;
 }
 
 static void on_readable(uv_poll_t *p, int status, int events) {
     struct control *c = p->data;
     unsigned char buf[REQUEST_BYTES];
-    int fd = -1, nfds = 1, rc = -EPROTO;
+    int fd = -1, nfds = 1, err = -EPROTO;
     int n = fdutil_recv(c->fd, buf, sizeof(buf), &fd, &nfds);
 
     if (n == -EAGAIN && status == 0) return;
     if (n == -EPROTO)
         log_warn("control", "event=closed why=\"request above %d bytes, or with descriptors\"",
                  REQUEST_BYTES);
-    if (n > 0) rc = answer(c, buf, (size_t)n, nfds == 1 ? fd : nfds == FDUTIL_LOST ? -EMFILE : -1);
+    if (n > 0) err = answer(c, buf, (size_t)n, nfds == 1 ? fd : nfds == FDUTIL_LOST ? -EMFILE : -1);
     if (n > 0 && nfds == 1) fdutil_close(&fd);
-    if (rc < 0)
-        control_close(c);
+    if (err < 0)
+        close_listener(c);
     else if (!c->waiting)
         wait_for_request(c);
 }
@@ -180,7 +180,7 @@ static void close_oldest(struct controls *all) {
         struct control *c = list_entry(pos, struct control, link);
 
         if (c->waiting) continue;
-        control_close(c);
+        close_listener(c);
         return;
     }
 }
@@ -221,5 +221,5 @@ void control_accept(struct controls *all, int fd) {
 
 void control_stop(struct controls *all) {
     while (!list_empty(&all->list))
-        control_close(list_entry(all->list.next, struct control, link));
+        close_listener(list_entry(all->list.next, struct control, link));
 }

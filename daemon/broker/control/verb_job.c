@@ -63,19 +63,19 @@ int verb_history_list(struct asking *q) {
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* The job, where it is there and the asker may change it; else NULL, and *rc is of the refusal. */
-static struct attachment *find_own(struct asking *q, int *rc) {
+static struct attachment *find_own(struct asking *q, int *err) {
     struct attachment *a = find(q);
     uint64_t id = q->request->args.id;
     char why[80];
 
     if (!a || !a->client) {
         snprintf(why, sizeof(why), "job %" PRIu64 ": no such job%s", id, a ? " any more" : "");
-        *rc = asking_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
+        *err = asking_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
         return NULL;
     }
     if (a->job.uid == q->uid || asking_admin(q)) return a;
     snprintf(why, sizeof(why), "job %" PRIu64 " belongs to another user", id);
-    *rc = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may change it");
+    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may change it");
     return NULL;
 }
 
@@ -123,7 +123,7 @@ static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why)
 static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t clear) {
     struct wire_job spec = a->job.spec;
     char why[JOB_WHY_BYTES], above[USERS_WHY_BYTES];
-    int rc;
+    int err;
 
     if (!a->welcomed) {
         snprintf(why, sizeof(why), "job %u is only starting", a->job_id);
@@ -137,38 +137,38 @@ static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
     if (outranks(q, above))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
-    rc = changes_job(&q->broker->changes, a, &spec, q->requester);
-    return rc < 0 ? rc : 1;
+    err = changes_job(&q->broker->changes, a, &spec, q->requester);
+    return err < 0 ? err : 1;
 }
 
 int verb_job_set(struct asking *q) {
-    int rc;
-    struct attachment *a = find_own(q, &rc);
+    int err;
+    struct attachment *a = find_own(q, &err);
 
-    return a ? change(q, a, 0, 0) : rc;
+    return a ? change(q, a, 0, 0) : err;
 }
 
 int verb_job_pause(struct asking *q) {
-    int rc;
-    struct attachment *a = find_own(q, &rc);
+    int err;
+    struct attachment *a = find_own(q, &err);
 
-    return a ? change(q, a, WIRE_JOB_PAUSED, 0) : rc;
+    return a ? change(q, a, WIRE_JOB_PAUSED, 0) : err;
 }
 
 int verb_job_resume(struct asking *q) {
-    int rc;
-    struct attachment *a = find_own(q, &rc);
+    int err;
+    struct attachment *a = find_own(q, &err);
 
-    return a ? change(q, a, 0, WIRE_JOB_PAUSED) : rc;
+    return a ? change(q, a, 0, WIRE_JOB_PAUSED) : err;
 }
 
 /* The attachment stays until the worker lets go of it. */
 int verb_job_kill(struct asking *q) {
-    int rc;
-    struct attachment *a = find_own(q, &rc);
+    int err;
+    struct attachment *a = find_own(q, &err);
     struct ctl_job r;
 
-    if (!a) return rc;
+    if (!a) return err;
     ending_kill(a->client, q->uid);
     a = find(q);
     if (!a)

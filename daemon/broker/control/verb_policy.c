@@ -58,7 +58,7 @@ int verb_policy_set(struct asking *q) {
     struct broker *b = q->broker;
     struct policy_config policy = b->changes.policy;
     char why[POLICY_CONFIG_WHY_BYTES];
-    int rc;
+    int err;
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
@@ -72,6 +72,6 @@ int verb_policy_set(struct asking *q) {
     if (!worker_ready(&b->worker))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");
-    rc = changes_policy(&b->changes, &policy, q->requester);
-    return rc < 0 ? rc : 1;
+    err = changes_policy(&b->changes, &policy, q->requester);
+    return err < 0 ? err : 1;
 }

@@ -103,8 +103,8 @@ static int read_text(int fd, char **out, size_t *bytes) {
     return 0;
 }
 
-static int refuse_text(struct asking *q, int rc, const char *why) {
-    switch (rc) {
+static int refuse_text(struct asking *q, int err, const char *why) {
+    switch (err) {
     case -EBADF:
         return asking_refuse(q, CTL_E_BAD_REQUEST, "no sealed memfd with a text came along",
                              "use 'salusctl profile import'");
@@ -118,7 +118,7 @@ static int refuse_text(struct asking *q, int rc, const char *why) {
     case -EPERM:
         return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
                              "root and the daemon's user may import for others");
-    default: return asking_refuse(q, CTL_E_FAILED, err_text(rc), "see 'journalctl -u salusd'");
+    default: return asking_refuse(q, CTL_E_FAILED, err_text(err), "see 'journalctl -u salusd'");
     }
 }
 
@@ -138,24 +138,24 @@ int verb_profile_import(struct asking *q) {
     uint64_t profiles, hints;
     struct kernel_set from;
     size_t bytes = 0;
-    int rc;
+    int err;
 
     if (!q->broker->kernels.store.known)
         return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
-    rc = read_text(q->in_fd, &text, &bytes);
+    err = read_text(q->in_fd, &text, &bytes);
     kernel_set_init(&from, q->broker->kernels.store.set.seed);
-    if (rc == 0) {
-        rc = kernel_text_parse(&from, text, bytes, why);
+    if (err == 0) {
+        err = kernel_text_parse(&from, text, bytes, why);
         free(text);
     }
-    if (rc == 0) rc = take_over(q, &from, why);
+    if (err == 0) err = take_over(q, &from, why);
     profiles = from.count;
     hints = from.hint_count;
     kernel_set_finish(&from);
-    log_write(TOPIC, rc < 0 ? LOG_WARN : LOG_INFO,
+    log_write(TOPIC, err < 0 ? LOG_WARN : LOG_INFO,
               "event=import uid=%u profiles=%u hints=%u result=%s why=\"%s\"", (unsigned)q->uid,
-              (unsigned)profiles, (unsigned)hints, rc < 0 ? err_name(rc) : "ok", why);
-    if (rc < 0) return refuse_text(q, rc, why);
+              (unsigned)profiles, (unsigned)hints, err < 0 ? err_name(err) : "ok", why);
+    if (err < 0) return refuse_text(q, err, why);
     kernel_link_imported(&q->broker->kernels);
     return tell(q, profiles, hints);
 }
@@ -165,14 +165,14 @@ int verb_profile_import(struct asking *q) {
 /* A user's profiles without hints, which are everybody's, so that he can import them again. */
 static int select_user(const struct kernel_set *s, uint64_t uid, struct kernel_set *out) {
     uint32_t *order = kernel_set_order(s);
-    int rc = order ? 0 : -ENOMEM;
+    int err = order ? 0 : -ENOMEM;
 
     kernel_set_init(out, s->seed);
     out->device = s->device;
-    for (uint32_t i = 0; i < s->count && rc == 0; i++)
-        if (s->items[order[i]].key.uid == uid) rc = kernel_set_learn(out, &s->items[order[i]]);
+    for (uint32_t i = 0; i < s->count && err == 0; i++)
+        if (s->items[order[i]].key.uid == uid) err = kernel_set_learn(out, &s->items[order[i]]);
     free(order);
-    return rc;
+    return err;
 }
 
 int verb_profile_export(struct asking *q) {

@@ -79,7 +79,7 @@ static int tell_attach(struct attachments *as, const struct attachment *a,
 
 int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
                        struct attachment **out) {
-    int slot = slots_take(&as->slots, from), rc;
+    int slot = slots_take(&as->slots, from), err;
     struct attachment *a;
 
     if (slot < 0) return -ENOSPC;
@@ -88,10 +88,10 @@ int attachments_attach(struct attachments *as, const struct attachments_ask *ask
         slots_put(&as->slots, slot);
         return -ENOMEM;
     }
-    rc = tell_attach(as, a, ask);
-    if (rc < 0) {
+    err = tell_attach(as, a, ask);
+    if (err < 0) {
         free_attachment(as, a);
-        return rc;
+        return err;
     }
     list_append(&as->list, &a->link);
     *out = a;
@@ -100,9 +100,9 @@ int attachments_attach(struct attachments *as, const struct attachments_ask *ask
 
 int attachments_see(struct attachment *a, int completion_fd) {
     const struct wire_completion *c;
-    int rc = pages_map_completion(completion_fd, &c);
+    int err = pages_map_completion(completion_fd, &c);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     pages_unmap_completion(a->completion);
     a->completion = c;
     return 0;

@@ -32,14 +32,14 @@ void pages_init(struct pages *p) {
 
 int pages_create(struct pages *p, uint64_t host_bytes) {
     void *map;
-    int rc;
+    int err;
 
-    rc = fdutil_memfd("salus-submission", submission_bytes(), 0);
-    if (rc < 0) return rc;
-    p->submission_fd = rc;
-    rc = fdutil_memfd("salus-host", host_bytes, 0);
-    if (rc < 0) goto undo;
-    p->host_fd = rc;
+    err = fdutil_memfd("salus-submission", submission_bytes(), 0);
+    if (err < 0) return err;
+    p->submission_fd = err;
+    err = fdutil_memfd("salus-host", host_bytes, 0);
+    if (err < 0) goto undo;
+    p->host_fd = err;
     p->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (p->doorbell_fd < 0) goto undo_errno;
     map = mmap(NULL, submission_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, p->submission_fd, 0);
@@ -47,10 +47,10 @@ int pages_create(struct pages *p, uint64_t host_bytes) {
     p->submission = map;
     return 0;
 undo_errno:
-    rc = -errno;
+    err = -errno;
 undo:
     pages_finish(p);
-    return rc;
+    return err;
 }
 
 void pages_close_fds(struct pages *p) {

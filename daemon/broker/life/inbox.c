@@ -67,11 +67,11 @@ static int on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
 
 static int on_did(struct broker *b, const struct wire_worker_msg *msg) {
     struct control *requester;
-    int rc = changes_did(&b->changes, msg, &requester);
+    int err = changes_did(&b->changes, msg, &requester);
 
-    if (rc == 0 && requester)
+    if (err == 0 && requester)
         control_done(requester, msg->result, *msg->text ? msg->text : err_text(msg->result));
-    return rc;
+    return err;
 }
 
 int inbox_take(struct broker *b, const struct wire_worker_msg *msg, int fd) {

@@ -37,8 +37,8 @@ static struct worker *worker_of(const struct supervise *v) {
 }
 
 /* What we ourselves lack at the moment is no failure of the worker, and no reason to give it up. */
-static bool is_shortage(int rc) {
-    return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS || rc == -EAGAIN;
+static bool is_shortage(int err) {
+    return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS || err == -EAGAIN;
 }
 
 /* ---- its silence ----------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void on_tried(struct supervise *v) {
 static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int board_fd) {
     struct worker *w = worker_of(v);
     char why[160];
-    int rc;
+    int err;
 
     if (msg->result < 0) {
         lose_worker(v, "device %s cannot be opened: %.160s", v->broker->config.device,
@@ -126,17 +126,17 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     slots_unblock_all(&v->broker->attachments.slots);
     open_board(w, board_fd);
     still_alive(v); /* once for all that the trial takes */
-    rc = trial_begin(&v->trial, why, sizeof(why));
-    v->shortage = is_shortage(rc);
-    if (rc < 0) lose_worker(v, "no job would be served: %s", why);
+    err = trial_begin(&v->trial, why, sizeof(why));
+    v->shortage = is_shortage(err);
+    if (err < 0) lose_worker(v, "no job would be served: %s", why);
 }
 
 static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fd) {
     char why[224];
-    int rc = trial_attached(&v->trial, msg, fd, why, sizeof(why));
+    int err = trial_attached(&v->trial, msg, fd, why, sizeof(why));
 
-    v->shortage = is_shortage(rc);
-    if (rc < 0) lose_worker(v, "no job would be served: %s", why);
+    v->shortage = is_shortage(err);
+    if (err < 0) lose_worker(v, "no job would be served: %s", why);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, i
 
 static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) {
     struct worker *w = worker_of(v);
-    int rc;
+    int err;
 
     printable_quote(msg->text, sizeof(msg->text));
     printable_quote(msg->device.name, sizeof(msg->device.name));
@@ -161,10 +161,10 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) 
         on_trial_attached(v, msg, fd);
         return 0;
     }
-    rc = inbox_take(v->broker, msg, fd);
-    if (rc == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
+    err = inbox_take(v->broker, msg, fd);
+    if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
         on_tried(v);
-    return rc;
+    return err;
 }
 
 /* A message of either kind, of so many bytes. */
@@ -202,11 +202,11 @@ static bool receive(struct supervise *v) {
 /* Descriptors that cannot be sent are the newcomer's loss alone. */
 static int flush(struct supervise *v) {
     uint32_t job_id;
-    int rc, why;
+    int err, why;
 
-    while ((rc = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
+    while ((err = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
         inbox_not_sent(v->broker, job_id, why);
-    return rc;
+    return err;
 }
 
 static void on_poll(uv_poll_t *p, int status, int events) {
@@ -324,22 +324,22 @@ static int launch(struct supervise *v, int fd) {
                          .device_memory_bytes = b->worker.device.memory_bytes,
                          .fd = fd,
                          .on_exit = on_exit_status};
-    int rc;
+    int err;
 
     if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, fd);
     v->process.data = v;
-    rc = spawn_worker(&what, b->loop, &v->process, &v->process_open);
+    err = spawn_worker(&what, b->loop, &v->process, &v->process_open);
     fdutil_close(&fd);
-    if (rc == 0)
+    if (err == 0)
         b->worker.channel.pid = v->process.pid;
     else if (v->process_open)
         uv_close((uv_handle_t *)&v->process, on_process_closed);
-    return rc;
+    return err;
 }
 
 static void start(struct supervise *v) {
     struct worker *w = worker_of(v);
-    int pair[2], rc;
+    int pair[2], err;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         v->shortage = is_shortage(-errno);
@@ -351,11 +351,11 @@ static void start(struct supervise *v) {
     w->state = WORKER_STARTING;
     channel_open(&w->channel, pair[0], v->broker->loop, on_poll, v);
     changes_started(&v->broker->changes);
-    rc = launch(v, pair[1]);
-    v->shortage = is_shortage(rc);
-    if (rc < 0)
-        lose_worker(v, "salus-gpu cannot be started: %s%s", err_text(rc),
-                    rc == -ENOENT ? " (option worker names it)" : "");
+    err = launch(v, pair[1]);
+    v->shortage = is_shortage(err);
+    if (err < 0)
+        lose_worker(v, "salus-gpu cannot be started: %s%s", err_text(err),
+                    err == -ENOENT ? " (option worker names it)" : "");
     else
         still_alive(v);
 }

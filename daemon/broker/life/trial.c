@@ -25,46 +25,47 @@ void trial_init(struct trial *t, struct attachments *attachments, uint64_t host_
 static int ask(struct trial *t, int from, char *why, size_t cap) {
     struct attachments_ask ask = {
         .job_id = WIRE_TRIAL_JOB, .job = &t->job, .pages = &t->pages, .host_bytes = t->host_bytes};
-    int rc = -ENOSPC;
+    int err = -ENOSPC;
 
     if (t->tries < ATTACHMENTS_TRIES)
-        rc = attachments_attach(t->attachments, &ask, from, &t->attachment);
-    if (rc == -ENOSPC) {
+        err = attachments_attach(t->attachments, &ask, from, &t->attachment);
+    if (err == -ENOSPC) {
         snprintf(why, cap, "%d address windows were tried, and in each is something of the worker",
                  t->tries);
         return -EADDRNOTAVAIL;
     }
     t->tries++;
-    if (rc < 0) snprintf(why, cap, "it cannot be spoken to: %s", err_text(rc));
-    return rc;
+    if (err < 0) snprintf(why, cap, "it cannot be spoken to: %s", err_text(err));
+    return err;
 }
 
 int trial_begin(struct trial *t, char *why, size_t cap) {
-    int rc = pages_create(&t->pages, t->host_bytes);
+    int err = pages_create(&t->pages, t->host_bytes);
 
     t->tries = 0;
-    if (rc == 0) return ask(t, 0, why, cap);
-    snprintf(why, cap, "shared memory cannot be made: %s", err_text(rc));
-    return rc;
+    if (err == 0) return ask(t, 0, why, cap);
+    snprintf(why, cap, "shared memory cannot be made: %s", err_text(err));
+    return err;
 }
 
 int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int completion_fd, char *why,
                    size_t cap) {
     struct attachment *a = t->attachment;
-    int rc = msg->result;
+    int err = msg->result;
 
-    if (rc == 0 && completion_fd < -1) rc = completion_fd; /* it came, and we had no room for it */
-    if (rc == 0) rc = attachments_see(a, completion_fd);
-    if (rc < 0 && rc != -EEXIST) {
-        snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(rc));
-        return rc;
+    if (err == 0 && completion_fd < -1)
+        err = completion_fd; /* it came, and we had no room for it */
+    if (err == 0) err = attachments_see(a, completion_fd);
+    if (err < 0 && err != -EEXIST) {
+        snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(err));
+        return err;
     }
-    if (rc == -EEXIST) slots_block(&t->attachments->slots, a->slot);
+    if (err == -EEXIST) slots_block(&t->attachments->slots, a->slot);
     t->attachment = NULL;
     attachments_detach(t->attachments, a);
-    if (rc == 0) return 0;
-    rc = ask(t, a->slot + 1, why, cap);
-    return rc < 0 ? rc : 1;
+    if (err == 0) return 0;
+    err = ask(t, a->slot + 1, why, cap);
+    return err < 0 ? err : 1;
 }
 
 void trial_end(struct trial *t) {

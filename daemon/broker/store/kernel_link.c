@@ -47,12 +47,12 @@ void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b) {
     if (b->generation != k->generation) return;
     for (uint32_t i = 0; i < b->count; i++) {
         char why[KERNEL_PROFILE_WHY_BYTES];
-        int rc = kernel_store_learn(&k->store, &b->items[i], why);
+        int err = kernel_store_learn(&k->store, &b->items[i], why);
 
-        if (rc == 0 || k->complained) continue;
+        if (err == 0 || k->complained) continue;
         k->complained = true;
         log_error(TOPIC, "event=not_learned why=\"%s\" more=\"is not said again\"",
-                  rc == -EINVAL ? why : err_text(rc));
+                  err == -EINVAL ? why : err_text(err));
     }
 }
 

@@ -65,13 +65,13 @@ static void place_of(const struct kernel_store *k, const struct kernel_set_devic
 
 static void put_away(struct kernel_store *k, const struct kernel_set_device *d) {
     char place[NAME_BYTES];
-    int rc;
+    int err;
 
     place_of(k, d, place);
-    rc = rename(k->file.path, place) < 0 ? -errno : 0;
-    if (rc == -ENOENT) return;
+    err = rename(k->file.path, place) < 0 ? -errno : 0;
+    if (err == -ENOENT) return;
     log_warn(TOPIC, "event=other_device path=%s device=\"%s\" sms=%u %s=%s", k->file.path, d->name,
-             d->sms, rc ? "cannot_be_moved" : "kept", rc ? err_text(rc) : place);
+             d->sms, err ? "cannot_be_moved" : "kept", err ? err_text(err) : place);
 }
 
 static bool bring_back(const struct kernel_store *k) {
@@ -87,15 +87,15 @@ static bool load(struct kernel_store *k) {
     char why[KERNEL_PROFILE_WHY_BYTES] = "";
     char *text = NULL;
     size_t bytes = 0;
-    int rc = store_file_read(&k->file, &text, &bytes);
+    int err = store_file_read(&k->file, &text, &bytes);
 
-    if (rc == 0) rc = kernel_text_parse(&k->set, text, bytes, why);
+    if (err == 0) err = kernel_text_parse(&k->set, text, bytes, why);
     free(text);
     of = k->set.device;
     k->set.device = device;
-    if (rc == -ENOENT) return false;
-    if (rc < 0) {
-        store_file_unusable(&k->file, rc, why);
+    if (err == -ENOENT) return false;
+    if (err < 0) {
+        store_file_unusable(&k->file, err, why);
         return true;
     }
     if (!kernel_set_device_same(&device, &of)) {
@@ -128,20 +128,20 @@ bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms)
 /* ---- use ------------------------------------------------------------------------------------- */
 
 int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *why) {
-    int rc = k->known ? kernel_profile_check(p, why) : -ENODEV;
+    int err = k->known ? kernel_profile_check(p, why) : -ENODEV;
 
-    if (rc == 0) rc = kernel_set_learn(&k->set, p);
-    if (rc == 0) store_file_touch(&k->file);
-    return rc;
+    if (err == 0) err = kernel_set_learn(&k->set, p);
+    if (err == 0) store_file_touch(&k->file);
+    return err;
 }
 
-__attribute__((format(printf, 3, 4))) static int bad(int rc, char *why, const char *fmt, ...) {
+__attribute__((format(printf, 3, 4))) static int bad(int err, char *why, const char *fmt, ...) {
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(why, KERNEL_PROFILE_WHY_BYTES, fmt, ap);
     va_end(ap);
-    return rc;
+    return err;
 }
 
 /* Tables of other tools are of no device: theirs has no SMs. */
@@ -160,20 +160,20 @@ static int may_import(const struct kernel_store *k, const struct kernel_set *fro
 int kernel_store_import(struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
                         char *why) {
     uint32_t *order;
-    int rc = may_import(k, from, uid, why);
+    int err = may_import(k, from, uid, why);
 
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     order = kernel_set_order(from);
-    rc = order ? kernel_set_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
-    if (rc == -ENOSPC)
-        rc = bad(-EINVAL, why,
-                 "its %u hints and the %u that are there are more than %u; forget some first",
-                 from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
-    for (uint32_t i = 0; i < from->count && rc == 0; i++)
-        rc = kernel_set_learn(&k->set, &from->items[order[i]]);
+    err = order ? kernel_set_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
+    if (err == -ENOSPC)
+        err = bad(-EINVAL, why,
+                  "its %u hints and the %u that are there are more than %u; forget some first",
+                  from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
+    for (uint32_t i = 0; i < from->count && err == 0; i++)
+        err = kernel_set_learn(&k->set, &from->items[order[i]]);
     free(order);
     store_file_touch(&k->file);
-    return rc;
+    return err;
 }
 
 uint32_t kernel_store_forget(struct kernel_store *k, const struct kernel_set_filter *f) {

@@ -159,9 +159,9 @@ static int take_entries(struct profiles *p, const char *text, const char *end, u
 int profile_parse(struct profiles *p, const char *text, size_t bytes, char *why) {
     const char *end = text + bytes;
     uint64_t count = 0;
-    int rc = take_title(&text, end, &count, why);
+    int err = take_title(&text, end, &count, why);
 
-    if (rc == 0) rc = take_entries(p, text, end, count, why);
-    if (rc < 0) profile_finish(p);
-    return rc;
+    if (err == 0) err = take_entries(p, text, end, count, why);
+    if (err < 0) profile_finish(p);
+    return err;
 }

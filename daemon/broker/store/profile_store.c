@@ -22,7 +22,7 @@ void profile_store_open(struct profile_store *p, const struct config *config, uv
     char why[PROFILE_WHY_BYTES] = "";
     char *text = NULL;
     size_t bytes = 0;
-    int rc;
+    int err;
 
     profile_init(&p->table);
     p->file = (struct store_file){.topic = "profile",
@@ -32,12 +32,12 @@ void profile_store_open(struct profile_store *p, const struct config *config, uv
                                   .owner = &p->table};
     store_file_place(config->profiles, config->run_dir, p->file.path);
     store_file_init(&p->file, loop);
-    rc = store_file_read(&p->file, &text, &bytes);
-    if (rc == -ENOENT) return;
-    if (rc == 0) rc = profile_parse(&p->table, text, bytes, why);
+    err = store_file_read(&p->file, &text, &bytes);
+    if (err == -ENOENT) return;
+    if (err == 0) err = profile_parse(&p->table, text, bytes, why);
     free(text);
-    if (rc < 0)
-        store_file_unusable(&p->file, rc, why);
+    if (err < 0)
+        store_file_unusable(&p->file, err, why);
     else
         log_info("profile", "event=read path=%s profiles=%u", p->file.path, p->table.count);
 }

@@ -46,20 +46,20 @@ void store_file_stop(struct store_file *f) {
 int store_file_read(const struct store_file *f, char **out, size_t *bytes) {
     struct buf text;
     FILE *file = *f->path ? fopen(f->path, "re") : NULL;
-    int rc = 0;
+    int err = 0;
 
     if (!file) return *f->path ? -errno : -ENOENT;
     buf_init(&text);
-    while (rc == 0 && !feof(file) && text.len <= f->bytes_max) {
-        rc = buf_reserve(&text, 65536);
-        if (rc == 0) text.len += fread(text.data + text.len, 1, 65536, file);
-        if (ferror(file)) rc = -EIO;
+    while (err == 0 && !feof(file) && text.len <= f->bytes_max) {
+        err = buf_reserve(&text, 65536);
+        if (err == 0) text.len += fread(text.data + text.len, 1, 65536, file);
+        if (ferror(file)) err = -EIO;
     }
     fclose(file);
-    if (rc == 0 && text.len > f->bytes_max) rc = -EFBIG;
-    if (rc < 0) {
+    if (err == 0 && text.len > f->bytes_max) err = -EFBIG;
+    if (err < 0) {
         buf_finish(&text);
-        return rc;
+        return err;
     }
     *out = (char *)text.data;
     *bytes = text.len;
@@ -68,54 +68,54 @@ int store_file_read(const struct store_file *f, char **out, size_t *bytes) {
 
 void store_file_set_aside(const struct store_file *f, const char *why) {
     char aside[NAME_BYTES];
-    int rc;
+    int err;
 
     snprintf(aside, sizeof(aside), "%s.corrupt", f->path);
-    rc = rename(f->path, aside) < 0 ? -errno : 0;
+    err = rename(f->path, aside) < 0 ? -errno : 0;
     log_error(f->topic, "event=corrupt path=%s why=\"%s\" %s=%s", f->path, why,
-              rc ? "cannot_be_moved" : "now", rc ? err_text(rc) : aside);
+              err ? "cannot_be_moved" : "now", err ? err_text(err) : aside);
 }
 
-void store_file_unusable(const struct store_file *f, int rc, const char *why) {
-    if (rc == -EINVAL || rc == -EFBIG)
-        store_file_set_aside(f, rc == -EFBIG ? "too long" : why);
+void store_file_unusable(const struct store_file *f, int err, const char *why) {
+    if (err == -EINVAL || err == -EFBIG)
+        store_file_set_aside(f, err == -EFBIG ? "too long" : why);
     else
-        log_error(f->topic, "event=unreadable path=%s why=\"%s\"", f->path, err_text(rc));
+        log_error(f->topic, "event=unreadable path=%s why=\"%s\"", f->path, err_text(err));
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* All of the text, on the disk. */
 static int write_whole(const char *path, const void *text, size_t bytes) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), rc = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), err = 0;
 
     if (fd < 0) return -errno;
-    for (size_t done = 0; done < bytes && rc == 0;) {
+    for (size_t done = 0; done < bytes && err == 0;) {
         ssize_t n = write(fd, (const char *)text + done, bytes - done);
 
         if (n >= 0)
             done += (size_t)n;
         else if (errno != EINTR)
-            rc = -errno;
+            err = -errno;
     }
-    if (rc == 0 && fsync(fd) < 0) rc = -errno;
+    if (err == 0 && fsync(fd) < 0) err = -errno;
     close(fd);
-    if (rc < 0) unlink(path);
-    return rc;
+    if (err < 0) unlink(path);
+    return err;
 }
 
-static void conclude(struct store_file *f, int rc) {
-    if (rc < 0 && !f->complained)
-        log_error(f->topic, "event=unwritable path=%s why=\"%s\"", f->path, err_text(rc));
-    f->complained = rc < 0;
+static void conclude(struct store_file *f, int err) {
+    if (err < 0 && !f->complained)
+        log_error(f->topic, "event=unwritable path=%s why=\"%s\"", f->path, err_text(err));
+    f->complained = err < 0;
 }
 
 /* What was written takes the file's place, or goes. */
 static int put_in_place(const struct store_file *f, const char *written) {
-    int rc = rename(written, f->path) < 0 ? -errno : 0;
+    int err = rename(written, f->path) < 0 ? -errno : 0;
 
-    if (rc < 0) unlink(written);
-    return rc;
+    if (err < 0) unlink(written);
+    return err;
 }
 
 struct writing {
@@ -124,13 +124,13 @@ struct writing {
     struct buf text;
     char path[NAME_BYTES]; /* of what is being written */
     uint64_t generation;
-    int rc;
+    int err;
 };
 
 static void on_work(uv_work_t *work) { /* in a thread of the pool: touches `work` alone */
     struct writing *w = work->data;
 
-    w->rc = write_whole(w->path, w->text.data, w->text.len);
+    w->err = write_whole(w->path, w->text.data, w->text.len);
 }
 
 static void on_written(uv_work_t *work, int status) {
@@ -141,7 +141,7 @@ static void on_written(uv_work_t *work, int status) {
     if (w->generation != f->generation)
         unlink(w->path);
     else
-        conclude(f, w->rc < 0 ? w->rc : put_in_place(f, w->path));
+        conclude(f, w->err < 0 ? w->err : put_in_place(f, w->path));
     if (f->dirty) store_file_touch(f);
     buf_finish(&w->text);
     free(w);
@@ -176,7 +176,7 @@ void store_file_touch(struct store_file *f) {
 void store_file_flush(struct store_file *f) {
     char path[NAME_BYTES];
     struct buf text;
-    int rc;
+    int err;
 
     f->generation++;
     if ((!f->dirty && !f->writing) || !*f->path) return;
@@ -184,7 +184,7 @@ void store_file_flush(struct store_file *f) {
     snprintf(path, sizeof(path), "%s.now", f->path); /* .new may be being written */
     buf_init(&text);
     f->print(f->owner, &text);
-    rc = text.failed ? -ENOMEM : write_whole(path, text.data, text.len);
-    conclude(f, rc < 0 ? rc : put_in_place(f, path));
+    err = text.failed ? -ENOMEM : write_whole(path, text.data, text.len);
+    conclude(f, err < 0 ? err : put_in_place(f, path));
     buf_finish(&text);
 }

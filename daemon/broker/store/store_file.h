@@ -48,7 +48,7 @@ int store_file_read(const struct store_file *f, char **out, size_t *bytes);
 void store_file_set_aside(const struct store_file *f, const char *why);
 /* What was just read could not be: says so, and sets it aside where it is the file's fault (-EINVAL
  * with `why`, -EFBIG). */
-void store_file_unusable(const struct store_file *f, int rc, const char *why);
+void store_file_unusable(const struct store_file *f, int err, const char *why);
 
 /* Something changed. */
 void store_file_touch(struct store_file *f);

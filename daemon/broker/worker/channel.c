@@ -70,10 +70,10 @@ static int keep_message(struct channel *c, const struct wire_worker_msg *msg, co
     for (; p->nfds < nfds; p->nfds++) {
         p->fds[p->nfds] = fcntl(fds[p->nfds], F_DUPFD_CLOEXEC, 0);
         if (p->fds[p->nfds] < 0) {
-            int rc = -errno;
+            int err = -errno;
 
             drop_message(c, p);
-            return rc;
+            return err;
         }
     }
     watch(c, UV_READABLE | UV_WRITABLE);
@@ -81,11 +81,11 @@ static int keep_message(struct channel *c, const struct wire_worker_msg *msg, co
 }
 
 static int post(struct channel *c, const struct wire_worker_msg *msg, const int *fds, int nfds) {
-    int rc = -EAGAIN;
+    int err = -EAGAIN;
 
-    if (list_empty(&c->outbox)) rc = fdutil_send(c->fd, msg, sizeof(*msg), fds, nfds);
-    if (nfds == 0 && fdutil_scarce(rc)) rc = -EAGAIN; /* it has to arrive */
-    return rc == -EAGAIN ? keep_message(c, msg, fds, nfds) : rc;
+    if (list_empty(&c->outbox)) err = fdutil_send(c->fd, msg, sizeof(*msg), fds, nfds);
+    if (nfds == 0 && fdutil_scarce(err)) err = -EAGAIN; /* it has to arrive */
+    return err == -EAGAIN ? keep_message(c, msg, fds, nfds) : err;
 }
 
 /* It does not listen. Its end is seen by the poll handle, never in the middle of a caller's work.
@@ -96,23 +96,23 @@ static void end_worker(const struct channel *c) {
 }
 
 int channel_tell(struct channel *c, const struct wire_worker_msg *msg, const int *fds, int nfds) {
-    int rc = post(c, msg, fds, nfds);
+    int err = post(c, msg, fds, nfds);
 
-    if (rc < 0 && !(nfds > 0 && fdutil_scarce(rc))) end_worker(c);
-    return rc;
+    if (err < 0 && !(nfds > 0 && fdutil_scarce(err))) end_worker(c);
+    return err;
 }
 
 int channel_flush(struct channel *c, uint32_t *job_id, int *why) {
     while (!list_empty(&c->outbox)) {
         struct message *p = list_entry(c->outbox.next, struct message, link);
-        int rc = fdutil_send(c->fd, &p->msg, sizeof(p->msg), p->fds, p->nfds);
+        int err = fdutil_send(c->fd, &p->msg, sizeof(p->msg), p->fds, p->nfds);
 
-        if (rc == -EAGAIN || (p->nfds == 0 && fdutil_scarce(rc))) return 0;
-        if (rc < 0 && !fdutil_scarce(rc)) return rc;
+        if (err == -EAGAIN || (p->nfds == 0 && fdutil_scarce(err))) return 0;
+        if (err < 0 && !fdutil_scarce(err)) return err;
         *job_id = p->msg.job_id;
-        *why = rc;
+        *why = err;
         drop_message(c, p);
-        if (rc < 0) return 1;
+        if (err < 0) return 1;
     }
     watch(c, UV_READABLE);
     return 0;

@@ -68,10 +68,10 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
                                     .cwd = "/",
                                     .stdio = stdio,
                                     .stdio_count = sizeof(stdio) / sizeof(stdio[0])};
-    int rc = worker_path_find(c, path, sizeof(path));
+    int err = worker_path_find(c, path, sizeof(path));
 
     *open = false;
-    if (rc < 0) return rc;
+    if (err < 0) return err;
     add_text(&command, "--broker-fd", WORKER_FD);
     add_text(&command, "--device", c->device);
     /* What the first one chose by itself stays: jobs are not shown another GPU after a restart. */

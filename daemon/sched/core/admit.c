@@ -20,7 +20,7 @@
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void admit_put(struct sched *s, uint32_t job) {
+static void put_waiting(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     j->node.rank = s->lane_policy->admit_rank(st, job);
@@ -30,19 +30,19 @@ static void admit_put(struct sched *s, uint32_t job) {
     if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
 }
 
-static void admit_take(struct sched *s, uint32_t job) {
+static void take_waiting(struct sched *s, uint32_t job) {
     order_take(s->st.jobs, &s->st.pending, job);
     s->st.pending_count--;
 }
 
-static bool admit_pending(const struct sched_job *j) {
+static bool is_pending(const struct sched_job *j) {
     return j->node.in && (!j->admitted || j->swapped);
 }
 
 void admit_moved(struct sched *s, uint32_t job) {
-    if (!admit_pending(&s->st.jobs[job])) return;
-    admit_take(s, job);
-    admit_put(s, job);
+    if (!is_pending(&s->st.jobs[job])) return;
+    take_waiting(s, job);
+    put_waiting(s, job);
     s->releases++;
     s->look = true;
 }
@@ -51,19 +51,19 @@ void admit_reorder(struct sched *s) {
     struct sched_state *st = &s->st;
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         struct sched_job *j = &st->jobs[job];
-        if (!j->used || !admit_pending(j)) continue;
-        admit_take(s, job);
+        if (!j->used || !is_pending(j)) continue;
+        take_waiting(s, job);
         j->number = s->lane_policy->begin(st, job);
     }
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         const struct sched_job *j = &st->jobs[job];
-        if (j->used && !j->left && !j->refused && (!j->admitted || j->swapped)) admit_put(s, job);
+        if (j->used && !j->left && !j->refused && (!j->admitted || j->swapped)) put_waiting(s, job);
     }
     s->releases++;
     s->look = true;
 }
 
-static void admit_refuse(struct sched *s, uint32_t job, enum sched_why why) {
+static void refuse(struct sched *s, uint32_t job, enum sched_why why) {
     struct sched_job *j = &s->st.jobs[job];
     j->refused = true;
     j->why = why;
@@ -79,17 +79,17 @@ void admit_joined(struct sched *s, uint32_t job) {
     j->why = SCHED_WHY_MEMORY;
     j->deadline_ns = SCHED_NEVER;
     if (p > all || e > all - p) {
-        admit_refuse(s, job, SCHED_WHY_TOO_LARGE);
+        refuse(s, job, SCHED_WHY_TOO_LARGE);
         return;
     }
     if (j->spec.admit_timeout_ns) j->deadline_ns = s->st.now_ns + j->spec.admit_timeout_ns;
-    admit_put(s, job);
+    put_waiting(s, job);
     s->look = true;
 }
 
 /* ---- the admitted ---------------------------------------------------------------------------- */
 
-static void admit_link(struct sched_state *st, uint32_t job) {
+static void link_unknown(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     j->admitted = true;
     j->admitted_prev = SCHED_NONE;
@@ -99,7 +99,7 @@ static void admit_link(struct sched_state *st, uint32_t job) {
     st->admitted_count++;
 }
 
-static void admit_unlink(struct sched_state *st, uint32_t job) {
+static void unlink_unknown(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     if (j->admitted_prev == SCHED_NONE)
         st->admitted = j->admitted_next;
@@ -110,7 +110,7 @@ static void admit_unlink(struct sched_state *st, uint32_t job) {
 }
 
 /* For the record, and so that the caller frees chunks. `before`: the lane's size. */
-static void admit_resized(struct sched *s, uint32_t lane, uint64_t before) {
+static void say_resized(struct sched *s, uint32_t lane, uint64_t before) {
     uint64_t bytes = lanes_open(s->st.lanes, lane) ? lanes_size(s->st.lanes, lane) : 0;
     if (bytes == before) return;
     struct sched_action *a = sched_emit(s, SCHED_LANE, SCHED_NONE);
@@ -120,20 +120,20 @@ static void admit_resized(struct sched *s, uint32_t lane, uint64_t before) {
 
 /* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
  * need, which is nothing when they are all swapped out. `before`: its size then. */
-static void admit_settle(struct sched *s, uint32_t lane, uint64_t before) {
+static void settle_lane(struct sched *s, uint32_t lane, uint64_t before) {
     struct lanes *l = s->st.lanes;
     if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
-    admit_resized(s, lane, before);
+    say_resized(s, lane, before);
 }
 
-static void admit_begin(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
+static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     if (how == LANE_OPENED) { /* its number may have been another lane's */
         st->lane[lane] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
         st->domains[lane + 1].floor = 0;
     }
-    admit_link(st, job);
+    link_unknown(st, job);
     j->lane = lane;
     j->why = SCHED_WHY_NONE;
     j->admitted_ns = st->now_ns;
@@ -142,7 +142,7 @@ static void admit_begin(struct sched *s, uint32_t job, uint32_t lane, enum lane_
     turn_attach(s, job);
 }
 
-static bool admit_unknown(struct sched *s, uint32_t job) {
+static bool try_without_need(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     uint64_t all = lanes_capacity(st->lanes), room = all - lanes_used(st->lanes);
@@ -157,11 +157,11 @@ static bool admit_unknown(struct sched *s, uint32_t job) {
     j->spec.persistent_bytes = j->spec.ephemeral_bytes = 0;
     st->measuring = job;
     s->measure_at = st->now_ns + ADMIT_MEASURE_LEASES * s->config.lease_ns;
-    admit_begin(s, job, lane, how);
+    begin_job(s, job, lane, how);
     return true;
 }
 
-static bool admit_known(struct sched *s, uint32_t job, bool reorganise) {
+static bool try_with_need(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     struct lane_need need = {j->spec.persistent_bytes, j->spec.ephemeral_bytes, j->spec.group,
@@ -170,81 +170,81 @@ static bool admit_known(struct sched *s, uint32_t job, bool reorganise) {
     j->why = SCHED_WHY_MEMORY;
     enum lane_how how = lanes_admit(st->lanes, job, &need, reorganise, &lane);
     if (how >= LANE_WAITS) return false;
-    if (how != LANE_FITTED) admit_resized(s, lane, 0);
-    admit_begin(s, job, lane, how);
+    if (how != LANE_FITTED) say_resized(s, lane, 0);
+    begin_job(s, job, lane, how);
     return true;
 }
 
-static bool admit_back(struct sched *s, uint32_t job) {
+static bool bring_back(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint64_t before = lanes_size(s->st.lanes, j->lane);
     if (!lanes_swap_in(s->st.lanes, job)) return false;
     j->swapped = false;
-    admit_resized(s, j->lane, before);
+    say_resized(s, j->lane, before);
     sched_emit(s, SCHED_SWAP_IN, job)->bytes = lanes_persistent(s->st.lanes, job);
     turn_update(s, job);
     return true;
 }
 
 /* `reorganise`: others may be moved for it. The job is out of the queue. */
-static bool admit_try(struct sched *s, uint32_t job, bool reorganise) {
+static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) {
         j->why = SCHED_WHY_PAUSED;
         return false;
     }
-    if (j->swapped) return admit_back(s, job);
-    return j->spec.unknown ? admit_unknown(s, job) : admit_known(s, job, reorganise);
+    if (j->swapped) return bring_back(s, job);
+    return j->spec.unknown ? try_without_need(s, job) : try_with_need(s, job, reorganise);
 }
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
 /* No ephemeral page of it is in use, and so nothing of it runs. */
-static bool admit_still(const struct sched *s, uint32_t job) {
+static bool is_still(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     return !j->left && !j->swapped && !j->spilled && s->st.lane[j->lane].inside != job;
 }
 
 /* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
  */
-static bool admit_drain(struct sched *s, uint32_t job) {
+static bool drain_for(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t from = st->jobs[job].lane, to;
     uint64_t before = lanes_size(st->lanes, from);
-    if (!admit_still(s, job)) return false;
+    if (!is_still(s, job)) return false;
     if (!lanes_drain(st->lanes, job, &to)) return false;
     turn_detach(s, job);
     st->jobs[job].lane = to;
     sched_emit(s, SCHED_MOVE, job);
-    admit_settle(s, from, before);
+    settle_lane(s, from, before);
     turn_attach(s, job);
     return true;
 }
 
-static bool admit_drain_all(struct sched *s) {
+static bool drain_all(struct sched *s) {
     bool any = false;
     for (uint32_t job = s->st.admitted; job != SCHED_NONE; job = s->st.jobs[job].admitted_next)
-        any |= admit_drain(s, job);
+        any |= drain_for(s, job);
     return any;
 }
 
-static bool admit_behind(const struct sched *s, uint32_t job, uint32_t k) {
+static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
     const struct order_node *head = &s->st.jobs[job].node;
     const struct sched_job *j = &s->st.jobs[k];
     uint64_t rank = s->lane_policy->rank(&s->st, k), margin = s->lane_policy->swap_margin(&s->st);
-    if (!admit_still(s, k) || j->spec.unknown || !lanes_persistent(s->st.lanes, k)) return false;
+    if (!is_still(s, k) || j->spec.unknown || !lanes_persistent(s->st.lanes, k)) return false;
     if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
     return rank > head->rank && rank - head->rank > margin;
 }
 
 /* Of the admitted jobs that could make room for `job`, the one that ranks last. *room_bytes: what
  * all of them and what is free make together. */
-static uint32_t admit_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
+static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
     const struct sched_state *st = &s->st;
     uint32_t victim = SCHED_NONE;
     *room_bytes = lanes_capacity(st->lanes) - lanes_used(st->lanes);
     for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
-        if (!admit_behind(s, job, k)) continue;
+        if (!is_behind(s, job, k)) continue;
         *room_bytes += lanes_persistent(st->lanes, k);
         if (lanes_members(st->lanes, st->jobs[k].lane) == 1)
             *room_bytes += lanes_size(st->lanes, st->jobs[k].lane);
@@ -254,21 +254,21 @@ static uint32_t admit_victim(const struct sched *s, uint32_t job, uint64_t *room
     return victim;
 }
 
-static void admit_swap_out(struct sched *s, uint32_t victim) {
+static void swap_out(struct sched *s, uint32_t victim) {
     struct sched_state *st = &s->st;
     struct sched_job *v = &st->jobs[victim];
     uint64_t before = lanes_size(st->lanes, v->lane);
     turn_forget(s, victim);
     sched_emit(s, SCHED_SWAP_OUT, victim)->bytes = lanes_persistent(st->lanes, victim);
     lanes_swap_out(st->lanes, victim);
-    admit_settle(s, v->lane, before);
+    settle_lane(s, v->lane, before);
     v->swapped = true;
-    admit_put(s, victim);
+    put_waiting(s, victim);
 }
 
 /* What must be free for the job at the least: P, and a lane if none that is open is large enough.
  */
-static uint64_t admit_least(const struct sched *s, const struct sched_job *j) {
+static uint64_t least_need(const struct sched *s, const struct sched_job *j) {
     const struct lanes *l = s->st.lanes;
     uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
     for (uint32_t lane = 0; lane < lanes_count(l); lane++)
@@ -279,16 +279,16 @@ static uint64_t admit_least(const struct sched *s, const struct sched_job *j) {
 /* The job is out of the queue. What had to go for it, longest first, waits in its place. True when
  * anything changed. It may go for nothing (a group, max_lanes): that is not tried again before
  * somebody leaves or changes his needs. */
-static bool admit_swap(struct sched *s, uint32_t job) {
+static bool swap_for(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
-    uint64_t room, need = admit_least(s, j);
+    uint64_t room, need = least_need(s, j);
     bool any = false;
     for (;;) {
-        uint32_t victim = admit_victim(s, job, &room);
+        uint32_t victim = find_victim(s, job, &room);
         if (victim == SCHED_NONE || room < need) break;
-        admit_swap_out(s, victim);
+        swap_out(s, victim);
         any = true;
-        if (admit_try(s, job, false)) return true;
+        if (try_job(s, job, false)) return true;
     }
     if (any) j->swap_tried = s->releases;
     order_put(s->st.jobs, &s->st.pending, job);
@@ -296,7 +296,7 @@ static bool admit_swap(struct sched *s, uint32_t job) {
     return any;
 }
 
-static bool admit_may_swap(const struct sched *s, uint32_t job) {
+static bool may_swap(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     return s->config.swap && s->lane_policy->swap_margin && !j->spec.paused &&
            j->swap_tried != s->releases;
@@ -306,7 +306,7 @@ static bool admit_may_swap(const struct sched *s, uint32_t job) {
 
 /* The job keeps its place: none that comes later begins before it. Who is swapped out may come back
  * all the same, for it may hold what the job waits for. */
-static bool admit_reserves(const struct sched *s, uint32_t job) {
+static bool reserves(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) return false;
     return s->lane_policy->sticky || j->overtaken >= s->config.overtakes;
@@ -314,23 +314,23 @@ static bool admit_reserves(const struct sched *s, uint32_t job) {
 
 /* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
  * admitted. */
-static bool admit_first(struct sched *s, uint32_t *kept, uint32_t *count) {
+static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     struct sched_state *st = &s->st;
     bool any = false, reserved = false;
     for (*count = 0; *count < ADMIT_SCAN && st->pending != SCHED_NONE;) {
         uint32_t job = st->pending;
         struct sched_job *j = &st->jobs[job];
-        admit_take(s, job);
+        take_waiting(s, job);
         bool may = !reserved || j->swapped;
         if (!may) j->why = SCHED_WHY_ORDER;
-        if (may && admit_try(s, job, *count == 0 && s->lane_policy->reorganise)) {
+        if (may && try_job(s, job, *count == 0 && s->lane_policy->reorganise)) {
             any = true;
             for (uint32_t i = 0; i < *count; i++)
                 st->jobs[kept[i]].overtaken++;
             continue;
         }
         kept[(*count)++] = job;
-        reserved |= admit_reserves(s, job);
+        reserved |= reserves(s, job);
     }
     for (uint32_t i = 0; i < *count; i++) {
         order_put(st->jobs, &st->pending, kept[i]);
@@ -341,17 +341,17 @@ static bool admit_first(struct sched *s, uint32_t *kept, uint32_t *count) {
 
 /* One look at the queue; true when a job was admitted or memory was freed, so that another look may
  * find more. */
-static bool admit_scan(struct sched *s) {
+static bool scan_queue(struct sched *s) {
     uint32_t kept[ADMIT_SCAN], count;
-    bool any = admit_first(s, kept, &count);
+    bool any = try_first(s, kept, &count);
     if (count == 0) return any;
-    if (admit_drain_all(s)) return true;
-    if (!admit_may_swap(s, kept[0])) return any;
-    admit_take(s, kept[0]);
-    return admit_swap(s, kept[0]) || any;
+    if (drain_all(s)) return true;
+    if (!may_swap(s, kept[0])) return any;
+    take_waiting(s, kept[0]);
+    return swap_for(s, kept[0]) || any;
 }
 
-static void admit_expire(struct sched *s) {
+static void expire_waits(struct sched *s) {
     struct sched_state *st = &s->st;
     if (st->now_ns < s->admit_at) return;
     s->admit_at = SCHED_NEVER;
@@ -362,12 +362,12 @@ static void admit_expire(struct sched *s) {
             if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
             continue;
         }
-        admit_take(s, job);
-        admit_refuse(s, job, SCHED_WHY_TIMEOUT);
+        take_waiting(s, job);
+        refuse(s, job, SCHED_WHY_TIMEOUT);
     }
 }
 
-static void admit_reserve(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+static void set_reservation(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     if (st->measuring == job) {
@@ -382,19 +382,19 @@ static void admit_reserve(struct sched *s, uint32_t job, uint64_t p, uint64_t e)
     s->look = true;
 }
 
-static void admit_measured(struct sched *s) {
+static void take_measured(struct sched *s) {
     struct sched_state *st = &s->st;
     if (st->now_ns < s->measure_at || st->measuring == SCHED_NONE) return;
     const struct sched_spec *spec = &st->jobs[st->measuring].spec;
-    admit_reserve(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
+    set_reservation(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
 }
 
 void admit_look(struct sched *s) {
-    admit_expire(s);
-    admit_measured(s);
+    expire_waits(s);
+    take_measured(s);
     if (!s->look) return;
     s->look = false;
-    while (s->st.pending != SCHED_NONE && admit_scan(s))
+    while (s->st.pending != SCHED_NONE && scan_queue(s))
         continue;
     if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
 }
@@ -408,19 +408,19 @@ void admit_left(struct sched *s, uint32_t job) {
         st->measuring = SCHED_NONE;
         s->measure_at = SCHED_NEVER;
     }
-    if (admit_pending(j)) admit_take(s, job);
+    if (is_pending(j)) take_waiting(s, job);
     if (!j->admitted) return;
     uint64_t before = lanes_size(st->lanes, j->lane);
     turn_forget(s, job);
-    admit_unlink(st, job);
+    unlink_unknown(st, job);
     lanes_leave(st->lanes, job);
-    admit_settle(s, j->lane, before);
+    settle_lane(s, j->lane, before);
     s->releases++;
     s->look = true;
 }
 
 /* An unknown job divides what was reserved for it as it goes. */
-static bool admit_grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+static bool grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     struct sched_job *j = &s->st.jobs[job];
     struct lanes *l = s->st.lanes;
     uint64_t whole = lanes_round(l, p) + lanes_round(l, e);
@@ -432,7 +432,7 @@ static bool admit_grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64
 
 /* What is reserved for the job that is being measured, beyond what it uses, is no promise: an
  * admitted job that grows comes first. */
-static bool admit_yield(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+static bool yield_lane(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     struct lanes *l = s->st.lanes;
     uint32_t measured = s->st.measuring;
     if (measured == SCHED_NONE || measured == job) return false;
@@ -453,9 +453,9 @@ void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need) {
     bool granted = false;
     if (j->admitted && p <= lanes_capacity(s->st.lanes) && e <= lanes_capacity(s->st.lanes)) {
         uint64_t before = lanes_size(s->st.lanes, j->lane);
-        granted = j->spec.unknown ? admit_grow_unknown(s, job, p, e)
-                                  : lanes_set(s->st.lanes, job, p, e) || admit_yield(s, job, p, e);
-        if (granted) admit_resized(s, j->lane, before);
+        granted = j->spec.unknown ? grow_unknown(s, job, p, e)
+                                  : lanes_set(s->st.lanes, job, p, e) || yield_lane(s, job, p, e);
+        if (granted) say_resized(s, j->lane, before);
     }
     if (granted) {
         j->spec.persistent_bytes = p;
@@ -466,7 +466,7 @@ void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need) {
 
 void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need) {
     if (s->st.jobs[job].admitted)
-        admit_reserve(s, job, need->persistent_bytes, need->ephemeral_bytes);
+        set_reservation(s, job, need->persistent_bytes, need->ephemeral_bytes);
 }
 
 void admit_boundary(struct sched *s, uint32_t job) {
@@ -475,9 +475,9 @@ void admit_boundary(struct sched *s, uint32_t job) {
     if (st->lane[lane].inside == SCHED_NONE) {
         uint64_t before = lanes_size(st->lanes, lane);
         if (lanes_settle(st->lanes, lane)) {
-            admit_resized(s, lane, before);
+            say_resized(s, lane, before);
             s->look = true;
         }
     }
-    if (st->pending != SCHED_NONE && (admit_drain(s, job) || s->config.swap)) s->look = true;
+    if (st->pending != SCHED_NONE && (drain_for(s, job) || s->config.swap)) s->look = true;
 }

@@ -4,7 +4,7 @@
  */
 #include "daemon/sched/core/parts.h"
 
-static const char *check_lists(const struct sched_state *st, uint32_t job) {
+static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     uint32_t waiting = 0, running = 0;
     for (uint32_t list = 0; list < SCHED_LISTS; list++) {
@@ -27,7 +27,7 @@ static const char *check_lists(const struct sched_state *st, uint32_t job) {
                                                           : "a job's operations were miscounted";
 }
 
-static const char *check_turn(const struct sched *s, uint32_t job) {
+static const char *wrong_turn(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
     const struct sched_domain *d = state_domain(st, j->lane);
@@ -46,7 +46,7 @@ static const char *check_turn(const struct sched *s, uint32_t job) {
     return blocked ? NULL : "a turn was not given out";
 }
 
-static const char *check_job(const struct sched *s, uint32_t job) {
+static const char *wrong_job(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
     if (jobmap_find(&st->map, j->id) != job) return "a job is not found by its id";
@@ -54,12 +54,12 @@ static const char *check_job(const struct sched *s, uint32_t job) {
     if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
     if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
     if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
-    const char *broken = j->admitted ? check_turn(s, job) : NULL;
-    return broken ? broken : check_lists(st, job);
+    const char *broken = j->admitted ? wrong_turn(s, job) : NULL;
+    return broken ? broken : wrong_lists(st, job);
 }
 
 /* One iteration at a time in a lane, whoever has the turn, and one user's jobs. */
-static const char *check_lanes(const struct sched *s) {
+static const char *wrong_lanes(const struct sched *s) {
     const struct sched_state *st = &s->st;
     for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next)
         for (uint32_t b = st->jobs[a].admitted_next; b != SCHED_NONE;
@@ -72,16 +72,16 @@ static const char *check_lanes(const struct sched *s) {
     return lanes_check(st->lanes);
 }
 
-static uint32_t check_queue(const struct sched_state *st, uint32_t root, uint32_t limit) {
+static uint32_t queue_length(const struct sched_state *st, uint32_t root, uint32_t limit) {
     if (root == SCHED_NONE || limit == 0) return 0;
     uint32_t count = 1;
     for (uint32_t c = st->jobs[root].node.child; c != SCHED_NONE && count < limit;
          c = st->jobs[c].node.next)
-        count += check_queue(st, c, limit - count);
+        count += queue_length(st, c, limit - count);
     return count;
 }
 
-static const char *check_counts(const struct sched *s) {
+static const char *wrong_counts(const struct sched *s) {
     const struct sched_state *st = &s->st;
     uint32_t pending = 0, queued = 0, admitted = 0, turns = 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++) {
@@ -92,12 +92,12 @@ static const char *check_counts(const struct sched *s) {
         admitted += j->admitted;
         turns += j->turn;
     }
-    if (pending != st->pending_count || check_queue(st, st->pending, st->jobs_used + 1) != pending)
+    if (pending != st->pending_count || queue_length(st, st->pending, st->jobs_used + 1) != pending)
         return "the queue for admission lost a job";
     if (admitted != st->admitted_count) return "the admitted were miscounted";
     if (turns != st->turns) return "turns were miscounted";
     for (uint32_t i = 0; i <= st->jobs_cap; i++)
-        queued -= check_queue(st, st->domains[i].ready, st->jobs_used + 1);
+        queued -= queue_length(st, st->domains[i].ready, st->jobs_used + 1);
     return queued == 0 ? NULL : "a queue for a turn lost a job";
 }
 
@@ -106,7 +106,7 @@ const char *sched_check(const struct sched *s) {
     uint32_t waiting = 0, running = 0, active = 0, jobs = 0, ops = 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++) {
         if (!st->jobs[i].used) continue;
-        const char *broken = check_job(s, i);
+        const char *broken = wrong_job(s, i);
         if (broken) return broken;
         waiting += st->jobs[i].waiting;
         running += st->jobs[i].running;
@@ -119,8 +119,8 @@ const char *sched_check(const struct sched *s) {
     if (waiting != st->waiting || ops != waiting + running || ops != st->ops_used)
         return "waiting operations were lost";
     if (running != st->running || active != st->active) return "running operations were miscounted";
-    const char *broken = check_counts(s);
-    if (!broken) broken = check_lanes(s);
+    const char *broken = wrong_counts(s);
+    if (!broken) broken = wrong_lanes(s);
     if (broken) return broken;
     if (ready_pick(s) != SCHED_NONE) return "a runnable operation was left waiting";
     broken = ready_check(s);

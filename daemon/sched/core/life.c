@@ -12,37 +12,37 @@
 #define LIFE_CHUNK_BYTES (2ull << 20)
 #define LIFE_SMS 80u
 
-static void life_drop_entry(struct sched_entry *e) {
+static void drop_entry(struct sched_entry *e) {
     own_drop(e->policy, 0, &e->own);
     *e = (struct sched_entry){0};
 }
 
 /* With memory of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
-static int life_make_entry(const struct sched *s, const struct policy_config *policy,
-                           struct sched_entry *out, char *why, size_t why_bytes) {
+static int make_entry(const struct sched *s, const struct policy_config *policy,
+                      struct sched_entry *out, char *why, size_t why_bytes) {
     struct sched_entry e = {0};
     int err = config_resolve(policy, &e.config, &e.lane_policy, &e.policy, why, why_bytes);
     if (err) return err;
     if (e.policy != s->policy) err = own_make(e.policy, s->st.jobs_cap, &e.own);
     if (err)
-        life_drop_entry(&e);
+        drop_entry(&e);
     else
         *out = e;
     return err;
 }
 
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count) {
-    life_drop_entry(&s->entry); /* of a step that ran out of memory */
+    drop_entry(&s->entry); /* of a step that ran out of memory */
     for (uint32_t i = count; i-- > 0;) {
         if (events[i].kind != SCHED_POLICY) continue;
-        int err = life_make_entry(s, &events[i].policy, &s->entry, NULL, 0);
+        int err = make_entry(s, &events[i].policy, &s->entry, NULL, 0);
         if (err != -EINVAL) return err;
     }
     return 0;
 }
 
 /* All operations are the new policy's. */
-static void life_enter(struct sched *s, const struct sched_entry *e) {
+static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
     if (s->policy) own_drop(s->policy, st->jobs_cap, &st->own);
     s->policy = e->policy;
@@ -56,7 +56,7 @@ void life_change(struct sched *s) {
     if (!e.policy) return;
     s->entry = (struct sched_entry){0};
     s->config = e.config; /* what a policy that enters goes by */
-    if (e.policy != s->policy) life_enter(s, &e);
+    if (e.policy != s->policy) enter_jobs(s, &e);
     st->lease_ns = e.config.lease_ns;
     lanes_limit(st->lanes, e.config.max_lanes);
     turn_rebuild(s, e.lane_policy, e.config.exclusive);
@@ -86,7 +86,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     if (!err && s->share_users) lanes_share(s->st.lanes);
     if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;
     if (!err) s->st.domains[0] = room_domain;
-    if (!err) err = life_make_entry(s, &config->policy, &s->entry, why, why_bytes);
+    if (!err) err = make_entry(s, &config->policy, &s->entry, why, why_bytes);
     if (err) {
         sched_destroy(s);
         return err;
@@ -98,7 +98,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
 
 void sched_destroy(struct sched *s) {
     if (!s) return;
-    life_drop_entry(&s->entry);
+    drop_entry(&s->entry);
     if (s->policy) own_drop(s->policy, s->st.jobs_cap, &s->st.own);
     ranked_finish(&s->st.ranked);
     classes_finish(&s->st.classes);

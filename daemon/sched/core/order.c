@@ -18,7 +18,7 @@ bool order_before(const struct order_node *a, const struct order_node *b) {
 }
 
 /* Two trees become one; either may be empty. */
-static inline uint32_t order_meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
+static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
     if (a == ORDER_NONE) return b;
     if (b == ORDER_NONE) return a;
     if (before(&jobs[b].node, &jobs[a].node)) {
@@ -37,21 +37,21 @@ static inline uint32_t order_meld(struct sched_job *jobs, uint32_t a, uint32_t b
 
 /* The children of a removed node become one tree: pairs from left to right, then all from right to
  * left. */
-static uint32_t order_join(struct sched_job *jobs, uint32_t first) {
+static uint32_t join_pairs(struct sched_job *jobs, uint32_t first) {
     uint32_t pairs = ORDER_NONE, whole = ORDER_NONE;
     while (first != ORDER_NONE) {
         uint32_t a = first, b = jobs[a].node.next;
         first = b == ORDER_NONE ? ORDER_NONE : jobs[b].node.next;
         jobs[a].node.next = ORDER_NONE;
         if (b != ORDER_NONE) jobs[b].node.next = ORDER_NONE;
-        uint32_t pair = order_meld(jobs, a, b);
+        uint32_t pair = meld(jobs, a, b);
         jobs[pair].node.next = pairs;
         pairs = pair;
     }
     while (pairs != ORDER_NONE) {
         uint32_t next = jobs[pairs].node.next;
         jobs[pairs].node.next = ORDER_NONE;
-        whole = order_meld(jobs, whole, pairs);
+        whole = meld(jobs, whole, pairs);
         pairs = next;
     }
     if (whole != ORDER_NONE) jobs[whole].node.prev = jobs[whole].node.next = ORDER_NONE;
@@ -62,12 +62,12 @@ void order_put(struct sched_job *jobs, uint32_t *root, uint32_t job) {
     struct order_node *n = &jobs[job].node;
     n->child = n->next = n->prev = ORDER_NONE;
     n->in = true;
-    *root = order_meld(jobs, *root, job);
+    *root = meld(jobs, *root, job);
 }
 
 void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
     struct order_node *n = &jobs[job].node;
-    uint32_t rest = order_join(jobs, n->child);
+    uint32_t rest = join_pairs(jobs, n->child);
     if (*root == job) {
         *root = rest;
     } else {
@@ -77,7 +77,7 @@ void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
         else
             before->next = n->next;
         if (n->next != ORDER_NONE) jobs[n->next].node.prev = n->prev;
-        *root = order_meld(jobs, *root, rest);
+        *root = meld(jobs, *root, rest);
     }
     n->child = n->next = n->prev = ORDER_NONE;
     n->in = false;

@@ -14,15 +14,15 @@
 #define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
 #define ROOM_ACTIONS_A_STEP 64u
 
-static uint32_t room_grown(uint32_t have, uint32_t need) {
+static uint32_t grown_size(uint32_t have, uint32_t need) {
     uint32_t size = have ? have : 64;
     while (size < need)
         size *= 2;
     return size;
 }
 
-static int room_ops(struct sched_state *st, uint32_t need) {
-    uint32_t cap = room_grown(st->ops_cap, need);
+static int grow_ops(struct sched_state *st, uint32_t need) {
+    uint32_t cap = grown_size(st->ops_cap, need);
     struct sched_op *ops = aligned_alloc(sizeof(*ops), cap * sizeof(*ops));
     if (!ops) return -ENOMEM;
     if (st->ops_cap) memcpy(ops, st->ops, st->ops_cap * sizeof(*ops));
@@ -37,7 +37,7 @@ static int room_ops(struct sched_state *st, uint32_t need) {
     return 0;
 }
 
-static int room_array(void **array, size_t item, uint32_t count) {
+static int grow_array(void **array, size_t item, uint32_t count) {
     void *grown = realloc(*array, item * count);
     if (!grown) return -ENOMEM;
     *array = grown;
@@ -46,14 +46,14 @@ static int room_array(void **array, size_t item, uint32_t count) {
 
 const struct sched_domain room_domain = {.holder = SCHED_NONE, .ready = SCHED_NONE};
 
-static int room_jobs(struct sched *s, uint32_t need) {
+static int grow_jobs(struct sched *s, uint32_t need) {
     struct sched_state *st = &s->st;
-    uint32_t cap = room_grown(st->jobs_cap, need);
+    uint32_t cap = grown_size(st->jobs_cap, need);
     if (own_grow(s->policy, st->jobs_cap, cap, &st->own) || ranked_reserve(&st->ranked, cap) ||
         classes_reserve(&st->classes, cap) || lanes_reserve(st->lanes, cap) ||
-        room_array((void **)&st->lane, sizeof(*st->lane), cap) ||
-        room_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
-        room_array((void **)&st->jobs, sizeof(*st->jobs), cap))
+        grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
+        grow_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
+        grow_array((void **)&st->jobs, sizeof(*st->jobs), cap))
         return -ENOMEM;
     for (uint32_t i = cap; i-- > st->jobs_cap;) {
         st->jobs[i] = (struct sched_job){.next_free = st->free_job};
@@ -72,33 +72,33 @@ static uint64_t actions_needed(const struct sched_state *st, uint64_t events) {
            ROOM_ACTIONS_AN_EVENT * events + ROOM_ACTIONS_A_STEP;
 }
 
-static int room_events(struct sched *s, uint64_t events) {
+static int grow_events(struct sched *s, uint64_t events) {
     struct sched_state *st = &s->st;
     uint64_t ops = st->ops_used + events, actions = actions_needed(st, events);
     if (ops <= st->ops_cap && actions <= s->actions_cap) return 0;
     if (actions > ROOM_MAX_ENTRIES) return -ENOMEM;
-    if (ops > st->ops_cap && room_ops(st, (uint32_t)ops)) return -ENOMEM;
-    uint32_t cap = room_grown(s->actions_cap, (uint32_t)actions);
-    if (room_array((void **)&s->actions, sizeof(*s->actions), cap)) return -ENOMEM;
+    if (ops > st->ops_cap && grow_ops(st, (uint32_t)ops)) return -ENOMEM;
+    uint32_t cap = grown_size(s->actions_cap, (uint32_t)actions);
+    if (grow_array((void **)&s->actions, sizeof(*s->actions), cap)) return -ENOMEM;
     s->actions_cap = cap;
     return 0;
 }
 
 /* In which order the events are taken, where that of the array is another one. */
-static int room_order(struct sched *s, uint32_t count) {
+static int grow_order(struct sched *s, uint32_t count) {
     if (count <= s->order_cap) return 0;
-    uint32_t cap = room_grown(s->order_cap, count);
-    if (room_array((void **)&s->order, sizeof(*s->order), cap)) return -ENOMEM;
+    uint32_t cap = grown_size(s->order_cap, count);
+    if (grow_array((void **)&s->order, sizeof(*s->order), cap)) return -ENOMEM;
     s->order_cap = cap;
     return 0;
 }
 
-static int room_joined(struct sched *s, const struct sched_event *events, uint32_t count) {
+static int count_joined(struct sched *s, const struct sched_event *events, uint32_t count) {
     uint32_t need = s->st.jobs_used;
     for (uint32_t i = 0; i < count; i++)
         need += events[i].kind == SCHED_JOINED;
     if (jobmap_reserve(&s->st.map, need)) return -ENOMEM;
-    return need <= s->st.jobs_cap ? 0 : room_jobs(s, need);
+    return need <= s->st.jobs_cap ? 0 : grow_jobs(s, need);
 }
 
 /* What there is among the events, a bit for each kind; for what is no kind, any. */
@@ -118,9 +118,9 @@ static uint64_t kinds(const struct sched_event *events, uint32_t count, bool *un
 int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
                  bool *unsorted) {
     uint64_t there = kinds(events, count, unsorted);
-    int err = room_events(s, count);
-    if (!err && *unsorted) err = room_order(s, count);
-    if (!err && there & 1u << SCHED_JOINED) err = room_joined(s, events, count);
+    int err = grow_events(s, count);
+    if (!err && *unsorted) err = grow_order(s, count);
+    if (!err && there & 1u << SCHED_JOINED) err = count_joined(s, events, count);
     if (!err && there & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
     return err;
 }

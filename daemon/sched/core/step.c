@@ -12,7 +12,7 @@
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static inline void step_append(struct sched_state *st, uint32_t op) {
+static inline void append_op(struct sched_state *st, uint32_t op) {
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
     o->prev = j->tail[o->list];
@@ -24,7 +24,7 @@ static inline void step_append(struct sched_state *st, uint32_t op) {
     j->tail[o->list] = op;
 }
 
-static inline void step_unlink(struct sched_state *st, uint32_t op) {
+static inline void unlink_op(struct sched_state *st, uint32_t op) {
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
     if (o->prev == SCHED_NONE)
@@ -37,12 +37,12 @@ static inline void step_unlink(struct sched_state *st, uint32_t op) {
         st->ops[o->next].prev = o->prev;
 }
 
-static void step_waits(struct sched_state *st, struct sched_job *j, int change) {
+static void change_waits(struct sched_state *st, struct sched_job *j, int change) {
     j->waiting += (uint32_t)change;
     st->waiting += (uint32_t)change;
 }
 
-static void step_free_op(struct sched_state *st, uint32_t op) {
+static void free_op(struct sched_state *st, uint32_t op) {
     st->ops[op].job = SCHED_NONE;
     st->ops[op].next = st->free_op;
     st->free_op = op;
@@ -50,7 +50,7 @@ static void step_free_op(struct sched_state *st, uint32_t op) {
 }
 
 /* Nothing of it runs any more, and it left. */
-static void step_end_job(struct sched *s, uint32_t job) {
+static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     admit_left(s, job);
     own_forget(s->policy, &st->own, job);
@@ -62,7 +62,7 @@ static void step_end_job(struct sched *s, uint32_t job) {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static enum sched_fault step_joined(struct sched *s, const struct sched_event *e) {
+static enum sched_fault take_joined(struct sched *s, const struct sched_event *e) {
     struct sched_state *st = &s->st;
     if (jobmap_find(&st->map, e->job) != JOBMAP_NONE) return SCHED_FAULT_TWICE;
     uint32_t job = st->free_job;
@@ -81,24 +81,24 @@ static enum sched_fault step_joined(struct sched *s, const struct sched_event *e
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_left(struct sched *s, uint32_t job) {
+static enum sched_fault take_left(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     for (int list = 0; list < SCHED_RUNNING; list++)
         for (uint32_t op; (op = j->head[list]) != SCHED_NONE;) {
-            step_unlink(st, op);
-            step_waits(st, j, -1);
-            step_free_op(st, op);
+            unlink_op(st, op);
+            change_waits(st, j, -1);
+            free_op(st, op);
         }
     j->left = true;
     turn_update(s, job);
     turn_revoke(s, job);
     ready_changed(s, job);
-    if (j->running == 0) step_end_job(s, job);
+    if (j->running == 0) end_job(s, job);
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_submitted(struct sched *s, uint32_t job, const struct sched_event *e) {
+static enum sched_fault take_submitted(struct sched *s, uint32_t job, const struct sched_event *e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     uint32_t op = st->free_op, ahead = e->submitted.iteration - j->iteration;
@@ -111,8 +111,8 @@ static enum sched_fault step_submitted(struct sched *s, uint32_t job, const stru
     o->kernel = e->submitted.kernel;
     o->job = job;
     o->list = state_list(e->submitted.iteration, state_kernel(o) ? SCHED_KERNEL : SCHED_MEMORY);
-    step_append(st, op);
-    step_waits(st, j, 1);
+    append_op(st, op);
+    change_waits(st, j, 1);
     if (!ahead) request_begin(st, j);
     ready_submitted(s, op);
     if (!j->turn && !ahead) turn_update(s, job);
@@ -120,21 +120,21 @@ static enum sched_fault step_submitted(struct sched *s, uint32_t job, const stru
 }
 
 /* Operations end nearly in the order in which they were sent: the first look finds most. */
-static uint32_t step_running(const struct sched_state *st, uint32_t job, uint64_t name) {
+static uint32_t find_running(const struct sched_state *st, uint32_t job, uint64_t name) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
     while (op != SCHED_NONE && st->ops[op].name != name)
         op = st->ops[op].next;
     return op;
 }
 
-static enum sched_fault step_done(struct sched *s, uint32_t job, const struct sched_event *e) {
+static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sched_event *e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    uint32_t op = step_running(st, job, e->done.op);
+    uint32_t op = find_running(st, job, e->done.op);
     uint64_t busy_ns = e->done.busy_ns;
     if (op == SCHED_NONE) return SCHED_FAULT_NO_OPERATION;
-    step_unlink(st, op);
-    request_mixed(st);
+    unlink_op(st, op);
+    sched_request_mixed(st);
     st->active -= --j->running == 0;
     st->running--;
     j->done_ns = st->now_ns;
@@ -146,13 +146,13 @@ static enum sched_fault step_done(struct sched *s, uint32_t job, const struct sc
     j->number = s->lane_policy->charge(st, job, busy_ns);
     if (j->running == 0 && j->revoked) turn_idle(s, job);
     ready_ended(s, op);
-    step_free_op(st, op);
-    if (j->left && j->running == 0) step_end_job(s, job);
+    free_op(st, op);
+    if (j->left && j->running == 0) end_job(s, job);
     return SCHED_FAULT_NONE;
 }
 
 /* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
-static void step_lap(struct sched_state *st, struct sched_job *j) {
+static void measure_lap(struct sched_state *st, struct sched_job *j) {
     uint64_t lap_ns = st->now_ns - j->turn_ns;
     j->lap_ns = state_mean(j->lap_ns, lap_ns);
     if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
@@ -160,13 +160,13 @@ static void step_lap(struct sched_state *st, struct sched_job *j) {
     j->alone_busy_ns += j->iteration_busy_ns;
 }
 
-static enum sched_fault step_boundary(struct sched *s, uint32_t job) {
+static enum sched_fault take_boundary(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->running || state_wants(j)) return SCHED_FAULT_WITHIN;
     j->iterations++;
     j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
-    if (j->turn) step_lap(st, j);
+    if (j->turn) measure_lap(st, j);
     request_end(st, j);
     ready_iterated(s, job);
     j->iteration_busy_ns = 0;
@@ -177,7 +177,7 @@ static enum sched_fault step_boundary(struct sched *s, uint32_t job) {
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_set(struct sched *s, uint32_t job, const struct sched_spec *spec) {
+static enum sched_fault take_set(struct sched *s, uint32_t job, const struct sched_spec *spec) {
     struct sched_spec *mine = &s->st.jobs[job].spec;
     bool paused = spec->paused && !mine->paused;
     mine->weight = spec->weight ? spec->weight : 1;
@@ -194,40 +194,40 @@ static enum sched_fault step_set(struct sched *s, uint32_t job, const struct sch
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_of_job(struct sched *s, uint32_t job, const struct sched_event *e) {
-    if (e->kind == SCHED_DONE) return step_done(s, job, e);
+static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct sched_event *e) {
+    if (e->kind == SCHED_DONE) return take_done(s, job, e);
     if (s->st.jobs[job].left) return SCHED_FAULT_GONE;
     switch (e->kind) {
-    case SCHED_LEFT: return step_left(s, job);
-    case SCHED_SUBMITTED: return step_submitted(s, job, e);
-    case SCHED_BOUNDARY: return step_boundary(s, job);
+    case SCHED_LEFT: return take_left(s, job);
+    case SCHED_SUBMITTED: return take_submitted(s, job, e);
+    case SCHED_BOUNDARY: return take_boundary(s, job);
     case SCHED_ASKED: admit_asked(s, job, &e->need); break;
     case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
-    case SCHED_SET: return step_set(s, job, &e->spec);
+    case SCHED_SET: return take_set(s, job, &e->spec);
     default: return SCHED_FAULT_KIND;
     }
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_policy(struct sched *s, const struct sched_event *e) {
+static enum sched_fault take_policy(struct sched *s, const struct sched_event *e) {
     if (sched_policy_check(&e->policy, NULL, 0)) return SCHED_FAULT_POLICY;
     life_change(s); /* with the first of them that is valid: s->entry is of the last */
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault step_judge(struct sched *s, const struct sched_event *e) {
+static enum sched_fault judge_event(struct sched *s, const struct sched_event *e) {
     switch (e->kind) {
     case SCHED_TIME: return SCHED_FAULT_NONE;
-    case SCHED_POLICY: return step_policy(s, e);
-    case SCHED_JOINED: return step_joined(s, e);
+    case SCHED_POLICY: return take_policy(s, e);
+    case SCHED_JOINED: return take_joined(s, e);
     default: break;
     }
     uint32_t job = jobmap_find(&s->st.map, e->job);
-    return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : step_of_job(s, job, e);
+    return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : take_of_job(s, job, e);
 }
 
-static void step_take(struct sched *s, const struct sched_event *e) {
-    enum sched_fault fault = step_judge(s, e);
+static void take_event(struct sched *s, const struct sched_event *e) {
+    enum sched_fault fault = judge_event(s, e);
     if (fault == SCHED_FAULT_NONE) return;
     struct sched_action *a = sched_emit(s, SCHED_REJECT, SCHED_NONE);
     a->job = e->job;
@@ -238,7 +238,7 @@ static void step_take(struct sched *s, const struct sched_event *e) {
 /* ---- their order ----------------------------------------------------------------------------- */
 
 /* LEFT ends what its job said before it in the array. */
-static uint32_t step_rank(const struct sched_event *events, uint32_t i) {
+static uint32_t rank_of(const struct sched_event *events, uint32_t i) {
     uint32_t kind = events[i].kind;
     if (kind > SCHED_LEFT) return kind < SCHED_EVENTS ? kind : SCHED_EVENTS;
     for (uint32_t k = 0; kind == SCHED_LEFT && k < i; k++)
@@ -247,27 +247,27 @@ static uint32_t step_rank(const struct sched_event *events, uint32_t i) {
 }
 
 /* By counting: stable, and of no more time for events that are far from sorted. */
-static void step_sort(struct sched *s, const struct sched_event *events, uint32_t count) {
+static void sort_events(struct sched *s, const struct sched_event *events, uint32_t count) {
     uint32_t at[SCHED_EVENTS + 2] = {0};
     for (uint32_t i = 0; i < count; i++)
-        at[step_rank(events, i) + 1]++;
+        at[rank_of(events, i) + 1]++;
     for (uint32_t rank = 1; rank <= SCHED_EVENTS; rank++)
         at[rank] += at[rank - 1];
     for (uint32_t i = 0; i < count; i++)
-        s->order[at[step_rank(events, i)]++] = i;
+        s->order[at[rank_of(events, i)]++] = i;
 }
 
-static void step_events(struct sched *s, const struct sched_event *events, uint32_t count,
+static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
                         bool unsorted) {
-    if (unsorted) step_sort(s, events, count);
+    if (unsorted) sort_events(s, events, count);
     for (uint32_t i = 0; i < count; i++)
-        step_take(s, &events[unsorted ? s->order[i] : i]);
+        take_event(s, &events[unsorted ? s->order[i] : i]);
 }
 
 /* ---- what may run ---------------------------------------------------------------------------- */
 
 /* Stream priorities (Orion, section 5.1.2), said when they begin to matter. */
-static void step_level(struct sched *s, uint32_t job) {
+static void set_level(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint8_t level = s->config.priorities && state_high(j);
     if (level == j->level) return;
@@ -275,24 +275,24 @@ static void step_level(struct sched *s, uint32_t job) {
     sched_emit(s, SCHED_LEVEL, job)->level = level;
 }
 
-static void step_run(struct sched *s, uint32_t op) {
+static void run_op(struct sched *s, uint32_t op) {
     struct sched_state *st = &s->st;
     struct sched_op *o = &st->ops[op];
     struct sched_job *j = &st->jobs[o->job];
-    step_level(s, o->job);
+    set_level(s, o->job);
     sched_emit(s, SCHED_RUN, o->job)->op = o->name;
-    step_unlink(st, op);
-    step_waits(st, j, -1);
+    unlink_op(st, op);
+    change_waits(st, j, -1);
     o->list = SCHED_RUNNING;
-    step_append(st, op);
+    append_op(st, op);
     o->expected_ns = state_expected_ns(st, o);
     st->active += j->running++ == 0;
     st->running++;
-    request_mixed(st);
+    sched_request_mixed(st);
     ready_started(s, op);
 }
 
-static void step_arm(struct sched *s) {
+static void arm_timer(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
     uint64_t wake_at = ready_wake(s);
@@ -310,12 +310,12 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     if (err) return err;
     s->st.now_ns = now_ns;
     s->actions_count = 0;
-    step_events(s, events, count, unsorted);
+    take_events(s, events, count, unsorted);
     admit_run(s);
     turn_run(s);
     for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
-        step_run(s, op);
-    step_arm(s);
+        run_op(s, op);
+    arm_timer(s);
     *out = (struct sched_actions){s->actions, s->actions_count};
 #if SCHED_CHECK
     const char *broken = sched_check(s);

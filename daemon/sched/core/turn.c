@@ -7,7 +7,7 @@
  */
 #include "daemon/sched/core/parts.h"
 
-static void turn_dirty(struct sched *s, struct sched_domain *d) {
+static void mark_dirty(struct sched *s, struct sched_domain *d) {
     if (d->dirty) return;
     uint32_t at = (uint32_t)(d - s->st.domains);
     d->dirty = true;
@@ -22,37 +22,37 @@ static void turn_dirty(struct sched *s, struct sched_domain *d) {
 /* When the lease of the domain's holder ends, now that somebody waits for it. Iterations of
  * microseconds would make it shorter than the moment in which the caller waits for the first
  * operation of the next one, and a job that is at its boundary would be spilled. */
-static uint64_t turn_lease_end(const struct sched *s, const struct sched_job *j) {
+static uint64_t lease_end(const struct sched *s, const struct sched_job *j) {
     uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->config.lease_factor;
     if (!j->lap_ns || least > s->config.lease_ns) least = s->config.lease_ns;
     return j->turn_ns + (lease > least ? lease : least);
 }
 
-static void turn_watch(struct sched *s, const struct sched_domain *d) {
+static void watch_lease(struct sched *s, const struct sched_domain *d) {
     if (s->lane_policy->sticky || d->holder == SCHED_NONE || d->ready == SCHED_NONE) return;
     const struct sched_job *j = &s->st.jobs[d->holder];
     if (j->revoked) return;
-    uint64_t end = turn_lease_end(s, j);
+    uint64_t end = lease_end(s, j);
     if (end < s->lease_at) s->lease_at = end;
 }
 
-static bool turn_eligible(const struct sched_job *j) {
+static bool is_eligible(const struct sched_job *j) {
     return j->admitted && !j->left && !j->turn && !j->swapped && !j->spec.paused && state_wants(j);
 }
 
-static void turn_out(struct sched *s, uint32_t job) {
+static void take_out(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     if (!j->admitted || j->swapped || !j->node.in) return;
     struct sched_domain *d = state_domain(&s->st, j->lane);
     order_take(s->st.jobs, &d->ready, job);
-    if (d->holder == SCHED_NONE) turn_dirty(s, d); /* the first may have been blocked */
+    if (d->holder == SCHED_NONE) mark_dirty(s, d); /* the first may have been blocked */
 }
 
 void turn_update(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    if (!turn_eligible(j)) {
-        turn_out(s, job);
+    if (!is_eligible(j)) {
+        take_out(s, job);
         return;
     }
     if (j->node.in) return;
@@ -62,25 +62,25 @@ void turn_update(struct sched *s, uint32_t job) {
     j->node.priority = j->spec.priority;
     order_put(st->jobs, &d->ready, job);
     if (d->holder == SCHED_NONE)
-        turn_dirty(s, d);
+        mark_dirty(s, d);
     else
-        turn_watch(s, d);
+        watch_lease(s, d);
 }
 
 void turn_requeue(struct sched *s, uint32_t job) {
-    turn_out(s, job);
+    take_out(s, job);
     turn_update(s, job);
 }
 
 /* ---- the end of a turn ----------------------------------------------------------------------- */
 
-static void turn_end(struct sched *s, uint32_t job) {
+static void end_turn(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     struct sched_domain *d = state_domain(&s->st, j->lane);
     j->turn = j->revoked = false;
     if (s->st.turns-- > 1) s->st.crowded_ns = s->st.now_ns;
     if (d->holder == job) d->holder = SCHED_NONE;
-    if (d->holder == SCHED_NONE) turn_dirty(s, d);
+    if (d->holder == SCHED_NONE) mark_dirty(s, d);
     ready_changed(s, job);
 }
 
@@ -89,7 +89,7 @@ void turn_boundary(struct sched *s, uint32_t job) {
     struct sched_lane *lane = &s->st.lane[j->lane];
     if (lane->inside == job) lane->inside = SCHED_NONE;
     if (j->turn && !s->lane_policy->sticky) {
-        turn_end(s, job);
+        end_turn(s, job);
     } else if (j->turn) { /* the same turn, but the operations of another iteration */
         lane->inside = job;
         j->turn_ns = s->st.now_ns;
@@ -108,15 +108,15 @@ void turn_revoke(struct sched *s, uint32_t job) {
 void turn_idle(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     if (!j->revoked || j->running) return;
-    turn_end(s, job);
+    end_turn(s, job);
     turn_update(s, job);
 }
 
 void turn_forget(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    turn_out(s, job);
-    if (j->turn) turn_end(s, job);
+    take_out(s, job);
+    if (j->turn) end_turn(s, job);
     struct sched_lane *lane = &st->lane[j->lane];
     if (lane->inside == job) lane->inside = SCHED_NONE;
     if (lane->last == job) lane->last = SCHED_NONE;
@@ -136,7 +136,7 @@ void turn_attach(struct sched *s, uint32_t job) {
 
 /* Whoever lost the turn of this lane within an iteration has pages in it: they go elsewhere before
  * another one's operations use them. */
-static void turn_clear(struct sched *s, struct sched_lane *lane, uint32_t job) {
+static void clear_lane(struct sched *s, struct sched_lane *lane, uint32_t job) {
     uint32_t inside = lane->inside;
     if (inside != SCHED_NONE && inside != job) {
         s->st.jobs[inside].spilled = true;
@@ -150,18 +150,18 @@ static void turn_clear(struct sched *s, struct sched_lane *lane, uint32_t job) {
 
 /* A turn that was revoked when the policy changed may go on for a while, beside the new holder's:
  * never in the same lane. */
-static bool turn_blocked(const struct sched *s, uint32_t job) {
+static bool is_blocked(const struct sched *s, uint32_t job) {
     uint32_t inside = s->st.lane[s->st.jobs[job].lane].inside;
     return inside != SCHED_NONE && inside != job && s->st.jobs[inside].turn;
 }
 
-static void turn_give(struct sched *s, struct sched_domain *d) {
+static void give_turn(struct sched *s, struct sched_domain *d) {
     struct sched_state *st = &s->st;
     uint32_t job = d->ready;
     struct sched_job *j = &st->jobs[job];
     struct sched_lane *lane = &st->lane[j->lane];
     order_take(st->jobs, &d->ready, job);
-    turn_clear(s, lane, job);
+    clear_lane(s, lane, job);
     if (lane->last != job) {
         lane->last = job;
         lane->switches++;
@@ -172,13 +172,13 @@ static void turn_give(struct sched *s, struct sched_domain *d) {
     j->turn = true;
     st->turns++;
     j->turn_ns = st->now_ns;
-    turn_watch(s, d);
+    watch_lease(s, d);
     ready_changed(s, job);
 }
 
 /* Turns whose lease is over and that somebody waits for. One pass over the admitted jobs a lease.
  */
-static void turn_expire(struct sched *s) {
+static void expire_lease(struct sched *s) {
     struct sched_state *st = &s->st;
     if (st->now_ns < s->lease_at) return;
     s->lease_at = SCHED_NEVER;
@@ -187,7 +187,7 @@ static void turn_expire(struct sched *s) {
         next = j->admitted_next;
         if (!j->turn || j->revoked || s->lane_policy->sticky) continue;
         if (state_domain(st, j->lane)->ready == SCHED_NONE) continue;
-        uint64_t end = turn_lease_end(s, j);
+        uint64_t end = lease_end(s, j);
         if (end <= st->now_ns)
             turn_revoke(s, job);
         else if (end < s->lease_at)
@@ -196,20 +196,20 @@ static void turn_expire(struct sched *s) {
 }
 
 void turn_look(struct sched *s) {
-    turn_expire(s);
+    expire_lease(s);
     while (s->dirty != SCHED_NONE) {
         struct sched_domain *d = &s->st.domains[s->dirty];
         s->dirty = d->next_dirty;
         d->dirty = false;
-        if (d->holder == SCHED_NONE && d->ready != SCHED_NONE && !turn_blocked(s, d->ready))
-            turn_give(s, d);
+        if (d->holder == SCHED_NONE && d->ready != SCHED_NONE && !is_blocked(s, d->ready))
+            give_turn(s, d);
     }
 }
 
 void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive) {
     struct sched_state *st = &s->st;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
-        turn_out(s, job);
+        take_out(s, job);
     for (uint32_t i = 0; i <= st->jobs_cap; i++) {
         st->domains[i].floor = 0;
         st->domains[i].holder = SCHED_NONE;

@@ -25,27 +25,27 @@ uint32_t sched_sm_threshold(const struct sched *s) {
     return s->policy->sm_threshold ? s->policy->sm_threshold(&s->st) : 0;
 }
 
-static bool view_waits(const struct sched_job *j) {
+static bool is_waiting(const struct sched_job *j) {
     return j->used && !j->left && !j->refused && (!j->admitted || j->swapped);
 }
 
 /* Place in the queue for admission, from 1: how many go before it. */
-static uint32_t view_position(const struct sched_state *st, const struct sched_job *j) {
+static uint32_t queue_position(const struct sched_state *st, const struct sched_job *j) {
     uint32_t position = 1;
-    if (!view_waits(j)) return 0;
+    if (!is_waiting(j)) return 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++)
-        position += view_waits(&st->jobs[i]) && order_before(&st->jobs[i].node, &j->node);
+        position += is_waiting(&st->jobs[i]) && order_before(&st->jobs[i].node, &j->node);
     return position;
 }
 
-static enum sched_why view_why(const struct sched_job *j) {
+static enum sched_why why_waiting(const struct sched_job *j) {
     if (j->refused || (!j->admitted && !j->spec.paused)) return j->why;
     if (j->spec.paused) return SCHED_WHY_PAUSED;
     if (j->swapped) return SCHED_WHY_SWAPPED;
     return !j->turn && state_wants(j) ? SCHED_WHY_TURN : SCHED_WHY_NONE;
 }
 
-static uint32_t view_demand(const struct sched_job *j) {
+static uint32_t demand_of(const struct sched_job *j) {
     if (!j->alone_ns) return 0;
     double part = (double)j->alone_busy_ns * 1000 / (double)j->alone_ns;
     return part < 1 ? 1 : part > 1000 ? 1000 : (uint32_t)part;
@@ -58,15 +58,15 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
     const struct sched_job *j = &st->jobs[slot];
     *out = (struct sched_job_view){
         .lane = j->lane,
-        .position = view_position(st, j),
-        .why = view_why(j),
+        .position = queue_position(st, j),
+        .why = why_waiting(j),
         .turn = j->turn,
         .swapped = j->swapped,
         .weight = j->spec.weight,
         .priority = j->spec.priority,
         .iterations = j->iterations,
         .iteration_ns = j->iteration_ns,
-        .demand_milli = view_demand(j),
+        .demand_milli = demand_of(j),
         .busy_ns = j->busy_ns,
         .request_ns = state_request_ns(j),
         .inflight_cap = j->cap,
@@ -79,7 +79,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
     return true;
 }
 
-static uint32_t view_holder(const struct sched_state *st, uint32_t lane) {
+static uint32_t turn_holder(const struct sched_state *st, uint32_t lane) {
     const struct sched_domain *d = state_domain(st, lane);
     if (d->holder == SCHED_NONE || st->jobs[d->holder].lane != lane) return 0;
     return st->jobs[d->holder].id;
@@ -95,7 +95,7 @@ uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_
             .lane = lane,
             .bytes = lanes_size(st->lanes, lane),
             .jobs = lanes_members(st->lanes, lane),
-            .holder = view_holder(st, lane),
+            .holder = turn_holder(st, lane),
             .switches = st->lane[lane].switches,
             .busy_ns = st->lane[lane].busy_ns,
         };

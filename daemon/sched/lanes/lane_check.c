@@ -9,7 +9,7 @@
 
 #include "daemon/sched/lanes/lane_state.h"
 
-static const char *lane_check_members(const struct lanes *l, uint32_t lane, uint32_t *seen) {
+static const char *wrong_members(const struct lanes *l, uint32_t lane, uint32_t *seen) {
     const struct lane *a = &l->lanes[lane];
     uint64_t need_bytes = 0;
     uint32_t members = 0, top = 0, last = LANE_NONE;
@@ -33,7 +33,7 @@ static const char *lane_check_members(const struct lanes *l, uint32_t lane, uint
     return NULL;
 }
 
-static const char *lane_check_group(const struct lanes *l, uint32_t job) {
+static const char *wrong_group(const struct lanes *l, uint32_t job) {
     const struct lane_job *j = &l->jobs[job];
     bool found = false;
     uint32_t steps = 0;
@@ -49,8 +49,8 @@ static const char *lane_check_group(const struct lanes *l, uint32_t job) {
     return found ? NULL : "a group's list misses a member";
 }
 
-static const char *lane_check_jobs(const struct lanes *l, uint32_t *admitted,
-                                   uint64_t *persistent_bytes) {
+static const char *wrong_jobs(const struct lanes *l, uint32_t *admitted,
+                              uint64_t *persistent_bytes) {
     for (uint32_t i = 0; i < l->cap; i++) {
         const struct lane_job *j = &l->jobs[i];
         const char *wrong = NULL;
@@ -58,7 +58,7 @@ static const char *lane_check_jobs(const struct lanes *l, uint32_t *admitted,
         ++*admitted;
         if (!lanes_open(l, j->lane)) return "a job's lane is not open";
         if (!j->swapped) *persistent_bytes += j->persistent_bytes;
-        if (j->group) wrong = lane_check_group(l, i);
+        if (j->group) wrong = wrong_group(l, i);
         if (wrong) return wrong;
         if (j->persistent_bytes % l->chunk_bytes || j->ephemeral_bytes % l->chunk_bytes)
             return "a size is no number of whole chunks";
@@ -69,11 +69,11 @@ static const char *lane_check_jobs(const struct lanes *l, uint32_t *admitted,
 const char *lanes_check(const struct lanes *l) {
     uint64_t persistent_bytes = 0, lanes_bytes = 0;
     uint32_t admitted = 0, members = 0, open = 0, draining = 0;
-    const char *wrong = lane_check_jobs(l, &admitted, &persistent_bytes);
+    const char *wrong = wrong_jobs(l, &admitted, &persistent_bytes);
     for (uint32_t i = 0; i < l->cap && !wrong; i++) {
         if (i >= l->count && l->lanes[i].open) return "an open lane lies beyond the count";
         if (i < l->free_hint && !l->lanes[i].open) return "a free number is overlooked";
-        wrong = lane_check_members(l, i, &members);
+        wrong = wrong_members(l, i, &members);
         open += l->lanes[i].open;
         draining += l->lanes[i].draining;
         lanes_bytes += l->lanes[i].size_bytes;

@@ -23,7 +23,7 @@
 
 /* Moves the members of all draining lanes on paper: the first lane that cannot be emptied, or
  * LANE_NONE and whether a job with this need gets in afterwards. */
-static uint32_t lane_plan_rehearse(struct lanes *l, const struct lane_need *need, bool *fits) {
+static uint32_t rehearse(struct lanes *l, const struct lane_need *need, bool *fits) {
     uint32_t stuck = LANE_NONE, emptied = 0;
     uint64_t used_bytes = l->used_bytes;
     for (uint32_t d = 0; d < l->count && stuck == LANE_NONE; d++) {
@@ -50,7 +50,7 @@ static uint32_t lane_plan_rehearse(struct lanes *l, const struct lane_need *need
 
 /* The lane of a user that every plan leaves alone: one that keeps the most, for its largest member
  * has nowhere to go, and of several such the smallest now. */
-static uint32_t lane_plan_keeper(const struct lanes *l, uint32_t user) {
+static uint32_t find_keeper(const struct lanes *l, uint32_t user) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++) {
         const struct lane *a = &l->lanes[i], *b = best == LANE_NONE ? NULL : &l->lanes[best];
@@ -63,13 +63,13 @@ static uint32_t lane_plan_keeper(const struct lanes *l, uint32_t user) {
 }
 
 /* No two members of one lane exclude each other: each can be asked alone. */
-static bool lane_plan_movable(struct lanes *l, uint32_t lane) {
+static bool is_movable(struct lanes *l, uint32_t lane) {
     for (uint32_t i = l->lanes[lane].head; i != LANE_NONE; i = l->jobs[i].next)
         if (lanes_target(l, i) == LANE_NONE) return false;
     return true;
 }
 
-static int lane_plan_order(const void *a, const void *b) {
+static int by_rank(const void *a, const void *b) {
     const struct lane_rank *x = a, *y = b;
     if (x->size_bytes != y->size_bytes) return x->size_bytes < y->size_bytes ? -1 : 1;
     if (x->members != y->members) return x->members < y->members ? -1 : 1;
@@ -77,22 +77,21 @@ static int lane_plan_order(const void *a, const void *b) {
 }
 
 /* The lanes that can be emptied, in ascending order of size. */
-static uint32_t lane_plan_candidates(struct lanes *l) {
+static uint32_t find_candidates(struct lanes *l) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->count; i++) {
         const struct lane *a = &l->lanes[i];
-        if (!a->open || a->draining || i == lane_plan_keeper(l, a->user)) continue;
-        if (!lane_plan_movable(l, i)) continue;
+        if (!a->open || a->draining || i == find_keeper(l, a->user)) continue;
+        if (!is_movable(l, i)) continue;
         l->ranks[n++] = (struct lane_rank){a->size_bytes, a->members, i};
     }
-    qsort(l->ranks, n, sizeof(*l->ranks), lane_plan_order);
+    qsort(l->ranks, n, sizeof(*l->ranks), by_rank);
     return n;
 }
 
 /* What must come free at the very least: the job gets a lane that exists, and the largest. And what
  * can at the very most. */
-static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
-                                  uint64_t *most_bytes) {
+static uint64_t missing_bytes(struct lanes *l, const struct lane_need *need, uint64_t *most_bytes) {
     uint64_t largest = 0, wanted, room = lanes_free(l);
     *most_bytes = 0;
     lanes_bar(l, need->group);
@@ -111,7 +110,7 @@ static uint64_t lane_plan_missing(struct lanes *l, const struct lane_need *need,
     return wanted > room ? wanted - room : 0;
 }
 
-static void lane_plan_mark(struct lanes *l, uint32_t first, uint32_t count, bool draining) {
+static void mark_draining(struct lanes *l, uint32_t first, uint32_t count, bool draining) {
     for (uint32_t i = first; i < first + count; i++)
         lanes_mark(l, l->ranks[i].lane, draining);
 }
@@ -119,8 +118,8 @@ static void lane_plan_mark(struct lanes *l, uint32_t first, uint32_t count, bool
 /* `count` neighbours in the order of size, from the smallest on that free enough: the first that
  * let the job in stay marked. Without groups and with one user that misses nothing: if any
  * `count` lanes do, the `count` largest do. */
-static bool lane_plan_slide(struct lanes *l, const struct lane_need *need, uint32_t n,
-                            uint32_t count, uint64_t missing, uint32_t *tries) {
+static bool slide_window(struct lanes *l, const struct lane_need *need, uint32_t n, uint32_t count,
+                         uint64_t missing, uint32_t *tries) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n && *tries; i++) {
         bool fits;
@@ -129,10 +128,10 @@ static bool lane_plan_slide(struct lanes *l, const struct lane_need *need, uint3
         if (i >= count) sum -= l->ranks[i - count].size_bytes;
         if (sum < missing) continue;
         --*tries;
-        lane_plan_mark(l, i + 1 - count, count, true);
-        lane_plan_rehearse(l, need, &fits);
+        mark_draining(l, i + 1 - count, count, true);
+        rehearse(l, need, &fits);
         if (fits) return true;
-        lane_plan_mark(l, i + 1 - count, count, false);
+        mark_draining(l, i + 1 - count, count, false);
     }
     return false;
 }
@@ -142,12 +141,12 @@ void lane_plan(struct lanes *l, const struct lane_need *need) {
     uint64_t missing, most_bytes;
     bool fits = false;
     /* Earlier plans stand, but for lanes that can no longer be emptied. */
-    while (l->draining && (stuck = lane_plan_rehearse(l, need, &fits)) != LANE_NONE)
+    while (l->draining && (stuck = rehearse(l, need, &fits)) != LANE_NONE)
         lanes_mark(l, stuck, false);
     if (fits) return;
-    missing = lane_plan_missing(l, need, &most_bytes);
+    missing = missing_bytes(l, need, &most_bytes);
     if (missing > most_bytes) return; /* spares asking every job where it could go */
-    n = lane_plan_candidates(l);
+    n = find_candidates(l);
     for (uint32_t count = 1; count <= n && tries; count++)
-        if (lane_plan_slide(l, need, n, count, missing, &tries)) return;
+        if (slide_window(l, need, n, count, missing, &tries)) return;
 }

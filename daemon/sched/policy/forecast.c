@@ -11,7 +11,7 @@
 /* ---- what a kernel takes -----------------------------------------------------------------------
  */
 
-static void forecast_units(struct forecast_use *u, const struct sched_kernel *k) {
+static void set_units(struct forecast_use *u, const struct sched_kernel *k) {
     u->compute = k->compute_milli;
     u->memory = k->memory_milli;
     if (u->compute || u->memory) return;
@@ -26,7 +26,7 @@ struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint
     uint64_t tail_ns = k->tail_ns ? k->tail_ns : ns;
     struct forecast_use u = {.ns = ns, .slots = filled < 1000 ? filled : 1000};
     u.wave_ns = filled > 1000 ? tail_ns * 1000 / filled : tail_ns;
-    forecast_units(&u, k);
+    set_units(&u, k);
     return u;
 }
 
@@ -38,7 +38,7 @@ bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg) {
 }
 
 /* Without memory for it what is known of requests ends here. */
-static bool forecast_grow(struct forecast *f) {
+static bool grow(struct forecast *f) {
     if (f->began < f->cap) return true;
     if (f->cap == FORECAST_STEPS) return false;
     uint32_t cap = f->cap ? 2 * f->cap : 256;
@@ -51,7 +51,7 @@ static bool forecast_grow(struct forecast *f) {
 
 void forecast_began(struct forecast *f, uint64_t now_ns, struct forecast_use use) {
     if (f->began == f->ended) f->since_ns = now_ns;
-    if (forecast_grow(f)) f->steps[f->began] = use;
+    if (grow(f)) f->steps[f->began] = use;
     f->began++;
 }
 
@@ -70,23 +70,23 @@ void forecast_over(struct forecast *f) {
 
 /* Speed, in thousandths, of a kernel that uses so much of a unit beside others' `other`: max-min of
  * two in what contention leaves. */
-static uint32_t forecast_speed(uint32_t use, uint32_t other) {
+static uint32_t speed_beside(uint32_t use, uint32_t other) {
     if (use + other <= CONTENTION_LEFT) return 1000;
     uint32_t half = CONTENTION_LEFT / 2, rest = other < half ? CONTENTION_LEFT - other : half;
     return use <= rest ? 1000 : rest * 1000 / use;
 }
 
 /* Of `high`, over `ns` of its time, beside `best`. */
-static uint64_t forecast_shared(const struct forecast_use *high, uint64_t ns,
-                                const struct forecast_use *best) {
-    uint32_t a = forecast_speed(high->compute, best->compute);
-    uint32_t b = forecast_speed(high->memory, best->memory), speed = a < b ? a : b;
+static uint64_t shared_ns(const struct forecast_use *high, uint64_t ns,
+                          const struct forecast_use *best) {
+    uint32_t a = speed_beside(high->compute, best->compute);
+    uint32_t b = speed_beside(high->memory, best->memory), speed = a < b ? a : b;
     return ns * 1000 / speed - ns;
 }
 
 /* Of `high`, which begins while `best` holds slots for `wave_ns` more. */
-static uint64_t forecast_waits(const struct forecast_use *high, const struct forecast_use *best,
-                               uint64_t wave_ns) {
+static uint64_t wait_ns(const struct forecast_use *high, const struct forecast_use *best,
+                        uint64_t wave_ns) {
     uint32_t free = best->slots < CONTENTION_SLOTS ? CONTENTION_SLOTS - best->slots : 0;
     if (high->slots <= free) return 0;
     uint64_t part = (uint64_t)free * 1000 / high->slots; /* of its slots, until the wave's end */
@@ -114,8 +114,8 @@ uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct 
         uint64_t left = high->ns;
         if (i == 0) left = passed < left ? left - passed : 0;
         uint64_t both = left < one->ns - at ? left : one->ns - at;
-        delay += forecast_shared(high, both, &best);
-        if (i > 0 && at < one->wave_ns) delay += forecast_waits(high, &best, one->wave_ns - at);
+        delay += shared_ns(high, both, &best);
+        if (i > 0 && at < one->wave_ns) delay += wait_ns(high, &best, one->wave_ns - at);
         at += left;
     }
     return delay;

@@ -9,15 +9,15 @@
  */
 #include "daemon/sched/policy/lane_policy.h"
 
-static uint64_t arrival_begin(const struct sched_state *st, uint32_t job) {
+static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return st->jobs[job].node.arrival;
 }
 
-static uint64_t arrival_charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
+static uint64_t charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
     return st->jobs[job].number;
 }
 
-static uint64_t arrival_rank(const struct sched_state *st, uint32_t job) {
+static uint64_t rank(const struct sched_state *st, uint32_t job) {
     return st->jobs[job].node.arrival;
 }
 
@@ -25,16 +25,16 @@ const struct lane_policy lane_fifo = {
     .name = "fifo",
     .exclusive = true,
     .sticky = true,
-    .begin = arrival_begin,
-    .charge = arrival_charge,
-    .rank = arrival_rank,
-    .admit_rank = arrival_rank,
+    .begin = begin,
+    .charge = charge,
+    .rank = rank,
+    .admit_rank = rank,
 };
 
 const struct lane_policy lane_pack = {
     .name = "pack",
-    .begin = arrival_begin,
-    .charge = arrival_charge,
-    .rank = arrival_rank,
-    .admit_rank = arrival_rank,
+    .begin = begin,
+    .charge = charge,
+    .rank = rank,
+    .admit_rank = rank,
 };

@@ -12,38 +12,38 @@
 
 #define FAIR_SHIFT 10 /* so that dividing by a weight loses nothing that matters */
 
-static uint64_t fair_begin(const struct sched_state *st, uint32_t job) {
+static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return state_domain(st, st->jobs[job].lane)->floor;
 }
 
-static uint64_t fair_charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
+static uint64_t charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
     const struct sched_job *j = &st->jobs[job];
     uint64_t service = busy_ns << FAIR_SHIFT;
     return j->number + (j->spec.weight == 1 ? service : service / j->spec.weight);
 }
 
-static uint64_t fair_margin(const struct sched_state *st) {
+static uint64_t margin(const struct sched_state *st) {
     return st->lease_ns << FAIR_SHIFT;
 }
 
-static uint64_t fair_wake(const struct sched_state *st, uint32_t job) {
+static uint64_t wake(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
-    uint64_t floor = state_domain(st, j->lane)->floor, lease = fair_margin(st);
+    uint64_t floor = state_domain(st, j->lane)->floor, lease = margin(st);
     uint64_t least = floor > lease ? floor - lease : 0;
     return j->number > least ? j->number : least;
 }
 
-static uint64_t fair_rank(const struct sched_state *st, uint32_t job) {
+static uint64_t rank(const struct sched_state *st, uint32_t job) {
     return st->jobs[job].number;
 }
 
 const struct lane_policy lane_fair = {
     .name = "fair",
     .reorganise = true,
-    .begin = fair_begin,
-    .charge = fair_charge,
-    .wake = fair_wake,
-    .rank = fair_rank,
-    .admit_rank = fair_rank,
-    .swap_margin = fair_margin,
+    .begin = begin,
+    .charge = charge,
+    .wake = wake,
+    .rank = rank,
+    .admit_rank = rank,
+    .swap_margin = margin,
 };

@@ -13,7 +13,7 @@
 
 #define SRTF_UNKNOWN (1ull << 62)
 
-static uint64_t srtf_remaining(const struct sched_state *st, uint32_t job) {
+static uint64_t remaining(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     const struct sched_spec *spec = &j->spec;
     uint64_t all;
@@ -25,16 +25,16 @@ static uint64_t srtf_remaining(const struct sched_state *st, uint32_t job) {
                                                                                      : all;
 }
 
-static uint64_t srtf_begin(const struct sched_state *st, uint32_t job) {
+static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return 0;
 }
 
-static uint64_t srtf_charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
+static uint64_t charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
     return 0;
 }
 
 /* Moving memory takes time as well: a tenth of a lease must be gained at least. */
-static uint64_t srtf_swap_margin(const struct sched_state *st) {
+static uint64_t swap_margin(const struct sched_state *st) {
     return st->lease_ns / 10;
 }
 
@@ -42,9 +42,9 @@ const struct lane_policy lane_srtf = {
     .name = "srtf",
     .exclusive = true,
     .reorganise = true,
-    .begin = srtf_begin,
-    .charge = srtf_charge,
-    .rank = srtf_remaining,
-    .admit_rank = srtf_remaining,
-    .swap_margin = srtf_swap_margin,
+    .begin = begin,
+    .charge = charge,
+    .rank = remaining,
+    .admit_rank = remaining,
+    .swap_margin = swap_margin,
 };

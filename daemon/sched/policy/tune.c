@@ -5,26 +5,26 @@
  */
 #include "daemon/sched/policy/tune.h"
 
-static void tune_window(struct tune *t) {
+static void begin_window(struct tune *t) {
     t->count = 0;
     t->sum_ns = 0;
 }
 
-static void tune_next(struct tune *t) {
+static void try_next(struct tune *t) {
     t->value = t->high - t->low <= 1 ? t->low : t->low + (t->high - t->low) / 2;
-    tune_window(t);
+    begin_window(t);
 }
 
 void tune_saw(struct tune *t, uint32_t sms) {
     if (sms <= t->most) return;
     t->most = sms;
     t->high = sms + 2;
-    if (t->value) tune_next(t); /* what was found is kept, what lies above is open again */
+    if (t->value) try_next(t); /* what was found is kept, what lies above is open again */
 }
 
 void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns) {
     if (t->most == 0) return;
-    if (t->value == 0 && t->low == 0) tune_next(t);
+    if (t->value == 0 && t->low == 0) try_next(t);
     t->sum_ns += ns;
     if (++t->count < TUNE_WINDOW) return;
     uint64_t allowed_ns = alone_ns / 1000 * TUNE_ALLOWED_MILLI * t->count;
@@ -37,5 +37,5 @@ void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns) {
         t->high = t->value ? t->value : 1;
         t->low = 0;
     }
-    tune_next(t);
+    try_next(t);
 }

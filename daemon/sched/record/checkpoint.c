@@ -28,7 +28,7 @@ void checkpoint_finish(struct checkpoint *c) {
     *c = (struct checkpoint){0};
 }
 
-static int checkpoint_reserve(struct checkpoint *c, size_t bytes) {
+static int reserve_bytes(struct checkpoint *c, size_t bytes) {
     if (bytes <= c->cap) return 0;
     size_t cap = bytes > 2 * c->cap ? bytes : 2 * c->cap;
     unsigned char *grown = realloc(c->data, cap);
@@ -40,12 +40,12 @@ static int checkpoint_reserve(struct checkpoint *c, size_t bytes) {
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static bool checkpoint_count(void *arg, void **block, size_t bytes) {
+static bool count_block(void *arg, void **block, size_t bytes) {
     *(size_t *)arg += bytes;
     return true;
 }
 
-static bool checkpoint_copy(void *arg, void **block, size_t bytes) {
+static bool copy_block(void *arg, void **block, size_t bytes) {
     struct checkpoint *c = arg;
     if (bytes) memcpy(c->data + c->bytes, *block, bytes);
     c->bytes += bytes;
@@ -56,9 +56,9 @@ int checkpoint_take(struct checkpoint *c, const struct sched *s) {
     struct sched *walked = (struct sched *)s; /* these two visitors only look */
     size_t bytes = 0;
     c->bytes = 0;
-    memory_walk(&walked, checkpoint_count, &bytes);
-    if (checkpoint_reserve(c, bytes)) return -ENOMEM;
-    memory_walk(&walked, checkpoint_copy, c);
+    memory_walk(&walked, count_block, &bytes);
+    if (reserve_bytes(c, bytes)) return -ENOMEM;
+    memory_walk(&walked, copy_block, c);
     return 0;
 }
 
@@ -71,7 +71,7 @@ struct checkpoint_source {
 };
 
 /* A block that is not there yet is no pointer of ours, whatever the copy says. */
-static bool checkpoint_put(void *arg, void **block, size_t bytes) {
+static bool put_block(void *arg, void **block, size_t bytes) {
     struct checkpoint_source *source = arg;
     *block = NULL;
     if (source->err || bytes > source->from->bytes - source->at) {
@@ -91,7 +91,7 @@ int checkpoint_restore(const struct checkpoint *c, struct sched **out) {
     struct checkpoint_source source = {.from = c};
     struct sched *s = NULL;
     *out = NULL;
-    bool walked = memory_walk(&s, checkpoint_put, &source);
+    bool walked = memory_walk(&s, put_block, &source);
     if (!walked || source.at != c->bytes || !memory_restored(s))
         return source.err ? source.err : -EINVAL; /* what was put back is lost: the caller ends */
     *out = s;
@@ -108,7 +108,7 @@ uint64_t checkpoint_hash(const struct checkpoint *c) {
     return hash;
 }
 
-static size_t checkpoint_zeroes(const struct checkpoint *c, size_t at) {
+static size_t run_of_zeroes(const struct checkpoint *c, size_t at) {
     static const unsigned char zeroes[CHECKPOINT_LINE];
     size_t lines = 0;
     while (at + CHECKPOINT_LINE <= c->bytes && !memcmp(c->data + at, zeroes, CHECKPOINT_LINE)) {
@@ -120,7 +120,7 @@ static size_t checkpoint_zeroes(const struct checkpoint *c, size_t at) {
 
 size_t checkpoint_line(const struct checkpoint *c, size_t *at, char *out) {
     static const char digits[] = "0123456789abcdef";
-    size_t zeroes = checkpoint_zeroes(c, *at), n = 0;
+    size_t zeroes = run_of_zeroes(c, *at), n = 0;
     if (zeroes) {
         *at += zeroes * CHECKPOINT_LINE;
         return (size_t)snprintf(out, CHECKPOINT_TEXT, "0 %zu\n", zeroes);
@@ -149,16 +149,16 @@ int checkpoint_read_head(struct checkpoint *c, const char *line, char build[CHEC
     return 0;
 }
 
-static int checkpoint_digit(char c) {
+static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int checkpoint_read_hex(struct checkpoint *c, const char *hex, size_t bytes) {
+static int read_hex(struct checkpoint *c, const char *hex, size_t bytes) {
     size_t n = strlen(hex) / 2;
     if (strlen(hex) % 2 || n > CHECKPOINT_LINE || n > bytes - c->bytes) return -EINVAL;
-    if (checkpoint_reserve(c, c->bytes + n)) return -ENOMEM;
+    if (reserve_bytes(c, c->bytes + n)) return -ENOMEM;
     for (; *hex; hex += 2) {
-        int high = checkpoint_digit(hex[0]), low = checkpoint_digit(hex[1]);
+        int high = hex_digit(hex[0]), low = hex_digit(hex[1]);
         if (high < 0 || low < 0) return -EINVAL;
         c->data[c->bytes++] = (unsigned char)(high << 4 | low);
     }
@@ -168,10 +168,10 @@ static int checkpoint_read_hex(struct checkpoint *c, const char *hex, size_t byt
 int checkpoint_read_line(struct checkpoint *c, const char *line, size_t bytes) {
     uint64_t zeroes;
     int end = 0;
-    if (line[0] == ':') return checkpoint_read_hex(c, line + 1, bytes);
+    if (line[0] == ':') return read_hex(c, line + 1, bytes);
     if (sscanf(line, "0 %" SCNu64 "%n", &zeroes, &end) != 1 || line[end]) return 1;
     if (zeroes > (bytes - c->bytes) / CHECKPOINT_LINE) return -EINVAL;
-    if (checkpoint_reserve(c, c->bytes + zeroes * CHECKPOINT_LINE)) return -ENOMEM;
+    if (reserve_bytes(c, c->bytes + zeroes * CHECKPOINT_LINE)) return -ENOMEM;
     memset(c->data + c->bytes, 0, zeroes * CHECKPOINT_LINE);
     c->bytes += zeroes * CHECKPOINT_LINE;
     return 0;

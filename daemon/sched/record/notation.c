@@ -31,7 +31,7 @@ static const struct notation_option notation_options[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static int64_t notation_get(const void *at, uint8_t bytes) {
+static int64_t get_field(const void *at, uint8_t bytes) {
     int32_t narrow;
     int64_t wide;
     if (bytes == sizeof(narrow)) {
@@ -43,7 +43,7 @@ static int64_t notation_get(const void *at, uint8_t bytes) {
 }
 
 /* False: the number does not fit. */
-static bool notation_put(void *at, uint8_t bytes, int64_t value) {
+static bool put_field(void *at, uint8_t bytes, int64_t value) {
     int32_t narrow = (int32_t)(uint32_t)value;
     if (bytes == sizeof(value)) {
         memcpy(at, &value, sizeof(value));
@@ -60,8 +60,8 @@ struct notation_out {
     size_t used;
 };
 
-static __attribute__((format(printf, 2, 3))) void notation_add(struct notation_out *o,
-                                                               const char *fmt, ...) {
+static __attribute__((format(printf, 2, 3))) void add(struct notation_out *o, const char *fmt,
+                                                      ...) {
     va_list args;
     va_start(args, fmt);
     int n = vsnprintf(o->text + o->used, NOTATION_BYTES - o->used, fmt, args);
@@ -70,102 +70,101 @@ static __attribute__((format(printf, 2, 3))) void notation_add(struct notation_o
     if (o->used >= NOTATION_BYTES) o->used = NOTATION_BYTES - 1;
 }
 
-static void notation_add_options(struct notation_out *o, const struct sched_spec *s) {
+static void add_options(struct notation_out *o, const struct sched_spec *s) {
     for (size_t i = 0; i < COUNT(notation_options); i++) {
         const struct notation_option *n = &notation_options[i];
-        int64_t value = notation_get((const char *)s + n->offset, n->bytes);
+        int64_t value = get_field((const char *)s + n->offset, n->bytes);
         if (value == 0) continue;
         if (n->letter == 'h')
-            notation_add(o, "h%" PRId64, value);
+            add(o, "h%" PRId64, value);
         else
-            notation_add(o, "%c%" PRIu64, n->letter,
-                         n->bytes == 4 ? (uint64_t)(uint32_t)value : (uint64_t)value);
+            add(o, "%c%" PRIu64, n->letter,
+                n->bytes == 4 ? (uint64_t)(uint32_t)value : (uint64_t)value);
     }
-    if (s->paused) notation_add(o, "p");
+    if (s->paused) add(o, "p");
 }
 
-static void notation_add_joined(struct notation_out *o, const struct sched_event *e) {
+static void add_joined(struct notation_out *o, const struct sched_event *e) {
     const struct sched_spec *s = &e->spec;
     bool needs = s->persistent_bytes || s->ephemeral_bytes;
-    notation_add(o, "+%u", e->job);
-    if (needs || s->unknown) notation_add(o, s->unknown ? "(?" : "(");
-    if (needs) notation_add(o, "%" PRIu64 ",%" PRIu64, s->persistent_bytes, s->ephemeral_bytes);
-    if (needs || s->unknown) notation_add(o, ")");
-    notation_add_options(o, s);
+    add(o, "+%u", e->job);
+    if (needs || s->unknown) add(o, s->unknown ? "(?" : "(");
+    if (needs) add(o, "%" PRIu64 ",%" PRIu64, s->persistent_bytes, s->ephemeral_bytes);
+    if (needs || s->unknown) add(o, ")");
+    add_options(o, s);
 }
 
-static void notation_add_submitted(struct notation_out *o, const struct sched_event *e) {
+static void add_submitted(struct notation_out *o, const struct sched_event *e) {
     static const char classes[] = {
         [SCHED_CLASS_UNKNOWN] = 'u', [SCHED_CLASS_COMPUTE] = 'c', [SCHED_CLASS_MEMORY] = 'm'};
     const struct sched_kernel *k = &e->submitted.kernel;
-    notation_add(o, "%u:%" PRIu64, e->job, e->submitted.op);
-    if (e->submitted.iteration) notation_add(o, "/%u", e->submitted.iteration);
+    add(o, "%u:%" PRIu64, e->job, e->submitted.op);
+    if (e->submitted.iteration) add(o, "/%u", e->submitted.iteration);
     if (k->class == SCHED_CLASS_COPY) return;
-    notation_add(o, "#%c%u", classes[k->class], k->sms);
-    if (k->mean_ns || k->tail_ns) notation_add(o, "*%" PRIu64, k->mean_ns);
-    if (k->tail_ns != k->mean_ns) notation_add(o, "~%" PRIu64, k->tail_ns);
-    if (k->compute_milli || k->memory_milli)
-        notation_add(o, "%%%u,%u", k->compute_milli, k->memory_milli);
+    add(o, "#%c%u", classes[k->class], k->sms);
+    if (k->mean_ns || k->tail_ns) add(o, "*%" PRIu64, k->mean_ns);
+    if (k->tail_ns != k->mean_ns) add(o, "~%" PRIu64, k->tail_ns);
+    if (k->compute_milli || k->memory_milli) add(o, "%%%u,%u", k->compute_milli, k->memory_milli);
 }
 
-static void notation_add_policy(struct notation_out *o, const struct policy_config *c) {
+static void add_policy(struct notation_out *o, const struct policy_config *c) {
     const char *comma = "";
-    notation_add(o, "policy(");
-    if (c->lane[0]) notation_add(o, "lane=%.*s", POLICY_NAME_BYTES - 1, c->lane);
+    add(o, "policy(");
+    if (c->lane[0]) add(o, "lane=%.*s", POLICY_NAME_BYTES - 1, c->lane);
     if (c->lane[0]) comma = ",";
-    if (c->kernel[0]) notation_add(o, "%skernel=%.*s", comma, POLICY_NAME_BYTES - 1, c->kernel);
+    if (c->kernel[0]) add(o, "%skernel=%.*s", comma, POLICY_NAME_BYTES - 1, c->kernel);
     if (c->kernel[0]) comma = ",";
     const struct knob *k;
     for (int i = 0; (k = knobs_at(i)); i++) {
         int64_t value = knobs_get(c, k);
         if (value == knobs_unset(k)) continue;
-        notation_add(o, "%s%s=", comma, k->field);
-        notation_add(o, knobs_unset(k) < 0 ? "%" PRId64 : "%" PRIu64, value);
+        add(o, "%s%s=", comma, k->field);
+        add(o, knobs_unset(k) < 0 ? "%" PRId64 : "%" PRIu64, value);
         comma = ",";
     }
-    notation_add(o, ")");
+    add(o, ")");
 }
 
 size_t notation_event(char *out, const struct sched_event *e) {
     struct notation_out o = {out, 0};
     uint64_t p = e->need.persistent_bytes, ephemeral = e->need.ephemeral_bytes;
     switch (e->kind) {
-    case SCHED_POLICY: notation_add_policy(&o, &e->policy); break;
+    case SCHED_POLICY: add_policy(&o, &e->policy); break;
     case SCHED_DONE:
-        notation_add(&o, "%u=%" PRIu64, e->job, e->done.op);
-        if (e->done.busy_ns != 1) notation_add(&o, "*%" PRIu64, e->done.busy_ns);
+        add(&o, "%u=%" PRIu64, e->job, e->done.op);
+        if (e->done.busy_ns != 1) add(&o, "*%" PRIu64, e->done.busy_ns);
         break;
-    case SCHED_ASKED: notation_add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
-    case SCHED_MEASURED: notation_add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
-    case SCHED_BOUNDARY: notation_add(&o, "%u|", e->job); break;
-    case SCHED_LEFT: notation_add(&o, "-%u", e->job); break;
-    case SCHED_JOINED: notation_add_joined(&o, e); break;
+    case SCHED_ASKED: add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_MEASURED: add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_BOUNDARY: add(&o, "%u|", e->job); break;
+    case SCHED_LEFT: add(&o, "-%u", e->job); break;
+    case SCHED_JOINED: add_joined(&o, e); break;
     case SCHED_SET:
-        notation_add(&o, "%u%%", e->job);
-        notation_add_options(&o, &e->spec);
+        add(&o, "%u%%", e->job);
+        add_options(&o, &e->spec);
         break;
-    case SCHED_SUBMITTED: notation_add_submitted(&o, e); break;
-    case SCHED_TIME: notation_add(&o, "."); break;
-    default: notation_add(&o, "unknown(%u)", (unsigned)e->kind);
+    case SCHED_SUBMITTED: add_submitted(&o, e); break;
+    case SCHED_TIME: add(&o, "."); break;
+    default: add(&o, "unknown(%u)", (unsigned)e->kind);
     }
     return o.used;
 }
 
 size_t notation_policy(char *out, const struct policy_config *c) {
     struct notation_out o = {out, 0};
-    notation_add_policy(&o, c);
+    add_policy(&o, c);
     return o.used;
 }
 
 size_t notation_config(char *out, const struct sched_config *c) {
     struct notation_out o = {out, 0};
-    notation_add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
-                 c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
-    notation_add_policy(&o, &c->policy);
+    add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
+        c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
+    add_policy(&o, &c->policy);
     return o.used;
 }
 
-static const char *notation_why(enum sched_why why) {
+static const char *why_name(enum sched_why why) {
     static const char *const names[] = {
 #define X(name, text) #name,
         REASON_WHY(X)
@@ -174,7 +173,7 @@ static const char *notation_why(enum sched_why why) {
     return (uint32_t)why < COUNT(names) ? names[why] : "?";
 }
 
-static const char *notation_kind(enum sched_event_kind kind) {
+static const char *kind_name(enum sched_event_kind kind) {
     static const char *const names[SCHED_EVENTS] = {"policy",    "done", "asked",  "measured",
                                                     "boundary",  "left", "joined", "set",
                                                     "submitted", "time"};
@@ -184,25 +183,25 @@ static const char *notation_kind(enum sched_event_kind kind) {
 size_t notation_action(char *out, const struct sched_action *a) {
     struct notation_out o = {out, 0};
     switch (a->kind) {
-    case SCHED_RUN: notation_add(&o, "run %u:%" PRIu64, a->job, a->op); break;
-    case SCHED_ADMIT: notation_add(&o, "admit %u@%u", a->job, a->lane); break;
-    case SCHED_REFUSE: notation_add(&o, "refuse %u %s", a->job, notation_why(a->why)); break;
-    case SCHED_GRANT: notation_add(&o, "grant %u", a->job); break;
-    case SCHED_DENY: notation_add(&o, "deny %u", a->job); break;
-    case SCHED_MOVE: notation_add(&o, "move %u@%u", a->job, a->lane); break;
-    case SCHED_LANE: notation_add(&o, "lane %u=%" PRIu64, a->lane, a->bytes); break;
-    case SCHED_SWITCH: notation_add(&o, "switch %u", a->job); break;
-    case SCHED_SPILL: notation_add(&o, "spill %u", a->job); break;
-    case SCHED_RESTORE: notation_add(&o, "restore %u", a->job); break;
-    case SCHED_SWAP_OUT: notation_add(&o, "out %u*%" PRIu64, a->job, a->bytes); break;
-    case SCHED_SWAP_IN: notation_add(&o, "in %u*%" PRIu64, a->job, a->bytes); break;
-    case SCHED_LEVEL: notation_add(&o, "level %u=%u", a->job, a->level); break;
-    case SCHED_ARM: notation_add(&o, "arm %" PRIu64, a->at_ns); break;
+    case SCHED_RUN: add(&o, "run %u:%" PRIu64, a->job, a->op); break;
+    case SCHED_ADMIT: add(&o, "admit %u@%u", a->job, a->lane); break;
+    case SCHED_REFUSE: add(&o, "refuse %u %s", a->job, why_name(a->why)); break;
+    case SCHED_GRANT: add(&o, "grant %u", a->job); break;
+    case SCHED_DENY: add(&o, "deny %u", a->job); break;
+    case SCHED_MOVE: add(&o, "move %u@%u", a->job, a->lane); break;
+    case SCHED_LANE: add(&o, "lane %u=%" PRIu64, a->lane, a->bytes); break;
+    case SCHED_SWITCH: add(&o, "switch %u", a->job); break;
+    case SCHED_SPILL: add(&o, "spill %u", a->job); break;
+    case SCHED_RESTORE: add(&o, "restore %u", a->job); break;
+    case SCHED_SWAP_OUT: add(&o, "out %u*%" PRIu64, a->job, a->bytes); break;
+    case SCHED_SWAP_IN: add(&o, "in %u*%" PRIu64, a->job, a->bytes); break;
+    case SCHED_LEVEL: add(&o, "level %u=%u", a->job, a->level); break;
+    case SCHED_ARM: add(&o, "arm %" PRIu64, a->at_ns); break;
     case SCHED_REJECT:
-        notation_add(&o, "reject %u %s: %s", a->job, notation_kind(a->rejected.event),
-                     sched_fault_text(a->rejected.fault));
+        add(&o, "reject %u %s: %s", a->job, kind_name(a->rejected.event),
+            sched_fault_text(a->rejected.fault));
         break;
-    default: notation_add(&o, "unknown(%u)", (unsigned)a->kind);
+    default: add(&o, "unknown(%u)", (unsigned)a->kind);
     }
     return o.used;
 }
@@ -214,7 +213,7 @@ struct notation_in {
     const char *at;
 };
 
-static uint64_t notation_take(struct notation_in *in, uint64_t most) {
+static uint64_t take_number(struct notation_in *in, uint64_t most) {
     uint64_t value = 0;
     const char *p = in->at;
     for (; p && *p >= '0' && *p <= '9'; p++)
@@ -228,107 +227,107 @@ static uint64_t notation_take(struct notation_in *in, uint64_t most) {
 }
 
 /* True, and it is taken, when the next character is this one. */
-static bool notation_next(struct notation_in *in, char c) {
+static bool take_char(struct notation_in *in, char c) {
     if (!in->at || *in->at != c) return false;
     in->at++;
     return true;
 }
 
-static void notation_must(struct notation_in *in, char c) {
-    if (!notation_next(in, c)) in->at = NULL;
+static void must_be(struct notation_in *in, char c) {
+    if (!take_char(in, c)) in->at = NULL;
 }
 
-static void notation_take_need(struct notation_in *in, uint64_t *p, uint64_t *e) {
-    *p = notation_take(in, UINT64_MAX);
-    notation_must(in, ',');
-    *e = notation_take(in, UINT64_MAX);
+static void take_need(struct notation_in *in, uint64_t *p, uint64_t *e) {
+    *p = take_number(in, UINT64_MAX);
+    must_be(in, ',');
+    *e = take_number(in, UINT64_MAX);
 }
 
-static bool notation_take_option(struct notation_in *in, struct sched_spec *spec) {
+static bool take_option(struct notation_in *in, struct sched_spec *spec) {
     for (size_t i = 0; i < COUNT(notation_options); i++) {
         const struct notation_option *n = &notation_options[i];
-        if (!notation_next(in, n->letter)) continue;
-        bool minus = n->letter == 'h' && notation_next(in, '-');
+        if (!take_char(in, n->letter)) continue;
+        bool minus = n->letter == 'h' && take_char(in, '-');
         uint64_t most = n->letter == 'h' ? INT32_MAX : n->bytes == 4 ? UINT32_MAX : UINT64_MAX;
-        int64_t value = (int64_t)notation_take(in, most);
-        notation_put((char *)spec + n->offset, n->bytes, minus ? -value : value);
+        int64_t value = (int64_t)take_number(in, most);
+        put_field((char *)spec + n->offset, n->bytes, minus ? -value : value);
         return true;
     }
     return false;
 }
 
-static void notation_take_options(struct notation_in *in, struct sched_spec *spec) {
+static void take_options(struct notation_in *in, struct sched_spec *spec) {
     while (in->at && *in->at)
-        if (notation_next(in, 'p'))
+        if (take_char(in, 'p'))
             spec->paused = true;
-        else if (!notation_take_option(in, spec))
+        else if (!take_option(in, spec))
             in->at = NULL;
 }
 
-static void notation_take_joined(struct notation_in *in, struct sched_event *e) {
+static void take_joined(struct notation_in *in, struct sched_event *e) {
     e->kind = SCHED_JOINED;
-    e->job = (uint32_t)notation_take(in, UINT32_MAX);
-    if (notation_next(in, '(')) {
-        e->spec.unknown = notation_next(in, '?');
+    e->job = (uint32_t)take_number(in, UINT32_MAX);
+    if (take_char(in, '(')) {
+        e->spec.unknown = take_char(in, '?');
         if (!e->spec.unknown || !in->at || *in->at != ')')
-            notation_take_need(in, &e->spec.persistent_bytes, &e->spec.ephemeral_bytes);
-        notation_must(in, ')');
+            take_need(in, &e->spec.persistent_bytes, &e->spec.ephemeral_bytes);
+        must_be(in, ')');
     }
-    notation_take_options(in, &e->spec);
+    take_options(in, &e->spec);
 }
 
-static void notation_take_kernel(struct notation_in *in, struct sched_kernel *k) {
-    k->class = notation_next(in, 'c')   ? SCHED_CLASS_COMPUTE
-               : notation_next(in, 'm') ? SCHED_CLASS_MEMORY
-                                        : SCHED_CLASS_UNKNOWN;
-    if (k->class == SCHED_CLASS_UNKNOWN) notation_must(in, 'u');
-    k->sms = (uint32_t)notation_take(in, UINT32_MAX);
-    if (notation_next(in, '*')) k->mean_ns = notation_take(in, UINT64_MAX);
-    k->tail_ns = notation_next(in, '~') ? notation_take(in, UINT64_MAX) : k->mean_ns;
-    if (!notation_next(in, '%')) return;
-    k->compute_milli = notation_take(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
-    notation_must(in, ',');
-    k->memory_milli = notation_take(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+static void take_kernel(struct notation_in *in, struct sched_kernel *k) {
+    k->class = take_char(in, 'c')   ? SCHED_CLASS_COMPUTE
+               : take_char(in, 'm') ? SCHED_CLASS_MEMORY
+                                    : SCHED_CLASS_UNKNOWN;
+    if (k->class == SCHED_CLASS_UNKNOWN) must_be(in, 'u');
+    k->sms = (uint32_t)take_number(in, UINT32_MAX);
+    if (take_char(in, '*')) k->mean_ns = take_number(in, UINT64_MAX);
+    k->tail_ns = take_char(in, '~') ? take_number(in, UINT64_MAX) : k->mean_ns;
+    if (!take_char(in, '%')) return;
+    k->compute_milli = take_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+    must_be(in, ',');
+    k->memory_milli = take_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
 }
 
-static void notation_take_submitted(struct notation_in *in, struct sched_event *e) {
+static void take_submitted(struct notation_in *in, struct sched_event *e) {
     e->kind = SCHED_SUBMITTED;
-    e->submitted.op = notation_take(in, UINT64_MAX);
-    if (notation_next(in, '/')) e->submitted.iteration = (uint32_t)notation_take(in, UINT32_MAX);
+    e->submitted.op = take_number(in, UINT64_MAX);
+    if (take_char(in, '/')) e->submitted.iteration = (uint32_t)take_number(in, UINT32_MAX);
     e->submitted.kernel.class = SCHED_CLASS_COPY;
-    if (notation_next(in, '#')) notation_take_kernel(in, &e->submitted.kernel);
+    if (take_char(in, '#')) take_kernel(in, &e->submitted.kernel);
 }
 
 /* Job, sign, and what comes behind it. */
-static void notation_take_of_job(struct notation_in *in, struct sched_event *e) {
-    e->job = (uint32_t)notation_take(in, UINT32_MAX);
-    if (notation_next(in, ':')) {
-        notation_take_submitted(in, e);
-    } else if (notation_next(in, '=')) {
+static void take_of_job(struct notation_in *in, struct sched_event *e) {
+    e->job = (uint32_t)take_number(in, UINT32_MAX);
+    if (take_char(in, ':')) {
+        take_submitted(in, e);
+    } else if (take_char(in, '=')) {
         e->kind = SCHED_DONE;
-        e->done.op = notation_take(in, UINT64_MAX);
-        e->done.busy_ns = notation_next(in, '*') ? notation_take(in, UINT64_MAX) : 1;
-    } else if (notation_next(in, '|')) {
+        e->done.op = take_number(in, UINT64_MAX);
+        e->done.busy_ns = take_char(in, '*') ? take_number(in, UINT64_MAX) : 1;
+    } else if (take_char(in, '|')) {
         e->kind = SCHED_BOUNDARY;
-    } else if (notation_next(in, '%')) {
+    } else if (take_char(in, '%')) {
         e->kind = SCHED_SET;
-        notation_take_options(in, &e->spec);
+        take_options(in, &e->spec);
     } else {
-        e->kind = notation_next(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
-        if (e->kind == SCHED_MEASURED) notation_must(in, '!');
-        notation_take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
+        e->kind = take_char(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
+        if (e->kind == SCHED_MEASURED) must_be(in, '!');
+        take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
     }
 }
 
 /* "NAME=" of the configuration: true when it comes next. */
-static bool notation_named(struct notation_in *in, const char *name) {
+static bool is_named(struct notation_in *in, const char *name) {
     size_t n = strlen(name);
     if (!in->at || strncmp(in->at, name, n) != 0 || in->at[n] != '=') return false;
     in->at += n + 1;
     return true;
 }
 
-static void notation_take_name(struct notation_in *in, char out[POLICY_NAME_BYTES]) {
+static void take_name(struct notation_in *in, char out[POLICY_NAME_BYTES]) {
     size_t n = in->at ? strcspn(in->at, ",)=( ") : 0;
     if (n == 0 || n >= POLICY_NAME_BYTES) {
         in->at = NULL;
@@ -339,37 +338,37 @@ static void notation_take_name(struct notation_in *in, char out[POLICY_NAME_BYTE
     in->at += n;
 }
 
-static void notation_take_key(struct notation_in *in, struct policy_config *c) {
-    if (notation_named(in, "lane")) {
-        notation_take_name(in, c->lane);
+static void take_key(struct notation_in *in, struct policy_config *c) {
+    if (is_named(in, "lane")) {
+        take_name(in, c->lane);
         return;
     }
-    if (notation_named(in, "kernel")) {
-        notation_take_name(in, c->kernel);
+    if (is_named(in, "kernel")) {
+        take_name(in, c->kernel);
         return;
     }
     const struct knob *k;
     for (int i = 0; (k = knobs_at(i)); i++) {
-        if (!notation_named(in, k->field)) continue;
-        bool minus = knobs_unset(k) < 0 && notation_next(in, '-');
-        int64_t value = (int64_t)notation_take(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
+        if (!is_named(in, k->field)) continue;
+        bool minus = knobs_unset(k) < 0 && take_char(in, '-');
+        int64_t value = (int64_t)take_number(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
         if (!knobs_put(c, k, minus ? -value : value)) in->at = NULL;
         return;
     }
     in->at = NULL;
 }
 
-static void notation_take_policy(struct notation_in *in, struct policy_config *c) {
+static void take_policy(struct notation_in *in, struct policy_config *c) {
     knobs_clear(c);
-    bool more = !notation_next(in, ')');
+    bool more = !take_char(in, ')');
     while (in->at && more) {
-        notation_take_key(in, c);
-        more = notation_next(in, ',');
-        if (!more) notation_must(in, ')');
+        take_key(in, c);
+        more = take_char(in, ',');
+        if (!more) must_be(in, ')');
     }
 }
 
-static bool notation_is_policy(struct notation_in *in) {
+static bool is_policy(struct notation_in *in) {
     static const char word[] = "policy(";
     if (strncmp(in->at, word, sizeof(word) - 1) != 0) return false;
     in->at += sizeof(word) - 1;
@@ -378,33 +377,33 @@ static bool notation_is_policy(struct notation_in *in) {
 
 int notation_read_policy(const char *word, struct policy_config *out) {
     struct notation_in in = {word};
-    if (!notation_is_policy(&in)) return -EINVAL;
-    notation_take_policy(&in, out);
+    if (!is_policy(&in)) return -EINVAL;
+    take_policy(&in, out);
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
 int notation_read_event(const char *word, struct sched_event *out) {
     struct notation_in in = {word};
     *out = (struct sched_event){.kind = SCHED_TIME};
-    if (notation_is_policy(&in)) {
+    if (is_policy(&in)) {
         out->kind = SCHED_POLICY;
-        notation_take_policy(&in, &out->policy);
-    } else if (notation_next(&in, '+')) {
-        notation_take_joined(&in, out);
-    } else if (notation_next(&in, '-')) {
+        take_policy(&in, &out->policy);
+    } else if (take_char(&in, '+')) {
+        take_joined(&in, out);
+    } else if (take_char(&in, '-')) {
         out->kind = SCHED_LEFT;
-        out->job = (uint32_t)notation_take(&in, UINT32_MAX);
-    } else if (!notation_next(&in, '.')) {
-        notation_take_of_job(&in, out);
+        out->job = (uint32_t)take_number(&in, UINT32_MAX);
+    } else if (!take_char(&in, '.')) {
+        take_of_job(&in, out);
     }
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
 /* "word=" and a number. */
-static uint64_t notation_take_field(struct notation_in *in, const char *name, uint64_t most) {
-    if (!notation_named(in, name)) in->at = NULL;
-    uint64_t value = notation_take(in, most);
-    notation_must(in, ' ');
+static uint64_t take_field(struct notation_in *in, const char *name, uint64_t most) {
+    if (!is_named(in, name)) in->at = NULL;
+    uint64_t value = take_number(in, most);
+    must_be(in, ' ');
     return value;
 }
 
@@ -413,15 +412,15 @@ int notation_read_config(const char *line, struct sched_config *out) {
     struct notation_in in = {strncmp(line, word, sizeof(word) - 1) == 0 ? line + sizeof(word) - 1
                                                                         : NULL};
     *out = (struct sched_config){0};
-    out->capacity_bytes = notation_take_field(&in, "capacity", UINT64_MAX);
-    out->chunk_bytes = notation_take_field(&in, "chunk", UINT64_MAX);
-    out->sms = (uint32_t)notation_take_field(&in, "sms", UINT32_MAX);
-    out->share_users = notation_take_field(&in, "share_users", 1);
+    out->capacity_bytes = take_field(&in, "capacity", UINT64_MAX);
+    out->chunk_bytes = take_field(&in, "chunk", UINT64_MAX);
+    out->sms = (uint32_t)take_field(&in, "sms", UINT32_MAX);
+    out->share_users = take_field(&in, "share_users", 1);
     return in.at ? notation_read_policy(in.at, &out->policy) : -EINVAL;
 }
 
 int notation_read_number(const char *text, uint64_t most, uint64_t *out) {
     struct notation_in in = {text};
-    *out = notation_take(&in, most);
+    *out = take_number(&in, most);
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }

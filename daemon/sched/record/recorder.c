@@ -50,7 +50,7 @@ struct recorder {
     struct recorder_text stream;
 };
 
-static int recorder_open_half(struct recorder_half *h, uint32_t bytes) {
+static int open_half(struct recorder_half *h, uint32_t bytes) {
     h->cap = bytes + RECORDER_SLACK;
     h->data = malloc(h->cap);
     return h->data ? 0 : -ENOMEM;
@@ -64,7 +64,7 @@ int recorder_create(struct recorder **out, const struct sched_config *config, ui
     r->half_bytes = half_bytes ? half_bytes : RECORDER_HALF_BYTES;
     r->half[0].whole = r->half[0].kept = true;
     for (int i = 0; i < 2; i++)
-        if (recorder_open_half(&r->half[i], r->half_bytes)) {
+        if (open_half(&r->half[i], r->half_bytes)) {
             recorder_destroy(r);
             return -ENOMEM;
         }
@@ -88,7 +88,7 @@ void recorder_destroy(struct recorder *r) {
 #define RECORDER_BYTES(field) \
     (offsetof(struct sched_event, field) + sizeof(((struct sched_event *)0)->field))
 
-static size_t recorder_bytes(const struct sched_event *e) {
+static size_t event_bytes(const struct sched_event *e) {
     switch (e->kind) {
     case SCHED_SUBMITTED: return RECORDER_BYTES(submitted);
     case SCHED_DONE: return RECORDER_BYTES(done);
@@ -101,7 +101,7 @@ static size_t recorder_bytes(const struct sched_event *e) {
     }
 }
 
-static __attribute__((noinline)) bool recorder_grow(struct recorder_half *h, size_t bytes) {
+static __attribute__((noinline)) bool grow(struct recorder_half *h, size_t bytes) {
     unsigned char *grown = realloc(h->data, h->used + bytes);
     if (!grown) return false;
     h->data = grown;
@@ -109,25 +109,25 @@ static __attribute__((noinline)) bool recorder_grow(struct recorder_half *h, siz
     return true;
 }
 
-static inline bool recorder_room(struct recorder_half *h, size_t bytes) {
-    return bytes <= h->cap - h->used || recorder_grow(h, bytes);
+static inline bool has_room(struct recorder_half *h, size_t bytes) {
+    return bytes <= h->cap - h->used || grow(h, bytes);
 }
 
-static inline unsigned char *recorder_put(unsigned char *to, const void *from, size_t bytes) {
+static inline unsigned char *put_bytes(unsigned char *to, const void *from, size_t bytes) {
     memcpy(to, from, bytes);
     return to + bytes;
 }
 
 /* Those of operations by a few moves: their sizes are known here. */
-static inline unsigned char *recorder_put_event(unsigned char *to, const struct sched_event *e) {
-    if (e->kind == SCHED_SUBMITTED) return recorder_put(to, e, RECORDER_BYTES(submitted));
-    if (e->kind == SCHED_DONE) return recorder_put(to, e, RECORDER_BYTES(done));
-    return recorder_put(to, e, recorder_bytes(e));
+static inline unsigned char *put_event(unsigned char *to, const struct sched_event *e) {
+    if (e->kind == SCHED_SUBMITTED) return put_bytes(to, e, RECORDER_BYTES(submitted));
+    if (e->kind == SCHED_DONE) return put_bytes(to, e, RECORDER_BYTES(done));
+    return put_bytes(to, e, event_bytes(e));
 }
 
 /* The older half is given up, and begins anew here. Without memory for a checkpoint nothing is kept
  * until the next step tries again. */
-static __attribute__((noinline)) void recorder_turn(struct recorder *r, const struct sched *s) {
+static __attribute__((noinline)) void swap_halves(struct recorder *r, const struct sched *s) {
     struct recorder_half *h = &r->half[1 - r->now];
     r->failed = checkpoint_take(&h->begin, s) != 0;
     h->whole = false;
@@ -137,43 +137,43 @@ static __attribute__((noinline)) void recorder_turn(struct recorder *r, const st
     r->now = 1 - r->now;
 }
 
-static __attribute__((cold)) void recorder_lost(struct recorder *r) {
+static __attribute__((cold)) void lose_all(struct recorder *r) {
     r->failed = true;
     r->half[0].kept = r->half[1].kept = false;
     r->half[r->now].used = r->half_bytes; /* the next step begins a half */
 }
 
-static inline void recorder_keep_events(struct recorder *r, const struct sched_event *events,
-                                        uint32_t count, uint64_t now_ns) {
+static inline void keep_events(struct recorder *r, const struct sched_event *events, uint32_t count,
+                               uint64_t now_ns) {
     struct recorder_half *h = &r->half[r->now];
     struct recorder_head head = {.now_ns = now_ns, .events = count, .actions = RECORDER_OPEN};
-    if (!recorder_room(h, sizeof(head) + count * sizeof(*events))) {
-        recorder_lost(r);
+    if (!has_room(h, sizeof(head) + count * sizeof(*events))) {
+        lose_all(r);
         return;
     }
     h->step = h->used;
-    unsigned char *to = recorder_put(h->data + h->used, &head, sizeof(head));
+    unsigned char *to = put_bytes(h->data + h->used, &head, sizeof(head));
     for (uint32_t i = 0; i < count; i++)
-        to = recorder_put_event(to, &events[i]);
+        to = put_event(to, &events[i]);
     h->used = (size_t)(to - h->data);
 }
 
-static inline void recorder_keep_actions(struct recorder *r, const struct sched_actions *actions) {
+static inline void keep_actions(struct recorder *r, const struct sched_actions *actions) {
     struct recorder_half *h = &r->half[r->now];
-    if (!recorder_room(h, actions->count * sizeof(*actions->items))) {
-        recorder_lost(r);
+    if (!has_room(h, actions->count * sizeof(*actions->items))) {
+        lose_all(r);
         return;
     }
     unsigned char *to = h->data + h->used;
     for (uint32_t i = 0; i < actions->count; i++)
-        to = recorder_put(to, &actions->items[i], sizeof(*actions->items));
+        to = put_bytes(to, &actions->items[i], sizeof(*actions->items));
     h->used = (size_t)(to - h->data);
     ((struct recorder_head *)(void *)(h->data + h->step))->actions = actions->count;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void recorder_flush(struct recorder_text *t) {
+static void flush(struct recorder_text *t) {
     size_t done = 0;
     while (done < t->used && !t->err) {
         ssize_t n = write(t->fd, t->data + done, t->used - done);
@@ -185,31 +185,31 @@ static void recorder_flush(struct recorder_text *t) {
 }
 
 /* Where the next line goes, of at most NOTATION_BYTES and what is about it. */
-static char *recorder_line(struct recorder_text *t) {
-    if (sizeof(t->data) - t->used < NOTATION_BYTES + 16) recorder_flush(t);
+static char *line_of(struct recorder_text *t) {
+    if (sizeof(t->data) - t->used < NOTATION_BYTES + 16) flush(t);
     return t->data + t->used;
 }
 
-static void recorder_say(struct recorder_text *t, const char *text) {
+static void say(struct recorder_text *t, const char *text) {
     size_t n = strlen(text);
-    memcpy(recorder_line(t), text, n);
+    memcpy(line_of(t), text, n);
     t->used += n;
 }
 
-static void recorder_say_events(struct recorder_text *t, uint64_t now_ns) {
-    char *line = recorder_line(t);
+static void say_events(struct recorder_text *t, uint64_t now_ns) {
+    char *line = line_of(t);
     t->used += (size_t)snprintf(line, NOTATION_BYTES, "@%" PRIu64 "\n", now_ns);
 }
 
-static void recorder_say_event(struct recorder_text *t, const struct sched_event *e) {
-    char *line = recorder_line(t);
+static void say_event(struct recorder_text *t, const struct sched_event *e) {
+    char *line = line_of(t);
     size_t n = notation_event(line, e);
     line[n] = '\n';
     t->used += n + 1;
 }
 
-static void recorder_say_action(struct recorder_text *t, const struct sched_action *a) {
-    char *line = recorder_line(t);
+static void say_action(struct recorder_text *t, const struct sched_action *a) {
+    char *line = line_of(t);
     line[0] = '>';
     line[1] = ' ';
     size_t n = notation_action(line + 2, a) + 2;
@@ -217,47 +217,47 @@ static void recorder_say_action(struct recorder_text *t, const struct sched_acti
     t->used += n + 1;
 }
 
-static void recorder_say_checkpoint(struct recorder_text *t, const struct checkpoint *c) {
+static void say_checkpoint(struct recorder_text *t, const struct checkpoint *c) {
     size_t at = 0, n;
-    char *line = recorder_line(t);
+    char *line = line_of(t);
     t->used += (size_t)snprintf(line, NOTATION_BYTES, "checkpoint %zu %s %016" PRIx64 "\n",
                                 c->bytes, checkpoint_build(), checkpoint_hash(c));
-    while ((n = checkpoint_line(c, &at, recorder_line(t))))
+    while ((n = checkpoint_line(c, &at, line_of(t))))
         t->used += n;
 }
 
 /* `begin`: NULL: it begins with the scheduler. */
-static void recorder_say_head(struct recorder_text *t, const struct sched_config *config,
-                              const struct checkpoint *begin) {
-    recorder_say(t, NOTATION_HEAD);
-    t->used += notation_config(recorder_line(t), config);
-    recorder_say(t, "\n");
-    if (begin) recorder_say_checkpoint(t, begin);
+static void say_head(struct recorder_text *t, const struct sched_config *config,
+                     const struct checkpoint *begin) {
+    say(t, NOTATION_HEAD);
+    t->used += notation_config(line_of(t), config);
+    say(t, "\n");
+    if (begin) say_checkpoint(t, begin);
 }
 
-static size_t recorder_say_kept_event(struct recorder_text *t, const unsigned char *data) {
+static size_t say_kept_event(struct recorder_text *t, const unsigned char *data) {
     struct sched_event e = {0};
     memcpy(&e, data, offsetof(struct sched_event, need));
-    size_t bytes = recorder_bytes(&e);
+    size_t bytes = event_bytes(&e);
     memcpy(&e, data, bytes);
-    recorder_say_event(t, &e);
+    say_event(t, &e);
     return bytes;
 }
 
 /* True when its last step has ended. */
-static bool recorder_say_half(struct recorder_text *t, const struct recorder_half *h) {
+static bool say_half(struct recorder_text *t, const struct recorder_half *h) {
     struct recorder_head head = {0};
     for (size_t at = 0; at < h->used && !t->err;) {
         memcpy(&head, h->data + at, sizeof(head));
         at += sizeof(head);
-        recorder_say_events(t, head.now_ns);
+        say_events(t, head.now_ns);
         for (uint32_t i = 0; i < head.events; i++)
-            at += recorder_say_kept_event(t, h->data + at);
+            at += say_kept_event(t, h->data + at);
         if (head.actions == RECORDER_OPEN) return false;
         for (uint32_t i = 0; i < head.actions; i++) {
             struct sched_action a;
             memcpy(&a, h->data + at, sizeof(a));
-            recorder_say_action(t, &a);
+            say_action(t, &a);
             at += sizeof(a);
         }
     }
@@ -269,11 +269,11 @@ int recorder_write(const struct recorder *r, int fd) {
     const struct recorder_half *older = &r->half[1 - r->now], *newer = &r->half[r->now];
     const struct recorder_half *first = older->kept ? older : newer;
     if (!newer->kept) return -ENODATA;
-    recorder_say_head(&t, &r->config, first->whole ? NULL : &first->begin);
-    if (older->kept) recorder_say_half(&t, older);
-    if (!recorder_say_half(&t, newer)) recorder_say(&t, NOTATION_WITHIN);
-    recorder_say(&t, NOTATION_END);
-    recorder_flush(&t);
+    say_head(&t, &r->config, first->whole ? NULL : &first->begin);
+    if (older->kept) say_half(&t, older);
+    if (!say_half(&t, newer)) say(&t, NOTATION_WITHIN);
+    say(&t, NOTATION_END);
+    flush(&t);
     return t.err;
 }
 
@@ -287,15 +287,15 @@ int recorder_stream(struct recorder *r, const struct sched *s, int fd) {
     r->stream.fd = fd;
     r->stream.err = 0;
     r->stream.used = 0;
-    recorder_say_head(&r->stream, &r->config, &begin);
+    say_head(&r->stream, &r->config, &begin);
     checkpoint_finish(&begin);
     return 0;
 }
 
 int recorder_stop(struct recorder *r) {
     if (!r->streaming) return 0;
-    recorder_say(&r->stream, NOTATION_END);
-    recorder_flush(&r->stream);
+    say(&r->stream, NOTATION_END);
+    flush(&r->stream);
     close(r->stream.fd);
     r->streaming = false;
     return r->stream.err;
@@ -309,28 +309,28 @@ bool recorder_failing(const struct recorder *r) {
     return r->streaming && r->stream.err;
 }
 
-static __attribute__((noinline)) void recorder_stream_events(struct recorder *r, uint64_t now_ns,
-                                                             const struct sched_event *events,
-                                                             uint32_t count) {
-    recorder_say_events(&r->stream, now_ns);
+static __attribute__((noinline)) void stream_events(struct recorder *r, uint64_t now_ns,
+                                                    const struct sched_event *events,
+                                                    uint32_t count) {
+    say_events(&r->stream, now_ns);
     for (uint32_t i = 0; i < count; i++)
-        recorder_say_event(&r->stream, &events[i]);
+        say_event(&r->stream, &events[i]);
 }
 
-static __attribute__((noinline)) void recorder_stream_actions(struct recorder *r,
-                                                              const struct sched_actions *actions) {
+static __attribute__((noinline)) void stream_actions(struct recorder *r,
+                                                     const struct sched_actions *actions) {
     for (uint32_t i = 0; i < actions->count; i++)
-        recorder_say_action(&r->stream, &actions->items[i]);
+        say_action(&r->stream, &actions->items[i]);
 }
 
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count) {
-    if (r->half[r->now].used >= r->half_bytes) recorder_turn(r, s);
-    if (!r->failed) recorder_keep_events(r, events, count, now_ns);
-    if (r->streaming) recorder_stream_events(r, now_ns, events, count);
+    if (r->half[r->now].used >= r->half_bytes) swap_halves(r, s);
+    if (!r->failed) keep_events(r, events, count, now_ns);
+    if (r->streaming) stream_events(r, now_ns, events, count);
 }
 
 void recorder_end(struct recorder *r, const struct sched_actions *actions) {
-    if (!r->failed) recorder_keep_actions(r, actions);
-    if (r->streaming) recorder_stream_actions(r, actions);
+    if (!r->failed) keep_actions(r, actions);
+    if (r->streaming) stream_actions(r, actions);
 }

@@ -42,7 +42,7 @@ struct replayer {
 };
 
 __attribute__((format(printf, 3, 4))) static enum replay_how
-replay_fail(struct replayer *p, enum replay_how how, const char *fmt, ...) {
+fail(struct replayer *p, enum replay_how how, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(p->r->why, sizeof(p->r->why), fmt, args);
@@ -50,82 +50,82 @@ replay_fail(struct replayer *p, enum replay_how how, const char *fmt, ...) {
     return p->how = how;
 }
 
-#define replay_damaged(p, ...) replay_fail(p, REPLAY_DAMAGED, __VA_ARGS__)
+#define replay_damaged(p, ...) fail(p, REPLAY_DAMAGED, __VA_ARGS__)
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
 
-static enum replay_how replay_create(struct replayer *p) {
+static enum replay_how create_sched(struct replayer *p) {
     char why[160] = "no memory";
     int err = sched_create(&p->s, &p->config, why, sizeof(why));
     if (err == -EINVAL) return replay_damaged(p, "the configuration cannot be: %s", why);
-    return err ? replay_fail(p, REPLAY_FAILED, "%s", why) : REPLAY_SAME;
+    return err ? fail(p, REPLAY_FAILED, "%s", why) : REPLAY_SAME;
 }
 
-static enum replay_how replay_restore(struct replayer *p) {
+static enum replay_how restore_sched(struct replayer *p) {
     if (p->begin.bytes != p->begin_bytes)
         return replay_damaged(p, "the checkpoint has %zu of its %zu bytes", p->begin.bytes,
                               p->begin_bytes);
     if (checkpoint_hash(&p->begin) != p->begin_hash)
         return replay_damaged(p, "the checkpoint's bytes are not those that were written");
     int err = checkpoint_restore(&p->begin, &p->s);
-    if (err == -ENOMEM) return replay_fail(p, REPLAY_FAILED, "no memory");
-    if (err) return replay_fail(p, REPLAY_BUILD, "the checkpoint is of another layout");
+    if (err == -ENOMEM) return fail(p, REPLAY_FAILED, "no memory");
+    if (err) return fail(p, REPLAY_BUILD, "the checkpoint is of another layout");
     const char *broken = sched_check(p->s);
     return broken ? replay_damaged(p, "the checkpoint breaks an invariant: %s", broken)
                   : REPLAY_SAME;
 }
 
-static enum replay_how replay_begin(struct replayer *p) {
+static enum replay_how begin_sched(struct replayer *p) {
     p->part = REPLAY_STEPS;
-    return p->begin_bytes ? replay_restore(p) : replay_create(p);
+    return p->begin_bytes ? restore_sched(p) : create_sched(p);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void replay_context(const struct replayer *p) {
+static void print_context(const struct replayer *p) {
     uint64_t last = p->r->line, first = last > REPLAY_CONTEXT ? last - REPLAY_CONTEXT + 1 : 1;
     for (uint64_t n = first; n < last; n++)
         fprintf(p->out, "  %" PRIu64 ": %s\n", n, p->lines[n % REPLAY_CONTEXT]);
 }
 
-static enum replay_how replay_differs(struct replayer *p, const char *recorded) {
+static enum replay_how differs(struct replayer *p, const char *recorded) {
     char text[NOTATION_BYTES] = "nothing";
     if (p->compared < p->actions.count) notation_action(text, &p->actions.items[p->compared]);
     fprintf(p->out, "the step at %" PRIu64 " ns differs, in line %" PRIu64 ":\n", p->now_ns,
             p->r->line);
-    replay_context(p);
+    print_context(p);
     fprintf(p->out, "recorded: %s\nreplayed: %s\n", recorded, text);
     return p->how = REPLAY_DIFFERS;
 }
 
 /* Before its first action, or whatever else comes behind its events. */
-static enum replay_how replay_make(struct replayer *p) {
+static enum replay_how make_step(struct replayer *p) {
     if (!p->open || p->made) return REPLAY_SAME;
     p->made = true;
     p->compared = 0;
     p->r->steps++;
     p->r->events += p->count;
     if (sched_step(p->s, p->now_ns, p->events, p->count, &p->actions))
-        return replay_fail(p, REPLAY_FAILED, "no memory");
+        return fail(p, REPLAY_FAILED, "no memory");
     const char *broken = sched_check(p->s);
     if (!broken) return REPLAY_SAME;
     fprintf(p->out,
             "the step at %" PRIu64 " ns, before line %" PRIu64 ", breaks an invariant: %s\n",
             p->now_ns, p->r->line, broken);
-    replay_context(p);
+    print_context(p);
     return p->how = REPLAY_DIFFERS;
 }
 
-static enum replay_how replay_end_step(struct replayer *p) {
-    if (replay_make(p) != REPLAY_SAME) return p->how;
-    if (p->open && p->compared < p->actions.count) return replay_differs(p, "nothing more");
+static enum replay_how end_step(struct replayer *p) {
+    if (make_step(p) != REPLAY_SAME) return p->how;
+    if (p->open && p->compared < p->actions.count) return differs(p, "nothing more");
     p->open = false;
     return REPLAY_SAME;
 }
 
-static enum replay_how replay_time(struct replayer *p, const char *text) {
+static enum replay_how take_time(struct replayer *p, const char *text) {
     uint64_t before = p->now_ns;
-    if (replay_end_step(p) != REPLAY_SAME) return p->how;
+    if (end_step(p) != REPLAY_SAME) return p->how;
     if (notation_read_number(text, UINT64_MAX, &p->now_ns))
         return replay_damaged(p, "'@%s' is no time", text);
     if (p->now_ns < before) return replay_damaged(p, "time goes back");
@@ -135,12 +135,12 @@ static enum replay_how replay_time(struct replayer *p, const char *text) {
     return REPLAY_SAME;
 }
 
-static enum replay_how replay_event(struct replayer *p, const char *word) {
+static enum replay_how take_event(struct replayer *p, const char *word) {
     if (!p->open || p->made) return replay_damaged(p, "'%.64s' belongs to no step", word);
     if (p->count == p->cap) {
         uint32_t cap = p->cap ? 2 * p->cap : 64;
         struct sched_event *grown = reallocarray(p->events, cap, sizeof(*grown));
-        if (!grown) return replay_fail(p, REPLAY_FAILED, "no memory");
+        if (!grown) return fail(p, REPLAY_FAILED, "no memory");
         p->events = grown;
         p->cap = cap;
     }
@@ -150,55 +150,54 @@ static enum replay_how replay_event(struct replayer *p, const char *word) {
     return REPLAY_SAME;
 }
 
-static enum replay_how replay_action(struct replayer *p, const char *phrase) {
+static enum replay_how take_action(struct replayer *p, const char *phrase) {
     char text[NOTATION_BYTES];
     if (!p->open) return replay_damaged(p, "'%.64s' belongs to no step", phrase);
-    if (replay_make(p) != REPLAY_SAME) return p->how;
-    if (p->compared == p->actions.count) return replay_differs(p, phrase);
+    if (make_step(p) != REPLAY_SAME) return p->how;
+    if (p->compared == p->actions.count) return differs(p, phrase);
     notation_action(text, &p->actions.items[p->compared]);
-    if (strcmp(text, phrase) != 0) return replay_differs(p, phrase);
+    if (strcmp(text, phrase) != 0) return differs(p, phrase);
     p->compared++;
     p->r->actions++;
     return REPLAY_SAME;
 }
 
-static enum replay_how replay_step_line(struct replayer *p, const char *line) {
-    if (line[0] == '@') return replay_time(p, line + 1);
-    if (line[0] == '>' && line[1] == ' ') return replay_action(p, line + 2);
+static enum replay_how take_step_line(struct replayer *p, const char *line) {
+    if (line[0] == '@') return take_time(p, line + 1);
+    if (line[0] == '>' && line[1] == ' ') return take_action(p, line + 2);
     if (strcmp(line, "within") == 0) {
         p->r->within = true;
-        if (replay_make(p) != REPLAY_SAME) return p->how;
+        if (make_step(p) != REPLAY_SAME) return p->how;
         p->open = false;
         return REPLAY_SAME;
     }
-    if (strcmp(line, "end") != 0) return replay_event(p, line);
+    if (strcmp(line, "end") != 0) return take_event(p, line);
     p->part = REPLAY_OVER;
-    return replay_end_step(p);
+    return end_step(p);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static enum replay_how replay_begin_line(struct replayer *p, const char *line) {
+static enum replay_how take_begin_line(struct replayer *p, const char *line) {
     char build[CHECKPOINT_BUILD];
     if (p->begin_bytes) {
         int read = checkpoint_read_line(&p->begin, line, p->begin_bytes);
         if (read == 0) return REPLAY_SAME;
-        if (read == -ENOMEM) return replay_fail(p, REPLAY_FAILED, "no memory");
+        if (read == -ENOMEM) return fail(p, REPLAY_FAILED, "no memory");
         if (read < 0) return replay_damaged(p, "it is no part of the checkpoint");
     } else if (strncmp(line, "checkpoint ", 11) == 0) {
         if (checkpoint_read_head(&p->begin, line, build, &p->begin_hash, &p->begin_bytes) ||
             p->begin_bytes == 0)
             return replay_damaged(p, "it is no head of a checkpoint");
         if (p->r->any_build || strcmp(build, checkpoint_build()) == 0) return REPLAY_SAME;
-        return replay_fail(p, REPLAY_BUILD,
-                           "it was recorded by build %s of the scheduler, this is %s", build,
-                           checkpoint_build());
+        return fail(p, REPLAY_BUILD, "it was recorded by build %s of the scheduler, this is %s",
+                    build, checkpoint_build());
     }
-    if (replay_begin(p) != REPLAY_SAME) return p->how;
-    return replay_step_line(p, line);
+    if (begin_sched(p) != REPLAY_SAME) return p->how;
+    return take_step_line(p, line);
 }
 
-static enum replay_how replay_line(struct replayer *p, const char *line) {
+static enum replay_how take_line(struct replayer *p, const char *line) {
     if (line[0] == '#') return REPLAY_SAME;
     switch (p->part) {
     case REPLAY_HEAD:
@@ -210,15 +209,15 @@ static enum replay_how replay_line(struct replayer *p, const char *line) {
             return replay_damaged(p, "'%.64s' is no configuration", line);
         p->part = REPLAY_BEGIN;
         return REPLAY_SAME;
-    case REPLAY_BEGIN: return replay_begin_line(p, line);
-    case REPLAY_STEPS: return replay_step_line(p, line);
+    case REPLAY_BEGIN: return take_begin_line(p, line);
+    case REPLAY_STEPS: return take_step_line(p, line);
     case REPLAY_OVER: return replay_damaged(p, "something follows its end");
     }
     return REPLAY_SAME;
 }
 
 /* The next line without its end; NULL: there is none, or it is too long (then p->how says so). */
-static char *replay_next(struct replayer *p) {
+static char *next_line(struct replayer *p) {
     char *line = p->lines[(p->r->line + 1) % REPLAY_CONTEXT];
     if (!fgets(line, REPLAY_LINE, p->in)) return NULL;
     p->r->line++;
@@ -239,8 +238,8 @@ enum replay_how replay_run(struct replay *r, FILE *in, FILE *out) {
         return REPLAY_FAILED;
     }
     *p = (struct replayer){.r = r, .in = in, .out = out};
-    while (p->how == REPLAY_SAME && (line = replay_next(p)))
-        replay_line(p, line);
+    while (p->how == REPLAY_SAME && (line = next_line(p)))
+        take_line(p, line);
     if (p->how == REPLAY_SAME && p->part != REPLAY_OVER)
         replay_damaged(p, "it is cut off: the line 'end' is missing");
     enum replay_how how = p->how;

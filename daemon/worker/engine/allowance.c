@@ -19,7 +19,7 @@
 #include "daemon/worker/stats.h"
 
 /* So much more of each. A grant only grows, but for allowance_word. */
-static int allowance_ask(struct client *c, uint64_t more_p, uint64_t more_e) {
+static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
     struct credit *k = &c->credit;
     uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
     if (!credit_lacks(k, &p, &e)) return 0;
@@ -30,39 +30,39 @@ static int allowance_ask(struct client *c, uint64_t more_p, uint64_t more_e) {
     return 0;
 }
 
-static void allowance_used(struct client *c) {
+static void note_used(struct client *c) {
     credit_used(&c->credit, c->memory, c->com.page);
 }
 
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return ERR_NO_MEMORY;
-    int err = allowance_ask(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+    int err = ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
     if (!err) err = memory_back(c->memory, addr, bytes);
     if (err) return err;
     clearing_count(c);
-    allowance_used(c);
+    note_used(c);
     return 0;
 }
 
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
     if (!c->memory) return 0;
     int err = memory_unback(c->memory, addr, bytes);
-    if (!err) allowance_used(c);
+    if (!err) note_used(c);
     return err;
 }
 
 int allowance_module(struct client *c, uint64_t bytes) {
-    int err = allowance_ask(c, bytes, 0);
+    int err = ask_more(c, bytes, 0);
     if (err) return err;
     c->credit.modules += bytes;
-    allowance_used(c);
+    note_used(c);
     return 0;
 }
 
 void allowance_module_gone(struct client *c, uint64_t bytes) {
     c->credit.modules -= bytes;
-    if (c->memory) allowance_used(c);
+    if (c->memory) note_used(c);
 }
 
 bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
@@ -70,10 +70,10 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
     if (memory_swapped(c->memory)) return false;
     uint64_t need = memory_keep_need(c->memory, addr, bytes);
     if (need == 0) return true;
-    int err = allowance_ask(c, need, 0);
+    int err = ask_more(c, need, 0);
     if (!err) err = memory_keep(c->memory, addr, bytes, &copied);
     stats_add(&c->com.page->stats.survived_bytes, copied);
-    allowance_used(c);
+    note_used(c);
     return err == 0;
 }
 

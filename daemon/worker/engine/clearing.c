@@ -44,7 +44,7 @@ struct op *clearing_end(struct client *c) {
     return parked;
 }
 
-static void clearing_failed(struct client *c, int err) {
+static void fail_client(struct client *c, int err) {
     char text[128];
     snprintf(text, sizeof(text), "what another job left in its lane could not be cleared: %s",
              err_text(err));
@@ -53,7 +53,7 @@ static void clearing_failed(struct client *c, int err) {
 
 bool clearing_step(struct client *c) {
     int err = client_dead(c) ? 0 : memory_clear(c->memory, CLEARING_CHUNKS);
-    if (err) clearing_failed(c, err);
+    if (err) fail_client(c, err);
     if (client_dead(c)) return false; /* until it is abandoned */
     clearing_count(c);
     return !memory_unclear(c->memory);

@@ -17,7 +17,7 @@
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stream/deferred.h"
 
-static int defer_mem(struct client *c, uint16_t kind, const struct wire_mem *mem) {
+static int add_record(struct client *c, uint16_t kind, const struct wire_mem *mem) {
     struct op *op = op_take(&c->pool, kind, 0);
     if (!op) return -ENOMEM;
     op->mem = *mem;
@@ -27,11 +27,11 @@ static int defer_mem(struct client *c, uint16_t kind, const struct wire_mem *mem
 }
 
 int defer_unback(struct client *c, const struct wire_mem *mem) {
-    return defer_mem(c, WIRE_MEM_UNBACK, mem);
+    return add_record(c, WIRE_MEM_UNBACK, mem);
 }
 
 int defer_back(struct client *c, const struct wire_mem *mem) {
-    return defer_mem(c, WIRE_MEM_BACK, mem);
+    return add_record(c, WIRE_MEM_BACK, mem);
 }
 
 int defer_unload(struct client *c, struct module *module) {
@@ -44,18 +44,18 @@ int defer_unload(struct client *c, struct module *module) {
 }
 
 /* Its user may have no more: the log says so, and the client, which tells whoever runs it. */
-static void defer_bounded(struct client *c, const struct wire_mem *mem) {
+static void keep_bounded(struct client *c, const struct wire_mem *mem) {
     char text[WIRE_REPLY_BYTES];
     allowance_refusal(c, mem->bytes, text, sizeof(text));
     log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
     reply_send(&c->com, &mem->rec, ERR_NO_MEMORY, text, (uint32_t)strlen(text));
 }
 
-static void defer_do_back(struct client *c, const struct wire_mem *mem) {
+static void do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->com.fault;
     if (!err) err = allowance_back(c, mem->addr, mem->bytes);
     if (err == ERR_NO_MEMORY && c->credit.bounded)
-        defer_bounded(c, mem);
+        keep_bounded(c, mem);
     else
         reply_status(&c->com, &mem->rec, err);
     if (!err || mem->rec.ticket) return;
@@ -67,7 +67,7 @@ static void defer_do_back(struct client *c, const struct wire_mem *mem) {
     fault_raise(c, err, text);
 }
 
-static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
+static void do_unback(struct client *c, const struct wire_mem *mem) {
     int err = allowance_unback(c, mem->addr, mem->bytes);
     if (err)
         log_warn("client", "job=%u unback=0x%llx bytes=%llu error=%d", c->job_id,
@@ -76,7 +76,7 @@ static void defer_do_unback(struct client *c, const struct wire_mem *mem) {
 }
 
 /* A dead client's later operations end at once, so its count alone says nothing. */
-static bool defer_due(const struct client *c) {
+static bool is_due(const struct client *c) {
     if (c->throttled & CLIENT_OUT) return false;
     if (c->streams.deferred->kind == WIRE_MEM_BACK) return true;
     return deferred_due(&c->streams) && c->inflight == 0;
@@ -86,12 +86,12 @@ void defer_run(struct client *c) {
     bool any = false;
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
-    while (c->streams.deferred && defer_due(c)) {
+    while (c->streams.deferred && is_due(c)) {
         struct op *op = deferred_take(&c->streams);
         if (op->kind == WIRE_MEM_BACK)
-            defer_do_back(c, &op->mem);
+            do_back(c, &op->mem);
         else if (op->kind == WIRE_MEM_UNBACK)
-            defer_do_unback(c, &op->mem);
+            do_unback(c, &op->mem);
         else
             unload_module(c, op->module);
         op_give(&c->pool, op);

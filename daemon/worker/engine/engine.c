@@ -56,8 +56,7 @@ void engine_done(struct worker *w, const struct op *op) {
 }
 
 /* Of a whole client or of nobody: all but its kind and job is the caller's to fill. */
-static struct sched_event *engine_event(struct worker *w, enum sched_event_kind kind,
-                                        uint32_t job) {
+static struct sched_event *add_event(struct worker *w, enum sched_event_kind kind, uint32_t job) {
     first_free(w, kind, job);
     count_event(w);
     return &w->events[w->event_count - 1];
@@ -65,7 +64,7 @@ static struct sched_event *engine_event(struct worker *w, enum sched_event_kind 
 
 /* ---- submission ------------------------------------------------------------------------------ */
 
-static int engine_submit(struct worker *w, struct op *op) {
+static int submit_op(struct worker *w, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
     switch (op->kind) {
@@ -83,7 +82,7 @@ void engine_run(struct worker *w, struct op *op) {
         clearing_park(c, op);
         return;
     }
-    int err = client_dead(c) ? c->com.fault : engine_submit(w, op);
+    int err = client_dead(c) ? c->com.fault : submit_op(w, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
         op->state = OP_DONE;
@@ -102,7 +101,7 @@ void engine_run(struct worker *w, struct op *op) {
 }
 
 /* A bug of ours. Where it leaves somebody waiting for ever, the broker starts another worker. */
-static void engine_rejected(const struct sched_action *a) {
+static void log_rejected(const struct sched_action *a) {
     bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
                  a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
     log_error("worker", "event=rejected job=%u kind=%u why=\"%s\"%s", a->job, a->rejected.event,
@@ -110,7 +109,7 @@ static void engine_rejected(const struct sched_action *a) {
     if (waits) abort();
 }
 
-static __attribute__((noinline)) void engine_act(struct worker *w, const struct sched_action *a) {
+static __attribute__((noinline)) void act(struct worker *w, const struct sched_action *a) {
     struct client *c;
     switch (a->kind) {
     case SCHED_GRANT:
@@ -122,7 +121,7 @@ static __attribute__((noinline)) void engine_act(struct worker *w, const struct 
         if (c) stream_set_level(&c->streams, a->level);
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
-    case SCHED_REJECT: engine_rejected(a); break;
+    case SCHED_REJECT: log_rejected(a); break;
     default: residency_act(w, a);
     }
 }
@@ -148,7 +147,7 @@ void engine_step(struct worker *w) {
         if (a->kind == SCHED_RUN)
             engine_run(w, (struct op *)(uintptr_t)a->op);
         else
-            engine_act(w, a);
+            act(w, a);
     }
     w->stepping = false;
 }
@@ -176,15 +175,15 @@ unsigned engine_clear(struct worker *w) {
 /* ---- events of whole clients ----------------------------------------------------------------- */
 
 void engine_joined(struct client *c, const struct sched_spec *spec) {
-    engine_event(c->worker, SCHED_JOINED, c->job_id)->spec = *spec;
+    add_event(c->worker, SCHED_JOINED, c->job_id)->spec = *spec;
 }
 
 void engine_boundary(struct client *c) {
-    engine_event(c->worker, SCHED_BOUNDARY, c->job_id);
+    add_event(c->worker, SCHED_BOUNDARY, c->job_id);
 }
 
 void engine_measured(struct client *c) {
-    engine_event(c->worker, SCHED_MEASURED, c->job_id)->need =
+    add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
 
@@ -192,29 +191,29 @@ bool engine_ask(struct client *c, uint64_t p, uint64_t e) {
     struct worker *w = c->worker;
     w->asker = c->job_id;
     w->granted = false;
-    engine_event(w, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
+    add_event(w, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
     engine_step(w);
     return w->granted;
 }
 
 void engine_set(struct client *c, const struct sched_spec *spec) {
     if (c->abandoned) return;
-    engine_event(c->worker, SCHED_SET, c->job_id)->spec = *spec;
+    add_event(c->worker, SCHED_SET, c->job_id)->spec = *spec;
     engine_step(c->worker);
 }
 
 void engine_time(struct worker *w) {
     if (!w->arm_ns || w->now_ns < w->arm_ns) return;
     w->arm_ns = 0;
-    engine_event(w, SCHED_TIME, 0);
+    add_event(w, SCHED_TIME, 0);
 }
 
 void engine_policy(struct worker *w, const struct policy_config *policy) {
-    engine_event(w, SCHED_POLICY, 0)->policy = *policy;
+    add_event(w, SCHED_POLICY, 0)->policy = *policy;
     engine_step(w);
 }
 
 void engine_left(struct client *c) {
-    engine_event(c->worker, SCHED_LEFT, c->job_id);
+    add_event(c->worker, SCHED_LEFT, c->job_id);
     engine_step(c->worker);
 }

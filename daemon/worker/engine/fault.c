@@ -17,19 +17,19 @@
 #include "daemon/worker/stats.h"
 
 /* The word that the client sees. From here on no completion of it is published: stream.c. */
-static void fault_show(struct client *c, int err) {
+static void show_fault(struct client *c, int err) {
     c->com.fault = err;
     atom_store_release(&c->com.page->fault.cuda, (uint32_t)reply_cuda(err));
     c->com.published = true;
 }
 
-static void fault_set(struct client *c, int err) {
+static void set_fault(struct client *c, int err) {
     stats_add(&c->com.page->stats.faults, 1);
-    fault_show(c, err);
+    show_fault(c, err);
     if (list_empty(&c->fault_link)) list_append(&c->worker->faulted, &c->fault_link);
 }
 
-static void fault_describe(const struct op *op, char *text, size_t cap) {
+static void describe_op(const struct op *op, char *text, size_t cap) {
     const char *what = op->dev.fault_text[0] ? op->dev.fault_text : err_text(op->dev.result);
     switch (op->kind) {
     case WIRE_COPY:
@@ -55,8 +55,8 @@ void fault_raise_op(struct client *c, const struct op *op) {
     f->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
     f->address = op->dev.fault_addr;
     snprintf(f->kernel, sizeof(f->kernel), "%s", kernel);
-    fault_describe(op, f->text, sizeof(f->text));
-    fault_set(c, op->dev.result);
+    describe_op(op, f->text, sizeof(f->text));
+    set_fault(c, op->dev.result);
     log_error("fault",
               "job=%u name=%s kernel=%s launch=%" PRIu64 " stream=%u error=%s cuda=%d "
               "address=0x%" PRIx64 " text=\"%s\"",
@@ -67,7 +67,7 @@ void fault_raise_op(struct client *c, const struct op *op) {
 void fault_raise(struct client *c, int err, const char *text) {
     if (c->com.fault) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", text);
-    fault_set(c, err);
+    set_fault(c, err);
     log_error("fault", "job=%u name=%s error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
               text);
 }
@@ -75,7 +75,7 @@ void fault_raise(struct client *c, int err, const char *text) {
 void fault_void(struct client *c, int err) {
     if (c->com.fault) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", err_text(err));
-    fault_show(c, err);
+    show_fault(c, err);
 }
 
 void fault_expel(struct client *c, const char *why) {
@@ -83,7 +83,7 @@ void fault_expel(struct client *c, const char *why) {
     c->expelled = true;
     if (!c->com.fault) {
         snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", why);
-        fault_set(c, ERR_PROTOCOL);
+        set_fault(c, ERR_PROTOCOL);
     }
     log_error("fault", "job=%u name=%s expelled error=%s text=\"%s\"", c->job_id, c->name,
               err_name(ERR_PROTOCOL), why);

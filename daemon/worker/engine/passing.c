@@ -23,7 +23,7 @@
 /* ---- found ----------------------------------------------------------------------------------- */
 
 /* The next record begins an iteration. */
-static void passing_begin(struct client *c) {
+static void begin_pass(struct client *c) {
     struct boundary *b = &c->boundary;
     struct wire_completion *page = c->com.page;
     lifetime_mark(&c->lifetime);
@@ -34,13 +34,13 @@ static void passing_begin(struct client *c) {
     if (boundary_over(b)) boundary_ready(b, &c->worker->passing);
 }
 
-static void passing_hold(struct client *c, struct op *op) {
+static void hold_op(struct client *c, struct op *op) {
     boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
     c->worker->held_count++;
 }
 
 /* What was held belongs to `reading`, whatever that is now. */
-static void passing_release(struct client *c) {
+static void release_ops(struct client *c) {
     if (!boundary_holds(&c->boundary)) return;
     struct op *op = boundary_release(&c->boundary);
     c->worker->held_count--;
@@ -56,10 +56,10 @@ int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t f
     if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns)) {
         if (b->reading != b->current) {
             op->stream = s;
-            passing_hold(c, op);
+            hold_op(c, op);
             return 0;
         }
-        passing_begin(c);
+        begin_pass(c);
     }
     lifetime_launch(&c->lifetime);
     return progress_push(c, s, op);
@@ -70,21 +70,21 @@ void passing_mark(struct client *c) {
     struct boundary *b = &c->boundary;
     if (!iteration_mark(b->detector, c->worker->now_ns) || b->first_op == c->streams.pushed) return;
     if (b->reading != b->current)
-        passing_hold(c, NULL);
+        hold_op(c, NULL);
     else
-        passing_begin(c);
+        begin_pass(c);
 }
 
 /* ---- passed ---------------------------------------------------------------------------------- */
 
-static bool passing_keep(void *arg, uint64_t addr, uint64_t bytes) {
+static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     if (allowance_keep(c, addr, bytes)) return true;
     c->stranded = true; /* its lane is not left with data in it: residency.c */
     return false;
 }
 
-static void passing_set_early(struct client *c, bool early) {
+static void set_early(struct client *c, bool early) {
     if (early == c->boundary.early) return;
     c->boundary.early = early;
     if (early)
@@ -96,28 +96,28 @@ static void passing_set_early(struct client *c, bool early) {
 void passing_look(struct client *c) {
     struct boundary *b = &c->boundary;
     bool over = !client_dead(c) && boundary_over(b);
-    passing_set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
-                             c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
+    set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
+                     c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
     if (!over || b->early) return;
     c->stranded = false;
-    stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, passing_keep, c));
+    stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
     if (++b->passed == BOUNDARY_MEASURED && !c->credit.known) allowance_word(c);
     credit_iteration(&c->credit, c->memory);
     engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     b->current++;
     if (!boundary_holds(b)) return;
-    passing_begin(c);
-    passing_release(c);
+    begin_pass(c);
+    release_ops(c);
 }
 
 void passing_forget(struct client *c) {
     list_remove(&c->boundary.link);
-    passing_set_early(c, false);
-    passing_release(c);
+    set_early(c, false);
+    release_ops(c);
 }
 
 /* Waiting for its turn is no reason: then nothing of it is anywhere. */
-static bool passing_stuck(const struct client *c) {
+static bool is_stuck(const struct client *c) {
     uint64_t waited = c->worker->now_ns - c->boundary.held_ns;
     if (callback_any(&c->callbacks)) return waited >= PASSING_HOST_NS;
     return c->inflight && waited >= PASSING_KERNEL_NS;
@@ -133,10 +133,10 @@ void passing_relent(struct worker *w) {
         if (c->streams.completed != c->boundary.held_completed) {
             c->boundary.held_completed = c->streams.completed;
             c->boundary.held_ns = w->now_ns;
-        } else if (passing_stuck(c)) {
+        } else if (is_stuck(c)) {
             log_info("client", "job=%u iteration=%u does not end: read on", c->job_id,
                      c->boundary.current);
-            passing_release(c);
+            release_ops(c);
         }
     }
 }

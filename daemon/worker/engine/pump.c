@@ -19,7 +19,7 @@
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-static void pump_ended(struct worker *w, struct op *op) {
+static void op_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
     if (s->next - op->seq > PUMP_AHEAD) op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
@@ -40,14 +40,14 @@ unsigned pump_collect(struct worker *w) {
     unsigned count = 0;
     for (struct dev_op *d = w->ops->poll(w->dev), *next; d; d = next, count++) {
         next = d->next; /* retiring frees the operation */
-        pump_ended(w, op_of(d));
+        op_ended(w, op_of(d));
     }
     return count;
 }
 
 /* ---- what can go on -------------------------------------------------------------------------- */
 
-static void pump_advance(struct worker *w, struct stream *s) {
+static void advance_stream(struct worker *w, struct stream *s) {
     struct client *c = client_of(s);
     if (s->state != STREAM_READY || client_dead(c)) return;
     uint64_t before = s->cursor;
@@ -59,7 +59,7 @@ static void pump_advance(struct worker *w, struct stream *s) {
     if (s->cursor != before) progress_retire(c, s); /* what passed */
 }
 
-static void pump_boundary(struct client *c) {
+static void take_boundary(struct client *c) {
     if (c->streams.deferred) defer_run(c);
     passing_look(c);
 }
@@ -74,11 +74,11 @@ void pump_run(struct worker *w) {
         if (!list_empty(&w->active)) {
             struct stream *s = list_entry(w->active.next, struct stream, active);
             list_remove(&s->active);
-            pump_advance(w, s);
+            advance_stream(w, s);
         } else if (!list_empty(&w->passing)) {
             struct client *c = list_entry(w->passing.next, struct client, boundary.link);
             list_remove(&c->boundary.link);
-            pump_boundary(c);
+            take_boundary(c);
         } else if (w->event_count) {
             engine_step(w);
         } else if (!list_empty(&w->faulted)) {

@@ -20,7 +20,7 @@
 #include "daemon/worker/stats.h"
 
 /* A client that has lost memory which the scheduler had given it cannot go on. */
-static void residency_failed(struct client *c, const char *what, int err) {
+static void fail_client(struct client *c, const char *what, int err) {
     char text[128];
     snprintf(text, sizeof(text), "%s: %s", what, err_text(err));
     fault_raise(c, err == -ENOMEM ? ERR_NO_MEMORY : err, text);
@@ -34,85 +34,85 @@ void residency_leave(struct client *c) {
     c->lane = SCHED_NO_LANE;
 }
 
-static void residency_look(struct client *c) {
+static void look_again(struct client *c) {
     c->displaced = c->memory &&
                    (memory_spilled(c->memory) || memory_swapped(c->memory) || clearing_pending(c));
 }
 
 /* ---- out of the lane, and back --------------------------------------------------------------- */
 
-static void residency_spill(struct client *c) {
+static void spill_client(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_spilled(c->memory)) return;
     int err = memory_spill(c->memory, true, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
     c->displaced = true;
-    if (err) residency_failed(c, "its ephemeral memory could not be taken to host memory", err);
+    if (err) fail_client(c, "its ephemeral memory could not be taken to host memory", err);
 }
 
 /* Nobody else of the lane may have data in it now. */
-static void residency_clear(struct worker *w, uint32_t lane, const struct client *but) {
+static void clear_lane(struct worker *w, uint32_t lane, const struct client *but) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (c != but && c->lane == lane && c->stranded) residency_spill(c);
+        if (c != but && c->lane == lane && c->stranded) spill_client(c);
     }
 }
 
-static void residency_restore(struct client *c) {
+static void restore_client(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_spilled(c->memory)) return;
-    residency_clear(c->worker, c->lane, c);
+    clear_lane(c->worker, c->lane, c);
     int err = memory_restore(c->memory, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
-    residency_look(c);
-    if (err) residency_failed(c, "its ephemeral memory could not be brought back", err);
+    look_again(c);
+    if (err) fail_client(c, "its ephemeral memory could not be brought back", err);
 }
 
 /* Its lane may shrink to nothing meanwhile. At a boundary its pages there hold nothing, or what is
  * stranded, which goes to host memory first. */
-static void residency_swap_out(struct client *c) {
+static void swap_out(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_swapped(c->memory)) return;
-    if (c->stranded) residency_spill(c);
+    if (c->stranded) spill_client(c);
     int err = memory_swap_out(c->memory, &moved);
     if (!err) err = memory_join(c->memory, NULL);
     stats_add(&c->com.page->stats.swaps, 1);
     stats_add(&c->com.page->stats.swapped_bytes, moved);
     c->displaced = true;
     c->throttled |= CLIENT_OUT;
-    if (err) residency_failed(c, "its persistent memory could not be taken to host memory", err);
+    if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
 }
 
-static void residency_swap_in(struct client *c) {
+static void swap_in(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_swapped(c->memory)) return;
     int err = memory_join(c->memory, c->worker->lanes.items[c->lane].chunks);
     if (!err) err = memory_swap_in(c->memory, &moved);
     stats_add(&c->com.page->stats.swapped_bytes, moved);
-    residency_look(c);
+    look_again(c);
     c->throttled &= (uint8_t)~CLIENT_OUT;
     boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
-    if (err) residency_failed(c, "its persistent memory could not be brought back", err);
+    if (err) fail_client(c, "its persistent memory could not be brought back", err);
 }
 
 void residency_return(struct client *c) {
     if (!c->memory) return;
-    residency_swap_in(c);
-    residency_restore(c);
-    residency_look(c);
+    swap_in(c);
+    restore_client(c);
+    look_again(c);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-static void residency_move(struct client *c, uint32_t lane) {
+static void move_client(struct client *c, uint32_t lane) {
     struct worker *w = c->worker;
     if (!c->memory || c->lane == lane) return;
     int err = lane_table_open(&w->lanes, lane, w->ops, w->dev);
-    if (c->stranded) residency_spill(c);
+    if (c->stranded) spill_client(c);
     if (!err) err = memory_join(c->memory, w->lanes.items[lane].chunks);
     if (err) {
-        residency_failed(c, "its lane could not be made", err);
+        fail_client(c, "its lane could not be made", err);
         return;
     }
     residency_leave(c);
@@ -122,23 +122,23 @@ static void residency_move(struct client *c, uint32_t lane) {
 
 /* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
  * a boundary there is nothing in them. */
-static void residency_pack(struct worker *w, uint32_t lane) {
+static void pack_lane(struct worker *w, uint32_t lane) {
     struct list *pos;
-    residency_clear(w, lane, NULL);
+    clear_lane(w, lane, NULL);
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->lane != lane || !c->memory || memory_spilled(c->memory)) continue;
         int err = memory_join(c->memory, w->lanes.items[lane].chunks);
-        if (err) residency_failed(c, "its lane could not be packed", err);
+        if (err) fail_client(c, "its lane could not be packed", err);
     }
 }
 
-static void residency_resize(struct worker *w, uint32_t lane, uint64_t bytes) {
+static void resize_lane(struct worker *w, uint32_t lane, uint64_t bytes) {
     if (lane_table_bytes(&w->lanes, lane) <= bytes) return;
     struct memory_lane *chunks = w->lanes.items[lane].chunks;
     int err = memory_lane_shrink(chunks, bytes);
     if (err == -EBUSY) {
-        residency_pack(w, lane);
+        pack_lane(w, lane);
         err = memory_lane_shrink(chunks, bytes);
     }
     if (err)
@@ -146,24 +146,24 @@ static void residency_resize(struct worker *w, uint32_t lane, uint64_t bytes) {
                  memory_lane_bytes(chunks), bytes, err_name(err));
 }
 
-static void residency_switch(struct client *c, uint32_t lane) {
+static void switch_lane(struct client *c, uint32_t lane) {
     struct lane *l = &c->worker->lanes.items[lane];
-    residency_clear(c->worker, lane, c);
-    residency_restore(c);
+    clear_lane(c->worker, lane, c);
+    restore_client(c);
     if (c->memory && !client_dead(c)) clearing_begin(c);
-    residency_look(c);
+    look_again(c);
     if (l->last && l->last != c->job_id) stats_add(&c->com.page->stats.switches, 1);
     l->last = c->job_id;
 }
 
 /* Its ring is read from now on. */
-static void residency_admitted(struct client *c) {
+static void take_admitted(struct client *c) {
     c->throttled &= (uint8_t)~CLIENT_WAITS;
     credit_admit(&c->credit);
     credit_show(&c->credit, c->memory, c->com.page);
 }
 
-static void residency_refuse(struct client *c, enum sched_why why) {
+static void refuse_client(struct client *c, enum sched_why why) {
     char text[256];
     snprintf(text, sizeof(text),
              "not admitted: %s (persistent %" PRIu64 " MiB + ephemeral %" PRIu64
@@ -176,23 +176,23 @@ static void residency_refuse(struct client *c, enum sched_why why) {
 
 void residency_act(struct worker *w, const struct sched_action *a) {
     if (a->kind == SCHED_LANE) {
-        residency_resize(w, a->lane, a->bytes);
+        resize_lane(w, a->lane, a->bytes);
         return;
     }
     struct client *c = client_find(w, a->job);
     if (!c) return; /* it left in this very step */
     switch (a->kind) {
     case SCHED_ADMIT:
-        residency_move(c, a->lane);
-        residency_admitted(c);
+        move_client(c, a->lane);
+        take_admitted(c);
         break;
-    case SCHED_REFUSE: residency_refuse(c, a->why); break;
-    case SCHED_MOVE: residency_move(c, a->lane); break;
-    case SCHED_SWITCH: residency_switch(c, a->lane); break;
-    case SCHED_SPILL: residency_spill(c); break;
-    case SCHED_RESTORE: residency_restore(c); break;
-    case SCHED_SWAP_OUT: residency_swap_out(c); break;
-    case SCHED_SWAP_IN: residency_swap_in(c); break;
+    case SCHED_REFUSE: refuse_client(c, a->why); break;
+    case SCHED_MOVE: move_client(c, a->lane); break;
+    case SCHED_SWITCH: switch_lane(c, a->lane); break;
+    case SCHED_SPILL: spill_client(c); break;
+    case SCHED_RESTORE: restore_client(c); break;
+    case SCHED_SWAP_OUT: swap_out(c); break;
+    case SCHED_SWAP_IN: swap_in(c); break;
     default: break;
     }
 }

@@ -15,18 +15,18 @@
 #include "daemon/worker/stats.h"
 
 /* Since when the stream's head is on the device; UINT64_MAX: it is not. */
-static uint64_t running_since(const struct stream *s) {
+static uint64_t since_ns_of(const struct stream *s) {
     if (!s || s->head == s->next) return UINT64_MAX;
     const struct op *op = stream_at(s, s->head);
     if (op->state != OP_RUNNING) return UINT64_MAX;
     return op->submitted_ns > s->last_end_ns ? op->submitted_ns : s->last_end_ns;
 }
 
-static struct op *running_oldest(const struct client *c, uint64_t *since_ns) {
+static struct op *oldest_op(const struct client *c, uint64_t *since_ns) {
     const struct stream *oldest = NULL;
     *since_ns = UINT64_MAX;
     for (uint32_t id = 0; c->inflight && id < c->streams.end; id++) {
-        uint64_t since = running_since(c->streams.streams[id]);
+        uint64_t since = since_ns_of(c->streams.streams[id]);
         if (since >= *since_ns) continue;
         *since_ns = since;
         oldest = c->streams.streams[id];
@@ -35,12 +35,12 @@ static struct op *running_oldest(const struct client *c, uint64_t *since_ns) {
 }
 
 /* Device time so far. A device that cannot say it is taken to have done nothing else. */
-static uint64_t running_busy(const struct worker *w, const struct op *op, uint64_t since_ns) {
+static uint64_t busy_ns(const struct worker *w, const struct op *op, uint64_t since_ns) {
     if (w->ops->busy) return w->ops->busy(w->dev, &op->dev);
     return w->now_ns > since_ns ? w->now_ns - since_ns : 0;
 }
 
-static void running_name(const struct op *op, char *out, size_t cap) {
+static void name_op(const struct op *op, char *out, size_t cap) {
     char name[KERNEL_NAME_BYTES];
     if (op->kind == WIRE_LAUNCH) {
         kernel_name_base(op->launch.func->name, name);
@@ -52,42 +52,42 @@ static void running_name(const struct op *op, char *out, size_t cap) {
 
 /* ---- a sequence lock; the broker may read at any time ---------------------------------------- */
 
-static void running_open(struct wire_running *r) {
+static void open_page(struct wire_running *r) {
     atom_exchange(&r->seq, atom_load_relaxed(&r->seq) + 1); /* what follows is not visible before */
 }
 
-static void running_close(struct wire_running *r) {
+static void close_page(struct wire_running *r) {
     atom_store_release(&r->seq, atom_load_relaxed(&r->seq) + 1);
 }
 
-static void running_look(struct client *c) {
+static void look_at(struct client *c) {
     struct wire_running *r = &c->com.page->running;
     const struct worker *w = c->worker;
     uint64_t since;
-    const struct op *op = running_oldest(c, &since);
+    const struct op *op = oldest_op(c, &since);
     if (op && (w->now_ns < since || w->now_ns - since < RUNNING_LEAST_NS)) op = NULL;
     if (!op && !c->shown) return;
-    running_open(r);
+    open_page(r);
     if (!op)
         r->since_ns = r->busy_ns = 0;
     else
-        r->busy_ns = running_busy(w, op, since);
+        r->busy_ns = busy_ns(w, op, since);
     if (op && (op != c->shown || since != r->since_ns)) {
         r->since_ns = since;
         r->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
-        running_name(op, r->what, sizeof(r->what));
+        name_op(op, r->what, sizeof(r->what));
     }
-    running_close(r);
+    close_page(r);
     c->shown = op;
 }
 
 void running_over(struct client *c, const struct op *op) {
     struct wire_running *r = &c->com.page->running;
     c->shown = NULL;
-    running_open(r);
+    open_page(r);
     r->since_ns = r->busy_ns = 0;
     stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
-    running_close(r);
+    close_page(r);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -100,5 +100,5 @@ void running_update(struct worker *w) {
     struct list *pos;
     if (w->now_ns < running_next_ns(w)) return;
     w->running_ns = w->now_ns + RUNNING_EVERY_NS;
-    list_each(pos, &w->clients) running_look(list_entry(pos, struct client, link));
+    list_each(pos, &w->clients) look_at(list_entry(pos, struct client, link));
 }

@@ -8,7 +8,7 @@
 
 #define TENANT_LEAST 64u /* operations that each job may have, or it would hardly go on */
 
-static uint64_t tenant_part(uint64_t operations, uint64_t jobs) {
+static uint64_t part_of(uint64_t operations, uint64_t jobs) {
     uint64_t part = operations ? operations / jobs : WORKER_QUOTA;
     if (part > WORKER_QUOTA) return WORKER_QUOTA;
     return part < TENANT_LEAST ? TENANT_LEAST : part;
@@ -20,7 +20,7 @@ void tenant_share(struct worker *w, uint32_t uid) {
     list_each(pos, &w->clients) jobs += list_entry(pos, struct client, link)->uid == uid;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (c->uid == uid) c->quota = tenant_part(c->limits.operations, jobs);
+        if (c->uid == uid) c->quota = part_of(c->limits.operations, jobs);
     }
 }
 
@@ -34,8 +34,8 @@ void tenant_set(struct worker *w, uint32_t uid, const struct wire_limits *limits
 }
 
 /* A lane has what the neediest of its jobs has; of several with as much, the first one counts. */
-static bool tenant_leads(const struct client *c, uint64_t e, const struct client *changed,
-                         uint64_t changed_e) {
+static bool leads(const struct client *c, uint64_t e, const struct client *changed,
+                  uint64_t changed_e) {
     const struct list *pos;
     bool before = true;
     list_each(pos, &c->worker->clients) {
@@ -59,7 +59,7 @@ uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e) {
         uint64_t its_e = o == c ? e : credit_granted_e(&o->credit);
         if (o->uid != c->uid || o->leaving) continue;
         sum += o == c ? p : credit_granted_p(&o->credit);
-        if (o->lane == SCHED_NO_LANE || tenant_leads(o, its_e, c, e)) sum += its_e;
+        if (o->lane == SCHED_NO_LANE || leads(o, its_e, c, e)) sum += its_e;
     }
     return sum;
 }

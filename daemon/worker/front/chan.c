@@ -18,7 +18,7 @@
 #define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */
 
 /* Streams whose host function returned go on: how many. */
-static unsigned chan_callbacks(struct worker *w, struct client *c) {
+static unsigned drain_callbacks(struct worker *w, struct client *c) {
     if (!callback_any(&c->callbacks)) return 0;
     int count = callback_returned(&c->callbacks, c->sub);
     if (count < 0) {
@@ -37,7 +37,7 @@ static unsigned chan_callbacks(struct worker *w, struct client *c) {
     return (unsigned)count;
 }
 
-static unsigned chan_drain(struct worker *w, struct client *c) {
+static unsigned drain_ring(struct worker *w, struct client *c) {
     unsigned count = 0;
     uint64_t credit = c->rx.published;
     char why[256];
@@ -60,8 +60,8 @@ unsigned chan_sweep(struct worker *w) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        count += chan_drain(w, c);
-        if (!client_dead(c)) count += chan_callbacks(w, c);
+        count += drain_ring(w, c);
+        if (!client_dead(c)) count += drain_callbacks(w, c);
     }
     return count;
 }

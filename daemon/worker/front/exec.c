@@ -29,8 +29,8 @@ struct exec {
     size_t why_bytes;
 };
 
-static __attribute__((cold, format(printf, 2, 3))) int exec_refuse(struct exec *x, const char *fmt,
-                                                                   ...) {
+static __attribute__((cold, format(printf, 2, 3))) int refuse(struct exec *x, const char *fmt,
+                                                              ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(x->why, x->why_bytes, fmt, args);
@@ -38,49 +38,48 @@ static __attribute__((cold, format(printf, 2, 3))) int exec_refuse(struct exec *
     return ERR_PROTOCOL;
 }
 
-static int exec_full(struct exec *x, struct op *op) {
+static int drop_op(struct exec *x, struct op *op) {
     progress_drop(x->c, op);
-    return exec_refuse(x, "out of memory for an operation");
+    return refuse(x, "out of memory for an operation");
 }
 
 /* Every stream-ordered record but a launch ends here. */
-static int exec_push(struct exec *x, struct op *op) {
-    return progress_push(x->c, x->stream, op) == 0 ? 0 : exec_full(x, op);
+static int push_op(struct exec *x, struct op *op) {
+    return progress_push(x->c, x->stream, op) == 0 ? 0 : drop_op(x, op);
 }
 
-static struct op *exec_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
+static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
     struct op *op = op_take(&x->c->pool, kind, param_bytes);
-    if (!op) exec_refuse(x, "out of memory for an operation");
+    if (!op) refuse(x, "out of memory for an operation");
     return op;
 }
 
 /* ---- stream-ordered -------------------------------------------------------------------------- */
 
-static int exec_check_launch(struct exec *x, const struct wire_launch *l, const struct func *f) {
+static int check_launch(struct exec *x, const struct wire_launch *l, const struct func *f) {
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
-    if (!f) return exec_refuse(x, "function %u does not exist", l->func);
+    if (!f) return refuse(x, "function %u does not exist", l->func);
     if (l->param_bytes != f->param_bytes)
-        return exec_refuse(x, "%u bytes of parameters for %.100s, which takes %u", l->param_bytes,
-                           f->name, f->param_bytes);
+        return refuse(x, "%u bytes of parameters for %.100s, which takes %u", l->param_bytes,
+                      f->name, f->param_bytes);
     if (threads > f->max_threads)
-        return exec_refuse(x, "%u threads a block for %.100s, which allows %u", threads, f->name,
-                           f->max_threads);
+        return refuse(x, "%u threads a block for %.100s, which allows %u", threads, f->name,
+                      f->max_threads);
     if ((uint64_t)l->shared_bytes + f->shared_bytes > x->c->worker->info.shared_optin_bytes)
-        return exec_refuse(x, "%u bytes of dynamic shared memory for %.100s", l->shared_bytes,
-                           f->name);
+        return refuse(x, "%u bytes of dynamic shared memory for %.100s", l->shared_bytes, f->name);
     return 0;
 }
 
 /* A dead client's runs no more: it only takes its place among the others. */
-static int exec_launch_dead(struct exec *x) {
-    struct op *op = exec_op(x, WIRE_LAUNCH, 0);
+static int launch_dead(struct exec *x) {
+    struct op *op = new_op(x, WIRE_LAUNCH, 0);
     if (!op) return ERR_PROTOCOL;
     op->launch.kernel = NULL;
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
-static struct op *exec_launch_op(struct exec *x, const struct wire_launch *l, struct func *f) {
-    struct op *op = exec_op(x, WIRE_LAUNCH, l->param_bytes);
+static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct func *f) {
+    struct op *op = new_op(x, WIRE_LAUNCH, l->param_bytes);
     if (!op) return NULL;
     void *params = op_params(op);
     memcpy(params, l + 1, l->param_bytes);
@@ -93,23 +92,23 @@ static struct op *exec_launch_op(struct exec *x, const struct wire_launch *l, st
 }
 
 /* What was asked of the function's latest launch, too, is not asked again. */
-static int exec_launch(struct exec *x, const void *rec) {
+static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
     struct func *f = c->objects.funcs[l->func];
     stats_add(&c->com.page->stats.launches, 1);
-    if (client_dead(c)) return exec_launch_dead(x);
+    if (client_dead(c)) return launch_dead(x);
     if (!f || !object_again(f, l)) {
-        if (exec_check_launch(x, l, f)) return ERR_PROTOCOL;
+        if (check_launch(x, l, f)) return ERR_PROTOCOL;
         profiling_shape(&c->profiling, f, l);
     }
-    struct op *op = exec_launch_op(x, l, f);
+    struct op *op = launch_op(x, l, f);
     if (!op) return ERR_PROTOCOL;
-    return passing_launch(c, x->stream, op, f->shape.fingerprint) == 0 ? 0 : exec_full(x, op);
+    return passing_launch(c, x->stream, op, f->shape.fingerprint) == 0 ? 0 : drop_op(x, op);
 }
 
 /* Marks an operation to fail when its turn comes: in order, as the hardware would. */
-static void exec_outside(struct op *op, const struct client *c, uint64_t addr, uint64_t bytes) {
+static void note_outside(struct op *op, const struct client *c, uint64_t addr, uint64_t bytes) {
     if (client_owns(c, addr, bytes) || op->dev.result) return;
     op->dev.result = ERR_ILLEGAL_ADDRESS;
     op->dev.fault_addr = addr;
@@ -118,15 +117,15 @@ static void exec_outside(struct op *op, const struct client *c, uint64_t addr, u
 }
 
 /* The same, of what it writes: a block there holds data from now on. */
-static void exec_writes(struct op *op, struct client *c, uint64_t addr, uint64_t bytes) {
-    exec_outside(op, c, addr, bytes);
+static void note_writes(struct op *op, struct client *c, uint64_t addr, uint64_t bytes) {
+    note_outside(op, c, addr, bytes);
     if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
 }
 
-static int exec_copy(struct exec *x, const void *rec) {
+static int run_copy(struct exec *x, const void *rec) {
     const struct wire_copy *w = rec;
     struct client *c = x->c;
-    struct op *op = exec_op(x, WIRE_COPY, 0);
+    struct op *op = new_op(x, WIRE_COPY, 0);
     if (!op) return ERR_PROTOCOL;
     op->copy = (struct dev_copy){.dst = w->dst,
                                  .src = w->src,
@@ -138,16 +137,16 @@ static int exec_copy(struct exec *x, const void *rec) {
                                  .dst_slice = w->dst_slice,
                                  .src_slice = w->src_slice};
     uint64_t rows = w->height, slices = w->depth, width = w->width_bytes;
-    exec_outside(op, c, w->src, record_extent(width, rows, slices, w->src_pitch, w->src_slice));
-    exec_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
+    note_outside(op, c, w->src, record_extent(width, rows, slices, w->src_pitch, w->src_slice));
+    note_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
     stats_add(&c->com.page->stats.copies, 1);
     stats_add(&c->com.page->stats.copied_bytes, width * rows * slices);
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
-static int exec_memset(struct exec *x, const void *rec) {
+static int run_memset(struct exec *x, const void *rec) {
     const struct wire_memset *w = rec;
-    struct op *op = exec_op(x, WIRE_MEMSET, 0);
+    struct op *op = new_op(x, WIRE_MEMSET, 0);
     if (!op) return ERR_PROTOCOL;
     op->memset = (struct dev_memset){.dst = w->dst,
                                      .pitch = w->pitch,
@@ -155,87 +154,86 @@ static int exec_memset(struct exec *x, const void *rec) {
                                      .height = w->height,
                                      .value = w->value,
                                      .elem_bytes = w->elem_bytes};
-    exec_writes(op, x->c, w->dst,
+    note_writes(op, x->c, w->dst,
                 record_extent(w->width_elems * w->elem_bytes, w->height, 1, w->pitch, 0));
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
-static int exec_event_record(struct exec *x, const void *rec) {
+static int run_event_record(struct exec *x, const void *rec) {
     const struct wire_event_record *e = rec;
-    struct op *op = exec_op(x, WIRE_EVENT_RECORD, 0);
+    struct op *op = new_op(x, WIRE_EVENT_RECORD, 0);
     if (!op) return ERR_PROTOCOL;
     op->event.id = e->event;
     op->event.arrived_ns = x->c->worker->now_ns;
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
 /* Only what was sent before can be waited for, so no two streams can wait for each other. */
-static int exec_stream_wait(struct exec *x, const void *rec) {
+static int run_stream_wait(struct exec *x, const void *rec) {
     const struct wire_stream_wait *w = rec;
     const struct stream *on = x->c->streams.streams[w->on];
     if (!on || w->on_seq >= on->next)
-        return exec_refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
-                           w->on_seq, w->on);
-    struct op *op = exec_op(x, WIRE_STREAM_WAIT, 0);
+        return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
+                      w->on_seq, w->on);
+    struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
     if (!op) return ERR_PROTOCOL;
     op->wait.on = w->on;
     op->wait.seq = w->on_seq;
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
-static int exec_host_func(struct exec *x, const void *rec) {
+static int run_host_func(struct exec *x, const void *rec) {
     const struct wire_host_func *h = rec;
-    struct op *op = exec_op(x, WIRE_HOST_FUNC, 0);
+    struct op *op = new_op(x, WIRE_HOST_FUNC, 0);
     if (!op) return ERR_PROTOCOL;
     op->token = h->token;
-    return exec_push(x, op);
+    return push_op(x, op);
 }
 
 /* ---- immediate ------------------------------------------------------------------------------- */
 
-static int exec_stream_create(struct exec *x, const void *rec) {
+static int run_stream_create(struct exec *x, const void *rec) {
     const struct wire_stream_create *s = rec;
     int err = stream_open(&x->c->streams, s->rec.stream, s->flags & WIRE_STREAM_NONBLOCKING,
                           s->priority, s->first_seq);
     if (err == ERR_PROTOCOL)
-        return exec_refuse(x, "stream %u exists, or its numbers go back", s->rec.stream);
-    if (err) return exec_refuse(x, "stream %u: %s", s->rec.stream, err_text(err));
+        return refuse(x, "stream %u exists, or its numbers go back", s->rec.stream);
+    if (err) return refuse(x, "stream %u: %s", s->rec.stream, err_text(err));
     reply_status(&x->c->com, &s->rec, x->c->com.fault);
     return 0;
 }
 
-static int exec_stream_destroy(struct exec *x, const void *rec) {
+static int run_stream_destroy(struct exec *x, const void *rec) {
     const struct wire_stream_destroy *d = rec;
     struct stream *s = stream_find(&x->c->streams, d->rec.stream);
-    if (!s) return exec_refuse(x, "stream %u does not exist", d->rec.stream);
+    if (!s) return refuse(x, "stream %u does not exist", d->rec.stream);
     stream_close(s);
     reply_status(&x->c->com, &d->rec, x->c->com.fault);
     return 0;
 }
 
-static int exec_mem(struct exec *x, const void *rec) {
+static int run_mem(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     const struct wire_windows *win = &x->c->windows;
     uint64_t offset = m->addr - win->dev_base;
     uint64_t odd = (offset | m->bytes) % x->c->worker->info.granularity_bytes;
     if (odd || m->addr < win->dev_base || m->bytes > win->alloc_bytes ||
         offset > win->alloc_bytes - m->bytes)
-        return exec_refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window",
-                           m->addr, m->bytes);
+        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window", m->addr,
+                      m->bytes);
     if (m->addr < client_ephemeral(x->c) && m->addr + m->bytes > client_ephemeral(x->c))
-        return exec_refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", m->addr,
-                           m->bytes);
+        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", m->addr, m->bytes);
     int err = m->rec.op == WIRE_MEM_BACK ? defer_back(x->c, m) : defer_unback(x->c, m);
-    return err ? exec_refuse(x, "out of memory") : 0;
+    return err ? refuse(x, "out of memory") : 0;
 }
 
-static int exec_ping(struct exec *x, const void *rec) {
+static int run_ping(struct exec *x, const void *rec) {
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
 #define EXEC_LOADING(name)                                      \
-    static int exec_##name(struct exec *x, const void *rec) {   \
+    static int run_##name(struct exec *x, const void *rec) {    \
         return loading_##name(x->c, rec, x->why, x->why_bytes); \
     }
 EXEC_LOADING(load)
@@ -244,13 +242,13 @@ EXEC_LOADING(func_get)
 EXEC_LOADING(func_name_get)
 EXEC_LOADING(global_get)
 
-static int exec_mem_use(struct exec *x, const void *rec) {
+static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
     return lifetime_use(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
 }
 
-static int exec_mem_drop(struct exec *x, const void *rec) {
+static int run_mem_drop(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
     int err = lifetime_drop(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
@@ -258,39 +256,39 @@ static int exec_mem_drop(struct exec *x, const void *rec) {
     return err;
 }
 
-static int exec_iteration(struct exec *x, const void *rec) {
+static int run_iteration(struct exec *x, const void *rec) {
     if (!client_dead(x->c)) passing_mark(x->c);
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
-static int exec_idle(struct exec *x, const void *rec) {
+static int run_idle(struct exec *x, const void *rec) {
     if (!client_dead(x->c)) iteration_idle(x->c->boundary.detector, x->c->worker->now_ns);
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
 static int (*const handlers[])(struct exec *x, const void *rec) = {
-    [WIRE_LAUNCH] = exec_launch,
-    [WIRE_COPY] = exec_copy,
-    [WIRE_MEMSET] = exec_memset,
-    [WIRE_EVENT_RECORD] = exec_event_record,
-    [WIRE_STREAM_WAIT] = exec_stream_wait,
-    [WIRE_HOST_FUNC] = exec_host_func,
-    [WIRE_STREAM_CREATE] = exec_stream_create,
-    [WIRE_STREAM_DESTROY] = exec_stream_destroy,
-    [WIRE_MEM_BACK] = exec_mem,
-    [WIRE_MEM_UNBACK] = exec_mem,
-    [WIRE_MODULE_LOAD] = exec_load,
-    [WIRE_MODULE_UNLOAD] = exec_unload,
-    [WIRE_FUNC_GET] = exec_func_get,
-    [WIRE_GLOBAL_GET] = exec_global_get,
-    [WIRE_PING] = exec_ping,
-    [WIRE_FUNC_NAME] = exec_func_name_get,
-    [WIRE_MEM_USE] = exec_mem_use,
-    [WIRE_MEM_DROP] = exec_mem_drop,
-    [WIRE_ITERATION] = exec_iteration,
-    [WIRE_IDLE] = exec_idle,
+    [WIRE_LAUNCH] = run_launch,
+    [WIRE_COPY] = run_copy,
+    [WIRE_MEMSET] = run_memset,
+    [WIRE_EVENT_RECORD] = run_event_record,
+    [WIRE_STREAM_WAIT] = run_stream_wait,
+    [WIRE_HOST_FUNC] = run_host_func,
+    [WIRE_STREAM_CREATE] = run_stream_create,
+    [WIRE_STREAM_DESTROY] = run_stream_destroy,
+    [WIRE_MEM_BACK] = run_mem,
+    [WIRE_MEM_UNBACK] = run_mem,
+    [WIRE_MODULE_LOAD] = run_load,
+    [WIRE_MODULE_UNLOAD] = run_unload,
+    [WIRE_FUNC_GET] = run_func_get,
+    [WIRE_GLOBAL_GET] = run_global_get,
+    [WIRE_PING] = run_ping,
+    [WIRE_FUNC_NAME] = run_func_name_get,
+    [WIRE_MEM_USE] = run_mem_use,
+    [WIRE_MEM_DROP] = run_mem_drop,
+    [WIRE_ITERATION] = run_iteration,
+    [WIRE_IDLE] = run_idle,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {
@@ -299,10 +297,10 @@ int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, si
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
         x.stream = stream_find(&c->streams, r->stream);
-        if (!x.stream) return exec_refuse(&x, "stream %u does not exist", r->stream);
+        if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
         if (r->seq != x.stream->next)
-            return exec_refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64,
-                               r->stream, x.stream->next, r->seq);
+            return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
+                          x.stream->next, r->seq);
     }
     int err = handlers[r->op](&x, rec);
     if (!err) launchlog_record(c, rec);

@@ -49,31 +49,31 @@ void kernel_link_tell(struct worker *w) {
 /* All hints, checked and in their order; -EINVAL otherwise. */
 static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) {
     struct kernel_profile_hint *hints = calloc(k->hints + 1, sizeof(*hints));
-    int rc = hints ? 0 : -ENOMEM;
+    int err = hints ? 0 : -ENOMEM;
 
-    for (uint32_t i = 0; i < k->hints && rc == 0; i++) {
+    for (uint32_t i = 0; i < k->hints && err == 0; i++) {
         kernel_wire_hint(k, i, &hints[i]);
-        rc = kernel_profile_hint_check(&hints[i], why);
-        if (rc == 0 && i && kernel_profile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
+        err = kernel_profile_hint_check(&hints[i], why);
+        if (err == 0 && i && kernel_profile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
             snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints out of order");
-            rc = -EINVAL;
+            err = -EINVAL;
         }
     }
-    if (rc == 0) rc = kernels_set_hints(w->kernels, hints, k->hints);
+    if (err == 0) err = kernels_set_hints(w->kernels, hints, k->hints);
     free(hints);
-    return rc;
+    return err;
 }
 
 /* Which of them fit depends on what is here already. */
-static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, char *why, int *rc) {
+static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, char *why, int *err) {
     uint32_t restored = 0;
 
-    for (uint32_t i = 0; i < k->profiles && *rc == 0; i++) {
+    for (uint32_t i = 0; i < k->profiles && *err == 0; i++) {
         struct kernel_profile p;
 
         kernel_wire_profile(k, i, &p);
-        *rc = kernel_profile_check(&p, why);
-        if (*rc == 0) restored += kernels_restore(w->kernels, &p);
+        *err = kernel_profile_check(&p, why);
+        if (*err == 0) restored += kernels_restore(w->kernels, &p);
     }
     return restored;
 }
@@ -82,13 +82,13 @@ void kernel_link_take(struct worker *w, int fd) {
     char why[KERNEL_PROFILE_WHY_BYTES] = "no memfd of kernels";
     uint32_t restored = 0;
     struct kernel_wire k;
-    int rc = kernel_wire_open(&k, fd);
+    int err = kernel_wire_open(&k, fd);
 
-    if (rc == 0) rc = take_hints(w, &k, why);
-    if (rc == 0) restored = take_profiles(w, &k, why, &rc);
-    if (rc < 0)
-        log_error("kernel", "event=not_taken error=%s why=\"%s\"", err_name(rc),
-                  rc == -EINVAL ? why : err_text(rc));
+    if (err == 0) err = take_hints(w, &k, why);
+    if (err == 0) restored = take_profiles(w, &k, why, &err);
+    if (err < 0)
+        log_error("kernel", "event=not_taken error=%s why=\"%s\"", err_name(err),
+                  err == -EINVAL ? why : err_text(err));
     else
         log_info("kernel", "event=taken hints=%u profiles=%u restored=%u", k.hints, k.profiles,
                  restored);

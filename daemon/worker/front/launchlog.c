@@ -30,7 +30,7 @@ int launchlog_close(void) {
     return err;
 }
 
-static uint64_t launchlog_fingerprint(const struct client *c, const struct wire_launch *l) {
+static uint64_t fingerprint_of(const struct client *c, const struct wire_launch *l) {
     const struct func *f = c->objects.funcs[l->func];
     uint32_t block[3] = {l->block[0], l->block[1], l->block[2]};
     return f ? object_shape_fingerprint(f->fingerprint, l->grid, block) : 0;
@@ -43,7 +43,7 @@ void launchlog_write(const struct client *c, const void *rec) {
     switch (r->op) {
     case WIRE_LAUNCH:
         kind = "launch";
-        fingerprint = launchlog_fingerprint(c, rec);
+        fingerprint = fingerprint_of(c, rec);
         break;
     case WIRE_MEM_DROP: kind = "drop"; break;
     case WIRE_ITERATION: kind = "mark"; break;

@@ -23,14 +23,14 @@
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-static void loading_show_why(struct client *c, const struct wire_module_load *m, const char *text) {
+static void show_why(struct client *c, const struct wire_module_load *m, const char *text) {
     char *out = client_host(c, m->why, m->why_bytes);
     if (out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
 }
 
 /* The image is copied before anybody looks at it: the client can still write to the original. */
-static int loading_copy(struct client *c, const struct wire_module_load *m, const void *shared,
-                        struct module *out, char *text, size_t cap) {
+static int copy_image(struct client *c, const struct wire_module_load *m, const void *shared,
+                      struct module *out, char *text, size_t cap) {
     const struct dev_ops *ops = c->worker->ops;
     void *image = malloc(m->image_bytes);
     if (!image) return -ENOMEM;
@@ -49,7 +49,7 @@ static int loading_copy(struct client *c, const struct wire_module_load *m, cons
     return err;
 }
 
-static int loading_done(struct client *c, const struct wire_module_load *rec,
+static int reply_module(struct client *c, const struct wire_module_load *rec,
                         const struct module *loaded) {
     const struct dev_ops *ops = c->worker->ops;
     struct module *m = object_add_module(&c->objects, loaded);
@@ -77,18 +77,18 @@ int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes)
         snprintf(why, why_bytes, "module %u is in use", m->module);
         return ERR_PROTOCOL;
     }
-    int err = c->com.fault ? c->com.fault : loading_copy(c, m, image, &loaded, text, sizeof(text));
-    if (!err) err = loading_done(c, m, &loaded);
+    int err = c->com.fault ? c->com.fault : copy_image(c, m, image, &loaded, text, sizeof(text));
+    if (!err) err = reply_module(c, m, &loaded);
     if (!err) return 0;
     if (!text[0]) snprintf(text, sizeof(text), "%s", err_text(err));
-    loading_show_why(c, m, text);
+    show_why(c, m, text);
     log_warn("module", "job=%u name=%s module=%u bytes=%" PRIu64 " error=%s text=\"%s\"", c->job_id,
              c->name, m->module, m->image_bytes, err_name(err), text);
     reply_status(&c->com, &m->rec, err);
     return 0;
 }
 
-static struct module *loading_find(struct client *c, uint32_t id, char *why, size_t why_bytes) {
+static struct module *find_module(struct client *c, uint32_t id, char *why, size_t why_bytes) {
     struct module *m = c->objects.modules[id];
     if (!m) snprintf(why, why_bytes, "module %u is not loaded", id);
     return m;
@@ -102,7 +102,7 @@ int loading_unload(struct client *c, const void *rec, char *why, size_t why_byte
         reply_status(&c->com, &u->rec, c->com.fault);
         return 0;
     }
-    if (!loading_find(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
+    if (!find_module(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
     object_forget(&c->objects, m);
     if (defer_unload(c, m)) {
         snprintf(why, why_bytes, "out of memory");
@@ -114,16 +114,16 @@ int loading_unload(struct client *c, const void *rec, char *why, size_t why_byte
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static void loading_put_params(struct client *c, const struct wire_func_get *g,
-                               const struct dev_func_info *info) {
+static void put_params(struct client *c, const struct wire_func_get *g,
+                       const struct dev_func_info *info) {
     uint32_t count = info->param_count < g->params_cap ? info->param_count : g->params_cap;
     struct wire_param *out = client_host(c, g->params, count * sizeof(*out));
     for (uint32_t i = 0; out && i < count; i++)
         out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
 }
 
-static void loading_reply_func(struct client *c, const struct wire_func_get *g,
-                               const struct dev_func_info *info) {
+static void reply_func(struct client *c, const struct wire_func_get *g,
+                       const struct dev_func_info *info) {
     struct wire_func_reply reply = {
         .param_count = info->param_count,
         .param_bytes = info->param_bytes,
@@ -140,8 +140,8 @@ static void loading_reply_func(struct client *c, const struct wire_func_get *g,
 }
 
 /* The answer is the reason, as text. */
-static void loading_refuse_func(struct client *c, const struct wire_func_get *g, int err,
-                                const char *text) {
+static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
+                        const char *text) {
     if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
         log_warn("module", "job=%u name=%s kernel=%.300s error=%s text=\"%s\"", c->job_id, c->name,
                  (const char *)(g + 1), err_name(err), text);
@@ -157,7 +157,7 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
         reply_status(&c->com, &g->rec, c->com.fault);
         return 0;
     }
-    struct module *m = loading_find(c, g->module, why, why_bytes);
+    struct module *m = find_module(c, g->module, why, why_bytes);
     if (!m) return ERR_PROTOCOL;
     if (c->objects.funcs[g->func] ||
         (g->params_cap && !client_host(c, g->params, g->params_cap * sizeof(struct wire_param)))) {
@@ -171,12 +171,12 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
         c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info, text, sizeof(text));
     if (!err && !object_add_func(&c->objects, m, g, dev, &info)) err = -ENOMEM;
     if (err) {
-        loading_refuse_func(c, g, err, text);
+        refuse_func(c, g, err, text);
         return 0;
     }
     stats_add(&c->com.page->stats.functions, 1);
-    loading_put_params(c, g, &info);
-    loading_reply_func(c, g, &info);
+    put_params(c, g, &info);
+    reply_func(c, g, &info);
     return 0;
 }
 
@@ -187,7 +187,7 @@ int loading_func_name_get(struct client *c, const void *rec, char *why, size_t w
         reply_status(&c->com, &n->rec, c->com.fault);
         return 0;
     }
-    struct module *m = loading_find(c, n->module, why, why_bytes);
+    struct module *m = find_module(c, n->module, why, why_bytes);
     char *out = client_host(c, n->buf, n->cap);
     if (!m) return ERR_PROTOCOL;
     if (!out && n->cap) {
@@ -212,7 +212,7 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
         reply_status(&c->com, &g->rec, c->com.fault);
         return 0;
     }
-    struct module *m = loading_find(c, g->module, why, why_bytes);
+    struct module *m = find_module(c, g->module, why, why_bytes);
     if (!m) return ERR_PROTOCOL;
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));

@@ -25,11 +25,11 @@
 /* ---- who has left ---------------------------------------------------------------------------- */
 
 /* The broker's own job is of no interest to people. */
-static enum log_level order_level(uint32_t job_id) {
+static enum log_level log_level_of(uint32_t job_id) {
     return job_id == WIRE_TRIAL_JOB ? LOG_DEBUG : LOG_INFO;
 }
 
-static bool order_reapable(const struct client *c) {
+static bool is_reapable(const struct client *c) {
     return c->leaving && !c->inflight;
 }
 
@@ -37,7 +37,7 @@ bool order_pending(const struct worker *w) {
     const struct list *pos;
     if (!w->leaving_count) return false;
     list_each(pos, &w->clients) {
-        if (order_reapable(list_entry(pos, struct client, link))) return true;
+        if (is_reapable(list_entry(pos, struct client, link))) return true;
     }
     return false;
 }
@@ -46,9 +46,9 @@ void order_reap(struct worker *w) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (!order_reapable(c)) continue;
+        if (!is_reapable(c)) continue;
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
-        log_write("client", order_level(c->job_id),
+        log_write("client", log_level_of(c->job_id),
                   "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
                   c->job_id, c->name, atom_load_relaxed(&c->com.page->stats.launches),
                   atom_load_relaxed(&c->com.page->stats.busy_ns),
@@ -64,7 +64,7 @@ void order_reap(struct worker *w) {
 
 /* ---- what we hear ---------------------------------------------------------------------------- */
 
-static void order_undo_attach(struct client *c) {
+static void undo_attach(struct client *c) {
     engine_left(c);
     ending_destroy(c);
 }
@@ -86,8 +86,8 @@ static struct sched_spec job_spec(const struct client *c, const struct wire_work
                                .admit_timeout_ns = j->admit_timeout_ns};
 }
 
-static int order_attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds,
-                               int nfds, int *completion_fd) {
+static int attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
+                         int *completion_fd) {
     struct client *c;
     if (nfds != ORDER_FDS) {
         for (int i = 0; i < nfds; i++)
@@ -111,18 +111,18 @@ static int order_attach_client(struct worker *w, const struct wire_worker_msg *m
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
     if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
     err = -errno;
-    order_undo_attach(c);
+    undo_attach(c);
     fdutil_close(completion_fd);
     return err;
 }
 
 /* With the descriptor that goes along; that none can is the newcomer's loss, not ours. */
-static int order_say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
+static int say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
     struct client *c = client_find(w, reply->job_id);
     int err = broker_link_give(&w->link, reply, fd);
     if (!err) return 0;
     epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
-    order_undo_attach(c);
+    undo_attach(c);
     return err;
 }
 
@@ -140,15 +140,15 @@ static const char *remedy(int err) {
     return err == -ENOTSUP ? "; this GPU reports its own compute capability, and no other" : "";
 }
 
-static void order_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
+static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
     int completion_fd = -1;
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
-    reply.result = order_attach_client(w, msg, fds, nfds, &completion_fd);
+    reply.result = attach_client(w, msg, fds, nfds, &completion_fd);
     describe_to(w, &msg->job, &reply.device);
-    if (!reply.result) reply.result = order_say_attached(w, &reply, completion_fd);
+    if (!reply.result) reply.result = say_attached(w, &reply, completion_fd);
     fdutil_close(&completion_fd);
     log_write("client",
-              reply.result && reply.result != -EEXIST ? LOG_ERROR : order_level(msg->job_id),
+              reply.result && reply.result != -EEXIST ? LOG_ERROR : log_level_of(msg->job_id),
               "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
@@ -157,7 +157,7 @@ static void order_attach(struct worker *w, const struct wire_worker_msg *msg, in
     broker_link_say(&w->link, &reply);
 }
 
-static void order_detach(struct worker *w, const struct wire_worker_msg *msg) {
+static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c) {
         log_warn("client", "job=%u detached but unknown", msg->job_id);
@@ -171,38 +171,38 @@ static void order_detach(struct worker *w, const struct wire_worker_msg *msg) {
     ending_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
 }
 
-static void order_did(struct worker *w, const struct wire_worker_msg *msg, int err,
-                      const char *text) {
+static void reply_done(struct worker *w, const struct wire_worker_msg *msg, int err,
+                       const char *text) {
     struct wire_worker_msg reply = {.kind = WIRE_DID, .job_id = msg->job_id, .result = err};
     snprintf(reply.text, sizeof(reply.text), "%s", text);
     broker_link_say(&w->link, &reply);
 }
 
 /* What it asked for in the beginning, P and E, stays. */
-static void order_set_job(struct worker *w, const struct wire_worker_msg *msg) {
+static void take_set_job(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c || c->abandoned) {
-        order_did(w, msg, -ENOENT, "the job is gone");
+        reply_done(w, msg, -ENOENT, "the job is gone");
         return;
     }
     struct sched_spec spec = job_spec(c, msg);
     engine_set(c, &spec);
-    order_did(w, msg, 0, "");
+    reply_done(w, msg, 0, "");
 }
 
-static void order_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
+static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
     char why[160] = "";
     int err = sched_policy_check(&msg->policy, why, sizeof(why));
     if (!err) engine_policy(w, &msg->policy);
-    order_did(w, msg, err, why);
+    reply_done(w, msg, err, why);
 }
 
 /* False when it is none of these. */
-static bool order_take(struct worker *w, const struct wire_worker_msg *msg) {
+static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     switch (msg->kind) {
-    case WIRE_DETACH: order_detach(w, msg); return true;
-    case WIRE_SET_JOB: order_set_job(w, msg); return true;
-    case WIRE_SET_POLICY: order_set_policy(w, msg); return true;
+    case WIRE_DETACH: take_detach(w, msg); return true;
+    case WIRE_SET_JOB: take_set_job(w, msg); return true;
+    case WIRE_SET_POLICY: take_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
     case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
     case WIRE_KERNELS:
@@ -212,7 +212,7 @@ static bool order_take(struct worker *w, const struct wire_worker_msg *msg) {
 }
 
 /* False when nothing more is to be read now. */
-static bool order_read_one(struct worker *w) {
+static bool read_one(struct worker *w) {
     struct wire_worker_msg msg;
     int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
     struct pollfd p = {.fd = w->link.fd, .events = POLLIN};
@@ -221,7 +221,7 @@ static bool order_read_one(struct worker *w) {
     if (n == -EAGAIN) return false;
     if (n == (int)sizeof(msg) && msg.kind == WIRE_ATTACH) {
         msg.name[sizeof(msg.name) - 1] = 0;
-        order_attach(w, &msg, fds, nfds);
+        take_attach(w, &msg, fds, nfds);
         return true;
     }
     if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);
@@ -231,7 +231,7 @@ static bool order_read_one(struct worker *w) {
         log_error("worker", "event=lost_descriptors kind=%u why=\"none left\"", msg.kind);
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
-    if (n == (int)sizeof(msg) && order_take(w, &msg)) return true;
+    if (n == (int)sizeof(msg) && take_order(w, &msg)) return true;
     if (n > 0)
         log_error("worker", "broker sent %d bytes that are no message", n);
     else if (!broker_link_closed(n))
@@ -241,6 +241,6 @@ static bool order_read_one(struct worker *w) {
 }
 
 void order_read(struct worker *w) {
-    for (int i = 0; i < 64 && !w->link.over && order_read_one(w); i++)
+    for (int i = 0; i < 64 && !w->link.over && read_one(w); i++)
         continue;
 }

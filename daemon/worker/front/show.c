@@ -12,7 +12,7 @@
 /* ---- counters -------------------------------------------------------------------------------- */
 
 /* It will never run again. */
-static void show_gone(struct client *c) {
+static void clear_job(struct client *c) {
     struct wire_stats *s = &c->com.page->stats;
     atom_store_relaxed(&s->lane, 0);
     atom_store_relaxed(&s->position, 0);
@@ -20,7 +20,7 @@ static void show_gone(struct client *c) {
     atom_store_relaxed(&s->turn, 0);
 }
 
-static void show_job(struct client *c, const struct sched_job_view *v) {
+static void write_job(struct client *c, const struct sched_job_view *v) {
     struct wire_stats *s = &c->com.page->stats;
     atom_store_relaxed(&s->lane, v->lane == SCHED_NO_LANE ? 0 : v->lane + 1ull);
     atom_store_relaxed(&s->position, v->position);
@@ -39,17 +39,17 @@ static void show_job(struct client *c, const struct sched_job_view *v) {
 }
 
 /* What the jobs were granted, beside the lanes; how many wait. */
-static uint64_t show_jobs(struct worker *w, uint32_t *waiting) {
+static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     struct sched_job_view view;
     struct list *pos;
     uint64_t granted = 0;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->abandoned || !sched_job(w->sched, c->job_id, &view)) {
-            show_gone(c);
+            clear_job(c);
             continue;
         }
-        show_job(c, &view);
+        write_job(c, &view);
         if (view.lane == SCHED_NO_LANE)
             ++*waiting;
         else if (!view.swapped)
@@ -60,11 +60,11 @@ static uint64_t show_jobs(struct worker *w, uint32_t *waiting) {
 
 /* ---- the board ------------------------------------------------------------------------------- */
 
-static void show_write(struct worker *w) {
+static void write_board(struct worker *w) {
     struct sched_lane_view views[WIRE_LANES];
     struct wire_board *b = w->board.page;
     uint32_t waiting = 0, count = sched_lanes(w->sched, views, WIRE_LANES);
-    uint64_t granted = show_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
+    uint64_t granted = write_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
     if (count > WIRE_LANES) count = WIRE_LANES;
     atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
     b->policy = *sched_policy_config(w->sched);
@@ -94,5 +94,5 @@ void show_update(struct worker *w, bool now) {
     if (!now && w->now_ns - b->ns < SHOW_EVERY_NS) return;
     b->steps = w->steps;
     b->ns = w->now_ns ? w->now_ns : 1;
-    show_write(w);
+    write_board(w);
 }

@@ -61,7 +61,7 @@ void iteration_drop(struct iteration *it, uint64_t live_bytes) {
     fall(it, live_bytes);
 }
 
-static bool iteration_begins(struct iteration *it) {
+static bool begins_now(struct iteration *it) {
     it->length = it->launches - it->begun;
     it->begun = it->launches;
     return true;
@@ -69,7 +69,7 @@ static bool iteration_begins(struct iteration *it) {
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-static bool iteration_long(struct iteration *it, uint64_t gap_ns) {
+static bool is_long(struct iteration *it, uint64_t gap_ns) {
     uint64_t work_ns = it->idle_ns > it->busy_ns ? it->idle_ns - it->busy_ns : 0;
     uint64_t mean_ns = it->gap_mean_ns, capped_ns = gap_ns;
     if (gap_ns < GAP_NS) return false;
@@ -78,10 +78,10 @@ static bool iteration_long(struct iteration *it, uint64_t gap_ns) {
     return gap_ns >= work_ns / GAP_PART && gap_ns >= mean_ns / GAP_PART;
 }
 
-static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
+static bool after_gap(struct iteration *it, uint64_t now_ns) {
     uint64_t gap_ns = now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
     if (!it->idle) return false;
-    bool gap = iteration_long(it, gap_ns) && period_at_floor(&it->period);
+    bool gap = is_long(it, gap_ns) && period_at_floor(&it->period);
     it->idle = false;
     it->busy_ns = now_ns;
     if (!gap) {
@@ -95,7 +95,7 @@ static bool iteration_gap(struct iteration *it, uint64_t now_ns) {
 }
 
 /* There are 1.5 to PERIOD_REPEATS periods from gap to gap. */
-static bool iteration_steps(const struct iteration *it, uint32_t period) {
+static bool in_steps(const struct iteration *it, uint32_t period) {
     if (it->gap_points < GAP_ENOUGH || it->gap_count < GAP_MEAN) return false;
     uint64_t launches = it->launches - it->gap_at[it->gap_count % GAP_MEAN];
     return launches * 2 > (uint64_t)period * GAP_MEAN * 3 &&
@@ -104,25 +104,25 @@ static bool iteration_steps(const struct iteration *it, uint32_t period) {
 
 /* ---- the period ------------------------------------------------------------------------------ */
 
-static void iteration_forget(struct iteration *it) {
+static void forget_pattern(struct iteration *it) {
     it->pattern.period = 0;
     period_restart(&it->period);
 }
 
-static bool iteration_follow(struct iteration *it, uint16_t fingerprint, uint16_t low) {
+static bool follow_pattern(struct iteration *it, uint16_t fingerprint, uint16_t low) {
     uint32_t period = it->pattern.period;
     bool begins = pattern_step(&it->pattern, fingerprint, low);
     if (it->pattern.period) return begins;
     period_distrust(&it->period, period);
-    iteration_forget(it);
+    forget_pattern(it);
     return begins;
 }
 
-static bool iteration_search(struct iteration *it) {
+static bool search_pattern(struct iteration *it) {
     struct period_found found;
     uint64_t gap = it->gap_count ? it->gap_at[(it->gap_count - 1) % GAP_MEAN] : UINT64_MAX;
     if (!period_search(&it->period, gap, &found)) return false;
-    if (!iteration_steps(it, found.period)) return pattern_learn(&it->pattern, &it->period, &found);
+    if (!in_steps(it, found.period)) return pattern_learn(&it->pattern, &it->period, &found);
     period_refuse(&it->period, found.period);
     return false;
 }
@@ -143,12 +143,11 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
     bool begins = false;
     if (!it->marked) {
         period_push(&it->period, code, low);
-        bool gap = iteration_gap(it, now_ns);
-        if (gap && it->pattern.period && iteration_steps(it, it->pattern.period))
-            iteration_forget(it);
-        begins = it->pattern.period ? iteration_follow(it, code, low) : iteration_search(it);
+        bool gap = after_gap(it, now_ns);
+        if (gap && it->pattern.period && in_steps(it, it->pattern.period)) forget_pattern(it);
+        begins = it->pattern.period ? follow_pattern(it, code, low) : search_pattern(it);
         if (gap && !pattern_sure(&it->pattern)) begins = true;
-        if (begins) iteration_begins(it);
+        if (begins) begins_now(it);
     }
     it->launches++;
     return begins;
@@ -157,7 +156,7 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
 bool iteration_mark(struct iteration *it, uint64_t now_ns) {
     it->marked = true;
     if (!it->launches) return false;
-    return iteration_begins(it);
+    return begins_now(it);
 }
 
 enum iteration_source iteration_source(const struct iteration *it) {

@@ -23,7 +23,7 @@ bool pattern_learn(struct pattern *q, const struct period *p, const struct perio
 }
 
 /* Which launch of the iteration this is. */
-static uint32_t pattern_place(const struct pattern *q, uint16_t fingerprint, uint16_t low) {
+static uint32_t place_of(const struct pattern *q, uint16_t fingerprint, uint16_t low) {
     uint32_t behind = q->next + 1 == q->period ? 0 : q->next + 1;
     bool first = fingerprint == q->fingerprint[0] && (q->flat || low <= q->floor);
     if (first && !q->good && q->need == q->period) return 0;
@@ -33,7 +33,7 @@ static uint32_t pattern_place(const struct pattern *q, uint16_t fingerprint, uin
 }
 
 /* After a launch that was not the expected one. */
-static void pattern_doubt(struct pattern *q, uint32_t place) {
+static void doubt_place(struct pattern *q, uint32_t place) {
     uint32_t need = q->period;
     if (place == NOWHERE) q->odd++;
     if (place != 0 && q->odd <= PATTERN_ODD && need > PATTERN_SURE) need = PATTERN_SURE;
@@ -41,7 +41,7 @@ static void pattern_doubt(struct pattern *q, uint32_t place) {
     q->good = 0;
 }
 
-static void pattern_weigh(struct pattern *q, uint16_t low, bool begins) {
+static void weigh_begin(struct pattern *q, uint16_t low, bool begins) {
     uint64_t most = (uint64_t)q->period * PATTERN_TRUST;
     if (most < PATTERN_TRUST_MIN) most = PATTERN_TRUST_MIN;
     if (!q->need)
@@ -54,14 +54,14 @@ static void pattern_weigh(struct pattern *q, uint16_t low, bool begins) {
 }
 
 bool pattern_step(struct pattern *q, uint16_t fingerprint, uint16_t low) {
-    uint32_t place = pattern_place(q, fingerprint, low);
-    if (place != q->next) pattern_doubt(q, place);
+    uint32_t place = place_of(q, fingerprint, low);
+    if (place != q->next) doubt_place(q, place);
     bool begins = place == 0 && !q->need;
     if (place != NOWHERE) {
         q->next = place + 1 == q->period ? 0 : place + 1;
         q->good++;
         if (q->good >= q->need) q->need = q->odd = 0;
     }
-    pattern_weigh(q, low, begins);
+    weigh_begin(q, low, begins);
     return begins;
 }

@@ -15,7 +15,7 @@
 
 /* ---- how launches are kept ------------------------------------------------------------------- */
 
-static uint64_t period_low_bytes(uint16_t code) {
+static uint64_t low_bytes(uint16_t code) {
     const uint64_t one = 1u << PERIOD_LOW_MANTISSA_BITS;
     if (code < 2 * one) return (uint64_t)code << PERIOD_LOW_UNIT_BITS;
     uint64_t shift = code / one - 1;
@@ -26,7 +26,7 @@ static uint64_t period_low_bytes(uint16_t code) {
 
 /* How many of the latest launches equal the one `period` earlier, as far as history and budget go;
  * *whole when they go no further. */
-static uint32_t period_reach(struct period *p, uint32_t period, bool *whole) {
+static uint32_t reach_of(struct period *p, uint32_t period, bool *whole) {
     uint64_t latest = p->count - 1, most = latest - period + 1;
     uint32_t run = 0;
     if (most > PERIOD_HISTORY - period) most = PERIOD_HISTORY - period;
@@ -57,7 +57,7 @@ static uint32_t worst_slot(const struct period *p) {
 
 static __attribute__((noinline)) void propose(struct period *p, uint32_t period) {
     bool whole;
-    uint32_t run = period_reach(p, period, &whole), at = worst_slot(p);
+    uint32_t run = reach_of(p, period, &whole), at = worst_slot(p);
     if (run < PERIOD_CONTEXT || (p->live >> at & 1 && run <= p->slots[at].run)) return;
     p->live |= 1u << at;
     p->slots[at] = (struct period_slot){.period = period,
@@ -69,7 +69,7 @@ static __attribute__((noinline)) void propose(struct period *p, uint32_t period)
 
 /* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
  * misses what came during a pause: where it leads to is compared anyway. */
-static uint32_t period_distance(struct period *p) {
+static uint32_t last_distance(struct period *p) {
     uint64_t latest = p->count - 1;
     uint64_t hash = p->context[0] * 0x9e3779b97f4a7c15ull ^ p->context[1] * 0xc4ceb9fe1a85ec53ull;
     uint16_t *entry = &p->table[hash >> 40 & (PERIOD_TABLE - 1)];
@@ -80,8 +80,7 @@ static uint32_t period_distance(struct period *p) {
 
 /* ---- what memory says ------------------------------------------------------------------------ */
 
-static void period_range(const struct period *p, uint64_t launches, uint16_t *least,
-                         uint16_t *most) {
+static void range_of(const struct period *p, uint64_t launches, uint16_t *least, uint16_t *most) {
     *least = UINT16_MAX;
     *most = 0;
     for (uint64_t i = p->count - launches; i != p->count; i++) {
@@ -92,40 +91,40 @@ static void period_range(const struct period *p, uint64_t launches, uint16_t *le
 }
 
 /* Live memory did not change within the history. */
-static bool period_flat(const struct period *p) {
+static bool is_flat(const struct period *p) {
     return !p->changed || p->count - p->changed >= PERIOD_HISTORY;
 }
 
-static uint64_t period_window(const struct period *p, uint64_t launches) {
+static uint64_t window_begin(const struct period *p, uint64_t launches) {
     if (launches < WINDOW_MIN) launches = WINDOW_MIN;
     if (launches > PERIOD_HISTORY) launches = PERIOD_HISTORY;
     return launches > p->count ? p->count : launches;
 }
 
 /* What counts as no difference, within that range. */
-static uint64_t period_slack_bytes(uint16_t least, uint16_t most) {
-    return (period_low_bytes(most) - period_low_bytes(least)) / FLOOR_PART;
+static uint64_t slack_bytes(uint16_t least, uint16_t most) {
+    return (low_bytes(most) - low_bytes(least)) / FLOOR_PART;
 }
 
-static uint16_t period_floor(uint16_t least, uint16_t most) {
-    return period_low(period_low_bytes(least) + period_slack_bytes(least, most));
+static uint16_t floor_of(uint16_t least, uint16_t most) {
+    return period_low(low_bytes(least) + slack_bytes(least, most));
 }
 
-static uint16_t period_deep(uint16_t least, uint16_t most) {
-    uint64_t bytes = period_low_bytes(least), slack = period_slack_bytes(least, most);
+static uint16_t depth_of(uint16_t least, uint16_t most) {
+    uint64_t bytes = low_bytes(least), slack = slack_bytes(least, most);
     return bytes > slack ? period_low(bytes - slack) : 0;
 }
 
 bool period_at_floor(const struct period *p) {
     uint16_t least, most;
     if (!p->count) return false;
-    period_range(p, period_window(p, PERIOD_HISTORY), &least, &most);
-    return p->low[(p->count - 1) & MASK] <= period_floor(least, most);
+    range_of(p, window_begin(p, PERIOD_HISTORY), &least, &most);
+    return p->low[(p->count - 1) & MASK] <= floor_of(least, most);
 }
 
 /* The last launch of the longest stretch at the floor, cyclically, in the latest period; UINT64_MAX
  * when none is, or all are. */
-static uint64_t period_trough(const struct period *p, uint32_t period, uint16_t floor) {
+static uint64_t find_trough(const struct period *p, uint32_t period, uint16_t floor) {
     uint64_t begin = p->count - period, at = UINT64_MAX, stretch = 0, longest = 0;
     while (begin != p->count && p->low[begin & MASK] <= floor)
         begin++;
@@ -141,8 +140,7 @@ static uint64_t period_trough(const struct period *p, uint32_t period, uint16_t 
 }
 
 /* Memory that only falls is at a new floor each time: it must have been there before. */
-static bool period_settled(const struct period *p, uint64_t launch, uint32_t period,
-                           uint16_t floor) {
+static bool is_settled(const struct period *p, uint64_t launch, uint32_t period, uint16_t floor) {
     uint64_t oldest = p->count > PERIOD_HISTORY ? p->count - PERIOD_HISTORY : 0;
     for (uint32_t i = 0; i < PERIOD_REPEATS - 1 && launch >= oldest + period; i++) {
         launch -= period;
@@ -152,7 +150,7 @@ static bool period_settled(const struct period *p, uint64_t launch, uint32_t per
 }
 
 /* One kernel again and again says nothing. */
-static bool period_varied(const struct period *p, uint32_t period) {
+static bool is_varied(const struct period *p, uint32_t period) {
     for (uint32_t i = 1; i < period; i++)
         if (p->fingerprint[(p->count - 1 - i) & MASK] != p->fingerprint[(p->count - 1) & MASK])
             return true;
@@ -160,16 +158,16 @@ static bool period_varied(const struct period *p, uint32_t period) {
 }
 
 /* The latest launch that is a number of periods from this one. */
-static uint64_t period_phase(const struct period *p, uint64_t launch, uint32_t period) {
+static uint64_t phase_of(const struct period *p, uint64_t launch, uint32_t period) {
     return p->count - 1 - (p->count - 1 - launch) % period;
 }
 
 /* Where iterations begin, of the places that may be; `out` tells what the floor is. */
-static bool period_place(const struct period *p, const struct period_slot *s, uint64_t hint,
-                         struct period_found *out) {
-    uint64_t begin = period_phase(p, s->begin, s->period), trough = begin;
-    if (hint < p->count) hint = period_phase(p, hint, s->period);
-    if (!out->flat) trough = period_trough(p, s->period, out->floor);
+static bool place_begin(const struct period *p, const struct period_slot *s, uint64_t hint,
+                        struct period_found *out) {
+    uint64_t begin = phase_of(p, s->begin, s->period), trough = begin;
+    if (hint < p->count) hint = phase_of(p, hint, s->period);
+    if (!out->flat) trough = find_trough(p, s->period, out->floor);
     if (trough == UINT64_MAX) return false;
     if (s->whole && (out->flat || p->low[begin & MASK] <= out->floor))
         out->begin = begin;
@@ -177,30 +175,30 @@ static bool period_place(const struct period *p, const struct period_slot *s, ui
         out->begin = hint;
     else
         out->begin = trough;
-    return out->flat || period_settled(p, out->begin, s->period, out->floor);
+    return out->flat || is_settled(p, out->begin, s->period, out->floor);
 }
 
-static bool period_judge(const struct period *p, const struct period_slot *s, uint64_t hint,
-                         struct period_found *out) {
+static bool judge(const struct period *p, const struct period_slot *s, uint64_t hint,
+                  struct period_found *out) {
     uint16_t least, most;
-    *out = (struct period_found){.period = s->period, .flat = period_flat(p)};
-    if (out->flat && !period_varied(p, s->period)) return false;
-    period_range(p, period_window(p, (uint64_t)s->period * WINDOW_PERIODS), &least, &most);
-    out->floor = period_floor(least, most);
-    out->deep = period_deep(least, most);
-    return period_place(p, s, hint, out);
+    *out = (struct period_found){.period = s->period, .flat = is_flat(p)};
+    if (out->flat && !is_varied(p, s->period)) return false;
+    range_of(p, window_begin(p, (uint64_t)s->period * WINDOW_PERIODS), &least, &most);
+    out->floor = floor_of(least, most);
+    out->deep = depth_of(least, most);
+    return place_begin(p, s, hint, out);
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-static uint64_t period_repeats(const struct period *p, uint32_t period) {
+static uint64_t repeats_of(const struct period *p, uint32_t period) {
     for (uint32_t i = 0; i < PERIOD_DISTRUSTED; i++)
         if (p->distrusted[i].period == period) return p->distrusted[i].repeats;
     return PERIOD_REPEATS;
 }
 
 void period_distrust(struct period *p, uint32_t period) {
-    uint64_t repeats = period_repeats(p, period) * 2;
+    uint64_t repeats = repeats_of(p, period) * 2;
     uint32_t at = p->next_distrusted;
     for (uint32_t i = 0; i < PERIOD_DISTRUSTED; i++)
         if (p->distrusted[i].period == period) at = i;
@@ -224,12 +222,12 @@ void period_restart(struct period *p) {
 /* A candidate that has repeated for long enough, and of which memory says that it may be one. */
 static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint,
                                              struct period_found *out) {
-    uint32_t least = period_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
+    uint32_t least = is_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
     for (uint32_t left = p->live; left;) {
         struct period_slot *s = take(p, &left);
         if (s->run < least || s->run < s->next_try) continue;
-        if (s->run < period_repeats(p, s->period) * s->period) continue;
-        if (period_judge(p, s, hint, out)) return true;
+        if (s->run < repeats_of(p, s->period) * s->period) continue;
+        if (judge(p, s, hint, out)) return true;
         period_refuse(p, s->period);
     }
     return false;
@@ -238,7 +236,7 @@ static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint,
 bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
     uint64_t latest = p->count - 1;
     uint16_t fingerprint = p->fingerprint[latest & MASK];
-    uint32_t distance = period_distance(p);
+    uint32_t distance = last_distance(p);
     bool known = !distance, due = false;
     p->budget += BUDGET_LAUNCH;
     if (p->budget > PERIOD_HISTORY) p->budget = PERIOD_HISTORY;

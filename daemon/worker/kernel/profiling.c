@@ -21,8 +21,8 @@ int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t
 /* ---- which kernel ---------------------------------------------------------------------------- */
 
 /* "sm_needed = ceil(num_blocks / blocks_per_sm)" (Orion, section 5.2). */
-static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
-                              const struct dev_launch *l) {
+static uint32_t sms_of(const struct dev_info *info, const struct func *f,
+                       const struct dev_launch *l) {
     struct occupancy_sm sm = {.threads = info->threads_per_sm,
                               .blocks = info->blocks_per_sm,
                               .regs = info->regs_per_sm,
@@ -38,13 +38,13 @@ static uint32_t profiling_sms(const struct dev_info *info, const struct func *f,
     return sms < KERNEL_PROFILE_SMS_MAX ? sms : KERNEL_PROFILE_SMS_MAX;
 }
 
-static struct kernel *profiling_find(struct profiling *p, const struct func *f,
-                                     const struct dev_launch *l) {
+static struct kernel *find_kernel(struct profiling *p, const struct func *f,
+                                  const struct dev_launch *l) {
     struct kernel_profile_key key = {
         .func = f->fingerprint, .shared_bytes = f->shared_bytes + l->shared_bytes, .uid = p->uid};
     memcpy(key.grid, l->grid, sizeof(key.grid));
     memcpy(key.block, l->block, sizeof(key.block));
-    return kernels_intern(p->kernels, &key, f->name, profiling_sms(p->info, f, l), &p->created);
+    return kernels_intern(p->kernels, &key, f->name, sms_of(p->info, f, l), &p->created);
 }
 
 void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l) {
@@ -58,7 +58,7 @@ void profiling_shape(struct profiling *p, struct func *f, const struct wire_laun
                                     .param_bytes = l->param_bytes};
     s->fingerprint = object_shape_fingerprint(f->fingerprint, s->launch.grid, s->launch.block);
     kernels_drop(p->kernels, s->kernel);
-    s->kernel = profiling_find(p, f, &s->launch);
+    s->kernel = find_kernel(p, f, &s->launch);
 }
 
 /* ---- what its end says ----------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 /* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
  * descriptors a message waits for memory as well. */
-static int link_send(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+static int send_msg(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
     for (;;) {
         int err = fdutil_send(fd, msg, sizeof(*msg), fds, nfds);
         if (err != -EAGAIN && (nfds > 0 || !fdutil_scarce(err))) return err;
@@ -38,12 +38,12 @@ void broker_link_lost(struct broker_link *l, const struct wire_worker_msg *msg, 
 }
 
 void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg) {
-    int err = link_send(l->fd, msg, NULL, 0);
+    int err = send_msg(l->fd, msg, NULL, 0);
     if (err) broker_link_lost(l, msg, err);
 }
 
 int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, int fd) {
-    int err = link_send(l->fd, msg, &fd, 1);
+    int err = send_msg(l->fd, msg, &fd, 1);
     if (err && !fdutil_scarce(err)) broker_link_lost(l, msg, err);
     return fdutil_scarce(err) ? err : 0;
 }
@@ -78,7 +78,7 @@ int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, 
     struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
     if (info) broker_link_describe(&msg.device, info);
     snprintf(msg.text, sizeof(msg.text), "%s", text);
-    return link_send(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
+    return send_msg(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
 }
 
 void broker_link_beat(struct broker_link *l) {
@@ -86,17 +86,17 @@ void broker_link_beat(struct broker_link *l) {
     broker_link_say(l, &msg);
 }
 
-static void link_end(struct broker_link *l, enum wire_worker_kind kind, uint32_t job_id, int err,
-                     const char *why) {
+static void say_end(struct broker_link *l, enum wire_worker_kind kind, uint32_t job_id, int err,
+                    const char *why) {
     struct wire_worker_msg msg = {.kind = kind, .job_id = job_id, .result = err};
     snprintf(msg.text, sizeof(msg.text), "%s", why);
     broker_link_say(l, &msg);
 }
 
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why) {
-    link_end(l, WIRE_EXPELLED, job_id, ERR_PROTOCOL, why);
+    say_end(l, WIRE_EXPELLED, job_id, ERR_PROTOCOL, why);
 }
 
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why) {
-    link_end(l, WIRE_REFUSED, job_id, ERR_NO_MEMORY, why);
+    say_end(l, WIRE_REFUSED, job_id, ERR_NO_MEMORY, why);
 }

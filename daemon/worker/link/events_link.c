@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "common/log.h"
 
-static void events_link_stop(struct events_link *l) {
+static void stop_recording(struct events_link *l) {
     int err = recorder_stop(l->recorder);
     if (err)
         log_warn("worker", "event=recording_lost error=%s", err_name(err));
@@ -20,7 +20,7 @@ static void events_link_stop(struct events_link *l) {
         log_info("worker", "event=recording_over");
 }
 
-static int events_link_start(struct events_link *l, int fd) {
+static int start_recording(struct events_link *l, int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0) return -errno;
     if (!S_ISREG(st.st_mode)) return -EINVAL;
@@ -35,7 +35,7 @@ void events_link_take(struct events_link *l, uint64_t now_ns, const struct wire_
                       int fd) {
     l->until_ns = now_ns + msg->for_ns;
     if (fd >= 0) {
-        int err = events_link_start(l, fd);
+        int err = start_recording(l, fd);
         if (err)
             log_warn("worker", "event=not_recording error=%s", err_name(err));
         else
@@ -46,5 +46,5 @@ void events_link_take(struct events_link *l, uint64_t now_ns, const struct wire_
 
 void events_link_update(struct events_link *l, uint64_t now_ns) {
     if (!recorder_streaming(l->recorder)) return;
-    if (now_ns >= l->until_ns || recorder_failing(l->recorder)) events_link_stop(l);
+    if (now_ns >= l->until_ns || recorder_failing(l->recorder)) stop_recording(l);
 }

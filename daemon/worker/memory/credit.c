@@ -7,11 +7,11 @@
 #include "common/atomics.h"
 #include "daemon/worker/memory/memory.h"
 
-static uint64_t credit_most(uint64_t a, uint64_t b) {
+static uint64_t most_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static uint64_t credit_round(const struct credit *k, uint64_t bytes) {
+static uint64_t round_up(const struct credit *k, uint64_t bytes) {
     return (bytes + k->granule - 1) / k->granule * k->granule;
 }
 
@@ -24,8 +24,8 @@ uint64_t credit_e(const struct memory *m) {
 }
 
 void credit_grant(struct credit *k, uint64_t p, uint64_t e) {
-    k->reserved_p = credit_round(k, p);
-    k->reserved_e = credit_round(k, e);
+    k->reserved_p = round_up(k, p);
+    k->reserved_e = round_up(k, e);
     k->granted = true;
 }
 
@@ -35,16 +35,16 @@ void credit_admit(struct credit *k) {
 
 bool credit_lacks(const struct credit *k, uint64_t *p, uint64_t *e) {
     uint64_t granted_p = credit_granted_p(k), granted_e = credit_granted_e(k);
-    *p = credit_most(credit_round(k, *p), granted_p);
-    *e = credit_most(*e, granted_e);
+    *p = most_of(round_up(k, *p), granted_p);
+    *e = most_of(*e, granted_e);
     return *p != granted_p || *e != granted_e;
 }
 
 void credit_used(struct credit *k, const struct memory *m, struct wire_completion *page) {
     struct wire_stats *s = &page->stats;
     uint64_t p = credit_p(k, m), e = credit_e(m);
-    k->peak_p = credit_most(k->peak_p, p);
-    k->peak_e = credit_most(k->peak_e, e);
+    k->peak_p = most_of(k->peak_p, p);
+    k->peak_e = most_of(k->peak_e, e);
     if (p > atom_load_relaxed(&s->persistent_peak_bytes))
         atom_store_relaxed(&s->persistent_peak_bytes, p);
     if (e > atom_load_relaxed(&s->ephemeral_peak_bytes))
@@ -73,6 +73,6 @@ void credit_iteration(struct credit *k, const struct memory *m) {
 }
 
 void credit_measure(struct credit *k) {
-    credit_grant(k, credit_most(k->last_p, k->peak_p), credit_most(k->last_e, k->peak_e));
+    credit_grant(k, most_of(k->last_p, k->peak_p), most_of(k->last_e, k->peak_e));
     k->known = true;
 }

@@ -13,7 +13,7 @@
 
 #define LANE_TABLE_FIRST 16u
 
-static int lane_table_reach(struct lane_table *lanes, uint32_t lane) {
+static int reach_lane(struct lane_table *lanes, uint32_t lane) {
     uint32_t count = lanes->count ? lanes->count : LANE_TABLE_FIRST;
     if (lane < lanes->count) return 0;
     while (count <= lane)
@@ -28,12 +28,12 @@ static int lane_table_reach(struct lane_table *lanes, uint32_t lane) {
 
 int lane_table_open(struct lane_table *lanes, uint32_t lane, const struct dev_ops *ops,
                     struct dev *dev) {
-    int err = lane_table_reach(lanes, lane);
+    int err = reach_lane(lanes, lane);
     if (err || lanes->items[lane].chunks) return err;
     return memory_lane_create(&lanes->items[lane].chunks, ops, dev);
 }
 
-static void lane_table_drop(struct lane_table *lanes, uint32_t lane) {
+static void drop_lane(struct lane_table *lanes, uint32_t lane) {
     struct lane *l = &lanes->items[lane];
     if (l->clients) return;
     memory_lane_destroy(l->chunks);
@@ -46,25 +46,25 @@ void lane_table_enter(struct lane_table *lanes, uint32_t lane) {
 
 void lane_table_leave(struct lane_table *lanes, uint32_t lane) {
     lanes->items[lane].clients--;
-    lane_table_drop(lanes, lane);
+    drop_lane(lanes, lane);
 }
 
 void lane_table_finish(struct lane_table *lanes) {
     for (uint32_t i = 0; i < lanes->count; i++)
-        lane_table_drop(lanes, i);
+        drop_lane(lanes, i);
     free(lanes->items);
 }
 
-static const struct memory_lane *lane_table_chunks(const struct lane_table *lanes, uint32_t lane) {
+static const struct memory_lane *chunks_of(const struct lane_table *lanes, uint32_t lane) {
     return lane < lanes->count ? lanes->items[lane].chunks : NULL;
 }
 
 uint64_t lane_table_bytes(const struct lane_table *lanes, uint32_t lane) {
-    const struct memory_lane *chunks = lane_table_chunks(lanes, lane);
+    const struct memory_lane *chunks = chunks_of(lanes, lane);
     return chunks ? memory_lane_bytes(chunks) : 0;
 }
 
 uint64_t lane_table_cleared(const struct lane_table *lanes, uint32_t lane) {
-    const struct memory_lane *chunks = lane_table_chunks(lanes, lane);
+    const struct memory_lane *chunks = chunks_of(lanes, lane);
     return chunks ? memory_lane_cleared(chunks) : 0;
 }

@@ -25,8 +25,8 @@ struct lifetime_block {
     bool dead; /* freed since the mark: a survivor that nobody finds by address any more */
 };
 
-static __attribute__((cold, format(printf, 3, 4))) int lifetime_refuse(char *why, size_t why_bytes,
-                                                                       const char *fmt, ...) {
+static __attribute__((cold, format(printf, 3, 4))) int refuse(char *why, size_t why_bytes,
+                                                              const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(why, why_bytes, fmt, args);
@@ -35,7 +35,7 @@ static __attribute__((cold, format(printf, 3, 4))) int lifetime_refuse(char *why
 }
 
 /* Appends all of `from`, in order. */
-static void lifetime_splice(struct list *to, struct list *from) {
+static void splice(struct list *to, struct list *from) {
     if (list_empty(from)) return;
     from->next->prev = to->prev;
     to->prev->next = from->next;
@@ -111,13 +111,13 @@ static void give(struct lifetime *l, struct lifetime_block *b) {
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes) {
     uint64_t hash = hash_of(l, addr);
     if (addr < l->base || bytes > l->bytes || addr - l->base > l->bytes - bytes)
-        return lifetime_refuse(why, why_bytes,
-                               "block 0x%" PRIx64 "+0x%" PRIx64 " is not in the ephemeral window",
-                               addr, bytes);
+        return refuse(why, why_bytes,
+                      "block 0x%" PRIx64 "+0x%" PRIx64 " is not in the ephemeral window", addr,
+                      bytes);
     if (bytes > l->bytes - l->live_bytes)
-        return lifetime_refuse(why, why_bytes, "more blocks alive than the ephemeral window holds");
+        return refuse(why, why_bytes, "more blocks alive than the ephemeral window holds");
     if (find(l, addr, hash))
-        return lifetime_refuse(why, why_bytes, "block 0x%" PRIx64 " is given out twice", addr);
+        return refuse(why, why_bytes, "block 0x%" PRIx64 " is given out twice", addr);
     l->uses++;
     l->live_bytes += bytes;
     struct lifetime_block *b = take(l);
@@ -132,7 +132,7 @@ int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, s
 }
 
 /* It is among those that lifetime_settle will look at. */
-static bool lifetime_survives(const struct lifetime *l, const struct lifetime_block *b) {
+static bool survives(const struct lifetime *l, const struct lifetime_block *b) {
     bool launched = b->fill != l->mark_fills, copied = b->copied_at && b->copied_at != l->epoch;
     return l->marked && !b->kept && b->born != l->epoch && (launched || copied);
 }
@@ -145,20 +145,19 @@ int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, 
         l->live_bytes -= bytes < l->live_bytes ? bytes : l->live_bytes;
         return 0;
     }
-    if (!b)
-        return lifetime_refuse(why, why_bytes, "block 0x%" PRIx64 " is freed, but not alive", addr);
+    if (!b) return refuse(why, why_bytes, "block 0x%" PRIx64 " is freed, but not alive", addr);
     if (b->bytes != bytes)
-        return lifetime_refuse(why, why_bytes,
-                               "block 0x%" PRIx64 " has %" PRIu64 " bytes, freed with %" PRIu64,
-                               addr, b->bytes, bytes);
+        return refuse(why, why_bytes,
+                      "block 0x%" PRIx64 " has %" PRIu64 " bytes, freed with %" PRIu64, addr,
+                      b->bytes, bytes);
     l->live_bytes -= bytes < l->live_bytes ? bytes : l->live_bytes;
     slotmap_remove(&l->by_addr, hash, slot_of(l, b));
     b->dead = true;
-    if (!lifetime_survives(l, b)) give(l, b);
+    if (!survives(l, b)) give(l, b);
     return 0;
 }
 
-static void lifetime_copied(struct lifetime *l, struct lifetime_block *b) {
+static void note_copied(struct lifetime *l, struct lifetime_block *b) {
     b->copied_at = l->epoch;
     list_remove(&b->link);
     list_append(&l->filled, &b->link);
@@ -169,20 +168,20 @@ void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes) {
     if (list_empty(&l->fresh) || addr >= l->base + l->bytes || addr + bytes <= l->base) return;
     struct lifetime_block *b = find(l, addr, hash_of(l, addr));
     if (b && bytes <= b->bytes) {
-        if (b->fill == l->fills && !b->copied_at) lifetime_copied(l, b);
+        if (b->fill == l->fills && !b->copied_at) note_copied(l, b);
         return;
     }
     for (struct list *pos = l->fresh.prev, *before; pos != &l->fresh; pos = before) {
         b = list_entry(pos, struct lifetime_block, link);
         before = pos->prev;
-        if (addr < b->addr + b->bytes && addr + bytes > b->addr) lifetime_copied(l, b);
+        if (addr < b->addr + b->bytes && addr + bytes > b->addr) note_copied(l, b);
     }
 }
 
 void lifetime_fill(struct lifetime *l) {
     l->fills++;
     l->filled_uses = l->uses;
-    lifetime_splice(&l->filled, &l->fresh);
+    splice(&l->filled, &l->fresh);
 }
 
 /* ---- boundaries ------------------------------------------------------------------------------ */
@@ -192,7 +191,7 @@ void lifetime_mark(struct lifetime *l) {
     l->mark_fills = l->fills;
     l->marked = true;
     l->crowded = l->untracked != 0;
-    lifetime_splice(&l->survivors, &l->filled);
+    splice(&l->survivors, &l->filled);
 }
 
 uint64_t lifetime_settle(struct lifetime *l, bool (*keep)(void *arg, uint64_t addr, uint64_t bytes),

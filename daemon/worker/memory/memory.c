@@ -15,13 +15,13 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
                   struct dev_space *space, const struct dev_windows *windows, uint64_t granule) {
     *out = NULL;
     if (!granule || windows->alloc_bytes % (2 * granule)) return -EINVAL;
-    struct memory *m = calloc(1, sizeof *m);
+    struct memory *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     *m = (struct memory){.ops = ops, .dev = dev, .space = space};
     m->base = windows->dev_base;
     m->granule = granule;
     m->page_count = (uint32_t)(windows->alloc_bytes / granule);
-    m->pages = calloc(m->page_count, sizeof *m->pages);
+    m->pages = calloc(m->page_count, sizeof(*m->pages));
     list_init(&m->lane_link);
     if (!m->pages) {
         free(m);
@@ -47,8 +47,8 @@ void memory_destroy(struct memory *m) {
 }
 
 /* Whole pages of one half. */
-static int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
-                        uint32_t *count) {
+static int whole_granules(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
+                          uint32_t *count) {
     uint32_t half = m->page_count / 2;
     int err = memory_touched(m, addr, bytes, first, count);
     if (err || !bytes || (addr - m->base) % m->granule || bytes % m->granule) return -EINVAL;
@@ -56,7 +56,7 @@ static int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, u
     return straddles ? -EINVAL : 0;
 }
 
-static int memory_back_private(struct memory *m, uint32_t first, uint32_t count) {
+static int back_private(struct memory *m, uint32_t first, uint32_t count) {
     struct memory_plan plan;
     int err = memory_plan_begin(&plan, m, count, count, 0);
     for (uint32_t i = 0; !err && i < count; i++)
@@ -71,12 +71,12 @@ static int memory_back_private(struct memory *m, uint32_t first, uint32_t count)
 
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count;
-    int err = memory_whole(m, addr, bytes, &first, &count);
+    int err = whole_granules(m, addr, bytes, &first, &count);
     if (err) return err;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
     if (first >= m->page_count / 2) return memory_lane_back(m, first, count);
-    if (!m->swapped) err = memory_back_private(m, first, count);
+    if (!m->swapped) err = back_private(m, first, count);
     for (uint32_t i = 0; m->swapped && i < count; i++) /* zeros, without taking anything */
         m->pages[first + i].state = PAGE_SWAPPED;
     if (!err) m->persistent += count;
@@ -86,7 +86,7 @@ int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes) {
     struct memory_plan plan;
     uint32_t first, count;
-    int err = memory_whole(m, addr, bytes, &first, &count);
+    int err = whole_granules(m, addr, bytes, &first, &count);
     if (err) return err;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state == PAGE_NONE) return -ENOENT;

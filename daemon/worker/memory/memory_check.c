@@ -13,7 +13,7 @@ struct check_counts {
     uint32_t persistent, kept, swapped, ephemeral, spilled, chunks;
 };
 
-static const char *check_page(const struct memory *m, uint32_t i, struct check_counts *c) {
+static const char *wrong_page(const struct memory *m, uint32_t i, struct check_counts *c) {
     const struct page *p = &m->pages[i];
     bool upper = i >= m->page_count / 2;
     c->persistent += p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
@@ -35,7 +35,7 @@ static const char *check_page(const struct memory *m, uint32_t i, struct check_c
 }
 
 /* It may run, and a chunk that it is shown was not cleared for it. */
-static bool check_foreign(const struct memory *m) {
+static bool has_foreign(const struct memory *m) {
     bool foreign = false;
     if (m->lane->holder != m || memory_unclear(m)) return false;
     for (uint32_t i = 0; i < m->slot_end; i++)
@@ -44,7 +44,7 @@ static bool check_foreign(const struct memory *m) {
     return foreign;
 }
 
-static const char *check_slots(const struct memory *m) {
+static const char *wrong_slots(const struct memory *m) {
     uint32_t taken = 0;
     struct list *pos;
     bool member = false;
@@ -58,19 +58,19 @@ static const char *check_slots(const struct memory *m) {
     if (!m->lane) return NULL;
     if (m->slot_end > m->lane->count) return "the lane is too short";
     list_each(pos, &m->lane->members) member |= pos == &m->lane_link;
-    if (check_foreign(m)) return "it is shown another owner's bytes";
+    if (has_foreign(m)) return "it is shown another owner's bytes";
     return member ? NULL : "not a member of its lane";
 }
 
-static int check_order(const void *a, const void *b) {
+static int by_address(const void *a, const void *b) {
     struct dev_chunk *const *x = a, *const *y = b;
     return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
 }
 
 /* No chunk is in two places. */
-static const char *check_chunks(const struct memory *m, uint32_t count) {
+static const char *wrong_chunks(const struct memory *m, uint32_t count) {
     uint32_t n = 0, all = count + (m->lane ? m->lane->count : 0);
-    struct dev_chunk **seen = calloc(all + 1, sizeof *seen);
+    struct dev_chunk **seen = calloc(all + 1, sizeof(*seen));
     const char *what = NULL;
     if (!seen) return "no memory to check with";
     for (uint32_t i = 0; i < m->page_count; i++)
@@ -78,7 +78,7 @@ static const char *check_chunks(const struct memory *m, uint32_t count) {
             seen[n++] = m->pages[i].chunk;
     for (uint32_t i = 0; m->lane && i < m->lane->count; i++)
         seen[n++] = m->lane->chunks[i];
-    qsort(seen, n, sizeof *seen, check_order);
+    qsort(seen, n, sizeof(*seen), by_address);
     for (uint32_t i = 1; i < n; i++)
         if (seen[i] == seen[i - 1]) what = "a chunk is in two places";
     free(seen);
@@ -88,7 +88,7 @@ static const char *check_chunks(const struct memory *m, uint32_t count) {
 const char *memory_check(const struct memory *m) {
     struct check_counts c = {0};
     for (uint32_t i = 0; i < m->page_count; i++) {
-        const char *what = check_page(m, i, &c);
+        const char *what = wrong_page(m, i, &c);
         if (what) return what;
     }
     if (c.persistent != m->persistent) return "persistent pages are miscounted";
@@ -96,6 +96,6 @@ const char *memory_check(const struct memory *m) {
     if (c.ephemeral != m->ephemeral) return "ephemeral pages are miscounted";
     if (c.spilled != m->spilled) return "spilled pages are miscounted";
     if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";
-    const char *what = check_slots(m);
-    return what ? what : check_chunks(m, c.chunks);
+    const char *what = wrong_slots(m);
+    return what ? what : wrong_chunks(m, c.chunks);
 }

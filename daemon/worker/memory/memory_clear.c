@@ -12,12 +12,12 @@ void memory_set_owner(struct memory *m, uint64_t owner) {
     m->owner = owner;
 }
 
-static bool clear_foreign(const struct memory *m, uint32_t slot) {
+static bool is_foreign(const struct memory *m, uint32_t slot) {
     uint64_t owner = m->lane->owners[slot];
     return owner && owner != m->owner;
 }
 
-static bool clear_shown(const struct memory *m, uint32_t slot) {
+static bool is_shown(const struct memory *m, uint32_t slot) {
     return slot < m->slot_end && m->slots[slot] != MEMORY_NO_PAGE;
 }
 
@@ -33,10 +33,10 @@ static int clear_chunks(struct memory *m, uint32_t slot, uint32_t count) {
 }
 
 /* As far as nothing has to be cleared. The lane may have shrunk. */
-static void clear_pass(struct memory *m) {
+static void clear_in_passing(struct memory *m) {
     if (m->clear_end > m->lane->count) m->clear_end = m->lane->count;
-    for (; m->clear_next < m->clear_end && !clear_foreign(m, m->clear_next); m->clear_next++)
-        if (clear_shown(m, m->clear_next)) m->lane->owners[m->clear_next] = m->owner;
+    for (; m->clear_next < m->clear_end && !is_foreign(m, m->clear_next); m->clear_next++)
+        if (is_shown(m, m->clear_next)) m->lane->owners[m->clear_next] = m->owner;
 }
 
 void memory_enter(struct memory *m, uint64_t bytes) {
@@ -48,7 +48,7 @@ void memory_enter(struct memory *m, uint64_t bytes) {
     lane->holder = m;
     m->clear_next = 0;
     m->clear_end = pages < lane->count ? (uint32_t)pages : lane->count;
-    clear_pass(m);
+    clear_in_passing(m);
 }
 
 bool memory_unclear(const struct memory *m) {
@@ -56,22 +56,22 @@ bool memory_unclear(const struct memory *m) {
 }
 
 int memory_clear(struct memory *m, uint32_t most) {
-    if (m->lane) clear_pass(m);
+    if (m->lane) clear_in_passing(m);
     while (most && memory_unclear(m)) {
         uint32_t n = 1;
-        while (n < most && m->clear_next + n < m->clear_end && clear_foreign(m, m->clear_next + n))
+        while (n < most && m->clear_next + n < m->clear_end && is_foreign(m, m->clear_next + n))
             n++;
         int err = clear_chunks(m, m->clear_next, n);
         if (err) return err;
         most -= n;
-        clear_pass(m);
+        clear_in_passing(m);
     }
     return 0;
 }
 
 int memory_clear_slot(struct memory *m, uint32_t slot) {
     if (m->lane->holder != m) return 0;
-    if (clear_foreign(m, slot)) {
+    if (is_foreign(m, slot)) {
         if (slot >= m->clear_next && slot < m->clear_end) return 0; /* its turn comes */
         int err = clear_chunks(m, slot, 1);
         if (err) return err;

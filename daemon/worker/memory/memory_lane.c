@@ -15,7 +15,7 @@
 
 int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, struct dev *dev) {
     struct dev_info info;
-    struct memory_lane *lane = *out = calloc(1, sizeof *lane);
+    struct memory_lane *lane = *out = calloc(1, sizeof(*lane));
     if (!lane) return -ENOMEM;
     ops->info(dev, &info);
     lane->ops = ops;
@@ -25,20 +25,20 @@ int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, stru
     return 0;
 }
 
-static void lane_trim(struct memory_lane *lane, uint32_t count) {
+static void trim_chunks(struct memory_lane *lane, uint32_t count) {
     while (lane->count > count)
         lane->ops->chunk_destroy(lane->dev, lane->chunks[--lane->count]);
 }
 
 /* At least so many chunks; on failure as many as before. */
-static int lane_reach(struct memory_lane *lane, uint32_t count) {
+static int reach_chunks(struct memory_lane *lane, uint32_t count) {
     uint32_t before = lane->count;
     if (count > lane->room) {
         uint32_t room = count + count / 2 + 16;
-        struct dev_chunk **chunks = realloc(lane->chunks, room * sizeof *chunks);
+        struct dev_chunk **chunks = realloc(lane->chunks, room * sizeof(*chunks));
         if (!chunks) return -ENOMEM;
         lane->chunks = chunks;
-        uint64_t *owners = realloc(lane->owners, room * sizeof *owners);
+        uint64_t *owners = realloc(lane->owners, room * sizeof(*owners));
         if (!owners) return -ENOMEM;
         lane->owners = owners;
         lane->room = room;
@@ -46,7 +46,7 @@ static int lane_reach(struct memory_lane *lane, uint32_t count) {
     while (lane->count < count) {
         int err = lane->ops->chunk_create(lane->dev, &lane->chunks[lane->count]);
         if (err) {
-            lane_trim(lane, before);
+            trim_chunks(lane, before);
             return err;
         }
         lane->owners[lane->count++] = 0;
@@ -56,7 +56,7 @@ static int lane_reach(struct memory_lane *lane, uint32_t count) {
 
 void memory_lane_destroy(struct memory_lane *lane) {
     if (!lane) return;
-    lane_trim(lane, 0);
+    trim_chunks(lane, 0);
     free(lane->chunks);
     free(lane->owners);
     free(lane);
@@ -69,7 +69,7 @@ int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes) {
         const struct memory *m = list_entry(pos, struct memory, lane_link);
         if (m->slot_end > count) return -EBUSY;
     }
-    if (count < lane->count) lane_trim(lane, (uint32_t)count);
+    if (count < lane->count) trim_chunks(lane, (uint32_t)count);
     return 0;
 }
 
@@ -84,10 +84,10 @@ void memory_lane_leave(struct memory *m) {
     m->lane = NULL;
 }
 
-static int lane_slots_room(struct memory *m, uint32_t room) {
+static int grow_slots(struct memory *m, uint32_t room) {
     if (room <= m->slot_room) return 0;
     room += room / 2 + 16;
-    uint32_t *slots = realloc(m->slots, room * sizeof *slots);
+    uint32_t *slots = realloc(m->slots, room * sizeof(*slots));
     if (!slots) return -ENOMEM;
     for (uint32_t i = m->slot_room; i < room; i++)
         slots[i] = MEMORY_NO_PAGE;
@@ -96,7 +96,7 @@ static int lane_slots_room(struct memory *m, uint32_t room) {
     return 0;
 }
 
-/* The lowest free slots, in the order of the pages. There is room, see lane_slots_room. */
+/* The lowest free slots, in the order of the pages. There is room, see grow_slots. */
 static void lane_take_slots(struct memory *m, uint32_t first, uint32_t count) {
     uint32_t slot = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -112,13 +112,13 @@ static void lane_take_slots(struct memory *m, uint32_t first, uint32_t count) {
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     struct memory_lane *lane = m->lane;
     if (!lane) return ERR_NO_MEMORY;
-    int err = lane_slots_room(m, m->ephemeral + count);
+    int err = grow_slots(m, m->ephemeral + count);
     if (err) return err;
     struct memory_plan plan;
     uint32_t before = lane->count;
     lane_take_slots(m, first, count);
     err = memory_plan_begin(&plan, m, count, 0, 0);
-    if (!err) err = lane_reach(lane, m->slot_end);
+    if (!err) err = reach_chunks(lane, m->slot_end);
     for (uint32_t i = 0; !err && i < count; i++) {
         memory_plan_add(&plan, first + i, lane->chunks[m->pages[first + i].slot]);
         err = memory_clear_slot(m, m->pages[first + i].slot);
@@ -129,7 +129,7 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
             memory_free_slot(m, m->pages[first + i].slot);
         else
             m->pages[first + i].state = PAGE_LANE;
-    if (err) lane_trim(lane, before);
+    if (err) trim_chunks(lane, before);
     return memory_plan_end(&plan, err);
 }
 
@@ -138,7 +138,7 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     struct memory_plan plan;
     uint32_t before = lane ? lane->count : 0, n = 0;
     int err = memory_plan_begin(&plan, m, m->ephemeral, 0, 0);
-    if (!err && lane) err = lane_reach(lane, m->ephemeral);
+    if (!err && lane) err = reach_chunks(lane, m->ephemeral);
     for (uint32_t slot = 0; !err && slot < m->slot_end; slot++) {
         if (m->slots[slot] == MEMORY_NO_PAGE) continue;
         if (lane == m->lane && lane) err = memory_clear_slot(m, n);
@@ -146,7 +146,7 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     }
     if (!err) err = memory_plan_run(&plan);
     if (err) {
-        if (lane) lane_trim(lane, before);
+        if (lane) trim_chunks(lane, before);
         return memory_plan_end(&plan, err);
     }
     uint32_t end = m->slot_end;
@@ -166,7 +166,7 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     return memory_plan_end(&plan, 0);
 }
 
-static bool lane_page(const struct page *p) {
+static bool is_of_lane(const struct page *p) {
     return p->state == PAGE_LANE || p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
 }
 
@@ -174,7 +174,7 @@ uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes)
     uint32_t first, count, need = 0;
     if (memory_touched(m, addr, bytes, &first, &count)) return 0;
     for (uint32_t i = 0; i < count; i++)
-        need += lane_page(&m->pages[first + i]);
+        need += is_of_lane(&m->pages[first + i]);
     return need * m->granule;
 }
 
@@ -196,7 +196,7 @@ int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copie
     if (m->swapped) return -EBUSY;
     err = memory_plan_begin(&plan, m, count, (uint32_t)(need / m->granule), 0);
     for (uint32_t i = first; !err && i < first + count; i++) {
-        if (!lane_page(&m->pages[i])) continue;
+        if (!is_of_lane(&m->pages[i])) continue;
         memory_plan_add(&plan, i, plan.made[n]);
         err = lane_keep_bytes(m, &m->pages[i], plan.made[n++]);
     }
@@ -204,7 +204,7 @@ int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copie
     if (err) return memory_plan_end(&plan, err);
     for (uint32_t i = first, k = 0; k < n; i++) {
         struct page *p = &m->pages[i];
-        if (!lane_page(p)) continue;
+        if (!is_of_lane(p)) continue;
         memory_release(m, p);
         *p = (struct page){.state = PAGE_PRIVATE, .mapped = true, .chunk = plan.made[k++]};
     }

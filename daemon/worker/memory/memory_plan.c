@@ -12,10 +12,10 @@
 int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,
                       uint32_t hosts) {
     *plan = (struct memory_plan){.m = m};
-    plan->moves = calloc(moves + 1, sizeof *plan->moves);
-    plan->scratch = calloc(moves + 1, sizeof *plan->scratch);
-    plan->made = calloc(made + 1, sizeof *plan->made);
-    plan->hosts = calloc(hosts + 1, sizeof *plan->hosts);
+    plan->moves = calloc(moves + 1, sizeof(*plan->moves));
+    plan->scratch = calloc(moves + 1, sizeof(*plan->scratch));
+    plan->made = calloc(made + 1, sizeof(*plan->made));
+    plan->hosts = calloc(hosts + 1, sizeof(*plan->hosts));
     if (!plan->moves || !plan->scratch || !plan->made || !plan->hosts) return -ENOMEM;
     for (; plan->made_count < made; plan->made_count++) {
         int err = m->ops->chunk_create(m->dev, &plan->made[plan->made_count]);
@@ -56,42 +56,42 @@ static uint32_t plan_run_length(const struct memory_plan *plan, uint32_t i) {
     return n;
 }
 
-static uint64_t plan_addr(const struct memory *m, const struct memory_move *run) {
+static uint64_t addr_of(const struct memory *m, const struct memory_move *run) {
     return m->base + run->page * m->granule;
 }
 
-static int plan_show(struct memory_plan *plan, const struct memory_move *run, uint32_t n,
-                     bool before) {
+static int show_chunks(struct memory_plan *plan, const struct memory_move *run, uint32_t n,
+                       bool before) {
     struct memory *m = plan->m;
     if (!(before ? run->from : run->to)) return 0;
     for (uint32_t i = 0; i < n; i++)
         plan->scratch[i] = before ? run[i].from : run[i].to;
-    return m->ops->chunk_map(m->space, plan_addr(m, run), plan->scratch, n);
+    return m->ops->chunk_map(m->space, addr_of(m, run), plan->scratch, n);
 }
 
 /* Back to what was shown before; what cannot be had again is shown no longer. */
 static void plan_show_before(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
-    if (!plan_show(plan, run, n, true)) return;
+    if (!show_chunks(plan, run, n, true)) return;
     log_error("memory", "addr=0x%llx pages=%u lost_mapping",
-              (unsigned long long)plan_addr(plan->m, run), n);
+              (unsigned long long)addr_of(plan->m, run), n);
     for (uint32_t i = 0; i < n; i++)
         plan->m->pages[run[i].page].mapped = false;
 }
 
-static int plan_run_do(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
+static int do_run(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     struct memory *m = plan->m;
-    int err = run->from ? m->ops->chunk_unmap(m->space, plan_addr(m, run), n) : 0;
+    int err = run->from ? m->ops->chunk_unmap(m->space, addr_of(m, run), n) : 0;
     if (err) return err;
-    err = plan_show(plan, run, n, false);
+    err = show_chunks(plan, run, n, false);
     if (err && run->from) plan_show_before(plan, run, n);
     return err;
 }
 
 /* A chunk that goes back to the device while a client still sees it would be the next client's. */
-static void plan_run_undo(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
+static void undo_run(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     struct memory *m = plan->m;
-    if (run->to && m->ops->chunk_unmap(m->space, plan_addr(m, run), n)) {
-        log_error("memory", "addr=0x%llx cannot_unmap", (unsigned long long)plan_addr(m, run));
+    if (run->to && m->ops->chunk_unmap(m->space, addr_of(m, run), n)) {
+        log_error("memory", "addr=0x%llx cannot_unmap", (unsigned long long)addr_of(m, run));
         abort();
     }
     plan_show_before(plan, run, n);
@@ -102,11 +102,11 @@ int memory_plan_run(struct memory_plan *plan) {
     int err = 0;
     for (; done < plan->count && !err; done += err ? 0 : n) {
         n = plan_run_length(plan, done);
-        err = plan_run_do(plan, &plan->moves[done], n);
+        err = do_run(plan, &plan->moves[done], n);
     }
     for (uint32_t i = 0; err && i < done; i += n) {
         n = plan_run_length(plan, i);
-        plan_run_undo(plan, &plan->moves[i], n);
+        undo_run(plan, &plan->moves[i], n);
     }
     for (uint32_t i = 0; !err && i < plan->count; i++)
         plan->m->pages[plan->moves[i].page].mapped = plan->moves[i].to != NULL;

@@ -81,7 +81,7 @@ static bool swap_has_chunk(const struct page *p) {
     return p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
 }
 
-static uint32_t swap_chunks(const struct memory *m) {
+static uint32_t count_chunks(const struct memory *m) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->page_count; i++)
         n += swap_has_chunk(&m->pages[i]);
@@ -90,7 +90,7 @@ static uint32_t swap_chunks(const struct memory *m) {
 
 int memory_swap_out(struct memory *m, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    uint32_t count = swap_chunks(m), n = 0;
+    uint32_t count = count_chunks(m), n = 0;
     *moved_bytes = 0;
     int err = memory_plan_begin(&plan, m, count, 0, count);
     for (uint32_t i = 0; !err && n < count; i++) {

@@ -23,14 +23,14 @@ void text_finish(struct text *t) {
     pthread_mutex_destroy(&t->lock);
 }
 
-static void text_copy(char *ring, uint64_t at, const void *from, size_t bytes) {
+static void copy_into(char *ring, uint64_t at, const void *from, size_t bytes) {
     size_t start = at % WIRE_TEXT_BYTES, first = WIRE_TEXT_BYTES - start;
     if (first > bytes) first = bytes;
     memcpy(ring + start, from, first);
     memcpy(ring, (const char *)from + first, bytes - first);
 }
 
-static void text_put(void *arg, int to_stderr, const char *text, size_t bytes) {
+static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     struct text *t = arg;
     uint32_t head[2] = {(uint32_t)bytes, to_stderr ? 1 : 0};
     if (bytes == 0 || bytes > WIRE_TEXT_BYTES - sizeof(head)) return;
@@ -39,11 +39,11 @@ static void text_put(void *arg, int to_stderr, const char *text, size_t bytes) {
     /* The client's own word: a value that no honest reader stores only loses its own text. */
     uint64_t unread = written - atom_load_acquire(&t->sub->text_read);
     if (unread <= WIRE_TEXT_BYTES && WIRE_TEXT_BYTES - unread >= sizeof(head) + bytes) {
-        text_copy(t->page->text, written, head, sizeof(head));
-        text_copy(t->page->text, written + sizeof(head), text, bytes);
+        copy_into(t->page->text, written, head, sizeof(head));
+        copy_into(t->page->text, written + sizeof(head), text, bytes);
         atom_store_release(&t->page->text_written, written + sizeof(head) + bytes);
     }
     pthread_mutex_unlock(&t->lock);
 }
 
-const struct dev_space_ops text_ops = {.text = text_put};
+const struct dev_space_ops text_ops = {.text = put_text};

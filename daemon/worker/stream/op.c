@@ -41,7 +41,7 @@ void op_pool_finish(struct op_pool *pool) {
     op_pool_init(pool);
 }
 
-static int op_pool_grow(struct op_pool *pool) {
+static int grow_pool(struct op_pool *pool) {
     struct op_chunk *c = aligned_alloc(OP_ALIGN, sizeof(*c));
     if (!c) return 0;
     c->next = pool->chunks;
@@ -54,7 +54,7 @@ static int op_pool_grow(struct op_pool *pool) {
 }
 
 /* A block of the smallest size that fits, never of none: inline is the caller's case. */
-static void *op_take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
+static void *take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
     uint8_t i = 1;
     while (room_bytes[i] < bytes)
         i++;
@@ -88,13 +88,13 @@ static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params,
 static __attribute__((noinline)) struct op *take_large(struct op_pool *pool, uint16_t kind,
                                                        uint32_t param_bytes) {
     uint8_t room;
-    void *params = op_take_room(pool, param_bytes, &room);
+    void *params = take_room(pool, param_bytes, &room);
     return params ? take(pool, kind, params, room) : NULL;
 }
 
 static __attribute__((noinline)) struct op *take_first(struct op_pool *pool, uint16_t kind,
                                                        uint32_t param_bytes) {
-    return op_pool_grow(pool) ? op_take(pool, kind, param_bytes) : NULL;
+    return grow_pool(pool) ? op_take(pool, kind, param_bytes) : NULL;
 }
 
 /* What is rare is apart, so that an operation's way keeps nothing on the stack. */

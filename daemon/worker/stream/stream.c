@@ -16,7 +16,7 @@
 
 /* Shows the client how far the stream is. What it sees as complete ran to success: the words of a
  * client that has a fault stand still, and its waiters end by the fault. */
-static void stream_publish(struct stream *s) {
+static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
     if (completion_dead(com)) return;
     atom_store_release(&com->page->stream_done[s->id], s->head - 1);
@@ -25,7 +25,7 @@ static void stream_publish(struct stream *s) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static struct stream *stream_new(struct stream_set *set, uint32_t id) {
+static struct stream *new_stream(struct stream_set *set, uint32_t id) {
     struct stream *s = calloc(1, sizeof(*s));
     if (!s) return NULL;
     s->ring = malloc(STREAM_FIRST_RING * sizeof(*s->ring));
@@ -43,7 +43,7 @@ static struct stream *stream_new(struct stream_set *set, uint32_t id) {
     return s;
 }
 
-static void stream_free(struct stream *s) {
+static void free_stream(struct stream *s) {
     if (!s) return;
     list_remove(&s->active);
     if (s->queue) s->set->ops->queue_destroy(s->queue);
@@ -61,7 +61,7 @@ int stream_set_init(struct stream_set *set, const struct dev_ops *ops, struct co
 
 void stream_set_finish(struct stream_set *set) {
     for (uint32_t id = 0; id < set->end; id++)
-        stream_free(set->streams[id]);
+        free_stream(set->streams[id]);
     free(set->streams);
     set->streams = NULL;
     set->end = 0;
@@ -77,7 +77,7 @@ void stream_set_level(struct stream_set *set, uint32_t level) {
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
                 uint64_t first_seq) {
     struct stream *s = set->streams[id];
-    if (!s) s = stream_new(set, id);
+    if (!s) s = new_stream(set, id);
     if (!s) return -ENOMEM;
     /* A destroyed stream that is not empty yet goes on as the new one, in order behind the old. */
     if (s->open || first_seq < s->next || (s->head != s->next && first_seq != s->next))
@@ -92,12 +92,12 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
     s->nonblocking = nonblocking;
     if (s->head == s->next) {
         s->head = s->cursor = s->next = first_seq;
-        stream_publish(s);
+        publish_done(s);
     }
     return 0;
 }
 
-static void stream_drained(struct stream *s) {
+static void when_drained(struct stream *s) {
     s->closing = false;
     if (s->queue) s->set->ops->queue_destroy(s->queue);
     s->queue = NULL;
@@ -106,7 +106,7 @@ static void stream_drained(struct stream *s) {
 void stream_close(struct stream *s) {
     s->open = false;
     s->closing = true;
-    if (s->head == s->next) stream_drained(s);
+    if (s->head == s->next) when_drained(s);
 }
 
 /* ---- being kicked and blocked ---------------------------------------------------------------- */
@@ -129,7 +129,7 @@ void stream_block(struct stream *s, struct stream **list) {
 
 /* ---- pushing --------------------------------------------------------------------------------- */
 
-static int stream_grow(struct stream *s) {
+static int grow_ring(struct stream *s) {
     uint64_t mask = 2 * s->ring_mask + 1;
     struct op **ring = malloc((mask + 1) * sizeof(*ring));
     if (!ring) return -ENOMEM;
@@ -142,7 +142,7 @@ static int stream_grow(struct stream *s) {
 }
 
 /* Puts the operation into its epoch of the legacy order. */
-static void stream_count_legacy(struct stream *s, struct op *op) {
+static void count_legacy(struct stream *s, struct op *op) {
     struct stream *legacy = s->set->streams[0];
     op->blocking = s->id != 0 && !s->nonblocking;
     if (!op->blocking) return;
@@ -157,7 +157,7 @@ static inline void push(struct stream *s, struct op *op) {
     op->stream = s;
     op->seq = s->next;
     op->number = s->set->pushed++;
-    stream_count_legacy(s, op);
+    count_legacy(s, op);
     s->ring[s->next++ & s->ring_mask] = op;
     stats_add(&s->set->com->page->stats.queued, 1);
     if (completion_dead(s->set->com)) {
@@ -169,7 +169,7 @@ static inline void push(struct stream *s, struct op *op) {
 }
 
 static __attribute__((noinline)) int push_grown(struct stream *s, struct op *op) {
-    if (stream_grow(s)) return -ENOMEM;
+    if (grow_ring(s)) return -ENOMEM;
     push(s, op);
     return 0;
 }
@@ -183,35 +183,35 @@ int stream_push(struct stream *s, struct op *op) {
 /* ---- advancing ------------------------------------------------------------------------------- */
 
 /* Blocks the stream until operation `seq` of `on` is complete; false when it is. */
-static bool stream_await(struct stream *s, struct stream *on, uint64_t seq) {
+static bool await_seq(struct stream *s, struct stream *on, uint64_t seq) {
     if (seq < on->head) return false;
     stream_block(s, &stream_at(on, seq)->waiters);
     return true;
 }
 
 /* For stream 0: whether all earlier operations of blocking streams are complete. */
-static bool stream_legacy_clear(const struct stream *s, const struct op *op) {
+static bool is_legacy_clear(const struct stream *s, const struct op *op) {
     if (s->set->legacy_pending) return false;
     return op->seq == s->head || stream_at(s, op->seq - 1)->following == 0;
 }
 
-static bool stream_blocked(struct stream *s, struct op *op) {
+static bool is_blocked(struct stream *s, struct op *op) {
     struct stream_set *set = s->set;
     if (set->deferred && op->number >= set->deferred->number) {
         stream_block(s, &set->fenced);
         return true;
     }
-    if (op->legacy_seq && stream_await(s, set->streams[0], op->legacy_seq)) return true;
-    if (s->id == 0 && !stream_legacy_clear(s, op)) {
+    if (op->legacy_seq && await_seq(s, set->streams[0], op->legacy_seq)) return true;
+    if (s->id == 0 && !is_legacy_clear(s, op)) {
         s->state = STREAM_BLOCKED;
         set->legacy_blocked = true;
         return true;
     }
-    return op->kind == WIRE_STREAM_WAIT && stream_await(s, set->streams[op->wait.on], op->wait.seq);
+    return op->kind == WIRE_STREAM_WAIT && await_seq(s, set->streams[op->wait.on], op->wait.seq);
 }
 
 /* Of an operation that nothing holds up. False: it only marks a place in its stream, and passes. */
-static bool stream_begins(struct stream *s, struct op *op) {
+static bool may_begin(struct stream *s, struct op *op) {
     switch (op->kind) {
     case WIRE_STREAM_WAIT: op->dev.end_ns = s->set->streams[op->wait.on]->last_end_ns; break;
     case WIRE_EVENT_RECORD: break;
@@ -225,8 +225,8 @@ static bool stream_begins(struct stream *s, struct op *op) {
 struct op *stream_advance(struct stream *s) {
     while (s->cursor != s->next) {
         struct op *op = stream_at(s, s->cursor);
-        if (stream_blocked(s, op)) return NULL;
-        if (!stream_begins(s, op)) continue;
+        if (is_blocked(s, op)) return NULL;
+        if (!may_begin(s, op)) continue;
         /* A host function runs when all before it is complete (retiring kicks), and holds up all
          * behind it. */
         if (op->kind == WIRE_HOST_FUNC && s->head != s->cursor) return NULL;
@@ -240,7 +240,7 @@ struct op *stream_advance(struct stream *s) {
 
 /* An operation of stream 0 is complete: the epoch behind it begins. One of a blocking stream: its
  * epoch is nearer to its end. */
-static void stream_legacy_done(struct stream *s, const struct op *op) {
+static void end_legacy(struct stream *s, const struct op *op) {
     struct stream_set *set = s->set;
     if (s->id == 0)
         set->legacy_pending += op->following;
@@ -254,7 +254,7 @@ static void stream_legacy_done(struct stream *s, const struct op *op) {
 }
 
 /* The device's time of an event: when the work before it ended, but not before it was asked for. */
-static void stream_time(struct stream *s, const struct op *op) {
+static void record_time(struct stream *s, const struct op *op) {
     uint64_t end_ns = op->dev.end_ns;
     if (op->kind == WIRE_EVENT_RECORD) end_ns = op->event.arrived_ns;
     if (end_ns > s->last_end_ns) s->last_end_ns = end_ns;
@@ -268,10 +268,10 @@ struct op *stream_retire(struct stream *s) {
     while (s->head != s->next) {
         struct op *op = stream_at(s, s->head);
         if (op->state != OP_DONE && op->state != OP_PASSED) break;
-        stream_time(s, op);
+        record_time(s, op);
         if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
         s->head++;
-        stream_legacy_done(s, op);
+        end_legacy(s, op);
         stream_kick_list(&op->waiters);
         *last = op;
         last = &op->next;
@@ -280,9 +280,9 @@ struct op *stream_retire(struct stream *s) {
     *last = NULL;
     s->set->completed += s->head - before;
     stats_sub(&s->set->com->page->stats.queued, s->head - before);
-    stream_publish(s);
+    publish_done(s);
     if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
-    if (s->closing && s->head == s->next) stream_drained(s);
+    if (s->closing && s->head == s->next) when_drained(s);
     return first;
 }
 

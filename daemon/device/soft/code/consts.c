@@ -13,7 +13,7 @@
 #define CONSTS_FIRST 64 /* slot 0 would not be negative */
 
 void consts_init(struct consts *c) {
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->len = CONSTS_FIRST;
 }
 
@@ -21,27 +21,26 @@ void consts_finish(struct consts *c) {
     free(c->data);
     free(c->entries);
     slotmap_finish(&c->by_value);
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
 }
 
-static uint64_t consts_hash(uint64_t bits, uint32_t bytes) {
+static uint64_t hash_of(uint64_t bits, uint32_t bytes) {
     const uint64_t words[] = {bits, bytes};
     return slotmap_hash(words, 2, 0);
 }
 
-static const struct consts_entry *consts_find(const struct consts *c, uint64_t bits,
-                                              uint32_t bytes) {
-    struct slotmap_walk walk = slotmap_walk(&c->by_value, consts_hash(bits, bytes));
+static const struct consts_entry *find(const struct consts *c, uint64_t bits, uint32_t bytes) {
+    struct slotmap_walk walk = slotmap_walk(&c->by_value, hash_of(bits, bytes));
     for (uint32_t i; (i = slotmap_next(&c->by_value, &walk)) != SLOTMAP_NONE;)
         if (c->entries[i].bits == bits && c->entries[i].bytes == bytes) return &c->entries[i];
     return NULL;
 }
 
 /* Room for one more entry, and for `width` bytes of it. */
-static int consts_grow(struct consts *c, uint32_t width) {
+static int grow(struct consts *c, uint32_t width) {
     if (c->count == c->cap) {
         uint32_t cap = c->cap ? c->cap * 2 : 32;
-        struct consts_entry *entries = realloc(c->entries, cap * sizeof *entries);
+        struct consts_entry *entries = realloc(c->entries, cap * sizeof(*entries));
         if (!entries) return -ENOMEM;
         c->entries = entries;
         c->cap = cap;
@@ -57,10 +56,10 @@ static int consts_grow(struct consts *c, uint32_t width) {
     return slotmap_reserve(&c->by_value, c->count + 1);
 }
 
-static void consts_broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
+static void broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
     if (!bytes) {
         uint32_t mask = bits ? UINT32_MAX : 0;
-        memcpy(at, &mask, sizeof mask);
+        memcpy(at, &mask, sizeof(mask));
         return;
     }
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
@@ -70,14 +69,14 @@ static void consts_broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes) {
     if (bytes && bytes < 8) bits &= (1ull << 8 * bytes) - 1;
     if (!bytes) bits = bits != 0;
-    const struct consts_entry *known = consts_find(c, bits, bytes);
+    const struct consts_entry *known = find(c, bits, bytes);
     if (known) return known->slot;
     uint32_t width = bytes * WARP_LANES < 64 ? 64 : bytes * WARP_LANES;
-    if (consts_grow(c, width)) return 0;
+    if (grow(c, width)) return 0;
     int32_t slot = -(int32_t)c->len;
-    consts_broadcast(c->data + c->len, bits, bytes);
+    broadcast(c->data + c->len, bits, bytes);
     c->len += width;
-    slotmap_add(&c->by_value, consts_hash(bits, bytes), c->count);
+    slotmap_add(&c->by_value, hash_of(bits, bytes), c->count);
     c->entries[c->count++] = (struct consts_entry){bits, bytes, slot};
     return slot;
 }

@@ -14,7 +14,7 @@
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/code/regalloc.h"
 
-static void decode_place(struct lowering *l, struct ptx_var *v) {
+static void place_var(struct lowering *l, struct ptx_var *v) {
     uint64_t align = v->align ? v->align : 1;
     uint64_t at = (l->local_bytes + align - 1) & ~(align - 1);
     if (align > 4096 || (align & (align - 1)) || v->bytes > CODE_LOCAL_MAX ||
@@ -27,39 +27,38 @@ static void decode_place(struct lowering *l, struct ptx_var *v) {
     if (align > l->local_align) l->local_align = (uint32_t)align;
 }
 
-static struct code_formal *decode_formals(struct lowering *l, struct ptx_var **vars,
-                                          uint32_t count) {
+static struct code_formal *make_formals(struct lowering *l, struct ptx_var **vars, uint32_t count) {
     struct code_formal *formals =
-        arena_calloc(l->kernel->arena, (size_t)count + 1, sizeof *formals);
+        arena_calloc(l->kernel->arena, (size_t)count + 1, sizeof(*formals));
     if (!formals) {
         lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;
     }
     for (uint32_t i = 0; i < count && !l->err; i++) {
-        decode_place(l, vars[i]);
+        place_var(l, vars[i]);
         formals[i].offset = (uint32_t)vars[i]->offset;
         formals[i].bytes = (uint32_t)vars[i]->bytes;
     }
     return formals;
 }
 
-static void decode_layout(struct lowering *l, struct code_func *out) {
+static void lay_out(struct lowering *l, struct code_func *out) {
     struct ptx_func *f = l->func;
     l->local_align = 16;
     if (!f->entry) {
-        out->params = decode_formals(l, f->params, f->param_count);
-        out->rets = decode_formals(l, f->rets, f->ret_count);
+        out->params = make_formals(l, f->params, f->param_count);
+        out->rets = make_formals(l, f->rets, f->ret_count);
         out->param_count = f->param_count;
         out->ret_count = f->ret_count;
     }
     for (uint32_t i = 0; i < f->var_count && !l->err; i++)
         if (f->vars[i]->space == PTX_LOCAL || f->vars[i]->space == PTX_PARAM)
-            decode_place(l, f->vars[i]);
+            place_var(l, f->vars[i]);
     out->local_bytes = (l->local_bytes + 15) & ~15u;
     out->local_align = l->local_align;
 }
 
-static void decode_registers(struct lowering *l) {
+static void add_registers(struct lowering *l) {
     struct ptx_func *f = l->func;
     l->reg_bytes = malloc(f->reg_count + 64);
     l->reg_room = f->reg_count + 64;
@@ -75,7 +74,7 @@ static void decode_registers(struct lowering *l) {
 }
 
 /* Lowers all instructions; `map` tells where each of them begins in the code. */
-static void decode_body(struct lowering *l, int32_t *map) {
+static void lower_body(struct lowering *l, int32_t *map) {
     for (uint32_t i = 0; i < l->func->inst_count && !l->err; i++) {
         map[i] = (int32_t)l->count;
         lower_inst(l, &l->func->insts[i]);
@@ -87,7 +86,7 @@ static void decode_body(struct lowering *l, int32_t *map) {
     lowering_emit(l, &end);
 }
 
-static void decode_targets(struct lowering *l, const int32_t *map) {
+static void resolve_targets(struct lowering *l, const int32_t *map) {
     for (uint32_t i = 0; i < l->count; i++) {
         struct code_inst *c = &l->insts[i];
         if (c->run) continue;
@@ -101,16 +100,16 @@ static void decode_targets(struct lowering *l, const int32_t *map) {
 }
 
 /* Moves the finished parts into the kernel's arena. */
-static void decode_keep(struct lowering *l, struct code_func *out) {
+static void keep_result(struct lowering *l, struct code_func *out) {
     struct arena *a = l->kernel->arena;
     out->count = l->count - 1;
-    out->insts = arena_alloc(a, l->count * sizeof *out->insts);
+    out->insts = arena_alloc(a, l->count * sizeof(*out->insts));
     unsigned char *consts = arena_alloc(a, l->consts.len + CODE_SLACK + 64);
     if (!out->insts || !consts) {
         lowering_fail(l, -ENOMEM, "out of memory");
         return;
     }
-    memcpy(out->insts, l->insts, l->count * sizeof *out->insts);
+    memcpy(out->insts, l->insts, l->count * sizeof(*out->insts));
     consts += -(uintptr_t)consts & 63;
     if (l->consts.data) memcpy(consts, l->consts.data, l->consts.len);
     out->consts = consts;
@@ -121,20 +120,20 @@ int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **ou
                 size_t why_bytes) {
     struct lowering l = {.kernel = k, .func = f, .why = why, .why_bytes = why_bytes};
     consts_init(&l.consts);
-    struct code_func *code = arena_calloc(k->arena, 1, sizeof *code);
-    int32_t *map = malloc(((size_t)f->inst_count + 1) * sizeof *map);
+    struct code_func *code = arena_calloc(k->arena, 1, sizeof(*code));
+    int32_t *map = malloc(((size_t)f->inst_count + 1) * sizeof(*map));
     if (!code || !map) lowering_fail(&l, -ENOMEM, "out of memory");
     if (f->unsupported)
         lowering_fail(&l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU: %s",
                       f->unsupported);
     if (!l.err) {
         code->ptx = f;
-        decode_registers(&l);
-        decode_layout(&l, code);
+        add_registers(&l);
+        lay_out(&l, code);
     }
-    if (!l.err) decode_body(&l, map);
-    if (!l.err) decode_targets(&l, map);
-    if (!l.err) decode_keep(&l, code);
+    if (!l.err) lower_body(&l, map);
+    if (!l.err) resolve_targets(&l, map);
+    if (!l.err) keep_result(&l, code);
     if (!l.err) {
         int err = regalloc_run(code, l.reg_bytes, l.reg_count);
         if (err) lowering_fail(&l, err, "its registers do not fit");

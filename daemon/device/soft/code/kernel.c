@@ -168,7 +168,7 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
 }
 
 static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
-    uint64_t *known = calloc(k->func_count, sizeof *known);
+    uint64_t *known = calloc(k->func_count, sizeof(*known));
     if (!known) return -ENOMEM;
     uint64_t bytes = code_depth(k, r->list[0], known, 0);
     k->local_bytes = bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)bytes;
@@ -186,8 +186,8 @@ static int code_kernel_build(struct code_module *m, const struct ptx_func *f, st
                              char *why, size_t why_bytes) {
     uint32_t n = m->ptx->func_count;
     struct code_reach r = {.m = m};
-    r.list = calloc(n + 1, sizeof *r.list);
-    r.seen = calloc(2 * (size_t)n + m->ptx->var_count + 1, sizeof *r.seen);
+    r.list = calloc(n + 1, sizeof(*r.list));
+    r.seen = calloc(2 * (size_t)n + m->ptx->var_count + 1, sizeof(*r.seen));
     int err = r.list && r.seen ? 0 : -ENOMEM;
     if (!err) {
         r.optional = r.seen + n;
@@ -217,7 +217,7 @@ int code_kernel_get(struct code_module *m, const char *name, struct code_kernel 
         return ERR_NOT_FOUND;
     }
     struct arena *arena = arena_create();
-    struct code_kernel *k = arena ? arena_calloc(arena, 1, sizeof *k) : NULL;
+    struct code_kernel *k = arena ? arena_calloc(arena, 1, sizeof(*k)) : NULL;
     if (!k) {
         arena_destroy(arena);
         return -ENOMEM;

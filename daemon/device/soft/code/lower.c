@@ -16,15 +16,15 @@
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
 
-static void lower_unsupported(struct lowering *l) {
+static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
 
-static struct code_extra *lower_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
-                                      uint32_t uses) {
-    struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof *x);
+static struct code_extra *add_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
+                                    uint32_t uses) {
+    struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof(*x));
     struct code_elem *elems =
-        arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof *elems);
+        arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof(*elems));
     if (!x || !elems) {
         lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;
@@ -38,12 +38,12 @@ static struct code_extra *lower_extra(struct lowering *l, struct code_inst *c, u
 
 static const struct ptx_operand lower_none = {.kind = PTX_OPND_NONE};
 
-static const struct ptx_operand *lower_operand(const struct ptx_inst *i, uint32_t k) {
+static const struct ptx_operand *operand_at(const struct ptx_inst *i, uint32_t k) {
     return k < i->operand_count && k < PTX_OPERANDS ? &i->operands[k] : &lower_none;
 }
 
 /* `d` or the pair `d|p`. */
-static void lower_dest(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
+static void set_dest(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
     if (o->kind == PTX_OPND_VEC) {
         if (o->elem_count != 2)
             lowering_fail(l, ERR_INVALID_PTX, "a pair of destinations expected");
@@ -60,7 +60,7 @@ static void lower_dest(struct lowering *l, struct code_inst *c, const struct ptx
  */
 
 /* Sources each operation needs at least; a handler may rely on their slots. */
-static uint32_t lower_sources(const struct ptx_inst *i) {
+static uint32_t count_sources(const struct ptx_inst *i) {
     switch (i->op) {
     case PTX_OP_fma:
     case PTX_OP_mad:
@@ -115,7 +115,7 @@ static uint32_t lower_sources(const struct ptx_inst *i) {
 }
 
 /* Operations that are known by name only. */
-static bool lower_absent(uint32_t op) {
+static bool is_absent(uint32_t op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
     case PTX_OP_alloca:
@@ -136,20 +136,20 @@ static bool lower_absent(uint32_t op) {
 }
 
 /* add.f32.f16 and its kin. */
-static bool lower_mixes(const struct ptx_inst *i) {
+static bool mixes_widths(const struct ptx_inst *i) {
     bool one_type = i->op == PTX_OP_add || i->op == PTX_OP_sub || i->op == PTX_OP_fma;
     return one_type && i->type_count > 1;
 }
 
-static void lower_alu(struct lowering *l, struct code_inst *c) {
+static void emit_alu(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
-    uint32_t need = lower_sources(i);
-    if (lower_absent(i->op) || lower_mixes(i)) {
-        lower_unsupported(l);
+    uint32_t need = count_sources(i);
+    if (is_absent(i->op) || mixes_widths(i)) {
+        refuse(l);
         return;
     }
-    lower_dest(l, c, lower_operand(i, 0));
+    set_dest(l, c, operand_at(i, 0));
     if (i->operand_count < need + 1) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     for (uint32_t k = 1; k < i->operand_count && k <= 4 && !l->err; k++) {
         const struct ptx_operand *o = &i->operands[k];
@@ -163,21 +163,21 @@ static void lower_alu(struct lowering *l, struct code_inst *c) {
     }
     if (l->err) return;
     c->run = isa_select(c);
-    if (!c->run) lower_unsupported(l);
+    if (!c->run) refuse(l);
 }
 
 /* ---- moves -------------------------------------------------------------------------------------
  */
 
 /* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}: extra's uses or defs. */
-static void lower_pack(struct lowering *l, struct code_inst *c, bool pack) {
+static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
     const struct ptx_operand *vec = &l->inst->operands[pack];
     uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
     if (total > 8 || (n != 2 && n != 4 && n != 8) || total % n) {
-        lower_unsupported(l);
+        refuse(l);
         return;
     }
-    struct code_extra *x = lower_extra(l, c, pack ? 0 : n, pack ? n : 0);
+    struct code_extra *x = add_extra(l, c, pack ? 0 : n, pack ? n : 0);
     if (!x) return;
     uint32_t part = total / n, lane = part < 2 ? 2 : part;
     struct code_elem *elems = pack ? x->uses : x->defs;
@@ -204,10 +204,10 @@ static void lower_pack(struct lowering *l, struct code_inst *c, bool pack) {
     c->run = move_select(c);
 }
 
-static bool lower_mov(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *d = lower_operand(l->inst, 0), *a = lower_operand(l->inst, 1);
+static bool emit_mov(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *d = operand_at(l->inst, 0), *a = operand_at(l->inst, 1);
     if (d->kind == PTX_OPND_VEC || a->kind == PTX_OPND_VEC) {
-        lower_pack(l, c, a->kind == PTX_OPND_VEC);
+        emit_pack(l, c, a->kind == PTX_OPND_VEC);
         return true;
     }
     if ((a->kind == PTX_OPND_SREG || a->kind == PTX_OPND_VAR) && d->kind == PTX_OPND_REG) {
@@ -217,13 +217,13 @@ static bool lower_mov(struct lowering *l, struct code_inst *c) {
             lowering_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
         if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
     }
-    lower_alu(l, c);
+    emit_alu(l, c);
     return true;
 }
 
-static void lower_cvta(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *a = lower_operand(l->inst, 1);
-    c->d = operand_dest(l, lower_operand(l->inst, 0));
+static void emit_cvta(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *a = operand_at(l->inst, 1);
+    c->d = operand_dest(l, operand_at(l->inst, 0));
     c->a = operand_source(l, a, 8, false);
     c->d_bytes = c->a_bytes = 8;
     if (a->kind == PTX_OPND_VAR && a->var) c->space = operand_var_space(l, a->var);
@@ -239,14 +239,14 @@ static void lower_cvta(struct lowering *l, struct code_inst *c) {
  * in b, second in c. The flags are in target.
  */
 
-static void lower_vector(struct lowering *l, struct code_inst *c, const struct ptx_operand *vec,
-                         bool load) {
+static void emit_vector(struct lowering *l, struct code_inst *c, const struct ptx_operand *vec,
+                        bool load) {
     uint32_t n = vec->elem_count, type = ptx_type_bytes(c->type);
     if (n != l->inst->vec || n > 8 || type * n > 32) {
         lowering_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
         return;
     }
-    struct code_extra *x = lower_extra(l, c, load ? n : 0, load ? 0 : n);
+    struct code_extra *x = add_extra(l, c, load ? n : 0, load ? 0 : n);
     if (!x) return;
     struct code_elem *elems = load ? x->defs : x->uses;
     for (uint32_t k = 0; k < n && !l->err; k++) {
@@ -263,16 +263,16 @@ static void lower_vector(struct lowering *l, struct code_inst *c, const struct p
     *(load ? &x->def_count : &x->use_count) = n;
 }
 
-static void lower_access(struct lowering *l, struct code_inst *c, bool load) {
-    const struct ptx_operand *value = lower_operand(l->inst, load ? 0 : 1);
+static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
+    const struct ptx_operand *value = operand_at(l->inst, load ? 0 : 1);
     uint32_t bytes = ptx_type_bytes(c->type), lane = operand_lane_bytes(c->type);
     if (bytes > 8 || c->type == PTX_PRED) {
-        lower_unsupported(l);
+        refuse(l);
         return;
     }
-    operand_address(l, lower_operand(l->inst, load ? 1 : 0), c);
+    operand_address(l, operand_at(l->inst, load ? 1 : 0), c);
     if (value->kind == PTX_OPND_VEC) {
-        lower_vector(l, c, value, load);
+        emit_vector(l, c, value, load);
     } else if (load) {
         c->d = operand_dest(l, value);
         c->d_bytes = value->kind == PTX_OPND_NONE ? 8 : (uint8_t)operand_reg_bytes(l, value);
@@ -288,32 +288,32 @@ static void lower_access(struct lowering *l, struct code_inst *c, bool load) {
         lowering_fail(l, ERR_INVALID_PTX, "outside the kernel's parameters");
     if (l->err) return;
     c->run = isa_select_access(c);
-    if (!c->run) lower_unsupported(l);
+    if (!c->run) refuse(l);
 }
 
-static void lower_atomic(struct lowering *l, struct code_inst *c, bool result) {
+static void emit_atomic(struct lowering *l, struct code_inst *c, bool result) {
     uint32_t lane = operand_lane_bytes(c->type), k = result;
     if (lane > 8 || c->type == PTX_PRED || l->inst->vec > 1) {
-        lower_unsupported(l);
+        refuse(l);
         return;
     }
-    if (result && lower_operand(l->inst, 0)->kind != PTX_OPND_NONE) {
-        c->d = operand_source(l, lower_operand(l->inst, 0), lane, false);
+    if (result && operand_at(l->inst, 0)->kind != PTX_OPND_NONE) {
+        c->d = operand_source(l, operand_at(l->inst, 0), lane, false);
         if (c->d < 0) lowering_fail(l, ERR_INVALID_PTX, "the destination must be a register");
     }
-    operand_address(l, lower_operand(l->inst, k), c);
-    c->b = operand_source(l, lower_operand(l->inst, k + 1), lane, false);
-    if (c->sub == PTX_SUB_CAS) c->c = operand_source(l, lower_operand(l->inst, k + 2), lane, false);
+    operand_address(l, operand_at(l->inst, k), c);
+    c->b = operand_source(l, operand_at(l->inst, k + 1), lane, false);
+    if (c->sub == PTX_SUB_CAS) c->c = operand_source(l, operand_at(l->inst, k + 2), lane, false);
     c->d_bytes = (uint8_t)lane;
     if (l->err) return;
     c->run = atomics_select(c);
-    if (!c->run) lower_unsupported(l);
+    if (!c->run) refuse(l);
 }
 
 /* cp.async.bulk [to], [from], bytes{, [barrier]}: the fields are those of exec/bulk.c. */
-static void lower_bulk(struct lowering *l, struct code_inst *c) {
+static void emit_bulk(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text + strlen("cp.async.bulk.");
-    const struct ptx_operand *size = lower_operand(l->inst, 2);
+    const struct ptx_operand *size = operand_at(l->inst, 2);
     bool up = strncmp(text, "shared", 6) == 0, down = strncmp(text, "global.shared::cta", 18) == 0;
     c->run = move_select(c); /* nothing to do, unless it has addresses */
     if (strncmp(text, "commit_group", 12) == 0 || strncmp(text, "wait_group", 10) == 0) return;
@@ -321,39 +321,39 @@ static void lower_bulk(struct lowering *l, struct code_inst *c) {
     bool sized = size->kind == PTX_OPND_IMM || operand_reg_bytes(l, size) == 4;
     if ((!up && !down) || !completes || !sized || strstr(text, "multicast") ||
         strstr(text, "cp_mask"))
-        return lower_unsupported(l);
+        return refuse(l);
     bool within = up && strstr(text, ".shared::cta.mbarrier");
     c->vec = (uint8_t)((up ? 1 : 0) | (down || within ? 2 : 0));
-    c->a = operand_address_value(l, lower_operand(l->inst, 0));
-    c->b = operand_address_value(l, lower_operand(l->inst, 1));
+    c->a = operand_address_value(l, operand_at(l->inst, 0));
+    c->b = operand_address_value(l, operand_at(l->inst, 1));
     c->c = operand_source(l, size, 4, false);
-    if (up) c->e = operand_address_value(l, lower_operand(l->inst, 3));
+    if (up) c->e = operand_address_value(l, operand_at(l->inst, 3));
     c->run = bulk_copy;
 }
 
 /* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
-static void lower_copy(struct lowering *l, struct code_inst *c) {
+static void emit_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
     if (strncmp(text, "cp.async.mbarrier.", 18) == 0) {
         lower_mbarrier_copies(l, c);
         return;
     }
     if (strncmp(text, "cp.async.bulk.", 14) == 0 && !strstr(text, "tensor")) {
-        lower_bulk(l, c);
+        emit_bulk(l, c);
         return;
     }
     if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||
         strstr(text, "tensor")) {
-        lower_unsupported(l);
+        refuse(l);
         return;
     }
     c->run = move_select(c); /* nothing to do, unless it has addresses */
     if (strstr(text, "wait") || strstr(text, "commit")) return;
     c->space = PTX_SHARED;
-    operand_address(l, lower_operand(l->inst, 0), c);
-    if (c->space != PTX_SHARED) lower_unsupported(l);
-    c->b = operand_address_value(l, lower_operand(l->inst, 1));
-    const struct ptx_operand *size = lower_operand(l->inst, 2), *from = lower_operand(l->inst, 3);
+    operand_address(l, operand_at(l->inst, 0), c);
+    if (c->space != PTX_SHARED) refuse(l);
+    c->b = operand_address_value(l, operand_at(l->inst, 1));
+    const struct ptx_operand *size = operand_at(l->inst, 2), *from = operand_at(l->inst, 3);
     if (size->kind != PTX_OPND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16)) {
         lowering_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
         return;
@@ -371,8 +371,8 @@ static void lower_copy(struct lowering *l, struct code_inst *c) {
 /* ---- control -----------------------------------------------------------------------------------
  */
 
-static void lower_branch(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *o = lower_operand(l->inst, 0);
+static void emit_branch(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *o = operand_at(l->inst, 0);
     if (o->kind != PTX_OPND_LABEL || o->target < 0 || (uint32_t)o->target > l->func->inst_count) {
         lowering_fail(l, ERR_INVALID_PTX, "a branch needs a label");
         return;
@@ -380,12 +380,12 @@ static void lower_branch(struct lowering *l, struct code_inst *c) {
     c->target = o->target;
 }
 
-static void lower_brx(struct lowering *l, struct code_inst *c) {
+static void emit_brx(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
-    struct code_extra *x = lower_extra(l, c, 0, 0);
+    struct code_extra *x = add_extra(l, c, 0, 0);
     if (!x) return;
-    c->a = operand_source(l, lower_operand(i, 0), 4, false);
-    x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof *x->table);
+    c->a = operand_source(l, operand_at(i, 0), 4, false);
+    x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof(*x->table));
     if (!x->table || !i->table_count) {
         lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
         return;
@@ -398,8 +398,8 @@ static void lower_brx(struct lowering *l, struct code_inst *c) {
     }
 }
 
-static void lower_argument(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
-                           bool def, struct code_extra *x, struct code_arg *arg) {
+static void add_argument(struct lowering *l, const struct ptx_operand *o, uint32_t bytes, bool def,
+                         struct code_extra *x, struct code_arg *arg) {
     if (o->var && (o->kind == PTX_OPND_VAR || o->kind == PTX_OPND_ADDR)) {
         if (operand_var_space(l, o->var) != PTX_LOCAL || o->reg > 0 || o->offset < 0 ||
             (uint64_t)o->offset > o->var->bytes) {
@@ -428,7 +428,7 @@ static void lower_argument(struct lowering *l, const struct ptx_operand *o, uint
 }
 
 /* The function of the device runtime that a declaration stands for. */
-static enum code_native lower_native(const struct ptx_func *f) {
+static enum code_native native_of(const struct ptx_func *f) {
     static const struct {
         const char *name;
         enum code_native native;
@@ -440,53 +440,53 @@ static enum code_native lower_native(const struct ptx_func *f) {
         {"__assertfail", CODE_ASSERTFAIL, 5},
     };
     if (f->defined) return CODE_NATIVE_NONE;
-    for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
+    for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++)
         if (!strcmp(f->name, natives[i].name) && f->param_count == natives[i].params)
             return natives[i].native;
     return CODE_NATIVE_NONE;
 }
 
 /* call {(rets),} func|reg {, (args)} {, prototype} */
-static void lower_call(struct lowering *l, struct code_inst *c) {
+static void emit_call(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     uint32_t at = 0;
     const struct ptx_operand *rets = &lower_none, *args = &lower_none, *callee;
-    if (lower_operand(i, 0)->kind == PTX_OPND_VEC || lower_operand(i, 0)->kind == PTX_OPND_NONE)
-        rets = lower_operand(i, at++);
-    callee = lower_operand(i, at++);
-    if (lower_operand(i, at)->kind == PTX_OPND_VEC) args = lower_operand(i, at);
-    struct code_extra *x = lower_extra(l, c, rets->elem_count, args->elem_count);
+    if (operand_at(i, 0)->kind == PTX_OPND_VEC || operand_at(i, 0)->kind == PTX_OPND_NONE)
+        rets = operand_at(i, at++);
+    callee = operand_at(i, at++);
+    if (operand_at(i, at)->kind == PTX_OPND_VEC) args = operand_at(i, at);
+    struct code_extra *x = add_extra(l, c, rets->elem_count, args->elem_count);
     if (!x) return;
     const struct ptx_func *proto = i->proto;
     if (callee->kind == PTX_OPND_FUNC && callee->func) {
         proto = callee->func;
         x->func = (int32_t)callee->func->index;
-        x->native = lower_native(callee->func);
+        x->native = native_of(callee->func);
         if (!callee->func->defined && !x->native)
             lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", callee->func->name);
     } else {
         c->a = operand_source(l, callee, 8, false);
     }
-    x->args = arena_calloc(l->kernel->arena, args->elem_count + 1, sizeof *x->args);
-    x->rets = arena_calloc(l->kernel->arena, rets->elem_count + 1, sizeof *x->rets);
+    x->args = arena_calloc(l->kernel->arena, args->elem_count + 1, sizeof(*x->args));
+    x->rets = arena_calloc(l->kernel->arena, rets->elem_count + 1, sizeof(*x->rets));
     if (!x->args || !x->rets) lowering_fail(l, -ENOMEM, "out of memory");
     for (uint32_t k = 0; k < args->elem_count && !l->err; k++) {
         uint64_t bytes = proto && k < proto->param_count ? proto->params[k]->bytes : 8;
-        lower_argument(l, &args->elems[k], (uint32_t)bytes, false, x, &x->args[x->arg_count++]);
+        add_argument(l, &args->elems[k], (uint32_t)bytes, false, x, &x->args[x->arg_count++]);
     }
     for (uint32_t k = 0; k < rets->elem_count && !l->err; k++) {
         uint64_t bytes = proto && k < proto->ret_count ? proto->rets[k]->bytes : 8;
-        lower_argument(l, &rets->elems[k], (uint32_t)bytes, true, x, &x->rets[x->ret_count++]);
+        add_argument(l, &rets->elems[k], (uint32_t)bytes, true, x, &x->rets[x->ret_count++]);
     }
     if (x->native) c->run = devrt_call;
 }
 
 /* bar: id a, count b, predicate c, result d (LOWERING_PRED: d_bytes 0). */
-static void lower_bar(struct lowering *l, struct code_inst *c) {
+static void emit_bar(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     if (strstr(i->text, ".cluster")) { /* of one block */
         c->target = CODE_CLUSTER_BARRIER;
-        if (!strstr(i->text, ".arrive") && !strstr(i->text, ".wait")) lower_unsupported(l);
+        if (!strstr(i->text, ".arrive") && !strstr(i->text, ".wait")) refuse(l);
         c->vec = strstr(i->text, ".wait") ? 2 : 1;
         return;
     }
@@ -496,7 +496,7 @@ static void lower_bar(struct lowering *l, struct code_inst *c) {
             lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
             return;
         }
-        lower_dest(l, c, &i->operands[k++]);
+        set_dest(l, c, &i->operands[k++]);
         const struct ptx_operand *p = &i->operands[--last];
         c->c = operand_source(l, p, LOWERING_PRED, false);
         c->c_neg = p->negated;
@@ -507,19 +507,19 @@ static void lower_bar(struct lowering *l, struct code_inst *c) {
 }
 
 /* ---- lanes together: the member mask is in e, CODE_NO_SLOT for the forms without .sync ------- */
-static void lower_rendezvous(struct lowering *l, struct code_inst *c) {
+static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     uint32_t at = 1, width = 4;
     bool pair = i->op == PTX_OP_bar || i->op == PTX_OP_barrier;
     if (pair)
         at = 0;
     else
-        lower_dest(l, c, lower_operand(i, 0));
+        set_dest(l, c, operand_at(i, 0));
     switch (i->op) {
     case PTX_OP_shfl:
-        c->a = operand_source(l, lower_operand(i, at++), 4, false);
-        c->b = operand_source(l, lower_operand(i, at++), 4, false);
-        c->c = operand_source(l, lower_operand(i, at++), 4, false);
+        c->a = operand_source(l, operand_at(i, at++), 4, false);
+        c->b = operand_source(l, operand_at(i, at++), 4, false);
+        c->c = operand_source(l, operand_at(i, at++), 4, false);
         break;
     case PTX_OP_vote:
         width = LOWERING_PRED;
@@ -527,41 +527,41 @@ static void lower_rendezvous(struct lowering *l, struct code_inst *c) {
     case PTX_OP_match:
     case PTX_OP_redux:
         if (width) width = operand_lane_bytes(c->type);
-        c->c_neg = lower_operand(i, at)->negated;
-        c->a = operand_source(l, lower_operand(i, at++), width, false);
+        c->c_neg = operand_at(i, at)->negated;
+        c->a = operand_source(l, operand_at(i, at++), width, false);
         c->a_bytes = (uint8_t)width;
         break;
     default: break;
     }
     bool narrow = ptx_type_bytes(c->type) == 4 && ptx_type_class(c->type) != 'f';
-    if ((i->op == PTX_OP_redux || i->op == PTX_OP_shfl) && !narrow) lower_unsupported(l);
+    if ((i->op == PTX_OP_redux || i->op == PTX_OP_shfl) && !narrow) refuse(l);
     bool sync = (i->mods & PTX_MOD_SYNC) || pair || i->op == PTX_OP_elect;
     if (i->op == PTX_OP_activemask) sync = false;
-    if (sync || lower_operand(i, at)->kind != PTX_OPND_NONE)
-        c->e = operand_source(l, lower_operand(i, at), 4, false);
+    if (sync || operand_at(i, at)->kind != PTX_OPND_NONE)
+        c->e = operand_source(l, operand_at(i, at), 4, false);
     if (l->err) return;
     c->run = rendezvous_select(c);
-    if (!c->run && !rendezvous_is(c)) lower_unsupported(l);
+    if (!c->run && !rendezvous_is(c)) refuse(l);
 }
 
 /* What move.c does as it stands; false: not one of these. */
-static bool lower_plain(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *a = lower_operand(l->inst, 1);
+static bool emit_plain(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *a = operand_at(l->inst, 1);
     uint32_t have = operand_reg_bytes(l, a);
     switch (l->inst->op) {
     case PTX_OP_mov:
     case PTX_OP_cvta: return false;
     case PTX_OP_isspacep:
-        if (have && have != 8) lower_unsupported(l);
-        lower_dest(l, c, lower_operand(l->inst, 0));
+        if (have && have != 8) refuse(l);
+        set_dest(l, c, operand_at(l->inst, 0));
         c->a = operand_source(l, a, 8, false);
         break;
     case PTX_OP_mapa:
     case PTX_OP_getctarank:
-        lower_dest(l, c, lower_operand(l->inst, 0));
+        set_dest(l, c, operand_at(l->inst, 0));
         c->a = operand_source(l, a, l->inst->op == PTX_OP_mapa ? c->d_bytes : have, false);
         break;
-    case PTX_OP_createpolicy: lower_dest(l, c, lower_operand(l->inst, 0)); break;
+    case PTX_OP_createpolicy: set_dest(l, c, operand_at(l->inst, 0)); break;
     default: break;
     }
     if (l->err) return true;
@@ -569,24 +569,24 @@ static bool lower_plain(struct lowering *l, struct code_inst *c) {
     return c->run != NULL;
 }
 
-static void lower_dispatch(struct lowering *l, struct code_inst *c) {
+static void dispatch(struct lowering *l, struct code_inst *c) {
     switch (l->inst->op) {
-    case PTX_OP_bra: lower_branch(l, c); break;
-    case PTX_OP_brx: lower_brx(l, c); break;
-    case PTX_OP_call: lower_call(l, c); break;
+    case PTX_OP_bra: emit_branch(l, c); break;
+    case PTX_OP_brx: emit_brx(l, c); break;
+    case PTX_OP_call: emit_call(l, c); break;
     case PTX_OP_ret:
     case PTX_OP_exit: break;
     case PTX_OP_ld:
-    case PTX_OP_ldu: lower_access(l, c, true); break;
-    case PTX_OP_st: lower_access(l, c, false); break;
-    case PTX_OP_atom: lower_atomic(l, c, true); break;
-    case PTX_OP_red: lower_atomic(l, c, false); break;
-    case PTX_OP_cp: lower_copy(l, c); break;
-    case PTX_OP_cvta: lower_cvta(l, c); break;
+    case PTX_OP_ldu: emit_access(l, c, true); break;
+    case PTX_OP_st: emit_access(l, c, false); break;
+    case PTX_OP_atom: emit_atomic(l, c, true); break;
+    case PTX_OP_red: emit_atomic(l, c, false); break;
+    case PTX_OP_cp: emit_copy(l, c); break;
+    case PTX_OP_cvta: emit_cvta(l, c); break;
     case PTX_OP_bar:
     case PTX_OP_barrier:
         if (!(l->inst->mods & PTX_MOD_WARP)) {
-            lower_bar(l, c);
+            emit_bar(l, c);
             break;
         }
         /* fall through */
@@ -595,7 +595,7 @@ static void lower_dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_match:
     case PTX_OP_redux:
     case PTX_OP_elect:
-    case PTX_OP_activemask: lower_rendezvous(l, c); break;
+    case PTX_OP_activemask: emit_rendezvous(l, c); break;
     case PTX_OP_mbarrier: lower_mbarrier(l, c); break;
     case PTX_OP_ldmatrix:
     case PTX_OP_mma:
@@ -603,14 +603,14 @@ static void lower_dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_stmatrix:
     case PTX_OP_wmma: lower_matrix(l, c); break;
     default:
-        if (!lower_plain(l, c)) lower_alu(l, c);
+        if (!emit_plain(l, c)) emit_alu(l, c);
         break;
     }
 }
 
 /* Operations whose name says all. Every other one takes the widths of its operands from its type;
  * without one they would be zero, and so would what the access checks look at. */
-static bool lower_untyped(uint32_t op) {
+static bool is_untyped(uint32_t op) {
     switch (op) {
     case PTX_OP_applypriority:
     case PTX_OP_bar:
@@ -637,7 +637,7 @@ static bool lower_untyped(uint32_t op) {
     case PTX_OP_stmatrix:
     case PTX_OP_trap:
     case PTX_OP_wmma: return true;
-    default: return lower_absent(op);
+    default: return is_absent(op);
     }
 }
 
@@ -656,7 +656,7 @@ void lower_inst(struct lowering *l, const struct ptx_inst *i) {
                           .pred_neg = i->pred_neg,
                           .src = i};
     c.d = c.a = c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
-    if (c.type == PTX_NONE && !lower_untyped(i->op)) {
+    if (c.type == PTX_NONE && !is_untyped(i->op)) {
         lowering_fail(l, ERR_INVALID_PTX, "the instruction names no type");
         return;
     }
@@ -665,9 +665,9 @@ void lower_inst(struct lowering *l, const struct ptx_inst *i) {
         c.pred = operand_source(l, &p, LOWERING_PRED, false);
     }
     if (i->op == PTX_OP_mov) {
-        if (!lower_mov(l, &c)) return;
+        if (!emit_mov(l, &c)) return;
     } else {
-        lower_dispatch(l, &c);
+        dispatch(l, &c);
     }
     lowering_emit(l, &c);
 }

@@ -16,7 +16,7 @@ void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
     char what[128];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
+    vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
     if (l->inst)
         snprintf(l->why, l->why_bytes, "%s at line %u of %s: %s", l->inst->text, l->inst->line,
@@ -29,7 +29,7 @@ void lowering_emit(struct lowering *l, const struct code_inst *c) {
     if (l->err) return;
     if (l->count == l->room) {
         uint32_t room = l->room ? l->room * 2 : 256;
-        struct code_inst *insts = realloc(l->insts, room * sizeof *insts);
+        struct code_inst *insts = realloc(l->insts, room * sizeof(*insts));
         if (!insts) {
             lowering_fail(l, -ENOMEM, "out of memory");
             return;

@@ -127,10 +127,10 @@ static int code_place(struct code_module *m, const struct code_env *env, char *w
 
 int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
                        char *why, size_t why_bytes) {
-    struct code_module *m = calloc(1, sizeof *m);
+    struct code_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     m->ptx = ptx;
-    m->address_taken = calloc(ptx->func_count + 1, sizeof *m->address_taken);
+    m->address_taken = calloc(ptx->func_count + 1, sizeof(*m->address_taken));
     int err = m->address_taken ? code_place(m, env, why, why_bytes) : -ENOMEM;
     if (err) {
         free(m->address_taken);

@@ -23,27 +23,27 @@ uint32_t operand_reg_bytes(const struct lowering *l, const struct ptx_operand *o
     return l->reg_bytes[o->reg];
 }
 
-static int32_t operand_const(struct lowering *l, uint64_t bits, uint32_t bytes) {
+static int32_t const_slot(struct lowering *l, uint64_t bits, uint32_t bytes) {
     int32_t slot = consts_slot(&l->consts, bits, bytes);
     if (!slot) lowering_fail(l, -ENOMEM, "out of memory");
     return slot;
 }
 
 /* Float literals keep the width they were written in; convert to that of the operand. */
-static uint64_t operand_float_bits(const struct ptx_operand *o, uint32_t bytes) {
+static uint64_t float_bits(const struct ptx_operand *o, uint32_t bytes) {
     uint64_t bits = o->imm;
     if (o->imm_float_bytes == 4 && bytes == 8) {
         uint32_t narrow = (uint32_t)bits;
         float f;
-        memcpy(&f, &narrow, sizeof f);
+        memcpy(&f, &narrow, sizeof(f));
         double d = f;
-        memcpy(&bits, &d, sizeof bits);
+        memcpy(&bits, &d, sizeof(bits));
     } else if (o->imm_float_bytes == 8 && bytes == 4) {
         double d;
-        memcpy(&d, &bits, sizeof d);
+        memcpy(&d, &bits, sizeof(d));
         float f = (float)d;
         uint32_t narrow;
-        memcpy(&narrow, &f, sizeof narrow);
+        memcpy(&narrow, &f, sizeof(narrow));
         bits = narrow;
     }
     return bits;
@@ -84,8 +84,8 @@ bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32
     return true;
 }
 
-static int32_t operand_register(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
-                                bool wider) {
+static int32_t register_slot(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
+                             bool wider) {
     if (o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
         lowering_fail(l, ERR_INVALID_PTX, "no such register");
         return CODE_NO_SLOT;
@@ -105,16 +105,16 @@ int32_t operand_source(struct lowering *l, const struct ptx_operand *o, uint32_t
         return CODE_NO_SLOT;
     }
     switch (o->kind) {
-    case PTX_OPND_REG: return operand_register(l, o, bytes, wider);
-    case PTX_OPND_IMM: return operand_const(l, operand_float_bits(o, bytes), bytes);
+    case PTX_OPND_REG: return register_slot(l, o, bytes, wider);
+    case PTX_OPND_IMM: return const_slot(l, float_bits(o, bytes), bytes);
     case PTX_OPND_FUNC:
-        return operand_const(l, CODE_HANDLE(o->func->index) + (uint64_t)o->offset, bytes);
+        return const_slot(l, CODE_HANDLE(o->func->index) + (uint64_t)o->offset, bytes);
     case PTX_OPND_SREG:
     case PTX_OPND_VAR: {
         if (o->kind == PTX_OPND_VAR) {
             enum ptx_space space = operand_var_space(l, o->var);
             if (space != PTX_LOCAL && space != PTX_PARAM)
-                return operand_const(l, o->var->offset + (uint64_t)o->offset, bytes);
+                return const_slot(l, o->var->offset + (uint64_t)o->offset, bytes);
         }
         int32_t temp = lowering_temp(l, bytes);
         operand_emit_special(l, o, temp, bytes, NULL);
@@ -149,7 +149,7 @@ void operand_address(struct lowering *l, const struct ptx_operand *o, struct cod
         c->a_bytes = (uint8_t)operand_reg_bytes(l, &reg);
         if (c->a_bytes != 4 && c->a_bytes != 8)
             lowering_fail(l, ERR_INVALID_PTX, "an address needs 32 or 64 bits");
-        c->a = operand_register(l, &reg, c->a_bytes, false);
+        c->a = register_slot(l, &reg, c->a_bytes, false);
     }
     if (o->var) {
         c->space = operand_var_space(l, o->var);
@@ -167,7 +167,7 @@ int32_t operand_address_value(struct lowering *l, const struct ptx_operand *o) {
     struct code_inst c = {.space = PTX_GENERIC};
     operand_address(l, o, &c);
     if (l->err) return CODE_NO_SLOT;
-    if (c.a == CODE_NO_SLOT) return operand_const(l, (uint64_t)c.offset, 8);
+    if (c.a == CODE_NO_SLOT) return const_slot(l, (uint64_t)c.offset, 8);
     struct code_inst add = {.op = PTX_OP_add, .type = PTX_U64, .a = c.a, .src = l->inst};
     add.c = add.e = add.d2 = add.pred = CODE_NO_SLOT;
     if (c.a_bytes == 4) {
@@ -182,7 +182,7 @@ int32_t operand_address_value(struct lowering *l, const struct ptx_operand *o) {
         add.a = widen.d;
     }
     if (!c.offset) return add.a;
-    add.b = operand_const(l, (uint64_t)c.offset, 8);
+    add.b = const_slot(l, (uint64_t)c.offset, 8);
     add.d_bytes = add.a_bytes = 8;
     add.d = lowering_temp(l, 8);
     add.run = isa_select(&add);

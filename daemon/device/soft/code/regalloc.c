@@ -33,7 +33,7 @@ struct regalloc {
 typedef void regalloc_visit_fn(struct regalloc *r, int32_t *slot, bool def, uint32_t at);
 
 /* Calls `fn` for each register field: sources first. A guarded or partial write also reads. */
-static void regalloc_visit(struct regalloc *r, uint32_t at, regalloc_visit_fn *fn) {
+static void visit_slots(struct regalloc *r, uint32_t at, regalloc_visit_fn *fn) {
     struct code_inst *i = &r->f->insts[at];
     const struct code_extra *x = i->extra;
     int32_t *sources[] = {&i->pred, &i->a, &i->b, &i->c, &i->e};
@@ -47,44 +47,43 @@ static void regalloc_visit(struct regalloc *r, uint32_t at, regalloc_visit_fn *f
     if (i->d2 >= 0) fn(r, &i->d2, true, at);
 }
 
-static bool regalloc_has(const uint64_t *set, int32_t v) {
+static bool has(const uint64_t *set, int32_t v) {
     return set[v >> 6] >> (v & 63) & 1;
 }
 
-static void regalloc_put(uint64_t *set, int32_t v) {
+static void put(uint64_t *set, int32_t v) {
     set[v >> 6] |= 1ull << (v & 63);
 }
 
-static void regalloc_note(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+static void note(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     size_t base = (size_t)r->block_of[at] * r->words;
     bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
-    if ((!def || guarded) && !regalloc_has(r->def + base, *slot))
-        regalloc_put(r->use + base, *slot);
-    if (def && !guarded) regalloc_put(r->def + base, *slot);
+    if ((!def || guarded) && !has(r->def + base, *slot)) put(r->use + base, *slot);
+    if (def && !guarded) put(r->def + base, *slot);
 }
 
-static void regalloc_extend(struct regalloc *r, int32_t v, int32_t at) {
+static void extend(struct regalloc *r, int32_t v, int32_t at) {
     if (at < r->start[v]) r->start[v] = at;
     if (at > r->end[v]) r->end[v] = at;
 }
 
-static void regalloc_touch(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+static void touch(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     (void)def;
-    regalloc_extend(r, *slot, (int32_t)at);
+    extend(r, *slot, (int32_t)at);
 }
 
-static void regalloc_rewrite(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+static void rewrite(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     (void)def;
     (void)at;
     *slot = r->place[*slot];
 }
 
-static bool regalloc_leaves(const struct code_inst *i) {
+static bool leaves_block(const struct code_inst *i) {
     return !i->run && (i->op == PTX_OP_bra || i->op == PTX_OP_brx || i->op == PTX_OP_ret ||
                        i->op == PTX_OP_exit);
 }
 
-static void regalloc_blocks(struct regalloc *r) {
+static void find_blocks(struct regalloc *r) {
     uint32_t n = r->f->count + 1;
     unsigned char *first = (unsigned char *)r->block_of; /* borrowed: bytes fit in its space */
     memset(first, 0, n);
@@ -92,7 +91,7 @@ static void regalloc_blocks(struct regalloc *r) {
     for (uint32_t k = 0; k < n; k++) {
         const struct code_inst *i = &r->f->insts[k];
         const struct code_extra *x = i->extra;
-        if (!regalloc_leaves(i)) continue;
+        if (!leaves_block(i)) continue;
         if (k + 1 < n) first[k + 1] = 1;
         if (i->op == PTX_OP_bra) first[i->target] = 1;
         for (uint32_t t = 0; i->op == PTX_OP_brx && t < x->table_count; t++)
@@ -107,22 +106,22 @@ static void regalloc_blocks(struct regalloc *r) {
             r->block_of[k] = b;
 }
 
-static void regalloc_join(struct regalloc *r, uint32_t b, uint32_t inst) {
+static void join(struct regalloc *r, uint32_t b, uint32_t inst) {
     uint64_t *out = r->out + (size_t)b * r->words;
     const uint64_t *in = r->in + (size_t)r->block_of[inst] * r->words;
     for (uint32_t w = 0; w < r->words; w++)
         out[w] |= in[w];
 }
 
-static bool regalloc_flow(struct regalloc *r, uint32_t b) {
+static bool flow(struct regalloc *r, uint32_t b) {
     uint32_t last = r->block_start[b + 1] - 1;
     const struct code_inst *i = &r->f->insts[last];
     const struct code_extra *x = i->extra;
-    bool leaves = regalloc_leaves(i);
-    if (leaves && i->op == PTX_OP_bra) regalloc_join(r, b, (uint32_t)i->target);
+    bool leaves = leaves_block(i);
+    if (leaves && i->op == PTX_OP_bra) join(r, b, (uint32_t)i->target);
     for (uint32_t t = 0; leaves && i->op == PTX_OP_brx && t < x->table_count; t++)
-        regalloc_join(r, b, (uint32_t)x->table[t]);
-    if ((!leaves || i->pred != CODE_NO_SLOT) && last < r->f->count) regalloc_join(r, b, last + 1);
+        join(r, b, (uint32_t)x->table[t]);
+    if ((!leaves || i->pred != CODE_NO_SLOT) && last < r->f->count) join(r, b, last + 1);
     bool changed = false;
     size_t base = (size_t)b * r->words;
     for (uint32_t w = 0; w < r->words; w++) {
@@ -134,7 +133,7 @@ static bool regalloc_flow(struct regalloc *r, uint32_t b) {
 }
 
 /* Lives as intervals of instruction indices: what is alive at a block's edge spans it. */
-static int regalloc_lives(struct regalloc *r) {
+static int find_lives(struct regalloc *r) {
     size_t set = (size_t)r->block_count * r->words;
     if (set > REGALLOC_MAX_WORDS) {
         for (uint32_t v = 0; v < r->regs; v++) {
@@ -143,27 +142,26 @@ static int regalloc_lives(struct regalloc *r) {
         }
         return 0;
     }
-    r->use = calloc(set * 4 + 1, sizeof *r->use);
+    r->use = calloc(set * 4 + 1, sizeof(*r->use));
     if (!r->use) return -ENOMEM;
     r->def = r->use + set;
     r->in = r->def + set;
     r->out = r->in + set;
     for (uint32_t k = 0; k <= r->f->count; k++)
-        regalloc_visit(r, k, regalloc_note);
+        visit_slots(r, k, note);
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t b = r->block_count; b-- > 0;)
-            changed |= regalloc_flow(r, b);
+            changed |= flow(r, b);
     }
     for (uint32_t b = 0; b < r->block_count; b++) {
         for (uint32_t w = 0; w < r->words; w++) {
             uint64_t in = r->in[(size_t)b * r->words + w], out = r->out[(size_t)b * r->words + w];
             for (uint64_t bits = in; bits; bits &= bits - 1)
-                regalloc_extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
-                                (int32_t)r->block_start[b]);
+                extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits), (int32_t)r->block_start[b]);
             for (uint64_t bits = out; bits; bits &= bits - 1)
-                regalloc_extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
-                                (int32_t)r->block_start[b + 1] - 1);
+                extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
+                       (int32_t)r->block_start[b + 1] - 1);
         }
     }
     return 0;
@@ -181,7 +179,7 @@ enum regalloc_layout {
     REGALLOC_LAYOUTS
 };
 
-static enum regalloc_layout regalloc_layout_of(uint32_t bytes) {
+static enum regalloc_layout layout_of(uint32_t bytes) {
     switch (bytes) {
     case 0: return REGALLOC_PRED;
     case 2: return REGALLOC_16;
@@ -192,13 +190,13 @@ static enum regalloc_layout regalloc_layout_of(uint32_t bytes) {
     }
 }
 
-static uint32_t regalloc_slot_bytes(enum regalloc_layout layout) {
+static uint32_t slot_bytes(enum regalloc_layout layout) {
     static const uint32_t lane[REGALLOC_LAYOUTS] = {2, 2, 4, 8, 16, 16};
     return lane[layout] * WARP_LANES;
 }
 
 /* What a register counts in the kernel's pressure, in registers of 32 bits. */
-static uint32_t regalloc_words(enum regalloc_layout layout) {
+static uint32_t slot_words(enum regalloc_layout layout) {
     static const uint32_t words[REGALLOC_LAYOUTS] = {0, 1, 1, 2, 4, 0};
     return words[layout];
 }
@@ -216,50 +214,50 @@ struct regalloc_scan {
     uint32_t words;
 };
 
-static bool regalloc_ends_before(const void *keys, uint32_t a, uint32_t b) {
+static bool ends_before(const void *keys, uint32_t a, uint32_t b) {
     const int32_t *end = keys;
     return end[a] < end[b];
 }
 
 /* Registers whose lives ended before `at` give their slots back. One whose life ends there does
  * not: an instruction may write a destination before it has read all its sources. */
-static void regalloc_expire(struct regalloc_scan *s, int32_t at) {
+static void expire(struct regalloc_scan *s, int32_t at) {
     const struct regalloc *r = s->r;
     while (s->alive.count && r->end[s->alive.items[0]] < at) {
-        uint32_t dead = minheap_take(&s->alive, regalloc_ends_before, r->end);
-        enum regalloc_layout layout = regalloc_layout_of(r->bytes[dead]);
+        uint32_t dead = minheap_take(&s->alive, ends_before, r->end);
+        enum regalloc_layout layout = layout_of(r->bytes[dead]);
         struct regalloc_free *list = &s->free[layout];
         list->items[list->count++] = r->place[dead];
-        s->words -= regalloc_words(layout);
+        s->words -= slot_words(layout);
     }
 }
 
-static void regalloc_place(struct regalloc_scan *s, int32_t v) {
+static void place_value(struct regalloc_scan *s, int32_t v) {
     struct regalloc *r = s->r;
-    enum regalloc_layout layout = regalloc_layout_of(r->bytes[v]);
+    enum regalloc_layout layout = layout_of(r->bytes[v]);
     struct regalloc_free *list = &s->free[layout];
     if (list->count) {
         r->place[v] = list->items[--list->count];
     } else {
         r->place[v] = (int32_t)s->top;
-        s->top += regalloc_slot_bytes(layout);
+        s->top += slot_bytes(layout);
     }
-    minheap_add(&s->alive, (uint32_t)v, regalloc_ends_before, r->end);
-    s->words += regalloc_words(layout);
+    minheap_add(&s->alive, (uint32_t)v, ends_before, r->end);
+    s->words += slot_words(layout);
     if (s->words > r->f->pressure) r->f->pressure = s->words;
 }
 
-static int regalloc_scan(struct regalloc *r, const int32_t *order, uint32_t count) {
+static int scan_in_order(struct regalloc *r, const int32_t *order, uint32_t count) {
     const size_t n = r->regs;
-    int32_t *room = malloc((n + 1) * (REGALLOC_LAYOUTS + 1) * sizeof *room);
+    int32_t *room = malloc((n + 1) * (REGALLOC_LAYOUTS + 1) * sizeof(*room));
     if (!room) return -ENOMEM;
     struct regalloc_scan s = {.r = r,
                               .alive = {.items = (uint32_t *)(room + REGALLOC_LAYOUTS * n)}};
     for (uint32_t k = 0; k < REGALLOC_LAYOUTS; k++)
         s.free[k].items = room + k * n;
     for (uint32_t k = 0; k < count && s.top <= CODE_FRAME_MAX; k++) {
-        regalloc_expire(&s, r->start[order[k]]);
-        regalloc_place(&s, order[k]);
+        expire(&s, r->start[order[k]]);
+        place_value(&s, order[k]);
     }
     free(room);
     r->f->reg_bytes = (uint32_t)s.top;
@@ -267,10 +265,10 @@ static int regalloc_scan(struct regalloc *r, const int32_t *order, uint32_t coun
 }
 
 /* Registers by the start of their lives: a counting sort over instruction indices. */
-static int regalloc_order(struct regalloc *r) {
+static int sort_and_scan(struct regalloc *r) {
     uint32_t n = r->f->count + 2, count = 0;
-    uint32_t *at = calloc(n + 1, sizeof *at);
-    int32_t *order = malloc(((size_t)r->regs + 1) * sizeof *order);
+    uint32_t *at = calloc(n + 1, sizeof(*at));
+    int32_t *order = malloc(((size_t)r->regs + 1) * sizeof(*order));
     int err = at && order ? 0 : -ENOMEM;
     for (uint32_t v = 0; !err && v < r->regs; v++)
         if (r->start[v] != INT32_MAX) at[r->start[v] + 1]++;
@@ -281,7 +279,7 @@ static int regalloc_order(struct regalloc *r) {
             order[at[r->start[v]]++] = (int32_t)v;
             count++;
         }
-    if (!err) err = regalloc_scan(r, order, count);
+    if (!err) err = scan_in_order(r, order, count);
     free(at);
     free(order);
     return err;
@@ -290,9 +288,9 @@ static int regalloc_order(struct regalloc *r) {
 int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count) {
     struct regalloc r = {.f = f, .bytes = bytes, .regs = reg_count, .words = (reg_count + 63) / 64};
     uint32_t n = f->count + 1;
-    r.block_start = malloc((n + 1) * sizeof *r.block_start);
-    r.block_of = malloc((n + 1) * sizeof *r.block_of);
-    r.start = malloc(((size_t)reg_count + 1) * 3 * sizeof *r.start);
+    r.block_start = malloc((n + 1) * sizeof(*r.block_start));
+    r.block_of = malloc((n + 1) * sizeof(*r.block_of));
+    r.start = malloc(((size_t)reg_count + 1) * 3 * sizeof(*r.start));
     int err = r.block_start && r.block_of && r.start ? 0 : -ENOMEM;
     if (!err) {
         r.end = r.start + reg_count;
@@ -302,14 +300,14 @@ int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count) 
             r.end[v] = -1;
             r.place[v] = 0;
         }
-        regalloc_blocks(&r);
+        find_blocks(&r);
         for (uint32_t k = 0; k < n; k++)
-            regalloc_visit(&r, k, regalloc_touch);
-        err = regalloc_lives(&r);
+            visit_slots(&r, k, touch);
+        err = find_lives(&r);
     }
-    if (!err) err = regalloc_order(&r);
+    if (!err) err = sort_and_scan(&r);
     for (uint32_t k = 0; !err && k < n; k++)
-        regalloc_visit(&r, k, regalloc_rewrite);
+        visit_slots(&r, k, rewrite);
     /* Call arguments repeat the slots of uses and defs; those were rewritten, these follow. */
     for (uint32_t k = 0; !err && k < n; k++) {
         const struct code_extra *x = f->insts[k].extra;

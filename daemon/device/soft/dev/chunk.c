@@ -25,7 +25,7 @@ struct dev_chunk {
 int chunk_open(struct chunks *c, uint64_t bytes) {
     *c = (struct chunks){.bytes = bytes, .fd = -1, .memory = MAP_FAILED};
     c->count = bytes / CHUNK_BYTES;
-    c->list = calloc(c->count + 1, sizeof *c->list);
+    c->list = calloc(c->count + 1, sizeof(*c->list));
     if (!c->list) return -ENOMEM;
     c->fd = fdutil_memfd("salus-device-memory", bytes, 0);
     if (c->fd < 0) return c->fd;
@@ -62,7 +62,7 @@ uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count) {
     return n;
 }
 
-static unsigned char *chunk_bytes(const struct chunks *c, const struct dev_chunk *chunk) {
+static unsigned char *bytes_of(const struct chunks *c, const struct dev_chunk *chunk) {
     return c->memory + chunk_offset(c, chunk);
 }
 
@@ -85,21 +85,21 @@ void chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!chunk) return;
     if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk_offset(c, chunk),
                   CHUNK_BYTES) < 0)
-        memset(chunk_bytes(c, chunk), 0, CHUNK_BYTES);
+        memset(bytes_of(c, chunk), 0, CHUNK_BYTES);
     chunk->used = false;
     chunk_refund(c, CHUNK_BYTES);
 }
 
 void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src) {
-    memcpy(chunk_bytes(c, dst), chunk_bytes(c, src), CHUNK_BYTES);
+    memcpy(bytes_of(c, dst), bytes_of(c, src), CHUNK_BYTES);
 }
 
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
-    memcpy(host, chunk_bytes(c, chunk), CHUNK_BYTES);
+    memcpy(host, bytes_of(c, chunk), CHUNK_BYTES);
 }
 
 void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
-    memcpy(chunk_bytes(c, chunk), host, CHUNK_BYTES);
+    memcpy(bytes_of(c, chunk), host, CHUNK_BYTES);
 }
 
 /* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the
@@ -107,6 +107,6 @@ void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
 void chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
         n = chunk_run(chunks + i, count - i);
-        memset(chunk_bytes(c, chunks[i]), 0, n * CHUNK_BYTES);
+        memset(bytes_of(c, chunks[i]), 0, n * CHUNK_BYTES);
     }
 }

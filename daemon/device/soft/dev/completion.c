@@ -29,7 +29,7 @@ void completion_add(struct completions *c, struct dev_op *op) {
     if (!c->armed) return;
     c->armed = false;
     uint64_t one = 1;
-    if (write(c->event_fd, &one, sizeof one) < 0) return; /* full counter: readable already */
+    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
 }
 
 bool completion_none(struct completions *c) {

@@ -15,7 +15,7 @@
 #include "daemon/device/soft/dev/space.h"
 
 /* Variables are packed into blocks of whole granules. */
-static uint64_t module_var_alloc(void *arg, uint64_t bytes, uint64_t align) {
+static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     struct dev_module *m = arg;
     if (align < 256) align = 256; /* what cuModuleGetGlobal promises of any variable */
     uint64_t addr = (m->var_next + align - 1) & ~(align - 1);
@@ -29,16 +29,16 @@ static uint64_t module_var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     return addr;
 }
 
-static bool module_calls_malloc(const struct ptx_module *ptx) {
+static bool calls_malloc(const struct ptx_module *ptx) {
     const struct ptx_func *f = ptx_find_func(ptx, "malloc");
     return f && !f->defined;
 }
 
-static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
+static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
     struct ptx_module *units[64], *linked = NULL;
     uint32_t n = 0;
     int err = 0;
-    if (m->image.ptx_count > sizeof units / sizeof *units) {
+    if (m->image.ptx_count > sizeof(units) / sizeof(*units)) {
         snprintf(why, why_bytes, "%u units to link, at most 64 are supported", m->image.ptx_count);
         return ERR_UNSUPPORTED_PTX;
     }
@@ -49,11 +49,11 @@ static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
     else if (!err)
         err = ptx_link(units, n, &linked, why, why_bytes);
     if (linked) n = 0; /* which owns its units */
-    if (!err && module_calls_malloc(linked)) err = space_need_heap(m->space);
+    if (!err && calls_malloc(linked)) err = space_need_heap(m->space);
     for (uint32_t i = 0; !err && i < linked->var_count; i++)
         m->managed |= linked->vars[i]->managed;
     if (!err) {
-        struct code_env env = {.alloc = module_var_alloc, .arg = m};
+        struct code_env env = {.alloc = var_alloc, .arg = m};
         err = code_module_create(&m->code, linked, &env, why, why_bytes);
         for (uint32_t i = 0; !err && i < linked->func_count; i++)
             m->name_count += linked->funcs[i]->entry && linked->funcs[i]->defined;
@@ -62,7 +62,7 @@ static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
                 linked->vars[i]->space == PTX_GLOBAL || linked->vars[i]->space == PTX_CONST;
     }
     if (!err) {
-        m->names = calloc(m->name_count + 1, sizeof *m->names);
+        m->names = calloc(m->name_count + 1, sizeof(*m->names));
         if (!m->names) return -ENOMEM;
         for (uint32_t i = 0, k = 0; i < linked->func_count; i++)
             if (linked->funcs[i]->entry && linked->funcs[i]->defined)
@@ -76,8 +76,8 @@ static int module_parse(struct dev_module *m, char *why, size_t why_bytes) {
 }
 
 /* Without PTX the names are the cubin's; its kernels can be listed but not run. */
-static int module_names_of_cubin(struct dev_module *m) {
-    m->names = calloc(m->image.kernel_count + 1, sizeof *m->names);
+static int names_of_cubin(struct dev_module *m) {
+    m->names = calloc(m->image.kernel_count + 1, sizeof(*m->names));
     if (!m->names) return -ENOMEM;
     for (; m->name_count < m->image.kernel_count; m->name_count++)
         m->names[m->name_count] = m->image.kernels[m->name_count].name;
@@ -87,7 +87,7 @@ static int module_names_of_cubin(struct dev_module *m) {
 int module_load(struct dev_space *space, const void *image, size_t bytes, struct dev_module **out,
                 char *why, size_t why_bytes) {
     *out = NULL;
-    struct dev_module *m = calloc(1, sizeof *m);
+    struct dev_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     m->space = space;
     list_init(&m->blocks);
@@ -96,7 +96,7 @@ int module_load(struct dev_space *space, const void *image, size_t bytes, struct
         free(m);
         return err;
     }
-    err = m->image.ptx_count ? module_parse(m, why, why_bytes) : module_names_of_cubin(m);
+    err = m->image.ptx_count ? parse_image(m, why, why_bytes) : names_of_cubin(m);
     if (!err) m->funcs = calloc(m->name_count + 1, sizeof(struct dev_func *));
     if (!err && !m->funcs) err = -ENOMEM;
     if (err) {
@@ -129,8 +129,7 @@ const char *module_func_name(struct dev_module *m, uint32_t index) {
     return index < m->name_count ? m->names[index] : NULL;
 }
 
-static const struct image_kernel *module_cubin_kernel(const struct dev_module *m,
-                                                      const char *name) {
+static const struct image_kernel *cubin_kernel(const struct dev_module *m, const char *name) {
     for (uint32_t i = 0; i < m->image.kernel_count; i++)
         if (!strcmp(m->image.kernels[i].name, name)) return &m->image.kernels[i];
     return NULL;
@@ -141,10 +140,10 @@ static uint32_t product(const uint32_t v[3]) {
 }
 
 /* Registers decide occupancy; ptxas knows them, the PTX alone only bounds them. */
-static void module_describe(struct dev_func *f, const char *name) {
+static void describe_func(struct dev_func *f, const char *name) {
     struct code_kernel_info k;
     code_kernel_info(f->kernel, &k);
-    const struct image_kernel *c = module_cubin_kernel(f->module, name);
+    const struct image_kernel *c = cubin_kernel(f->module, name);
     uint32_t regs = c && c->regs ? c->regs : k.regs;
     f->info = (struct dev_func_info){
         .params = f->params,
@@ -162,7 +161,7 @@ static void module_describe(struct dev_func *f, const char *name) {
     };
     const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
     if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);
-    memcpy(f->info.req_block, k.func->req_block, sizeof f->info.req_block);
+    memcpy(f->info.req_block, k.func->req_block, sizeof(f->info.req_block));
 }
 
 static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {
@@ -173,10 +172,10 @@ static void explain_no_code(const struct dev_module *m, char *why, size_t why_by
         snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
 }
 
-static int module_decode(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
-                         size_t why_bytes) {
+static int decode_func(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
+                       size_t why_bytes) {
     const char *name = m->names[index];
-    struct dev_func *f = calloc(1, sizeof *f);
+    struct dev_func *f = calloc(1, sizeof(*f));
     if (!f) return -ENOMEM;
     f->module = m;
     int err = ERR_NO_BINARY;
@@ -188,7 +187,7 @@ static int module_decode(struct dev_module *m, uint32_t index, struct dev_func *
     }
     struct code_kernel_info k;
     code_kernel_info(f->kernel, &k);
-    f->params = calloc(k.func->param_count + 1, sizeof *f->params);
+    f->params = calloc(k.func->param_count + 1, sizeof(*f->params));
     if (!f->params) {
         free(f);
         return -ENOMEM;
@@ -196,7 +195,7 @@ static int module_decode(struct dev_module *m, uint32_t index, struct dev_func *
     for (uint32_t i = 0; i < k.func->param_count; i++)
         f->params[i] = (struct dev_param){(uint32_t)k.func->params[i]->offset,
                                           (uint32_t)k.func->params[i]->bytes};
-    module_describe(f, name);
+    describe_func(f, name);
     *out = m->funcs[index] = f;
     return 0;
 }
@@ -207,7 +206,7 @@ int module_func_get(struct dev_module *m, const char *name, struct dev_func **ou
     for (uint32_t i = 0; i < m->name_count; i++) {
         if (strcmp(m->names[i], name) != 0) continue;
         struct dev_func *f = m->funcs[i];
-        int err = f ? 0 : module_decode(m, i, &f, why, why_bytes);
+        int err = f ? 0 : decode_func(m, i, &f, why, why_bytes);
         if (err) return err;
         *out = f;
         *info = f->info;

@@ -29,7 +29,7 @@ void pool_add(struct pool *p, struct task *task) {
 }
 
 /* Makes the grid of a launch; on failure the operation's result says why. */
-static void pool_begin(struct pool *p, struct task *t) {
+static void begin_task(struct pool *p, struct task *t) {
     struct grid *g = NULL;
     int err = grid_create(&g, &t->launch);
     pthread_mutex_lock(&p->lock);
@@ -39,32 +39,32 @@ static void pool_begin(struct pool *p, struct task *t) {
     pthread_mutex_unlock(&p->lock);
 }
 
-static void pool_take_result(struct task *t) {
+static void take_result(struct task *t) {
     struct grid_result r;
     grid_result(t->grid, &r);
     t->op->result = r.err;
     t->op->fault_addr = r.fault_addr;
     t->op->thread_insts = r.thread_insts;
     t->op->memory_bytes = r.memory_bytes;
-    snprintf(t->op->fault_text, sizeof t->op->fault_text, "%s", r.text);
+    snprintf(t->op->fault_text, sizeof(t->op->fault_text), "%s", r.text);
 }
 
 /* One slice without the lock; true when the task is over for this thread and everybody else. */
-static bool pool_slice(struct pool *p, struct task *t, bool *idle) {
+static bool run_slice(struct pool *p, struct task *t, bool *idle) {
     *idle = false;
     if (t->kind == TASK_TRANSFER) {
         if (atom_load_relaxed(&t->cancelled)) t->op->result = ERR_CANCELLED;
         if (t->op->result) return true;
-        int r = transfer_step(&t->transfer, t->ranges, POOL_SLICE_BYTES, &t->op->fault_addr);
-        if (r < 0) {
-            t->op->result = r;
-            snprintf(t->op->fault_text, sizeof t->op->fault_text,
+        int err = transfer_step(&t->transfer, t->ranges, POOL_SLICE_BYTES, &t->op->fault_addr);
+        if (err < 0) {
+            t->op->result = err;
+            snprintf(t->op->fault_text, sizeof(t->op->fault_text),
                      "copy or fill outside the client's memory");
         }
-        return r != 0;
+        return err != 0;
     }
     if (!t->grid) {
-        pool_begin(p, t);
+        begin_task(p, t);
         return t->op->result != 0;
     }
     enum grid_state state = grid_step(t->grid, POOL_SLICE_INSTS);
@@ -73,7 +73,7 @@ static bool pool_slice(struct pool *p, struct task *t, bool *idle) {
 }
 
 /* The first task of a line that another thread can help with, moved to its end. Lock held. */
-static struct task *pool_take_from(struct list *line) {
+static struct task *take_from(struct list *line) {
     struct list *pos;
     list_each(pos, line) {
         struct task *t = task_of(pos);
@@ -88,15 +88,15 @@ static struct task *pool_take_from(struct list *line) {
     return NULL;
 }
 
-static struct task *pool_take(struct pool *p) {
+static struct task *take_task(struct pool *p) {
     struct task *t = NULL;
     for (uint32_t level = POOL_LEVELS; level-- && !t;)
-        t = pool_take_from(&p->ready[level]);
+        t = take_from(&p->ready[level]);
     return t;
 }
 
 /* Lock held. */
-static void pool_account(struct pool *p, struct task *t, uint64_t begin_ns) {
+static void account_time(struct pool *p, struct task *t, uint64_t begin_ns) {
     uint64_t now = fdutil_now_ns(), timeout = p->kernel_timeout_ns;
     t->op->busy_ns += now - begin_ns;
     uint64_t active = t->active_ns + now - t->active_since_ns;
@@ -106,7 +106,7 @@ static void pool_account(struct pool *p, struct task *t, uint64_t begin_ns) {
 }
 
 /* Lock held. The task is over: completes its operation and lets its queue go on. */
-static void pool_finish(struct pool *p, struct task *t) {
+static void finish_task(struct pool *p, struct task *t) {
     struct dev_queue *q = t->queue;
     struct dev_op *op = t->op;
     list_remove(&t->queue_link);
@@ -121,14 +121,14 @@ static void pool_finish(struct pool *p, struct task *t) {
 }
 
 /* Lock held. The last thread to leave a task that is done finishes it. */
-static void pool_leave(struct pool *p, struct task *t, bool done, bool idle, uint64_t begin_ns) {
+static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uint64_t begin_ns) {
     t->inside--;
     if (done) t->done = true;
-    pool_account(p, t, begin_ns);
+    account_time(p, t, begin_ns);
     if (t->done) {
         if (t->inside) return;
-        if (t->grid) pool_take_result(t);
-        pool_finish(p, t);
+        if (t->grid) take_result(t);
+        finish_task(p, t);
         return;
     }
     /* Idle while others are inside: one of them will come back with more, or done. */
@@ -137,11 +137,11 @@ static void pool_leave(struct pool *p, struct task *t, bool done, bool idle, uin
     if (helped && !t->idle) pthread_cond_broadcast(&p->work);
 }
 
-static void *pool_thread(void *arg) {
+static void *run_thread(void *arg) {
     struct pool *p = arg;
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
-        struct task *t = pool_take(p);
+        struct task *t = take_task(p);
         if (!t) {
             pthread_cond_wait(&p->work, &p->lock);
             continue;
@@ -152,11 +152,11 @@ static void *pool_thread(void *arg) {
         const uint32_t *blocks = t->launch.grid;
         bool shared = t->kind == TASK_LAUNCH && !t->grid && (blocks[0] | blocks[1] | blocks[2]) > 1;
         pthread_mutex_unlock(&p->lock);
-        bool idle, done = pool_slice(p, t, &idle);
+        bool idle, done = run_slice(p, t, &idle);
         pthread_mutex_lock(&p->lock);
         /* Others looked while the grid did not exist yet. */
         if (shared) pthread_cond_broadcast(&p->work);
-        pool_leave(p, t, done, idle, begin);
+        leave_task(p, t, done, idle, begin);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -170,9 +170,9 @@ int pool_start(struct pool *p, uint32_t threads, uint64_t kernel_timeout_ns) {
     for (uint32_t level = 0; level < POOL_LEVELS; level++)
         list_init(&p->ready[level]);
     int err = completion_init(&p->done);
-    if (!err && !(p->threads = calloc(threads, sizeof *p->threads))) err = -ENOMEM;
+    if (!err && !(p->threads = calloc(threads, sizeof(*p->threads)))) err = -ENOMEM;
     while (!err && p->thread_count < threads) {
-        err = -pthread_create(&p->threads[p->thread_count], NULL, pool_thread, p);
+        err = -pthread_create(&p->threads[p->thread_count], NULL, run_thread, p);
         if (!err) p->thread_count++;
     }
     if (err) pool_stop(p);

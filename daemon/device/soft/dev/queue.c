@@ -20,7 +20,7 @@
 
 int queue_create(struct dev_space *space, int priority, struct dev_queue **out) {
     (void)priority; /* a hint, as in CUDA, and not taken: slices of a level are equal */
-    struct dev_queue *q = calloc(1, sizeof *q);
+    struct dev_queue *q = calloc(1, sizeof(*q));
     if (!q) return -ENOMEM;
     q->space = space;
     list_init(&q->tasks);
@@ -50,7 +50,7 @@ void queue_level(struct dev_queue *q, uint32_t level) {
     pthread_mutex_unlock(&p->lock);
 }
 
-static void queue_submit(struct task *t) {
+static void submit_task(struct task *t) {
     struct pool *p = t->queue->space->config.pool;
     pthread_mutex_lock(&p->lock);
     bool first = list_empty(&t->queue->tasks);
@@ -78,14 +78,14 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .text_arg = s->config.ops_arg,
         .heap = s->heap,
     };
-    memcpy(t->launch.grid, launch->grid, sizeof t->launch.grid);
-    memcpy(t->launch.block, launch->block, sizeof t->launch.block);
-    queue_submit(t);
+    memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));
+    memcpy(t->launch.block, launch->block, sizeof(t->launch.block));
+    submit_task(t);
     return 0;
 }
 
 /* A small transfer on an empty queue is done here and now: waking a thread would cost more. */
-static bool queue_try_inline(struct task *t) {
+static bool try_inline(struct task *t) {
     struct dev_queue *q = t->queue;
     struct pool *p = q->space->config.pool;
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
@@ -95,12 +95,13 @@ static bool queue_try_inline(struct task *t) {
     if (!idle) return false;
     struct dev_op *op = t->op;
     op->start_ns = fdutil_now_ns();
-    int r = transfer_step(&t->transfer, t->ranges, UINT64_MAX, &op->fault_addr);
-    op->result = r < 0 ? r : 0;
+    int err = transfer_step(&t->transfer, t->ranges, UINT64_MAX, &op->fault_addr);
+    op->result = err < 0 ? err : 0;
     op->end_ns = fdutil_now_ns();
     op->busy_ns = op->end_ns - op->start_ns;
-    if (r < 0)
-        snprintf(op->fault_text, sizeof op->fault_text, "copy or fill outside the client's memory");
+    if (err < 0)
+        snprintf(op->fault_text, sizeof(op->fault_text),
+                 "copy or fill outside the client's memory");
     task_free(t);
     pthread_mutex_lock(&p->lock);
     completion_add(&p->done, op);
@@ -108,21 +109,21 @@ static bool queue_try_inline(struct task *t) {
     return true;
 }
 
-static int queue_transfer(struct dev_queue *q, const struct transfer *transfer, struct dev_op *op) {
+static int run_transfer(struct dev_queue *q, const struct transfer *transfer, struct dev_op *op) {
     struct task *t = task_create(q, TASK_TRANSFER, op, q->space->ranges, 0);
     if (!t) return -ENOMEM;
     t->transfer = *transfer;
     t->exclusive = true;
-    if (!queue_try_inline(t)) queue_submit(t);
+    if (!try_inline(t)) submit_task(t);
     return 0;
 }
 
 int queue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *op) {
-    return queue_transfer(q, &(struct transfer){.copy = *copy}, op);
+    return run_transfer(q, &(struct transfer){.copy = *copy}, op);
 }
 
 int queue_memset(struct dev_queue *q, const struct dev_memset *set, struct dev_op *op) {
-    return queue_transfer(q, &(struct transfer){.fill = true, .set = *set}, op);
+    return run_transfer(q, &(struct transfer){.fill = true, .set = *set}, op);
 }
 
 /* Tasks that no thread has begun end at once; the others at their next slice. */

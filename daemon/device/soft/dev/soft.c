@@ -28,7 +28,7 @@ struct dev {
 
 /* Half of the memory that the machine has and our control group may use, at most 16 GiB: a guest
  * among others. */
-static uint64_t soft_default_memory(void) {
+static uint64_t default_memory(void) {
     struct hostmem m;
     uint64_t half, most = 16ull << 30;
     hostmem_read(&m, "");
@@ -38,7 +38,7 @@ static uint64_t soft_default_memory(void) {
 
 /* Limits of a compute capability 9.0 device (CUDA C++ Programming Guide, technical specifications),
  * whichever it reports: none of the others' is above. */
-static void soft_describe(struct dev *dev) {
+static void describe(struct dev *dev) {
     const struct dev_config *c = &dev->config;
     dev->info = (struct dev_info){
         .name = "Salus software GPU",
@@ -66,16 +66,16 @@ static void soft_describe(struct dev *dev) {
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
 }
 
-static int soft_open(struct dev **out, const struct dev_config *config) {
-    struct dev *dev = calloc(1, sizeof *dev);
+static int open_dev(struct dev **out, const struct dev_config *config) {
+    struct dev *dev = calloc(1, sizeof(*dev));
     if (!dev) return -ENOMEM;
     dev->config = *config;
-    if (!dev->config.memory_bytes) dev->config.memory_bytes = soft_default_memory();
+    if (!dev->config.memory_bytes) dev->config.memory_bytes = default_memory();
     dev->config.memory_bytes &= ~(CHUNK_BYTES - 1);
     if (!dev->config.sm_count) dev->config.sm_count = 16;
     if (!dev->config.threads) dev->config.threads = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (!dev->config.capability) dev->config.capability = SOFT_CAPABILITY;
-    soft_describe(dev);
+    describe(dev);
     int err = chunk_open(&dev->chunks, dev->info.memory_bytes);
     if (!err) err = pool_start(&dev->pool, dev->config.threads, dev->config.kernel_timeout_ns);
     if (err) {
@@ -87,24 +87,24 @@ static int soft_open(struct dev **out, const struct dev_config *config) {
     return 0;
 }
 
-static void soft_close(struct dev *dev) {
+static void close_dev(struct dev *dev) {
     if (!dev) return;
     pool_stop(&dev->pool);
     chunk_close(&dev->chunks);
     free(dev);
 }
 
-static void soft_info(struct dev *dev, struct dev_info *out) {
+static void info_of(struct dev *dev, struct dev_info *out) {
     *out = dev->info;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-static int soft_event_fd(struct dev *dev) {
+static int event_fd(struct dev *dev) {
     return dev->pool.done.event_fd;
 }
 
-static struct dev_op *soft_poll(struct dev *dev) {
+static struct dev_op *poll_done(struct dev *dev) {
     struct pool *p = &dev->pool;
     if (completion_none(&p->done)) return NULL;
     pthread_mutex_lock(&p->lock);
@@ -113,10 +113,10 @@ static struct dev_op *soft_poll(struct dev *dev) {
     return first;
 }
 
-static int soft_arm(struct dev *dev) {
+static int arm_event(struct dev *dev) {
     struct pool *p = &dev->pool;
     uint64_t drained;
-    while (read(p->done.event_fd, &drained, sizeof drained) > 0)
+    while (read(p->done.event_fd, &drained, sizeof(drained)) > 0)
         continue;
     pthread_mutex_lock(&p->lock);
     bool armed = completion_arm(&p->done);
@@ -124,14 +124,14 @@ static int soft_arm(struct dev *dev) {
     return !armed;
 }
 
-static uint64_t soft_busy(struct dev *dev, const struct dev_op *op) {
+static uint64_t busy_ns(struct dev *dev, const struct dev_op *op) {
     return pool_busy(&dev->pool, op);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int soft_space_create(struct dev *dev, const struct dev_windows *windows,
-                             const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
+static int create_space(struct dev *dev, const struct dev_windows *windows,
+                        const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
     struct space_config config = {
         .chunks = &dev->chunks,
         .pool = &dev->pool,
@@ -142,63 +142,63 @@ static int soft_space_create(struct dev *dev, const struct dev_windows *windows,
     return space_create(&config, windows, out);
 }
 
-static void soft_space_capability(struct dev_space *space, uint32_t capability) {
+static void space_capability(struct dev_space *space, uint32_t capability) {
     space->config.capability = capability;
 }
 
-static int soft_chunk_create(struct dev *dev, struct dev_chunk **out) {
+static int create_chunk(struct dev *dev, struct dev_chunk **out) {
     return chunk_create(&dev->chunks, out);
 }
 
-static void soft_chunk_destroy(struct dev *dev, struct dev_chunk *chunk) {
+static void destroy_chunk(struct dev *dev, struct dev_chunk *chunk) {
     chunk_destroy(&dev->chunks, chunk);
 }
 
-static int soft_chunk_copy(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
+static int copy_chunk(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
     chunk_copy(&dev->chunks, dst, src);
     return 0;
 }
 
-static int soft_chunk_save(struct dev *dev, void *host, const struct dev_chunk *chunk) {
+static int save_chunk(struct dev *dev, void *host, const struct dev_chunk *chunk) {
     chunk_save(&dev->chunks, host, chunk);
     return 0;
 }
 
-static int soft_chunk_load(struct dev *dev, struct dev_chunk *chunk, const void *host) {
+static int load_chunk(struct dev *dev, struct dev_chunk *chunk, const void *host) {
     chunk_load(&dev->chunks, chunk, host);
     return 0;
 }
 
-static int soft_chunk_clear(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+static int clear_chunks(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
     chunk_clear(&dev->chunks, chunks, count);
     return 0;
 }
 
-static uint64_t soft_mem_used(struct dev *dev) {
+static uint64_t mem_used(struct dev *dev) {
     return dev->chunks.used;
 }
 
 const struct dev_ops dev_soft = {
     .name = "soft",
-    .open = soft_open,
-    .close = soft_close,
-    .info = soft_info,
-    .event_fd = soft_event_fd,
-    .poll = soft_poll,
-    .arm = soft_arm,
-    .space_create = soft_space_create,
-    .space_capability = soft_space_capability,
+    .open = open_dev,
+    .close = close_dev,
+    .info = info_of,
+    .event_fd = event_fd,
+    .poll = poll_done,
+    .arm = arm_event,
+    .space_create = create_space,
+    .space_capability = space_capability,
     .space_destroy = space_destroy,
     .space_cancel = queue_cancel_space,
-    .chunk_create = soft_chunk_create,
-    .chunk_destroy = soft_chunk_destroy,
+    .chunk_create = create_chunk,
+    .chunk_destroy = destroy_chunk,
     .chunk_map = space_chunk_map,
     .chunk_unmap = space_chunk_unmap,
-    .chunk_copy = soft_chunk_copy,
-    .chunk_save = soft_chunk_save,
-    .chunk_load = soft_chunk_load,
-    .chunk_clear = soft_chunk_clear,
-    .mem_used = soft_mem_used,
+    .chunk_copy = copy_chunk,
+    .chunk_save = save_chunk,
+    .chunk_load = load_chunk,
+    .chunk_clear = clear_chunks,
+    .mem_used = mem_used,
     .module_load = module_load,
     .module_unload = module_unload,
     .func_count = module_func_count,
@@ -212,5 +212,5 @@ const struct dev_ops dev_soft = {
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
-    .busy = soft_busy,
+    .busy = busy_ns,
 };

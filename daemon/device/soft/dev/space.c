@@ -26,7 +26,7 @@ static void *at(uint64_t addr) {
 }
 
 /* Replaces the range snapshot; launches that run keep the one they began with. */
-static int space_set_ranges(struct dev_space *s, struct ranges *next) {
+static int set_ranges(struct dev_space *s, struct ranges *next) {
     if (!next) return -ENOMEM;
     ranges_unref(s->ranges);
     s->ranges = next;
@@ -37,15 +37,14 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
                  struct dev_space **out) {
     uint64_t bytes = w->alloc_bytes + w->module_bytes;
     if ((w->dev_base | w->alloc_bytes | w->module_bytes) % CHUNK_BYTES) return -EINVAL;
-    struct dev_space *s = calloc(1, sizeof *s);
+    struct dev_space *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
     *s = (struct dev_space){.config = *config, .windows = *w};
     list_init(&s->queues);
     list_init(&s->blocks);
     list_init(&s->managed);
     int err = -ENOMEM;
-    if (space_set_ranges(s, ranges_with(NULL, w->host_base, w->host_base + w->host_bytes)))
-        goto fail;
+    if (set_ranges(s, ranges_with(NULL, w->host_base, w->host_base + w->host_bytes))) goto fail;
     void *p = mmap(at(w->dev_base), bytes, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (p == MAP_FAILED) {
@@ -69,7 +68,7 @@ fail:
  * can remove them first: the gap is where nobody's new mapping goes (the kernel fills from the
  * top). It cannot split one either: then what was there stays, and is replaced by what is mapped
  * next. What a client may touch is decided by its ranges, not by this. */
-static void space_reserve(uint64_t addr, uint64_t bytes) {
+static void reserve_range(uint64_t addr, uint64_t bytes) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     if (mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return;
     if (!munmap(at(addr), bytes))
@@ -77,7 +76,7 @@ static void space_reserve(uint64_t addr, uint64_t bytes) {
 }
 
 /* Memory of modules is its space's own, so it needs no chunk. */
-static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+static int map_range(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     if (!chunk_charge(s->config.chunks, bytes)) return ERR_NO_MEMORY;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
     void *p = next ? mmap(at(addr), bytes, PROT_READ | PROT_WRITE,
@@ -90,33 +89,33 @@ static int space_map(struct dev_space *s, uint64_t addr, uint64_t bytes) {
         return ERR_NO_MEMORY;
     }
     s->memory_used += bytes;
-    return space_set_ranges(s, next);
+    return set_ranges(s, next);
 }
 
-static int space_unmap(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+static int unmap_range(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
     if (!next) return -ENOMEM;
-    space_reserve(addr, bytes);
+    reserve_range(addr, bytes);
     chunk_refund(s->config.chunks, bytes);
     s->memory_used -= bytes;
-    return space_set_ranges(s, next);
+    return set_ranges(s, next);
 }
 
-static bool space_in_alloc(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
+static bool in_alloc(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     const struct dev_windows *w = &s->windows;
     return bytes && (addr | bytes) % CHUNK_BYTES == 0 && addr >= w->dev_base &&
            bytes <= w->alloc_bytes && addr - w->dev_base <= w->alloc_bytes - bytes;
 }
 
-static bool space_overlaps(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
+static bool overlaps(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     for (uint32_t i = 0; i < s->ranges->count; i++)
         if (s->ranges->items[i].lo < addr + bytes && addr < s->ranges->items[i].hi) return true;
     return false;
 }
 
 /* Chunks that are neighbours in the file are one mapping: the kernel allows a process 65530. */
-static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
-                          uint32_t count) {
+static int map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
         n = chunk_run(chunks + i, count - i);
         void *want = at(addr + i * CHUNK_BYTES);
@@ -124,7 +123,7 @@ static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *
         void *got = mmap(want, n * CHUNK_BYTES, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_NORESERVE | MAP_FIXED, s->config.chunks->fd, offset);
         if (got == MAP_FAILED) {
-            if (i) space_reserve(addr, i * CHUNK_BYTES);
+            if (i) reserve_range(addr, i * CHUNK_BYTES);
             return ERR_NO_MEMORY;
         }
         madvise(got, n * CHUNK_BYTES, MADV_HUGEPAGE);
@@ -135,26 +134,26 @@ static int space_map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *
 int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count) {
     uint64_t bytes = count * CHUNK_BYTES;
-    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
-    if (space_overlaps(s, addr, bytes)) return -EEXIST;
+    if (!in_alloc(s, addr, bytes)) return -EINVAL;
+    if (overlaps(s, addr, bytes)) return -EEXIST;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
     if (!next) return -ENOMEM;
-    int err = space_map_runs(s, addr, chunks, count);
+    int err = map_runs(s, addr, chunks, count);
     if (err) {
         ranges_unref(next);
         return err;
     }
-    return space_set_ranges(s, next);
+    return set_ranges(s, next);
 }
 
 int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
     uint64_t bytes = count * CHUNK_BYTES;
-    if (!space_in_alloc(s, addr, bytes)) return -EINVAL;
+    if (!in_alloc(s, addr, bytes)) return -EINVAL;
     if (!ranges_find(s->ranges, addr, bytes)) return -ENOENT;
     struct ranges *next = ranges_without(s->ranges, addr, addr + bytes);
     if (!next) return -ENOMEM;
-    space_reserve(addr, bytes);
-    return space_set_ranges(s, next);
+    reserve_range(addr, bytes);
+    return set_ranges(s, next);
 }
 
 static struct block *block_of(struct list *space_link) {
@@ -169,7 +168,7 @@ static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end
         if (block_of(pos)->addr - addr >= bytes) break;
         addr = block_of(pos)->addr + block_of(pos)->bytes;
     }
-    struct block *b = end - addr >= bytes ? calloc(1, sizeof *b) : NULL;
+    struct block *b = end - addr >= bytes ? calloc(1, sizeof(*b)) : NULL;
     if (!b) return NULL;
     b->addr = addr;
     b->bytes = bytes;
@@ -196,7 +195,7 @@ uint64_t space_module_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
     bytes = whole_granules(bytes);
     struct block *b = block_take(&s->blocks, lo, lo + w->module_bytes, bytes, owner);
     if (!b) return 0;
-    if (!space_map(s, b->addr, bytes)) return b->addr;
+    if (!map_range(s, b->addr, bytes)) return b->addr;
     block_give(b);
     return 0;
 }
@@ -219,7 +218,7 @@ void space_module_free(struct dev_space *s, struct list *owner) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, owner) {
         struct block *b = list_entry(pos, struct block, owner_link);
-        if (!b->host) space_unmap(s, b->addr, b->bytes);
+        if (!b->host) unmap_range(s, b->addr, b->bytes);
         block_give(b);
     }
 }

@@ -8,7 +8,7 @@
 
 struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
                          struct ranges *ranges, size_t room_bytes) {
-    struct task *t = calloc(1, sizeof *t + room_bytes);
+    struct task *t = calloc(1, sizeof(*t) + room_bytes);
     if (!t) return NULL;
     t->queue = q;
     t->kind = kind;

@@ -5,16 +5,16 @@
 
 #include "common/err.h"
 
-static uint64_t transfer_row_bytes(const struct transfer *t) {
+static uint64_t row_bytes(const struct transfer *t) {
     return t->fill ? t->set.width_elems * t->set.elem_bytes : t->copy.width_bytes;
 }
 
-static uint64_t transfer_rows(const struct transfer *t) {
+static uint64_t row_count(const struct transfer *t) {
     return t->fill ? t->set.height : t->copy.height * t->copy.depth;
 }
 
 uint64_t transfer_bytes(const struct transfer *t) {
-    return transfer_row_bytes(t) * transfer_rows(t);
+    return row_bytes(t) * row_count(t);
 }
 
 static void fill_elems(unsigned char *dst, uint32_t value, uint32_t elem_bytes, uint64_t bytes) {
@@ -30,8 +30,8 @@ static void fill_elems(unsigned char *dst, uint32_t value, uint32_t elem_bytes, 
 }
 
 /* One piece of one row; both ends are checked before a byte moves. */
-static int transfer_piece(const struct transfer *t, const struct ranges *ranges, uint64_t bytes,
-                          uint64_t *fault_addr) {
+static int copy_piece(const struct transfer *t, const struct ranges *ranges, uint64_t bytes,
+                      uint64_t *fault_addr) {
     uint64_t y = t->fill ? t->row : t->row % t->copy.height;
     uint64_t z = t->fill ? 0 : t->row / t->copy.height;
     uint64_t dst = t->fill ? t->set.dst + y * t->set.pitch
@@ -52,14 +52,14 @@ static int transfer_piece(const struct transfer *t, const struct ranges *ranges,
 
 int transfer_step(struct transfer *t, const struct ranges *ranges, uint64_t budget,
                   uint64_t *fault_addr) {
-    uint64_t width = transfer_row_bytes(t), rows = transfer_rows(t);
+    uint64_t width = row_bytes(t), rows = row_count(t);
     if (width == 0) return 1;
     while (t->row < rows) {
         uint64_t bytes = width - t->at;
         /* Slices end on multiples of 4, the largest element of a fill. */
         if (bytes > budget) bytes = budget & ~3ull;
         if (bytes == 0) return 0;
-        int err = transfer_piece(t, ranges, bytes, fault_addr);
+        int err = copy_piece(t, ranges, bytes, fault_addr);
         if (err) return err;
         t->at += bytes;
         budget -= bytes;

@@ -14,21 +14,21 @@
 /* ---- new values --------------------------------------------------------------------------------
  */
 
-static uint32_t atomics_float_add(uint32_t x, uint32_t y) {
+static uint32_t add_float(uint32_t x, uint32_t y) {
     float a = half_float_of_bits(x), b = half_float_of_bits(y);
     return half_bits_of_float(a + b);
 }
 
-static uint64_t atomics_double_add(uint64_t x, uint64_t y) {
+static uint64_t add_double(uint64_t x, uint64_t y) {
     double a, b;
-    memcpy(&a, &x, sizeof a);
-    memcpy(&b, &y, sizeof b);
+    memcpy(&a, &x, sizeof(a));
+    memcpy(&b, &y, sizeof(b));
     a += b;
-    memcpy(&x, &a, sizeof x);
+    memcpy(&x, &a, sizeof(x));
     return x;
 }
 
-static uint16_t atomics_half_op(uint32_t type, uint32_t sub, uint16_t x, uint16_t y) {
+static uint16_t op_half(uint32_t type, uint32_t sub, uint16_t x, uint16_t y) {
     bool brain = type == PTX_BF16 || type == PTX_BF16X2;
     double a = brain ? half_from_bf16(x) : half_from_f16(x);
     double b = brain ? half_from_bf16(y) : half_from_f16(y);
@@ -41,10 +41,10 @@ static uint16_t atomics_half_op(uint32_t type, uint32_t sub, uint16_t x, uint16_
     return brain ? half_to_bf16(v) : half_to_f16(v);
 }
 
-static uint32_t atomics_new32(const struct code_inst *i, uint32_t old, uint32_t b, uint32_t c) {
+static uint32_t result32(const struct code_inst *i, uint32_t old, uint32_t b, uint32_t c) {
     switch (i->sub) {
     case PTX_SUB_ADD:
-        if (i->type == PTX_F32) return atomics_float_add(old, b);
+        if (i->type == PTX_F32) return add_float(old, b);
         if (i->type == PTX_F16X2 || i->type == PTX_BF16X2) break;
         return old + b;
     case PTX_SUB_AND: return old & b;
@@ -61,14 +61,14 @@ static uint32_t atomics_new32(const struct code_inst *i, uint32_t old, uint32_t 
     case PTX_SUB_CAS: return old == b ? c : old;
     default: return b; /* exch */
     }
-    uint32_t lo = atomics_half_op(i->type, i->sub, (uint16_t)old, (uint16_t)b);
-    uint32_t hi = atomics_half_op(i->type, i->sub, (uint16_t)(old >> 16), (uint16_t)(b >> 16));
+    uint32_t lo = op_half(i->type, i->sub, (uint16_t)old, (uint16_t)b);
+    uint32_t hi = op_half(i->type, i->sub, (uint16_t)(old >> 16), (uint16_t)(b >> 16));
     return hi << 16 | lo;
 }
 
-static uint64_t atomics_new64(const struct code_inst *i, uint64_t old, uint64_t b, uint64_t c) {
+static uint64_t result64(const struct code_inst *i, uint64_t old, uint64_t b, uint64_t c) {
     switch (i->sub) {
-    case PTX_SUB_ADD: return i->type == PTX_F64 ? atomics_double_add(old, b) : old + b;
+    case PTX_SUB_ADD: return i->type == PTX_F64 ? add_double(old, b) : old + b;
     case PTX_SUB_AND: return old & b;
     case PTX_SUB_OR: return old | b;
     case PTX_SUB_XOR: return old ^ b;
@@ -82,49 +82,49 @@ static uint64_t atomics_new64(const struct code_inst *i, uint64_t old, uint64_t 
     }
 }
 
-static uint16_t atomics_new16(const struct code_inst *i, uint16_t old, uint16_t b, uint16_t c) {
+static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, uint16_t c) {
     if (i->sub == PTX_SUB_CAS) return old == b ? c : old;
     if (i->sub == PTX_SUB_EXCH) return b;
-    return atomics_half_op(i->type, i->sub, old, b);
+    return op_half(i->type, i->sub, old, b);
 }
 
 /* ---- one lane ----------------------------------------------------------------------------------
  */
 
-#define ATOMICS_WIDTH(bits)                                                                       \
-    static uint##bits##_t atomics_swap##bits(const struct code_inst *i, uint64_t addr,            \
-                                             uint##bits##_t b, uint##bits##_t c) {                \
-        _Atomic uint##bits##_t *p = (_Atomic uint##bits##_t *)(uintptr_t)addr;                    \
-        uint##bits##_t old = atom_load_relaxed(p);                                                \
-        while (!atom_cas(p, &old, atomics_new##bits(i, old, b, c)))                               \
-            continue;                                                                             \
-        return old;                                                                               \
-    }                                                                                             \
-    /* Shared memory belongs to the one thread that runs the block. */                            \
-    static uint##bits##_t atomics_plain##bits(const struct code_inst *i, uint64_t addr,           \
-                                              uint##bits##_t b, uint##bits##_t c) {               \
-        uint##bits##_t old, new;                                                                  \
-        memcpy(&old, (void *)(uintptr_t)addr, sizeof old);                                        \
-        new = atomics_new##bits(i, old, b, c);                                                    \
-        memcpy((void *)(uintptr_t)addr, &new, sizeof new);                                        \
-        return old;                                                                               \
-    }                                                                                             \
-    static void atomics_any##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {     \
-        struct warp_ctx *x = (struct warp_ctx *)w;                                                \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                     \
-        x->spin = true;                                                                           \
-        if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                   \
-        mem_count(x, at);                                                                         \
-        uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);          \
-        const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                            \
-        const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c); \
-        const bool plain = i->space == PTX_SHARED || i->space == PTX_LOCAL;                       \
-        for (uint32_t left = mask; left; left &= left - 1) {                                      \
-            const uint32_t l = (uint32_t)__builtin_ctz(left);                                     \
-            const uint##bits##_t old = plain ? atomics_plain##bits(i, at[l], b[l], c[l])          \
-                                             : atomics_swap##bits(i, at[l], b[l], c[l]);          \
-            if (d) d[l] = old;                                                                    \
-        }                                                                                         \
+#define ATOMICS_WIDTH(bits)                                                                        \
+    static uint##bits##_t swap##bits(const struct code_inst *i, uint64_t addr, uint##bits##_t b,   \
+                                     uint##bits##_t c) {                                           \
+        _Atomic uint##bits##_t *p = (_Atomic uint##bits##_t *)(uintptr_t)addr;                     \
+        uint##bits##_t old = atom_load_relaxed(p);                                                 \
+        while (!atom_cas(p, &old, result##bits(i, old, b, c)))                                     \
+            continue;                                                                              \
+        return old;                                                                                \
+    }                                                                                              \
+    /* Shared memory belongs to the one thread that runs the block. */                             \
+    static uint##bits##_t plain_swap##bits(const struct code_inst *i, uint64_t addr,               \
+                                           uint##bits##_t b, uint##bits##_t c) {                   \
+        uint##bits##_t old, new;                                                                   \
+        memcpy(&old, (void *)(uintptr_t)addr, sizeof(old));                                        \
+        new = result##bits(i, old, b, c);                                                          \
+        memcpy((void *)(uintptr_t)addr, &new, sizeof(new));                                        \
+        return old;                                                                                \
+    }                                                                                              \
+    static void any##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {              \
+        struct warp_ctx *x = (struct warp_ctx *)w;                                                 \
+        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                      \
+        x->spin = true;                                                                            \
+        if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                    \
+        mem_count(x, at);                                                                          \
+        uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);           \
+        const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
+        const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c);  \
+        const bool plain = i->space == PTX_SHARED || i->space == PTX_LOCAL;                        \
+        for (uint32_t left = mask; left; left &= left - 1) {                                       \
+            const uint32_t l = (uint32_t)__builtin_ctz(left);                                      \
+            const uint##bits##_t old =                                                             \
+                plain ? plain_swap##bits(i, at[l], b[l], c[l]) : swap##bits(i, at[l], b[l], c[l]); \
+            if (d) d[l] = old;                                                                     \
+        }                                                                                          \
     }
 ATOMICS_WIDTH(16)
 ATOMICS_WIDTH(32)
@@ -133,7 +133,7 @@ ATOMICS_WIDTH(64)
 /* ---- integer add, the usual one ----------------------------------------------------------------
  */
 
-static bool atomics_one_address(const uint64_t *at, uint32_t mask) {
+static bool one_address(const uint64_t *at, uint32_t mask) {
     uint64_t first = at[__builtin_ctz(mask)], differ = 0;
     for (uint32_t left = mask; left; left &= left - 1)
         differ |= at[__builtin_ctz(left)] ^ first;
@@ -141,7 +141,7 @@ static bool atomics_one_address(const uint64_t *at, uint32_t mask) {
 }
 
 #define ATOMICS_ADD(bits)                                                                          \
-    static void atomics_add##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {      \
+    static void add##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {              \
         struct warp_ctx *x = (struct warp_ctx *)w;                                                 \
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                      \
         x->spin = true;                                                                            \
@@ -159,7 +159,7 @@ static bool atomics_one_address(const uint64_t *at, uint32_t mask) {
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
-        if (atomics_one_address(at, mask)) { /* one locked instruction for the warp */             \
+        if (one_address(at, mask)) { /* one locked instruction for the warp */                     \
             uint##bits##_t sum = 0, before[WARP_LANES];                                            \
             for (uint32_t left = mask; left; left &= left - 1) {                                   \
                 const uint32_t l = (uint32_t)__builtin_ctz(left);                                  \
@@ -186,7 +186,7 @@ ATOMICS_ADD(64)
 /* ---- choice ------------------------------------------------------------------------------------
  */
 
-static bool atomics_known(const struct code_inst *i) {
+static bool is_known(const struct code_inst *i) {
     bool half = i->type == PTX_F16 || i->type == PTX_BF16;
     bool pair = i->type == PTX_F16X2 || i->type == PTX_BF16X2;
     bool real = i->type == PTX_F32 || i->type == PTX_F64;
@@ -206,13 +206,13 @@ static bool atomics_known(const struct code_inst *i) {
 }
 
 code_handler *atomics_select(const struct code_inst *i) {
-    if (!atomics_known(i)) return NULL;
+    if (!is_known(i)) return NULL;
     bool integer = i->type == PTX_U32 || i->type == PTX_S32 || i->type == PTX_B32 ||
                    i->type == PTX_U64 || i->type == PTX_S64 || i->type == PTX_B64;
     switch (ptx_type_bytes(i->type)) {
-    case 2: return atomics_any16;
-    case 4: return i->sub == PTX_SUB_ADD && integer ? atomics_add32 : atomics_any32;
-    case 8: return i->sub == PTX_SUB_ADD && integer ? atomics_add64 : atomics_any64;
+    case 2: return any16;
+    case 4: return i->sub == PTX_SUB_ADD && integer ? add32 : any32;
+    case 8: return i->sub == PTX_SUB_ADD && integer ? add64 : any64;
     default: return NULL;
     }
 }

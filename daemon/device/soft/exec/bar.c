@@ -15,7 +15,7 @@
 enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
 
 /* What the lanes of a split that waited get from bar.red. */
-static void bar_result(struct warp_ctx *x, const struct split *s, const struct barrier *b) {
+static void give_result(struct warp_ctx *x, const struct split *s, const struct barrier *b) {
     const struct code_inst *i = &s->frame->func->insts[s->pc];
     if (i->d == CODE_NO_SLOT) return;
     struct warp w = {.regs = s->frame->regs, .consts = s->frame->func->consts};
@@ -31,24 +31,24 @@ static void bar_result(struct warp_ctx *x, const struct split *s, const struct b
     (void)x;
 }
 
-static void bar_open(struct block *block, uint32_t id) {
+static void open_barrier(struct block *block, uint32_t id) {
     struct barrier *b = &block->barriers[id];
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp_ctx *x = &block->warps[w];
         for (uint32_t k = 0; k < x->split_count; k++) {
             struct split s = x->splits[k];
             if (s.state != SPLIT_BAR || s.bar != id) continue;
-            bar_result(x, &s, b);
+            give_result(x, &s, b);
             x->splits[k--] = x->splits[--x->split_count];
             warp_split_add(x, s.frame, s.pc + 1, s.mask, SPLIT_RUN, 0);
         }
     }
     uint32_t phase = b->phase + 1;
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
     b->phase = phase;
 }
 
-static bool bar_complete(const struct block *block, const struct barrier *b) {
+static bool is_complete(const struct block *block, const struct barrier *b) {
     if (!b->arrived) return false;
     if (!b->expected) return b->arrived >= block->live_threads;
     uint32_t count = b->arrived;
@@ -61,8 +61,8 @@ static bool bar_complete(const struct block *block, const struct barrier *b) {
 }
 
 /* Lanes of the running split that use the same barrier and count as the first of `mask`. */
-static uint32_t bar_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                          uint32_t *id, uint32_t *expected) {
+static uint32_t arriving_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                               uint32_t *id, uint32_t *expected) {
     const uint32_t *ids = i->a == CODE_NO_SLOT ? NULL : SLOT(uint32_t, &x->w, i->a);
     const uint32_t *counts = i->b == CODE_NO_SLOT ? NULL : SLOT(uint32_t, &x->w, i->b);
     uint32_t first = (uint32_t)__builtin_ctz(mask), group = 0;
@@ -77,8 +77,8 @@ static uint32_t bar_group(struct warp_ctx *x, const struct code_inst *i, uint32_
     return group;
 }
 
-static void bar_enter(struct warp_ctx *x, const struct code_inst *i, struct barrier *b,
-                      uint32_t expected, uint32_t mask) {
+static void enter_barrier(struct warp_ctx *x, const struct code_inst *i, struct barrier *b,
+                          uint32_t expected, uint32_t mask) {
     if (expected) b->expected = expected;
     b->arrived += (uint32_t)__builtin_popcount(mask & ~b->lanes[x->id]);
     b->lanes[x->id] |= mask;
@@ -90,7 +90,7 @@ static void bar_enter(struct warp_ctx *x, const struct code_inst *i, struct barr
 /* barrier.cluster with one block: arriving opens it when all have, waiting waits for that. The
  * phase a lane waits for is the one it arrived in; as all must arrive before any may wait twice,
  * a lane that is not among the arrived of the present phase has nothing to wait for. */
-static bool bar_cluster_wait(struct warp_ctx *x, int32_t pc, uint32_t mask) {
+static bool wait_for_cluster(struct warp_ctx *x, int32_t pc, uint32_t mask) {
     struct barrier *b = &x->block->barriers[CODE_CLUSTER_BARRIER];
     uint32_t wait = mask & b->lanes[x->id];
     if (!wait) return true;
@@ -102,21 +102,21 @@ static bool bar_cluster_wait(struct warp_ctx *x, int32_t pc, uint32_t mask) {
 bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
     struct block *block = x->block;
     if (i->vec == BAR_CLUSTER_WAIT && i->target == CODE_CLUSTER_BARRIER)
-        return bar_cluster_wait(x, pc, mask);
+        return wait_for_cluster(x, pc, mask);
     bool waits = !(i->mods & PTX_MOD_ARRIVE) && i->target != CODE_CLUSTER_BARRIER;
     uint32_t all = mask;
     while (mask) {
         uint32_t id, expected;
-        uint32_t group = bar_group(x, i, mask, &id, &expected);
+        uint32_t group = arriving_group(x, i, mask, &id, &expected);
         if (id >= BLOCK_BARRIERS || (id == CODE_CLUSTER_BARRIER && i->target < 0)) {
             warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, id,
                        "there are only 16 barriers");
             return false;
         }
         struct barrier *b = &block->barriers[id];
-        bar_enter(x, i, b, expected, group);
+        enter_barrier(x, i, b, expected, group);
         if (waits) warp_split_add(x, x->frame, pc, group, SPLIT_BAR, id);
-        if (bar_complete(block, b)) bar_open(block, id);
+        if (is_complete(block, b)) open_barrier(block, id);
         mask &= ~group;
     }
     if (!waits) return true;
@@ -131,6 +131,6 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
 void bar_lanes_gone(struct block *block) {
     for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
         struct barrier *b = &block->barriers[id];
-        if (b->arrived && bar_complete(block, b)) bar_open(block, id);
+        if (b->arrived && is_complete(block, b)) open_barrier(block, id);
     }
 }

@@ -21,49 +21,49 @@
 #define BLOCK_STACK_MAX (1ull << 20)
 #define BLOCK_STACKS_MAX (64ull << 20)
 
-static uint32_t block_threads(const struct launch_config *c) {
+static uint32_t thread_count(const struct launch_config *c) {
     return c->block[0] * c->block[1] * c->block[2];
 }
 
-static uint64_t block_stack(const struct launch_config *c) {
+static uint64_t stack_bytes(const struct launch_config *c) {
     const struct code_kernel *k = c->kernel;
     uint64_t bytes = (k->local_bytes + 15ull) & ~15ull;
     if (!k->recursive) return bytes;
-    uint64_t share = BLOCK_STACKS_MAX / block_threads(c);
+    uint64_t share = BLOCK_STACKS_MAX / thread_count(c);
     return bytes + (share < BLOCK_STACK_MAX ? share : BLOCK_STACK_MAX);
 }
 
 /* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of
  * larger units where variables ask for more alignment than a line's. */
-static uint64_t block_stride(const struct launch_config *c, uint64_t stack) {
+static uint64_t stride_bytes(const struct launch_config *c, uint64_t stack) {
     uint64_t unit = c->kernel->local_align > 64 ? c->kernel->local_align : 64;
     uint64_t units = (stack + unit - 1) / unit;
     return (units | 1) * unit;
 }
 
-static uint64_t block_shared_bytes(const struct launch_config *c) {
+static uint64_t shared_bytes(const struct launch_config *c) {
     uint64_t bytes = c->kernel->shared_bytes;
     if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
     return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES : bytes;
 }
 
 uint64_t block_bytes(const struct launch_config *c) {
-    uint64_t warps = (block_threads(c) + WARP_LANES - 1) / WARP_LANES, stack = block_stack(c);
+    uint64_t warps = (thread_count(c) + WARP_LANES - 1) / WARP_LANES, stack = stack_bytes(c);
     return warps * (sizeof(struct warp_ctx) + c->kernel->entry->reg_bytes + CODE_SLACK) +
-           (stack ? warps * WARP_LANES * block_stride(c, stack) : 0) + block_shared_bytes(c);
+           (stack ? warps * WARP_LANES * stride_bytes(c, stack) : 0) + shared_bytes(c);
 }
 
-static bool block_take_memory(struct block *b) {
+static bool take_memory(struct block *b) {
     const struct launch_config *c = b->config;
-    uint64_t stack = block_stack(c), stride = block_stride(c, stack);
+    uint64_t stack = stack_bytes(c), stride = stride_bytes(c, stack);
     uint64_t align = c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
-    b->shared_bytes = block_shared_bytes(c);
+    b->shared_bytes = shared_bytes(c);
     b->shared_room = (b->shared_bytes + align + 64) & ~(align - 1); /* never empty */
     b->shared = aligned_alloc(align, b->shared_room);
-    b->warps = aligned_alloc(64, b->warp_count * sizeof *b->warps);
+    b->warps = aligned_alloc(64, b->warp_count * sizeof(*b->warps));
     b->frames.stack_bytes = stack;
     if (!b->shared || !b->warps) return false;
-    memset(b->warps, 0, b->warp_count * sizeof *b->warps);
+    memset(b->warps, 0, b->warp_count * sizeof(*b->warps));
     if (stack) {
         b->local_room = b->warp_count * WARP_LANES * stride;
         b->local = mmap(NULL, b->local_room, PROT_READ | PROT_WRITE,
@@ -92,16 +92,16 @@ static bool block_take_memory(struct block *b) {
 
 struct block *block_create(struct launch *launch, uint32_t slot) {
     const struct launch_config *config = &launch->config;
-    struct block *b = calloc(1, sizeof *b);
+    struct block *b = calloc(1, sizeof(*b));
     if (!b) return NULL;
     b->launch = launch;
     b->frames.launch = launch;
     b->config = config;
     b->kernel = config->kernel;
     b->slot = slot;
-    b->threads = block_threads(config);
+    b->threads = thread_count(config);
     b->warp_count = (b->threads + WARP_LANES - 1) / WARP_LANES;
-    if (!block_take_memory(b)) {
+    if (!take_memory(b)) {
         block_destroy(b);
         return NULL;
     }
@@ -132,7 +132,7 @@ void block_begin(struct block *b, uint64_t linear) {
     b->next_warp = 0;
     b->slices = 0;
     memset(b->shared, 0, b->shared_room);
-    memset(b->barriers, 0, sizeof b->barriers);
+    memset(b->barriers, 0, sizeof(b->barriers));
     for (uint32_t k = 0; k < b->warp_count; k++) {
         struct warp_ctx *x = &b->warps[k];
         uint32_t threads = b->threads - k * WARP_LANES;
@@ -150,7 +150,7 @@ void block_begin(struct block *b, uint64_t linear) {
 
 /* No warp can run. First let lanes meet without those that will never come (a warp-wide operation
  * in divergent code whose mask was too large); else the block is stuck for good. */
-static bool block_unstick(struct block *b) {
+static bool unstick(struct block *b) {
     for (uint32_t k = 0; k < b->warp_count; k++)
         if (rendezvous_resolve(&b->warps[k], true)) return !b->fault.err;
     uint32_t barrier = 0, meeting = 0;
@@ -160,7 +160,7 @@ static bool block_unstick(struct block *b) {
             *(w->state == SPLIT_BAR ? &barrier : &meeting) += (uint32_t)__builtin_popcount(w->mask);
         }
     b->fault.err = ERR_LAUNCH_FAILED;
-    snprintf(b->fault.text, sizeof b->fault.text,
+    snprintf(b->fault.text, sizeof(b->fault.text),
              "block (%u,%u,%u): deadlock in %s: %u threads wait at a barrier, %u for lanes of "
              "their warp",
              b->index[0], b->index[1], b->index[2], b->kernel->name, barrier, meeting);
@@ -189,6 +189,6 @@ enum block_outcome block_run(struct block *b, int64_t *budget) {
         if (!b->live_threads) return BLOCK_ENDED;
         if (progress) continue;
         if (spins) return BLOCK_SPINS;
-        if (!block_unstick(b)) return BLOCK_ENDED;
+        if (!unstick(b)) return BLOCK_ENDED;
     }
 }

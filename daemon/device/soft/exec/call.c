@@ -11,9 +11,8 @@
 #include "daemon/device/soft/exec/block_state.h"
 
 /* Copies a lane's argument into the callee's formal parameter, or a result the other way. */
-static void call_copy_slot(unsigned char *regs, const unsigned char *consts,
-                           const struct code_elem *e, uint32_t lane, unsigned char *memory,
-                           uint32_t bytes, bool to_memory) {
+static void copy_slot(unsigned char *regs, const unsigned char *consts, const struct code_elem *e,
+                      uint32_t lane, unsigned char *memory, uint32_t bytes, bool to_memory) {
     if (e->slot == CODE_NO_SLOT) return;
     struct warp w = {.regs = regs, .consts = consts};
     if (!e->bytes) { /* a predicate as a parameter: a byte */
@@ -34,8 +33,8 @@ static void call_copy_slot(unsigned char *regs, const unsigned char *consts,
     }
 }
 
-static void call_pass(struct warp_ctx *x, struct frame *caller, struct frame *callee, uint32_t mask,
-                      bool in) {
+static void pass_params(struct warp_ctx *x, struct frame *caller, struct frame *callee,
+                        uint32_t mask, bool in) {
     const struct code_extra *c = callee->call->extra;
     const struct code_func *f = callee->func;
     const struct code_arg *args = in ? c->args : c->rets;
@@ -47,8 +46,8 @@ static void call_pass(struct warp_ctx *x, struct frame *caller, struct frame *ca
             uint32_t lane = (uint32_t)__builtin_ctz(left);
             unsigned char *formal = warp_local(x, callee, lane, formals[k].offset);
             if (args[k].in_slot) {
-                call_copy_slot(caller->regs, caller->func->consts, &args[k].elem, lane, formal,
-                               formals[k].bytes, in);
+                copy_slot(caller->regs, caller->func->consts, &args[k].elem, lane, formal,
+                          formals[k].bytes, in);
                 continue;
             }
             unsigned char *actual = warp_local(x, caller, lane, args[k].offset);
@@ -57,21 +56,21 @@ static void call_pass(struct warp_ctx *x, struct frame *caller, struct frame *ca
     }
 }
 
-static bool call_one(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                     const struct code_func *f) {
+static bool enter_func(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                       const struct code_func *f) {
     struct frame *caller = x->frame;
     struct frame *callee = frame_push(&x->block->frames, f, caller, i, mask);
     if (!callee) {
         warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_LAUNCH_FAILED, 0, "stack overflow");
         return false;
     }
-    call_pass(x, caller, callee, mask, true);
+    pass_params(x, caller, callee, mask, true);
     warp_split_add(x, callee, 0, mask, SPLIT_RUN, 0);
     return true;
 }
 
 /* The function behind a handle from the kernel's hands; NULL: it is none. */
-static const struct code_func *call_lookup(const struct code_kernel *k, uint64_t handle) {
+static const struct code_func *look_up(const struct code_kernel *k, uint64_t handle) {
     uint64_t at = handle - CODE_HANDLE(0);
     if (at % 16 || at / 16 >= k->func_count) return NULL;
     const struct code_func *f = k->funcs[at / 16];
@@ -88,23 +87,23 @@ bool call_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
                        "the function cannot be called");
             return false;
         }
-        return call_one(x, i, mask, f);
+        return enter_func(x, i, mask, f);
     }
     uint64_t handles[WARP_LANES];
-    memcpy(handles, SLOT(uint64_t, &x->w, i->a), sizeof handles);
+    memcpy(handles, SLOT(uint64_t, &x->w, i->a), sizeof(handles));
     while (mask) {
         uint32_t first = (uint32_t)__builtin_ctz(mask), group = 0;
         for (uint32_t left = mask; left; left &= left - 1) {
             uint32_t lane = (uint32_t)__builtin_ctz(left);
             if (handles[lane] == handles[first]) group |= 1u << lane;
         }
-        const struct code_func *f = call_lookup(k, handles[first]);
+        const struct code_func *f = look_up(k, handles[first]);
         if (!f) {
             warp_fault(&x->w, i, first, ERR_ILLEGAL_ADDRESS, handles[first],
                        "call through a pointer that is no function's");
             return false;
         }
-        if (!call_one(x, i, group, f)) return false;
+        if (!enter_func(x, i, group, f)) return false;
         mask &= ~group;
     }
     return true;
@@ -112,7 +111,7 @@ bool call_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
 
 void call_return(struct warp_ctx *x, struct frame *f, uint32_t mask) {
     struct frame *caller = f->parent;
-    call_pass(x, caller, f, mask, false);
+    pass_params(x, caller, f, mask, false);
     int32_t pc = (int32_t)(f->call - caller->func->insts) + 1;
     f->live &= ~mask;
     if (!f->live) frame_free(&x->block->frames, f);

@@ -29,8 +29,7 @@ struct devrt_print {
     char text[DEVRT_TEXT_MAX];
 };
 
-static uint64_t devrt_arg(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
-                          uint32_t k) {
+static uint64_t argument(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t k) {
     const struct code_extra *c = i->extra;
     if (k >= c->arg_count) return 0;
     const struct code_arg *arg = &c->args[k];
@@ -47,7 +46,7 @@ static uint64_t devrt_arg(struct warp_ctx *x, const struct code_inst *i, uint32_
     return v;
 }
 
-static void devrt_return(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t v) {
+static void set_result(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t v) {
     const struct code_extra *c = i->extra;
     if (!c->ret_count) return;
     const struct code_arg *ret = &c->rets[0];
@@ -62,7 +61,7 @@ static void devrt_return(struct warp_ctx *x, const struct code_inst *i, uint32_t
 /* ---- printf ------------------------------------------------------------------------------------
  */
 
-static bool devrt_byte(struct devrt_print *p, uint64_t addr, char *out) {
+static bool read_byte(struct devrt_print *p, uint64_t addr, char *out) {
     if (!mem_lane_ok(p->x, p->lane, addr, 1, false)) {
         warp_fault(&p->x->w, p->inst, p->lane, ERR_ILLEGAL_ADDRESS, addr, NULL);
         p->failed = true;
@@ -72,12 +71,12 @@ static bool devrt_byte(struct devrt_print *p, uint64_t addr, char *out) {
     return true;
 }
 
-static void devrt_put(struct devrt_print *p, char c) {
-    if (p->len < sizeof p->text) p->text[p->len++] = c;
+static void put_char(struct devrt_print *p, char c) {
+    if (p->len < sizeof(p->text)) p->text[p->len++] = c;
 }
 
 /* The next argument: 4 bytes, or 8 aligned to 8. */
-static uint64_t devrt_next(struct devrt_print *p, uint32_t bytes) {
+static uint64_t next_argument(struct devrt_print *p, uint32_t bytes) {
     uint64_t v = 0;
     p->at = (p->at + bytes - 1) & ~(uint64_t)(bytes - 1);
     uint64_t addr = p->values + p->at;
@@ -100,41 +99,41 @@ struct devrt_spec {
     char conversion;
 };
 
-static int devrt_bound(int64_t v) {
+static int clamp(int64_t v) {
     return v > DEVRT_FIELD_MAX ? DEVRT_FIELD_MAX : (int)v;
 }
 
-static void devrt_number(struct devrt_print *p, const char **s, int *out) {
+static void parse_number(struct devrt_print *p, const char **s, int *out) {
     if (**s == '*') {
-        *out = devrt_bound((int32_t)devrt_next(p, 4));
+        *out = clamp((int32_t)next_argument(p, 4));
         (*s)++;
         return;
     }
     int64_t v = 0;
     for (; **s >= '0' && **s <= '9'; (*s)++)
-        v = devrt_bound(v * 10 + (**s - '0'));
+        v = clamp(v * 10 + (**s - '0'));
     *out = (int)v;
 }
 
-static void devrt_add_flag(struct devrt_spec *spec, char c) {
+static void add_flag(struct devrt_spec *spec, char c) {
     size_t n = strlen(spec->flags);
-    if (n + 1 < sizeof spec->flags && !strchr(spec->flags, c)) spec->flags[n] = c;
+    if (n + 1 < sizeof(spec->flags) && !strchr(spec->flags, c)) spec->flags[n] = c;
 }
 
 /* Reads a conversion behind its `%`; `*s` ends up behind it. */
-static void devrt_spec_parse(struct devrt_print *p, const char **s, struct devrt_spec *spec) {
-    memset(spec, 0, sizeof *spec);
+static void parse_spec(struct devrt_print *p, const char **s, struct devrt_spec *spec) {
+    memset(spec, 0, sizeof(*spec));
     spec->width = spec->precision = -1;
     while (**s && strchr("-+ #0", **s))
-        devrt_add_flag(spec, *(*s)++);
-    if (**s == '*' || (**s >= '0' && **s <= '9')) devrt_number(p, s, &spec->width);
+        add_flag(spec, *(*s)++);
+    if (**s == '*' || (**s >= '0' && **s <= '9')) parse_number(p, s, &spec->width);
     if (spec->width < -1) { /* a negative `*` means the left flag */
-        devrt_add_flag(spec, '-');
-        spec->width = devrt_bound(-(int64_t)spec->width);
+        add_flag(spec, '-');
+        spec->width = clamp(-(int64_t)spec->width);
     }
     if (**s == '.') {
         (*s)++;
-        devrt_number(p, s, &spec->precision);
+        parse_number(p, s, &spec->precision);
     }
     for (; **s && strchr("lhjztLq", **s); (*s)++) {
         if (**s == 'h')
@@ -146,8 +145,8 @@ static void devrt_spec_parse(struct devrt_print *p, const char **s, struct devrt
     if (**s) (*s)++;
 }
 
-static void devrt_format(struct devrt_print *p, const struct devrt_spec *spec, const char *length,
-                         char *format, size_t bytes) {
+static void make_format(struct devrt_print *p, const struct devrt_spec *spec, const char *length,
+                        char *format, size_t bytes) {
     size_t n = (size_t)snprintf(format, bytes, "%%%s", spec->flags);
     if (spec->width >= 0) n += (size_t)snprintf(format + n, bytes - n, "%d", spec->width);
     if (spec->precision >= 0) n += (size_t)snprintf(format + n, bytes - n, ".%d", spec->precision);
@@ -155,11 +154,11 @@ static void devrt_format(struct devrt_print *p, const struct devrt_spec *spec, c
     (void)p;
 }
 
-static void devrt_string(struct devrt_print *p, const struct devrt_spec *spec, uint64_t addr) {
+static void put_string(struct devrt_print *p, const struct devrt_spec *spec, uint64_t addr) {
     char text[DEVRT_FIELD_MAX + 1];
-    size_t n = 0, most = sizeof text - 1;
+    size_t n = 0, most = sizeof(text) - 1;
     if (spec->precision >= 0 && (size_t)spec->precision < most) most = (size_t)spec->precision;
-    while (addr && n < most && devrt_byte(p, addr + n, &text[n]) && text[n])
+    while (addr && n < most && read_byte(p, addr + n, &text[n]) && text[n])
         n++;
     if (p->failed) return;
     text[n] = 0;
@@ -169,16 +168,16 @@ static void devrt_string(struct devrt_print *p, const struct devrt_spec *spec, u
                      : 0;
     bool left = strchr(spec->flags, '-') != NULL;
     for (size_t k = 0; !left && k < pad; k++)
-        devrt_put(p, ' ');
+        put_char(p, ' ');
     for (const char *c = shown; *c; c++)
-        devrt_put(p, *c);
+        put_char(p, *c);
     for (size_t k = 0; left && k < pad; k++)
-        devrt_put(p, ' ');
+        put_char(p, ' ');
 }
 
-static uint64_t devrt_integer(struct devrt_print *p, const struct devrt_spec *spec) {
+static uint64_t next_integer(struct devrt_print *p, const struct devrt_spec *spec) {
     bool is_signed = spec->conversion == 'd' || spec->conversion == 'i';
-    uint64_t v = devrt_next(p, spec->wide ? 8 : 4);
+    uint64_t v = next_argument(p, spec->wide ? 8 : 4);
     if (spec->wide) return v;
     uint32_t bits = spec->narrow >= 2 ? 8 : spec->narrow ? 16 : 32;
     uint64_t mask = (1ull << bits) - 1;
@@ -186,77 +185,77 @@ static uint64_t devrt_integer(struct devrt_print *p, const struct devrt_spec *sp
     return is_signed && v >> (bits - 1) ? v | ~mask : v;
 }
 
-static void devrt_convert(struct devrt_print *p, const struct devrt_spec *spec) {
+static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) {
     char format[48], out[DEVRT_FIELD_MAX + 400]; /* a double has some 310 digits before the point */
     out[0] = 0;
     if (strchr("diuoxX", spec->conversion)) {
-        uint64_t v = devrt_integer(p, spec);
-        devrt_format(p, spec, "ll", format, sizeof format);
-        snprintf(out, sizeof out, format, (long long)v);
+        uint64_t v = next_integer(p, spec);
+        make_format(p, spec, "ll", format, sizeof(format));
+        snprintf(out, sizeof(out), format, (long long)v);
     } else if (spec->conversion == 'c') {
-        devrt_put(p, (char)devrt_next(p, 4));
+        put_char(p, (char)next_argument(p, 4));
     } else if (strchr("eEfFgGaA", spec->conversion)) {
-        uint64_t bits = devrt_next(p, 8);
+        uint64_t bits = next_argument(p, 8);
         double v;
-        memcpy(&v, &bits, sizeof v);
-        devrt_format(p, spec, "", format, sizeof format);
-        snprintf(out, sizeof out, format, v);
+        memcpy(&v, &bits, sizeof(v));
+        make_format(p, spec, "", format, sizeof(format));
+        snprintf(out, sizeof(out), format, v);
     } else if (spec->conversion == 'p') {
-        snprintf(out, sizeof out, "0x%llx", (unsigned long long)devrt_next(p, 8));
+        snprintf(out, sizeof(out), "0x%llx", (unsigned long long)next_argument(p, 8));
     } else if (spec->conversion == 's') {
-        devrt_string(p, spec, devrt_next(p, 8));
+        put_string(p, spec, next_argument(p, 8));
     } else if (spec->conversion == 'n') {
-        devrt_next(p, 8); /* never written */
+        next_argument(p, 8); /* never written */
     } else {
-        devrt_put(p, '%');
-        if (spec->conversion && spec->conversion != '%') devrt_put(p, spec->conversion);
+        put_char(p, '%');
+        if (spec->conversion && spec->conversion != '%') put_char(p, spec->conversion);
     }
     for (const char *c = out; *c; c++)
-        devrt_put(p, *c);
+        put_char(p, *c);
 }
 
-static void devrt_print(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
+static void run_printf(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     struct devrt_print p;
     p.x = x;
     p.inst = i;
     p.lane = lane;
-    p.values = devrt_arg(x, i, lane, 1);
+    p.values = argument(x, i, lane, 1);
     p.at = p.len = 0;
     p.count = 0;
     p.failed = false;
     char format[DEVRT_TEXT_MAX];
-    uint64_t from = devrt_arg(x, i, lane, 0);
+    uint64_t from = argument(x, i, lane, 0);
     if (!from) {
-        devrt_return(x, i, lane, (uint64_t)-1);
+        set_result(x, i, lane, (uint64_t)-1);
         return;
     }
     size_t n = 0;
-    while (n < sizeof format - 1 && devrt_byte(&p, from + n, &format[n]) && format[n])
+    while (n < sizeof(format) - 1 && read_byte(&p, from + n, &format[n]) && format[n])
         n++;
     if (p.failed) return;
     format[n] = 0;
     for (const char *s = format; *s && !p.failed;) {
         if (*s != '%') {
-            devrt_put(&p, *s++);
+            put_char(&p, *s++);
             continue;
         }
         struct devrt_spec spec;
         s++;
-        devrt_spec_parse(&p, &s, &spec);
-        devrt_convert(&p, &spec);
+        parse_spec(&p, &s, &spec);
+        put_converted(&p, &spec);
     }
     if (p.failed) return;
     const struct launch_config *g = x->block->config;
     if (g->text && p.len) g->text(g->text_arg, 0, p.text, p.len);
-    devrt_return(x, i, lane, (uint64_t)p.count);
+    set_result(x, i, lane, (uint64_t)p.count);
 }
 
 /* ---- assert ------------------------------------------------------------------------------------
  */
 
 /* A C string of the kernel's, cut to fit; false after a fault. */
-static bool devrt_read_string(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
-                              uint64_t addr, char *out, size_t bytes) {
+static bool read_string(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t addr,
+                        char *out, size_t bytes) {
     size_t n = 0;
     for (; addr && n + 1 < bytes; n++) {
         if (!mem_lane_ok(x, lane, addr + n, 1, false)) {
@@ -270,29 +269,29 @@ static bool devrt_read_string(struct warp_ctx *x, const struct code_inst *i, uin
     return true;
 }
 
-static void devrt_assert(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
+static void run_assertfail(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     char expr[512], file[512], func[512], text[2048];
-    if (!devrt_read_string(x, i, lane, devrt_arg(x, i, lane, 0), expr, sizeof expr) ||
-        !devrt_read_string(x, i, lane, devrt_arg(x, i, lane, 1), file, sizeof file) ||
-        !devrt_read_string(x, i, lane, devrt_arg(x, i, lane, 3), func, sizeof func))
+    if (!read_string(x, i, lane, argument(x, i, lane, 0), expr, sizeof(expr)) ||
+        !read_string(x, i, lane, argument(x, i, lane, 1), file, sizeof(file)) ||
+        !read_string(x, i, lane, argument(x, i, lane, 3), func, sizeof(func)))
         return;
     const struct block *b = x->block;
-    int n = snprintf(text, sizeof text,
+    int n = snprintf(text, sizeof(text),
                      "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                     file, (uint32_t)devrt_arg(x, i, lane, 2), func, b->index[0], b->index[1],
+                     file, (uint32_t)argument(x, i, lane, 2), func, b->index[0], b->index[1],
                      b->index[2], x->tid[0][lane], x->tid[1][lane], x->tid[2][lane], expr);
     const struct launch_config *g = b->config;
     if (g->text && n > 0)
-        g->text(g->text_arg, 1, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+        g->text(g->text_arg, 1, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
     warp_fault(&x->w, i, lane, ERR_ASSERT, 0, "assertion failed");
 }
 
 /* ---- dispatch ----------------------------------------------------------------------------------
  */
 
-static void devrt_free(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
+static void run_free(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     struct heap *heap = x->block->config->heap;
-    uint64_t addr = devrt_arg(x, i, lane, 0);
+    uint64_t addr = argument(x, i, lane, 0);
     if (addr && (!heap || heap_free(heap, addr)))
         warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, addr,
                    "free() of what malloc() did not return");
@@ -306,14 +305,14 @@ void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask) {
     for (uint32_t left = mask; left && (!x->stop || assertion); left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         switch (c->native) {
-        case CODE_VPRINTF: devrt_print(x, i, lane); break;
+        case CODE_VPRINTF: run_printf(x, i, lane); break;
         case CODE_MALLOC: {
-            uint64_t bytes = devrt_arg(x, i, lane, 0);
-            devrt_return(x, i, lane, heap ? heap_alloc(heap, bytes) : 0);
+            uint64_t bytes = argument(x, i, lane, 0);
+            set_result(x, i, lane, heap ? heap_alloc(heap, bytes) : 0);
             break;
         }
-        case CODE_FREE: devrt_free(x, i, lane); break;
-        default: devrt_assert(x, i, lane); break;
+        case CODE_FREE: run_free(x, i, lane); break;
+        default: run_assertfail(x, i, lane); break;
         }
     }
 }

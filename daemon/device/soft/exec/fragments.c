@@ -63,7 +63,7 @@ static void load_rows(struct warp *w, const struct code_inst *i, uint32_t mask) 
     (void)mask;
     if (!row_addresses((struct warp_ctx *)w, i, x->def_count, false, at)) return;
     for (uint32_t k = 0; k < 8 * x->def_count; k++)
-        memcpy(s[k / 8].rows[k % 8], (const void *)(uintptr_t)at[k], sizeof s[0].rows[0]);
+        memcpy(s[k / 8].rows[k % 8], (const void *)(uintptr_t)at[k], sizeof(s[0].rows[0]));
     for (uint32_t k = 0; k < x->def_count; k++)
         deal(&s[k], x->matrix->trans, SLOT(uint32_t, w, x->defs[k].slot));
 }
@@ -77,7 +77,7 @@ static void store_rows(struct warp *w, const struct code_inst *i, uint32_t mask)
     for (uint32_t k = 0; k < x->use_count; k++) {
         collect(&s, x->matrix->trans, SLOT(const uint32_t, w, x->uses[k].slot));
         for (uint32_t row = 0; row < 8; row++)
-            memcpy((void *)(uintptr_t)at[8 * k + row], s.rows[row], sizeof s.rows[row]);
+            memcpy((void *)(uintptr_t)at[8 * k + row], s.rows[row], sizeof(s.rows[row]));
     }
 }
 

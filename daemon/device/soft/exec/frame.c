@@ -11,17 +11,17 @@
 #define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames */
 #define FRAME_MAX_DEPTH 100000
 
-static uint32_t frame_class(uint32_t bytes) {
+static uint32_t class_of(uint32_t bytes) {
     uint32_t c = 10; /* 1 KiB */
     while (1ull << c < bytes)
         c++;
     return c;
 }
 
-static struct frame *frame_alloc(struct frame_pool *p, const struct code_func *f) {
+static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f) {
     uint32_t bytes =
         64 + (((uint32_t)sizeof(struct frame) + 63) & ~63u) + f->reg_bytes + CODE_SLACK;
-    uint32_t c = frame_class(bytes);
+    uint32_t c = class_of(bytes);
     struct frame *frame = p->free[c];
     if (frame) {
         p->free[c] = frame->next;
@@ -51,7 +51,7 @@ struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct
     uint32_t offset = (end + f->local_align - 1) & ~(f->local_align - 1);
     if ((uint64_t)offset + f->local_bytes > p->stack_bytes) return NULL;
     if (parent && parent->depth >= FRAME_MAX_DEPTH) return NULL;
-    struct frame *frame = frame_alloc(p, f);
+    struct frame *frame = alloc_frame(p, f);
     if (!frame) return NULL;
     frame->func = f;
     frame->parent = parent;
@@ -63,7 +63,7 @@ struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct
 }
 
 void frame_free(struct frame_pool *p, struct frame *f) {
-    uint32_t c = frame_class(f->bytes);
+    uint32_t c = class_of(f->bytes);
     f->next = p->free[c];
     p->free[c] = f;
 }

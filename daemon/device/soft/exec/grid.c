@@ -39,7 +39,7 @@ struct grid {
     struct grid_result result;
 };
 
-static bool grid_valid(const struct launch_config *c) {
+static bool is_valid(const struct launch_config *c) {
     for (int k = 0; k < 3; k++)
         if (!c->grid[k] || !c->block[k] || c->block[k] > GRID_MAX_THREADS) return false;
     if (c->grid[0] > INT32_MAX || c->grid[1] > 65535 || c->grid[2] > 65535) return false;
@@ -49,7 +49,7 @@ static bool grid_valid(const struct launch_config *c) {
 }
 
 /* How many blocks may be resident; 0: a cooperative grid that can never be. */
-static uint32_t grid_residents(const struct launch_config *c, uint64_t total) {
+static uint32_t resident_blocks(const struct launch_config *c, uint64_t total) {
     uint64_t fit = GRID_MAX_BYTES / block_bytes(c);
     if (c->cooperative) return total <= fit && total <= GRID_MAX_COOPERATIVE ? (uint32_t)total : 0;
     if (fit < 2) fit = 2;
@@ -57,11 +57,11 @@ static uint32_t grid_residents(const struct launch_config *c, uint64_t total) {
 }
 
 int grid_create(struct grid **out, const struct launch_config *config) {
-    if (!grid_valid(config)) return -EINVAL;
+    if (!is_valid(config)) return -EINVAL;
     uint64_t total = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
-    uint32_t residents = grid_residents(config, total);
+    uint32_t residents = resident_blocks(config, total);
     if (!residents) return -EINVAL;
-    struct grid *g = calloc(1, sizeof *g);
+    struct grid *g = calloc(1, sizeof(*g));
     if (!g) return -ENOMEM;
     int err = launch_init(&g->launch, config);
     if (err) {
@@ -79,30 +79,29 @@ int grid_create(struct grid **out, const struct launch_config *config) {
 /* ---- stepping ----------------------------------------------------------------------------------
  */
 
-static bool grid_may_begin(const struct grid *g) {
+static bool may_begin(const struct grid *g) {
     return g->next < g->total && g->resident < g->resident_max;
 }
 
-static bool grid_has_work(const struct grid *g) {
-    return g->head || grid_may_begin(g);
+static bool has_work(const struct grid *g) {
+    return g->head || may_begin(g);
 }
 
-static void grid_fail(struct grid *g, int err, uint64_t addr, const char *text) {
+static void fail_grid(struct grid *g, int err, uint64_t addr, const char *text) {
     if (!g->result.err) {
         g->result.err = err;
         g->result.fault_addr = addr;
-        snprintf(g->result.text, sizeof g->result.text, "%s", text);
+        snprintf(g->result.text, sizeof(g->result.text), "%s", text);
     }
     launch_stop(&g->launch);
 }
 
 /* Takes a block to run; the lock is given up while memory is found for a new one. NULL: none now,
  * or that failed. */
-static struct block *grid_take(struct grid *g) {
+static struct block *take_block(struct grid *g) {
     if (launch_stopping(&g->launch)) return NULL;
     struct block *b = g->head;
-    bool begin =
-        grid_may_begin(g) && (!b || g->launch.config.cooperative || b->slices >= GRID_PATIENCE);
+    bool begin = may_begin(g) && (!b || g->launch.config.cooperative || b->slices >= GRID_PATIENCE);
     if (!begin) {
         if (!b) return NULL;
         g->head = b->next;
@@ -124,12 +123,12 @@ static struct block *grid_take(struct grid *g) {
     if (fresh) return fresh;
     g->inside--;
     g->resident--;
-    grid_fail(g, ERR_NO_MEMORY, 0, "no memory for a block");
+    fail_grid(g, ERR_NO_MEMORY, 0, "no memory for a block");
     return NULL;
 }
 
 /* Adds what the warps of a block did. */
-static void grid_count(struct grid_result *r, const struct block *b) {
+static void count_block(struct grid_result *r, const struct block *b) {
     for (uint32_t k = 0; k < b->warp_count; k++) {
         r->warp_insts += b->warps[k].warp_insts;
         r->thread_insts += b->warps[k].thread_insts;
@@ -137,7 +136,7 @@ static void grid_count(struct grid_result *r, const struct block *b) {
     }
 }
 
-static void grid_put(struct grid *g, struct block *b, enum block_outcome outcome) {
+static void put_block(struct grid *g, struct block *b, enum block_outcome outcome) {
     g->inside--;
     if (outcome != BLOCK_ENDED) {
         b->next = NULL;
@@ -145,8 +144,8 @@ static void grid_put(struct grid *g, struct block *b, enum block_outcome outcome
         g->tail = &b->next;
         return;
     }
-    grid_count(&g->result, b);
-    if (b->fault.err) grid_fail(g, b->fault.err, b->fault.addr, b->fault.text);
+    count_block(&g->result, b);
+    if (b->fault.err) fail_grid(g, b->fault.err, b->fault.addr, b->fault.text);
     g->ended++;
     g->resident--;
     b->next = g->idle;
@@ -157,24 +156,24 @@ enum grid_state grid_step(struct grid *g, uint32_t budget) {
     int64_t left = budget;
     pthread_mutex_lock(&g->lock);
     while (left > 0) {
-        struct block *b = grid_take(g);
+        struct block *b = take_block(g);
         if (!b) break;
         pthread_mutex_unlock(&g->lock);
         enum block_outcome outcome = block_run(b, &left);
         pthread_mutex_lock(&g->lock);
-        grid_put(g, b, outcome);
+        put_block(g, b, outcome);
     }
     bool over = launch_stopping(&g->launch) || g->ended == g->total;
-    enum grid_state state = over               ? (g->inside ? GRID_IDLE : GRID_DONE)
-                            : grid_has_work(g) ? GRID_MORE
-                                               : GRID_IDLE;
+    enum grid_state state = over          ? (g->inside ? GRID_IDLE : GRID_DONE)
+                            : has_work(g) ? GRID_MORE
+                                          : GRID_IDLE;
     pthread_mutex_unlock(&g->lock);
     return state;
 }
 
 void grid_cancel(struct grid *g, int err) {
     pthread_mutex_lock(&g->lock);
-    if (g->ended < g->total) grid_fail(g, err, 0, "");
+    if (g->ended < g->total) fail_grid(g, err, 0, "");
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -182,10 +181,10 @@ void grid_cancel(struct grid *g, int err) {
 void grid_result(const struct grid *g, struct grid_result *out) {
     *out = g->result;
     for (const struct block *b = g->head; b; b = b->next)
-        grid_count(out, b);
+        count_block(out, b);
 }
 
-static void grid_free_list(struct block *b) {
+static void free_list(struct block *b) {
     while (b) {
         struct block *next = b->next;
         block_destroy(b);
@@ -195,8 +194,8 @@ static void grid_free_list(struct block *b) {
 
 void grid_destroy(struct grid *g) {
     if (!g) return;
-    grid_free_list(g->head);
-    grid_free_list(g->idle);
+    free_list(g->head);
+    free_list(g->idle);
     pthread_mutex_destroy(&g->lock);
     launch_finish(&g->launch);
     free(g);

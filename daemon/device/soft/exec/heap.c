@@ -36,7 +36,7 @@ struct heap {
 };
 
 struct heap *heap_create(uint64_t lo, uint64_t hi) {
-    struct heap *h = calloc(1, sizeof *h);
+    struct heap *h = calloc(1, sizeof(*h));
     if (!h) return NULL;
     pthread_mutex_init(&h->lock, NULL);
     h->lo = h->top = (lo + HEAP_LEAST - 1) & ~(uint64_t)(HEAP_LEAST - 1);
@@ -76,7 +76,7 @@ static uint32_t find(const struct heap *h, uint64_t addr) {
 static int grow(struct heap *h) {
     if (h->count == h->cap) {
         uint32_t cap = h->cap ? h->cap * 2 : 128;
-        struct heap_piece *pieces = reallocarray(h->pieces, cap, sizeof *pieces);
+        struct heap_piece *pieces = reallocarray(h->pieces, cap, sizeof(*pieces));
         if (!pieces) return -ENOMEM;
         h->pieces = pieces;
         h->cap = cap;

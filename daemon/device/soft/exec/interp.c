@@ -31,7 +31,7 @@ struct cursor {
     uint32_t mask, lanes;
 };
 
-static bool interp_before(const struct warp_ctx *x, const struct split *a, const struct split *b) {
+static bool runs_before(const struct warp_ctx *x, const struct split *a, const struct split *b) {
     bool favour_a = a->mask & x->boost, favour_b = b->mask & x->boost;
     if (favour_a != favour_b) return favour_a;
     if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
@@ -39,11 +39,11 @@ static bool interp_before(const struct warp_ctx *x, const struct split *a, const
 }
 
 /* Takes the next split into the cursor; false when none is runnable. */
-static bool interp_pick(struct warp_ctx *x, struct cursor *c) {
+static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     uint32_t best = UINT32_MAX;
     for (uint32_t k = 0; k < x->split_count; k++) {
         if (x->splits[k].state != SPLIT_RUN) continue;
-        if (best == UINT32_MAX || interp_before(x, &x->splits[k], &x->splits[best])) best = k;
+        if (best == UINT32_MAX || runs_before(x, &x->splits[k], &x->splits[best])) best = k;
     }
     if (best == UINT32_MAX) return false;
     struct split s = x->splits[best];
@@ -66,7 +66,7 @@ static bool interp_pick(struct warp_ctx *x, struct cursor *c) {
 }
 
 /* The quantum is over: the lanes after the last favoured ones are favoured next. */
-static void interp_rotate(struct warp_ctx *x) {
+static void rotate_splits(struct warp_ctx *x) {
     uint32_t runnable = 0;
     for (uint32_t k = 0; k < x->split_count; k++)
         runnable += x->splits[k].state == SPLIT_RUN;
@@ -85,7 +85,7 @@ static void interp_rotate(struct warp_ctx *x) {
 }
 
 /* Lanes end for good. */
-static void interp_lanes_exit(struct warp_ctx *x, struct frame *frame, uint32_t mask) {
+static void exit_lanes(struct warp_ctx *x, struct frame *frame, uint32_t mask) {
     while (frame) {
         struct frame *parent = frame->parent;
         frame->live &= ~mask;
@@ -99,8 +99,8 @@ static void interp_lanes_exit(struct warp_ctx *x, struct frame *frame, uint32_t 
 }
 
 /* A taken branch for `m` of the cursor's lanes. True when the cursor is still valid. */
-static bool interp_branch(struct warp_ctx *x, struct cursor *c, const struct code_inst *target,
-                          uint32_t m) {
+static bool take_branch(struct warp_ctx *x, struct cursor *c, const struct code_inst *target,
+                        uint32_t m) {
     const struct code_inst *next = c->ip + 1;
     uint32_t rest = c->mask & ~m;
     bool back = target <= c->ip;
@@ -124,12 +124,12 @@ static bool interp_branch(struct warp_ctx *x, struct cursor *c, const struct cod
 }
 
 /* True when a lane went back. */
-static bool interp_jump_table(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
+static bool take_jump(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
     const struct code_extra *t = c->ip->extra;
     const int32_t pc = (int32_t)(c->ip - c->insts);
     uint32_t index[WARP_LANES];
     bool back = false;
-    memcpy(index, SLOT(uint32_t, &x->w, c->ip->a), sizeof index);
+    memcpy(index, SLOT(uint32_t, &x->w, c->ip->a), sizeof(index));
     for (uint32_t left = m; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (index[lane] >= t->table_count) {
@@ -145,14 +145,14 @@ static bool interp_jump_table(struct warp_ctx *x, const struct cursor *c, uint32
 
 /* Everything that is neither a handler's nor a branch: `m` lanes do it, the rest steps over it.
  * True when the cursor is still valid; `*back`: lanes went back. */
-static bool interp_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
+static bool run_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
     const struct code_inst *i = c->ip;
     int32_t pc = (int32_t)(i - c->insts);
     uint32_t rest = c->mask & ~m;
     bool alone = !rest && !x->split_count, on = true;
     warp_split_add(x, x->frame, pc + 1, rest, SPLIT_RUN, 0);
     switch (i->op) {
-    case PTX_OP_brx: *back = interp_jump_table(x, c, m); return false;
+    case PTX_OP_brx: *back = take_jump(x, c, m); return false;
     case PTX_OP_call: call_enter(x, i, m); return false;
     case PTX_OP_ret:
         if (x->frame->parent) {
@@ -160,7 +160,7 @@ static bool interp_control(struct warp_ctx *x, struct cursor *c, uint32_t m, boo
             return false;
         }
         /* fall through */
-    case PTX_OP_exit: interp_lanes_exit(x, x->frame, m); return false;
+    case PTX_OP_exit: exit_lanes(x, x->frame, m); return false;
     case PTX_OP_bar:
     case PTX_OP_barrier:
         if (!rendezvous_is(i)) {
@@ -178,22 +178,21 @@ static bool interp_control(struct warp_ctx *x, struct cursor *c, uint32_t m, boo
     return false;
 }
 
-static enum interp_outcome interp_rest(const struct warp_ctx *x) {
+static enum interp_outcome outcome_at_rest(const struct warp_ctx *x) {
     return x->split_count ? INTERP_BLOCKED : INTERP_ENDED;
 }
 
 /* An instruction without a handler. True when the cursor is still valid; `*ends`: the quantum may
  * end behind it. */
-static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends,
-                        int64_t *spent) {
+static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends, int64_t *spent) {
     const struct code_inst *i = c->ip;
     bool back = false, valid;
     if (i->op == PTX_OP_bra) {
         const struct code_inst *target = c->insts + i->target;
         back = target <= i;
-        valid = interp_branch(x, c, target, m);
+        valid = take_branch(x, c, target, m);
     } else {
-        valid = interp_control(x, c, m, &back);
+        valid = run_control(x, c, m, &back);
     }
     if (back && x->spin) {
         x->spin = false;
@@ -205,15 +204,15 @@ static bool interp_step(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *
 
 /* The loop proper, for INTERP_QUANTUM instructions; `*spent` counts what branches that smell of
  * waiting cost beyond that, `*used` the instructions. */
-static enum interp_outcome interp_run_split(struct warp_ctx *x, struct cursor c, int64_t *used,
-                                            int64_t *spent) {
+static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_t *used,
+                                     int64_t *spent) {
     int64_t done = 0;
     uint64_t lanes = 0;
     enum interp_outcome state = INTERP_FAULT;
     for (;;) {
         if (unlikely(c.ip >= c.lim)) {
             warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
-            interp_pick(x, &c);
+            pick_split(x, &c);
             continue;
         }
         const struct code_inst *i = c.ip;
@@ -236,16 +235,16 @@ static enum interp_outcome interp_run_split(struct warp_ctx *x, struct cursor c,
             if (likely(!x->stop)) continue;
             break;
         }
-        bool ends, valid = interp_step(x, &c, m, &ends, spent);
+        bool ends, valid = run_one(x, &c, m, &ends, spent);
         if (unlikely(x->stop)) break;
         if (unlikely(ends && done + *spent >= INTERP_QUANTUM)) {
             if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
-            interp_rotate(x);
+            rotate_splits(x);
             state = *spent ? INTERP_SPINS : INTERP_MORE;
             break;
         }
-        if (!valid && !interp_pick(x, &c)) {
-            state = interp_rest(x);
+        if (!valid && !pick_split(x, &c)) {
+            state = outcome_at_rest(x);
             break;
         }
     }
@@ -256,9 +255,9 @@ static enum interp_outcome interp_run_split(struct warp_ctx *x, struct cursor c,
 
 enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget) {
     struct cursor c;
-    if (!interp_pick(x, &c)) return interp_rest(x);
+    if (!pick_split(x, &c)) return outcome_at_rest(x);
     int64_t used, spent = 0;
-    enum interp_outcome state = interp_run_split(x, c, &used, &spent);
+    enum interp_outcome state = run_split(x, c, &used, &spent);
     x->warp_insts += (uint64_t)used;
     *budget -= used;
     return state;

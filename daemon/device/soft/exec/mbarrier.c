@@ -26,13 +26,13 @@ _Static_assert(sizeof(struct mbarrier) == sizeof(uint64_t), "a word of shared me
 
 static struct mbarrier of_word(uint64_t word) {
     struct mbarrier b;
-    memcpy(&b, &word, sizeof b);
+    memcpy(&b, &word, sizeof(b));
     return b;
 }
 
 static uint64_t to_word(struct mbarrier b) {
     uint64_t word;
-    memcpy(&word, &b, sizeof word);
+    memcpy(&word, &b, sizeof(word));
     return word;
 }
 
@@ -169,17 +169,17 @@ static bool lane_drop_expect(struct warp *w, const struct code_inst *i, uint32_t
     static void name(struct warp *w, const struct code_inst *i, uint32_t mask) { \
         each(w, i, mask, fn);                                                    \
     }
-HANDLER(mbarrier_init, lane_init)
-HANDLER(mbarrier_inval, lane_inval)
-HANDLER(mbarrier_expect, lane_expect)
-HANDLER(mbarrier_complete, lane_complete)
-HANDLER(mbarrier_arrive, lane_arrive)
-HANDLER(mbarrier_drop, lane_drop)
-HANDLER(mbarrier_arrive_expect, lane_arrive_expect)
-HANDLER(mbarrier_drop_expect, lane_drop_expect)
+HANDLER(run_init, lane_init)
+HANDLER(run_inval, lane_inval)
+HANDLER(run_expect, lane_expect)
+HANDLER(run_complete, lane_complete)
+HANDLER(run_arrive, lane_arrive)
+HANDLER(run_drop, lane_drop)
+HANDLER(run_arrive_expect, lane_arrive_expect)
+HANDLER(run_drop_expect, lane_drop_expect)
 
 /* Lanes whose phase is over; the others, if there are any, ask again soon. */
-static void mbarrier_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     uint32_t over = 0, *d = SLOT(uint32_t, w, i->d);
@@ -195,7 +195,7 @@ static void mbarrier_wait(struct warp *w, const struct code_inst *i, uint32_t ma
     if (over != mask) x->spin = true;
 }
 
-static void mbarrier_pending(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_pending(struct warp *w, const struct code_inst *i, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         SLOT(uint32_t, w, i->d)[lane] = of_word(SLOT(const uint64_t, w, i->b)[lane]).pending;
@@ -203,15 +203,15 @@ static void mbarrier_pending(struct warp *w, const struct code_inst *i, uint32_t
 }
 
 code_handler *mbarrier_select(enum code_mbarrier what) {
-    static code_handler *const handlers[] = {[CODE_MBARRIER_INIT] = mbarrier_init,
-                                             [CODE_MBARRIER_INVAL] = mbarrier_inval,
-                                             [CODE_MBARRIER_EXPECT] = mbarrier_expect,
-                                             [CODE_MBARRIER_COMPLETE] = mbarrier_complete,
-                                             [CODE_MBARRIER_ARRIVE] = mbarrier_arrive,
-                                             [CODE_MBARRIER_DROP] = mbarrier_drop,
-                                             [CODE_MBARRIER_ARRIVE_EXPECT] = mbarrier_arrive_expect,
-                                             [CODE_MBARRIER_DROP_EXPECT] = mbarrier_drop_expect,
-                                             [CODE_MBARRIER_WAIT] = mbarrier_wait,
-                                             [CODE_MBARRIER_PENDING] = mbarrier_pending};
+    static code_handler *const handlers[] = {[CODE_MBARRIER_INIT] = run_init,
+                                             [CODE_MBARRIER_INVAL] = run_inval,
+                                             [CODE_MBARRIER_EXPECT] = run_expect,
+                                             [CODE_MBARRIER_COMPLETE] = run_complete,
+                                             [CODE_MBARRIER_ARRIVE] = run_arrive,
+                                             [CODE_MBARRIER_DROP] = run_drop,
+                                             [CODE_MBARRIER_ARRIVE_EXPECT] = run_arrive_expect,
+                                             [CODE_MBARRIER_DROP_EXPECT] = run_drop_expect,
+                                             [CODE_MBARRIER_WAIT] = run_wait,
+                                             [CODE_MBARRIER_PENDING] = run_pending};
     return handlers[what];
 }

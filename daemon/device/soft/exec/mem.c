@@ -14,42 +14,43 @@
 #include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/sectors.h"
 
-static bool mem_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
+static bool is_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
     return size >= bytes && addr - lo <= size - bytes;
 }
 
 /* In the block's shared memory, or on the lane's stack. */
-static bool mem_lane_own(const struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes) {
-    return mem_inside(addr, bytes, x->shared_base, x->shared_bytes) ||
-           mem_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes);
+static bool is_own(const struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes) {
+    return is_inside(addr, bytes, x->shared_base, x->shared_bytes) ||
+           is_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes);
 }
 
 /* In global memory. */
-static bool mem_lane_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
+static bool is_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
     return ranges_find(x->block->config->ranges, addr, bytes) != NULL;
 }
 
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write) {
-    if (mem_lane_own(x, lane, addr, bytes) || mem_lane_global(x, addr, bytes)) return true;
-    if (!write && mem_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
+    if (is_own(x, lane, addr, bytes) || is_global(x, addr, bytes)) return true;
+    if (!write && is_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
     uint64_t workspace = launch_workspace(x->block->launch);
-    return workspace && mem_inside(addr, bytes, workspace, LAUNCH_WORKSPACE_BYTES);
+    return workspace && is_inside(addr, bytes, workspace, LAUNCH_WORKSPACE_BYTES);
 }
 
 /* The window around one address, or false. */
-static bool mem_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes, struct range *out) {
+static bool find_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes,
+                        struct range *out) {
     const struct range *r = ranges_find(x->block->config->ranges, addr, bytes);
     if (r) {
         *out = *r;
         return true;
     }
     *out = (struct range){x->shared_base, x->shared_base + x->shared_bytes};
-    return mem_inside(addr, bytes, x->shared_base, x->shared_bytes);
+    return is_inside(addr, bytes, x->shared_base, x->shared_bytes);
 }
 
 /* Lanes of `mask` outside [lo, lo + size) or misaligned, in one go that the compiler vectorises. */
-static bool mem_all_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, uint64_t lo,
-                           uint64_t size) {
+static bool are_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, uint64_t lo,
+                       uint64_t size) {
     if (size < bytes) return false;
     const uint64_t room = size - bytes, low = bytes - 1;
     uint64_t bad = 0;
@@ -64,10 +65,10 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
                uint32_t bytes, bool write) {
     struct range *window = &x->windows[CODE_WINDOW(i)], fresh;
     uint32_t global = 0;
-    bool inside = mem_all_inside(at, mask, bytes, window->lo, window->hi - window->lo);
-    if (!inside && mem_window(x, at[__builtin_ctz(mask)], bytes, &fresh)) {
+    bool inside = are_inside(at, mask, bytes, window->lo, window->hi - window->lo);
+    if (!inside && find_window(x, at[__builtin_ctz(mask)], bytes, &fresh)) {
         *window = fresh;
-        inside = mem_all_inside(at, mask, bytes, fresh.lo, fresh.hi - fresh.lo);
+        inside = are_inside(at, mask, bytes, fresh.lo, fresh.hi - fresh.lo);
     }
     if (inside) {
         x->global = mem_counted(x, i, window) ? mask : 0;
@@ -75,8 +76,8 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
     }
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        bool own = mem_lane_own(x, lane, at[lane], bytes);
-        bool client = !own && mem_lane_global(x, at[lane], bytes);
+        bool own = is_own(x, lane, at[lane], bytes);
+        bool client = !own && is_global(x, at[lane], bytes);
         bool ok = own || client || mem_lane_ok(x, lane, at[lane], bytes, write);
         int err = !ok ? ERR_ILLEGAL_ADDRESS : at[lane] & (bytes - 1) ? ERR_MISALIGNED : 0;
         global |= (uint32_t)client << lane;
@@ -89,7 +90,7 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
 }
 
 /* Offsets [base register + constant], as 32-bit arithmetic for a 32-bit register. */
-static void mem_offsets(const struct warp_ctx *x, const struct code_inst *i, uint64_t extra,
+static void add_offsets(const struct warp_ctx *x, const struct code_inst *i, uint64_t extra,
                         uint64_t *at) {
     const uint64_t offset = (uint64_t)i->offset + extra;
     if (i->a == CODE_NO_SLOT) {
@@ -106,12 +107,12 @@ static void mem_offsets(const struct warp_ctx *x, const struct code_inst *i, uin
     }
 }
 
-static bool mem_windowed(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                         uint32_t bytes, uint64_t size, const char *what, uint64_t *at) {
-    if (mem_all_inside(at, mask, bytes, 0, size)) return true;
+static bool in_window(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
+                      uint64_t size, const char *what, uint64_t *at) {
+    if (are_inside(at, mask, bytes, 0, size)) return true;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        bool outside = !mem_inside(at[lane], bytes, 0, size);
+        bool outside = !is_inside(at[lane], bytes, 0, size);
         if (!outside && !(at[lane] & (bytes - 1))) continue;
         warp_fault(&x->w, i, lane, outside ? ERR_ILLEGAL_ADDRESS : ERR_MISALIGNED, at[lane],
                    outside ? what : NULL);
@@ -125,39 +126,37 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
     x->global = 0;
     switch (i->space) {
     case PTX_SHARED:
-        mem_offsets(x, i, 0, at);
-        if (!mem_windowed(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory",
-                          at))
+        add_offsets(x, i, 0, at);
+        if (!in_window(x, i, mask, bytes, x->shared_bytes, "outside the block's shared memory", at))
             return false;
         for (uint32_t l = 0; l < WARP_LANES; l++)
             at[l] += x->shared_base;
         return true;
     case PTX_LOCAL:
-        mem_offsets(x, i, i->target & CODE_FRAME_LOCAL ? x->frame->local_offset : 0, at);
-        if (!mem_windowed(x, i, mask, bytes, x->local_bytes, "outside the thread's local memory",
-                          at))
+        add_offsets(x, i, i->target & CODE_FRAME_LOCAL ? x->frame->local_offset : 0, at);
+        if (!in_window(x, i, mask, bytes, x->local_bytes, "outside the thread's local memory", at))
             return false;
         for (uint32_t l = 0; l < WARP_LANES; l++)
             at[l] += x->local_base + l * x->local_stride;
         return true;
     case PTX_PARAM:
-        mem_offsets(x, i, 0, at);
+        add_offsets(x, i, 0, at);
         if (write) {
             warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_ADDRESS, at[0],
                        "parameters are read-only");
             return false;
         }
-        if (!mem_windowed(x, i, mask, bytes, x->param_bytes, "outside the parameters", at))
+        if (!in_window(x, i, mask, bytes, x->param_bytes, "outside the parameters", at))
             return false;
         for (uint32_t l = 0; l < WARP_LANES; l++)
             at[l] += x->param_base;
         return true;
-    default: mem_offsets(x, i, 0, at); return mem_check(x, i, mask, at, bytes, write);
+    default: add_offsets(x, i, 0, at); return mem_check(x, i, mask, at, bytes, write);
     }
 }
 
 /* Sectors that lines of global memory touch, one that two neighbours share once. */
-static uint32_t mem_line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes) {
+static uint32_t line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes) {
     uint64_t last = UINT64_MAX;
     uint32_t sectors = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -174,14 +173,14 @@ bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, ui
     const bool shared = i->space == PTX_SHARED;
     const struct range *window = &x->windows[CODE_WINDOW(i)];
     uint32_t global = 0;
-    mem_offsets(x, i, 0, start);
+    add_offsets(x, i, 0, start);
     for (uint32_t k = 0; k < count; k++) {
         at[k] = start[0] + k * pitch;
-        bool ok = shared && mem_inside(at[k], bytes, 0, x->shared_bytes);
+        bool ok = shared && is_inside(at[k], bytes, 0, x->shared_bytes);
         if (!shared) {
-            ok = mem_inside(at[k], bytes, window->lo, window->hi - window->lo) ||
+            ok = is_inside(at[k], bytes, window->lo, window->hi - window->lo) ||
                  mem_lane_ok(x, 0, at[k], bytes, write);
-            global += !mem_inside(at[k], bytes, x->shared_base, x->shared_bytes);
+            global += !is_inside(at[k], bytes, x->shared_base, x->shared_bytes);
         }
         if (!ok || at[k] & (align - 1)) {
             warp_fault(&x->w, i, 0, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[k],
@@ -190,7 +189,7 @@ bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, ui
         }
         if (shared) at[k] += x->shared_base;
     }
-    if (global == count) x->sectors += mem_line_sectors(at, count, bytes);
+    if (global == count) x->sectors += line_sectors(at, count, bytes);
     return true;
 }
 
@@ -208,6 +207,6 @@ bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
     }
     memcpy(d, (const void *)(uintptr_t)from, count);
     memset(d + count, 0, i->d_bytes - count);
-    x->global |= (uint32_t)(count && mem_lane_global(x, from, count)) << lane;
+    x->global |= (uint32_t)(count && is_global(x, from, count)) << lane;
     return true;
 }

@@ -21,14 +21,14 @@
 /* ---- special registers -------------------------------------------------------------------------
  */
 
-static uint64_t move_clock(void) {
+static uint64_t clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
 /* Those that are equal in all lanes. */
-static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
+static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     const struct block *b = x->block;
     const struct launch_config *g = b->config;
     switch (r) {
@@ -59,9 +59,9 @@ static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_CLOCK:
     case PTX_SREG_CLOCK64:
     case PTX_SREG_GLOBALTIMER:
-    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return move_clock();
+    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return clock_now();
     case PTX_SREG_CLOCK_HI:
-    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return move_clock() >> 32;
+    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return clock_now() >> 32;
     case PTX_SREG_DYNAMIC_SMEM: return g->shared_bytes;
     case PTX_SREG_TOTAL_SMEM:
     case PTX_SREG_AGGR_SMEM: return b->shared_bytes;
@@ -91,7 +91,7 @@ static uint64_t move_uniform(struct warp_ctx *x, enum ptx_sreg r) {
 #define MOVE_GT(l) (~MOVE_LE(l))
 
 /* Those that differ: a row of 32 values, or NULL. */
-static const uint32_t *move_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
+static const uint32_t *sreg_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
     static const uint32_t id[] = MOVE_ROW(MOVE_ID), eq[] = MOVE_ROW(MOVE_EQ);
     static const uint32_t lt[] = MOVE_ROW(MOVE_LT), le[] = MOVE_ROW(MOVE_LE);
     static const uint32_t ge[] = MOVE_ROW(MOVE_GE), gt[] = MOVE_ROW(MOVE_GT);
@@ -109,28 +109,28 @@ static const uint32_t *move_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
     }
 }
 
-#define MOVE_SREG(bits)                                                                     \
-    static void move_sreg##bits(struct warp *w, const struct code_inst *i, uint32_t mask) { \
-        struct warp_ctx *x = (struct warp_ctx *)w;                                          \
-        uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                  \
-        const uint32_t *lanes = move_lanes(x, (enum ptx_sreg)i->target);                    \
-        const uint64_t one = lanes ? 0 : move_uniform(x, (enum ptx_sreg)i->target);         \
-        if (mask != UINT32_MAX) {                                                           \
-            MOVE_EACH(mask, d[l] = (uint##bits##_t)(lanes ? lanes[l] : one);)               \
-        } else if (lanes) {                                                                 \
-            for (uint32_t l = 0; l < WARP_LANES; l++)                                       \
-                d[l] = (uint##bits##_t)lanes[l];                                            \
-        } else {                                                                            \
-            for (uint32_t l = 0; l < WARP_LANES; l++)                                       \
-                d[l] = (uint##bits##_t)one;                                                 \
-        }                                                                                   \
+#define MOVE_SREG(bits)                                                                    \
+    static void run_sreg##bits(struct warp *w, const struct code_inst *i, uint32_t mask) { \
+        struct warp_ctx *x = (struct warp_ctx *)w;                                         \
+        uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                 \
+        const uint32_t *lanes = sreg_lanes(x, (enum ptx_sreg)i->target);                   \
+        const uint64_t one = lanes ? 0 : uniform_sreg(x, (enum ptx_sreg)i->target);        \
+        if (mask != UINT32_MAX) {                                                          \
+            MOVE_EACH(mask, d[l] = (uint##bits##_t)(lanes ? lanes[l] : one);)              \
+        } else if (lanes) {                                                                \
+            for (uint32_t l = 0; l < WARP_LANES; l++)                                      \
+                d[l] = (uint##bits##_t)lanes[l];                                           \
+        } else {                                                                           \
+            for (uint32_t l = 0; l < WARP_LANES; l++)                                      \
+                d[l] = (uint##bits##_t)one;                                                \
+        }                                                                                  \
     }
 MOVE_SREG(16)
 MOVE_SREG(32)
 MOVE_SREG(64)
 
 code_handler *move_sreg(uint32_t bytes) {
-    return bytes == 8 ? move_sreg64 : bytes == 4 ? move_sreg32 : move_sreg16;
+    return bytes == 8 ? run_sreg64 : bytes == 4 ? run_sreg32 : run_sreg16;
 }
 
 /* ---- addresses ---------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ void move_address(struct warp *w, const struct code_inst *i, uint32_t mask) {
         MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
 }
 
-static void move_cvta_shared(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_cvta_shared(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct warp_ctx *x = (const struct warp_ctx *)w;
     const uint64_t base = i->mods & PTX_MOD_TO ? 0 - x->shared_base : x->shared_base;
     uint64_t *d = SLOT(uint64_t, w, i->d);
@@ -154,7 +154,7 @@ static void move_cvta_shared(struct warp *w, const struct code_inst *i, uint32_t
     MOVE_EACH(mask, d[l] = a[l] + base;)
 }
 
-static void move_cvta_local(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_cvta_local(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct warp_ctx *x = (const struct warp_ctx *)w;
     uint64_t *d = SLOT(uint64_t, w, i->d);
     const uint64_t *a = SLOT(const uint64_t, w, i->a);
@@ -162,7 +162,7 @@ static void move_cvta_local(struct warp *w, const struct code_inst *i, uint32_t 
               d[l] = i->mods & PTX_MOD_TO ? a[l] - base : a[l] + base;)
 }
 
-static bool move_is_in(const struct warp_ctx *x, uint32_t space, uint32_t lane, uint64_t addr) {
+static bool is_in_space(const struct warp_ctx *x, uint32_t space, uint32_t lane, uint64_t addr) {
     bool shared = addr - x->shared_base < x->shared_bytes;
     bool local = addr - (x->local_base + lane * x->local_stride) < x->local_bytes;
     bool param = addr - x->param_base < x->param_bytes;
@@ -175,24 +175,24 @@ static bool move_is_in(const struct warp_ctx *x, uint32_t space, uint32_t lane, 
     }
 }
 
-static void move_isspacep(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_isspacep(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct warp_ctx *x = (const struct warp_ctx *)w;
     const uint64_t *a = SLOT(const uint64_t, w, i->a);
     uint32_t p = 0, *d = SLOT(uint32_t, w, i->d);
-    MOVE_EACH(mask, p |= (uint32_t)move_is_in(x, i->space, l, a[l]) << l;)
+    MOVE_EACH(mask, p |= (uint32_t)is_in_space(x, i->space, l, a[l]) << l;)
     *d = (*d & ~mask) | p;
 }
 
 /* mapa, getctarank, createpolicy: with one block in a cluster, an address is its own image and
  * every rank is 0; policies mean nothing. */
-static void move_same(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_same(struct warp *w, const struct code_inst *i, uint32_t mask) {
     if (i->d_bytes == 8)
         MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = SLOT(uint64_t, w, i->a)[l];)
     else
         MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = SLOT(uint32_t, w, i->a)[l];)
 }
 
-static void move_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
     if (i->d_bytes == 8)
         MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = 0;)
     else
@@ -202,7 +202,7 @@ static void move_zero(struct warp *w, const struct code_inst *i, uint32_t mask) 
 /* ---- packing -----------------------------------------------------------------------------------
  */
 
-static uint64_t move_read(const struct warp *w, const struct code_elem *e, uint32_t lane) {
+static uint64_t read_elem(const struct warp *w, const struct code_elem *e, uint32_t lane) {
     switch (e->bytes) {
     case 2: return SLOT(uint16_t, w, e->slot)[lane];
     case 4: return SLOT(uint32_t, w, e->slot)[lane];
@@ -210,7 +210,7 @@ static uint64_t move_read(const struct warp *w, const struct code_elem *e, uint3
     }
 }
 
-static void move_write(const struct warp *w, const struct code_elem *e, uint32_t lane, uint64_t v) {
+static void write_elem(const struct warp *w, const struct code_elem *e, uint32_t lane, uint64_t v) {
     switch (e->bytes) {
     case 2: SLOT(uint16_t, w, e->slot)[lane] = (uint16_t)v; break;
     case 4: SLOT(uint32_t, w, e->slot)[lane] = (uint32_t)v; break;
@@ -219,49 +219,49 @@ static void move_write(const struct warp *w, const struct code_elem *e, uint32_t
 }
 
 /* d_bytes: of one part. */
-static void move_pack(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_pack(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
     const uint32_t bits = 8u * i->d_bytes, total = bits * x->use_count;
     const struct code_elem d = {i->d, (uint8_t)(total / 8)};
     MOVE_EACH(
         mask, uint64_t v = 0; for (uint32_t k = 0; k < x->use_count; k++) {
-            const uint64_t part = move_read(w, &x->uses[k], l) & ((1ull << bits) - 1);
+            const uint64_t part = read_elem(w, &x->uses[k], l) & ((1ull << bits) - 1);
             v |= part << k * bits;
-        } move_write(w, &d, l, v);)
+        } write_elem(w, &d, l, v);)
 }
 
-static void move_unpack(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_unpack(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
     const uint32_t bits = 8u * i->d_bytes, total = bits * x->def_count;
     const struct code_elem a = {i->a, (uint8_t)(total / 8)};
     MOVE_EACH(
-        mask, const uint64_t v = move_read(w, &a, l); for (uint32_t k = 0; k < x->def_count; k++) {
+        mask, const uint64_t v = read_elem(w, &a, l); for (uint32_t k = 0; k < x->def_count; k++) {
             if (x->defs[k].slot == CODE_NO_SLOT) continue;
-            move_write(w, &x->defs[k], l, v >> k * bits & ((1ull << bits) - 1));
+            write_elem(w, &x->defs[k], l, v >> k * bits & ((1ull << bits) - 1));
         })
 }
 
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
-static void move_trap(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_trap(struct warp *w, const struct code_inst *i, uint32_t mask) {
     warp_fault(w, i, (uint32_t)__builtin_ctz(mask), ERR_LAUNCH_FAILED, 0, "the kernel trapped");
 }
 
-static void move_fence(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_fence(struct warp *w, const struct code_inst *i, uint32_t mask) {
     (void)w;
     (void)i;
     (void)mask;
     atom_fence();
 }
 
-static void move_nothing(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_nothing(struct warp *w, const struct code_inst *i, uint32_t mask) {
     (void)w;
     (void)i;
     (void)mask;
 }
 
-static void move_sleep(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_nanosleep(struct warp *w, const struct code_inst *i, uint32_t mask) {
     (void)i;
     (void)mask;
     ((struct warp_ctx *)w)->spin = true;
@@ -270,20 +270,20 @@ static void move_sleep(struct warp *w, const struct code_inst *i, uint32_t mask)
 code_handler *move_select(const struct code_inst *i) {
     switch (i->op) {
     case PTX_OP_mov:
-        return ((const struct code_extra *)i->extra)->use_count ? move_pack : move_unpack;
+        return ((const struct code_extra *)i->extra)->use_count ? run_pack : run_unpack;
     case PTX_OP_cvta:
-        return i->space == PTX_SHARED  ? move_cvta_shared
-               : i->space == PTX_LOCAL ? move_cvta_local
+        return i->space == PTX_SHARED  ? run_cvta_shared
+               : i->space == PTX_LOCAL ? run_cvta_local
                                        : NULL;
-    case PTX_OP_isspacep: return move_isspacep;
-    case PTX_OP_mapa: return move_same;
+    case PTX_OP_isspacep: return run_isspacep;
+    case PTX_OP_mapa: return run_same;
     case PTX_OP_getctarank:
-    case PTX_OP_createpolicy: return move_zero;
+    case PTX_OP_createpolicy: return run_zero;
     case PTX_OP_trap:
-    case PTX_OP_brkpt: return move_trap;
+    case PTX_OP_brkpt: return run_trap;
     case PTX_OP_membar:
-    case PTX_OP_fence: return move_fence;
-    case PTX_OP_nanosleep: return move_sleep;
+    case PTX_OP_fence: return run_fence;
+    case PTX_OP_nanosleep: return run_nanosleep;
     case PTX_OP_cp:
     case PTX_OP_prefetch:
     case PTX_OP_prefetchu:
@@ -291,7 +291,7 @@ code_handler *move_select(const struct code_inst *i) {
     case PTX_OP_applypriority:
     case PTX_OP_griddepcontrol:
     case PTX_OP_pmevent:
-    case PTX_OP_setmaxnreg: return move_nothing;
+    case PTX_OP_setmaxnreg: return run_nothing;
     default: return NULL;
     }
 }

@@ -5,8 +5,8 @@
 
 #include "common/atomics.h"
 
-static struct ranges *ranges_alloc(uint32_t capacity) {
-    struct ranges *r = malloc(sizeof *r + capacity * sizeof r->items[0]);
+static struct ranges *alloc_ranges(uint32_t capacity) {
+    struct ranges *r = malloc(sizeof(*r) + capacity * sizeof(r->items[0]));
     if (!r) return NULL;
     atomic_init(&r->refs, 1);
     r->count = 0;
@@ -14,7 +14,7 @@ static struct ranges *ranges_alloc(uint32_t capacity) {
 }
 
 /* Appends in ascending order, joining what touches. */
-static void ranges_append(struct ranges *r, uint64_t lo, uint64_t hi) {
+static void append_range(struct ranges *r, uint64_t lo, uint64_t hi) {
     if (lo >= hi) return;
     if (r->count && r->items[r->count - 1].hi >= lo) {
         struct range *last = &r->items[r->count - 1];
@@ -26,24 +26,24 @@ static void ranges_append(struct ranges *r, uint64_t lo, uint64_t hi) {
 
 struct ranges *ranges_with(const struct ranges *old, uint64_t lo, uint64_t hi) {
     uint32_t n = old ? old->count : 0, i = 0;
-    struct ranges *r = ranges_alloc(n + 1);
+    struct ranges *r = alloc_ranges(n + 1);
     if (!r) return NULL;
     for (; i < n && old->items[i].lo < lo; i++)
-        ranges_append(r, old->items[i].lo, old->items[i].hi);
-    ranges_append(r, lo, hi);
+        append_range(r, old->items[i].lo, old->items[i].hi);
+    append_range(r, lo, hi);
     for (; i < n; i++)
-        ranges_append(r, old->items[i].lo, old->items[i].hi);
+        append_range(r, old->items[i].lo, old->items[i].hi);
     return r;
 }
 
 struct ranges *ranges_without(const struct ranges *old, uint64_t lo, uint64_t hi) {
     uint32_t n = old ? old->count : 0;
-    struct ranges *r = ranges_alloc(n + 1);
+    struct ranges *r = alloc_ranges(n + 1);
     if (!r) return NULL;
     for (uint32_t i = 0; i < n; i++) {
         const struct range *o = &old->items[i];
-        ranges_append(r, o->lo, o->hi < lo ? o->hi : lo);
-        ranges_append(r, o->lo > hi ? o->lo : hi, o->hi);
+        append_range(r, o->lo, o->hi < lo ? o->hi : lo);
+        append_range(r, o->lo > hi ? o->lo : hi, o->hi);
     }
     return r;
 }

@@ -45,7 +45,7 @@ bool rendezvous_is(const struct code_inst *i) {
 /* A source lane that does not take part (not a member, or gone, or elsewhere in the code) gives 0.
  * PTX leaves the value undefined; docs/adr/0009-what-ptx-leaves-open.md says why it is 0. The
  * predicate says only that the lane is in range, whoever is there. */
-static void rendezvous_shfl(const struct code_inst *i, struct meeting *m) {
+static void run_shfl(const struct code_inst *i, struct meeting *m) {
     m->p = 0;
     for (uint32_t left = m->mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
@@ -76,7 +76,7 @@ static void rendezvous_shfl(const struct code_inst *i, struct meeting *m) {
     }
 }
 
-static void rendezvous_vote(const struct code_inst *i, struct meeting *m) {
+static void run_vote(const struct code_inst *i, struct meeting *m) {
     uint32_t yes = m->pred & m->mask;
     bool value = i->sub == PTX_SUB_ALL   ? yes == m->mask
                  : i->sub == PTX_SUB_ANY ? yes != 0
@@ -86,7 +86,7 @@ static void rendezvous_vote(const struct code_inst *i, struct meeting *m) {
         m->d[lane] = yes;
 }
 
-static void rendezvous_match(const struct code_inst *i, struct meeting *m) {
+static void run_match(const struct code_inst *i, struct meeting *m) {
     m->p = 0;
     for (uint32_t left = m->mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left), same = 0;
@@ -103,7 +103,7 @@ static void rendezvous_match(const struct code_inst *i, struct meeting *m) {
     }
 }
 
-static uint32_t rendezvous_redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
+static uint32_t redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
     bool is_signed = i->type == PTX_S32;
     switch (i->sub) {
     case PTX_SUB_ADD: return x + y;
@@ -115,20 +115,20 @@ static uint32_t rendezvous_redux_pair(const struct code_inst *i, uint32_t x, uin
     }
 }
 
-static void rendezvous_redux(const struct code_inst *i, struct meeting *m) {
+static void run_redux(const struct code_inst *i, struct meeting *m) {
     uint32_t left = m->mask, v = m->a[__builtin_ctz(left)];
     for (left &= left - 1; left; left &= left - 1)
-        v = rendezvous_redux_pair(i, v, m->a[__builtin_ctz(left)]);
+        v = redux_pair(i, v, m->a[__builtin_ctz(left)]);
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
         m->d[lane] = v;
 }
 
-static void rendezvous_compute(const struct code_inst *i, struct meeting *m) {
+static void run_meeting(const struct code_inst *i, struct meeting *m) {
     switch (i->op) {
-    case PTX_OP_shfl: rendezvous_shfl(i, m); break;
-    case PTX_OP_vote: rendezvous_vote(i, m); break;
-    case PTX_OP_match: rendezvous_match(i, m); break;
-    case PTX_OP_redux: rendezvous_redux(i, m); break;
+    case PTX_OP_shfl: run_shfl(i, m); break;
+    case PTX_OP_vote: run_vote(i, m); break;
+    case PTX_OP_match: run_match(i, m); break;
+    case PTX_OP_redux: run_redux(i, m); break;
     case PTX_OP_elect: {
         uint32_t leader = (uint32_t)__builtin_ctz(m->mask);
         m->p = 1u << leader;
@@ -143,8 +143,8 @@ static void rendezvous_compute(const struct code_inst *i, struct meeting *m) {
 /* ---- values in and out -------------------------------------------------------------------------
  */
 
-static void rendezvous_take(const struct frame *f, const struct code_inst *i, uint32_t mask,
-                            struct meeting *m) {
+static void take_operands(const struct frame *f, const struct code_inst *i, uint32_t mask,
+                          struct meeting *m) {
     struct warp w = {.regs = f->regs, .consts = f->func->consts};
     if (i->op == PTX_OP_vote) {
         uint32_t p = code_pred(&w, i->a);
@@ -153,9 +153,9 @@ static void rendezvous_take(const struct frame *f, const struct code_inst *i, ui
     }
     if (i->a == CODE_NO_SLOT) return;
     if (i->op == PTX_OP_shfl && mask == UINT32_MAX) {
-        memcpy(m->a, SLOT(uint32_t, &w, i->a), sizeof m->a);
-        memcpy(m->b, SLOT(uint32_t, &w, i->b), sizeof m->b);
-        memcpy(m->c, SLOT(uint32_t, &w, i->c), sizeof m->c);
+        memcpy(m->a, SLOT(uint32_t, &w, i->a), sizeof(m->a));
+        memcpy(m->b, SLOT(uint32_t, &w, i->b), sizeof(m->b));
+        memcpy(m->c, SLOT(uint32_t, &w, i->c), sizeof(m->c));
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -169,8 +169,8 @@ static void rendezvous_take(const struct frame *f, const struct code_inst *i, ui
     }
 }
 
-static void rendezvous_give(const struct frame *f, const struct code_inst *i, uint32_t mask,
-                            const struct meeting *m) {
+static void give_results(const struct frame *f, const struct code_inst *i, uint32_t mask,
+                         const struct meeting *m) {
     struct warp w = {.regs = f->regs, .consts = f->func->consts};
     bool pred = i->op == PTX_OP_vote && i->sub != PTX_SUB_BALLOT;
     int32_t slot = pred ? i->d : i->d2;
@@ -181,7 +181,7 @@ static void rendezvous_give(const struct frame *f, const struct code_inst *i, ui
     if (pred || i->d == CODE_NO_SLOT) return;
     uint32_t *d = SLOT(uint32_t, &w, i->d);
     if (mask == UINT32_MAX) {
-        memcpy(d, m->d, sizeof m->d);
+        memcpy(d, m->d, sizeof(m->d));
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -194,19 +194,18 @@ static void rendezvous_give(const struct frame *f, const struct code_inst *i, ui
  */
 
 /* What they run, or NULL. */
-static code_handler *rendezvous_together(const struct code_inst *i) {
+static code_handler *handler_of_all(const struct code_inst *i) {
     const struct code_extra *x = i->extra;
     return x ? x->together : NULL;
 }
 
 /* A lane that has left, or never was, holds no part of the matrix: PTX leaves that undefined. */
-static void rendezvous_run(struct warp_ctx *x, struct frame *f, const struct code_inst *i,
-                           uint32_t mask) {
+static void run(struct warp_ctx *x, struct frame *f, const struct code_inst *i, uint32_t mask) {
     x->frame = f;
     x->w.regs = f->regs;
     x->w.consts = f->func->consts;
     if (mask == UINT32_MAX)
-        rendezvous_together(i)(&x->w, i, mask);
+        handler_of_all(i)(&x->w, i, mask);
     else
         warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, 0,
                    "not all lanes of the warp take part");
@@ -215,64 +214,63 @@ static void rendezvous_run(struct warp_ctx *x, struct frame *f, const struct cod
 /* ---- meeting -----------------------------------------------------------------------------------
  */
 
-static const struct code_inst *rendezvous_inst(const struct split *s) {
+static const struct code_inst *inst_of(const struct split *s) {
     return &s->frame->func->insts[s->pc];
 }
 
-static bool rendezvous_same(const struct code_inst *a, const struct code_inst *b) {
+static bool same_inst(const struct code_inst *a, const struct code_inst *b) {
     const uint32_t ignored = PTX_MOD_ALIGNED;
-    if (rendezvous_together(a)) return a == b;
+    if (handler_of_all(a)) return a == b;
     bool barrier_a = a->mods & PTX_MOD_WARP, barrier_b = b->mods & PTX_MOD_WARP;
     if (barrier_a && barrier_b) return true; /* bar.warp and barrier.warp */
     return a->op == b->op && a->type == b->type && a->sub == b->sub &&
            !((a->mods ^ b->mods) & ~ignored);
 }
 
-static uint32_t rendezvous_members(const struct split *s, uint32_t lane) {
-    const struct code_inst *i = rendezvous_inst(s);
+static uint32_t wanted_members(const struct split *s, uint32_t lane) {
+    const struct code_inst *i = inst_of(s);
     struct warp w = {.regs = s->frame->regs, .consts = s->frame->func->consts};
     return SLOT(uint32_t, &w, i->e)[lane] | 1u << lane;
 }
 
 /* Waiting lanes that meet with `lane` of split `s`. */
-static uint32_t rendezvous_group(const struct warp_ctx *x, const struct split *s, uint32_t lane) {
-    uint32_t members = rendezvous_members(s, lane), group = 0;
+static uint32_t meeting_group(const struct warp_ctx *x, const struct split *s, uint32_t lane) {
+    uint32_t members = wanted_members(s, lane), group = 0;
     for (uint32_t k = 0; k < x->split_count; k++) {
         const struct split *o = &x->splits[k];
-        if (o->state != SPLIT_MEET || !rendezvous_same(rendezvous_inst(s), rendezvous_inst(o)))
-            continue;
-        if (rendezvous_together(rendezvous_inst(s)) && s->frame != o->frame) continue;
+        if (o->state != SPLIT_MEET || !same_inst(inst_of(s), inst_of(o))) continue;
+        if (handler_of_all(inst_of(s)) && s->frame != o->frame) continue;
         for (uint32_t left = o->mask; left; left &= left - 1) {
             uint32_t other = (uint32_t)__builtin_ctz(left);
-            if (rendezvous_members(o, other) == members) group |= 1u << other;
+            if (wanted_members(o, other) == members) group |= 1u << other;
         }
     }
     return group;
 }
 
 /* Carries out a meeting of waiting lanes, whose splits become runnable behind it. */
-static void rendezvous_hold(struct warp_ctx *x, struct frame *frame, const struct code_inst *i,
-                            uint32_t group) {
+static void hold_meeting(struct warp_ctx *x, struct frame *frame, const struct code_inst *i,
+                         uint32_t group) {
     struct meeting m = {.mask = group};
-    bool together = rendezvous_together(i);
-    if (together) rendezvous_run(x, frame, i, group);
+    bool together = handler_of_all(i);
+    if (together) run(x, frame, i, group);
     for (uint32_t k = 0; k < x->split_count && !together; k++) {
         const struct split *s = &x->splits[k];
         if (s->state == SPLIT_MEET && (s->mask & group))
-            rendezvous_take(s->frame, rendezvous_inst(s), s->mask & group, &m);
+            take_operands(s->frame, inst_of(s), s->mask & group, &m);
     }
-    rendezvous_compute(i, &m);
+    run_meeting(i, &m);
     for (uint32_t k = 0; k < x->split_count; k++) {
         struct split s = x->splits[k];
         if (s.state != SPLIT_MEET || !(s.mask & group)) continue;
-        if (!together) rendezvous_give(s.frame, rendezvous_inst(&s), s.mask & group, &m);
+        if (!together) give_results(s.frame, inst_of(&s), s.mask & group, &m);
         x->splits[k].mask &= ~group;
         if (!x->splits[k].mask) x->splits[k--] = x->splits[--x->split_count];
         warp_split_add(x, s.frame, s.pc + 1, s.mask & group, SPLIT_RUN, 0);
     }
 }
 
-static bool rendezvous_resolve_one(struct warp_ctx *x, bool lenient) {
+static bool resolve_one(struct warp_ctx *x, bool lenient) {
     for (uint32_t k = 0; k < x->split_count; k++) {
         struct split s = x->splits[k];
         if (s.state != SPLIT_MEET) continue;
@@ -280,11 +278,11 @@ static bool rendezvous_resolve_one(struct warp_ctx *x, bool lenient) {
         for (uint32_t left = s.mask; left; left &= left - 1) {
             uint32_t lane = (uint32_t)__builtin_ctz(left);
             if (seen >> lane & 1) continue;
-            uint32_t group = rendezvous_group(x, &s, lane);
-            uint32_t need = rendezvous_members(&s, lane) & x->live;
+            uint32_t group = meeting_group(x, &s, lane);
+            uint32_t need = wanted_members(&s, lane) & x->live;
             seen |= group;
             if ((need & ~group) && !lenient) continue;
-            rendezvous_hold(x, s.frame, rendezvous_inst(&s), group);
+            hold_meeting(x, s.frame, inst_of(&s), group);
             return true;
         }
     }
@@ -293,7 +291,7 @@ static bool rendezvous_resolve_one(struct warp_ctx *x, bool lenient) {
 
 bool rendezvous_resolve(struct warp_ctx *x, bool lenient) {
     bool any = false;
-    while (rendezvous_resolve_one(x, lenient)) {
+    while (resolve_one(x, lenient)) {
         any = true;
         if (lenient) break; /* one meeting may be enough for the rest to go on properly */
     }
@@ -301,7 +299,7 @@ bool rendezvous_resolve(struct warp_ctx *x, bool lenient) {
 }
 
 /* True when all lanes of `mask` carry one member mask, and it lacks nobody. */
-static bool rendezvous_present(const struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
+static bool all_present(const struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
     if (i->e == CODE_NO_SLOT) return true; /* the old forms: whoever is here */
     const uint32_t *members = SLOT(uint32_t, &x->w, i->e);
     uint32_t first = members[__builtin_ctz(mask)];
@@ -313,17 +311,17 @@ static bool rendezvous_present(const struct warp_ctx *x, const struct code_inst 
 }
 
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
-    if (rendezvous_present(x, i, mask)) {
-        if (rendezvous_together(i)) {
-            rendezvous_run(x, x->frame, i, mask);
+    if (all_present(x, i, mask)) {
+        if (handler_of_all(i)) {
+            run(x, x->frame, i, mask);
             return true;
         }
         struct meeting m;
         m.mask = mask;
         m.pred = 0;
-        rendezvous_take(x->frame, i, mask, &m);
-        rendezvous_compute(i, &m);
-        rendezvous_give(x->frame, i, mask, &m);
+        take_operands(x->frame, i, mask, &m);
+        run_meeting(i, &m);
+        give_results(x->frame, i, mask, &m);
         return true;
     }
     warp_split_add(x, x->frame, pc, mask, SPLIT_MEET, 0);
@@ -331,12 +329,12 @@ bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc
     return false;
 }
 
-static void rendezvous_activemask(struct warp *w, const struct code_inst *i, uint32_t mask) {
+static void run_activemask(struct warp *w, const struct code_inst *i, uint32_t mask) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     for (uint32_t left = mask; left; left &= left - 1)
         d[__builtin_ctz(left)] = mask;
 }
 
 code_handler *rendezvous_select(const struct code_inst *i) {
-    return i->op == PTX_OP_activemask ? rendezvous_activemask : NULL;
+    return i->op == PTX_OP_activemask ? run_activemask : NULL;
 }

@@ -61,7 +61,7 @@ static inline uint32_t sectors_apart(const uint64_t *at, uint32_t mask) {
 
 /* Any pattern: each lane is compared with those before it, within a half by the instruction for
  * that and across by turning the lower one. Lanes outside the mask get a sector that nobody has. */
-__attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
+static __attribute__((noinline)) uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     const __m512i one = _mm512_set1_epi64((long long)at[__builtin_ctz(mask)]);
     const __m512i none = _mm512_set1_epi32(-1);
     __m512i high = _mm512_setzero_si512(), v[2];
@@ -112,7 +112,7 @@ static inline uint32_t sectors_count(const uint64_t *at, uint32_t mask) {
 
 /* Any pattern: each lane is compared with those behind it, a vector of them at once; lanes outside
  * the mask, and behind the last one, get a sector that nobody has. */
-__attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
+static __attribute__((noinline)) uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     typedef uint32_t lanes __attribute__((vector_size(4 * SECTORS_LANES)));
     uint32_t sector[2 * WARP_LANES], again[WARP_LANES], count = 0;
     const uint64_t one = at[__builtin_ctz(mask)];
@@ -126,12 +126,12 @@ __attribute__((noinline)) static uint32_t sectors_far(const uint64_t *at, uint32
     if (high) return sectors_apart(at, mask);
     for (unsigned first = 0; first < WARP_LANES; first += SECTORS_LANES) {
         lanes own, other, equal = {0};
-        memcpy(&own, sector + first, sizeof own);
+        memcpy(&own, sector + first, sizeof(own));
         for (unsigned step = 1; step < WARP_LANES - first; step++) {
-            memcpy(&other, sector + first + step, sizeof other);
+            memcpy(&other, sector + first + step, sizeof(other));
             equal |= (lanes)(own == other);
         }
-        memcpy(again + first, &equal, sizeof equal);
+        memcpy(again + first, &equal, sizeof(equal));
     }
     for (unsigned l = 0; l < WARP_LANES; l++)
         count += (mask >> l & 1) & ~again[l];
@@ -147,7 +147,7 @@ static inline uint32_t sectors_count(const uint64_t *at, uint32_t mask) {
     for (unsigned l = 0; l < SECTORS_LANES / 2; l++)
         lane[l] = l;
     for (unsigned l = 0; l < WARP_LANES; l += SECTORS_LANES / 2) {
-        memcpy(&a, at + l, sizeof a);
+        memcpy(&a, at + l, sizeof(a));
         const quads d = (a / SECTOR_BYTES - first) & (0 - (in >> (lane + l) & 1));
         bits |= (1 + (quads){0}) << (d & (SECTORS_NEAR - 1));
         far |= d;

@@ -32,13 +32,13 @@ void warp_fault(struct warp *w, const struct code_inst *i, uint32_t lane, int er
     b->fault.addr = addr;
     char words[96];
     if (!what) {
-        snprintf(words, sizeof words,
+        snprintf(words, sizeof(words),
                  err == ERR_MISALIGNED ? "address 0x%llx is misaligned"
                                        : "address 0x%llx is outside the client's memory",
                  (unsigned long long)addr);
         what = words;
     }
-    snprintf(b->fault.text, sizeof b->fault.text,
+    snprintf(b->fault.text, sizeof(b->fault.text),
              "block (%u,%u,%u) thread (%u,%u,%u): %s at line %u of %s: %s", b->index[0],
              b->index[1], b->index[2], x->tid[0][lane & 31], x->tid[1][lane & 31],
              x->tid[2][lane & 31], i->src ? i->src->text : "ret", i->src ? i->src->line : 0,

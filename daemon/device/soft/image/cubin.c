@@ -150,7 +150,7 @@ static int index_sections(struct cubin *c) {
         size_t len = 0;
         const char *name = string_at(c, &c->names, c->sections[i].name, &len);
         if (!name) return ERR_INVALID_IMAGE;
-        if (!names_add(&c->index, name, len, 0, &c->sections[i])) return -ENOMEM;
+        if (!ptx_names_add(&c->index, name, len, 0, &c->sections[i])) return -ENOMEM;
     }
     return 0;
 }
@@ -162,7 +162,7 @@ static const struct section *section_named(const struct cubin *c, const char *pr
     if (a + b > sizeof(name)) return NULL;
     memcpy(name, prefix, a);
     memcpy(name + a, kernel, b);
-    const struct ptx_name *e = names_find(&c->index, name, a + b);
+    const struct ptx_name *e = ptx_names_find(&c->index, name, a + b);
     return e ? e->item : NULL;
 }
 
@@ -271,14 +271,14 @@ int cubin_read(const void *image, size_t bytes, struct image_kernel **kernels, u
     *kernels = NULL;
     *count = 0;
     if (cubin_target(image, bytes) == 0) return ERR_INVALID_IMAGE;
-    names_init(&c.index);
+    ptx_names_init(&c.index);
     int err = read_sections(&c);
     if (!err) err = index_sections(&c);
     if (!err) err = read_symbols(&c);
     for (uint32_t i = 0; i < c.kernel_count && !err; i++)
         err = read_kernel(&c, &c.kernels[i]);
     if (!err) err = read_resources(&c);
-    names_finish(&c.index);
+    ptx_names_finish(&c.index);
     free(c.sections);
     free(c.kernel_of);
     if (err) {

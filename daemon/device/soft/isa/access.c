@@ -18,29 +18,29 @@
  */
 
 /* Of the lanes whose addresses were found to be good. */
-static inline void access_count(struct warp_ctx *x, const uint64_t *at) {
+static inline void count_sectors(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-ELEMENT_CLIENT ISA_HANDLER(access_load) {
+ELEMENT_CLIENT ISA_HANDLER(load_lanes) {
     struct warp_ctx *x = ACCESS_CTX(w);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     if (!mem_resolve(x, i, mask, ptx_type_bytes(i->type), false, at)) return;
-    access_count(x, at);
+    count_sectors(x, at);
     element_load(i, SLOT(void, w, i->d), i->d_bytes, at, 0, mask);
 }
 
-ELEMENT_CLIENT ISA_HANDLER(access_store) {
+ELEMENT_CLIENT ISA_HANDLER(store_lanes) {
     struct warp_ctx *x = ACCESS_CTX(w);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     if (!mem_resolve(x, i, mask, ptx_type_bytes(i->type), true, at)) return;
-    access_count(x, at);
+    count_sectors(x, at);
     element_store(i, SLOT(void, w, i->b), i->d_bytes, at, 0, mask);
 }
 
-ISA_HANDLER(access_load_waiting) {
+ISA_HANDLER(load_waiting) {
     ACCESS_CTX(w)->spin = true;
-    access_load(w, i, mask);
+    load_lanes(w, i, mask);
 }
 
 /* ---- the usual: one word a lane, generic address in a 64-bit register --------------------------
@@ -49,7 +49,7 @@ ISA_HANDLER(access_load_waiting) {
 #define ACCESS_HALF (WARP_LANES / 2)
 
 /* Half a warp of lanes at equal steps from the first. */
-static inline bool access_steps_are(const uint64_t *a, uint64_t step) {
+static inline bool steps_are(const uint64_t *a, uint64_t step) {
 #ifdef ELEMENT_AVX512
     const __m512i row =
         _mm512_add_epi64(_mm512_set1_epi64((long long)a[0]), element_steps((int)step));
@@ -73,16 +73,16 @@ struct access_halves {
 
 /* Whether the addresses of all lanes are like that and lie in the window that this instruction hit
  * last, for which the ends are looked at alone. Counts them if so. */
-static inline bool access_halves(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
-                                 struct access_halves *out) {
+static inline bool split_halves(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
+                                struct access_halves *out) {
     const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
     const struct range *window = &x->windows[CODE_WINDOW(i)];
     const uint64_t lo = window->lo, size = window->hi - lo, row = (ACCESS_HALF - 1) * bytes;
     uint64_t bad = size < row + bytes;
     for (unsigned h = 0; h < 2; h++, a += ACCESS_HALF) {
         uint64_t extent = row;
-        if (!access_steps_are(a, bytes)) {
-            if (!access_steps_are(a, 0)) return false;
+        if (!steps_are(a, bytes)) {
+            if (!steps_are(a, 0)) return false;
             extent = 0;
         }
         out->first[h] = a[0] + (uint64_t)i->offset;
@@ -96,8 +96,8 @@ static inline bool access_halves(struct warp_ctx *x, const struct code_inst *i, 
 }
 
 /* Addresses of all lanes, checked against the window that this instruction hit last. */
-static inline bool access_generic(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                                  uint32_t bytes, bool write, uint64_t *at) {
+static inline bool resolve_any(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                               uint32_t bytes, bool write, uint64_t *at) {
     const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
     const struct range *window = &x->windows[CODE_WINDOW(i)];
     const uint64_t lo = window->lo, room = window->hi - lo - bytes;
@@ -133,40 +133,40 @@ static inline bool access_generic(struct warp_ctx *x, const struct code_inst *i,
 #endif
     x->global = mem_counted(x, i, window) ? mask : 0;
     if (!ok && !mem_check(x, i, mask, at, bytes, write)) return false;
-    access_count(x, at);
+    count_sectors(x, at);
     return true;
 }
 
 /* A load of one `type` a lane into a `reg`, by halves or by what the rest says. */
-#define ACCESS_LOAD(name, type, reg, rest)                                               \
-    ELEMENT_CLIENT __attribute__((noinline)) static void access_load_any_##name(         \
-        struct warp *w, const struct code_inst *i, uint32_t mask) {                      \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                            \
-        reg *d = SLOT(reg, w, i->d);                                                     \
-        if (access_generic(ACCESS_CTX(w), i, mask, sizeof(type), false, at)) rest;       \
-    }                                                                                    \
-    ELEMENT_CLIENT ISA_HANDLER(access_load_##name) {                                     \
-        struct access_halves half;                                                       \
-        if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, sizeof(type), &half)) { \
-            access_load_any_##name(w, i, mask);                                          \
-            return;                                                                      \
-        }                                                                                \
-        reg *d = SLOT(reg, w, i->d);                                                     \
-        for (unsigned h = 0; h < 2; h++, d += ACCESS_HALF) {                             \
-            const type *from = (const type *)(uintptr_t)half.first[h];                   \
-            type row[ACCESS_HALF];                                                       \
-            if (half.first[h] == half.last[h]) {                                         \
-                const type one = ELEMENT(type, from);                                    \
-                for (unsigned l = 0; l < ACCESS_HALF; l++)                               \
-                    d[l] = (reg)one;                                                     \
-            } else if (sizeof(type) == sizeof(reg)) {                                    \
-                element_row_copy(d, from, sizeof row);                                   \
-            } else {                                                                     \
-                element_row_copy(row, from, sizeof row);                                 \
-                for (unsigned l = 0; l < ACCESS_HALF; l++)                               \
-                    d[l] = (reg)row[l];                                                  \
-            }                                                                            \
-        }                                                                                \
+#define ACCESS_LOAD(name, type, reg, rest)                                              \
+    ELEMENT_CLIENT static __attribute__((noinline)) void load_any_##name(               \
+        struct warp *w, const struct code_inst *i, uint32_t mask) {                     \
+        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                           \
+        reg *d = SLOT(reg, w, i->d);                                                    \
+        if (resolve_any(ACCESS_CTX(w), i, mask, sizeof(type), false, at)) rest;         \
+    }                                                                                   \
+    ELEMENT_CLIENT ISA_HANDLER(load_##name) {                                           \
+        struct access_halves half;                                                      \
+        if (mask != ISA_FULL || !split_halves(ACCESS_CTX(w), i, sizeof(type), &half)) { \
+            load_any_##name(w, i, mask);                                                \
+            return;                                                                     \
+        }                                                                               \
+        reg *d = SLOT(reg, w, i->d);                                                    \
+        for (unsigned h = 0; h < 2; h++, d += ACCESS_HALF) {                            \
+            const type *from = (const type *)(uintptr_t)half.first[h];                  \
+            type row[ACCESS_HALF];                                                      \
+            if (half.first[h] == half.last[h]) {                                        \
+                const type one = ELEMENT(type, from);                                   \
+                for (unsigned l = 0; l < ACCESS_HALF; l++)                              \
+                    d[l] = (reg)one;                                                    \
+            } else if (sizeof(type) == sizeof(reg)) {                                   \
+                element_row_copy(d, from, sizeof(row));                                 \
+            } else {                                                                    \
+                element_row_copy(row, from, sizeof(row));                               \
+                for (unsigned l = 0; l < ACCESS_HALF; l++)                              \
+                    d[l] = (reg)row[l];                                                 \
+            }                                                                           \
+        }                                                                               \
     }
 ACCESS_LOAD(generic32, element_u32, uint32_t, element_load32(d, at, 0, mask))
 ACCESS_LOAD(generic64, element_u64, uint64_t, element_load64(d, at, 0, mask))
@@ -180,23 +180,23 @@ ACCESS_SMALL(u16_16, element_u16, uint16_t)
 ACCESS_SMALL(u16_32, element_u16, uint32_t)
 
 #define ACCESS_STORE(bits)                                                                     \
-    ELEMENT_CLIENT __attribute__((noinline)) static void access_store_any##bits(               \
+    ELEMENT_CLIENT static __attribute__((noinline)) void store_any##bits(                      \
         struct warp *w, const struct code_inst *i, uint32_t mask) {                            \
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                  \
-        if (access_generic(ACCESS_CTX(w), i, mask, bits / 8, true, at))                        \
+        if (resolve_any(ACCESS_CTX(w), i, mask, bits / 8, true, at))                           \
             element_store##bits(SLOT(const uint##bits##_t, w, i->b), at, 0, mask);             \
     }                                                                                          \
-    ELEMENT_CLIENT ISA_HANDLER(access_store_generic##bits) {                                   \
+    ELEMENT_CLIENT ISA_HANDLER(store_generic##bits) {                                          \
         struct access_halves half;                                                             \
-        if (mask != ISA_FULL || !access_halves(ACCESS_CTX(w), i, bits / 8, &half)) {           \
-            access_store_any##bits(w, i, mask);                                                \
+        if (mask != ISA_FULL || !split_halves(ACCESS_CTX(w), i, bits / 8, &half)) {            \
+            store_any##bits(w, i, mask);                                                       \
             return;                                                                            \
         }                                                                                      \
         const uint##bits##_t *s = SLOT(const uint##bits##_t, w, i->b);                         \
         for (unsigned h = 0; h < 2; h++, s += ACCESS_HALF) {                                   \
             element_u##bits *to = (element_u##bits *)(uintptr_t)half.first[h];                 \
             if (half.first[h] != half.last[h])                                                 \
-                element_row_copy(to, s, ACCESS_HALF * sizeof *s);                              \
+                element_row_copy(to, s, ACCESS_HALF * sizeof(*s));                             \
             else                                                                               \
                 ELEMENT(element_u##bits, to) = s[ACCESS_HALF - 1]; /* the last lane's stays */ \
         }                                                                                      \
@@ -210,7 +210,7 @@ ACCESS_STORE(64)
 #ifdef ELEMENT_AVX512
 
 /* Offsets of 16 lanes; false when one of `m` is outside or misaligned. */
-static inline bool access_offsets(const struct warp_ctx *x, const struct code_inst *i, unsigned h,
+static inline bool window_offsets(const struct warp_ctx *x, const struct code_inst *i, unsigned h,
                                   __mmask16 m, uint32_t bytes, __m512i *out) {
     const uint32_t *a = SLOT(const uint32_t, &x->w, i->a);
     const __m512i v =
@@ -222,7 +222,7 @@ static inline bool access_offsets(const struct warp_ctx *x, const struct code_in
     return !(bad & m);
 }
 
-static inline __mmask16 access_offsets_row(__m512i v, uint32_t base, __mmask16 m) {
+static inline __mmask16 row_offsets(__m512i v, uint32_t base, __mmask16 m) {
     const __m512i iota =
         _mm512_set_epi32(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
     const __m512i row = _mm512_add_epi32(_mm512_set1_epi32((int)base), iota);
@@ -230,20 +230,20 @@ static inline __mmask16 access_offsets_row(__m512i v, uint32_t base, __mmask16 m
 }
 
 /* All offsets first: an instruction may load into its own address register. */
-static inline bool access_shared(const struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                                 __m512i v[2]) {
-    return x->shared_bytes >= 4 && access_offsets(x, i, 0, (__mmask16)mask, 4, &v[0]) &&
-           access_offsets(x, i, 1, (__mmask16)(mask >> 16), 4, &v[1]);
+static inline bool shared_offsets(const struct warp_ctx *x, const struct code_inst *i,
+                                  uint32_t mask, __m512i v[2]) {
+    return x->shared_bytes >= 4 && window_offsets(x, i, 0, (__mmask16)mask, 4, &v[0]) &&
+           window_offsets(x, i, 1, (__mmask16)(mask >> 16), 4, &v[1]);
 }
 
-ISA_HANDLER(access_load_shared32) {
+ISA_HANDLER(load_shared32) {
     struct warp_ctx *x = ACCESS_CTX(w);
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a);
     const unsigned char *shared = (const unsigned char *)(uintptr_t)x->shared_base;
     __m512i v[2];
-    if (!access_shared(x, i, mask, v)) {
-        access_load(w, i, mask);
+    if (!shared_offsets(x, i, mask, v)) {
+        load_lanes(w, i, mask);
         return;
     }
     for (unsigned h = 0; h < 2; h++) {
@@ -254,7 +254,7 @@ ISA_HANDLER(access_load_shared32) {
         __m512i r;
         if ((_mm512_cmpeq_epi32_mask(v[h], _mm512_set1_epi32((int)word)) & m) == m)
             r = _mm512_set1_epi32((int)ELEMENT(element_u32, shared + word));
-        else if (access_offsets_row(v[h], word - 4 * first, m) == m)
+        else if (row_offsets(v[h], word - 4 * first, m) == m)
             r = _mm512_maskz_loadu_epi32(m, shared + (int64_t)word - 4 * (int64_t)first);
         else
             r = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, v[h], shared, 1);
@@ -262,13 +262,13 @@ ISA_HANDLER(access_load_shared32) {
     }
 }
 
-ISA_HANDLER(access_store_shared32) {
+ISA_HANDLER(store_shared32) {
     struct warp_ctx *x = ACCESS_CTX(w);
     const uint32_t *s = SLOT(const uint32_t, w, i->b), *a = SLOT(const uint32_t, w, i->a);
     unsigned char *shared = (unsigned char *)(uintptr_t)x->shared_base;
     __m512i v[2];
-    if (!access_shared(x, i, mask, v)) {
-        access_store(w, i, mask);
+    if (!shared_offsets(x, i, mask, v)) {
+        store_lanes(w, i, mask);
         return;
     }
     for (unsigned h = 0; h < 2; h++) {
@@ -277,7 +277,7 @@ ISA_HANDLER(access_store_shared32) {
         const unsigned first = (unsigned)__builtin_ctz(m);
         const uint32_t word = a[16 * h + first] + (uint32_t)i->offset;
         const __m512i value = _mm512_load_si512(s + 16 * h);
-        if (access_offsets_row(v[h], word - 4 * first, m) == m)
+        if (row_offsets(v[h], word - 4 * first, m) == m)
             _mm512_mask_storeu_epi32(shared + (int64_t)word - 4 * (int64_t)first, m, value);
         else
             _mm512_mask_i32scatter_epi32(shared, m, v[h], value, 1);
@@ -286,8 +286,8 @@ ISA_HANDLER(access_store_shared32) {
 
 #else
 
-static inline bool access_shared(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
-                                 uint32_t bytes, uint64_t *at) {
+static inline bool shared_offsets(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                                  uint32_t bytes, uint64_t *at) {
     const uint32_t *a = SLOT(const uint32_t, &x->w, i->a);
     const uint32_t off = (uint32_t)i->offset, room = (uint32_t)x->shared_bytes - bytes;
     uint32_t bad = 0;
@@ -299,20 +299,20 @@ static inline bool access_shared(struct warp_ctx *x, const struct code_inst *i, 
     return x->shared_bytes >= bytes && !bad;
 }
 
-ISA_HANDLER(access_load_shared32) {
+ISA_HANDLER(load_shared32) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (access_shared(ACCESS_CTX(w), i, mask, 4, at))
+    if (shared_offsets(ACCESS_CTX(w), i, mask, 4, at))
         element_load32(SLOT(uint32_t, w, i->d), at, 0, mask);
     else
-        access_load(w, i, mask);
+        load_lanes(w, i, mask);
 }
 
-ISA_HANDLER(access_store_shared32) {
+ISA_HANDLER(store_shared32) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (access_shared(ACCESS_CTX(w), i, mask, 4, at))
+    if (shared_offsets(ACCESS_CTX(w), i, mask, 4, at))
         element_store32(SLOT(const uint32_t, w, i->b), at, 0, mask);
     else
-        access_store(w, i, mask);
+        store_lanes(w, i, mask);
 }
 
 #endif
@@ -321,11 +321,11 @@ ISA_HANDLER(access_store_shared32) {
  */
 
 #define ACCESS_PARAM(bits)                                                                       \
-    ISA_HANDLER(access_load_param##bits) {                                                       \
+    ISA_HANDLER(load_param##bits) {                                                              \
         uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d), one;                                  \
         /* The decoder knows that the offset is good. */                                         \
         memcpy(&one, (const void *)(uintptr_t)(ACCESS_CTX(w)->param_base + (uint64_t)i->offset), \
-               sizeof one);                                                                      \
+               sizeof(one));                                                                     \
         ISA_LANES(mask, uint##bits##_t, d, v = one;);                                            \
     }
 ACCESS_PARAM(32)
@@ -334,37 +334,36 @@ ACCESS_PARAM(64)
 /* ---- choice ------------------------------------------------------------------------------------
  */
 
-static code_handler *access_small(const struct code_inst *i) {
+static code_handler *pick_small(const struct code_inst *i) {
     const bool sign = ptx_type_class(i->type) == 's';
     if (i->d_bytes == 8 || (sign && i->d_bytes == 4 && ptx_type_bytes(i->type) == 2)) return NULL;
-    if (ptx_type_bytes(i->type) == 2)
-        return i->d_bytes == 2 ? access_load_u16_16 : access_load_u16_32;
-    if (sign) return i->d_bytes == 2 ? access_load_s8_16 : access_load_s8_32;
-    return i->d_bytes == 2 ? access_load_u8_16 : access_load_u8_32;
+    if (ptx_type_bytes(i->type) == 2) return i->d_bytes == 2 ? load_u16_16 : load_u16_32;
+    if (sign) return i->d_bytes == 2 ? load_s8_16 : load_s8_32;
+    return i->d_bytes == 2 ? load_u8_16 : load_u8_32;
 }
 
-static code_handler *access_quick(const struct code_inst *i, bool load) {
+static code_handler *pick_quick(const struct code_inst *i, bool load) {
     const uint32_t size = ptx_type_bytes(i->type);
     if (load && i->space == PTX_PARAM && i->a == CODE_NO_SLOT && i->d_bytes == size) {
-        if (size == 4) return access_load_param32;
-        if (size == 8) return access_load_param64;
+        if (size == 4) return load_param32;
+        if (size == 8) return load_param64;
     }
     if (load && i->space == PTX_GENERIC && i->a_bytes == 8 && i->a >= 0 && size < 4)
-        return access_small(i);
+        return pick_small(i);
     if (i->a < 0 || i->d_bytes != size || (size != 4 && size != 8)) return NULL;
     if (i->space == PTX_GENERIC && i->a_bytes == 8) {
-        if (size == 4) return load ? access_load_generic32 : access_store_generic32;
-        return load ? access_load_generic64 : access_store_generic64;
+        if (size == 4) return load ? load_generic32 : store_generic32;
+        return load ? load_generic64 : store_generic64;
     }
     if (i->space == PTX_SHARED && i->a_bytes == 4 && size == 4)
-        return load ? access_load_shared32 : access_store_shared32;
+        return load ? load_shared32 : store_shared32;
     return NULL;
 }
 
 ISA_FAMILY(access_select) {
     const bool load = i->op != PTX_OP_st;
     if (i->extra) return ISA_FN(vector_select)(i);
-    if (load && isa_waits(i)) return access_load_waiting;
-    code_handler *quick = access_quick(i, load);
-    return quick ? quick : load ? access_load : access_store;
+    if (load && isa_waits(i)) return load_waiting;
+    code_handler *quick = pick_quick(i, load);
+    return quick ? quick : load ? load_lanes : store_lanes;
 }

@@ -10,110 +10,109 @@
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
 
-static float approx_rsqrt(float x) {
+static float rsqrt_float(float x) {
     return x < 0 ? REAL_NAN32 : (float)(1.0 / sqrt((double)x));
 }
-static float approx_tanh(float x) {
+static float tanh_float(float x) {
     return (float)tanh((double)x);
 }
-static float approx_sin(float x) {
+static float sin_float(float x) {
     return (float)sin((double)x);
 }
-static float approx_cos(float x) {
+static float cos_float(float x) {
     return (float)cos((double)x);
 }
-static float approx_lg2(float x) {
+static float lg2_float(float x) {
     return x < 0 ? REAL_NAN32 : log2f(x);
 }
 
-#define APPROX_F32(name, fn)                                                \
-    ISA_OP1(ISA_EACH, approx_##name##_f32, float, float, real_nan32(fn(x))) \
-    ISA_OP1(ISA_EACH, approx_##name##_f32z, float, float, real_flush(real_nan32(fn(real_flush(x)))))
-APPROX_F32(rsqrt, approx_rsqrt)
+#define APPROX_F32(name, fn)                                       \
+    ISA_OP1(ISA_EACH, name##_f32, float, float, real_nan32(fn(x))) \
+    ISA_OP1(ISA_EACH, name##_f32z, float, float, real_flush(real_nan32(fn(real_flush(x)))))
+APPROX_F32(rsqrt, rsqrt_float)
 APPROX_F32(ex2, exp2f)
-APPROX_F32(lg2, approx_lg2)
-APPROX_F32(sin, approx_sin)
-APPROX_F32(cos, approx_cos)
-APPROX_F32(tanh, approx_tanh)
+APPROX_F32(lg2, lg2_float)
+APPROX_F32(sin, sin_float)
+APPROX_F32(cos, cos_float)
+APPROX_F32(tanh, tanh_float)
 
 /* Halves: one or, seen as twice as many lanes, two in a register. */
-#define APPROX_HALF(name, fn, from, to)                                   \
-    ISA_OP1(ISA_EACH, approx_##name, uint16_t, uint16_t, to(fn(from(x)))) \
-    ISA_OP1(ISA_EACH, approx_##name##x2, uint32_t, uint32_t,              \
+#define APPROX_HALF(name, fn, from, to)                          \
+    ISA_OP1(ISA_EACH, name, uint16_t, uint16_t, to(fn(from(x)))) \
+    ISA_OP1(ISA_EACH, name##x2, uint32_t, uint32_t,              \
             to(fn(from((uint16_t)x))) | (uint32_t)to(fn(from((uint16_t)(x >> 16)))) << 16)
-static inline float approx_from_f16z(uint16_t h) {
+static inline float from_f16z(uint16_t h) {
     return half_from_f16(half_flush(h));
 }
-static inline uint16_t approx_to_f16z(float x) {
+static inline uint16_t to_f16z(float x) {
     return half_flush(half_to_f16(x));
 }
-static inline float approx_from_bf16z(uint16_t h) {
+static inline float from_bf16z(uint16_t h) {
     return real_flush(half_from_bf16(h));
 }
-static inline uint16_t approx_to_bf16z(float x) {
+static inline uint16_t to_bf16z(float x) {
     return half_to_bf16(real_flush(x));
 }
 APPROX_HALF(ex2_f16, exp2f, half_from_f16, half_to_f16)
-APPROX_HALF(ex2_f16z, exp2f, approx_from_f16z, approx_to_f16z)
-APPROX_HALF(tanh_f16, approx_tanh, half_from_f16, half_to_f16)
-APPROX_HALF(ex2_bf16z, exp2f, approx_from_bf16z, approx_to_bf16z)
-APPROX_HALF(tanh_bf16, approx_tanh, half_from_bf16, half_to_bf16)
+APPROX_HALF(ex2_f16z, exp2f, from_f16z, to_f16z)
+APPROX_HALF(tanh_f16, tanh_float, half_from_f16, half_to_f16)
+APPROX_HALF(ex2_bf16z, exp2f, from_bf16z, to_bf16z)
+APPROX_HALF(tanh_bf16, tanh_float, half_from_bf16, half_to_bf16)
 
 /* rcp and rsqrt.approx.ftz.f64 see and produce only the upper 32 bits of a double. */
-static inline double approx_upper(double x) {
+static inline double upper_word(double x) {
     uint64_t bits = half_bits_of_double(x);
     double v;
     if (__builtin_fabs(x) < 0x1p-1022) bits &= 1ull << 63;
     bits &= 0xffffffff00000000;
-    memcpy(&v, &bits, sizeof v);
+    memcpy(&v, &bits, sizeof(v));
     return x == x ? v : x;
 }
-static inline double approx_rsqrt64(double x) {
+static inline double rsqrt_double(double x) {
     return x < 0 ? REAL_NAN64 : 1.0 / sqrt(x);
 }
-ISA_OP1(ISA_EACH, approx_rcp_f64, double, double, approx_upper(real_nan64(1.0 / approx_upper(x))))
-ISA_OP1(ISA_EACH, approx_rsqrt_f64z, double, double,
-        approx_upper(real_nan64(approx_rsqrt64(approx_upper(x)))))
-ISA_OP1(ISA_EACH, approx_rsqrt_f64, double, double, real_nan64(approx_rsqrt64(x)))
+ISA_OP1(ISA_EACH, rcp_f64, double, double, upper_word(real_nan64(1.0 / upper_word(x))))
+ISA_OP1(ISA_EACH, rsqrt_f64z, double, double, upper_word(real_nan64(rsqrt_double(upper_word(x)))))
+ISA_OP1(ISA_EACH, rsqrt_f64, double, double, real_nan64(rsqrt_double(x)))
 
 #define APPROX_PICK(stem) (i->mods & PTX_MOD_FTZ ? stem##_f32z : stem##_f32)
 
-static code_handler *approx_half(const struct code_inst *i) {
+static code_handler *pick_half(const struct code_inst *i) {
     const bool ftz = i->mods & PTX_MOD_FTZ;
     if (i->op == PTX_OP_tanh) {
-        return i->type == PTX_F16      ? approx_tanh_f16
-               : i->type == PTX_F16X2  ? approx_tanh_f16x2
-               : i->type == PTX_BF16   ? approx_tanh_bf16
-               : i->type == PTX_BF16X2 ? approx_tanh_bf16x2
+        return i->type == PTX_F16      ? tanh_f16
+               : i->type == PTX_F16X2  ? tanh_f16x2
+               : i->type == PTX_BF16   ? tanh_bf16
+               : i->type == PTX_BF16X2 ? tanh_bf16x2
                                        : NULL;
     }
     if (i->op != PTX_OP_ex2) return NULL;
     switch (i->type) {
-    case PTX_F16: return ftz ? approx_ex2_f16z : approx_ex2_f16;
-    case PTX_F16X2: return ftz ? approx_ex2_f16zx2 : approx_ex2_f16x2;
-    case PTX_BF16: return approx_ex2_bf16z;
-    case PTX_BF16X2: return approx_ex2_bf16zx2;
+    case PTX_F16: return ftz ? ex2_f16z : ex2_f16;
+    case PTX_F16X2: return ftz ? ex2_f16zx2 : ex2_f16x2;
+    case PTX_BF16: return ex2_bf16z;
+    case PTX_BF16X2: return ex2_bf16zx2;
     default: return NULL;
     }
 }
 
-static code_handler *approx_double(const struct code_inst *i) {
+static code_handler *pick_double(const struct code_inst *i) {
     const bool ftz = i->mods & PTX_MOD_FTZ;
-    if (i->op == PTX_OP_rcp) return ftz ? approx_rcp_f64 : NULL;
-    if (i->op == PTX_OP_rsqrt) return ftz ? approx_rsqrt_f64z : approx_rsqrt_f64;
+    if (i->op == PTX_OP_rcp) return ftz ? rcp_f64 : NULL;
+    if (i->op == PTX_OP_rsqrt) return ftz ? rsqrt_f64z : rsqrt_f64;
     return NULL;
 }
 
 ISA_FAMILY(approx_select) {
-    if (i->type == PTX_F64) return approx_double(i);
-    if (i->type != PTX_F32) return approx_half(i);
+    if (i->type == PTX_F64) return pick_double(i);
+    if (i->type != PTX_F32) return pick_half(i);
     switch (i->op) {
-    case PTX_OP_rsqrt: return APPROX_PICK(approx_rsqrt);
-    case PTX_OP_ex2: return APPROX_PICK(approx_ex2);
-    case PTX_OP_lg2: return APPROX_PICK(approx_lg2);
-    case PTX_OP_sin: return APPROX_PICK(approx_sin);
-    case PTX_OP_cos: return APPROX_PICK(approx_cos);
-    case PTX_OP_tanh: return APPROX_PICK(approx_tanh);
+    case PTX_OP_rsqrt: return APPROX_PICK(rsqrt);
+    case PTX_OP_ex2: return APPROX_PICK(ex2);
+    case PTX_OP_lg2: return APPROX_PICK(lg2);
+    case PTX_OP_sin: return APPROX_PICK(sin);
+    case PTX_OP_cos: return APPROX_PICK(cos);
+    case PTX_OP_tanh: return APPROX_PICK(tanh);
     default: return ISA_FN(real_select)(i); /* rcp, sqrt: as good as the exact ones */
     }
 }

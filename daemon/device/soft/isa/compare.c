@@ -11,48 +11,46 @@
 typedef uint32_t compare_fn(const void *a, const void *b);
 
 /* setp: p = t op c, q = !t op c, for the comparison's result t. */
-static uint32_t compare_combine(uint32_t t, uint32_t c, uint8_t op) {
+static uint32_t combine(uint32_t t, uint32_t c, uint8_t op) {
     return op == PTX_SUB_AND ? t & c : op == PTX_SUB_OR ? t | c : op == PTX_SUB_XOR ? t ^ c : t;
 }
 
-static inline uint8_t compare_boolop(const struct code_inst *i) {
+static inline uint8_t boolop_of(const struct code_inst *i) {
     return i->sub2 != PTX_SUB_NONE ? i->sub2 : i->sub;
 }
 
-static inline uint32_t compare_third(const struct warp *w, const struct code_inst *i) {
-    if (compare_boolop(i) == PTX_SUB_NONE) return 0;
+static inline uint32_t third_operand(const struct warp *w, const struct code_inst *i) {
+    if (boolop_of(i) == PTX_SUB_NONE) return 0;
     return code_pred(w, i->c) ^ (i->c_neg ? ISA_FULL : 0);
 }
 
-static inline void compare_store(struct warp *w, int32_t slot, uint32_t v, uint32_t mask) {
+static inline void store_lanes(struct warp *w, int32_t slot, uint32_t v, uint32_t mask) {
     uint32_t *d = SLOT(uint32_t, w, slot);
     *d = (*d & ~mask) | (v & mask);
 }
 
-static inline void compare_setp(struct warp *w, const struct code_inst *i, uint32_t mask,
-                                uint32_t t) {
-    if (compare_boolop(i) == PTX_SUB_NONE && i->d2 == CODE_NO_SLOT) {
-        compare_store(w, i->d, t, mask);
+static inline void store_setp(struct warp *w, const struct code_inst *i, uint32_t mask,
+                              uint32_t t) {
+    if (boolop_of(i) == PTX_SUB_NONE && i->d2 == CODE_NO_SLOT) {
+        store_lanes(w, i->d, t, mask);
         return;
     }
-    const uint32_t c = compare_third(w, i); /* before a store that may be to the same slot */
-    compare_store(w, i->d, compare_combine(t, c, compare_boolop(i)), mask);
-    if (i->d2 != CODE_NO_SLOT)
-        compare_store(w, i->d2, compare_combine(~t, c, compare_boolop(i)), mask);
+    const uint32_t c = third_operand(w, i); /* before a store that may be to the same slot */
+    store_lanes(w, i->d, combine(t, c, boolop_of(i)), mask);
+    if (i->d2 != CODE_NO_SLOT) store_lanes(w, i->d2, combine(~t, c, boolop_of(i)), mask);
 }
 
-#define COMPARE(name, type, expr)                                                                \
-    static inline uint32_t compare_mask_##name(const void *a, const void *b) {                   \
-        uint32_t v = 0;                                                                          \
-        for (unsigned l = 0; l < WARP_LANES; l++) {                                              \
-            const type x = ((const type *)a)[l], y = ((const type *)b)[l];                       \
-            v |= (uint32_t)(expr) << l;                                                          \
-        }                                                                                        \
-        return v;                                                                                \
-    }                                                                                            \
-    ISA_HANDLER(compare_setp_##name) {                                                           \
-        compare_setp(w, i, mask,                                                                 \
-                     compare_mask_##name(SLOT(const type, w, i->a), SLOT(const type, w, i->b))); \
+#define COMPARE(name, type, expr)                                                                  \
+    static inline uint32_t mask_##name(const void *a, const void *b) {                             \
+        uint32_t v = 0;                                                                            \
+        for (unsigned l = 0; l < WARP_LANES; l++) {                                                \
+            const type x = ((const type *)a)[l], y = ((const type *)b)[l];                         \
+            v |= (uint32_t)(expr) << l;                                                            \
+        }                                                                                          \
+        return v;                                                                                  \
+    }                                                                                              \
+    ISA_HANDLER(setp_##name) {                                                                     \
+        store_setp(w, i, mask, mask_##name(SLOT(const type, w, i->a), SLOT(const type, w, i->b))); \
     }
 #define COMPARE_EQUAL(name, type)    \
     COMPARE(eq_##name, type, x == y) \
@@ -96,7 +94,7 @@ struct compare_entry {
     compare_fn *mask;
     code_handler *setp;
 };
-#define COMPARE_ENTRY(cmp, name) [cmp] = {compare_mask_##name, compare_setp_##name}
+#define COMPARE_ENTRY(cmp, name) [cmp] = {mask_##name, setp_##name}
 #define COMPARE_ROW_INTEGER(name)                                           \
     COMPARE_ENTRY(PTX_EQ, eq_##name), COMPARE_ENTRY(PTX_NE, ne_##name),     \
         COMPARE_ENTRY(PTX_LT, lt_##name), COMPARE_ENTRY(PTX_LE, le_##name), \
@@ -123,7 +121,7 @@ static const struct compare_entry compare_f32z[COMPARE_CMPS] = {COMPARE_ROW_REAL
 static const struct compare_entry compare_f64[COMPARE_CMPS] = {COMPARE_ROW_REAL(f64)};
 
 /* NULL when PTX has no such comparison. Halves are looked up as f32. */
-static const struct compare_entry *compare_find(const struct code_inst *i, uint8_t type) {
+static const struct compare_entry *find_entry(const struct code_inst *i, uint8_t type) {
     const struct compare_entry *row;
     switch (type) {
     case PTX_B16:
@@ -146,17 +144,17 @@ static const struct compare_entry *compare_find(const struct code_inst *i, uint8
     return i->cmp < COMPARE_CMPS && row[i->cmp].mask ? &row[i->cmp] : NULL;
 }
 
-static bool compare_is_pair(uint8_t type) {
+static bool is_pair(uint8_t type) {
     return type == PTX_F16X2 || type == PTX_BF16X2;
 }
-static bool compare_is_half(uint8_t type) {
-    return type == PTX_F16 || type == PTX_BF16 || compare_is_pair(type);
+static bool is_half(uint8_t type) {
+    return type == PTX_F16 || type == PTX_BF16 || is_pair(type);
 }
 
 /* One half (0 lower, 1 upper) of each lane as floats. */
-static void compare_widen(const struct warp *w, const struct code_inst *i, int32_t slot,
-                          uint8_t type, unsigned half, float *out) {
-    const bool pair = compare_is_pair(type), f16 = type == PTX_F16 || type == PTX_F16X2;
+static void widen_halves(const struct warp *w, const struct code_inst *i, int32_t slot,
+                         uint8_t type, unsigned half, float *out) {
+    const bool pair = is_pair(type), f16 = type == PTX_F16 || type == PTX_F16X2;
     const uint16_t *a = SLOT(const uint16_t, w, slot);
     for (unsigned l = 0; l < WARP_LANES; l++) {
         const uint16_t h = pair ? a[2 * l + half] : a[l];
@@ -165,29 +163,28 @@ static void compare_widen(const struct warp *w, const struct code_inst *i, int32
     }
 }
 
-static uint32_t compare_half(const struct warp *w, const struct code_inst *i, uint8_t type,
-                             unsigned half) {
+static uint32_t mask_of_halves(const struct warp *w, const struct code_inst *i, uint8_t type,
+                               unsigned half) {
     float a[WARP_LANES], b[WARP_LANES];
-    compare_widen(w, i, i->a, type, half, a);
-    compare_widen(w, i, i->b, type, half, b);
-    return compare_find(i, type)->mask(a, b);
+    widen_halves(w, i, i->a, type, half, a);
+    widen_halves(w, i, i->b, type, half, b);
+    return find_entry(i, type)->mask(a, b);
 }
 
 /* A pair sets p by its lower and q by its upper half; a single half is like any other number. */
-ISA_HANDLER(compare_setp_half) {
-    const uint32_t t = compare_half(w, i, i->type, 0);
-    if (!compare_is_pair(i->type)) {
-        compare_setp(w, i, mask, t);
+ISA_HANDLER(setp_half) {
+    const uint32_t t = mask_of_halves(w, i, i->type, 0);
+    if (!is_pair(i->type)) {
+        store_setp(w, i, mask, t);
         return;
     }
-    const uint32_t u = compare_half(w, i, i->type, 1), c = compare_third(w, i);
-    compare_store(w, i->d, compare_combine(t, c, compare_boolop(i)), mask);
-    if (i->d2 != CODE_NO_SLOT)
-        compare_store(w, i->d2, compare_combine(u, c, compare_boolop(i)), mask);
+    const uint32_t u = mask_of_halves(w, i, i->type, 1), c = third_operand(w, i);
+    store_lanes(w, i->d, combine(t, c, boolop_of(i)), mask);
+    if (i->d2 != CODE_NO_SLOT) store_lanes(w, i->d2, combine(u, c, boolop_of(i)), mask);
 }
 
 /* What set writes for true. */
-static uint32_t compare_true(uint8_t type) {
+static uint32_t true_value(uint8_t type) {
     switch (type) {
     case PTX_F32: return 0x3f800000;
     case PTX_F16:
@@ -198,17 +195,16 @@ static uint32_t compare_true(uint8_t type) {
     }
 }
 
-ISA_HANDLER(compare_set) {
-    const bool half = compare_is_half(i->type2), pair = compare_is_pair(i->type2);
-    const uint32_t c = compare_third(w, i), yes = compare_true(i->type);
+ISA_HANDLER(spread_set) {
+    const bool half = is_half(i->type2), pair = is_pair(i->type2);
+    const uint32_t c = third_operand(w, i), yes = true_value(i->type);
     uint32_t t =
-        half
-            ? compare_half(w, i, i->type2, 0)
-            : compare_find(i, i->type2)->mask(SLOT(const void, w, i->a), SLOT(const void, w, i->b));
-    t = compare_combine(t, c, compare_boolop(i));
+        half ? mask_of_halves(w, i, i->type2, 0)
+             : find_entry(i, i->type2)->mask(SLOT(const void, w, i->a), SLOT(const void, w, i->b));
+    t = combine(t, c, boolop_of(i));
     if (pair) {
         uint32_t *d = SLOT(uint32_t, w, i->d);
-        const uint32_t u = compare_combine(compare_half(w, i, i->type2, 1), c, compare_boolop(i));
+        const uint32_t u = combine(mask_of_halves(w, i, i->type2, 1), c, boolop_of(i));
         ISA_LANES(mask, uint32_t, d,
                   v = (t >> l & 1 ? yes & 0xffff : 0) | (u >> l & 1 ? yes << 16 : 0););
     } else if (ptx_type_bytes(i->type) == 2) {
@@ -222,13 +218,13 @@ ISA_HANDLER(compare_set) {
 
 ISA_FAMILY(compare_select) {
     const bool set = i->op == PTX_OP_set;
-    const struct compare_entry *entry = compare_find(i, set ? i->type2 : i->type);
-    const uint8_t op = compare_boolop(i);
+    const struct compare_entry *entry = find_entry(i, set ? i->type2 : i->type);
+    const uint8_t op = boolop_of(i);
     if (!entry) return NULL;
     if (op != PTX_SUB_NONE && op != PTX_SUB_AND && op != PTX_SUB_OR && op != PTX_SUB_XOR)
         return NULL;
     if ((op != PTX_SUB_NONE) != (i->c != CODE_NO_SLOT)) return NULL;
-    if (!set) return compare_is_half(i->type) ? compare_setp_half : entry->setp;
+    if (!set) return is_half(i->type) ? setp_half : entry->setp;
     const uint32_t bytes = ptx_type_bytes(i->type);
-    return bytes == 2 || (bytes == 4 && i->type != PTX_PRED) ? compare_set : NULL;
+    return bytes == 2 || (bytes == 4 && i->type != PTX_PRED) ? spread_set : NULL;
 }

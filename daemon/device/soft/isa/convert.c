@@ -22,11 +22,11 @@ union convert_lanes {
     double f[WARP_LANES];
 };
 
-static bool convert_is_real(uint8_t type) {
+static bool is_real(uint8_t type) {
     return ptx_type_class(type) == 'f';
 }
 
-static int convert_mode(uint8_t round) {
+static int mode_of(uint8_t round) {
     switch (round) {
     case PTX_RZ:
     case PTX_RZI: return FE_TOWARDZERO;
@@ -38,16 +38,16 @@ static int convert_mode(uint8_t round) {
     }
 }
 
-#define CONVERT_LOAD(field, type, expr)               \
-    for (unsigned l = 0; l < WARP_LANES; l++) {       \
-        type x;                                       \
-        memcpy(&x, a + (size_t)l * stride, sizeof x); \
-        v->field[l] = expr;                           \
-    }                                                 \
+#define CONVERT_LOAD(field, type, expr)                \
+    for (unsigned l = 0; l < WARP_LANES; l++) {        \
+        type x;                                        \
+        memcpy(&x, a + (size_t)l * stride, sizeof(x)); \
+        v->field[l] = expr;                            \
+    }                                                  \
     break
 
-static void convert_load(const struct warp *w, int32_t slot, uint8_t type, uint32_t stride,
-                         bool ftz, union convert_lanes *v) {
+static void load_lanes(const struct warp *w, int32_t slot, uint8_t type, uint32_t stride, bool ftz,
+                       union convert_lanes *v) {
     const unsigned char *a = SLOT(const unsigned char, w, slot);
     switch (type) {
     case PTX_S8: CONVERT_LOAD(s, int8_t, x);
@@ -66,7 +66,7 @@ static void convert_load(const struct warp *w, int32_t slot, uint8_t type, uint3
     }
 }
 
-static void convert_integer(const struct code_inst *i, union convert_lanes *v) {
+static void between_integers(const struct code_inst *i, union convert_lanes *v) {
     const uint32_t bits = 8 * ptx_type_bytes(i->type);
     const bool from_signed = ptx_type_class(i->type2) == 's';
     const bool to_signed = ptx_type_class(i->type) == 's', sat = i->mods & PTX_MOD_SAT;
@@ -88,25 +88,25 @@ static void convert_integer(const struct code_inst *i, union convert_lanes *v) {
 
 /* An integer as a double; bits that do not fit remain visible in the last place (sticky), so that
  * a later rounding to fewer bits is right. */
-static double convert_sticky(uint64_t magnitude, bool negative) {
+static double sticky_double(uint64_t magnitude, bool negative) {
     if (magnitude >> 53) magnitude = (magnitude & ~2047ull) | (magnitude & 2047 ? 2048 : 0);
     return negative ? -(double)magnitude : (double)magnitude;
 }
 
-static void convert_from_integer(const struct code_inst *i, union convert_lanes *v) {
+static void from_integer(const struct code_inst *i, union convert_lanes *v) {
     const bool is_signed = ptx_type_class(i->type2) == 's';
-    fesetround(convert_mode(i->round)); /* matters to f64 alone */
+    fesetround(mode_of(i->round)); /* matters to f64 alone */
     for (unsigned l = 0; l < WARP_LANES; l++) {
         const bool negative = is_signed && v->s[l] < 0;
         if (i->type == PTX_F64)
             v->f[l] = is_signed ? (double)v->s[l] : (double)v->u[l];
         else
-            v->f[l] = convert_sticky(negative ? 0 - v->u[l] : v->u[l], negative);
+            v->f[l] = sticky_double(negative ? 0 - v->u[l] : v->u[l], negative);
     }
     fesetround(FE_TONEAREST);
 }
 
-static void convert_to_integer(const struct code_inst *i, union convert_lanes *v) {
+static void to_integer(const struct code_inst *i, union convert_lanes *v) {
     const uint32_t bits = 8 * ptx_type_bytes(i->type);
     const bool to_signed = ptx_type_class(i->type) == 's';
     const uint64_t nan = i->type2 != PTX_F64 && bits < 64 ? 0 : 1ull << (bits - 1);
@@ -131,7 +131,7 @@ static void convert_to_integer(const struct code_inst *i, union convert_lanes *v
 /* Rounds to `bits` of mantissa in the thread's rounding mode: adding and taking away a number whose
  * last place is the wanted one rounds there. Beyond `max` the mode decides between it and infinity.
  */
-static double convert_round(double x, int bits, int least_exponent, double max, int mode) {
+static double round_to(double x, int bits, int least_exponent, double max, int mode) {
     int e;
     if (x != x || __builtin_isinf(x) || x == 0) return x;
     frexp(x, &e);
@@ -144,20 +144,20 @@ static double convert_round(double x, int bits, int least_exponent, double max, 
 }
 
 /* The pattern of x in a real type, rounded in the thread's mode, which is `mode`. */
-static uint64_t convert_pattern(double x, uint8_t type, int mode, bool ftz) {
+static uint64_t pattern_of(double x, uint8_t type, int mode, bool ftz) {
     switch (type) {
     case PTX_F64: return half_bits_of_double(real_nan64(x));
     case PTX_F32: {
         const float v = real_nan32((float)x);
         return half_bits_of_float(ftz ? real_flush(v) : v);
     }
-    case PTX_F16: return half_to_f16(convert_round(x, 11, -24, 65504, mode));
-    default: return half_to_bf16(convert_round(x, 8, -133, 0x1.fep127, mode));
+    case PTX_F16: return half_to_f16(round_to(x, 11, -24, 65504, mode));
+    default: return half_to_bf16(round_to(x, 8, -133, 0x1.fep127, mode));
     }
 }
 
 /* tf32 is f32 with 10 bits of mantissa; rna rounds ties away from zero. */
-static uint32_t convert_tf32(float x, uint8_t round) {
+static uint32_t round_tf32(float x, uint8_t round) {
     uint32_t bits = half_bits_of_float(x);
     if (x != x) return 0x7fffffff;
     if (__builtin_isinf(x)) return bits;
@@ -168,18 +168,18 @@ static uint32_t convert_tf32(float x, uint8_t round) {
     return bits & ~0x1fffu;
 }
 
-static inline double convert_relu(double x) {
+static inline double clamp_relu(double x) {
     return x > 0 || x != x ? x : 0;
 }
 
 /* .satfinite: what is beyond the greatest value of the type becomes that. */
-static double convert_finite(double v, uint8_t type) {
+static double clamp_finite(double v, uint8_t type) {
     const double max = type == PTX_F16 ? 65504 : 0x1.fep127; /* or bf16 */
     return v > max ? max : v < -max ? -max : v;
 }
 
-static void convert_to_real(const struct code_inst *i, union convert_lanes *v) {
-    const int mode = convert_mode(i->round);
+static void to_real(const struct code_inst *i, union convert_lanes *v) {
+    const int mode = mode_of(i->round);
     const bool sat = i->mods & PTX_MOD_SAT, relu = i->mods & PTX_MOD_RELU;
     const bool ftz = i->mods & PTX_MOD_FTZ;
     const bool integral = i->round >= PTX_RNI && i->round <= PTX_RPI;
@@ -188,15 +188,15 @@ static void convert_to_real(const struct code_inst *i, union convert_lanes *v) {
         double x = v->f[l];
         if (integral) x = nearbyint(x);
         if (sat) x = real_sat64(x);
-        if (relu) x = convert_relu(x);
-        if (i->mods & PTX_MOD_SATFINITE) x = convert_finite(x, i->type);
-        v->u[l] = convert_pattern(x, i->type, mode, ftz);
+        if (relu) x = clamp_relu(x);
+        if (i->mods & PTX_MOD_SATFINITE) x = clamp_finite(x, i->type);
+        v->u[l] = pattern_of(x, i->type, mode, ftz);
     }
     fesetround(FE_TONEAREST);
 }
 
-static void convert_store(struct warp *w, int32_t slot, uint32_t stride, uint32_t mask,
-                          const union convert_lanes *v) {
+static void store_lanes(struct warp *w, int32_t slot, uint32_t stride, uint32_t mask,
+                        const union convert_lanes *v) {
     unsigned char *d = SLOT(unsigned char, w, slot);
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned l = (unsigned)__builtin_ctz(left);
@@ -204,53 +204,52 @@ static void convert_store(struct warp *w, int32_t slot, uint32_t stride, uint32_
     }
 }
 
-static uint32_t convert_stride(uint8_t bytes, uint8_t type) {
+static uint32_t stride_of(uint8_t bytes, uint8_t type) {
     const uint32_t least = ptx_type_bytes(type) < 2 ? 2 : ptx_type_bytes(type);
     return bytes > least ? bytes : least;
 }
 
-ISA_HANDLER(convert_any) {
+ISA_HANDLER(any) {
     union convert_lanes v;
-    convert_load(w, i->a, i->type2, convert_stride(i->a_bytes, i->type2), i->mods & PTX_MOD_FTZ,
-                 &v);
-    if (convert_is_real(i->type)) {
-        if (!convert_is_real(i->type2)) convert_from_integer(i, &v);
-        convert_to_real(i, &v);
-    } else if (convert_is_real(i->type2)) {
-        fesetround(convert_mode(i->round == PTX_ROUND_NONE ? PTX_RZI : i->round));
+    load_lanes(w, i->a, i->type2, stride_of(i->a_bytes, i->type2), i->mods & PTX_MOD_FTZ, &v);
+    if (is_real(i->type)) {
+        if (!is_real(i->type2)) from_integer(i, &v);
+        to_real(i, &v);
+    } else if (is_real(i->type2)) {
+        fesetround(mode_of(i->round == PTX_ROUND_NONE ? PTX_RZI : i->round));
         for (unsigned l = 0; l < WARP_LANES; l++)
             v.f[l] = nearbyint(v.f[l]);
         fesetround(FE_TONEAREST);
-        convert_to_integer(i, &v);
+        to_integer(i, &v);
     } else
-        convert_integer(i, &v);
-    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+        between_integers(i, &v);
+    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
 }
 
 /* cvt.f16x2.f32 d, a, b: a becomes the upper, b the lower half. */
-ISA_HANDLER(convert_pair) {
+ISA_HANDLER(pair) {
     const uint8_t half = i->type == PTX_F16X2 ? PTX_F16 : PTX_BF16;
-    const int mode = convert_mode(i->round);
+    const int mode = mode_of(i->round);
     const bool relu = i->mods & PTX_MOD_RELU;
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const bool finite = i->mods & PTX_MOD_SATFINITE;
     fesetround(mode);
-    ISA_EACH(mask, uint32_t, d, double x = relu ? convert_relu(a[l]) : a[l];
-             double y = relu ? convert_relu(b[l]) : b[l];
-             if (finite) x = convert_finite(x, half), y = convert_finite(y, half);
-             v = (uint32_t)(convert_pattern(x, half, mode, false) << 16 |
-                            convert_pattern(y, half, mode, false)););
+    ISA_EACH(
+        mask, uint32_t, d, double x = relu ? clamp_relu(a[l]) : a[l];
+        double y = relu ? clamp_relu(b[l]) : b[l];
+        if (finite) x = clamp_finite(x, half), y = clamp_finite(y, half);
+        v = (uint32_t)(pattern_of(x, half, mode, false) << 16 | pattern_of(y, half, mode, false)););
     fesetround(FE_TONEAREST);
 }
 
-ISA_HANDLER(convert_tf32_f32) {
+ISA_HANDLER(tf32_f32) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const float *a = SLOT(const float, w, i->a);
     const bool relu = i->mods & PTX_MOD_RELU;
     const bool finite = i->mods & PTX_MOD_SATFINITE;
-    ISA_LANES(mask, uint32_t, d, const float x = relu ? (float)convert_relu(a[l]) : a[l];
-              v = convert_tf32(x, i->round);
+    ISA_LANES(mask, uint32_t, d, const float x = relu ? (float)clamp_relu(a[l]) : a[l];
+              v = round_tf32(x, i->round);
               if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;); /* to the greatest */
 }
 
@@ -258,11 +257,11 @@ ISA_HANDLER(convert_tf32_f32) {
  */
 
 /* To nearest even, at most the greatest value: there is no form without .satfinite. */
-static uint32_t convert_fp8(double x, bool e4m3, bool relu) {
+static uint32_t fp8(double x, bool e4m3, bool relu) {
     const double max = e4m3 ? 448 : 57344;
     if (x != x) return 0x7f;
-    if (relu) x = convert_relu(x);
-    double v = convert_round(x, e4m3 ? 4 : 3, e4m3 ? -9 : -16, max, FE_TONEAREST);
+    if (relu) x = clamp_relu(x);
+    double v = round_to(x, e4m3 ? 4 : 3, e4m3 ? -9 : -16, max, FE_TONEAREST);
     v = v > max ? max : v < -max ? -max : v;
     if (!e4m3) return half_to_f16(v) >> 8;
     const uint32_t bits = half_bits_of_float((float)v), sign = bits >> 24 & 128;
@@ -271,61 +270,60 @@ static uint32_t convert_fp8(double x, bool e4m3, bool relu) {
     return sign | ((bits >> 20 & 0x7ff) - (120 << 3));
 }
 
-static uint32_t convert_fp8_pair(const struct code_inst *i, double high, double low) {
+static uint32_t fp8_pair(const struct code_inst *i, double high, double low) {
     const bool e4m3 = i->type == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
-    return convert_fp8(high, e4m3, relu) << 8 | convert_fp8(low, e4m3, relu);
+    return fp8(high, e4m3, relu) << 8 | fp8(low, e4m3, relu);
 }
 
 /* cvt.e4m3x2.f32 d, a, b: a becomes the upper, b the lower byte. */
-ISA_HANDLER(convert_fp8_reals) {
+ISA_HANDLER(fp8_reals) {
     union convert_lanes v;
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
     for (unsigned l = 0; l < WARP_LANES; l++)
-        v.u[l] = convert_fp8_pair(i, a[l], b[l]);
-    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+        v.u[l] = fp8_pair(i, a[l], b[l]);
+    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
 }
 
-ISA_HANDLER(convert_fp8_halves) {
+ISA_HANDLER(fp8_halves) {
     union convert_lanes v;
     const uint32_t *a = SLOT(const uint32_t, w, i->a);
     for (unsigned l = 0; l < WARP_LANES; l++)
-        v.u[l] = convert_fp8_pair(i, half_from_f16((uint16_t)(a[l] >> 16)),
-                                  half_from_f16((uint16_t)a[l]));
-    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+        v.u[l] = fp8_pair(i, half_from_f16((uint16_t)(a[l] >> 16)), half_from_f16((uint16_t)a[l]));
+    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
 }
 
-static uint32_t convert_half_of_fp8(uint32_t v, bool e4m3, bool relu) {
+static uint32_t half_of_fp8(uint32_t v, bool e4m3, bool relu) {
     const double x = e4m3 ? half_from_e4m3(v & 255) : half_from_f16((uint16_t)(v << 8));
-    return half_to_f16(relu ? convert_relu(x) : x);
+    return half_to_f16(relu ? clamp_relu(x) : x);
 }
 
-ISA_HANDLER(convert_halves_fp8) {
+ISA_HANDLER(halves_fp8) {
     union convert_lanes v;
     const bool e4m3 = i->type2 == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
-    const uint32_t stride = convert_stride(i->a_bytes, i->type2);
+    const uint32_t stride = stride_of(i->a_bytes, i->type2);
     const unsigned char *a = SLOT(const unsigned char, w, i->a);
     for (unsigned l = 0; l < WARP_LANES; l++) {
         uint16_t x;
-        memcpy(&x, a + (size_t)l * stride, sizeof x);
-        v.u[l] = convert_half_of_fp8(x >> 8, e4m3, relu) << 16 | convert_half_of_fp8(x, e4m3, relu);
+        memcpy(&x, a + (size_t)l * stride, sizeof(x));
+        v.u[l] = half_of_fp8(x >> 8, e4m3, relu) << 16 | half_of_fp8(x, e4m3, relu);
     }
-    convert_store(w, i->d, convert_stride(i->d_bytes, i->type), mask, &v);
+    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
 }
 
-static code_handler *convert_fp8_select(const struct code_inst *i) {
+static code_handler *fp8_select(const struct code_inst *i) {
     const bool two = i->b != CODE_NO_SLOT;
     if (i->type2 == PTX_E4M3X2 || i->type2 == PTX_E5M2X2)
-        return i->type == PTX_F16X2 && !two ? convert_halves_fp8 : NULL;
-    if (i->type2 == PTX_F32) return two ? convert_fp8_reals : NULL;
-    return i->type2 == PTX_F16X2 && !two ? convert_fp8_halves : NULL;
+        return i->type == PTX_F16X2 && !two ? halves_fp8 : NULL;
+    if (i->type2 == PTX_F32) return two ? fp8_reals : NULL;
+    return i->type2 == PTX_F16X2 && !two ? fp8_halves : NULL;
 }
 
-static bool convert_is_fp8(uint8_t type) {
+static bool is_fp8(uint8_t type) {
     return type == PTX_E4M3X2 || type == PTX_E5M2X2;
 }
 
 /* cvt.pack.sat: a and b clamped side by side; 8-bit ones push c up by both. */
-ISA_HANDLER(convert_pack) {
+ISA_HANDLER(pack) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const int32_t *a = SLOT(const int32_t, w, i->a), *b = SLOT(const int32_t, w, i->b);
     const uint32_t *c = i->c == CODE_NO_SLOT ? NULL : SLOT(const uint32_t, w, i->c);
@@ -344,7 +342,7 @@ ISA_HANDLER(convert_pack) {
              if (c && bits == 8) v |= c[l] << 16;);
 }
 
-static bool convert_is_known(uint8_t type) {
+static bool is_known(uint8_t type) {
     switch (type) {
     case PTX_S8:
     case PTX_S16:
@@ -366,15 +364,13 @@ ISA_FAMILY(convert_select) {
     if (i->sub == PTX_SUB_PACK) {
         const bool byte = i->type == PTX_U8 || i->type == PTX_S8;
         const bool known = byte || i->type == PTX_U16 || i->type == PTX_S16;
-        return known && i->b != CODE_NO_SLOT && byte == (i->c != CODE_NO_SLOT) ? convert_pack
-                                                                               : NULL;
+        return known && i->b != CODE_NO_SLOT && byte == (i->c != CODE_NO_SLOT) ? pack : NULL;
     }
-    if (convert_is_fp8(i->type) || convert_is_fp8(i->type2)) return convert_fp8_select(i);
+    if (is_fp8(i->type) || is_fp8(i->type2)) return fp8_select(i);
     if (i->type == PTX_F16X2 || i->type == PTX_BF16X2)
-        return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? convert_pair : NULL;
-    if (i->type == PTX_TF32) return i->type2 == PTX_F32 ? convert_tf32_f32 : NULL;
-    if (i->b != CODE_NO_SLOT || !convert_is_known(i->type) || !convert_is_known(i->type2))
-        return NULL;
+        return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? pair : NULL;
+    if (i->type == PTX_TF32) return i->type2 == PTX_F32 ? tf32_f32 : NULL;
+    if (i->b != CODE_NO_SLOT || !is_known(i->type) || !is_known(i->type2)) return NULL;
     code_handler *fast = ISA_FN(convert_fast)(i);
-    return fast ? fast : convert_any;
+    return fast ? fast : any;
 }

@@ -56,22 +56,22 @@ ISA_OP1(ISA_LANES, fast_f16_f32, uint16_t, float, half_to_f16((double)x))
 ISA_OP1(ISA_LANES, fast_bf16_f32, uint16_t, float, half_to_bf16((double)x))
 
 /* Real to integer, towards zero: clamped in double, where 32 bits are exact; NaN as PTX says. */
-static inline uint32_t fast_u32(double x) {
+static inline uint32_t saturate_u32(double x) {
     const double low = x > 0 ? x : 0;
     return (uint32_t)(int64_t)(low < 0xffffffffp0 ? low : 0xffffffffp0);
 }
-static inline int32_t fast_s32(double x) {
+static inline int32_t saturate_s32(double x) {
     const double low = x > -0x1p31 ? x : -0x1p31;
     return (int32_t)(low < 0x7fffffffp0 ? low : 0x7fffffffp0);
 }
-ISA_OP1(ISA_LANES, fast_s32_f32, int32_t, float, x == x ? fast_s32((double)x) : 0)
-ISA_OP1(ISA_LANES, fast_u32_f32, uint32_t, float, fast_u32((double)x))
-ISA_OP1(ISA_LANES, fast_s32_f64, int32_t, double, fast_s32(x))
-ISA_OP1(ISA_LANES, fast_u32_f64, uint32_t, double, x == x ? fast_u32(x) : 1u << 31)
+ISA_OP1(ISA_LANES, fast_s32_f32, int32_t, float, x == x ? saturate_s32((double)x) : 0)
+ISA_OP1(ISA_LANES, fast_u32_f32, uint32_t, float, saturate_u32((double)x))
+ISA_OP1(ISA_LANES, fast_s32_f64, int32_t, double, saturate_s32(x))
+ISA_OP1(ISA_LANES, fast_u32_f64, uint32_t, double, x == x ? saturate_u32(x) : 1u << 31)
 
 #define FAST_PAIR(to, from) ((to) << 8 | (from))
 
-static code_handler *fast_to_real(const struct code_inst *i) {
+static code_handler *pick_to_real(const struct code_inst *i) {
     const bool ftz = i->mods & PTX_MOD_FTZ;
     if (i->round > PTX_RN) return NULL;
     switch (FAST_PAIR(i->type, i->type2)) {
@@ -92,7 +92,7 @@ static code_handler *fast_to_real(const struct code_inst *i) {
 }
 
 /* Truncation makes .ftz pointless here. */
-static code_handler *fast_to_integer(const struct code_inst *i) {
+static code_handler *pick_to_integer(const struct code_inst *i) {
     if (i->round != PTX_RZI) return NULL;
     switch (FAST_PAIR(i->type, i->type2)) {
     case FAST_PAIR(PTX_S32, PTX_F32): return fast_s32_f32;
@@ -103,7 +103,7 @@ static code_handler *fast_to_integer(const struct code_inst *i) {
     }
 }
 
-static bool fast_fits(uint8_t register_bytes, uint8_t type) {
+static bool fits_register(uint8_t register_bytes, uint8_t type) {
     const uint32_t bytes = ptx_type_bytes(type) < 2 ? 2 : ptx_type_bytes(type);
     return register_bytes <= bytes;
 }
@@ -112,7 +112,7 @@ ISA_FAMILY(convert_fast) {
     const bool from_real = ptx_type_class(i->type2) == 'f',
                to_real = ptx_type_class(i->type) == 'f';
     if (i->mods & (PTX_MOD_SAT | PTX_MOD_RELU | PTX_MOD_SATFINITE)) return NULL;
-    if (!fast_fits(i->d_bytes, i->type) || !fast_fits(i->a_bytes, i->type2)) return NULL;
-    if (to_real) return fast_to_real(i);
-    return from_real ? fast_to_integer(i) : fast_integer[i->type2][i->type];
+    if (!fits_register(i->d_bytes, i->type) || !fits_register(i->a_bytes, i->type2)) return NULL;
+    if (to_real) return pick_to_real(i);
+    return from_real ? pick_to_integer(i) : fast_integer[i->type2][i->type];
 }

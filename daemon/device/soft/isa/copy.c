@@ -84,7 +84,7 @@ static uint32_t whole_lanes(const struct warp *w, const struct code_inst *i, uin
     return whole;
 }
 
-ISA_HANDLER(copy_async) {
+ISA_HANDLER(run_async) {
     struct warp_ctx *x = CTX(w);
     uint64_t to[WARP_LANES] __attribute__((aligned(64)));
     const uint64_t *from = SLOT(const uint64_t, w, i->b);
@@ -98,5 +98,5 @@ ISA_HANDLER(copy_async) {
 
 ISA_FAMILY(copy_select) {
     (void)i;
-    return copy_async;
+    return run_async;
 }

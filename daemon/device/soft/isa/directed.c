@@ -10,7 +10,7 @@
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
 
-static void directed_enter(uint8_t round) {
+static void enter_mode(uint8_t round) {
     fesetround(round == PTX_RZ ? FE_TOWARDZERO : round == PTX_RM ? FE_DOWNWARD : FE_UPWARD);
 }
 
@@ -21,36 +21,35 @@ static void directed_enter(uint8_t round) {
 #define DIRECTED_FMA_LOOP ISA_EACH
 #endif
 
-static inline float directed_in(float x, bool ftz) {
+static inline float flush_in(float x, bool ftz) {
     return ftz ? real_flush(x) : x;
 }
-static inline float directed_out(float v, bool ftz, bool sat) {
+static inline float flush_out(float v, bool ftz, bool sat) {
     v = ftz ? real_flush(v) : v;
     return sat ? real_sat(v) : real_nan32(v);
 }
 
 /* `expr` of the sources x, y, z that an operation has; `in` says how one is read from lane l. */
-#define DIRECTED_F32(loop, name, expr, ...)                                     \
-    ISA_HANDLER(directed_##name##_f32) {                                        \
-        float *d = SLOT(float, w, i->d);                                        \
-        const bool ftz = i->mods & PTX_MOD_FTZ, sat = i->mods & PTX_MOD_SAT;    \
-        DIRECTED_SOURCES_##__VA_ARGS__(float);                                  \
-        directed_enter(i->round);                                               \
-        loop(mask, float, d, DIRECTED_READ_##__VA_ARGS__(float, directed_in32); \
-             v = directed_out(expr, ftz, sat););                                \
-        fesetround(FE_TONEAREST);                                               \
+#define DIRECTED_F32(loop, name, expr, ...)                                  \
+    ISA_HANDLER(name##_f32) {                                                \
+        float *d = SLOT(float, w, i->d);                                     \
+        const bool ftz = i->mods & PTX_MOD_FTZ, sat = i->mods & PTX_MOD_SAT; \
+        DIRECTED_SOURCES_##__VA_ARGS__(float);                               \
+        enter_mode(i->round);                                                \
+        loop(mask, float, d, DIRECTED_READ_##__VA_ARGS__(float, in32);       \
+             v = flush_out(expr, ftz, sat););                                \
+        fesetround(FE_TONEAREST);                                            \
     }
-#define DIRECTED_F64(loop, name, expr, ...)                                       \
-    ISA_HANDLER(directed_##name##_f64) {                                          \
-        double *d = SLOT(double, w, i->d);                                        \
-        DIRECTED_SOURCES_##__VA_ARGS__(double);                                   \
-        directed_enter(i->round);                                                 \
-        loop(mask, double, d, DIRECTED_READ_##__VA_ARGS__(double, directed_in64); \
-             v = real_nan64(expr););                                              \
-        fesetround(FE_TONEAREST);                                                 \
+#define DIRECTED_F64(loop, name, expr, ...)                                                      \
+    ISA_HANDLER(name##_f64) {                                                                    \
+        double *d = SLOT(double, w, i->d);                                                       \
+        DIRECTED_SOURCES_##__VA_ARGS__(double);                                                  \
+        enter_mode(i->round);                                                                    \
+        loop(mask, double, d, DIRECTED_READ_##__VA_ARGS__(double, in64); v = real_nan64(expr);); \
+        fesetround(FE_TONEAREST);                                                                \
     }
-#define directed_in32(x) directed_in(x, ftz)
-#define directed_in64(x) (x)
+#define in32(x) flush_in(x, ftz)
+#define in64(x) (x)
 #define DIRECTED_SOURCES_1(type) const type *a = SLOT(const type, w, i->a)
 #define DIRECTED_SOURCES_2(type) \
     DIRECTED_SOURCES_1(type);    \
@@ -83,14 +82,14 @@ ISA_FAMILY(directed_select) {
     if (i->round != PTX_RZ && i->round != PTX_RM && i->round != PTX_RP) return NULL;
     if (i->type != PTX_F32 && i->type != PTX_F64) return NULL;
     switch (i->op) {
-    case PTX_OP_add: return DIRECTED_PICK(directed_add);
-    case PTX_OP_sub: return DIRECTED_PICK(directed_sub);
-    case PTX_OP_mul: return DIRECTED_PICK(directed_mul);
-    case PTX_OP_div: return DIRECTED_PICK(directed_div);
-    case PTX_OP_rcp: return DIRECTED_PICK(directed_rcp);
-    case PTX_OP_sqrt: return DIRECTED_PICK(directed_sqrt);
+    case PTX_OP_add: return DIRECTED_PICK(add);
+    case PTX_OP_sub: return DIRECTED_PICK(sub);
+    case PTX_OP_mul: return DIRECTED_PICK(mul);
+    case PTX_OP_div: return DIRECTED_PICK(div);
+    case PTX_OP_rcp: return DIRECTED_PICK(rcp);
+    case PTX_OP_sqrt: return DIRECTED_PICK(sqrt);
     case PTX_OP_mad:
-    case PTX_OP_fma: return DIRECTED_PICK(directed_fma);
+    case PTX_OP_fma: return DIRECTED_PICK(fma);
     default: return NULL;
     }
 }

@@ -14,17 +14,17 @@
 
 static inline float half_float_of_bits(uint32_t bits) {
     float x;
-    memcpy(&x, &bits, sizeof x);
+    memcpy(&x, &bits, sizeof(x));
     return x;
 }
 static inline uint32_t half_bits_of_float(float x) {
     uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof(bits));
     return bits;
 }
 static inline uint64_t half_bits_of_double(double x) {
     uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof(bits));
     return bits;
 }
 

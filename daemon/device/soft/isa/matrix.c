@@ -94,7 +94,7 @@ TAKE_FACTOR(take_integers, int32_t, integers)
 static void doubles(const uint32_t *r, uint8_t element, unsigned shift, double *out) {
     (void)element;
     (void)shift;
-    memcpy(out, r, WARP_LANES * sizeof *out);
+    memcpy(out, r, WARP_LANES * sizeof(*out));
 }
 TAKE_FACTOR(take_doubles, double, doubles)
 
@@ -154,19 +154,19 @@ static void canonical(float *v, uint32_t count) {
 
 /* sum += a * b, eight columns at a time. */
 #define PRODUCT(name, type, step)                                                       \
-    __attribute__((noinline)) static void name(type *sum, const type *a, const type *b, \
+    static __attribute__((noinline)) void name(type *sum, const type *a, const type *b, \
                                                uint32_t m, uint32_t n, uint32_t k) {    \
         for (uint32_t row = 0; row < m; row++)                                          \
             for (uint32_t col = 0; col < n; col += 8) {                                 \
                 type s[8];                                                              \
-                memcpy(s, &sum[row * n + col], sizeof s);                               \
+                memcpy(s, &sum[row * n + col], sizeof(s));                              \
                 for (uint32_t at = 0; at < k; at++) {                                   \
                     const type x = a[row * k + at];                                     \
                     const type *y = &b[at * n + col];                                   \
                     for (unsigned j = 0; j < 8; j++)                                    \
                         s[j] = step;                                                    \
                 }                                                                       \
-                memcpy(&sum[row * n + col], s, sizeof s);                               \
+                memcpy(&sum[row * n + col], s, sizeof(s));                              \
             }                                                                           \
     }
 PRODUCT(product_reals, float, s[j] + x * y[j])
@@ -232,7 +232,7 @@ ISA_HANDLER(multiply_integers) {
     take_integers(w, x->uses, m, 'a', m->a, k, 1, v.a);
     take_integers(w, x->uses + m->a.regs, m, 'b', m->b, 1, m->n, v.b);
     take_integer_sum(w, x->uses + m->a.regs + m->b.regs, m, c);
-    memset(v.sum, 0, count * sizeof v.sum[0]);
+    memset(v.sum, 0, count * sizeof(v.sum[0]));
     (bits ? m->conjunction ? product_and : product_xor : product_integers)(v.sum, v.a, v.b, m->m,
                                                                            m->n, k);
     add_sums(v.sum, c, count, m->satfinite);

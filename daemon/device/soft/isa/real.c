@@ -15,14 +15,14 @@
 #define REAL_DIV(x, y) ((x) / (y))
 
 /* Variants: plain, z(.ftz), s(.sat), zs. */
-#define REAL_BINARY(loop, name, expr)                                             \
-    ISA_OP2(loop, real_##name##_f32, float, float, float, real_nan32(expr(x, y))) \
-    ISA_OP2(loop, real_##name##_f32z, float, float, float,                        \
-            real_flush(real_nan32(expr(real_flush(x), real_flush(y)))))           \
-    ISA_OP2(loop, real_##name##_f64, double, double, double, real_nan64(expr(x, y)))
-#define REAL_BINARY_SAT(name, expr)                                                   \
-    ISA_OP2(ISA_LANES, real_##name##_f32s, float, float, float, real_sat(expr(x, y))) \
-    ISA_OP2(ISA_LANES, real_##name##_f32zs, float, float, float,                      \
+#define REAL_BINARY(loop, name, expr)                                      \
+    ISA_OP2(loop, name##_f32, float, float, float, real_nan32(expr(x, y))) \
+    ISA_OP2(loop, name##_f32z, float, float, float,                        \
+            real_flush(real_nan32(expr(real_flush(x), real_flush(y)))))    \
+    ISA_OP2(loop, name##_f64, double, double, double, real_nan64(expr(x, y)))
+#define REAL_BINARY_SAT(name, expr)                                            \
+    ISA_OP2(ISA_LANES, name##_f32s, float, float, float, real_sat(expr(x, y))) \
+    ISA_OP2(ISA_LANES, name##_f32zs, float, float, float,                      \
             real_sat(real_flush(expr(real_flush(x), real_flush(y)))))
 REAL_BINARY(ISA_LANES, add, REAL_ADD)
 REAL_BINARY(ISA_LANES, sub, REAL_SUB)
@@ -38,50 +38,47 @@ REAL_BINARY_SAT(mul, REAL_MUL)
 #else
 #define REAL_FMA_LOOP ISA_EACH
 #endif
-ISA_OP3(REAL_FMA_LOOP, real_fma_f32, float, float, float, float, real_nan32(fmaf(x, y, z)))
-ISA_OP3(REAL_FMA_LOOP, real_fma_f32z, float, float, float, float,
+ISA_OP3(REAL_FMA_LOOP, fma_f32, float, float, float, float, real_nan32(fmaf(x, y, z)))
+ISA_OP3(REAL_FMA_LOOP, fma_f32z, float, float, float, float,
         real_flush(real_nan32(fmaf(real_flush(x), real_flush(y), real_flush(z)))))
-ISA_OP3(REAL_FMA_LOOP, real_fma_f32s, float, float, float, float, real_sat(fmaf(x, y, z)))
-ISA_OP3(REAL_FMA_LOOP, real_fma_f32zs, float, float, float, float,
+ISA_OP3(REAL_FMA_LOOP, fma_f32s, float, float, float, float, real_sat(fmaf(x, y, z)))
+ISA_OP3(REAL_FMA_LOOP, fma_f32zs, float, float, float, float,
         real_sat(real_flush(fmaf(real_flush(x), real_flush(y), real_flush(z)))))
-ISA_OP3(REAL_FMA_LOOP, real_fma_f64, double, double, double, double, real_nan64(fma(x, y, z)))
+ISA_OP3(REAL_FMA_LOOP, fma_f64, double, double, double, double, real_nan64(fma(x, y, z)))
 
 /* sqrtf must not set errno here, hence the test for a negative argument. */
-static inline float real_sqrt32(float x) {
+static inline float sqrt_float(float x) {
     return x < 0 ? REAL_NAN32 : sqrtf(x);
 }
-static inline double real_sqrt64(double x) {
+static inline double sqrt_double(double x) {
     return x < 0 ? REAL_NAN64 : sqrt(x);
 }
 
-#define REAL_UNARY(name, expr32, expr64)                                       \
-    ISA_OP1(ISA_LANES, real_##name##_f32, float, float, real_nan32(expr32(x))) \
-    ISA_OP1(ISA_LANES, real_##name##_f32z, float, float,                       \
-            real_flush(real_nan32(expr32(real_flush(x)))))                     \
-    ISA_OP1(ISA_LANES, real_##name##_f64, double, double, real_nan64(expr64(x)))
+#define REAL_UNARY(name, expr32, expr64)                                                         \
+    ISA_OP1(ISA_LANES, name##_f32, float, float, real_nan32(expr32(x)))                          \
+    ISA_OP1(ISA_LANES, name##_f32z, float, float, real_flush(real_nan32(expr32(real_flush(x))))) \
+    ISA_OP1(ISA_LANES, name##_f64, double, double, real_nan64(expr64(x)))
 #define REAL_RCP32(x) (1.0f / (x))
 #define REAL_RCP64(x) (1.0 / (x))
 REAL_UNARY(rcp, REAL_RCP32, REAL_RCP64)
-REAL_UNARY(sqrt, real_sqrt32, real_sqrt64)
+REAL_UNARY(sqrt, sqrt_float, sqrt_double)
 
 /* abs and neg only touch the sign, NaN included. */
-ISA_OP1(ISA_LANES, real_abs_f32, uint32_t, uint32_t, x & 0x7fffffff)
-ISA_OP1(ISA_LANES, real_abs_f32z, float, float, __builtin_fabsf(real_flush(x)))
-ISA_OP1(ISA_LANES, real_abs_f64, uint64_t, uint64_t, x &INT64_MAX)
-ISA_OP1(ISA_LANES, real_neg_f32, uint32_t, uint32_t, x ^ 0x80000000)
-ISA_OP1(ISA_LANES, real_neg_f32z, float, float, -real_flush(x))
-ISA_OP1(ISA_LANES, real_neg_f64, uint64_t, uint64_t, x ^ 1ull << 63)
-ISA_OP2(ISA_LANES, real_copysign_f32, uint32_t, uint32_t, uint32_t,
-        (x & 0x80000000) | (y & 0x7fffffff))
-ISA_OP2(ISA_LANES, real_copysign_f64, uint64_t, uint64_t, uint64_t,
-        (x & 1ull << 63) | (y & INT64_MAX))
+ISA_OP1(ISA_LANES, abs_f32, uint32_t, uint32_t, x & 0x7fffffff)
+ISA_OP1(ISA_LANES, abs_f32z, float, float, __builtin_fabsf(real_flush(x)))
+ISA_OP1(ISA_LANES, abs_f64, uint64_t, uint64_t, x &INT64_MAX)
+ISA_OP1(ISA_LANES, neg_f32, uint32_t, uint32_t, x ^ 0x80000000)
+ISA_OP1(ISA_LANES, neg_f32z, float, float, -real_flush(x))
+ISA_OP1(ISA_LANES, neg_f64, uint64_t, uint64_t, x ^ 1ull << 63)
+ISA_OP2(ISA_LANES, copysign_f32, uint32_t, uint32_t, uint32_t, (x & 0x80000000) | (y & 0x7fffffff))
+ISA_OP2(ISA_LANES, copysign_f64, uint64_t, uint64_t, uint64_t, (x & 1ull << 63) | (y & INT64_MAX))
 
 /* min, max: plain, and with any modifiers. */
-ISA_OP2(ISA_LANES, real_min_f32, float, float, float, real_nan32(real_min32(x, y)))
-ISA_OP2(ISA_LANES, real_max_f32, float, float, float, real_nan32(-real_min32(-x, -y)))
-ISA_OP2(ISA_LANES, real_min_f64, double, double, double, real_nan64(real_min64(x, y)))
-ISA_OP2(ISA_LANES, real_max_f64, double, double, double, real_nan64(-real_min64(-x, -y)))
-ISA_HANDLER(real_choose_f32) {
+ISA_OP2(ISA_LANES, min_f32, float, float, float, real_nan32(real_min32(x, y)))
+ISA_OP2(ISA_LANES, max_f32, float, float, float, real_nan32(-real_min32(-x, -y)))
+ISA_OP2(ISA_LANES, min_f64, double, double, double, real_nan64(real_min64(x, y)))
+ISA_OP2(ISA_LANES, max_f64, double, double, double, real_nan64(-real_min64(-x, -y)))
+ISA_HANDLER(choose_f32) {
     float *d = SLOT(float, w, i->d);
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
     const uint32_t mods = i->mods;
@@ -91,7 +88,7 @@ ISA_HANDLER(real_choose_f32) {
 }
 
 /* testp: the class of a number, as a predicate. */
-static inline bool real_test(uint64_t bits, unsigned width, unsigned mantissa, unsigned what) {
+static inline bool test_class(uint64_t bits, unsigned width, unsigned mantissa, unsigned what) {
     const uint64_t sign = 1ull << (width - 1), magnitude = bits & (sign - 1);
     const uint64_t least = 1ull << mantissa, infinity = sign - least;
     switch (what) {
@@ -103,13 +100,13 @@ static inline bool real_test(uint64_t bits, unsigned width, unsigned mantissa, u
     default: return magnitude && magnitude < least; /* subnormal */
     }
 }
-#define REAL_TESTP(bits, mantissa)                                       \
-    ISA_HANDLER(real_testp_f##bits) {                                    \
-        uint32_t *d = SLOT(uint32_t, w, i->d), v = 0;                    \
-        const uint##bits##_t *a = SLOT(const uint##bits##_t, w, i->a);   \
-        for (unsigned l = 0; l < WARP_LANES; l++)                        \
-            v |= (uint32_t)real_test(a[l], bits, mantissa, i->sub) << l; \
-        *d = (*d & ~mask) | (v & mask);                                  \
+#define REAL_TESTP(bits, mantissa)                                        \
+    ISA_HANDLER(testp_f##bits) {                                          \
+        uint32_t *d = SLOT(uint32_t, w, i->d), v = 0;                     \
+        const uint##bits##_t *a = SLOT(const uint##bits##_t, w, i->a);    \
+        for (unsigned l = 0; l < WARP_LANES; l++)                         \
+            v |= (uint32_t)test_class(a[l], bits, mantissa, i->sub) << l; \
+        *d = (*d & ~mask) | (v & mask);                                   \
     }
 REAL_TESTP(32, 23)
 REAL_TESTP(64, 52)
@@ -121,33 +118,33 @@ REAL_TESTP(64, 52)
      : (i)->mods & PTX_MOD_FTZ                          ? stem##_f32zs       \
                                                         : stem##_f32s)
 
-static code_handler *real_min_max(const struct code_inst *i) {
+static code_handler *pick_min_max(const struct code_inst *i) {
     const bool max = i->op == PTX_OP_max;
     if (i->c != CODE_NO_SLOT && i->src && i->src->operand_count > 3) return NULL; /* sm_100 */
-    if (i->type == PTX_F64) return max ? real_max_f64 : real_min_f64;
-    if (i->mods & (PTX_MOD_FTZ | PTX_MOD_NAN | PTX_MOD_XORSIGN)) return real_choose_f32;
-    return max ? real_max_f32 : real_min_f32;
+    if (i->type == PTX_F64) return max ? max_f64 : min_f64;
+    if (i->mods & (PTX_MOD_FTZ | PTX_MOD_NAN | PTX_MOD_XORSIGN)) return choose_f32;
+    return max ? max_f32 : min_f32;
 }
 
 ISA_FAMILY(real_select) {
     if (i->type != PTX_F32 && i->type != PTX_F64) return NULL;
     const bool wide = i->type == PTX_F64;
     switch (i->op) {
-    case PTX_OP_add: return REAL_PICK_SAT(i, real_add);
-    case PTX_OP_sub: return REAL_PICK_SAT(i, real_sub);
-    case PTX_OP_mul: return REAL_PICK_SAT(i, real_mul);
+    case PTX_OP_add: return REAL_PICK_SAT(i, add);
+    case PTX_OP_sub: return REAL_PICK_SAT(i, sub);
+    case PTX_OP_mul: return REAL_PICK_SAT(i, mul);
     case PTX_OP_mad: /* f32 and f64 mad round once, too */
-    case PTX_OP_fma: return REAL_PICK_SAT(i, real_fma);
-    case PTX_OP_div: return REAL_PICK(i, real_div);
-    case PTX_OP_rcp: return REAL_PICK(i, real_rcp);
-    case PTX_OP_sqrt: return REAL_PICK(i, real_sqrt);
-    case PTX_OP_abs: return REAL_PICK(i, real_abs);
-    case PTX_OP_neg: return REAL_PICK(i, real_neg);
-    case PTX_OP_copysign: return wide ? real_copysign_f64 : real_copysign_f32;
+    case PTX_OP_fma: return REAL_PICK_SAT(i, fma);
+    case PTX_OP_div: return REAL_PICK(i, div);
+    case PTX_OP_rcp: return REAL_PICK(i, rcp);
+    case PTX_OP_sqrt: return REAL_PICK(i, sqrt);
+    case PTX_OP_abs: return REAL_PICK(i, abs);
+    case PTX_OP_neg: return REAL_PICK(i, neg);
+    case PTX_OP_copysign: return wide ? copysign_f64 : copysign_f32;
     case PTX_OP_testp: /* ptxas lets one pass that tests for nothing */
-        return i->sub == PTX_SUB_NONE ? NULL : wide ? real_testp_f64 : real_testp_f32;
+        return i->sub == PTX_SUB_NONE ? NULL : wide ? testp_f64 : testp_f32;
     case PTX_OP_min:
-    case PTX_OP_max: return real_min_max(i);
+    case PTX_OP_max: return pick_min_max(i);
     default: return NULL;
     }
 }

@@ -26,7 +26,7 @@ static const struct select_build {
 };
 
 /* How many of the builds this processor can run. */
-static unsigned select_usable(void) {
+static unsigned best_usable(void) {
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
@@ -38,8 +38,8 @@ static unsigned select_usable(void) {
 
 /* Racing first calls compute the same value, so a plain repeated computation is harmless; the
  * environment is read each time so that a test can walk through the builds in one process. */
-static const struct select_build *select_build(void) {
-    unsigned usable = select_usable();
+static const struct select_build *chosen_build(void) {
+    unsigned usable = best_usable();
     const char *want = getenv("SALUS_SOFT_ISA");
     for (unsigned k = 0; want && k < usable; k++)
         if (!strcmp(select_builds[k].name, want)) return &select_builds[k];
@@ -47,35 +47,35 @@ static const struct select_build *select_build(void) {
 }
 
 code_handler *isa_select(const struct code_inst *i) {
-    return i->d == CODE_NO_SLOT ? NULL : select_build()->table(i);
+    return i->d == CODE_NO_SLOT ? NULL : chosen_build()->table(i);
 }
 
 code_handler *isa_select_access(const struct code_inst *i) {
-    code_handler *run = select_build()->access(i);
+    code_handler *run = chosen_build()->access(i);
     return run;
 }
 
 code_handler *isa_select_copy(const struct code_inst *i) {
-    code_handler *run = select_build()->copy(i);
+    code_handler *run = chosen_build()->copy(i);
     return run;
 }
 
 code_handler *isa_select_matrix(const struct code_inst *i) {
-    code_handler *run = select_build()->matrix(i);
+    code_handler *run = chosen_build()->matrix(i);
     return run;
 }
 
 const char *isa_name(void) {
-    return select_build()->name;
+    return chosen_build()->name;
 }
 
-static uint32_t select_type_bytes(enum ptx_type t) {
+static uint32_t type_bytes(enum ptx_type t) {
     const uint32_t bytes = ptx_type_bytes(t);
     return t == PTX_PRED ? 0 : bytes < 2 ? 2 : bytes; /* 8-bit registers have 16-bit lanes */
 }
 
 uint32_t isa_operand_bytes(const struct ptx_inst *i, uint32_t operand) {
-    const uint32_t bytes = select_type_bytes(i->types[0]);
+    const uint32_t bytes = type_bytes(i->types[0]);
     switch (i->op) {
     case PTX_OP_shl:
     case PTX_OP_shr: return operand >= 2 ? 4 : bytes;
@@ -85,9 +85,9 @@ uint32_t isa_operand_bytes(const struct ptx_inst *i, uint32_t operand) {
     case PTX_OP_mad: return operand == 3 && (i->mods & PTX_MOD_WIDE) ? 2 * bytes : bytes;
     case PTX_OP_selp:
     case PTX_OP_setp: return operand == 3 ? 0 : bytes;
-    case PTX_OP_set: return operand == 3 ? 0 : select_type_bytes(i->types[1]);
-    case PTX_OP_slct: return select_type_bytes(i->types[operand == 3]);
-    case PTX_OP_cvt: return operand == 3 ? 4 : select_type_bytes(i->types[1]);
+    case PTX_OP_set: return operand == 3 ? 0 : type_bytes(i->types[1]);
+    case PTX_OP_slct: return type_bytes(i->types[operand == 3]);
+    case PTX_OP_cvt: return operand == 3 ? 4 : type_bytes(i->types[1]);
     case PTX_OP_lop3: return operand == 5 ? 0 : bytes;
     default: return bytes;
     }

@@ -5,7 +5,7 @@
 #include "daemon/device/soft/isa/isa.h"
 
 /* Arithmetic that exists for integers, for f32 and f64, for halves and for packed integers. */
-static code_handler *table_arithmetic(const struct code_inst *i) {
+static code_handler *pick_arithmetic(const struct code_inst *i) {
     if (i->round > PTX_RN) return ISA_FN(directed_select)(i);
     switch (i->type) {
     case PTX_F32:
@@ -23,7 +23,7 @@ static code_handler *table_arithmetic(const struct code_inst *i) {
     }
 }
 
-static code_handler *table_video(const struct code_inst *i) {
+static code_handler *pick_video(const struct code_inst *i) {
     switch (i->op) {
     case PTX_OP_dp2a:
     case PTX_OP_dp4a:
@@ -71,11 +71,11 @@ code_handler *ISA_FN(table_select)(const struct code_inst *i) {
     case PTX_OP_min:
     case PTX_OP_max:
     case PTX_OP_copysign:
-    case PTX_OP_testp: return table_arithmetic(i);
+    case PTX_OP_testp: return pick_arithmetic(i);
     case PTX_OP_rcp:
     case PTX_OP_sqrt:
         if (i->mods & PTX_MOD_APPROX) return ISA_FN(approx_select)(i);
-        return table_arithmetic(i);
+        return pick_arithmetic(i);
     case PTX_OP_rsqrt:
     case PTX_OP_ex2:
     case PTX_OP_lg2:
@@ -109,6 +109,6 @@ code_handler *ISA_FN(table_select)(const struct code_inst *i) {
     case PTX_OP_set:
     case PTX_OP_setp: return ISA_FN(compare_select)(i);
     case PTX_OP_cvt: return ISA_FN(convert_select)(i);
-    default: return table_video(i);
+    default: return pick_video(i);
     }
 }

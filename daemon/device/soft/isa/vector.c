@@ -34,21 +34,21 @@
 
 typedef long long vector_16 __attribute__((vector_size(16), may_alias));
 
-ELEMENT_CLIENT static inline __m128i vector_read16(uint64_t at) {
+ELEMENT_CLIENT static inline __m128i read16(uint64_t at) {
     vector_16 v;
     __asm__ volatile(VECTOR_MOVE " %1, %0" : "=x"(v) : "m"(*(const vector_16 *)(uintptr_t)at));
     return (__m128i)v;
 }
 
-ELEMENT_CLIENT static inline void vector_write16(uint64_t at, __m128i v) {
+ELEMENT_CLIENT static inline void write16(uint64_t at, __m128i v) {
     __asm__ volatile(VECTOR_MOVE " %1, %0" : "=m"(*(vector_16 *)(uintptr_t)at) : "x"((vector_16)v));
 }
 
-ELEMENT_CLIENT static inline __m128i vector_read8(uint64_t at) {
+ELEMENT_CLIENT static inline __m128i read8(uint64_t at) {
     return _mm_cvtsi64_si128((long long)ELEMENT(element_u64, at));
 }
 
-ELEMENT_CLIENT static inline void vector_write8(uint64_t at, __m128i v) {
+ELEMENT_CLIENT static inline void write8(uint64_t at, __m128i v) {
     ELEMENT(element_u64, at) = (uint64_t)_mm_cvtsi128_si64(v);
 }
 
@@ -56,22 +56,22 @@ ELEMENT_CLIENT static inline void vector_write8(uint64_t at, __m128i v) {
  */
 
 /* Four lanes' bits as a mask of 32-bit elements; two lanes' doubled, of 64-bit ones. */
-static inline __m128i vector_lanes(uint32_t bits) {
+static inline __m128i lane_mask(uint32_t bits) {
     const __m128i each = _mm_set_epi32(8, 4, 2, 1);
     return _mm_cmpeq_epi32(_mm_and_si128(_mm_set1_epi32((int)bits), each), each);
 }
 
 /* Puts a column into its register, for the lanes of `bits` only. */
-static inline void vector_keep(void *reg, __m128i column, uint32_t bits) {
+static inline void keep_column(void *reg, __m128i column, uint32_t bits) {
     if (bits != 15) {
-        const __m128i lanes = vector_lanes(bits), old = _mm_load_si128(reg);
+        const __m128i lanes = lane_mask(bits), old = _mm_load_si128(reg);
         column = _mm_or_si128(_mm_and_si128(lanes, column), _mm_andnot_si128(lanes, old));
     }
     _mm_store_si128(reg, column);
 }
 
 /* Turns four rows of four words into columns, or the reverse. */
-static inline void vector_turn(__m128i v[4]) {
+static inline void transpose(__m128i v[4]) {
     const __m128i a = _mm_unpacklo_epi32(v[0], v[1]), b = _mm_unpackhi_epi32(v[0], v[1]);
     const __m128i c = _mm_unpacklo_epi32(v[2], v[3]), d = _mm_unpackhi_epi32(v[2], v[3]);
     v[0] = _mm_unpacklo_epi64(a, c);
@@ -81,76 +81,76 @@ static inline void vector_turn(__m128i v[4]) {
 }
 
 /* Four elements of 32 bits. Lanes that take no part have an address that may be read. */
-ELEMENT_CLIENT static void vector_load_4x32(void *const d[4], const uint64_t *at, uint64_t off,
-                                            uint32_t mask) {
+ELEMENT_CLIENT static void load_4x32(void *const d[4], const uint64_t *at, uint64_t off,
+                                     uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
         const uint32_t bits = mask >> l & 15;
         __m128i v[4];
         if (!bits) continue;
         for (unsigned k = 0; k < 4; k++)
-            v[k] = vector_read16(at[l + k] + off);
-        vector_turn(v);
+            v[k] = read16(at[l + k] + off);
+        transpose(v);
         for (unsigned k = 0; k < 4; k++)
-            vector_keep((uint32_t *)d[k] + l, v[k], bits);
+            keep_column((uint32_t *)d[k] + l, v[k], bits);
     }
 }
 
-ELEMENT_CLIENT static void vector_store_4x32(void *const s[4], const uint64_t *at, uint64_t off,
-                                             uint32_t mask) {
+ELEMENT_CLIENT static void store_4x32(void *const s[4], const uint64_t *at, uint64_t off,
+                                      uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
         const uint32_t bits = mask >> l & 15;
         __m128i v[4];
         if (!bits) continue;
         for (unsigned k = 0; k < 4; k++)
             v[k] = _mm_load_si128((const __m128i *)((const uint32_t *)s[k] + l));
-        vector_turn(v);
+        transpose(v);
         for (unsigned k = 0; k < 4; k++)
-            if (bits >> k & 1) vector_write16(at[l + k] + off, v[k]);
+            if (bits >> k & 1) write16(at[l + k] + off, v[k]);
     }
 }
 
 /* Two of 64 bits. */
-ELEMENT_CLIENT static void vector_load_2x64(void *const d[2], const uint64_t *at, uint64_t off,
-                                            uint32_t mask) {
+ELEMENT_CLIENT static void load_2x64(void *const d[2], const uint64_t *at, uint64_t off,
+                                     uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 2) {
         const uint32_t bits = (mask >> l & 1) * 3 | (mask >> (l + 1) & 1) * 12;
         if (!bits) continue;
-        const __m128i a = vector_read16(at[l] + off), b = vector_read16(at[l + 1] + off);
-        vector_keep((uint64_t *)d[0] + l, _mm_unpacklo_epi64(a, b), bits);
-        vector_keep((uint64_t *)d[1] + l, _mm_unpackhi_epi64(a, b), bits);
+        const __m128i a = read16(at[l] + off), b = read16(at[l + 1] + off);
+        keep_column((uint64_t *)d[0] + l, _mm_unpacklo_epi64(a, b), bits);
+        keep_column((uint64_t *)d[1] + l, _mm_unpackhi_epi64(a, b), bits);
     }
 }
 
-ELEMENT_CLIENT static void vector_store_2x64(void *const s[2], const uint64_t *at, uint64_t off,
-                                             uint32_t mask) {
+ELEMENT_CLIENT static void store_2x64(void *const s[2], const uint64_t *at, uint64_t off,
+                                      uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 2) {
         const __m128i a = _mm_load_si128((const __m128i *)((const uint64_t *)s[0] + l));
         const __m128i b = _mm_load_si128((const __m128i *)((const uint64_t *)s[1] + l));
-        if (mask >> l & 1) vector_write16(at[l] + off, _mm_unpacklo_epi64(a, b));
-        if (mask >> (l + 1) & 1) vector_write16(at[l + 1] + off, _mm_unpackhi_epi64(a, b));
+        if (mask >> l & 1) write16(at[l] + off, _mm_unpacklo_epi64(a, b));
+        if (mask >> (l + 1) & 1) write16(at[l + 1] + off, _mm_unpackhi_epi64(a, b));
     }
 }
 
 /* Two of 32 bits. */
-ELEMENT_CLIENT static void vector_load_2x32(void *const d[2], const uint64_t *at, uint32_t mask) {
+ELEMENT_CLIENT static void load_2x32(void *const d[2], const uint64_t *at, uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
         const uint32_t bits = mask >> l & 15;
         if (!bits) continue;
-        const __m128i a = _mm_unpacklo_epi32(vector_read8(at[l]), vector_read8(at[l + 1]));
-        const __m128i b = _mm_unpacklo_epi32(vector_read8(at[l + 2]), vector_read8(at[l + 3]));
-        vector_keep((uint32_t *)d[0] + l, _mm_unpacklo_epi64(a, b), bits);
-        vector_keep((uint32_t *)d[1] + l, _mm_unpackhi_epi64(a, b), bits);
+        const __m128i a = _mm_unpacklo_epi32(read8(at[l]), read8(at[l + 1]));
+        const __m128i b = _mm_unpacklo_epi32(read8(at[l + 2]), read8(at[l + 3]));
+        keep_column((uint32_t *)d[0] + l, _mm_unpacklo_epi64(a, b), bits);
+        keep_column((uint32_t *)d[1] + l, _mm_unpackhi_epi64(a, b), bits);
     }
 }
 
-ELEMENT_CLIENT static void vector_store_2x32(void *const s[2], const uint64_t *at, uint32_t mask) {
+ELEMENT_CLIENT static void store_2x32(void *const s[2], const uint64_t *at, uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
         const __m128i x = _mm_load_si128((const __m128i *)((const uint32_t *)s[0] + l));
         const __m128i y = _mm_load_si128((const __m128i *)((const uint32_t *)s[1] + l));
         const __m128i a = _mm_unpacklo_epi32(x, y), b = _mm_unpackhi_epi32(x, y);
         const __m128i rows[4] = {a, _mm_unpackhi_epi64(a, a), b, _mm_unpackhi_epi64(b, b)};
         for (unsigned k = 0; k < 4; k++)
-            if (mask >> (l + k) & 1) vector_write8(at[l + k], rows[k]);
+            if (mask >> (l + k) & 1) write8(at[l + k], rows[k]);
     }
 }
 
@@ -162,55 +162,55 @@ struct vector_copy {
 } __attribute__((aligned(64)));
 
 /* Of `bytes` bytes from one place to another, at once up to 16. */
-ELEMENT_CLIENT static inline void vector_move(uint64_t to, uint64_t from, uint32_t bytes) {
+ELEMENT_CLIENT static inline void move(uint64_t to, uint64_t from, uint32_t bytes) {
     switch (bytes) {
     case 2: ELEMENT(element_u16, to) = ELEMENT(element_u16, from); break;
     case 4: ELEMENT(element_u32, to) = ELEMENT(element_u32, from); break;
     case 8: ELEMENT(element_u64, to) = ELEMENT(element_u64, from); break;
     default:
         for (uint32_t k = 0; k < bytes; k += VECTOR_PIECE)
-            vector_write16(to + k, vector_read16(from + k));
+            write16(to + k, read16(from + k));
         break;
     }
 }
 
 /* Where each lane's part of the copy lies. */
-static inline void vector_copy_at(const void *copy, uint64_t *at) {
+static inline void copy_at(const void *copy, uint64_t *at) {
     for (unsigned l = 0; l < WARP_LANES; l++)
         at[l] = (uint64_t)(uintptr_t)copy + l * VECTOR_MOST;
 }
 
-ELEMENT_CLIENT static void vector_load_any(struct warp *w, const struct code_inst *i,
-                                           const uint64_t *at, uint32_t mask) {
+ELEMENT_CLIENT static void load_any(struct warp *w, const struct code_inst *i, const uint64_t *at,
+                                    uint32_t mask) {
     const struct code_extra *e = i->extra;
     const uint32_t size = ptx_type_bytes(i->type);
     struct vector_copy copy;
     uint64_t here[WARP_LANES] __attribute__((aligned(64)));
-    vector_copy_at(&copy, here);
-    ELEMENT_LOOP(mask, vector_move(here[l], at[l], size * e->def_count);)
+    copy_at(&copy, here);
+    ELEMENT_LOOP(mask, move(here[l], at[l], size * e->def_count);)
     for (uint32_t k = 0; k < e->def_count; k++)
         if (e->defs[k].slot != CODE_NO_SLOT)
             element_load(i, SLOT(void, w, e->defs[k].slot), e->defs[k].bytes, here, k * size, mask);
 }
 
-ELEMENT_CLIENT static void vector_store_any(struct warp *w, const struct code_inst *i,
-                                            const uint64_t *at, uint32_t mask) {
+ELEMENT_CLIENT static void store_any(struct warp *w, const struct code_inst *i, const uint64_t *at,
+                                     uint32_t mask) {
     const struct code_extra *e = i->extra;
     const uint32_t size = ptx_type_bytes(i->type);
     struct vector_copy copy;
     uint64_t here[WARP_LANES] __attribute__((aligned(64)));
-    vector_copy_at(&copy, here);
+    copy_at(&copy, here);
     for (uint32_t k = 0; k < e->use_count; k++)
         element_store(i, SLOT(void, w, e->uses[k].slot), e->uses[k].bytes, here, k * size, mask);
-    ELEMENT_LOOP(mask, vector_move(at[l], here[l], size * e->use_count);)
+    ELEMENT_LOOP(mask, move(at[l], here[l], size * e->use_count);)
 }
 
 /* ---- choice -------------------------------------------------------------------------------------
  */
 
 /* The registers of a usual shape; false: one is wider than its element. `sink` is for `_`. */
-static inline bool vector_registers(const struct warp *w, const struct code_elem *elems,
-                                    uint32_t count, uint32_t size, void *sink, void **out) {
+static inline bool find_registers(const struct warp *w, const struct code_elem *elems,
+                                  uint32_t count, uint32_t size, void *sink, void **out) {
     for (uint32_t k = 0; k < count; k++) {
         if (elems[k].bytes != size) return false;
         out[k] = elems[k].slot == CODE_NO_SLOT ? sink : SLOT(void, w, elems[k].slot);
@@ -219,17 +219,17 @@ static inline bool vector_registers(const struct warp *w, const struct code_elem
 }
 
 /* Lanes that take no part get the address of one that does. */
-static inline void vector_fill(uint64_t *at, uint32_t mask) {
+static inline void fill_absent(uint64_t *at, uint32_t mask) {
     const uint64_t one = at[__builtin_ctz(mask)];
     for (unsigned l = 0; mask != ISA_FULL && l < WARP_LANES; l++)
         at[l] = mask >> l & 1 ? at[l] : one;
 }
 
-static inline void vector_count(struct warp_ctx *x, const uint64_t *at) {
+static inline void count_sectors(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-ISA_HANDLER(vector_load) {
+ISA_HANDLER(load) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     const uint32_t n = e->def_count, size = ptx_type_bytes(i->type);
@@ -237,48 +237,48 @@ ISA_HANDLER(vector_load) {
     uint64_t sink[WARP_LANES] __attribute__((aligned(64)));
     void *d[VECTOR_MOST / 4];
     if (!mem_resolve(x, i, mask, size * n, false, at)) return;
-    vector_count(x, at);
-    if (size < 4 || !vector_registers(w, e->defs, n, size, sink, d)) {
-        vector_load_any(w, i, at, mask);
+    count_sectors(x, at);
+    if (size < 4 || !find_registers(w, e->defs, n, size, sink, d)) {
+        load_any(w, i, at, mask);
         return;
     }
-    vector_fill(at, mask);
+    fill_absent(at, mask);
     if (size * n == 8)
-        vector_load_2x32(d, at, mask);
+        load_2x32(d, at, mask);
     else if (size == 4)
         for (uint32_t k = 0; k < n; k += 4)
-            vector_load_4x32(d + k, at, k * 4, mask);
+            load_4x32(d + k, at, k * 4, mask);
     else
         for (uint32_t k = 0; k < n; k += 2)
-            vector_load_2x64(d + k, at, k * 8, mask);
+            load_2x64(d + k, at, k * 8, mask);
 }
 
-ISA_HANDLER(vector_store) {
+ISA_HANDLER(store) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     const uint32_t n = e->use_count, size = ptx_type_bytes(i->type);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     void *s[VECTOR_MOST / 4];
     if (!mem_resolve(x, i, mask, size * n, true, at)) return;
-    vector_count(x, at);
-    if (size < 4 || !vector_registers(w, e->uses, n, size, NULL, s))
-        vector_store_any(w, i, at, mask);
+    count_sectors(x, at);
+    if (size < 4 || !find_registers(w, e->uses, n, size, NULL, s))
+        store_any(w, i, at, mask);
     else if (size * n == 8)
-        vector_store_2x32(s, at, mask);
+        store_2x32(s, at, mask);
     else if (size == 4)
         for (uint32_t k = 0; k < n; k += 4)
-            vector_store_4x32(s + k, at, k * 4, mask);
+            store_4x32(s + k, at, k * 4, mask);
     else
         for (uint32_t k = 0; k < n; k += 2)
-            vector_store_2x64(s + k, at, k * 8, mask);
+            store_2x64(s + k, at, k * 8, mask);
 }
 
-ISA_HANDLER(vector_load_waiting) {
+ISA_HANDLER(load_waiting) {
     ((struct warp_ctx *)w)->spin = true;
-    vector_load(w, i, mask);
+    load(w, i, mask);
 }
 
 ISA_FAMILY(vector_select) {
-    if (i->op == PTX_OP_st) return vector_store;
-    return isa_waits(i) ? vector_load_waiting : vector_load;
+    if (i->op == PTX_OP_st) return store;
+    return isa_waits(i) ? load_waiting : load;
 }

@@ -6,22 +6,22 @@
  */
 #include "daemon/device/soft/isa/isa.h"
 
-static inline int32_t video_field(uint32_t x, unsigned k, unsigned bits, bool sign) {
+static inline int32_t field_of(uint32_t x, unsigned k, unsigned bits, bool sign) {
     const uint32_t v = x >> k * bits & ((1u << bits) - 1);
     return sign ? (int32_t)(v << (32 - bits)) >> (32 - bits) : (int32_t)v;
 }
 
 /* d = c + the four products of bytes, or the two of a's halves with b's lower or upper bytes. */
-ISA_HANDLER(video_dp4a) {
+ISA_HANDLER(dp4a) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
     const uint32_t *c = SLOT(const uint32_t, w, i->c);
     const bool sa = i->type == PTX_S32, sb = i->type2 == PTX_S32;
     ISA_LANES(mask, uint32_t, d, v = c[l];
               for (unsigned k = 0; k < 4; k++) v +=
-              (uint32_t)(video_field(a[l], k, 8, sa) * video_field(b[l], k, 8, sb)););
+              (uint32_t)(field_of(a[l], k, 8, sa) * field_of(b[l], k, 8, sb)););
 }
-ISA_HANDLER(video_dp2a) {
+ISA_HANDLER(dp2a) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
     const uint32_t *c = SLOT(const uint32_t, w, i->c);
@@ -29,11 +29,11 @@ ISA_HANDLER(video_dp2a) {
     const unsigned first = i->mods & PTX_MOD_HI ? 2 : 0;
     ISA_LANES(mask, uint32_t, d, v = c[l];
               for (unsigned k = 0; k < 2; k++) v +=
-              (uint32_t)(video_field(a[l], k, 16, sa) * video_field(b[l], first + k, 8, sb)););
+              (uint32_t)(field_of(a[l], k, 16, sa) * field_of(b[l], first + k, 8, sb)););
 }
 
 /* One field of a video operation; fields have up to 32 bits, so that 64 hold every result. */
-static int64_t video_compute(uint16_t op, uint8_t cmp, int64_t a, int64_t b) {
+static int64_t compute(uint16_t op, uint8_t cmp, int64_t a, int64_t b) {
     switch (op) {
     case PTX_OP_vadd:
     case PTX_OP_vadd2:
@@ -64,7 +64,7 @@ static int64_t video_compute(uint16_t op, uint8_t cmp, int64_t a, int64_t b) {
     }
 }
 
-static unsigned video_bits(uint16_t op) {
+static unsigned field_bits(uint16_t op) {
     switch (op) {
     case PTX_OP_vadd2:
     case PTX_OP_vsub2:
@@ -84,7 +84,7 @@ static unsigned video_bits(uint16_t op) {
     }
 }
 
-static bool video_is_set(uint16_t op) {
+static bool is_set(uint16_t op) {
     return op == PTX_OP_vset || op == PTX_OP_vset2 || op == PTX_OP_vset4;
 }
 
@@ -94,11 +94,11 @@ struct video_form {
 };
 
 /* The types are d, a, b, but vset has no type of d. */
-static struct video_form video_form(const struct code_inst *i) {
+static struct video_form form_of(const struct code_inst *i) {
     const uint8_t third = i->src && i->src->type_count > 2 ? i->src->types[2] : i->type2;
-    const bool set = video_is_set(i->op);
+    const bool set = is_set(i->op);
     return (struct video_form){
-        .bits = video_bits(i->op),
+        .bits = field_bits(i->op),
         .sign_d = !set && i->type == PTX_S32,
         .sign_a = (set ? i->type : i->type2) == PTX_S32,
         .sign_b = (set ? i->type2 : third) == PTX_S32,
@@ -107,16 +107,16 @@ static struct video_form video_form(const struct code_inst *i) {
     };
 }
 
-static uint32_t video_lane(const struct code_inst *i, const struct video_form *f, uint32_t a,
-                           uint32_t b, uint32_t c) {
+static uint32_t compute_lane(const struct code_inst *i, const struct video_form *f, uint32_t a,
+                             uint32_t b, uint32_t c) {
     const uint64_t ones = (1ull << f->bits) - 1;
     const int64_t top = (int64_t)(ones >> f->sign_d), bottom = f->sign_d ? -top - 1 : 0;
     uint32_t sum = c, packed = 0;
     for (unsigned k = 0; k < 32 / f->bits; k++) {
         const uint64_t x = (uint64_t)a >> k * f->bits & ones, y = (uint64_t)b >> k * f->bits & ones;
         const unsigned up = 64 - f->bits;
-        int64_t v = video_compute(i->op, i->cmp, f->sign_a ? (int64_t)(x << up) >> up : (int64_t)x,
-                                  f->sign_b ? (int64_t)(y << up) >> up : (int64_t)y);
+        int64_t v = compute(i->op, i->cmp, f->sign_a ? (int64_t)(x << up) >> up : (int64_t)x,
+                            f->sign_b ? (int64_t)(y << up) >> up : (int64_t)y);
         if (f->sat) v = v > top ? top : v < bottom ? bottom : v;
         sum += (uint32_t)v;
         packed |= (uint32_t)((uint64_t)v & ones) << (k * f->bits & 31);
@@ -124,16 +124,16 @@ static uint32_t video_lane(const struct code_inst *i, const struct video_form *f
     return f->sum ? sum : packed;
 }
 
-ISA_HANDLER(video_any) {
+ISA_HANDLER(any) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
     const uint32_t *c = i->c == CODE_NO_SLOT ? a : SLOT(const uint32_t, w, i->c);
-    const struct video_form f = video_form(i);
-    ISA_EACH(mask, uint32_t, d, v = video_lane(i, &f, a[l], b[l], c[l]););
+    const struct video_form f = form_of(i);
+    ISA_EACH(mask, uint32_t, d, v = compute_lane(i, &f, a[l], b[l], c[l]););
 }
 
 /* vshl, vshr d, a, b: by b, clamped at 32 or wrapped; the sign of a decides what vshr fills in. */
-ISA_HANDLER(video_shift) {
+ISA_HANDLER(shift) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
     const bool wrap = i->mods & PTX_MOD_WRAP, left = i->op == PTX_OP_vshl;
@@ -146,23 +146,23 @@ ISA_HANDLER(video_shift) {
               v = (uint32_t)(left ? (uint64_t)x << n : (uint64_t)(x >> n)););
 }
 
-static code_handler *video_form_handler(const struct code_inst *i) {
+static code_handler *pick_handler(const struct code_inst *i) {
     const bool sum = i->sub == PTX_SUB_ADD;
     if (i->sub != PTX_SUB_NONE && !sum) return NULL;
     if (sum && i->c == CODE_NO_SLOT) return NULL;
-    if (video_is_set(i->op) && (i->cmp < PTX_EQ || i->cmp > PTX_GE)) return NULL;
-    return video_any;
+    if (is_set(i->op) && (i->cmp < PTX_EQ || i->cmp > PTX_GE)) return NULL;
+    return any;
 }
 
 ISA_FAMILY(video_select) {
     if ((i->type != PTX_U32 && i->type != PTX_S32) || (i->type2 != PTX_U32 && i->type2 != PTX_S32))
         return NULL;
     switch (i->op) {
-    case PTX_OP_dp4a: return video_dp4a;
-    case PTX_OP_dp2a: return video_dp2a;
+    case PTX_OP_dp4a: return dp4a;
+    case PTX_OP_dp2a: return dp2a;
     case PTX_OP_vshl:
-    case PTX_OP_vshr: return i->mods & PTX_MOD_SAT || i->c != CODE_NO_SLOT ? NULL : video_shift;
+    case PTX_OP_vshr: return i->mods & PTX_MOD_SAT || i->c != CODE_NO_SLOT ? NULL : shift;
     case PTX_OP_vmad: return NULL;
-    default: return video_form_handler(i);
+    default: return pick_handler(i);
     }
 }

@@ -279,7 +279,7 @@ static struct ptx_var *new_var(struct ptx_parser *p, const struct decl *d,
 
 /* A declaration (.extern) and a definition of one name are one variable. */
 static void add_module_var(struct ptx_parser *p, const struct ptx_token *name, struct ptx_var *v) {
-    const struct ptx_name *e = names_find(p->globals, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(p->globals, name->text, name->len);
     if (e) {
         struct ptx_var *old = e->kind == PTX_NAME_VAR ? e->item : NULL;
         if (!old) return ptx_fail_at(p, name->line, "'%s' is a function", v->name);

@@ -20,7 +20,7 @@ struct ptx_alias {
 };
 
 static struct ptx_func *named_func(struct ptx_parser *p, const struct ptx_token *name) {
-    const struct ptx_name *e = names_find(p->globals, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(p->globals, name->text, name->len);
     if (e && e->kind == PTX_NAME_FUNC) return e->item;
     if (e) {
         ptx_fail_at(p, name->line, "'%.*s' is not a function", (int)name->len, name->text);
@@ -178,13 +178,13 @@ static void statement(struct ptx_parser *p) {
 }
 
 static void open_scope(struct ptx_parser *p) {
-    names_open(&p->names);
-    names_open(&p->ranges);
+    ptx_names_open(&p->names);
+    ptx_names_open(&p->ranges);
 }
 
 static void close_scope(struct ptx_parser *p) {
-    names_close(&p->names);
-    names_close(&p->ranges);
+    ptx_names_close(&p->names);
+    ptx_names_close(&p->ranges);
 }
 
 /* At '{'. Labels of an inner scope are its own: inlined asm repeats them. */
@@ -269,7 +269,7 @@ void ptx_alias(struct ptx_parser *p) {
 void ptx_apply_aliases(struct ptx_parser *p) {
     for (uint32_t i = 0; !p->err && i < p->aliases.count; i++) {
         const struct ptx_alias *a = (struct ptx_alias *)p->aliases.items + i;
-        const struct ptx_name *e = names_find(p->globals, a->target, a->target_len);
+        const struct ptx_name *e = ptx_names_find(p->globals, a->target, a->target_len);
         const struct ptx_func *target = e && e->kind == PTX_NAME_FUNC ? e->item : NULL;
         if (!target || !target->defined || a->name->defined)
             return ptx_fail_at(p, a->line, "'%s' cannot be an alias of '%.*s'", a->name->name,

@@ -60,7 +60,7 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);
-    if (!names_add(&p->opcodes, o->inst.text, len, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
+    if (!ptx_names_add(&p->opcodes, o->inst.text, len, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
     return o;
 }
 
@@ -72,7 +72,7 @@ static const struct ptx_opcode *opcode(struct ptx_parser *p) {
         return NULL;
     }
     size_t len = t.len + ptx_lex_modifiers(&p->lex);
-    const struct ptx_name *e = names_find(&p->opcodes, t.text, len);
+    const struct ptx_name *e = ptx_names_find(&p->opcodes, t.text, len);
     const struct ptx_opcode *o = e ? e->item : decode_opcode(p, t.text, len);
     ptx_next(p);
     return o;

@@ -7,7 +7,7 @@
 #include "daemon/device/soft/ptx/ptx_parser.h"
 
 void ptx_label(struct ptx_parser *p, const struct ptx_token *name) {
-    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(&p->names, name->text, name->len);
     if (e && e->kind == PTX_NAME_LABEL && e->depth == p->names.depth)
         return ptx_fail_at(p, name->line, "label '%.*s' is defined twice", (int)name->len,
                            name->text);
@@ -27,7 +27,7 @@ void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all) {
     uint32_t kept = from;
     for (uint32_t i = from; !p->err && i < p->fixups.count; i++) {
         struct ptx_fixup fix = fixups[i];
-        const struct ptx_name *e = names_find(&p->names, fix.text, fix.len);
+        const struct ptx_name *e = ptx_names_find(&p->names, fix.text, fix.len);
         if (e && e->kind == PTX_NAME_LABEL)
             resolve(p, &fix, e->index);
         else if (!all)

@@ -22,10 +22,10 @@ struct linker {
     size_t why_bytes;
 };
 
-static void link_fail(struct linker *l, int err, const char *fmt, ...)
+static void fail_link(struct linker *l, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void link_fail(struct linker *l, int err, const char *fmt, ...) {
+static void fail_link(struct linker *l, int err, const char *fmt, ...) {
     if (l->err) return;
     l->err = err;
     va_list ap;
@@ -60,15 +60,15 @@ static bool same_signature(const struct ptx_func *a, const struct ptx_func *b) {
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static struct ptx_name *enter(struct linker *l, const char *name, uint32_t kind, void *item) {
-    struct ptx_name *e = names_add(l->out->names, name, strlen(name), kind, item);
-    if (!e) link_fail(l, -ENOMEM, "out of memory");
+    struct ptx_name *e = ptx_names_add(l->out->names, name, strlen(name), kind, item);
+    if (!e) fail_link(l, -ENOMEM, "out of memory");
     return e;
 }
 
 static const struct ptx_name *known(struct linker *l, const char *name, uint32_t kind) {
-    const struct ptx_name *e = names_find(l->out->names, name, strlen(name));
+    const struct ptx_name *e = ptx_names_find(l->out->names, name, strlen(name));
     if (e && e->kind != kind)
-        link_fail(l, ERR_INVALID_PTX, "'%s' is a function in one unit and a variable in another",
+        fail_link(l, ERR_INVALID_PTX, "'%s' is a function in one unit and a variable in another",
                   name);
     return e;
 }
@@ -76,11 +76,11 @@ static const struct ptx_name *known(struct linker *l, const char *name, uint32_t
 /* A private symbol keeps its name where it is the first of that name. */
 static const char *private_name(struct linker *l, const char *name) {
     const char *unique = name;
-    while (!l->err && names_find(l->out->names, unique, strlen(unique))) {
+    while (!l->err && ptx_names_find(l->out->names, unique, strlen(unique))) {
         size_t cap = strlen(name) + 24;
         char *text = arena_alloc(l->out->arena, cap);
         if (!text) {
-            link_fail(l, -ENOMEM, "out of memory");
+            fail_link(l, -ENOMEM, "out of memory");
             break;
         }
         snprintf(text, cap, "%s$%u", name, ++l->private_count);
@@ -101,7 +101,7 @@ static bool func_private(const struct ptx_func *f) {
     return f->defined && f->linkage == PTX_LINK_NONE && !f->entry;
 }
 
-static void link_func(struct linker *l, struct ptx_func *f) {
+static void add_func(struct linker *l, struct ptx_func *f) {
     if (func_private(f)) {
         f->name = private_name(l, f->name);
         return list_func(l, f);
@@ -113,9 +113,9 @@ static void link_func(struct linker *l, struct ptx_func *f) {
     enum strength mine = strength(f->defined, f->linkage);
     enum strength theirs = strength(old->defined, old->linkage);
     if (mine == LINK_STRONG && theirs == LINK_STRONG)
-        return link_fail(l, ERR_INVALID_PTX, "function '%s' is defined in two units", f->name);
+        return fail_link(l, ERR_INVALID_PTX, "function '%s' is defined in two units", f->name);
     if (!same_signature(f, old))
-        return link_fail(l, ERR_INVALID_PTX, "units disagree about the parameters of '%s'",
+        return fail_link(l, ERR_INVALID_PTX, "units disagree about the parameters of '%s'",
                          f->name);
     if (mine <= theirs) {
         f->linked = old;
@@ -139,7 +139,7 @@ static bool var_private(const struct ptx_var *v) {
     return v->linkage == PTX_LINK_NONE;
 }
 
-static void link_var(struct linker *l, struct ptx_var *v) {
+static void add_var(struct linker *l, struct ptx_var *v) {
     if (var_private(v)) {
         v->name = private_name(l, v->name);
         return list_var(l, v);
@@ -151,9 +151,9 @@ static void link_var(struct linker *l, struct ptx_var *v) {
     enum strength mine = strength(var_defined(v), v->linkage);
     enum strength theirs = strength(var_defined(old), old->linkage);
     if (mine == LINK_STRONG && theirs == LINK_STRONG)
-        return link_fail(l, ERR_INVALID_PTX, "variable '%s' is defined in two units", v->name);
+        return fail_link(l, ERR_INVALID_PTX, "variable '%s' is defined in two units", v->name);
     if (v->space != old->space)
-        return link_fail(l, ERR_INVALID_PTX, "units disagree about the space of '%s'", v->name);
+        return fail_link(l, ERR_INVALID_PTX, "units disagree about the space of '%s'", v->name);
     uint32_t align = v->align > old->align ? v->align : old->align;
     v->align = old->align = align;
     bool larger = mine == LINK_COMMON && theirs == LINK_COMMON && v->bytes > old->bytes;
@@ -222,11 +222,11 @@ static int prepare(struct linker *l, struct ptx_module **units, uint32_t count) 
     return out->funcs && out->vars && out->units ? 0 : -ENOMEM;
 }
 
-static void link_unit(struct linker *l, struct ptx_module *unit, bool private) {
+static void add_unit(struct linker *l, struct ptx_module *unit, bool private) {
     for (uint32_t i = 0; i < unit->func_count && !l->err; i++)
-        if (func_private(unit->funcs[i]) == private) link_func(l, unit->funcs[i]);
+        if (func_private(unit->funcs[i]) == private) add_func(l, unit->funcs[i]);
     for (uint32_t i = 0; i < unit->var_count && !l->err; i++)
-        if (var_private(unit->vars[i]) == private) link_var(l, unit->vars[i]);
+        if (var_private(unit->vars[i]) == private) add_var(l, unit->vars[i]);
 }
 
 static struct ptx_module *new_module(void) {
@@ -237,7 +237,7 @@ static struct ptx_module *new_module(void) {
         arena_destroy(arena);
         return NULL;
     }
-    names_init(names);
+    ptx_names_init(names);
     m->arena = arena;
     m->names = names;
     return m;
@@ -257,7 +257,7 @@ int ptx_link(struct ptx_module **units, uint32_t count, struct ptx_module **out,
     /* Private symbols second: it is they that give way to a name which others can see. */
     for (int private = 0; private < 2; private ++)
         for (uint32_t u = 0; u < count; u++)
-            link_unit(&l, units[u], private);
+            add_unit(&l, units[u], private);
     if (l.err) {
         ptx_module_free(l.out);
         return l.err;

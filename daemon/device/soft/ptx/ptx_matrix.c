@@ -107,14 +107,14 @@ static bool is_other(const char *w, size_t len) {
     static const char *const words[] = {"sp",        "block_scale", "ue8m0", "ue4m3", "e3m2",
                                         "e2m3",      "e2m1",        "b8",    "b8x16", "b6x16_p32",
                                         "b4x16_p64", "m16n16",      "m8n16", "m16n8"};
-    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+    for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
         if (is(words[k], w, len)) return true;
     return starts("sp::", w, len) || starts("kind::", w, len) || starts("scale_vec::", w, len);
 }
 
 static bool read_type(struct spelling *s, const char *w, size_t len) {
     for (int e = 0; e < PTX_ELEMENT_COUNT; e++) {
-        if (!is(elements[e].name, w, len) || s->type_count == sizeof s->types) continue;
+        if (!is(elements[e].name, w, len) || s->type_count == sizeof(s->types)) continue;
         s->types[s->type_count++] = (uint8_t)e;
         return true;
     }
@@ -124,7 +124,7 @@ static bool read_type(struct spelling *s, const char *w, size_t len) {
 static bool read_shape(struct spelling *s, const char *w, size_t len) {
     char text[16];
     int used = 0;
-    if (s->m || len >= sizeof text || w[0] != 'm') return false;
+    if (s->m || len >= sizeof(text) || w[0] != 'm') return false;
     memcpy(text, w, len);
     text[len] = 0;
     if (sscanf(text, "m%3un%3uk%3u%n", &s->m, &s->n, &s->k, &used) == 3) return !text[used];
@@ -158,7 +158,7 @@ static bool read_flag(struct spelling *s, const char *w, size_t len) {
                  {"xor", &s->xor },    {"and", &s->and },        {"popc", &s->popc},
                  {"trans", &s->trans}, {"load", &s->load},       {"store", &s->store},
                  {"mma", &s->multiply}};
-    for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++)
+    for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
         if (!*flags[k].flag && is(flags[k].name, w, len)) return *flags[k].flag = true;
     return false;
 }
@@ -227,12 +227,12 @@ static bool of_shape(const struct product *p, enum ptx_op op, const struct spell
 static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_matrix *out) {
     uint8_t types[4] = {s->types[0], PTX_ELEMENT_F16, PTX_ELEMENT_F16, s->types[1]};
     bool halves = op == PTX_OP_wmma && s->type_count == 2;
-    if (!halves) memcpy(types, s->types, sizeof types);
+    if (!halves) memcpy(types, s->types, sizeof(types));
     if (s->layout_count != 2 || (!halves && s->type_count != 4) || s->part || s->space ||
         s->number || s->trans || (op == PTX_OP_wmma) != s->multiply ||
         (op == PTX_OP_wmma && !halves && types[1] == PTX_ELEMENT_F16))
         return false;
-    for (size_t k = 0; k < sizeof products / sizeof products[0]; k++) {
+    for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
         const struct product *p = &products[k];
         if (!of_shape(p, op, s) || !multiplies(p, s, types)) continue;
         const uint32_t many = at_once(p, types);
@@ -260,7 +260,7 @@ static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
         s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round)
         return false;
     if (!sum && (s->store || (s->part != 'a' && s->part != 'b'))) return false;
-    for (size_t k = 0; k < sizeof products / sizeof products[0]; k++) {
+    for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
         const struct product *p = &products[k];
         uint32_t set = sum ? p->sums : p->factors;
         if (!of_shape(p, PTX_OP_wmma, s) || !(set >> s->types[0] & 1)) continue;

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/random.h>
 
-void names_init(struct ptx_names *t) {
+void ptx_names_init(struct ptx_names *t) {
     *t = (struct ptx_names){0};
     if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) != (ssize_t)sizeof(t->seed))
         t->seed = (uintptr_t)t * 0x9e3779b97f4a7c15u;
 }
 
-void names_finish(struct ptx_names *t) {
+void ptx_names_finish(struct ptx_names *t) {
     free(t->entries);
     free(t->buckets);
     *t = (struct ptx_names){0};
@@ -49,8 +49,8 @@ static int grow(struct ptx_names *t) {
     return 0;
 }
 
-struct ptx_name *names_add(struct ptx_names *t, const char *text, size_t len, uint32_t kind,
-                           void *item) {
+struct ptx_name *ptx_names_add(struct ptx_names *t, const char *text, size_t len, uint32_t kind,
+                               void *item) {
     if (t->count == t->cap && (t->cap > INT32_MAX / 2 || grow(t))) return NULL;
     uint64_t hash = hash_of(t, text, len);
     int32_t *head = &t->buckets[hash & (t->bucket_count - 1)];
@@ -68,7 +68,7 @@ struct ptx_name *names_add(struct ptx_names *t, const char *text, size_t len, ui
     return e;
 }
 
-struct ptx_name *names_find(const struct ptx_names *t, const char *text, size_t len) {
+struct ptx_name *ptx_names_find(const struct ptx_names *t, const char *text, size_t len) {
     if (t->count == 0) return NULL;
     uint64_t hash = hash_of(t, text, len);
     for (int32_t i = t->buckets[hash & (t->bucket_count - 1)]; i >= 0; i = t->entries[i].next) {
@@ -78,11 +78,11 @@ struct ptx_name *names_find(const struct ptx_names *t, const char *text, size_t 
     return NULL;
 }
 
-void names_open(struct ptx_names *t) {
+void ptx_names_open(struct ptx_names *t) {
     t->depth++;
 }
 
-void names_close(struct ptx_names *t) {
+void ptx_names_close(struct ptx_names *t) {
     while (t->count && t->entries[t->count - 1].depth == t->depth) {
         struct ptx_name *e = &t->entries[--t->count];
         t->buckets[e->hash & (t->bucket_count - 1)] = e->next;

@@ -29,15 +29,15 @@ struct ptx_names {
     uint64_t seed;
 };
 
-void names_init(struct ptx_names *t);
-void names_finish(struct ptx_names *t);
+void ptx_names_init(struct ptx_names *t);
+void ptx_names_finish(struct ptx_names *t);
 
 /* NULL when out of memory. The entry's address is valid until the next names_add. */
-struct ptx_name *names_add(struct ptx_names *t, const char *text, size_t len, uint32_t kind,
-                           void *item);
-struct ptx_name *names_find(const struct ptx_names *t, const char *text, size_t len);
+struct ptx_name *ptx_names_add(struct ptx_names *t, const char *text, size_t len, uint32_t kind,
+                               void *item);
+struct ptx_name *ptx_names_find(const struct ptx_names *t, const char *text, size_t len);
 
-void names_open(struct ptx_names *t);
-void names_close(struct ptx_names *t);
+void ptx_names_open(struct ptx_names *t);
+void ptx_names_close(struct ptx_names *t);
 
 #endif

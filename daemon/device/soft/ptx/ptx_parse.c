@@ -117,17 +117,17 @@ static int start(struct ptx_parser *p) {
     }
     p->module->arena = p->arena;
     p->module->names = p->globals;
-    names_init(p->globals);
-    names_init(&p->names);
-    names_init(&p->ranges);
-    names_init(&p->opcodes);
+    ptx_names_init(p->globals);
+    ptx_names_init(&p->names);
+    ptx_names_init(&p->ranges);
+    ptx_names_init(&p->opcodes);
     return 0;
 }
 
 static void stop(struct ptx_parser *p) {
-    names_finish(&p->names);
-    names_finish(&p->ranges);
-    names_finish(&p->opcodes);
+    ptx_names_finish(&p->names);
+    ptx_names_finish(&p->ranges);
+    ptx_names_finish(&p->opcodes);
     struct ptx_vec *vecs[] = {&p->funcs, &p->vars,      &p->aliases, &p->insts,
                               &p->regs,  &p->func_vars, &p->fixups};
     for (size_t i = 0; i < sizeof(vecs) / sizeof(vecs[0]); i++)
@@ -158,13 +158,13 @@ void ptx_module_free(struct ptx_module *m) {
     if (!m) return;
     for (uint32_t i = 0; i < m->unit_count; i++)
         ptx_module_free(m->units[i]);
-    names_finish(m->names);
+    ptx_names_finish(m->names);
     free(m->names);
     arena_destroy(m->arena);
 }
 
 static void *find(const struct ptx_module *m, const char *name, uint32_t kind) {
-    const struct ptx_name *e = names_find(m->names, name, strlen(name));
+    const struct ptx_name *e = ptx_names_find(m->names, name, strlen(name));
     return e && e->kind == kind ? e->item : NULL;
 }
 

@@ -100,7 +100,7 @@ void *ptx_take(struct ptx_parser *p, struct ptx_vec *v, size_t bytes) {
 
 void ptx_declare(struct ptx_parser *p, const struct ptx_token *name, enum ptx_name_kind kind,
                  void *item, uint32_t index) {
-    struct ptx_name *e = names_add(&p->names, name->text, name->len, kind, item);
+    struct ptx_name *e = ptx_names_add(&p->names, name->text, name->len, kind, item);
     if (e)
         e->index = index;
     else
@@ -109,12 +109,12 @@ void ptx_declare(struct ptx_parser *p, const struct ptx_token *name, enum ptx_na
 
 void ptx_declare_global(struct ptx_parser *p, const char *name, enum ptx_name_kind kind,
                         void *item) {
-    if (!names_add(p->globals, name, strlen(name), kind, item)) ptx_fail_memory(p);
+    if (!ptx_names_add(p->globals, name, strlen(name), kind, item)) ptx_fail_memory(p);
 }
 
 const struct ptx_name *ptx_lookup(const struct ptx_parser *p, const struct ptx_token *name) {
-    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
-    return e ? e : names_find(p->globals, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(&p->names, name->text, name->len);
+    return e ? e : ptx_names_find(p->globals, name->text, name->len);
 }
 
 void ptx_next(struct ptx_parser *p) {

@@ -31,7 +31,7 @@ static void declare_range(struct ptx_parser *p, const struct ptx_token *name, ui
     uint64_t count = ptx_expect_int(p, "a register count");
     ptx_expect(p, '>');
     if (p->err) return;
-    const struct ptx_name *old = names_find(&p->ranges, name->text, name->len);
+    const struct ptx_name *old = ptx_names_find(&p->ranges, name->text, name->len);
     if (old && old->depth == p->ranges.depth)
         return ptx_fail_at(p, name->line, "'%.*s<>' is declared twice", (int)name->len, name->text);
     if (count > PTX_MAX_FUNC_REGS || p->reg_total + count > PTX_MAX_REGS)
@@ -44,7 +44,8 @@ static void declare_range(struct ptx_parser *p, const struct ptx_token *name, ui
     range->regs = ptx_alloc(p, count, sizeof(*range->regs));
     if (!range->regs) return;
     memset(range->regs, 0xff, count * sizeof(*range->regs));
-    if (!names_add(&p->ranges, name->text, name->len, PTX_NAME_RANGE, range)) ptx_fail_memory(p);
+    if (!ptx_names_add(&p->ranges, name->text, name->len, PTX_NAME_RANGE, range))
+        ptx_fail_memory(p);
 }
 
 /* Types that only instructions have; what they work on is held in bits. */
@@ -54,7 +55,7 @@ static bool is_register_type(enum ptx_type t) {
 }
 
 /* PTX_NONE for vectors, in which nobody looks: what has them cannot run. */
-static enum ptx_type reg_type(struct ptx_parser *p) {
+static enum ptx_type take_type(struct ptx_parser *p) {
     struct ptx_token t = p->tok;
     bool vector = ptx_accept_dot(p, "v2") || ptx_accept_dot(p, "v4");
     if (vector) ptx_unsupported(p, t.line, ".reg of vectors", 15);
@@ -67,7 +68,7 @@ static enum ptx_type reg_type(struct ptx_parser *p) {
 
 void ptx_reg_decl(struct ptx_parser *p) {
     ptx_next(p);
-    enum ptx_type type = reg_type(p);
+    enum ptx_type type = take_type(p);
     do {
         struct ptx_token name = ptx_expect_word(p, "a register name");
         if (p->err) return;
@@ -94,7 +95,7 @@ static const struct ptx_name *range_of(const struct ptx_parser *p, const struct 
         n += power * (uint32_t)(digit - '0');
         power *= 10;
         if (digit == '0' && name->len - stem > 1) continue;
-        const struct ptx_name *e = names_find(&p->ranges, name->text, stem);
+        const struct ptx_name *e = ptx_names_find(&p->ranges, name->text, stem);
         *member = n;
         if (e && n < ((const struct ptx_reg_range *)e->item)->count) return e;
     }
@@ -104,7 +105,7 @@ static const struct ptx_name *range_of(const struct ptx_parser *p, const struct 
 int32_t ptx_reg_find(struct ptx_parser *p, const struct ptx_token *name) {
     uint32_t member = 0;
     const struct ptx_name *in = range_of(p, name, &member);
-    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(&p->names, name->text, name->len);
     if (e && e->kind == PTX_NAME_REG && (!in || e->depth >= in->depth)) return (int32_t)e->index;
     if (!in) return -1;
     struct ptx_reg_range *range = in->item;
@@ -116,7 +117,7 @@ int32_t ptx_reg_find(struct ptx_parser *p, const struct ptx_token *name) {
 bool ptx_name_taken(const struct ptx_parser *p, const struct ptx_token *name) {
     uint32_t member = 0;
     const struct ptx_name *in = range_of(p, name, &member);
-    const struct ptx_name *e = names_find(&p->names, name->text, name->len);
+    const struct ptx_name *e = ptx_names_find(&p->names, name->text, name->len);
     return (in && in->depth == p->ranges.depth) ||
            (e && e->depth == p->names.depth &&
             (e->kind == PTX_NAME_REG || e->kind == PTX_NAME_VAR));
