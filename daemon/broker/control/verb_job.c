@@ -62,7 +62,7 @@ int verb_history_list(struct asking *q) {
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* The job, where it is there and the asker may change it; else NULL, and *rc is of the refusal. */
+/* The job, where it is there and the asker may change it; else NULL, and *err is of the refusal. */
 static struct attachment *find_own(struct asking *q, int *err) {
     struct attachment *a = find(q);
     uint64_t id = q->request->args.id;
