@@ -38,7 +38,8 @@ static const char *library_of(const void *caller) {
 
 /* Names come from programs: a field ends where it should. */
 static void append_field(char *line, size_t *n, const char *text, size_t bytes, char end) {
-    for (size_t i = 0; i < bytes && text[i] && *n < LINE_BYTES - 2; i++)
+    size_t length = strnlen(text, bytes);
+    for (size_t i = 0; i < length && *n < LINE_BYTES - 2; i++)
         line[(*n)++] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
     if (*n < LINE_BYTES) line[(*n)++] = end;
 }
