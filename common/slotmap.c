@@ -7,10 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint32_t tag_of(uint64_t hash) {
-    return (uint32_t)(hash ^ hash >> 32);
-}
-
 int slotmap_reserve(struct slotmap *map, uint32_t count) {
     uint32_t size = 16;
 
@@ -39,32 +35,17 @@ void slotmap_finish(struct slotmap *map) {
     *map = (struct slotmap){0};
 }
 
-struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64_t hash) {
-    return (struct slotmap_walk){tag_of(hash), tag_of(hash) & map->mask};
-}
-
-uint32_t slotmap_next(const struct slotmap *map, struct slotmap_walk *walk) {
-    if (!map->entries) return SLOTMAP_NONE;
-    for (;;) {
-        const struct slotmap_entry *e = &map->entries[walk->at];
-
-        if (e->slot == SLOTMAP_NONE) return SLOTMAP_NONE;
-        walk->at = (walk->at + 1) & map->mask;
-        if (e->tag == walk->tag) return e->slot;
-    }
-}
-
 void slotmap_add(struct slotmap *map, uint64_t hash, uint32_t slot) {
-    uint32_t at = tag_of(hash) & map->mask;
+    uint32_t at = slotmap_tag(hash) & map->mask;
 
     while (map->entries[at].slot != SLOTMAP_NONE)
         at = (at + 1) & map->mask;
-    map->entries[at] = (struct slotmap_entry){tag_of(hash), slot};
+    map->entries[at] = (struct slotmap_entry){slotmap_tag(hash), slot};
     map->count++;
 }
 
 void slotmap_remove(struct slotmap *map, uint64_t hash, uint32_t slot) {
-    uint32_t hole = tag_of(hash) & map->mask;
+    uint32_t hole = slotmap_tag(hash) & map->mask;
 
     while (map->entries[hole].slot != slot) {
         if (map->entries[hole].slot == SLOTMAP_NONE) return;

@@ -31,10 +31,31 @@ struct slotmap_walk {
 int slotmap_reserve(struct slotmap *map, uint32_t count);
 void slotmap_finish(struct slotmap *map);
 
+/* What is kept of a hash: all of one below 2^32. */
+static inline uint32_t slotmap_tag(uint64_t hash) {
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
 /* The slots whose hash may be this one, one a call, then SLOTMAP_NONE. Adding and removing ends the
  * walk. */
-struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64_t hash);
-uint32_t slotmap_next(const struct slotmap *map, struct slotmap_walk *walk);
+static inline struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64_t hash) {
+    return (struct slotmap_walk){slotmap_tag(hash), slotmap_tag(hash) & map->mask};
+}
+
+static inline uint32_t slotmap_next(const struct slotmap *map, struct slotmap_walk *walk) {
+    if (!map->entries) return SLOTMAP_NONE;
+    for (;;) {
+        const struct slotmap_entry *e = &map->entries[walk->at];
+        if (e->slot == SLOTMAP_NONE) return SLOTMAP_NONE;
+        walk->at = (walk->at + 1) & map->mask;
+        if (e->tag == walk->tag) return e->slot;
+    }
+}
+
+/* Entries, used or not. */
+static inline uint32_t slotmap_size(const struct slotmap *map) {
+    return map->mask ? map->mask + 1 : 0;
+}
 
 /* Room must be reserved. */
 void slotmap_add(struct slotmap *map, uint64_t hash, uint32_t slot);

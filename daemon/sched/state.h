@@ -123,7 +123,7 @@ struct sched_state {
     uint32_t jobs_cap, jobs_used, ops_cap, ops_used;
     uint32_t waiting, running;
     uint32_t free_job, free_op;
-    struct jobmap map;
+    struct slotmap map;
     struct lanes *lanes;
     struct sched_lane *lane;      /* by lane, [jobs_cap] */
     struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */

@@ -318,19 +318,19 @@ Test(sched, the_invariant_check_sees_a_broken_state) {
 Test(sched, the_job_map_survives_churn_of_scattered_ids) {
     enum { IDS = 400 };
     static uint32_t ids[IDS];
-    struct jobmap map = {0};
+    struct slotmap map = {0};
     uint64_t seed = 3;
     uint32_t count = 0;
     for (int step = 0; step < 20000; step++) {
         if (count < IDS && (count == 0 || rnd(&seed, 2))) {
             uint32_t id = rnd(&seed, 1000) * 1048576 + rnd(&seed, 4); /* they collide */
             if (jobmap_find(&map, id) != JOBMAP_NONE) continue;
-            cr_assert_eq(jobmap_reserve(&map, count + 1), 0);
+            cr_assert_eq(slotmap_reserve(&map, count + 1), 0);
             jobmap_add(&map, id, id ^ 77);
             ids[count++] = id;
         } else {
             uint32_t at = rnd(&seed, count);
-            jobmap_remove(&map, ids[at]);
+            jobmap_remove(&map, ids[at], ids[at] ^ 77);
             cr_assert_eq(jobmap_find(&map, ids[at]), JOBMAP_NONE);
             ids[at] = ids[--count];
         }
@@ -340,6 +340,15 @@ Test(sched, the_job_map_survives_churn_of_scattered_ids) {
     }
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(jobmap_find(&map, ids[i]), ids[i] ^ 77);
-    jobmap_finish(&map);
+    slotmap_finish(&map);
     cr_expect_eq(jobmap_find(&map, 1), JOBMAP_NONE);
+}
+
+/* Nothing but the hash tells ids apart. */
+Test(sched, different_ids_of_jobs_have_different_hashes) {
+    for (uint64_t id = 0; id <= UINT32_MAX; id += 65519) {
+        uint32_t first = jobmap_hash((uint32_t)id) ^ jobmap_hash((uint32_t)id) >> 15 ^
+                         jobmap_hash((uint32_t)id) >> 30; /* the second step undone */
+        cr_assert_eq(first * 340573321u, (uint32_t)id, "%u", (uint32_t)id);
+    }
 }

@@ -103,7 +103,7 @@ void sched_destroy(struct sched *s) {
     ranked_finish(&s->st.ranked);
     classes_finish(&s->st.classes);
     lanes_destroy(s->st.lanes);
-    jobmap_finish(&s->st.map);
+    slotmap_finish(&s->st.map);
     free(s->st.jobs);
     free(s->st.lane);
     free(s->st.domains);

@@ -16,7 +16,7 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
     s->policy = policy_find(s->config.kernel);
     return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
            MEMORY_ARRAY(st->domains, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
-           MEMORY_ARRAY(st->map.entries, jobmap_size(&st->map)) &&
+           MEMORY_ARRAY(st->map.entries, slotmap_size(&st->map)) &&
            lanes_memory(&st->lanes, visit, arg) && ranked_memory(&st->ranked, visit, arg) &&
            classes_memory(&st->classes, visit, arg) && s->policy &&
            own_memory(s->policy, st->jobs_cap, &st->own, visit, arg);

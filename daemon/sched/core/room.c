@@ -97,7 +97,7 @@ static int count_joined(struct sched *s, const struct sched_event *events, uint3
     uint32_t need = s->st.jobs_used;
     for (uint32_t i = 0; i < count; i++)
         need += events[i].kind == SCHED_JOINED;
-    if (jobmap_reserve(&s->st.map, need)) return -ENOMEM;
+    if (slotmap_reserve(&s->st.map, need)) return -ENOMEM;
     return need <= s->st.jobs_cap ? 0 : grow_jobs(s, need);
 }
 

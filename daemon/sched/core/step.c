@@ -54,7 +54,7 @@ static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     admit_left(s, job);
     own_forget(s->policy, &st->own, job);
-    jobmap_remove(&st->map, st->jobs[job].id);
+    jobmap_remove(&st->map, st->jobs[job].id, job);
     st->jobs[job] = (struct sched_job){.next_free = st->free_job};
     st->free_job = job;
     st->jobs_used--;

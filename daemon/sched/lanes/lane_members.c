@@ -28,7 +28,7 @@ void lanes_destroy(struct lanes *l) {
     free(l->jobs);
     free(l->lanes);
     free(l->ranks);
-    jobmap_finish(&l->groups);
+    slotmap_finish(&l->groups);
     free(l);
 }
 
@@ -46,7 +46,7 @@ bool lanes_memory(struct lanes **out, memory_visit *visit, void *arg) {
            visit(arg, (void **)&l->lanes, l->cap * sizeof(*l->lanes)) &&
            visit(arg, (void **)&l->ranks, l->cap * sizeof(*l->ranks)) &&
            visit(arg, (void **)&l->groups.entries,
-                 jobmap_size(&l->groups) * sizeof(*l->groups.entries));
+                 slotmap_size(&l->groups) * sizeof(*l->groups.entries));
 }
 
 int lanes_reserve(struct lanes *l, uint32_t jobs) {
@@ -54,7 +54,7 @@ int lanes_reserve(struct lanes *l, uint32_t jobs) {
     uint32_t cap = jobs / 2 < l->cap ? l->cap * 2 : jobs;
     if (lanes_grow(&l->jobs, sizeof(*l->jobs), cap) ||
         lanes_grow(&l->lanes, sizeof(*l->lanes), cap) ||
-        lanes_grow(&l->ranks, sizeof(*l->ranks), cap) || jobmap_reserve(&l->groups, cap))
+        lanes_grow(&l->ranks, sizeof(*l->ranks), cap) || slotmap_reserve(&l->groups, cap))
         return -ENOMEM;
     for (uint32_t i = l->cap; i < cap; i++) {
         l->jobs[i] = (struct lane_job){.lane = LANE_NONE};
@@ -198,7 +198,7 @@ static void lanes_leave_group(struct lanes *l, uint32_t job) {
         l->jobs[j->group_prev].group_next = j->group_next;
         return;
     }
-    jobmap_remove(&l->groups, j->group);
+    jobmap_remove(&l->groups, j->group, job);
     if (j->group_next != LANE_NONE) jobmap_add(&l->groups, j->group, j->group_next);
 }
 

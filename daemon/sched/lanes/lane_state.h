@@ -47,9 +47,9 @@ struct lanes {
     uint32_t count;          /* lanes are numbered below this */
     uint32_t open, draining; /* how many are */
     uint32_t max_lanes;
-    uint32_t free_hint;   /* no free lane number lies below */
-    struct jobmap groups; /* group -> one of its admitted jobs */
-    bool share;           /* everybody counts as user 0 */
+    uint32_t free_hint;    /* no free lane number lies below */
+    struct slotmap groups; /* group -> one of its admitted jobs */
+    bool share;            /* everybody counts as user 0 */
 };
 
 struct lane_choice {
