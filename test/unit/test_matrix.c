@@ -162,6 +162,7 @@ static char *kernel_of(const struct form *f) {
     unsigned d = regs_of(f->d, s.d), at = 0, end = 0;
     const char *type = f->a == F64 ? "b64" : "b32";
     char *t = calloc(1, 16384);
+    cr_assert_not_null(t);
     sprintf(t,
             ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
             ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane;\n"
