@@ -12,7 +12,12 @@
  * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
  * at a boundary; they wait in its place (section 4.2).
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/admit.h"
+
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/order.h"
+#include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/turn.h"
 
 #define ADMIT_SCAN 64        /* waiting jobs that one look considers */
 #define ADMIT_UNKNOWN_PART 4 /* an unknown job wants at least this part of the device */

@@ -4,7 +4,7 @@
  * waits for K operations and not for a queue. With a target for that wait, K follows the length of
  * the job's operations; without one it is as chosen.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/cap.h"
 
 #define CAP_LEAST                                                                  \
     2u /* one runs, one is ready behind it: fewer leave the device idle in between \

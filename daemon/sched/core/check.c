@@ -2,7 +2,9 @@
  *
  * Every invariant of the scheduler, recomputed from the bottom.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/ready.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];

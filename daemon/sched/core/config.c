@@ -2,11 +2,12 @@
  *
  * What a policy configuration comes to: the policies that it names, and every knob's value.
  */
+#include "daemon/sched/core/config.h"
+
 #include <errno.h>
 #include <stdio.h>
 
 #include "common/knobs.h"
-#include "daemon/sched/core/parts.h"
 
 static int refuse(char *why, size_t why_bytes, const char *what, const char *name) {
     if (why) snprintf(why, why_bytes, "%s %s", what, name);

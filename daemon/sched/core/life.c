@@ -3,11 +3,19 @@
  * A scheduler's beginning and end, and its change of policies: what can fail is done before the
  * step (life_prepare), the change itself cannot.
  */
+#include "daemon/sched/core/life.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/admit.h"
+#include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/config.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/own.h"
+#include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/turn.h"
 
 #define LIFE_CHUNK_BYTES (2ull << 20)
 #define LIFE_SMS 80u
@@ -85,7 +93,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     int err = lanes_create(&s->st.lanes, capacity, chunk);
     if (!err && s->share_users) lanes_share(s->st.lanes);
     if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;
-    if (!err) s->st.domains[0] = room_domain;
+    if (!err) s->st.domains[0] = turn_domain;
     if (!err) err = make_entry(s, &config->policy, &s->entry, why, why_bytes);
     if (err) {
         sched_destroy(s);

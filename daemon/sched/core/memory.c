@@ -5,7 +5,8 @@
  */
 #include "daemon/sched/core/memory.h"
 
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/own.h"
 
 #define MEMORY_ARRAY(pointer, count) visit(arg, (void **)&(pointer), (count) * sizeof(*(pointer)))
 

@@ -2,11 +2,11 @@
  *
  * A kernel policy's memory: of its own, and for each job. Zeroed is empty.
  */
+#include "daemon/sched/core/own.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "daemon/sched/core/parts.h"
 
 static void *job_at(const struct policy *policy, const struct sched_own *own, uint32_t job) {
     return (char *)own->jobs + job * policy->job_bytes;

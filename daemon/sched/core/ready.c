@@ -4,7 +4,9 @@
  * policy's seam, and the only place that calls its hooks. What is counted changes first, then the
  * policy is told, then the job goes to where it belongs.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/ready.h"
+
+#include "daemon/sched/core/core.h"
 
 /* ---- places ---------------------------------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
  *
  * The queues of jobs that have an operation to run, against the jobs themselves.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/own.h"
+#include "daemon/sched/core/ready.h"
 
 static const char *check_ranked(const struct sched *s) {
     const struct sched_state *st = &s->st;

@@ -5,7 +5,7 @@
  * iteration" (Orion, section 5.2). A request is alone when at no time of it two jobs had something
  * on the device, and its job never waited for a turn.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/request.h"
 
 void request_begin(struct sched_state *st, struct sched_job *j) {
     if (j->requested) return;

@@ -2,11 +2,16 @@
  *
  * Room for everything that a step can need, before it changes anything.
  */
+#include "daemon/sched/core/room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/own.h"
+#include "daemon/sched/core/turn.h"
 
 #define ROOM_MAX_ENTRIES (1u << 28)
 #define ROOM_ACTIONS_A_JOB \
@@ -44,8 +49,6 @@ static int grow_array(void **array, size_t item, uint32_t count) {
     return 0;
 }
 
-const struct sched_domain room_domain = {.holder = SCHED_NONE, .ready = SCHED_NONE};
-
 static int grow_jobs(struct sched *s, uint32_t need) {
     struct sched_state *st = &s->st;
     uint32_t cap = grown_size(st->jobs_cap, need);
@@ -61,7 +64,7 @@ static int grow_jobs(struct sched *s, uint32_t need) {
         st->free_job = i;
     }
     for (uint32_t i = st->jobs_cap + 1; i <= cap; i++)
-        st->domains[i] = room_domain;
+        st->domains[i] = turn_domain;
     st->jobs_cap = cap;
     return 0;
 }

@@ -8,7 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/admit.h"
+#include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/own.h"
+#include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/request.h"
+#include "daemon/sched/core/room.h"
+#include "daemon/sched/core/turn.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -134,7 +142,7 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     uint64_t busy_ns = e->done.busy_ns;
     if (op == SCHED_NONE) return SCHED_FAULT_NO_OPERATION;
     unlink_op(st, op);
-    sched_request_mixed(st);
+    request_mixed(st);
     st->active -= --j->running == 0;
     st->running--;
     j->done_ns = st->now_ns;
@@ -288,7 +296,7 @@ static void run_op(struct sched *s, uint32_t op) {
     o->expected_ns = state_expected_ns(st, o);
     st->active += j->running++ == 0;
     st->running++;
-    sched_request_mixed(st);
+    request_mixed(st);
     ready_started(s, op);
 }
 

@@ -5,7 +5,13 @@
  * device under an exclusive policy. A turn ends at the job's boundary; a job that reaches none has
  * a lease, after which it loses the turn as soon as nothing of it runs, if somebody waits for it.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/turn.h"
+
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/order.h"
+#include "daemon/sched/core/ready.h"
+
+const struct sched_domain turn_domain = {.holder = SCHED_NONE, .ready = SCHED_NONE};
 
 static void mark_dirty(struct sched *s, struct sched_domain *d) {
     if (d->dirty) return;

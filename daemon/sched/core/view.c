@@ -2,7 +2,8 @@
  *
  * What people ask the scheduler.
  */
-#include "daemon/sched/core/parts.h"
+#include "daemon/sched/core/core.h"
+#include "daemon/sched/core/order.h"
 
 const char *sched_fault_text(enum sched_fault fault) {
     static const char *const texts[] = {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Letting jobs in, and what they may have of the memory.
+ */
+#ifndef DAEMON_SCHED_CORE_ADMIT_H
+#define DAEMON_SCHED_CORE_ADMIT_H
+
+#include <stdint.h>
+
+#include "daemon/sched/core/core.h"
+
+void admit_joined(struct sched *s, uint32_t job);
+/* It is gone and nothing of it runs: its memory is free. */
+void admit_left(struct sched *s, uint32_t job);
+/* Its P and E are to grow to these: GRANT or DENY. */
+void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need);
+void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need);
+/* The job is at a boundary: its lane may shrink, it may be moved or swapped out. */
+void admit_boundary(struct sched *s, uint32_t job);
+/* Its place in the queue changed, if it is pending. */
+void admit_moved(struct sched *s, uint32_t job);
+/* Another policy: all queues anew. */
+void admit_reorder(struct sched *s);
+/* Timeouts that are due; then PROCESSREQUESTS. */
+void admit_look(struct sched *s);
+/* If there is reason to look. */
+static inline void admit_run(struct sched *s) {
+    if (s->look || s->st.now_ns >= s->admit_at || s->st.now_ns >= s->measure_at) admit_look(s);
+}
+
+#endif

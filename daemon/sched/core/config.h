@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a policy configuration comes to: every knob's value, and the policies that it names.
+ */
+#ifndef DAEMON_SCHED_CORE_CONFIG_H
+#define DAEMON_SCHED_CORE_CONFIG_H
+
+#include <stddef.h>
+
+#include "common/policy_config.h"
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
+
+/* The configuration with every knob's value (no AUTO is left, nothing is said of none), and the two
+ * policies that it names. 0, or -EINVAL and a sentence. */
+int config_resolve(const struct policy_config *in, struct policy_config *out,
+                   const struct lane_policy **lane, const struct policy **kernel, char *why,
+                   size_t why_bytes);
+
+#endif

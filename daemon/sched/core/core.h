@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler: its state and what it steps with. Each part of the core has a header of its own:
+ * step.c takes events and runs operations, room.h reserves what a step may need, life.h begins,
+ * ends and changes policies, admit.h lets jobs in, turn.h gives out turns, ready.h knows whose
+ * operation is next and tells the kernel policy, own.h has that policy's memory. Nobody outside of
+ * this folder includes any of them.
+ */
+#ifndef DAEMON_SCHED_CORE_CORE_H
+#define DAEMON_SCHED_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
+#include "daemon/sched/state.h"
+
+#define SCHED_LEASE_LEAST_NS 10000000ull /* of learned iterations, when lease_ns is not less */
+
+/* Another policy, ready to be entered. */
+struct sched_entry {
+    const struct policy *policy; /* NULL: none is to be */
+    struct sched_own own;
+    const struct lane_policy *lane_policy;
+    struct policy_config config;
+};
+
+struct sched {
+    struct sched_state st;
+    const struct policy *policy;
+    const struct lane_policy *lane_policy;
+    struct policy_config config; /* with every default filled in */
+    struct sched_entry entry;    /* reserved for POLICY of this step */
+    struct sched_action *actions;
+    uint32_t actions_cap, actions_count;
+    uint32_t *order; /* of the step's events, when they are not sorted */
+    uint32_t order_cap;
+    uint32_t dirty; /* list of domains to look at, in the order in which they became so */
+    uint32_t last_dirty;
+    bool share_users;    /* lanes take jobs of different users */
+    bool look;           /* memory came back or somebody came: look at the pending jobs */
+    uint64_t releases;   /* times that jobs left or changed what they need, from 1 */
+    uint64_t lease_at;   /* no lease ends before; SCHED_NEVER */
+    uint64_t admit_at;   /* no pending job times out before */
+    uint64_t measure_at; /* the measured job is taken as it is */
+    uint64_t armed_at;
+};
+
+/* Room was reserved before the step began. */
+static inline struct sched_action *sched_emit(struct sched *s, enum sched_action_kind kind,
+                                              uint32_t job) {
+    struct sched_action *a = &s->actions[s->actions_count++];
+    *a = (struct sched_action){.kind = kind, .lane = SCHED_NO_LANE};
+    if (job != SCHED_NONE) {
+        a->job = s->st.jobs[job].id;
+        a->lane = s->st.jobs[job].lane;
+    }
+    return a;
+}
+
+#endif

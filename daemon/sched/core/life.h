@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Beginning and end, and the change of policies in between.
+ */
+#ifndef DAEMON_SCHED_CORE_LIFE_H
+#define DAEMON_SCHED_CORE_LIFE_H
+
+#include <stdint.h>
+
+#include "daemon/sched/core/core.h"
+
+/* Makes s->entry ready for the last valid POLICY of a step: 0 or -ENOMEM. */
+int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);
+/* Other policies from now on: s->entry, if it is ready. No operation and no place is lost. */
+void life_change(struct sched *s);
+
+#endif
