@@ -58,13 +58,13 @@ static int limit_memory(uint64_t bytes) {
  * cannot be taken for a failure to set it up. */
 static int allow(scmp_filter_ctx filter) {
     int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1,
-                               SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO));
+                               SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO, 0));
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                               SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO));
+                               SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO, 0));
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(exit_group), 1,
-                               SCMP_A0(SCMP_CMP_EQ, 0));
+                               SCMP_A0(SCMP_CMP_EQ, 0, 0));
     if (!err) err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(brk), 0);
     if (!err) err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(munmap), 0);
     if (!err) err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mremap), 0);
