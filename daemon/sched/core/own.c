@@ -46,6 +46,7 @@ void own_forget(const struct policy *policy, struct sched_own *own, uint32_t job
 }
 
 const char *own_check(const struct policy *policy, const struct sched_own *own, uint32_t job) {
+    if (!policy->job_bytes) return NULL;
     const char *item = job_at(policy, own, job);
     for (size_t i = 0; i < policy->job_bytes; i++)
         if (item[i]) return "a policy remembers a job that is gone";
