@@ -166,10 +166,18 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     if (atomic_load(&w->nonsense)) fdutil_send(fd, &m, sizeof(m), NULL, 0);
 }
 
-static void *worker_main(void *arg) {
-    struct broker_rig_worker *w = arg;
-    int fd = atomic_load(&w->fd);
+/* A worker has its descriptor from who launched it: by the time that its thread runs, the next
+ * worker's may be in w->fd. */
+struct launched {
+    struct broker_rig_worker *w;
+    int fd;
+};
 
+static void *worker_main(void *arg) {
+    struct broker_rig_worker *w = ((struct launched *)arg)->w;
+    int fd = ((struct launched *)arg)->fd;
+
+    free(arg);
     if (!atomic_load(&w->never_ready)) say_ready(w, fd);
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -200,8 +208,14 @@ static int launch_fake(void *arg, int fd) {
         close(fd);
         return atomic_load(&w->launch_result);
     }
+    struct launched *l = malloc(sizeof(*l));
+    if (!l) return -ENOMEM;
+    *l = (struct launched){w, fd};
     atomic_store(&w->fd, fd);
-    if (pthread_create(&t, NULL, worker_main, w) != 0) return -EAGAIN;
+    if (pthread_create(&t, NULL, worker_main, l) != 0) {
+        free(l);
+        return -EAGAIN;
+    }
     pthread_detach(t);
     atomic_fetch_add(&w->launches, 1);
     return 0;
