@@ -34,8 +34,6 @@ struct sched {
     struct sched_entry entry;    /* reserved for POLICY of this step */
     struct sched_action *actions;
     uint32_t actions_cap, actions_count;
-    uint32_t *order; /* of the step's events, when they are not sorted */
-    uint32_t order_cap;
     uint32_t dirty; /* list of domains to look at, in the order in which they became so */
     uint32_t last_dirty;
     bool share_users;    /* lanes take jobs of different users */

@@ -117,6 +117,5 @@ void sched_destroy(struct sched *s) {
     free(s->st.domains);
     free(s->st.ops);
     free(s->actions);
-    free(s->order);
     free(s);
 }

@@ -29,7 +29,6 @@ bool memory_restored(struct sched *s) {
     s->st.config = &s->config;
     s->entry = (struct sched_entry){0};
     s->actions = NULL;
-    s->order = NULL;
-    s->actions_cap = s->actions_count = s->order_cap = 0;
+    s->actions_cap = s->actions_count = 0;
     return s->policy && s->lane_policy;
 }

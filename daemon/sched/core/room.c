@@ -87,15 +87,6 @@ static int grow_events(struct sched *s, uint64_t events) {
     return 0;
 }
 
-/* In which order the events are taken, where that of the array is another one. */
-static int grow_order(struct sched *s, uint32_t count) {
-    if (count <= s->order_cap) return 0;
-    uint32_t cap = grown_size(s->order_cap, count);
-    if (grow_array((void **)&s->order, sizeof(*s->order), cap)) return -ENOMEM;
-    s->order_cap = cap;
-    return 0;
-}
-
 static int count_joined(struct sched *s, const struct sched_event *events, uint32_t count) {
     uint32_t need = s->st.jobs_used;
     for (uint32_t i = 0; i < count; i++)
@@ -104,14 +95,13 @@ static int count_joined(struct sched *s, const struct sched_event *events, uint3
     return need <= s->st.jobs_cap ? 0 : grow_jobs(s, need);
 }
 
-/* What there is among the events, a bit for each kind; for what is no kind, any. */
-static uint64_t kinds(const struct sched_event *events, uint32_t count, bool *unsorted) {
-    uint64_t kinds = 0;
-    uint32_t before = 0, falls = 0;
+/* A bit for each kind; for what is no kind, SCHED_EVENTS. */
+static uint32_t kinds_of(const struct sched_event *events, uint32_t count, bool *unsorted) {
+    uint32_t kinds = 0, before = 0, falls = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t kind = events[i].kind;
+        uint32_t kind = events[i].kind < SCHED_EVENTS ? events[i].kind : SCHED_EVENTS;
         falls |= kind < before;
-        kinds |= 1ull << (kind & 63);
+        kinds |= 1u << kind;
         before = kind;
     }
     *unsorted = falls;
@@ -119,11 +109,10 @@ static uint64_t kinds(const struct sched_event *events, uint32_t count, bool *un
 }
 
 int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
-                 bool *unsorted) {
-    uint64_t there = kinds(events, count, unsorted);
+                 struct room_batch *batch) {
+    batch->kinds = kinds_of(events, count, &batch->unsorted);
     int err = grow_events(s, count);
-    if (!err && *unsorted) err = grow_order(s, count);
-    if (!err && there & 1u << SCHED_JOINED) err = count_joined(s, events, count);
-    if (!err && there & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
+    if (!err && batch->kinds & 1u << SCHED_JOINED) err = count_joined(s, events, count);
+    if (!err && batch->kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
     return err;
 }

@@ -245,31 +245,39 @@ static void take_event(struct sched *s, const struct sched_event *e) {
 
 /* ---- their order ----------------------------------------------------------------------------- */
 
-/* LEFT ends what its job said before it in the array. */
-static uint32_t rank_of(const struct sched_event *events, uint32_t i) {
-    uint32_t kind = events[i].kind;
-    if (kind > SCHED_LEFT) return kind < SCHED_EVENTS ? kind : SCHED_EVENTS;
-    for (uint32_t k = 0; kind == SCHED_LEFT && k < i; k++)
-        if (events[k].job == events[i].job && events[k].kind > SCHED_LEFT) return SCHED_EVENTS;
-    return kind;
+/* LEFT ends what its job said before it in the array: it is taken last then. */
+static bool left_waits(const struct sched_event *events, uint32_t left) {
+    for (uint32_t i = 0; i < left; i++)
+        if (events[i].job == events[left].job && events[i].kind > SCHED_LEFT) return true;
+    return false;
 }
 
-/* By counting: stable, and of no more time for events that are far from sorted. */
-static void sort_events(struct sched *s, const struct sched_event *events, uint32_t count) {
-    uint32_t at[SCHED_EVENTS + 2] = {0};
-    for (uint32_t i = 0; i < count; i++)
-        at[rank_of(events, i) + 1]++;
-    for (uint32_t rank = 1; rank <= SCHED_EVENTS; rank++)
-        at[rank] += at[rank - 1];
-    for (uint32_t i = 0; i < count; i++)
-        s->order[at[rank_of(events, i)]++] = i;
+static bool ranks(const struct sched_event *events, uint32_t i, uint32_t rank) {
+    uint32_t kind = events[i].kind;
+    if (rank == SCHED_LEFT) return kind == rank && !left_waits(events, i);
+    if (rank < SCHED_EVENTS) return kind == rank;
+    return kind >= SCHED_EVENTS || (kind == SCHED_LEFT && left_waits(events, i));
+}
+
+/* A look at all for each kind that is there: few kinds, and most often few events. */
+static void take_by_kind(struct sched *s, const struct sched_event *events, uint32_t count,
+                         uint32_t kinds) {
+    if (kinds & 1u << SCHED_LEFT) kinds |= 1u << SCHED_EVENTS;
+    for (; kinds; kinds &= kinds - 1) {
+        uint32_t rank = (uint32_t)__builtin_ctz(kinds);
+        for (uint32_t i = 0; i < count; i++)
+            if (ranks(events, i, rank)) take_event(s, &events[i]);
+    }
 }
 
 static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
-                        bool unsorted) {
-    if (unsorted) sort_events(s, events, count);
+                        const struct room_batch *batch) {
+    if (batch->unsorted) {
+        take_by_kind(s, events, count, batch->kinds);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++)
-        take_event(s, &events[unsorted ? s->order[i] : i]);
+        take_event(s, &events[i]);
 }
 
 /* ---- what may run ---------------------------------------------------------------------------- */
@@ -312,13 +320,13 @@ static void arm_timer(struct sched *s) {
 
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out) {
-    bool unsorted;
-    int err = room_reserve(s, events, count, &unsorted);
+    struct room_batch batch;
+    int err = room_reserve(s, events, count, &batch);
     *out = (struct sched_actions){s->actions, 0};
     if (err) return err;
     s->st.now_ns = now_ns;
     s->actions_count = 0;
-    take_events(s, events, count, unsorted);
+    take_events(s, events, count, &batch);
     admit_run(s);
     turn_run(s);
     for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
