@@ -76,6 +76,30 @@ Test(slotmap, a_hash_depends_on_seed_order_and_number) {
     cr_assert_neq(slotmap_hash(a, 2, 9), slotmap_hash(a, 3, 9));
 }
 
+/* Addresses are multiples of something, whoever chooses them: under no seed do they crowd together.
+ * At half full a run of 64 is far beyond chance. */
+Test(slotmap, multiples_do_not_crowd) {
+    enum { KEYS = 2048, SEEDS = 32, LONGEST = 64 };
+
+    srand(2);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        struct slotmap m = {0};
+        uint64_t secret = (uint64_t)rand() << 33 ^ (uint64_t)rand() << 11 ^ (uint64_t)rand();
+        unsigned shift = 9 + (unsigned)seed % 24;
+        uint32_t run = 0;
+
+        cr_assert_eq(slotmap_reserve(&m, KEYS), 0);
+        for (uint64_t i = 0; i < KEYS; i++)
+            slotmap_add(&m, slotmap_hash_word((0x200000000000ull + i) << shift, secret),
+                        (uint32_t)i);
+        for (uint32_t i = 0; i < 2 * slotmap_size(&m); i++) {
+            run = m.entries[i & m.mask].slot == SLOTMAP_NONE ? 0 : run + 1;
+            cr_assert_leq(run, LONGEST, "seed %d, multiples of 2^%u", seed, shift);
+        }
+        slotmap_finish(&m);
+    }
+}
+
 /* Keys that differ in one small number are spread as random ones would be: of 4096 in 8192 homes
  * the fullest home has but a few. */
 Test(slotmap, neighbours_are_spread) {

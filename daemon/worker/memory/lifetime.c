@@ -64,7 +64,7 @@ void lifetime_finish(struct lifetime *l) {
 /* ---- the blocks ------------------------------------------------------------------------------ */
 
 static uint64_t hash_of(const struct lifetime *l, uint64_t addr) {
-    return slotmap_hash(&addr, 1, l->seed);
+    return slotmap_hash_word(addr, l->seed);
 }
 
 static struct lifetime_block *find(const struct lifetime *l, uint64_t addr, uint64_t hash) {
