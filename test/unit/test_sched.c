@@ -186,6 +186,30 @@ Test(sched, a_job_that_leaves_in_the_step_in_which_it_came_is_gone) {
            "@3\n");
 }
 
+/* Wherever it stands, and what stands beside it is taken. */
+Test(sched, an_event_of_no_kind_is_rejected) {
+    const struct sched_config config = {0};
+    const struct sched_event none = {.kind = (enum sched_event_kind)77, .job = 1},
+                             joined = {.kind = SCHED_JOINED, .job = 1};
+    const struct sched_event orders[][2] = {{joined, none}, {none, joined}};
+    for (int i = 0; i < 2; i++) {
+        struct sched *s;
+        struct sched_actions out;
+        cr_assert_eq(sched_create(&s, &config, NULL, 0), 0);
+        cr_assert_eq(sched_step(s, 0, orders[i], 2, &out), 0);
+        uint32_t rejected = 0;
+        for (uint32_t a = 0; a < out.count; a++) {
+            if (out.items[a].kind != SCHED_REJECT) continue;
+            rejected++;
+            cr_expect_eq(out.items[a].rejected.fault, SCHED_FAULT_KIND);
+        }
+        cr_expect_eq(rejected, 1, "order %d: %u", i, rejected);
+        struct sched_job_view view;
+        cr_expect(sched_job(s, 1, &view));
+        sched_destroy(s);
+    }
+}
+
 Test(sched, an_unknown_policy_is_refused) {
     struct sched *s;
     struct sched_config config = {.policy = {.kernel = "lottery"}};
