@@ -22,7 +22,7 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
-	$(call e2e_bin,sassonly-static,vecadd refused) $(call e2e_bin,ptxmany-static,capability) $(BUILD)/e2e/linked/rdc \
+	$(call e2e_bin,sassonly-static,vecadd refused) $(call e2e_bin,ptxmany-static,capability) $(addprefix $(BUILD)/e2e/linked/,rdc grids) \
 	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin)
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
 E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
@@ -40,6 +40,11 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
+# Programs that need CUDA's device runtime.
+$(BUILD)/e2e/linked/grids: $(BUILD)/e2e/linked/%: test/e2e/programs/%.cu test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -rdc=true $(NVCC_ptx75) -o $@ $< -lcudadevrt
 # Inputs of a link at run time.
 $(BUILD)/e2e/linked/link_unit.%: test/e2e/programs/link_unit.cu
 	@mkdir -p $(@D)

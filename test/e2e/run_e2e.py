@@ -163,6 +163,13 @@ def test_separate_compilation():
         d.checksum([program("rdc", "linked")])
 
 
+def test_blocks_wait_for_each_other():
+    """Also where PTX of cudadevrt could run: then it is the device's own all the same."""
+    with Daemon() as d:
+        for capability in ("9.0", "12.1"):
+            d.checksum([program("grids", "linked")], SALUS_CAPABILITY=capability)
+
+
 # ---- iterations that nobody marks ----------------------------------------------------------------
 
 def found_iterations(argv):

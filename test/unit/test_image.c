@@ -167,6 +167,20 @@ Test(image, units) {
     cr_assert_str_eq(image.ptx[0], ptx("sm_80 // b"));
 }
 
+Test(image, the_device_runtimes_own_ptx_is_left_out) {
+    const char *runtime =
+        ".version 9.0\n.target sm_75\n.visible .func (.param .b32 r) cudaGetLastError();\n"
+        ".visible .global .align 4 .u32 __CNPRT_VERSION_NUMBER__ = 6000;\n";
+    struct image_entry entry = text_entry(75, 0, IMAGE_ZSTD, ptx("sm_75"));
+    image_build_fatbin(&out, NULL, 0);
+    image_build_fatbin(&out, &entry, 1);
+    entry = text_entry(75, 0, IMAGE_ZSTD, runtime);
+    image_build_fatbin(&out, &entry, 1);
+    cr_assert_eq(read_out(90), 0, "%s", why);
+    cr_assert_eq(image.ptx_count, 1);
+    cr_assert_str_eq(image.ptx[0], ptx("sm_75"));
+}
+
 Test(image, cubins) {
     cr_assert_eq(read_image(cubin.data, cubin.len, 90), 0, "%s", why);
     cr_assert_eq(image.ptx_count, 0);

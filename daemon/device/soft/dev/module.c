@@ -13,6 +13,7 @@
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/ptx/ptx_runtime.h"
 
 /* Variables are packed into blocks of whole granules. */
 static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
@@ -34,45 +35,78 @@ static bool calls_malloc(const struct ptx_module *ptx) {
     return f && !f->defined;
 }
 
-static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
-    struct ptx_module *units[64], *linked = NULL;
-    uint32_t n = 0;
-    int err = 0;
-    if (m->image.ptx_count > sizeof(units) / sizeof(*units)) {
-        snprintf(why, why_bytes, "%u units to link, at most 64 are supported", m->image.ptx_count);
-        return ERR_UNSUPPORTED_PTX;
-    }
-    for (; !err && n < m->image.ptx_count; n += !err)
-        err = ptx_parse(m->image.ptx[n], m->image.ptx_bytes[n], &units[n], why, why_bytes);
-    if (!err && n == 1)
-        linked = units[--n];
-    else if (!err)
-        err = ptx_link(units, n, &linked, why, why_bytes);
-    if (linked) n = 0; /* which owns its units */
-    if (!err && calls_malloc(linked)) err = space_need_heap(m->space);
-    for (uint32_t i = 0; !err && i < linked->var_count; i++)
-        m->managed |= linked->vars[i]->managed;
-    if (!err) {
-        struct code_env env = {.alloc = var_alloc, .arg = m};
-        err = code_module_create(&m->code, linked, &env, why, why_bytes);
-        for (uint32_t i = 0; !err && i < linked->func_count; i++)
-            m->name_count += linked->funcs[i]->entry && linked->funcs[i]->defined;
-        for (uint32_t i = 0; !err && i < linked->var_count; i++)
-            m->global_count +=
-                linked->vars[i]->space == PTX_GLOBAL || linked->vars[i]->space == PTX_CONST;
-    }
-    if (!err) {
-        m->names = calloc(m->name_count + 1, sizeof(*m->names));
-        if (!m->names) return -ENOMEM;
-        for (uint32_t i = 0, k = 0; i < linked->func_count; i++)
-            if (linked->funcs[i]->entry && linked->funcs[i]->defined)
-                m->names[k++] = linked->funcs[i]->name;
-    } else if (!m->code) {
-        ptx_module_free(linked);
-    }
-    while (n)
-        ptx_module_free(units[--n]);
+/* Parsed one by one, and joined. */
+struct units {
+    struct ptx_module **list;
+    uint32_t count;
+};
+
+static int parse_unit(struct units *u, const char *text, size_t bytes, char *why,
+                      size_t why_bytes) {
+    int err = ptx_parse(text, bytes, &u->list[u->count], why, why_bytes);
+    u->count += !err;
     return err;
+}
+
+/* The image's, and the device runtime's if one of them calls it. */
+static int parse_units(struct units *u, const struct image *image, char *why, size_t why_bytes) {
+    bool runtime = false;
+    u->list = calloc(image->ptx_count + 1, sizeof(struct ptx_module *));
+    if (!u->list) return -ENOMEM;
+    for (uint32_t i = 0; i < image->ptx_count; i++) {
+        int err = parse_unit(u, image->ptx[i], image->ptx_bytes[i], why, why_bytes);
+        if (err) return err;
+        runtime |= ptx_runtime_wanted(u->list[i]);
+    }
+    return runtime ? parse_unit(u, ptx_runtime_text, strlen(ptx_runtime_text), why, why_bytes) : 0;
+}
+
+static int link_units(struct units *u, struct ptx_module **linked, char *why, size_t why_bytes) {
+    if (u->count == 1) {
+        *linked = u->list[--u->count];
+        return 0;
+    }
+    int err = ptx_link(u->list, u->count, linked, why, why_bytes);
+    if (!err) u->count = 0; /* which owns them now */
+    return err;
+}
+
+static void free_units(struct units *u) {
+    while (u->count)
+        ptx_module_free(u->list[--u->count]);
+    free(u->list);
+}
+
+/* Counts and names what programs ask for. */
+static int list_names(struct dev_module *m, const struct ptx_module *ptx) {
+    m->names = calloc(ptx->func_count + 1, sizeof(*m->names));
+    if (!m->names) return -ENOMEM;
+    for (uint32_t i = 0; i < ptx->func_count; i++)
+        if (ptx->funcs[i]->entry && ptx->funcs[i]->defined)
+            m->names[m->name_count++] = ptx->funcs[i]->name;
+    for (uint32_t i = 0; i < ptx->var_count; i++)
+        m->global_count += ptx->vars[i]->space == PTX_GLOBAL || ptx->vars[i]->space == PTX_CONST;
+    return 0;
+}
+
+/* Takes `ptx` over. */
+static int instantiate(struct dev_module *m, struct ptx_module *ptx, char *why, size_t why_bytes) {
+    struct code_env env = {.alloc = var_alloc, .arg = m};
+    int err = calls_malloc(ptx) ? space_need_heap(m->space) : 0;
+    for (uint32_t i = 0; i < ptx->var_count; i++)
+        m->managed |= ptx->vars[i]->managed;
+    if (!err) err = code_module_create(&m->code, ptx, &env, why, why_bytes);
+    if (err) ptx_module_free(ptx);
+    return err ? err : list_names(m, ptx);
+}
+
+static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
+    struct units units = {0};
+    struct ptx_module *linked = NULL;
+    int err = parse_units(&units, &m->image, why, why_bytes);
+    if (!err) err = link_units(&units, &linked, why, why_bytes);
+    free_units(&units);
+    return err ? err : instantiate(m, linked, why, why_bytes);
 }
 
 /* Without PTX the names are the cubin's; its kernels can be listed but not run. */

@@ -202,11 +202,22 @@ static int unpack(struct reader *r, const struct fatbin_entry *e, unsigned char 
     return 0;
 }
 
+/* NVIDIA's cudadevrt, which brings every program built with -rdc=true as a unit: its PTX, which is
+ * for newer devices alone, calls a driver's insides. What it offers is the device's own here. */
+static bool is_device_runtime(const unsigned char *text, size_t bytes) {
+    static const char sign[] = ".visible .global .align 4 .u32 __CNPRT_VERSION_NUMBER__";
+    return memmem(text, bytes, sign, sizeof(sign) - 1) != NULL;
+}
+
 static int take_ptx(struct reader *r, const struct choice *c) {
     unsigned char *text;
     size_t bytes;
     int err = unpack(r, &c->ptx, &text, &bytes);
     if (err) return err;
+    if (is_device_runtime(text, bytes)) {
+        free(text);
+        return 0;
+    }
     if (c->ptx.target > r->out->ptx_target) r->out->ptx_target = c->ptx.target;
     return add_ptx(r, (char *)text, bytes);
 }

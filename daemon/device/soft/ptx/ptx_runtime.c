@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A grid's handle is the address of its workspace, 0 unless the launch was cooperative. Of the
+ * workspace's 256 bytes the first 8 are those of CUDA's headers, which synchronise grids there by
+ * themselves; here the blocks that have arrived are counted at 64, and at 68 how often all had.
+ */
+#include "daemon/device/soft/ptx/ptx_runtime.h"
+
+#include <stddef.h>
+
+const char ptx_runtime_text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)\n{\n"
+    ".reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;\n"
+    "ld.param.u32 %r0, [scope]; mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;\n"
+    "mov.b64 %rd, {%r2, %r1}; setp.eq.u32 %p, %r0, 1;\n" /* cudaCGScopeGrid */
+    "selp.b64 %rd, %rd, 0, %p; st.param.b64 [handle], %rd; ret;\n}\n"
+
+    /* The handle is this grid's; a grid without one has none. */
+    ".func (.param .b32 valid) __salus_cg_valid(.param .b64 handle)\n{\n"
+    ".reg .b32 %r<3>; .reg .b64 %rd<2>; .reg .pred %p, %q;\n"
+    "ld.param.u64 %rd0, [handle]; mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;\n"
+    "mov.b64 %rd1, {%r2, %r1}; setp.eq.u64 %p, %rd0, %rd1; setp.ne.and.u64 %q, %rd0, 0, %p;\n"
+    "selp.b32 %r0, 1, 0, %q; st.param.b32 [valid], %r0; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)\n"
+    "{\n.reg .b32 %r<12>; .reg .b64 %rd; .reg .pred %p<4>; .param .b64 h; .param .b32 v;\n"
+    "ld.param.u64 %rd, [handle]; st.param.b64 [h], %rd;\n"
+    "call (v), __salus_cg_valid, (h); ld.param.b32 %r0, [v]; setp.ne.u32 %p0, %r0, 0;\n"
+    "@%p0 bra ARRIVE; st.param.b32 [error], 999; ret;\n" /* cudaErrorUnknown */
+    "ARRIVE: barrier.sync 0;\n"
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"
+    "or.b32 %r4, %r1, %r2; or.b32 %r4, %r4, %r3; setp.ne.u32 %p1, %r4, 0; @%p1 bra LEAVE;\n"
+    "mov.u32 %r1, %nctaid.x; mov.u32 %r2, %nctaid.y; mov.u32 %r3, %nctaid.z;\n"
+    "mul.lo.u32 %r5, %r1, %r2; mul.lo.u32 %r5, %r5, %r3; sub.u32 %r5, %r5, 1;\n"
+    "ld.relaxed.gpu.u32 %r6, [%rd + 68]; atom.acq_rel.gpu.add.u32 %r7, [%rd + 64], 1;\n"
+    "setp.ne.u32 %p2, %r7, %r5; @%p2 bra WAIT;\n"
+    "st.relaxed.gpu.u32 [%rd + 64], 0; red.release.gpu.add.u32 [%rd + 68], 1; bra LEAVE;\n"
+    "WAIT: ld.acquire.gpu.u32 %r8, [%rd + 68]; setp.eq.u32 %p3, %r8, %r6; @%p3 bra WAIT;\n"
+    "LEAVE: barrier.sync 0; st.param.b32 [error], 0; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaCGSynchronizeGrid(.param .b64 handle, .param .b32 f)\n"
+    "{\n.reg .b32 %r; .reg .b64 %rd; .param .b64 h; .param .b32 g; .param .b32 e;\n"
+    "ld.param.u64 %rd, [handle]; st.param.b64 [h], %rd; st.param.b32 [g], 0;\n"
+    "call (e), cudaCGSynchronize, (h, g);\n"
+    "ld.param.b32 %r, [e]; st.param.b32 [error], %r; ret;\n}\n"
+
+    /* *a = x and *b = y where they point anywhere, zeros when the handle is no grid's. */
+    ".func (.param .b32 error) __salus_cg_tell(.param .b64 a, .param .b64 b, .param .b64 handle,\n"
+    ".param .b32 x, .param .b32 y)\n"
+    "{\n.reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p<3>; .param .b64 h; .param .b32 v;\n"
+    "ld.param.u64 %rd0, [a]; ld.param.u64 %rd1, [b]; ld.param.u64 %rd2, [handle];\n"
+    "ld.param.u32 %r0, [x]; ld.param.u32 %r1, [y]; st.param.b64 [h], %rd2;\n"
+    "call (v), __salus_cg_valid, (h); ld.param.b32 %r2, [v]; setp.ne.u32 %p0, %r2, 0;\n"
+    "selp.b32 %r0, %r0, 0, %p0; selp.b32 %r1, %r1, 0, %p0; selp.b32 %r3, 0, 999, %p0;\n"
+    "setp.ne.u64 %p1, %rd0, 0; setp.ne.u64 %p2, %rd1, 0;\n"
+    "@%p1 st.u32 [%rd0], %r0; @%p2 st.u32 [%rd1], %r1; st.param.b32 [error], %r3; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaCGGetSize(.param .b64 threads, .param .b64 grids,\n"
+    ".param .b64 handle)\n"
+    "{\n.reg .b32 %r<7>; .reg .b64 %rd<3>; .param .b64 a, b, h; .param .b32 x, y, e;\n"
+    "mov.u32 %r0, %ntid.x; mov.u32 %r1, %ntid.y; mov.u32 %r2, %ntid.z;\n"
+    "mov.u32 %r3, %nctaid.x; mov.u32 %r4, %nctaid.y; mov.u32 %r5, %nctaid.z;\n"
+    "mul.lo.u32 %r0, %r0, %r1; mul.lo.u32 %r0, %r0, %r2; mul.lo.u32 %r0, %r0, %r3;\n"
+    "mul.lo.u32 %r0, %r0, %r4; mul.lo.u32 %r0, %r0, %r5;\n"
+    "ld.param.u64 %rd0, [threads]; ld.param.u64 %rd1, [grids]; ld.param.u64 %rd2, [handle];\n"
+    "st.param.b64 [a], %rd0; st.param.b64 [b], %rd1; st.param.b64 [h], %rd2;\n"
+    "st.param.b32 [x], %r0; st.param.b32 [y], 1;\n"
+    "call (e), __salus_cg_tell, (a, b, h, x, y);\n"
+    "ld.param.b32 %r6, [e]; st.param.b32 [error], %r6; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaCGGetRank(.param .b64 thread, .param .b64 grid,\n"
+    ".param .b64 handle)\n"
+    "{\n.reg .b32 %r<12>; .reg .b64 %rd<3>; .param .b64 a, b, h; .param .b32 x, y, e;\n"
+    "mov.u32 %r0, %nctaid.x; mov.u32 %r1, %nctaid.y; mov.u32 %r2, %ntid.x;\n"
+    "mov.u32 %r3, %ntid.y; mov.u32 %r4, %ntid.z;\n"
+    "mov.u32 %r5, %ctaid.z; mov.u32 %r6, %ctaid.y; mad.lo.u32 %r5, %r5, %r1, %r6;\n"
+    "mov.u32 %r6, %ctaid.x; mad.lo.u32 %r5, %r5, %r0, %r6;\n"
+    "mov.u32 %r6, %tid.z; mad.lo.u32 %r5, %r5, %r4, %r6;\n"
+    "mov.u32 %r6, %tid.y; mad.lo.u32 %r5, %r5, %r3, %r6;\n"
+    "mov.u32 %r6, %tid.x; mad.lo.u32 %r5, %r5, %r2, %r6;\n"
+    "ld.param.u64 %rd0, [thread]; ld.param.u64 %rd1, [grid]; ld.param.u64 %rd2, [handle];\n"
+    "st.param.b64 [a], %rd0; st.param.b64 [b], %rd1; st.param.b64 [h], %rd2;\n"
+    "st.param.b32 [x], %r5; st.param.b32 [y], 0;\n"
+    "call (e), __salus_cg_tell, (a, b, h, x, y);\n"
+    "ld.param.b32 %r7, [e]; st.param.b32 [error], %r7; ret;\n}\n";
+
+bool ptx_runtime_wanted(const struct ptx_module *unit) {
+    static const char *const names[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",
+                                        "cudaCGSynchronizeGrid", "cudaCGGetSize", "cudaCGGetRank"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct ptx_func *f = ptx_find_func(unit, names[i]);
+        if (f && !f->defined) return true;
+    }
+    return false;
+}

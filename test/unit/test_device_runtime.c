@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kernels ask of CUDA's device runtime, through the device's table of operations.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/err.h"
+#include "daemon/device/device.h"
+#include "test/lib/image_build.h"
+
+#define MIB (1ull << 20)
+#define BASE 0x220000000000ull
+#define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+static struct dev *dev;
+static struct dev_space *space;
+static struct dev_queue *queue;
+static struct dev_module *module;
+static uint64_t *host; /* of the client: 4 MiB */
+static char why[256], printed[4096];
+static size_t printed_bytes;
+
+static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+    (void)arg, (void)to_stderr;
+    for (size_t i = 0; i < bytes && printed_bytes + 1 < sizeof(printed); i++)
+        printed[printed_bytes++] = text[i];
+}
+
+static void open_device(uint32_t threads) {
+    struct dev_config config = {.memory_bytes = 256 * MIB, .threads = threads};
+    static const struct dev_space_ops ops = {.text = keep_text};
+    cr_assert_eq(dev_soft.open(&dev, &config), 0);
+    host = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct dev_windows w = {BASE, 64 * MIB, 64 * MIB, (uint64_t)(uintptr_t)host, 4 * MIB, 2 * MIB};
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &space), 0);
+    cr_assert_eq(dev_soft.queue_create(space, 0, &queue), 0);
+}
+
+static void load(const void *image, size_t bytes) {
+    int err = dev_soft.module_load(space, image, bytes, &module, why, sizeof(why));
+    cr_assert_eq(err, 0, "%d: %s", err, why);
+}
+
+static void close_device(void) {
+    dev_soft.module_unload(module);
+    dev_soft.queue_destroy(queue);
+    dev_soft.space_destroy(space);
+    cr_assert_eq(dev_soft.mem_used(dev), 0, "memory left behind");
+    dev_soft.close(dev);
+    munmap(host, 4 * MIB);
+}
+
+static struct dev_op *wait_one(void) {
+    struct dev_op *op;
+    while (!(op = dev_soft.poll(dev))) {
+        if (dev_soft.arm(dev)) continue;
+        struct pollfd p = {.fd = dev_soft.event_fd(dev), .events = POLLIN};
+        cr_assert_eq(poll(&p, 1, 60000), 1, "no completion in a minute");
+    }
+    return op;
+}
+
+/* With the host's memory as the one parameter. */
+static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperative,
+               struct dev_op *op) {
+    struct dev_func *f;
+    struct dev_func_info info;
+    int err = dev_soft.func_get(module, name, &f, &info, why, sizeof(why));
+    if (err) return err;
+    struct dev_launch l = {.func = f,
+                           .grid = {blocks, 1, 1},
+                           .block = {threads, 1, 1},
+                           .cooperative = cooperative,
+                           .params = &host,
+                           .param_bytes = info.param_bytes};
+    *op = (struct dev_op){0};
+    cr_assert_eq(dev_soft.launch(queue, &l, op), 0);
+    cr_assert_eq(wait_one(), op);
+    return op->result;
+}
+
+/* ---- grids that synchronise ------------------------------------------------------------------ */
+
+/* Ten rounds: each block adds what all blocks counted in the round before. */
+static const char cooperating[] =
+    HEAD ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
+         ".extern .func (.param .b32 e) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
+         ".visible .entry rounds(.param .u64 p)\n{\n"
+         ".reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .pred %p; .param .b64 h; .param .b32 s, f, e;\n"
+         "ld.param.u64 %rd1, [p]; st.param.b32 [s], 1; call (h), cudaCGGetIntrinsicHandle, (s);\n"
+         "ld.param.b64 %rd2, [h]; mov.u32 %r1, 0;\n"
+         "$L: red.global.add.u64 [%rd1], 1;\n"
+         "st.param.b64 [h], %rd2; st.param.b32 [f], 0; call (e), cudaCGSynchronize, (h, f);\n"
+         "ld.param.b32 %r2, [e]; cvt.u64.u32 %rd3, %r2; red.global.add.u64 [%rd1+8], %rd3;\n"
+         "ld.volatile.global.u64 %rd4, [%rd1]; red.global.add.u64 [%rd1+16], %rd4;\n"
+         "st.param.b64 [h], %rd2; call (e), cudaCGSynchronize, (h, f);\n"
+         "add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 10; @%p bra $L; ret;\n}\n";
+
+Test(device_runtime, blocks_wait_for_all_others_by_their_grids_handle) {
+    enum { BLOCKS = 20, THREADS = 40, ALL = BLOCKS * THREADS };
+    struct dev_op op;
+    open_device(3);
+    load(cooperating, sizeof(cooperating));
+    cr_assert_eq(dev_soft.func_count(module), 1,
+                 "the runtime's functions are none of the module's");
+    cr_assert_eq(run("rounds", BLOCKS, THREADS, 1, &op), 0, "%s", op.fault_text);
+    cr_assert_eq(host[0], 10 * ALL);
+    cr_assert_eq(host[1], 0);
+    cr_assert_eq(host[2], (uint64_t)ALL * ALL * 55, "each round saw all of its own, no more");
+    host[0] = host[1] = 0;
+    cr_assert_eq(run("rounds", 2, 1, 0, &op), 0, "%s", op.fault_text);
+    cr_assert_eq(host[1], 2 * 10 * 999, "cudaErrorUnknown without a cooperative launch");
+    close_device();
+}
+
+Test(device_runtime, many_units_are_linked) {
+    enum { UNITS = 200 };
+    struct buf image;
+    char text[4096];
+    struct dev_op op;
+    buf_init(&image);
+    image_build_fatbin(&image, NULL, 0);
+    for (int i = 0; i <= UNITS; i++) {
+        int n = snprintf(text, sizeof(text), HEAD ".visible .func f%d(.param .b64 p)\n{\n", i);
+        if (i < UNITS)
+            n = snprintf(text, sizeof(text),
+                         HEAD ".extern .func f%d(.param .b64 p);\n"
+                              ".visible .func f%d(.param .b64 p)\n{\n.param .b64 q;\n",
+                         i + 1, i);
+        n += snprintf(text + n, sizeof(text) - (size_t)n,
+                      ".reg .b64 %%rd; ld.param.u64 %%rd, [p]; red.global.add.u64 [%%rd], 1;\n");
+        if (i < UNITS)
+            n += snprintf(text + n, sizeof(text) - (size_t)n,
+                          "st.param.b64 [q], %%rd; call f%d, (q);\n", i + 1);
+        snprintf(text + n, sizeof(text) - (size_t)n, "ret;\n}\n%s",
+                 i ? ""
+                   : ".visible .entry all(.param .u64 p)\n{\n.reg .b64 %rd; .param .b64 q;\n"
+                     "ld.param.u64 %rd, [p]; st.param.b64 [q], %rd; call f0, (q); ret;\n}\n");
+        const struct image_entry entry = {1, 75, 0, IMAGE_PLAIN, text, strlen(text) + 1};
+        image_build_fatbin(&image, &entry, 1);
+    }
+    open_device(1);
+    load(image.data, image.len);
+    cr_assert_eq(run("all", 1, 1, 0, &op), 0, "%s", op.fault_text);
+    cr_assert_eq(host[0], UNITS + 1);
+    close_device();
+    buf_finish(&image);
+}
