@@ -259,25 +259,17 @@ static bool ranks(const struct sched_event *events, uint32_t i, uint32_t rank) {
     return kind >= SCHED_EVENTS || (kind == SCHED_LEFT && left_waits(events, i));
 }
 
-/* A look at all for each kind that is there: few kinds, and most often few events. */
-static void take_by_kind(struct sched *s, const struct sched_event *events, uint32_t count,
-                         uint32_t kinds) {
+/* In order, as most often, one look at all; else one for each kind that is there: they are few, and
+ * so are the events. */
+static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
+                        const struct room_batch *batch) {
+    uint32_t kinds = batch->unsorted ? batch->kinds : 1;
     if (kinds & 1u << SCHED_LEFT) kinds |= 1u << SCHED_EVENTS;
     for (; kinds; kinds &= kinds - 1) {
         uint32_t rank = (uint32_t)__builtin_ctz(kinds);
         for (uint32_t i = 0; i < count; i++)
-            if (ranks(events, i, rank)) take_event(s, &events[i]);
+            if (!batch->unsorted || ranks(events, i, rank)) take_event(s, &events[i]);
     }
-}
-
-static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
-                        const struct room_batch *batch) {
-    if (batch->unsorted) {
-        take_by_kind(s, events, count, batch->kinds);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        take_event(s, &events[i]);
 }
 
 /* ---- what may run ---------------------------------------------------------------------------- */
