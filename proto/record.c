@@ -161,6 +161,35 @@ static int check_func_name(const struct wire_func_name *f, struct why *why) {
     return 0;
 }
 
+static int check_graph_data(const struct wire_graph_data *g, uint32_t bytes, struct why *why) {
+    if (g->graph >= WIRE_GRAPHS) return refuse(why, "graph %u is out of range", g->graph);
+    if (g->piece_bytes == 0 || g->piece_bytes > WIRE_GRAPH_PIECE ||
+        g->piece_bytes != bytes - sizeof(*g))
+        return refuse(why, "%u bytes do not fit a piece of %u", bytes, g->piece_bytes);
+    if (g->total_bytes > WIRE_GRAPH_BYTES || g->total_bytes % 8 || g->offset > g->total_bytes ||
+        g->piece_bytes > g->total_bytes - g->offset)
+        return refuse(why, "%u bytes at %" PRIu64 " of a graph of %" PRIu64, g->piece_bytes,
+                      g->offset, g->total_bytes);
+    return 0;
+}
+
+static int check_graph_launch(const struct wire_graph_launch *g, uint32_t bytes, struct why *why) {
+    if (g->graph >= WIRE_GRAPHS) return refuse(why, "graph %u is out of range", g->graph);
+    if (g->lanes == 0 || g->lanes > WIRE_GRAPH_LANES || g->waits > WIRE_GRAPH_WAITS)
+        return refuse(why, "%u lanes and %u waits", g->lanes, g->waits);
+    if (bytes != sizeof(*g) + g->lanes * sizeof(struct wire_graph_lane) +
+                     g->waits * sizeof(struct wire_graph_wait))
+        return refuse(why, "%u bytes do not fit %u lanes and %u waits", bytes, g->lanes, g->waits);
+    const struct wire_graph_lane *lane = (const struct wire_graph_lane *)(g + 1);
+    for (uint16_t i = 0; i < g->lanes; i++)
+        if (lane[i].stream >= WIRE_STREAMS)
+            return refuse(why, "stream %u is out of range", lane[i].stream);
+    const struct wire_graph_wait *wait = (const struct wire_graph_wait *)(lane + g->lanes);
+    for (uint16_t i = 0; i < g->waits; i++)
+        if (wait[i].on >= WIRE_STREAMS) return refuse(why, "stream %u is out of range", wait[i].on);
+    return 0;
+}
+
 /* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
 static uint32_t head_bytes(uint16_t op) {
     switch (op) {
@@ -173,7 +202,8 @@ static uint32_t head_bytes(uint16_t op) {
 }
 
 static bool has_tail(uint16_t op) {
-    return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET;
+    return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET ||
+           op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_LAUNCH;
 }
 
 /* What all records have, of one whose operation takes `head` bytes, or with a tail at least. */
@@ -226,6 +256,12 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_FUNC_GET: return check_func_get(rec, bytes, why);
     case WIRE_GLOBAL_GET: return check_global_get(rec, bytes, why);
     case WIRE_FUNC_NAME: return check_func_name(rec, why);
+    case WIRE_GRAPH_DATA: return check_graph_data(rec, bytes, why);
+    case WIRE_GRAPH_LAUNCH: return check_graph_launch(rec, bytes, why);
+    case WIRE_GRAPH_DROP: {
+        const struct wire_graph_drop *g = rec;
+        return g->graph < WIRE_GRAPHS ? 0 : refuse(why, "graph %u is out of range", g->graph);
+    }
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }
 }

@@ -21,7 +21,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 2
+#define WIRE_MINOR 3
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -329,7 +329,10 @@ struct wire_completion {
     X(MEM_USE, 17, wire_mem)                  \
     X(MEM_DROP, 18, wire_mem)                 \
     X(ITERATION, 19, wire_ping)               \
-    X(IDLE, 20, wire_ping)
+    X(IDLE, 20, wire_ping)                    \
+    X(GRAPH_DATA, 21, wire_graph_data)        \
+    X(GRAPH_LAUNCH, 22, wire_graph_launch)    \
+    X(GRAPH_DROP, 23, wire_graph_drop)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -388,7 +391,7 @@ struct wire_event_record {
 struct wire_stream_wait {
     struct wire_record rec;
     uint32_t on;
-    uint32_t pad;
+    uint32_t slot; /* within a graph only: 1 + which of the launch's waits this is; 0: its own */
     uint64_t on_seq;
 };
 
@@ -485,6 +488,60 @@ struct wire_func_name {
     uint32_t module, index;
     uint64_t buf;
     uint32_t cap, pad;
+};
+
+/* ---- graphs ----------------------------------------------------------------------------------
+ *
+ * A graph is a sequence of records that the client says once and then has read again by one record
+ * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
+ * MEM_USE and MEM_DROP. Each is preceded by a wire_graph_item and padded with zeros to 8 bytes.
+ *
+ * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
+ * A STREAM_WAIT names a lane and a record before it, or, with a slot, one of the launch's waits.
+ * A HOST_FUNC's token counts the host functions from 0. The launch gives every lane a stream and
+ * the number of its first record there, and host functions their first token. */
+
+#define WIRE_GRAPHS 65536u /* ids are below this */
+#define WIRE_GRAPH_LANES 8u
+#define WIRE_GRAPH_WAITS 1024u
+#define WIRE_GRAPH_BYTES (256ull << 20) /* of all that a client has */
+#define WIRE_GRAPH_PIECE (32u << 10)    /* at most in one record */
+
+struct wire_graph_item {
+    uint32_t bytes; /* of the record behind it, without its padding */
+    uint32_t pad;
+};
+
+/* Followed by piece_bytes of the graph. Pieces come in order: one at offset 0 begins a graph whose
+ * id is not in use, the one that reaches total_bytes completes it. */
+struct wire_graph_data {
+    struct wire_record rec;
+    uint32_t graph, piece_bytes;
+    uint64_t offset, total_bytes;
+};
+
+struct wire_graph_lane {
+    uint32_t stream, pad;
+    uint64_t first_seq;
+};
+
+struct wire_graph_wait {
+    uint32_t on, pad;
+    uint64_t on_seq;
+};
+
+/* Followed by wire_graph_lane[lanes] and wire_graph_wait[waits]. The graph's records are read in
+ * its place, before whatever follows it. */
+struct wire_graph_launch {
+    struct wire_record rec;
+    uint32_t graph;
+    uint16_t lanes, waits;
+    uint64_t first_token;
+};
+
+struct wire_graph_drop { /* takes effect at once: launches before it have been read */
+    struct wire_record rec;
+    uint32_t graph, pad;
 };
 
 #define WIRE_MODULES 4096u

@@ -186,6 +186,7 @@ void client_destroy(struct client *c) {
     if (c->sub) munmap(c->sub, sizeof(*c->sub));
     fdutil_close(&c->doorbell);
     object_finish(&c->objects);
+    graph_finish(&c->graphs);
     op_pool_finish(&c->pool);
     text_finish(&c->text);
     free(c);

@@ -24,6 +24,7 @@
 #include "daemon/worker/page/completion.h"
 #include "daemon/worker/page/text.h"
 #include "daemon/worker/stream/callback.h"
+#include "daemon/worker/stream/graph.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/stream.h"
 #include "daemon/worker/worker.h"
@@ -58,6 +59,7 @@ struct client {
     struct objects objects;
     struct op_pool pool;
     struct ring_rx rx;
+    struct graphs graphs;
 
     /* What it may use, and where that is. */
     struct lifetime lifetime;

@@ -25,6 +25,8 @@ union any {
     struct wire_func_get func;
     struct wire_global_get global;
     struct wire_func_name name;
+    struct wire_graph_data data;
+    struct wire_graph_launch graph;
     unsigned char bytes[512];
 };
 
@@ -76,6 +78,14 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->global.name_bytes = 4;
         memcpy(r->bytes + sizeof(r->global), "var", 4);
         return sizeof(r->global) + 4;
+    case WIRE_GRAPH_DATA:
+        r->data.piece_bytes = 16;
+        r->data.total_bytes = 48;
+        return sizeof(r->data) + 16;
+    case WIRE_GRAPH_LAUNCH:
+        r->graph.lanes = r->graph.waits = 2;
+        return sizeof(r->graph) + 2 * sizeof(struct wire_graph_lane) +
+               2 * sizeof(struct wire_graph_wait);
     }
     return head_of(op);
 }
@@ -135,7 +145,7 @@ Test(record, every_truncated_prefix_and_every_extension_is_refused) {
 
 Test(record, the_head) {
     REFUSED(WIRE_PING, rec.op, 0);
-    REFUSED(WIRE_PING, rec.op, 21);
+    REFUSED(WIRE_PING, rec.op, 999);
     REFUSED(WIRE_PING, rec.stream, WIRE_STREAMS);
     REFUSED(WIRE_PING, rec.reply, WIRE_REPLIES);
     REFUSED(WIRE_PING, rec.seq, 1);
@@ -213,6 +223,19 @@ Test(record, the_others) {
     REFUSED(WIRE_FUNC_GET, bytes[sizeof(struct wire_func_get) + 1], 0);
     REFUSED(WIRE_GLOBAL_GET, global.module, WIRE_MODULES);
     REFUSED(WIRE_GLOBAL_GET, bytes[sizeof(struct wire_global_get)], 0);
+    REFUSED(WIRE_GRAPH_DATA, data.graph, WIRE_GRAPHS);
+    REFUSED(WIRE_GRAPH_DATA, data.piece_bytes, 15);
+    REFUSED(WIRE_GRAPH_DATA, data.offset, 33);
+    REFUSED(WIRE_GRAPH_DATA, data.offset, UINT64_MAX - 7);
+    REFUSED(WIRE_GRAPH_DATA, data.total_bytes, 47);
+    REFUSED(WIRE_GRAPH_DATA, data.total_bytes, WIRE_GRAPH_BYTES + 8);
+    ACCEPTED(WIRE_GRAPH_DATA, data.offset, 32);
+    REFUSED(WIRE_GRAPH_LAUNCH, graph.graph, WIRE_GRAPHS);
+    REFUSED(WIRE_GRAPH_LAUNCH, graph.lanes, 0);
+    REFUSED(WIRE_GRAPH_LAUNCH, graph.waits, 3);
+    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 1], WIRE_STREAMS >> 8);
+    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 33], WIRE_STREAMS >> 8);
+    REFUSED(WIRE_GRAPH_DROP, graph.graph, WIRE_GRAPHS);
     REFUSED(WIRE_FUNC_NAME, name.module, WIRE_MODULES);
     {
         union any r;

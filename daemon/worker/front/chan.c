@@ -37,12 +37,18 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
     return (unsigned)count;
 }
 
+/* The next record, from a launched graph first: as ring_pop. */
+static int take_record(struct worker *w, struct client *c) {
+    if (graph_replaying(&c->graphs)) return (int)graph_next(&c->graphs, w->record);
+    return ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+}
+
 static unsigned drain_ring(struct worker *w, struct client *c) {
     unsigned count = 0;
     uint64_t credit = c->rx.published;
     char why[256];
     while (count < CHAN_SHARE && client_accepts(c)) {
-        int bytes = ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+        int bytes = take_record(w, c);
         if (bytes == 0) break;
         count++;
         int err = bytes < 0 ? ERR_PROTOCOL : 0;
@@ -92,7 +98,7 @@ bool chan_ready(struct worker *w) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (client_accepts(c) && ring_ready(&c->rx)) return true;
+        if (client_accepts(c) && (graph_replaying(&c->graphs) || ring_ready(&c->rx))) return true;
         if (!client_dead(c) && callback_ready(&c->callbacks, c->sub)) return true;
     }
     return false;

@@ -268,6 +268,19 @@ static int run_idle(struct exec *x, const void *rec) {
     return 0;
 }
 
+static int run_graph_data(struct exec *x, const void *rec) {
+    return graph_data(&x->c->graphs, rec, x->why, x->why_bytes);
+}
+
+static int run_graph_launch(struct exec *x, const void *rec) {
+    return graph_launch(&x->c->graphs, rec, x->why, x->why_bytes);
+}
+
+static int run_graph_drop(struct exec *x, const void *rec) {
+    const struct wire_graph_drop *d = rec;
+    return graph_drop(&x->c->graphs, d->graph, x->why, x->why_bytes);
+}
+
 static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LAUNCH] = run_launch,
     [WIRE_COPY] = run_copy,
@@ -289,6 +302,9 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_MEM_DROP] = run_mem_drop,
     [WIRE_ITERATION] = run_iteration,
     [WIRE_IDLE] = run_idle,
+    [WIRE_GRAPH_DATA] = run_graph_data,
+    [WIRE_GRAPH_LAUNCH] = run_graph_launch,
+    [WIRE_GRAPH_DROP] = run_graph_drop,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a graph: what is accepted is read to its end, within its memory, and each record of
+ * it is one that record_check accepts, in the lane's stream and with the number that comes next.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/worker/stream/graph.h"
+#include "proto/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MOST 16384u /* bytes of a graph: within a piece */
+
+static int say(struct graphs *g, const uint8_t *data, uint32_t bytes, char *why, size_t why_bytes) {
+    _Alignas(8) unsigned char room[sizeof(struct wire_graph_data) + MOST];
+    struct wire_graph_data *d = (void *)room;
+    *d = (struct wire_graph_data){
+        .rec.op = WIRE_GRAPH_DATA, .piece_bytes = bytes, .total_bytes = bytes};
+    memcpy(d + 1, data, bytes);
+    return graph_data(g, d, why, why_bytes);
+}
+
+/* The launch gives as many lanes and waits as the graph takes: all are tried, one is right. */
+static int launch(struct graphs *g, uint16_t lanes, uint16_t waits) {
+    _Alignas(8) static unsigned char room[RING_RECORD_MAX];
+    char why[96];
+    struct wire_graph_launch *l = (void *)room;
+    *l = (struct wire_graph_launch){.lanes = lanes, .waits = waits, .first_token = 1000};
+    struct wire_graph_lane *lane = (void *)(l + 1);
+    for (uint32_t i = 0; i < lanes; i++)
+        lane[i] = (struct wire_graph_lane){.stream = 10 + i, .first_seq = 100 * (i + 1)};
+    struct wire_graph_wait *wait = (void *)(lane + lanes);
+    for (uint32_t i = 0; i < waits; i++)
+        wait[i] = (struct wire_graph_wait){.on = 99, .on_seq = i};
+    return graph_launch(g, l, why, sizeof(why));
+}
+
+static void read_all(struct graphs *g) {
+    _Alignas(8) static unsigned char rec[RING_RECORD_MAX];
+    uint64_t next[WIRE_GRAPH_LANES], token = 1000;
+    char why[96];
+    for (uint32_t i = 0; i < WIRE_GRAPH_LANES; i++)
+        next[i] = 100 * (i + 1);
+    while (graph_replaying(g)) {
+        uint32_t bytes = graph_next(g, rec);
+        const struct wire_record *r = (const void *)rec;
+        if (record_check(rec, bytes, why, sizeof(why))) abort();
+        if (!record_ordered(r->op)) continue;
+        if (r->stream - 10 >= WIRE_GRAPH_LANES || r->seq != next[r->stream - 10]++) abort();
+        if (r->op == WIRE_HOST_FUNC && ((struct wire_host_func *)rec)->token != token++) abort();
+        const struct wire_stream_wait *w = (const void *)rec;
+        if (r->op != WIRE_STREAM_WAIT || w->on == 99) continue;
+        if (w->on - 10 >= WIRE_GRAPH_LANES || w->on_seq >= next[w->on - 10]) abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct graphs g = {0};
+    char why[96] = "";
+    uint32_t bytes = (uint32_t)(size < MOST ? size : MOST) & ~7u;
+    if (bytes == 0) return 0;
+    if (say(&g, data, bytes, why, sizeof(why)) == 0) {
+        bool found = false;
+        for (uint16_t lanes = 1; lanes <= WIRE_GRAPH_LANES && !found; lanes++)
+            for (uint16_t waits = 0; waits <= WIRE_GRAPH_WAITS && !found; waits++)
+                found = launch(&g, lanes, waits) == 0;
+        if (!found) abort();
+        read_all(&g);
+    } else if (!why[0] || strlen(why) >= sizeof(why)) {
+        abort();
+    }
+    graph_finish(&g);
+    return 0;
+}
