@@ -237,6 +237,7 @@ struct wire_stats {
     _Atomic uint64_t memory_bytes; /* backed device memory */
     _Atomic uint64_t queued;       /* operations accepted and not complete */
     _Atomic uint64_t modules, functions;
+    _Atomic uint64_t answers; /* sent to threads that waited for them: round trips */
     /* scheduling */
     _Atomic uint64_t lane;     /* 0: waits for admission; else its lane's number + 1 */
     _Atomic uint64_t position; /* in the queue for admission, from 1 */

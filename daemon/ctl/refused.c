@@ -113,7 +113,11 @@ static unsigned ptx_above(const char *reason) {
 static void advise_on_code(const struct refused *r, char *out) {
     unsigned sm = ptx_above(r->reason);
 
-    if (sm)
+    if (strstr(r->reason, "Tile IR"))
+        snprintf(
+            out, REFUSED_TODO_BYTES,
+            "earlier versions of the library have PTX in its place: of cuBLAS nvidia-cublas 13.8");
+    else if (sm)
         snprintf(out, REFUSED_TODO_BYTES,
                  "salusctl run --capability %u.%u: then that PTX is taken; see COMPUTE CAPABILITY "
                  "in salusctl(1)",

@@ -15,6 +15,7 @@
 #include "shim/code/linked.h"
 
 #define WRAPPER_MAGIC 0x466243b1u
+#define TILE_MAGIC "\x7fTileIR"
 #define FATBIN_UNITS_MAX 65536
 
 struct wrapper {
@@ -110,6 +111,10 @@ static const void *travelling(const void *p, uint64_t *bytes) {
     *bytes = measure_one(p);
     if (!*bytes || is_text(p) || magic_of(p) != LINKED_MAGIC) return p;
     return linked_chain(p, bytes);
+}
+
+bool fatbin_is_tile(const void *code) {
+    return strncmp(code, TILE_MAGIC, strlen(TILE_MAGIC)) == 0;
 }
 
 size_t fatbin_measure(const void *code) {

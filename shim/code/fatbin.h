@@ -21,6 +21,10 @@ size_t fatbin_measure(const void *code);
  * whole within `bytes`. No wrappers. A NUL must stand behind the bytes. */
 size_t fatbin_measure_within(const void *code, size_t bytes);
 
+/* Whether it is NVIDIA's Tile IR, which a driver from 13.1 on compiles: cuBLAS has it beside PTX.
+ */
+bool fatbin_is_tile(const void *code);
+
 /* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other, a
  * linked image by its fatbins. */
 void fatbin_copy(const void *code, void *to);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/log.h"
 #include "proto/record.h"
 #include "shim/code/fatbin.h"
@@ -22,6 +23,7 @@
 #include "shim/memory/mem.h"
 
 #define IMAGE_WHY_BYTES 4096u
+#define TILE_WHY "it is Tile IR, which the software GPU does not compile"
 
 struct image_global {
     struct image_global *next;
@@ -153,9 +155,17 @@ static struct image *take_slot(void) {
     return &images[i];
 }
 
-static CUresult keep_code(struct image *image, const void *code, bool preserved) {
+/* What is no code at all every driver refuses; only what another one would take is said. */
+static CUresult refuse_unknown(const struct image *image, const void *code,
+                               const struct image_log *log) {
+    if (code && fatbin_is_tile(code)) explain(image, ERR_INVALID_IMAGE, TILE_WHY, log);
+    return CUDA_ERROR_INVALID_IMAGE;
+}
+
+static CUresult keep_code(struct image *image, const void *code, bool preserved,
+                          const struct image_log *log) {
     image->bytes = fatbin_measure(code);
-    if (!image->bytes) return CUDA_ERROR_INVALID_IMAGE;
+    if (!image->bytes) return refuse_unknown(image, code, log);
     if (image->bytes > RECORD_IMAGE_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
     image->data = preserved ? fatbin_in_place(code) : NULL;
     if (image->data) return CUDA_SUCCESS;
@@ -188,7 +198,7 @@ CUresult image_create(const void *code, bool library, bool preserved, bool now,
                       const struct image_log *log, struct image **out) {
     image_enter();
     struct image *image = take_slot();
-    CUresult r = image ? keep_code(image, code, preserved) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = image ? keep_code(image, code, preserved, log) : CUDA_ERROR_OUT_OF_MEMORY;
     if (image) image->library = library;
     if (!r && !library) image->owner = ctx_current()->index;
     if (!r && now) r = image_load(image, log);

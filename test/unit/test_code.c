@@ -105,6 +105,21 @@ Test(code, what_is_refused) {
     }
 }
 
+/* Numba's names have hundreds of characters. */
+Test(code, a_long_name_leaves_room_for_the_reason) {
+    char name[251], text[512];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    snprintf(text, sizeof(text), HEAD ".extern .func m();\n.visible .entry %s() { call m; ret; }",
+             name);
+    struct ptxrun *r = load(text);
+    struct code_kernel *k;
+    cr_assert(r->module, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, name, &k, r->why, sizeof(r->why)), ERR_NOT_FOUND);
+    cr_assert(strlen(r->why) < 200 && strstr(r->why, "m is not defined"), "%s", r->why);
+    ptxrun_destroy(r);
+}
+
 /* A function that is only reachable by pointer may need what is missing; calling it faults. */
 static const char by_pointer[] =
     HEAD ".func bad() { wgmma.fence.sync.aligned; ret; }\n"

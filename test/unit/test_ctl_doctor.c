@@ -282,6 +282,7 @@ Test(ctl_doctor, advice_goes_by_the_reason) {
                               "-gencode arch=compute_75"));
     cr_assert_not_null(
         strstr(advice("kernel\tk\t-\tERR_INVALID_PTX\tline 3: wgmma"), "--capability 7.5"));
+    cr_assert_not_null(strstr(advice("module\tm\t-\tERR_INVALID_IMAGE\tit is Tile IR"), "earlier"));
     cr_assert_not_null(strstr(advice("call\tcuX\t-\t-\t"), "cuda-coverage"));
     cr_assert_str_eq(advice("symbol\tcuX\t-\t-\t"), "");
 }

@@ -75,6 +75,21 @@ Test(exec, modules_functions_and_globals) {
     end(&w);
 }
 
+/* Whoever asks waits: salusctl shows how often a program did. */
+Test(exec, answers_are_counted) {
+    struct world w = begin();
+    const _Atomic uint64_t *answers = &w.c->com->stats.answers;
+    uint64_t before = atom_load_relaxed(answers);
+    wireclient_result(w.c, wireclient_load(w.c, 3, "FAKE one two"));
+    wireclient_result(w.c, wireclient_func(w.c, 3, 501, "three"));
+    cr_expect_eq(atom_load_relaxed(answers), before + 2, "those that failed as well");
+    struct wire_module_unload u = {.module = 3};
+    wireclient_send(w.c, WIRE_MODULE_UNLOAD, 0, false, &u, sizeof(u), NULL, 0);
+    wireclient_result(w.c, wireclient_load(w.c, 4, "FAKE one"));
+    cr_expect_eq(atom_load_relaxed(answers), before + 3, "nobody waits for an unload");
+    end(&w);
+}
+
 Test(exec, names_of_functions) {
     struct world w = begin();
     wireclient_kernels(w.c, "first second");

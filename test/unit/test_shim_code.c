@@ -66,6 +66,25 @@ Test(shim_code, what_is_no_code_is_not_sent) {
     cr_assert_eq(rig_count(), 0);
 }
 
+/* Which a GPU's driver compiles: a strict program ends. */
+Test(shim_code, tile_ir_is_refused, .exit_code = JOB_STRICT_EXIT) {
+    CUmodule module;
+    state.strict = true;
+    cuModuleLoadData(&module, "\x7fTileIR");
+    cr_assert(false, "the program was not ended");
+}
+
+Test(shim_code, tile_ir_says_why) {
+    char text[64] = "old";
+    CUmodule module;
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {text, (void *)(uintptr_t)sizeof(text)};
+    CUresult r = cuModuleLoadDataEx(&module, "\x7fTileIR", 2, options, values);
+    cr_assert_eq(r, CUDA_ERROR_INVALID_IMAGE);
+    cr_assert_str_eq(text, "it is Tile IR, which the software GPU does not compile");
+    cr_assert_eq(rig_count(), 0);
+}
+
 Test(shim_code, a_refusal_says_why) {
     char text[64] = "old";
     CUmodule module;

@@ -13,6 +13,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/worker/stats.h"
 
 int reply_cuda(int err) {
     switch (err) {
@@ -35,6 +36,7 @@ void reply_send(struct completion *com, const struct wire_record *rec, int err, 
     r->cuda = err ? reply_cuda(err) : 0;
     r->bytes = bytes;
     if (bytes) memcpy(r->data, data, bytes);
+    stats_add(&com->page->stats.answers, 1);
     atom_store_release(&r->ticket, rec->ticket);
     com->published = true;
 }

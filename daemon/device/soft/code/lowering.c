@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NAME_SHOWN \
+    100 /* characters: C++ and Numba have names that would leave no room for the rest */
+
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
     if (l->err) return;
     l->err = err;
@@ -19,10 +22,10 @@ void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
     if (l->inst)
-        snprintf(l->why, l->why_bytes, "%s at line %u of %s: %s", l->inst->text, l->inst->line,
-                 l->func->name, what);
+        snprintf(l->why, l->why_bytes, "%s at line %u of %.*s: %s", l->inst->text, l->inst->line,
+                 NAME_SHOWN, l->func->name, what);
     else
-        snprintf(l->why, l->why_bytes, "%s: %s", l->func->name, what);
+        snprintf(l->why, l->why_bytes, "%.*s: %s", NAME_SHOWN, l->func->name, what);
 }
 
 void lowering_emit(struct lowering *l, const struct code_inst *c) {

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real frameworks, unmodified, under `salusctl run` on the software GPU: each case in a process of its
+own, with a daemon of its own, its numbers compared with the CPU's.
+
+Needs `make all`. Frameworks come from the Python package registry, in the versions of
+versions.toml, into $BUILD/frameworks; one that cannot be had is skipped, said and counted. The exit
+status is 1 when a result is wrong, a case hangs or crashes, or one that was right (results.json) is
+not any more.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import folders
+import report
+import running
+from running import VERDICTS
+
+sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e"))
+from harness import BUILD
+
+BAD = ["wrong", "crashed", "hangs"]
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--only", action="append", metavar="FRAMEWORK", help="this one; can be given again")
+    p.add_argument("--case", action="append", metavar="NAME", help="cases with this in their name")
+    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
+    p.add_argument("--json", metavar="FILE", help="write all of the results there")
+    p.add_argument("--keep", action="store_true", help="keep the results in results.json, and make the page")
+    p.add_argument("--docs", action="store_true", help="make docs/frameworks.md from results.json, and run nothing")
+    p.add_argument("--check-docs", action="store_true", help="say whether that page is as it would be made")
+    return p.parse_args()
+
+
+def chosen(asked):
+    """[(framework, its cases that were asked for)]; those for the self-test only by name."""
+    every = folders.read()
+    unknown = set(asked.only or []) - set(every)
+    if unknown:
+        sys.exit(f"frameworks: there is no {', '.join(sorted(unknown))}; there are {', '.join(every)}")
+    picked = [f for f in every.values() if (f.name in asked.only if asked.only else not f.by_name)]
+    parts = asked.case or [""]
+    both = [(f, [c for c in running.cases_in(f.source()) if any(p in c.name for p in parts)]) for f in picked]
+    return [(f, cases) for f, cases in both if cases]
+
+
+def say(framework, record, path):
+    title = f"{framework.name}.{record['case']}"
+    print(f"{record['verdict']:8} {title:32} {record['seconds']:6.1f} s {record['launches']:8} launches "
+          f"{record['answers']:6} round trips", flush=True)
+    if record["line"]:
+        print(f"         {record['line'][:300]}\n         all of it: {path}", flush=True)
+
+
+def write_down(framework, record):
+    """What a case printed, in a file of its own in place of the one before."""
+    path = os.path.join(BUILD, "frameworks", "logs", f"{framework.name}.{record['case']}")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(record["output"] + record["errors"])
+    return path
+
+
+def run_all(framework, cases, python):
+    """A record for each case. Caches of compiled kernels begin empty, and are theirs together."""
+    records = []
+    with tempfile.TemporaryDirectory(prefix="salus-frameworks-") as home:
+        for case in cases:
+            records.append(running.run(framework, case, python, home))
+            say(framework, records[-1], write_down(framework, records[-1]))
+    return records
+
+
+def table(done, skipped):
+    print(f"\n{'framework':18} {'version':24} {'capability':10} " + " ".join(f"{v:>8}" for v in VERDICTS))
+    for framework, records in done:
+        counts = [sum(r["verdict"] == v for r in records) for v in VERDICTS]
+        print(f"{framework.title:18.18} {framework.version:24} {framework.capability or '9.0':10} "
+              + " ".join(f"{n:8}" for n in counts))
+    for framework, why in skipped:
+        print(f"SKIPPED {framework.title}: {why}")
+
+
+def keep(done):
+    """Into results.json in the order of versions.toml, and from there into the page."""
+    results = report.load()
+    for framework, records in done:
+        names = [c.name for c in running.cases_in(framework.source())]
+        results[framework.name] = report.merge(results, framework, records, names)
+    report.save({name: results[name] for name in folders.read() if name in results})
+    report.write_page()
+
+
+def failures(done):
+    results = report.load()
+    for framework, records in done:
+        for name in report.regressions(results, framework, records):
+            yield f"{framework.name}.{name} was right"
+        for record in records:
+            if record["verdict"] in BAD:
+                yield f"{framework.name}.{record['case']} {record['verdict']}"
+
+
+def run_frameworks(asked):
+    done, skipped = [], []
+    for framework, cases in chosen(asked):
+        try:
+            python = folders.python_of(framework, os.path.join(BUILD, "frameworks"))
+        except folders.Unavailable as why:
+            skipped.append((framework, why))
+            continue
+        done.append((framework, run_all(framework, cases, python)))
+    table(done, skipped)
+    if asked.json:
+        with open(asked.json, "w") as f:
+            json.dump({f.name: records for f, records in done}, f, indent=1)
+    failed = sorted(set(failures(done)))
+    if asked.keep:
+        keep(done)
+    for line in failed:
+        print(f"failed: {line}")
+    total = sum(len(records) for _, records in done)
+    print(f"frameworks: {total} cases, {len(failed)} failed, {len(skipped)} frameworks skipped")
+    return 1 if failed else 0
+
+
+def check_docs():
+    text, wanted = report.page_now()
+    if text != wanted:
+        print("docs/frameworks.md is not as results.json has it: make frameworks-docs")
+    return int(text != wanted)
+
+
+def list_all(asked):
+    for framework, cases in chosen(asked):
+        for case in cases:
+            print(f"{framework.name:12} {case.name:24} {case.about}")
+
+
+def main():
+    asked = arguments()
+    if asked.list:
+        list_all(asked)
+    elif asked.docs:
+        report.write_page()
+    elif asked.check_docs:
+        return check_docs()
+    else:
+        return run_frameworks(asked)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

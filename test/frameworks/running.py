@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case: a daemon of its own on the software GPU, its processes under `salusctl run`, the verdict.
+
+    right     it compared and found all as wanted
+    refused   Salus said on standard error what it does not do, and the case did not come out right
+    wrong     a comparison failed and nothing was said: a wrong result without an error
+    failed    it ended with an error about which Salus said nothing
+    crashed   the same by a signal
+    hangs     it was ended at its time limit
+"""
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from case import RIGHT, WRONG
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from harness import Daemon, tool, wait_for
+
+VERDICTS = ["right", "refused", "wrong", "failed", "crashed", "hangs"]
+SECONDS = 900  # for a machine that others use as well; a case that needs it all hangs
+REFUSAL = re.compile(r"^\S+ error shim (.*)$", re.M)
+NAME_SHOWN = 60  # characters of a name, which may have hundreds
+
+
+class Case:
+    """A function of a list of cases, as its source has it."""
+
+    def __init__(self, function, settings):
+        self.name = function.name
+        self.about = (ast.get_docstring(function) or "").split("\n")[0]
+        self.capability = settings.get("capability")
+        self.seconds = settings.get("seconds", SECONDS)
+        self.jobs = settings.get("jobs", 1)
+        self.lane = settings.get("lane")
+        self.env = settings.get("env", {})
+
+
+def _settings(function):
+    """Those of @case or @case(...); None where it is no case."""
+    for d in function.decorator_list:
+        called = d.func if isinstance(d, ast.Call) else d
+        if isinstance(called, ast.Name) and called.id == "case":
+            keywords = d.keywords if isinstance(d, ast.Call) else []
+            return {k.arg: ast.literal_eval(k.value) for k in keywords}
+    return None
+
+
+def cases_in(path):
+    """The cases of a file, read without running it: its framework need not be there."""
+    with open(path) as f:
+        functions = [n for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef)]
+    return [Case(f, _settings(f)) for f in functions if _settings(f) is not None]
+
+
+# ---- the processes -------------------------------------------------------------------------------
+
+def _environment(framework, case, home):
+    """The user's without what leads to another toolkit, and with caches that hold nothing yet."""
+    keep = {k: v for k, v in os.environ.items() if k not in ("CUDA_HOME", "CUDA_PATH", "PYTHONPATH")}
+    hidden = os.path.join(home, "hidden")
+    os.makedirs(hidden, exist_ok=True)
+    for library in framework.hide:
+        with open(os.path.join(hidden, library), "w"):
+            pass  # empty: what the linker's path has of that name is not reached
+    return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": hidden, "PYTHONDONTWRITEBYTECODE": "1",
+            **case.env}
+
+
+def _start(daemon, framework, case, python, home):
+    capability = case.capability or framework.capability
+    argv = [tool("salusctl"), "--run-dir", daemon.run_dir, "run", "-q", "--name", case.name,
+            *(["--capability", capability] if capability else []),
+            "--", python, framework.source(), case.name]
+    return subprocess.Popen(argv, env=_environment(framework, case, home), text=True, errors="replace",
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            start_new_session=True)
+
+
+def _finish(process, end):
+    """Exit status (None: it was ended), output, standard error."""
+    try:
+        out, err = process.communicate(timeout=max(0.1, end - time.monotonic()))
+        return process.returncode, out, err
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return None, out, err
+
+
+# ---- the verdict ---------------------------------------------------------------------------------
+
+def refusal(err):
+    """The first line in which Salus says what it does not do, without its time; or nothing."""
+    found = REFUSAL.search(err)
+    if not found:
+        return ""
+    line = re.sub(r"(\S{%d})[^\s:]+" % NAME_SHOWN, r"\1...", found.group(1))
+    return re.sub(r' do="[^"]*"$', "", line)
+
+
+def _last_line(err):
+    """Where Python's errors say what happened; not what the daemon's processes say there."""
+    lines = [l for l in err.strip().splitlines() if l.strip() and " worker " not in l]
+    return lines[-1].strip()[:300] if lines else "no word on standard error"
+
+
+def verdict(status, err):
+    """What became of a process, and the line that says why."""
+    if status == RIGHT:
+        return "right", ""
+    if status is None:
+        return "hangs", refusal(err) or _last_line(err)
+    if refusal(err):
+        return "refused", refusal(err)
+    name = "wrong" if status == WRONG else "crashed" if status > 128 else "failed"
+    return name, _last_line(err)
+
+
+def _differ(outputs):
+    """Whether jobs side by side printed different sums."""
+    sums = [re.findall(r"^checksum .*$", out, re.M) for out in outputs]
+    return any(s != sums[0] or not s for s in sums)
+
+
+def _judge(ends):
+    """Of several jobs the worst counts."""
+    found = [verdict(status, err) for status, _, err in ends]
+    worst = max(found, key=lambda v: VERDICTS.index(v[0]))
+    if worst[0] == "right" and len(ends) > 1 and _differ([out for _, out, _ in ends]):
+        return "wrong", "jobs side by side have different checksums"
+    return worst
+
+
+def _counts(daemon):
+    """What all jobs of the daemon did, once they have ended."""
+    wait_for("all jobs have left", lambda: not daemon.jobs(), 60)
+    ended = daemon.ctl_json("history")["history"]
+    counts = {what: sum(e[what] for e in ended) for what in ("launches", "answers", "iterations")}
+    peaks = {what: max((e[what] for e in ended), default=0)
+             for what in ("persistent_peak_bytes", "ephemeral_peak_bytes")}
+    return {**counts, **peaks}
+
+
+def run(framework, case, python, home):
+    """A record of what happened: verdict, line, seconds, and what its jobs did."""
+    begin = time.monotonic()
+    with Daemon(*(["--lane-policy", case.lane] if case.lane else [])) as daemon:
+        processes = [_start(daemon, framework, case, python, home) for _ in range(case.jobs)]
+        ends = [_finish(p, begin + case.seconds) for p in processes]
+        seconds = time.monotonic() - begin
+        counts = _counts(daemon)
+    found, line = _judge(ends)
+    return {"case": case.name, "about": case.about, "verdict": found, "line": line,
+            "seconds": round(seconds, 1), "capability": case.capability, **counts,
+            "output": ends[0][1], "errors": ends[0][2]}
