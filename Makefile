@@ -32,7 +32,8 @@ DEVICE := $(filter-out daemon/device/soft/isa/%,$(call src,daemon/device daemon/
 WORKER := $(call src,daemon/worker)
 BROKER := $(call src,daemon/broker)
 CTL    := $(call src,daemon/ctl)
-SHIM   := $(call src,shim)
+NVML   := $(call src,shim/nvml)
+SHIM   := $(filter-out $(NVML),$(call src,shim))
 # Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
 ISA_ONCE  := daemon/device/soft/isa/select.c
 ISA_SRC   := $(filter-out $(ISA_ONCE),$(wildcard daemon/device/soft/isa/*.c))
@@ -48,9 +49,10 @@ BROKER_LIBS = $(call pkg,--libs,libuv msgpack) -linih
 CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
 PROGRAMS := $(addprefix $(BUILD)/,salusd salus-gpu salusctl)
 SHIM_SO := $(BUILD)/shim/libcuda.so.1
+NVML_SO := $(BUILD)/shim/libnvidia-ml.so.1
 
 .PHONY: all
-all: $(PROGRAMS) $(SHIM_SO) $(BUILD)/shim/libcuda.so ## the daemon, its worker, salusctl, salus-ptxas, salus-sim, libcuda.so.1
+all: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(SHIM_SO:.1=) $(NVML_SO:.1=) ## the daemon, its worker, salusctl, salus-ptxas, salus-sim, libcuda.so.1, libnvidia-ml.so.1
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -92,8 +94,9 @@ $(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a common.a) prot
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map \
 		-Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^)
-$(BUILD)/shim/libcuda.so: $(SHIM_SO)
-	$(Q)ln -sf libcuda.so.1 $@
+# Who links or loads them without a version.
+$(BUILD)/shim/%.so: $(BUILD)/shim/%.so.1
+	$(Q)ln -sf $(<F) $@
 $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 
 # ---- tests -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
  *   client -> broker: wire_answer; broker -> client: wire_welcome. Then the socket only says, by
  *   closing, that the other side is gone.
+ *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
  *   broker <-> worker: wire_worker_msg, and kernel_wire_batch (kernel_wire.h).
  */
 #ifndef PROTO_WIRE_H
@@ -117,6 +118,40 @@ struct wire_welcome {
     uint32_t magic;
     int32_t result;
     char text[256];
+};
+
+/* ---- questions, instead of a hello --------------------------------------------------------------
+ */
+
+#define WIRE_QUESTION_MAGIC 0x3f4c4153u /* "SAL?" */
+
+/* What of the device is there for whoever asks; it makes no job of him. Refused, it is answered by
+ * a wire_offer with a negative result, as a hello is. */
+struct wire_question {
+    uint32_t magic; /* WIRE_QUESTION_MAGIC, also the answer's */
+    uint16_t major, minor;
+    uint64_t reserved; /* 0 */
+};
+
+/* A process of the asking user with a job. */
+struct wire_process {
+    int32_t pid; /* as the broker sees it */
+    uint32_t busy_permille;
+    uint64_t memory_bytes; /* backed device memory */
+};
+
+#define WIRE_VIEW_PROCESSES 512u
+
+/* The share is that of the asking process's own job or, where it has none, of all the user's. */
+struct wire_view {
+    uint32_t magic;
+    uint16_t major, minor;
+    struct wire_device device; /* as for a job that asked for nothing else */
+    uint64_t used_bytes;       /* share of device.memory_bytes */
+    uint64_t sampled_us; /* CLOCK_REALTIME: end of the time that busy_permille is about; 0: none */
+    uint32_t busy_permille; /* share of the device's time, over the second or so before that */
+    uint32_t process_count;
+    struct wire_process processes[WIRE_VIEW_PROCESSES]; /* process_count of them are sent */
 };
 
 /* ---- broker <-> worker ----------------------------------------------------------------------- */

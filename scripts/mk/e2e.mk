@@ -62,16 +62,17 @@ $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capab
 
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
+E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader)
 
 .PHONY: e2e-programs check-e2e check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
-check-e2e: all e2e-programs $(BUILD)/test/e2e/garbage_client ## nvcc's programs through the real daemon; E2E=part
+check-e2e: all e2e-programs $(E2E_CLIENTS) ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
 # The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients
 # do to the worker is where memory errors would hide.
-check-e2e-asan: all e2e-programs $(BUILD)/test/e2e/garbage_client
+check-e2e-asan: all e2e-programs $(E2E_CLIENTS)
 	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined \
 		build-asan/salusd build-asan/salus-gpu build-asan/salusctl
 	BUILD=$(BUILD) SALUS_DAEMON_BUILD=build-asan ASAN_OPTIONS=detect_leaks=1 \

@@ -12,7 +12,7 @@ $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(BUILD)/shim/connection/conn.o $(BUILD)/shim/connection/profile.o
+$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o profile.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o api/alloc.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
 $(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)

@@ -4,14 +4,14 @@
  * is what a device of compute capability 9.0 reports, except where that would promise something
  * that is not supported here.
  */
-#include "shim/api/device.h"
-
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
+#include "shim/pci.h"
 
 /* Attributes that do not depend on the device; those that are not listed are 0. */
 static const struct {
@@ -42,9 +42,9 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS, 2048},
     {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-    {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, DEVICE_PCI_BUS},
-    {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, DEVICE_PCI_SLOT},
-    {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, DEVICE_PCI_DOMAIN},
+    {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, PCI_BUS},
+    {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, PCI_SLOT},
+    {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, PCI_DOMAIN},
     {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, 32768},
@@ -232,7 +232,7 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
 }
 
 static void pci_text(char *to, size_t cap) {
-    snprintf(to, cap, "%04X:%02X:%02X.0", DEVICE_PCI_DOMAIN, DEVICE_PCI_BUS, DEVICE_PCI_SLOT);
+    snprintf(to, cap, "%04X:%02X:%02X.0", PCI_DOMAIN, PCI_BUS, PCI_SLOT);
 }
 
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
@@ -243,18 +243,12 @@ CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-/* With or without the domain, with or without the function. */
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
-    unsigned int domain = 0, bus, slot;
     CUresult r = state_ready();
     if (r) return r;
     if (!dev || !pciBusId) return CUDA_ERROR_INVALID_VALUE;
-    if (sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &slot) != 3) {
-        domain = 0;
-        if (sscanf(pciBusId, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (domain != DEVICE_PCI_DOMAIN || bus != DEVICE_PCI_BUS || slot != DEVICE_PCI_SLOT)
-        return CUDA_ERROR_INVALID_DEVICE;
+    int err = pci_check(pciBusId);
+    if (err) return err == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
     *dev = 0;
     return CUDA_SUCCESS;
 }

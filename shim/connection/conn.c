@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -22,37 +19,15 @@
 #include "common/log.h"
 #include "proto/gen/calls.h"
 #include "proto/job.h"
+#include "shim/connection/dial.h"
 #include "shim/connection/profile.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define CONN_OFFERS 64    /* places to try before giving up */
-#define CONN_TIMEOUT_S 60 /* a worker that loads a real driver takes seconds */
+#define CONN_OFFERS 64 /* places to try before giving up */
 #define CONN_WINDOW_MAX (1ull << 46)
-
-static const char *run_dir(void) {
-    const char *dir = getenv("SALUS_RUN_DIR");
-    return dir && *dir ? dir : "/run/salus";
-}
-
-static int dial(int *sock) {
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", run_dir());
-    if (n < 0 || (size_t)n >= sizeof(addr.sun_path)) return -ENAMETOOLONG;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -errno;
-    struct timeval patience = {.tv_sec = CONN_TIMEOUT_S};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-        int err = -errno;
-        fdutil_close(&fd);
-        return err;
-    }
-    *sock = fd;
-    return 0;
-}
 
 /* What the user said about the job, and which program it is. */
 static void describe(struct wire_job *job) {
@@ -239,12 +214,13 @@ static int try_offer(struct conn *c) {
 
 int conn_open(struct conn *c) {
     c->refused = false;
-    int err = dial(&c->sock);
+    c->sock = dial_broker();
+    int err = c->sock < 0 ? c->sock : 0;
     if (err) {
         log_error("shim",
                   "what=\"no salusd answers at %s/job.sock\" error=%s "
                   "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
-                  run_dir(), err_name(err));
+                  dial_run_dir(), err_name(err));
         return ERR_NO_DAEMON;
     }
     err = say_hello(c->sock);

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/api/device.h"
 #include "shim/connection/state.h"
+#include "shim/pci.h"
 
 #define MD2_BLOCK 16
 #define MD2_ROUNDS 18
@@ -106,9 +106,9 @@ static void collect(struct facts *f, const struct validity_addresses *at, uint32
     f->at = *at;
     f->time = time;
     memcpy(f->device.uuid, state.conn.device.uuid, sizeof(f->device.uuid));
-    f->device.domain = DEVICE_PCI_DOMAIN;
-    f->device.bus = DEVICE_PCI_BUS;
-    f->device.slot = DEVICE_PCI_SLOT;
+    f->device.domain = PCI_DOMAIN;
+    f->device.bus = PCI_BUS;
+    f->device.slot = PCI_SLOT;
 }
 
 static void keyed(struct md2 *m, unsigned char pad) {

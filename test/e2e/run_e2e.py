@@ -521,6 +521,51 @@ def test_the_daemon_has_a_capability_for_those_that_ask_for_none():
         equal(d.ctl_json("gpu", "list")["gpus"][0]["compute"], "8.9", "what is listed")
 
 
+# ---- NVML ----------------------------------------------------------------------------------------
+
+READER = os.path.join(BUILD, "test", "e2e", "nvml_reader")
+READ = re.compile(r"^name=(.*) total=(\d+) used=(\d+) busy=(\d+) processes=(.*)$", re.M)
+
+
+def read_nvml(daemon, *words, **env):
+    """Each line of the reader as (name, total, used, busy, {pid: bytes})."""
+    done = daemon.run([READER, *words], **env)
+    equal(done.returncode, 0, f"exit code: {done.stdout}{done.stderr}{daemon.log()[-2000:]}")
+    return [(name, int(total), int(used), int(busy),
+             {int(p): int(b) for p, b in (e.split(":") for e in processes.split(",") if e)})
+            for name, total, used, busy, processes in READ.findall(done.stdout)]
+
+
+def test_nvml_tells_who_uses_the_device():
+    """By a reader that is no job, and by a child that it forks."""
+    with Daemon() as d:
+        gpu = d.ctl_json("gpu", "list")["gpus"][0]
+        equal(read_nvml(d), [(gpu["name"], gpu["memory_bytes"], 0, 0, {})], "what an idle device shows")
+        p = d.start([program("train"), "10000000"])
+        wait_for("the job is busy", lambda: read_nvml(d)[0][3] > 0)
+        wait_for("the job is listed", lambda: len(d.jobs()) == 1)
+        lines = read_nvml(d, "fork")
+        equal(len(lines), 2, "lines of a reader and its child")
+        for _, total, used, _, processes in lines:
+            equal(list(processes), [p.pid], "processes")
+            equal((total, used), (gpu["memory_bytes"], processes[p.pid]), "memory")
+            if not used: raise AssertionError("a job that trains has no memory")
+        equal(len(d.jobs()), 1, "jobs: readers are none")
+        p.kill()
+        p.communicate()
+        wait_for("its memory is back", lambda: read_nvml(d)[0][2:] == (0, 0, {}))
+
+
+def test_nvml_is_found_by_run_and_needs_a_daemon():
+    with Daemon() as d:
+        done = d.ctl("run", "-q", "--", READER)
+        contains(done.stdout, "name=Salus software GPU", "the reader's output")
+        done = subprocess.run([READER], env={**d.environment(), "SALUS_RUN_DIR": "/nonexistent"}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+        equal((done.returncode, done.stdout, done.stderr),
+              (9, "nvmlInit_v2: No salusd answers, and so no GPU\n", ""), "without a daemon")
+
+
 # ---- counts --------------------------------------------------------------------------------------
 
 def test_steady_state_makes_no_system_call():

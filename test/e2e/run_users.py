@@ -15,7 +15,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import PATIENCE, Daemon, program, run_tests, tool, wait_for
+from harness import BUILD, PATIENCE, Daemon, program, run_tests, tool, wait_for
 
 LONG = "--long" in sys.argv
 ALICE, BOB = 60001, 60002 # no such users need to exist
@@ -227,6 +227,26 @@ def test_kernels_are_their_users_own():
                     f"{args}: {got.stdout}{got.stderr}")
         got = d.ctl_as(BOB, "profile", "export", "--user", str(ALICE))
         require(got.returncode == 5, f"exit {got.returncode}: {got.stderr}")
+
+
+def test_nvml_shows_a_user_his_own():
+    """Memory and processes: of a reader without a job, and whoever it is, root too."""
+    reader = os.path.join(BUILD, "test", "e2e", "nvml_reader")
+    with Shared(*ROOM) as d:
+        jobs = {uid: d.secret(uid) for uid in (ALICE, BOB)}
+        for p in jobs.values():
+            filled(p, d)
+        used = {j["uid"]: j["memory_bytes"] for j in d.jobs()}
+        for uid in (ALICE, BOB, 0):
+            p = d.job(uid, reader)
+            out, err = p.communicate("", timeout=PATIENCE)
+            require(p.returncode == 0, f"user {uid}: exit {p.returncode}: {out}{err}")
+            want = f"used={used.get(uid, 0)} busy="
+            require(want in out, f"user {uid}: {out}, expected {want}")
+            want = f"processes={jobs[uid].pid}:{used[uid]}\n" if uid else "processes=\n"
+            require(out.endswith(want), f"user {uid}: {out}, expected {want}")
+        for p in jobs.values():
+            done(p)
 
 
 def main():

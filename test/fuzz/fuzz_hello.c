@@ -3,7 +3,7 @@
  * The handshake: the input is a client's messages, each after a byte with its length (255: what is
  * left), sent to a broker whose loop runs here between them, with a worker that answers. No input
  * may crash it, leave a connection behind, cost it its worker, or be welcomed without two right
- * messages.
+ * messages. A question is one of them.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -115,6 +115,9 @@ static void check_words(const uint8_t *msg, size_t n) {
         abort();
     }
     hello_check_answer(msg, n, &accepted, why, sizeof(why));
+    if (hello_asks(msg, n) && hello_check_question(msg, n, why, sizeof(why)) == 0 &&
+        n != sizeof(struct wire_question))
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -107,7 +107,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.2; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
                    "one release");
 }
 
@@ -116,7 +116,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.2, this salusd 1.2; install both from "
+                   "the client's library speaks protocol 9.3, this salusd 1.3; install both from "
                    "one release");
 }
 
@@ -131,7 +131,7 @@ Test(broker_client, another_minor_and_spec_are_served) {
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
     struct wire_offer o;
 
-    h.minor = 3;
+    h.minor = WIRE_MINOR + 1;
     h.spec_hash = 42;
     fdutil_send(fd, &h, sizeof(h), NULL, 0);
     broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
@@ -505,4 +505,137 @@ Test(broker_client, the_last_descriptors_are_not_for_clients) {
     for (int i = 0; i < 3; i++)
         cr_assert_geq(dup(0), 0, "there are some left");
     fdutil_raise_limit();
+}
+
+/* ---- questions instead of a hello ------------------------------------------------------------ */
+
+static const struct wire_question question = {
+    .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
+
+#define VIEW_BYTES offsetof(struct wire_view, processes)
+
+Test(broker_client, a_question_is_answered_without_a_job) {
+    struct wire_question q = question;
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_view v;
+
+    q.minor = WIRE_MINOR + 1;
+    cr_assert_eq(fdutil_send(fd, &q, sizeof(q), NULL, 0), 0);
+    broker_rig_expect(fd, &v, VIEW_BYTES, NULL, 0);
+    cr_assert_eq(v.magic, WIRE_QUESTION_MAGIC);
+    cr_assert_eq(v.minor, WIRE_MINOR);
+    cr_assert_str_eq(v.device.name, "Fake GPU");
+    cr_assert_eq(v.process_count, 0);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+    cr_assert_eq(atomic_load(&rig.worker.attached), 0);
+}
+
+Test(broker_client, a_question_of_another_major_is_refused) {
+    struct wire_question q = question;
+
+    q.major = 2;
+    q.minor = 7;
+    expect_refusal(&q, sizeof(q), ERR_VERSION,
+                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
+                   "one release");
+    expect_refusal(&q, 8, ERR_VERSION,
+                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
+                   "one release");
+}
+
+Test(broker_client, a_malformed_question_is_refused) {
+    struct wire_question q = question;
+    unsigned char longer[sizeof(q) + 1] = {0};
+
+    memcpy(longer, &q, sizeof(q));
+    expect_refusal(&q, sizeof(q) - 1, ERR_PROTOCOL, "the question is malformed");
+    expect_refusal(longer, sizeof(longer), ERR_PROTOCOL, "the question is malformed");
+    q.reserved = 1;
+    expect_refusal(&q, sizeof(q), ERR_PROTOCOL, "the question is malformed");
+}
+
+Test(broker_client, one_question_a_connection) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_view v;
+
+    cr_assert(broker_rig_wait(&rig.worker.trials, 1)); /* the device is known */
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    broker_rig_expect(fd, &v, VIEW_BYTES, NULL, 0);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(broker_client, a_question_waits_only_until_the_device_is_known) {
+    int fd;
+    struct wire_view v;
+    struct pollfd p;
+
+    broker_rig_stop(&rig); /* the suite's */
+    broker_rig_init(&rig);
+    atomic_store(&rig.worker.fail_ready, 1);
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    p = (struct pollfd){.fd = fd, .events = POLLIN};
+    cr_assert_eq(poll(&p, 1, 10000), 1);
+    broker_rig_expect(fd, &v, VIEW_BYTES, NULL, 0);
+    cr_assert_eq(v.device.memory_bytes, 1ull << 30);
+    close(fd);
+    atomic_store(&rig.worker.never_ready, 1); /* and no longer, whatever becomes of workers */
+    broker_rig_kill_worker(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    broker_rig_expect(fd, &v, VIEW_BYTES, NULL, 0);
+    cr_assert_eq(v.device.memory_bytes, 1ull << 30);
+    close(fd);
+}
+
+Test(broker_client, a_question_that_waits_is_refused_in_time) {
+    int fd;
+    struct wire_offer o;
+
+    broker_rig_stop(&rig);
+    broker_rig_init(&rig);
+    rig.config.worker_timeout = 300000000;
+    atomic_store(&rig.worker.never_ready, 1);
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, ERR_WORKER_LOST);
+    cr_assert(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(broker_client, who_spoke_while_his_question_waits_is_refused) {
+    int fd;
+    struct wire_offer o;
+
+    broker_rig_stop(&rig);
+    broker_rig_init(&rig);
+    atomic_store(&rig.worker.never_ready, 1);
+    broker_rig_start(&rig);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_str_eq(o.text, "a message came while none is expected");
+    close(fd);
+}
+
+Test(broker_client, a_view_shows_the_job_of_who_asks) {
+    int job = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_view v;
+
+    broker_rig_attach(job, fds);
+    atomic_store(&rig.worker.page->stats.memory_bytes, 7 << 20);
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    broker_rig_expect(fd, &v, VIEW_BYTES + sizeof(v.processes[0]), NULL, 0);
+    cr_assert_eq(v.used_bytes, 7 << 20);
+    cr_assert_eq(v.processes[0].pid, getpid());
+    close(fd);
+    close(job);
 }

@@ -34,8 +34,10 @@ void client_close(struct client *c) {
 }
 
 void client_ended(struct client *c, const char *how) {
-    /* One that said nothing only looked whether we are here. */
-    log_burst("client", c->state == CLIENT_HELLO ? LOG_DEBUG : LOG_INFO,
+    /* One that said nothing, or only asked, only looked whether we are here. */
+    bool job = c->state != CLIENT_HELLO && c->state != CLIENT_ASKING;
+
+    log_burst("client", job ? LOG_INFO : LOG_DEBUG,
               "event=ended job=%u pid=%d name=\"%s\" how=\"%s\"", c->job_id, (int)c->job.pid,
               c->job.name, how);
     client_close(c);

@@ -2,7 +2,7 @@
  *
  * A client: a connection to job.sock, from hello to its end. Here is what all its steps share, and
  * how it is let go of; the steps are handshake.h's, its refusals refuse.h's, its end as a job
- * ending.h's.
+ * ending.h's. One that has a question instead of a hello is question.h's.
  *
  * Owner: struct clients. Thread: the loop's.
  */
@@ -23,7 +23,8 @@ enum client_state {
     CLIENT_ATTACHING, /* ATTACH sent */
     CLIENT_OFFERED,   /* windows offered, no answer yet */
     CLIENT_RUNNING,
-    CLIENT_CLOSED /* its handles are being closed */
+    CLIENT_ASKING, /* a question; nothing is known of the device yet */
+    CLIENT_CLOSED  /* its handles are being closed */
 };
 
 struct clients {

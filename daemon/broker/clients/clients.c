@@ -17,6 +17,8 @@
 #include "daemon/broker/clients/deadline.h"
 #include "daemon/broker/clients/ending.h"
 #include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/hello.h"
+#include "daemon/broker/clients/question.h"
 #include "daemon/broker/clients/refuse.h"
 
 #ifndef SO_PEERPIDFD
@@ -35,6 +37,8 @@ static void on_readable(uv_poll_t *p, int status, int events) {
         refuse_client(c, ERR_PROTOCOL, "a message is too long or carries descriptors");
     else if (n <= 0)
         client_ended(c, "socket closed");
+    else if (c->state == CLIENT_HELLO && hello_asks(buf, (size_t)n))
+        question_take(c, buf, (size_t)n);
     else if (c->state == CLIENT_HELLO)
         handshake_hello(c, buf, (size_t)n);
     else if (c->state == CLIENT_OFFERED)
@@ -132,7 +136,10 @@ void clients_worker_ready(struct clients *clients) {
     list_each_safe(pos, tmp, &clients->list) {
         struct client *c = list_entry(pos, struct client, link);
 
-        if (c->state == CLIENT_WAITING) handshake_begin(c);
+        if (c->state == CLIENT_WAITING)
+            handshake_begin(c);
+        else if (c->state == CLIENT_ASKING)
+            question_answer(c);
     }
 }
 
@@ -142,7 +149,7 @@ void clients_worker_failed(struct clients *clients) {
     list_each_safe(pos, tmp, &clients->list) {
         struct client *c = list_entry(pos, struct client, link);
 
-        if (c->state == CLIENT_WAITING) refuse_given_up(c);
+        if (c->state == CLIENT_WAITING || c->state == CLIENT_ASKING) refuse_given_up(c);
     }
 }
 

@@ -29,6 +29,7 @@ static void on_deadline(uv_timer_t *t) {
         refuse_client(c, -ETIMEDOUT, "no answer to the offered windows came within %llu ms", ms);
         break;
     case CLIENT_WAITING:
+    case CLIENT_ASKING:
     case CLIENT_ATTACHING:
         refuse_client(c, ERR_WORKER_LOST, "the GPU worker is not running: %.180s",
                       *all->worker->trouble ? all->worker->trouble : "it does not answer");

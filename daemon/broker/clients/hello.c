@@ -20,9 +20,19 @@ static void take_name(const char *name, size_t cap, char *out) {
     if (!*out) strcpy(out, "?");
 }
 
+static int check_version(uint16_t major, uint16_t minor, char *why, size_t cap) {
+    if (major == WIRE_MAJOR) return 0;
+    snprintf(why, cap,
+             "the client's library speaks protocol %u.%u, this salusd %d.%d; install both from "
+             "one release",
+             major, minor, WIRE_MAJOR, WIRE_MINOR);
+    return ERR_VERSION;
+}
+
 int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap) {
     struct wire_hello h = {0};
     char reason[JOB_WHY_BYTES];
+    int err;
 
     memcpy(&h, msg, bytes < sizeof(h) ? bytes : sizeof(h));
     if (bytes < offsetof(struct wire_hello, spec_hash) || h.magic != WIRE_MAGIC) {
@@ -31,13 +41,8 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
                  "protocol's magic number");
         return ERR_PROTOCOL;
     }
-    if (h.major != WIRE_MAJOR) {
-        snprintf(why, cap,
-                 "the client's library speaks protocol %u.%u, this salusd %d.%d; install both from "
-                 "one release",
-                 h.major, h.minor, WIRE_MAJOR, WIRE_MINOR);
-        return ERR_VERSION;
-    }
+    err = check_version(h.major, h.minor, why, cap);
+    if (err < 0) return err;
     if (bytes != sizeof(h)) {
         snprintf(why, cap, "hello has %zu bytes, not %zu", bytes, sizeof(h));
         return ERR_PROTOCOL;
@@ -47,6 +52,25 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     out->job = h.job;
     if (job_check(&out->job, reason) == 0) return 0;
     snprintf(why, cap, "%s", reason);
+    return ERR_PROTOCOL;
+}
+
+bool hello_asks(const void *msg, size_t bytes) {
+    uint32_t magic = 0;
+
+    memcpy(&magic, msg, bytes < sizeof(magic) ? bytes : sizeof(magic));
+    return magic == WIRE_QUESTION_MAGIC;
+}
+
+int hello_check_question(const void *msg, size_t bytes, char *why, size_t cap) {
+    struct wire_question q = {0};
+    int err;
+
+    memcpy(&q, msg, bytes < sizeof(q) ? bytes : sizeof(q));
+    err = check_version(q.major, q.minor, why, cap);
+    if (err < 0) return err;
+    if (bytes == sizeof(q) && q.reserved == 0) return 0;
+    snprintf(why, cap, "the question is malformed");
     return ERR_PROTOCOL;
 }
 

@@ -23,6 +23,10 @@ struct hello {
 /* 0, or ERR_PROTOCOL or ERR_VERSION with the reason in `why`. */
 int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap);
 
+/* A question instead of a hello: whether it is one, and then 0 or the same errors. */
+bool hello_asks(const void *msg, size_t bytes);
+int hello_check_question(const void *msg, size_t bytes, char *why, size_t cap);
+
 /* The answer to an offer: 0 with *accepted, or ERR_PROTOCOL with the reason. */
 int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap);
 

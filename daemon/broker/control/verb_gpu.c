@@ -9,6 +9,7 @@
 #include "daemon/broker/control/verb.h"
 #include "daemon/broker/printable.h"
 #include "daemon/broker/worker/board.h"
+#include "proto/uuid.h"
 
 #define GPU_ID 0 /* one worker, one GPU */
 
@@ -22,12 +23,6 @@ static const char *state_of(const struct worker *w) {
     case WORKER_FAILED: return "failed";
     default: return "down";
     }
-}
-
-static void fill_uuid(const uint8_t *u, char *out, size_t cap) {
-    snprintf(out, cap, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-             u[14], u[15]);
 }
 
 static uint64_t memory_used(const struct attachments *as) {
@@ -57,7 +52,7 @@ static void fill_gpu(const struct broker *b, struct ctl_gpu *r) {
     r->jobs = b->clients.running;
     if (d->memory_bytes == 0) return; /* no worker was ever ready */
     printable_copy(r->name, d->name, sizeof(d->name));
-    fill_uuid(d->uuid, r->uuid, sizeof(r->uuid));
+    uuid_print(d->uuid, r->uuid);
     snprintf(r->compute, sizeof(r->compute), "%u.%u", d->cc_major, d->cc_minor);
     r->memory_bytes = d->memory_bytes;
     r->sms = d->sm_count;

@@ -28,6 +28,12 @@ struct overdue {
     uint64_t since_ns, next_age_ns;
 };
 
+/* How much of the device's time a job took between the latest two looks: share.h. */
+struct load {
+    uint64_t at_ns, busy_ns; /* the latest */
+    uint32_t permille;
+};
+
 struct attachment {
     struct list link;
     uint32_t job_id;
@@ -38,6 +44,7 @@ struct attachment {
     uint32_t group;
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
     struct overdue overdue;
+    struct load load;
     bool welcomed;        /* it became a job that people saw */
     bool detached;        /* DETACH was sent */
     uint64_t detached_ns; /* when */
@@ -52,6 +59,7 @@ struct attachments {
     struct slots slots;
     struct groups groups;
     struct channel *channel; /* to the worker */
+    uint64_t loads_us;       /* CLOCK_REALTIME of the latest look at their loads; 0: none */
 };
 
 /* A job that wants to be attached. */

@@ -16,6 +16,7 @@
 #include "daemon/broker/clients/pinned.h"
 #include "daemon/broker/control/control.h"
 #include "daemon/broker/jobs/overdue.h"
+#include "daemon/broker/jobs/share.h"
 
 /* The job's last moment: its counters are final. */
 static void end_job(struct broker *b, struct attachment *a) {
@@ -33,6 +34,7 @@ static void end_job(struct broker *b, struct attachment *a) {
 /* Once a second or so. */
 static void on_beat(struct broker *b) {
     overdue_look(&b->attachments, b->config.overdue);
+    share_look(&b->attachments, fdutil_now_ns());
     pinned_look(&b->clients);
 }
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs of one lane show the same memory, so their sum can be more than there is.
+ */
+#include "daemon/broker/jobs/share.h"
+
+#include <time.h>
+
+#include "common/atomics.h"
+#include "daemon/broker/jobs/running.h"
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+void share_take(struct load *load, uint64_t now_ns, uint64_t busy_ns) {
+    uint64_t passed = now_ns - load->at_ns, took = busy_ns - load->busy_ns;
+
+    if (load->at_ns == 0 || now_ns <= load->at_ns || busy_ns < load->busy_ns)
+        load->permille = 0;
+    else
+        load->permille = took >= passed ? 1000 : (uint32_t)(took * 1000 / passed);
+    load->at_ns = now_ns;
+    load->busy_ns = busy_ns;
+}
+
+static uint64_t wall_us(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+void share_look(struct attachments *as, uint64_t now_ns) {
+    struct list *pos;
+
+    list_each(pos, &as->list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+        struct running_view v;
+
+        if (!a->completion) continue;
+        running_view(a->completion, &v);
+        share_take(&a->load, now_ns, v.busy_ns);
+    }
+    as->loads_us = wall_us();
+}
+
+/* ---- who has what ---------------------------------------------------------------------------- */
+
+static bool is_job_of(const struct attachment *a, uid_t uid) {
+    return a->job.uid == uid && a->welcomed && a->client && a->completion;
+}
+
+static bool has_job(const struct attachments *as, uid_t uid, pid_t pid) {
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (is_job_of(a, uid) && a->job.pid == pid) return pid != 0;
+    }
+    return false;
+}
+
+static struct wire_process process_of(const struct attachment *a) {
+    return (struct wire_process){.pid = (int32_t)a->job.pid,
+                                 .busy_permille = a->load.permille,
+                                 .memory_bytes =
+                                     atom_load_relaxed(&a->completion->stats.memory_bytes)};
+}
+
+static void add_process(struct wire_view *v, const struct wire_process *p) {
+    if (p->pid == 0 || v->process_count == WIRE_VIEW_PROCESSES) return;
+    v->processes[v->process_count++] = *p;
+}
+
+static void add_share(struct wire_view *v, const struct wire_process *p, uint64_t device_bytes) {
+    v->used_bytes += p->memory_bytes;
+    if (v->used_bytes > device_bytes) v->used_bytes = device_bytes;
+    v->busy_permille += p->busy_permille;
+    if (v->busy_permille > 1000) v->busy_permille = 1000;
+}
+
+void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t device_bytes,
+                struct wire_view *out) {
+    bool own = has_job(as, uid, pid);
+    const struct list *pos;
+
+    out->used_bytes = 0;
+    out->sampled_us = as->loads_us;
+    out->busy_permille = out->process_count = 0;
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+        struct wire_process p;
+
+        if (!is_job_of(a, uid)) continue;
+        p = process_of(a);
+        add_process(out, &p);
+        if (!own || a->job.pid == pid) add_share(out, &p, device_bytes);
+    }
+}

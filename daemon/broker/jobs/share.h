@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the jobs of one user have of the device, as they are told (wire_view): memory, and time.
+ * Nothing in it is of another user's.
+ */
+#ifndef DAEMON_BROKER_JOBS_SHARE_H
+#define DAEMON_BROKER_JOBS_SHARE_H
+
+#include "daemon/broker/jobs/attachments.h"
+
+/* Looks at what each job took of the device's time; once a second or so. */
+void share_look(struct attachments *as, uint64_t now_ns);
+
+/* The job's part of a look, `busy_ns` being all that it ever took. */
+void share_take(struct load *load, uint64_t now_ns, uint64_t busy_ns);
+
+/* Everything but `magic`, the version and `device`, for process `pid` of user `uid` and a device of
+ * so many bytes. */
+void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t device_bytes,
+                struct wire_view *out);
+
+#endif

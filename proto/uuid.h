@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A device's UUID as people and NVML write it: "GPU-" and groups of hexadecimal digits.
+ */
+#ifndef PROTO_UUID_H
+#define PROTO_UUID_H
+
+#include <stdint.h>
+
+#define UUID_TEXT_BYTES 41 /* with the NUL */
+
+/* Of 16 bytes, into UUID_TEXT_BYTES. */
+void uuid_print(const uint8_t *uuid, char *out);
+
+#endif

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# NVML, beside the driver's library: what it exports is marked in its header, and listed in functions.def.
+NVML_OBJS := $(call objs,$(NVML) shim/connection/dial.c shim/pci.c)
+$(NVML_OBJS): OWN_CFLAGS += -fvisibility=hidden
+$(NVML_SO): $(NVML_OBJS) $(addprefix $(BUILD)/lib,proto.a common.a)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now \
+		$(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)
+
+check-exports: check-nvml-exports
+.PHONY: check-nvml-exports
+check-nvml-exports: $(NVML_SO)
+	$(Q)sed -n 's/^\(ANSWERED\|REFUSED\)(\(.*\))$$/\2/p' shim/nvml/functions.def | sort >$(BUILD)/nvml.want
+	$(Q)nm -D --defined-only $< | awk '{print $$NF}' | sort >$(BUILD)/nvml.have
+	$(Q)diff $(BUILD)/nvml.want $(BUILD)/nvml.have
+
+$(BUILD)/test/unit/test_nvml $(BUILD)/test/unit/test_nvml_view $(BUILD)/fuzz_nvml: $(NVML_OBJS)

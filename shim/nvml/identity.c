@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the device is: what CUDA says of it to a job with this environment.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/capability.h"
+#include "proto/uuid.h"
+#include "shim/nvml/device.h"
+#include "shim/nvml/library.h"
+#include "shim/pci.h"
+
+nvml_result nvmlDeviceGetName(nvml_handle device, char *name, unsigned int length) {
+    struct wire_view v;
+    nvml_result r = device_look(device, name, &v);
+    return r ? r : library_give(v.device.name, name, length);
+}
+
+nvml_result nvmlDeviceGetUUID(nvml_handle device, char *uuid, unsigned int length) {
+    char text[UUID_TEXT_BYTES];
+    struct wire_view v;
+    nvml_result r = device_look(device, uuid, &v);
+
+    if (r) return r;
+    uuid_print(v.device.uuid, text);
+    return library_give(text, uuid, length);
+}
+
+/* ---- capability ------------------------------------------------------------------------------ */
+
+/* 90 for 9.0: what a job of this process asks for, else what everybody is told. */
+static nvml_result find_capability(nvml_handle device, bool arguments_given, unsigned int *out) {
+    const char *asked = getenv("SALUS_CAPABILITY");
+    struct wire_view v;
+    nvml_result r = device_look(device, arguments_given, &v);
+
+    if (r) return r;
+    *out = asked ? capability_parse(asked) : 0;
+    if (!*out) *out = v.device.cc_major * 10 + v.device.cc_minor;
+    return NVML_SUCCESS;
+}
+
+nvml_result nvmlDeviceGetCudaComputeCapability(nvml_handle device, int *major, int *minor) {
+    unsigned int capability;
+    nvml_result r = find_capability(device, major && minor, &capability);
+
+    if (r) return r;
+    *major = (int)(capability / 10);
+    *minor = (int)(capability % 10);
+    return NVML_SUCCESS;
+}
+
+/* From what capability on. */
+static const struct {
+    unsigned int capability, architecture;
+} architectures[] = {
+    {130, NVML_ARCH_UNKNOWN}, {100, NVML_ARCH_BLACKWELL}, {90, NVML_ARCH_HOPPER},
+    {89, NVML_ARCH_ADA},      {80, NVML_ARCH_AMPERE},     {75, NVML_ARCH_TURING},
+    {0, NVML_ARCH_UNKNOWN},
+};
+
+nvml_result nvmlDeviceGetArchitecture(nvml_handle device, unsigned int *architecture) {
+    unsigned int capability, i = 0;
+    nvml_result r = find_capability(device, architecture, &capability);
+
+    if (r) return r;
+    while (capability < architectures[i].capability)
+        i++;
+    *architecture = architectures[i].architecture;
+    return NVML_SUCCESS;
+}
+
+/* ---- place ----------------------------------------------------------------------------------- */
+
+static void print_bus_id(char out[NVML_BUS_ID_BYTES]) {
+    memset(out, 0, NVML_BUS_ID_BYTES);
+    snprintf(out, NVML_BUS_ID_BYTES, "%08X:%02X:%02X.0", PCI_DOMAIN, PCI_BUS, PCI_SLOT);
+}
+
+nvml_result nvmlDeviceGetPciInfo_v3(nvml_handle device, struct nvml_pci *pci) {
+    nvml_result r = device_enter(device, pci);
+
+    if (r) return r;
+    *pci = (struct nvml_pci){.domain = PCI_DOMAIN, .bus = PCI_BUS, .device = PCI_SLOT};
+    print_bus_id(pci->bus_id);
+    snprintf(pci->old_bus_id, sizeof(pci->old_bus_id), "%04X:%02X:%02X.0", PCI_DOMAIN, PCI_BUS,
+             PCI_SLOT);
+    return NVML_SUCCESS;
+}
+
+#define CLASS_DISPLAY 3u
+#define SUBCLASS_3D 2u
+
+nvml_result nvmlDeviceGetPciInfoExt(nvml_handle device, struct nvml_pci_ext *pci) {
+    nvml_result r = device_enter(device, pci);
+
+    if (r) return r;
+    if (pci->version != NVML_VERSION(*pci, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    *pci = (struct nvml_pci_ext){.version = pci->version,
+                                 .domain = PCI_DOMAIN,
+                                 .bus = PCI_BUS,
+                                 .device = PCI_SLOT,
+                                 .base_class = CLASS_DISPLAY,
+                                 .sub_class = SUBCLASS_3D};
+    print_bus_id(pci->bus_id);
+    return NVML_SUCCESS;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+nvml_result nvmlDeviceGetMemoryBusWidth(nvml_handle device, unsigned int *bits) {
+    struct wire_view v;
+    nvml_result r = device_look(device, bits, &v);
+    if (!r) *bits = v.device.mem_bus_bits;
+    return r;
+}
+
+nvml_result nvmlDeviceGetClockInfo(nvml_handle device, unsigned int type, unsigned int *mhz) {
+    struct wire_view v;
+    nvml_result r = device_look(device, mhz && type <= NVML_CLOCK_VIDEO, &v);
+
+    if (r) return r;
+    if (type == NVML_CLOCK_VIDEO) return NVML_ERROR_NOT_SUPPORTED;
+    *mhz = (type == NVML_CLOCK_MEM ? v.device.mem_clock_khz : v.device.clock_khz) / 1000;
+    return NVML_SUCCESS;
+}
+
+nvml_result nvmlDeviceGetMaxClockInfo(nvml_handle device, unsigned int type, unsigned int *mhz) {
+    return nvmlDeviceGetClockInfo(device, type, mhz);
+}
+
+/* ---- modes: what is 0 is unknown, default, or off -------------------------------------------- */
+
+static nvml_result give_zero(nvml_handle device, unsigned int *out) {
+    nvml_result r = device_enter(device, out);
+    if (!r) *out = 0;
+    return r;
+}
+
+nvml_result nvmlDeviceGetBrand(nvml_handle device, unsigned int *brand) {
+    return give_zero(device, brand);
+}
+
+nvml_result nvmlDeviceGetComputeMode(nvml_handle device, unsigned int *mode) {
+    return give_zero(device, mode);
+}
+
+nvml_result nvmlDeviceGetPersistenceMode(nvml_handle device, unsigned int *mode) {
+    return give_zero(device, mode);
+}
+
+nvml_result nvmlDeviceGetDisplayMode(nvml_handle device, unsigned int *mode) {
+    return give_zero(device, mode);
+}
+
+nvml_result nvmlDeviceGetDisplayActive(nvml_handle device, unsigned int *active) {
+    return give_zero(device, active);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a broker's answer to NVML's library: what is taken is as long as it says, says
+ * nothing that cannot be, and its text ends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/nvml/view.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect_sound(const struct wire_view *v, size_t size) {
+    if (size != offsetof(struct wire_view, processes) + v->process_count * sizeof(v->processes[0]))
+        abort();
+    if (!memchr(v->device.name, 0, sizeof(v->device.name))) abort();
+    if (v->used_bytes > v->device.memory_bytes || v->busy_permille > 1000) abort();
+    for (uint32_t i = 0; i < v->process_count; i++)
+        if (v->processes[i].pid <= 0 || v->processes[i].busy_permille > 1000) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct wire_view *out = malloc(sizeof(*out));
+    unsigned char *exact = malloc(size ? size : 1);
+    int err;
+    if (!out || !exact) abort();
+    if (size) memcpy(exact, data, size);
+    err = size ? view_check(exact, size, out) : 0;
+    if (err > 0) abort();
+    if (size && err == 0) expect_sound(out, size);
+    free(out);
+    free(exact);
+    return 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NVML's functions with a real broker behind them, which has a worker of the test's; and without.
+ */
+#include "shim/nvml/nvml.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "test/lib/broker_rig.h"
+
+static struct broker_rig rig;
+static nvml_handle device;
+
+static void begin(void) {
+    unsetenv("SALUS_CAPABILITY");
+    broker_rig_init(&rig);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    broker_rig_start(&rig);
+    cr_assert_eq(nvmlInit_v2(), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(0, &device), NVML_SUCCESS);
+}
+
+static void end(void) {
+    broker_rig_stop(&rig);
+}
+
+TestSuite(nvml, .init = begin, .fini = end, .timeout = 60);
+TestSuite(nvml_alone, .timeout = 60);
+
+/* A job of this process, that has so much and was so busy. */
+static int add_job(uint64_t memory_bytes) {
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+
+    broker_rig_attach(fd, fds);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+    atomic_store(&rig.worker.page->stats.memory_bytes, memory_bytes);
+    return fd;
+}
+
+/* ---- without a daemon ------------------------------------------------------------------------ */
+
+Test(nvml_alone, without_a_daemon_there_is_no_driver) {
+    nvml_handle h;
+    unsigned int n;
+    int version;
+
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    errno = 77;
+    cr_assert_eq(nvmlInit_v2(), NVML_ERROR_DRIVER_NOT_LOADED);
+    cr_assert_eq(errno, 77);
+    cr_assert_eq(nvmlDeviceGetCount_v2(&n), NVML_ERROR_UNINITIALIZED);
+    cr_assert_eq(nvmlDeviceGetCount_v2(NULL), NVML_ERROR_UNINITIALIZED);
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(0, &h), NVML_ERROR_UNINITIALIZED);
+    cr_assert_eq(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+    cr_assert_eq(nvmlSystemGetCudaDriverVersion_v2(&version), NVML_SUCCESS);
+    cr_assert_eq(version, 13000);
+    cr_assert_str_eq(nvmlErrorString(NVML_ERROR_UNINITIALIZED), "Uninitialized");
+    cr_assert_str_eq(nvmlErrorString(12345), "Unknown Error");
+}
+
+/* ---- initialisation -------------------------------------------------------------------------- */
+
+Test(nvml, it_is_initialised_as_often_as_it_was_and_not_shut_down) {
+    unsigned int n;
+
+    cr_assert_eq(nvmlInitWithFlags(8), NVML_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(nvmlInitWithFlags(1), NVML_SUCCESS);
+    cr_assert_eq(nvmlShutdown(), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetCount_v2(&n), NVML_SUCCESS);
+    cr_assert_eq(n, 1);
+    cr_assert_eq(nvmlShutdown(), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetCount_v2(&n), NVML_ERROR_UNINITIALIZED);
+    cr_assert_eq(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+}
+
+Test(nvml, it_keeps_no_descriptor_and_makes_no_job) {
+    struct nvml_memory m;
+    int before = broker_rig_count_fds();
+
+    for (int i = 0; i < 50; i++)
+        cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+    for (int i = 0; i < 500 && broker_rig_count_fds() > before; i++)
+        usleep(10000);
+    cr_assert_leq(broker_rig_count_fds(), before);
+    cr_assert_eq(atomic_load(&rig.worker.attached), 0);
+}
+
+Test(nvml, a_forked_child_asks_on) {
+    struct nvml_memory m;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) _exit(nvmlDeviceGetMemoryInfo(device, &m) == NVML_SUCCESS ? 42 : 1);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+Test(nvml, a_daemon_that_went_is_an_error_and_no_more) {
+    struct nvml_memory m;
+    char name[64];
+
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_ERROR_DRIVER_NOT_LOADED);
+    cr_assert_eq(nvmlDeviceGetName(device, name, 64), NVML_ERROR_DRIVER_NOT_LOADED);
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+}
+
+Test(nvml, a_worker_that_was_given_up_is_a_lost_gpu) {
+    struct nvml_memory m;
+    nvml_result r = NVML_SUCCESS;
+
+    broker_rig_stop(&rig);
+    broker_rig_init(&rig);
+    rig.config.worker_tries = 1;
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    broker_rig_start(&rig);
+    cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+    atomic_store(&rig.worker.launch_result, -ENOENT);
+    broker_rig_kill_worker(&rig);
+    for (int i = 0; i < 500 && !r; i++, usleep(10000))
+        r = nvmlDeviceGetMemoryInfo(device, &m);
+    cr_assert_eq(r, NVML_ERROR_GPU_IS_LOST);
+}
+
+/* ---- what the device is ---------------------------------------------------------------------- */
+
+Test(nvml, the_device_is_found_by_everything_that_names_it) {
+    char uuid[96];
+    nvml_handle h;
+    unsigned int index = 7;
+
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(1, &h), NVML_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0000:01:00.0", &h), NVML_SUCCESS);
+    cr_assert_eq(h, device);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("00000000:01:00.0", &h), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0000:02:00.0", &h), NVML_ERROR_NOT_FOUND);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("x", &h), NVML_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(nvmlDeviceGetUUID(device, uuid, sizeof(uuid)), NVML_SUCCESS);
+    cr_assert_str_eq(uuid, "GPU-00000000-0000-0000-0000-000000000000");
+    h = NULL;
+    cr_assert_eq(nvmlDeviceGetHandleByUUID(uuid, &h), NVML_SUCCESS);
+    cr_assert_eq(h, device);
+    uuid[10] = '1';
+    cr_assert_eq(nvmlDeviceGetHandleByUUID(uuid, &h), NVML_ERROR_NOT_FOUND);
+    cr_assert_eq(nvmlDeviceGetIndex(device, &index), NVML_SUCCESS);
+    cr_assert_eq(index, 0);
+    cr_assert_eq(nvmlDeviceGetIndex((nvml_handle)&h, &index), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+Test(nvml, texts_are_given_whole_or_not_at_all) {
+    char name[9] = "";
+
+    cr_assert_eq(nvmlDeviceGetName(device, name, 9), NVML_SUCCESS);
+    cr_assert_str_eq(name, "Fake GPU");
+    name[0] = 'x';
+    cr_assert_eq(nvmlDeviceGetName(device, name, 8), NVML_ERROR_INSUFFICIENT_SIZE);
+    cr_assert_eq(name[0], 'x');
+    cr_assert_eq(nvmlDeviceGetName(device, NULL, 8), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+Test(nvml, its_capability_is_what_cuda_tells_this_process) {
+    static const struct {
+        const char *asked;
+        int major, minor;
+        unsigned int architecture;
+    } cases[] = {
+        {NULL, 9, 0, NVML_ARCH_HOPPER},       {"8.6", 8, 6, NVML_ARCH_AMPERE},
+        {"8.9", 8, 9, NVML_ARCH_ADA},         {"7.5", 7, 5, NVML_ARCH_TURING},
+        {"12.1", 12, 1, NVML_ARCH_BLACKWELL}, {"13.0", 13, 0, NVML_ARCH_UNKNOWN},
+        {"nonsense", 9, 0, NVML_ARCH_HOPPER},
+    };
+    int major, minor;
+    unsigned int architecture;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (cases[i].asked) setenv("SALUS_CAPABILITY", cases[i].asked, 1);
+        cr_assert_eq(nvmlDeviceGetCudaComputeCapability(device, &major, &minor), NVML_SUCCESS);
+        cr_assert_eq(major * 10 + minor, cases[i].major * 10 + cases[i].minor);
+        cr_assert_eq(nvmlDeviceGetArchitecture(device, &architecture), NVML_SUCCESS);
+        cr_assert_eq(architecture, cases[i].architecture, "%s", cases[i].asked);
+    }
+}
+
+Test(nvml, structs_of_another_version_are_refused) {
+    struct nvml_memory_v2 m = {.version = NVML_VERSION(m, 2)};
+    struct nvml_pci_ext p = {.version = NVML_VERSION(p, 1)};
+    struct nvml_pci pci;
+
+    cr_assert_eq(nvmlDeviceGetMemoryInfo_v2(device, &m), NVML_SUCCESS);
+    cr_assert_eq(m.total, 1ull << 30);
+    cr_assert_eq(m.free, 1ull << 30);
+    m.version = NVML_VERSION(m, 3);
+    cr_assert_eq(nvmlDeviceGetMemoryInfo_v2(device, &m), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    m.version = NVML_VERSION(struct nvml_memory, 2);
+    cr_assert_eq(nvmlDeviceGetMemoryInfo_v2(device, &m), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    cr_assert_eq(nvmlDeviceGetPciInfoExt(device, &p), NVML_SUCCESS);
+    cr_assert_str_eq(p.bus_id, "00000000:01:00.0");
+    p.version = 0;
+    cr_assert_eq(nvmlDeviceGetPciInfoExt(device, &p), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    cr_assert_eq(nvmlDeviceGetPciInfo_v3(device, &pci), NVML_SUCCESS);
+    cr_assert_str_eq(pci.bus_id, "00000000:01:00.0");
+    cr_assert_str_eq(pci.old_bus_id, "0000:01:00.0");
+}
+
+nvml_result nvmlDeviceGetTemperature(nvml_handle h, unsigned int sensor, unsigned int *out);
+
+Test(nvml, what_it_has_not_is_not_supported) {
+    unsigned int out;
+
+    cr_assert_eq(nvmlDeviceGetTemperature(device, 0, &out), NVML_ERROR_NOT_SUPPORTED);
+    nvmlShutdown();
+    cr_assert_eq(nvmlDeviceGetTemperature(device, 0, &out), NVML_ERROR_UNINITIALIZED);
+}
+
+/* ---- who uses it ----------------------------------------------------------------------------- */
+
+Test(nvml, memory_is_the_jobs_and_comes_back_with_its_end) {
+    struct nvml_memory m;
+    int job = add_job(300 << 20);
+
+    cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+    cr_assert_eq(m.total, 1ull << 30);
+    cr_assert_eq(m.used, 300 << 20);
+    cr_assert_eq(m.free, (1ull << 30) - (300 << 20));
+    close(job);
+    for (int i = 0; i < 500 && m.used; i++, usleep(10000))
+        cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+    cr_assert_eq(m.used, 0);
+}
+
+Test(nvml, processes_are_counted_before_they_are_listed) {
+    struct nvml_process_v1 old[2];
+    struct nvml_process_v2 now[2];
+    unsigned int n = 0;
+
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses_v3(device, &n, NULL), NVML_SUCCESS);
+    add_job(5 << 20);
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses_v3(device, &n, NULL),
+                 NVML_ERROR_INSUFFICIENT_SIZE);
+    cr_assert_eq(n, 1);
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses_v3(device, &n, NULL),
+                 NVML_ERROR_INVALID_ARGUMENT);
+    n = 0;
+    now[0].pid = 77;
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses_v3(device, &n, now),
+                 NVML_ERROR_INSUFFICIENT_SIZE);
+    cr_assert_eq(now[0].pid, 77);
+    n = 2;
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses_v3(device, &n, now), NVML_SUCCESS);
+    cr_assert_eq(n, 1);
+    cr_assert_eq(now[0].pid, (unsigned int)getpid());
+    cr_assert_eq(now[0].used_memory, 5 << 20);
+    cr_assert_eq(now[0].gpu_instance, NVML_NO_INSTANCE);
+    n = 2;
+    cr_assert_eq(nvmlDeviceGetComputeRunningProcesses(device, &n, old), NVML_SUCCESS);
+    cr_assert_eq(old[0].pid, (unsigned int)getpid());
+    n = 2;
+    cr_assert_eq(nvmlDeviceGetGraphicsRunningProcesses_v3(device, &n, now), NVML_SUCCESS);
+    cr_assert_eq(n, 0);
+}
+
+Test(nvml, utilisation_is_that_of_the_latest_looks) {
+    struct nvml_process_sample s[2];
+    struct nvml_utilization u = {0};
+    unsigned int n = 2;
+    unsigned long long last = 0;
+
+    cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, 0), NVML_ERROR_NOT_FOUND);
+    add_job(0);
+    for (int i = 0; i < 500 && u.gpu < 100; i++, usleep(10000)) {
+        atomic_fetch_add(&rig.worker.page->stats.busy_ns, 1000000000);
+        cr_assert_eq(nvmlDeviceGetUtilizationRates(device, &u), NVML_SUCCESS);
+    }
+    cr_assert_eq(u.gpu, 100);
+    cr_assert_eq(u.memory, 0);
+    n = 2;
+    cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, last), NVML_SUCCESS);
+    cr_assert_eq(n, 1);
+    cr_assert_eq(s[0].pid, (unsigned int)getpid());
+    last = s[0].timestamp;
+    cr_assert_gt(last, 0);
+    n = 2;
+    cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, last + 3600000000ull),
+                 NVML_ERROR_NOT_FOUND);
+    for (int i = 0; i < 500 && u.gpu > 0; i++, usleep(10000))
+        cr_assert_eq(nvmlDeviceGetUtilizationRates(device, &u), NVML_SUCCESS);
+    cr_assert_eq(u.gpu, 0);
+}
+
+Test(nvml, a_process_is_called_what_it_is_called_by) {
+    char name[256];
+
+    cr_assert_eq(nvmlSystemGetProcessName((unsigned int)getpid(), name, sizeof(name)),
+                 NVML_SUCCESS);
+    cr_assert_str_eq(name, "boxfort-worker"); /* as who runs the tests calls it */
+    cr_assert_eq(nvmlSystemGetProcessName(0x7fffffff, name, sizeof(name)), NVML_ERROR_NOT_FOUND);
+    cr_assert_eq(nvmlSystemGetProcessName((unsigned int)getpid(), name, 0),
+                 NVML_ERROR_INVALID_ARGUMENT);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a user is told of his jobs' part of the device, and that it is his alone.
+ */
+#include "daemon/broker/jobs/share.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+
+#define ALICE 60001u
+#define BOB 60002u
+#define DEVICE (1ull << 30)
+
+static struct attachments as;
+static struct wire_view view;
+static char somebody; /* stands for a client */
+
+static void setup(void) {
+    list_init(&as.list);
+}
+
+TestSuite(share, .init = setup, .timeout = 60);
+
+static struct attachment *add_job(uid_t uid, pid_t pid, uint64_t memory_bytes) {
+    struct attachment *a = calloc(1, sizeof(*a));
+    struct wire_completion *page = calloc(1, sizeof(*page));
+
+    atom_store_relaxed(&page->stats.memory_bytes, memory_bytes);
+    a->job.uid = uid;
+    a->job.pid = pid;
+    a->completion = page;
+    a->client = (struct client *)&somebody;
+    a->welcomed = true;
+    list_append(&as.list, &a->link);
+    return a;
+}
+
+static void was_busy(struct attachment *a, uint64_t ns) {
+    atom_store_relaxed(&((struct wire_completion *)a->completion)->stats.busy_ns, ns);
+}
+
+static void ask(uid_t uid, pid_t pid) {
+    share_fill(&as, uid, pid, DEVICE, &view);
+}
+
+Test(share, a_process_with_a_job_sees_its_own_part) {
+    add_job(ALICE, 10, 100);
+    add_job(ALICE, 11, 23);
+    ask(ALICE, 11);
+    cr_assert_eq(view.used_bytes, 23);
+    ask(ALICE, 10);
+    cr_assert_eq(view.used_bytes, 100);
+}
+
+Test(share, one_without_a_job_sees_its_users) {
+    add_job(ALICE, 10, 100);
+    add_job(ALICE, 11, 23);
+    add_job(BOB, 12, 1000);
+    ask(ALICE, 13);
+    cr_assert_eq(view.used_bytes, 123);
+    ask(BOB, 13);
+    cr_assert_eq(view.used_bytes, 1000);
+}
+
+Test(share, processes_are_of_the_user_alone) {
+    add_job(ALICE, 10, 100);
+    add_job(BOB, 12, 1000);
+    add_job(ALICE, 11, 23);
+    for (pid_t asker = 10; asker < 14; asker++) {
+        ask(ALICE, asker);
+        cr_assert_eq(view.process_count, 2);
+        cr_assert_eq(view.processes[0].pid, 10);
+        cr_assert_eq(view.processes[0].memory_bytes, 100);
+        cr_assert_eq(view.processes[1].pid, 11);
+        cr_assert_eq(view.processes[1].memory_bytes, 23);
+    }
+    ask(0, 14);
+    cr_assert_eq(view.process_count, 0, "root's view is root's");
+    cr_assert_eq(view.used_bytes, 0);
+}
+
+Test(share, what_has_not_begun_or_has_ended_is_no_process) {
+    add_job(ALICE, 10, 1)->welcomed = false;
+    add_job(ALICE, 11, 2)->client = NULL;
+    add_job(ALICE, 12, 4)->completion = NULL;
+    ask(ALICE, 10);
+    cr_assert_eq(view.process_count, 0);
+    cr_assert_eq(view.used_bytes, 0);
+}
+
+/* In another namespace its number cannot be seen, and two such processes are not one. */
+Test(share, a_process_without_a_number_counts_and_is_not_listed) {
+    add_job(ALICE, 0, 5);
+    add_job(ALICE, 10, 7);
+    ask(ALICE, 0);
+    cr_assert_eq(view.process_count, 1);
+    cr_assert_eq(view.processes[0].pid, 10);
+    cr_assert_eq(view.used_bytes, 12);
+}
+
+/* Jobs of a lane show the same memory. */
+Test(share, no_more_is_used_than_there_is) {
+    add_job(ALICE, 10, DEVICE);
+    add_job(ALICE, 11, DEVICE / 2);
+    ask(ALICE, 1);
+    cr_assert_eq(view.used_bytes, DEVICE);
+}
+
+Test(share, no_more_processes_than_there_is_room_for) {
+    for (pid_t pid = 1; pid <= (pid_t)WIRE_VIEW_PROCESSES + 3; pid++)
+        add_job(ALICE, pid, 1);
+    ask(ALICE, 100000);
+    cr_assert_eq(view.process_count, WIRE_VIEW_PROCESSES);
+    cr_assert_eq(view.used_bytes, WIRE_VIEW_PROCESSES + 3);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+Test(share, time_is_that_between_two_looks) {
+    struct load l = {0};
+
+    share_take(&l, 5000, 777);
+    cr_assert_eq(l.permille, 0, "a first look says nothing");
+    share_take(&l, 6000, 777 + 250);
+    cr_assert_eq(l.permille, 250);
+    share_take(&l, 7000, 777 + 250);
+    cr_assert_eq(l.permille, 0);
+    share_take(&l, 8000, 777 + 250 + 4000); /* on several streams */
+    cr_assert_eq(l.permille, 1000);
+    share_take(&l, 9000, 5); /* it cannot be */
+    cr_assert_eq(l.permille, 0);
+    share_take(&l, 9000, 6);
+    cr_assert_eq(l.permille, 0);
+}
+
+Test(share, a_look_is_at_every_job) {
+    struct attachment *a = add_job(ALICE, 10, 1), *b = add_job(ALICE, 11, 1);
+    struct attachment *c = add_job(BOB, 12, 1);
+    uint64_t t = fdutil_now_ns();
+
+    add_job(ALICE, 13, 1)->completion = NULL;
+    ask(ALICE, 10);
+    cr_assert_eq(view.sampled_us, 0, "nobody looked");
+    share_look(&as, t);
+    was_busy(a, 300);
+    was_busy(b, 900);
+    was_busy(c, 100);
+    share_look(&as, t + 1000);
+    ask(ALICE, 10);
+    cr_assert_gt(view.sampled_us, 1000000000ull * 1000000);
+    cr_assert_eq(view.busy_permille, 300);
+    cr_assert_eq(view.processes[0].busy_permille, 300);
+    cr_assert_eq(view.processes[1].busy_permille, 900);
+    ask(ALICE, 1);
+    cr_assert_eq(view.busy_permille, 1000, "of both, and no more than there is");
+    ask(BOB, 1);
+    cr_assert_eq(view.busy_permille, 100);
+}
