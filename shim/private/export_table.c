@@ -143,6 +143,18 @@ static CUresult blas_refuse(void) {
 static const void *blas_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
 static const void *blas_newer_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
 
+/* ---- CUPTI ----------------------------------------------------------------------------------- */
+
+/* From 13 on it does not load without its table, not even to say its version, which frameworks ask
+ * for when they start. Before, it asks slot 32 whether it may begin; nothing is to be profiled
+ * here, which CUPTI itself then says to whoever wants to. */
+#define CUPTI_SLOTS 60
+static CUresult cupti_refuse(void) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static const void *cupti_table[CUPTI_SLOTS] = {[0] = SIZE_OF(CUPTI_SLOTS), [32] = cupti_refuse};
+
 /* ---- by UUID --------------------------------------------------------------------------------- */
 
 #define TABLE(t) t, sizeof(t) / sizeof(t[0])
@@ -182,10 +194,14 @@ static const struct {
     {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
       0x1e},
      TABLE(tools_module_table)},
+    {{0x7c, 0xb6, 0x3f, 0x9b, 0x9c, 0xa4, 0x8e, 0x42, 0xa4, 0x84, 0xbe, 0xb6, 0x6e, 0x6a, 0xed,
+      0x7f},
+     TABLE(cupti_table)},
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
-_Static_assert(TOOLS_CONTEXT_SLOTS + TOOLS_MODULE_SLOTS + 2 * BLAS_SLOTS + 35 <= SLOTS_MAX,
+_Static_assert(TOOLS_CONTEXT_SLOTS + TOOLS_MODULE_SLOTS + 2 * BLAS_SLOTS + CUPTI_SLOTS + 35 <=
+                   SLOTS_MAX,
                "every slot has its function");
 
 static void fill_tables(void) {

@@ -29,7 +29,7 @@ static CUresult called(unsigned int n, const void *caller) {
                   X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e) X(h##f)
 #define EACH(X) ROW(X, 0) ROW(X, 1) ROW(X, 2) ROW(X, 3) ROW(X, 4) ROW(X, 5) ROW(X, 6) ROW(X, 7) \
                 ROW(X, 8) ROW(X, 9) ROW(X, a) ROW(X, b) ROW(X, c) ROW(X, d) ROW(X, e) ROW(X, f) \
-                ROW(X, 10)
+                ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14)
 /* clang-format on */
 
 /* Callers pass arguments that these do not look at. */

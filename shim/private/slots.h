@@ -6,7 +6,7 @@
 #ifndef SHIM_PRIVATE_SLOTS_H
 #define SHIM_PRIVATE_SLOTS_H
 
-#define SLOTS_MAX 272u /* of all tables together */
+#define SLOTS_MAX 336u /* of all tables together */
 
 /* Fills what is NULL in a table of `count` slots; `uuid` (16 bytes) and the table are static. One
  * thread, before the tables are handed out. */

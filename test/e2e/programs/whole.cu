@@ -13,6 +13,9 @@ static const CUuuid cudart_id = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (cha
 static const CUuuid blas_id = {{0x17, 0x34, (char)0xdc, 0x26, (char)0x80, 0x0d, 0x47, 0x45,
                                 (char)0x87, 0x26, (char)0xc0, (char)0xf1, (char)0xe7, (char)0xdd,
                                 (char)0x8b, (char)0xca}};
+static const CUuuid cupti_id = {{0x7c, (char)0xb6, 0x3f, (char)0x9b, (char)0x9c, (char)0xa4,
+                                 (char)0x8e, 0x42, (char)0xa4, (char)0x84, (char)0xbe, (char)0xb6,
+                                 0x6e, 0x6a, (char)0xed, 0x7f}};
 
 static void expect(CUresult got, CUresult want, const char *what) {
     REQUIRE(got == want, "%s gave %d, expected %d", what, (int)got, (int)want);
@@ -89,6 +92,9 @@ static void tables(void) {
     WORKS(cuGetExportTable((const void **)&table, &blas_id));
     REQUIRE((size_t)table[0] >= 5 * sizeof(void *), "%zu bytes", (size_t)table[0]);
     GIVES(table[4](), CUDA_ERROR_NOT_SUPPORTED);
+    WORKS(cuGetExportTable((const void **)&table, &cupti_id));
+    REQUIRE((size_t)table[0] > 32 * sizeof(void *), "%zu bytes", (size_t)table[0]);
+    GIVES(table[32](), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 int main(void) {
