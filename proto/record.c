@@ -47,16 +47,31 @@ static bool range_ok(uint64_t addr, uint64_t bytes) {
     return addr + bytes >= addr;
 }
 
+static bool flags_ok(uint16_t flags) {
+    uint32_t size = 1;
+    if (!(flags & WIRE_LAUNCH_CLUSTER)) return !(flags & ~WIRE_LAUNCH_COOPERATIVE);
+    for (uint32_t axis = 0; axis < 3; axis++)
+        size *= wire_cluster_side(flags, axis);
+    return !(flags & 0xc) && size <= WIRE_CLUSTER_MAX;
+}
+
+static bool divides(const struct wire_launch *l) {
+    for (uint32_t axis = 0; l->flags & WIRE_LAUNCH_CLUSTER && axis < 3; axis++)
+        if (l->grid[axis] % wire_cluster_side(l->flags, axis)) return false;
+    return true;
+}
+
 static int check_launch(const struct wire_launch *l, uint32_t bytes, struct why *why) {
     if (l->param_bytes > WIRE_PARAM_MAX)
         return refuse(why, "%u bytes of parameters, at most %u", l->param_bytes, WIRE_PARAM_MAX);
     if (bytes != sizeof(*l) + l->param_bytes)
         return refuse(why, "%u bytes do not fit %u bytes of parameters", bytes, l->param_bytes);
     if (l->func >= WIRE_FUNCS) return refuse(why, "function %u is out of range", l->func);
-    if (l->flags & ~WIRE_LAUNCH_COOPERATIVE) return refuse(why, "unknown flags 0x%x", l->flags);
+    if (!flags_ok(l->flags)) return refuse(why, "unknown flags 0x%x", l->flags);
     if (l->grid[0] - 1 >= GRID_X_MAX || l->grid[1] - 1 >= GRID_YZ_MAX ||
         l->grid[2] - 1 >= GRID_YZ_MAX)
         return refuse(why, "grid %ux%ux%u is out of range", l->grid[0], l->grid[1], l->grid[2]);
+    if (!divides(l)) return refuse(why, "the grid is not made of whole clusters");
     uint32_t x = l->block[0], y = l->block[1], z = l->block[2];
     if (x - 1 >= BLOCK_XY_MAX || y - 1 >= BLOCK_XY_MAX || z - 1 >= BLOCK_Z_MAX ||
         x * y * z > BLOCK_THREADS_MAX)

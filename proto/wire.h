@@ -389,6 +389,18 @@ struct wire_record {
 };
 
 #define WIRE_LAUNCH_COOPERATIVE 1u
+/* Blocks run in clusters, of so many along each axis (1 to 16): from bit 4 on, less one, in four
+ * bits each. Without it these are 0. */
+#define WIRE_LAUNCH_CLUSTER 2u
+#define WIRE_CLUSTER_MAX 16u /* blocks in all */
+
+static inline uint16_t wire_cluster_flags(uint32_t x, uint32_t y, uint32_t z) {
+    return (uint16_t)(WIRE_LAUNCH_CLUSTER | (x - 1) << 4 | (y - 1) << 8 | (z - 1) << 12);
+}
+
+static inline uint32_t wire_cluster_side(uint16_t flags, uint32_t axis) {
+    return flags & WIRE_LAUNCH_CLUSTER ? (flags >> (4 + 4 * axis) & 15u) + 1 : 0;
+}
 
 /* Followed by param_bytes of parameters, laid out as the kernel declares them. 56 bytes, so that
  * eight parameters of 8 bytes still fit one slot of the ring. */
@@ -501,6 +513,9 @@ struct wire_func_reply {
     uint32_t max_threads; /* a block may have at most these */
     uint32_t ptx_version, binary_version;
     uint32_t req_block[3]; /* .reqntid, else zeros */
+    uint16_t cluster;      /* .reqnctapercluster, as flags of wire_launch; else 0 */
+    uint16_t cluster_must; /* 1: .explicitcluster, launches have to have clusters */
+    uint32_t max_cluster;  /* .maxclusterrank, blocks; else 0 */
 };
 
 struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */

@@ -64,6 +64,9 @@ struct dev_func_info {
     uint32_t regs, shared_bytes, local_bytes, const_bytes, max_threads;
     uint32_t ptx_version, binary_version;
     uint32_t req_block[3];
+    uint32_t req_cluster[3]; /* blocks of a cluster; zeros: any */
+    uint32_t max_cluster;    /* 0: any */
+    int must_cluster;        /* launches have to say how large */
 };
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */
@@ -85,6 +88,7 @@ struct dev_op {
 struct dev_launch {
     struct dev_func *func;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* blocks that run side by side; zeros: none do */
     uint32_t shared_bytes;
     int cooperative;
     const void *params; /* copied by the call */

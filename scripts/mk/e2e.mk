@@ -3,7 +3,8 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
-E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor thrust cub
+E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor thrust cub \
+	cluster
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless whole link verify secret
 E2E_VARIANT_PROGRAMS := vecadd matmul train
@@ -55,6 +56,8 @@ NVCC_UNIT_cubin := -cubin -arch=sm_90
 $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
+# Clusters are of 9.0 on.
+$(BUILD)/e2e/default-static/cluster: NVCC_default := $(NVCC_ptx90)
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
 E2E_DRIVER := badimage contextless whole link
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))

@@ -120,6 +120,7 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
         *value = (int)d->threads_per_sm;
         return true;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)d->cc_major; return true;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = d->cc_major >= 9; return true;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)d->cc_minor; return true;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
         *value = (int)d->shared_per_sm_bytes;

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
+#include "shim/api/cluster.h"
 #include "shim/api/occupancy.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
@@ -62,6 +63,13 @@ static CUresult check_cooperative(const struct wire_launch *l, const struct func
     return plane <= resident && plane * l->grid[2] <= resident
                ? CUDA_SUCCESS
                : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+/* What flags ask for, of blocks together. */
+static __attribute__((noinline)) CUresult check_together(const struct wire_launch *l,
+                                                         const struct function *f) {
+    CUresult r = l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f) : CUDA_SUCCESS;
+    return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f) : r;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -178,8 +186,9 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     if (r) return r;
     const struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
     r = check(l, f);
-    if (!r && l->flags & WIRE_LAUNCH_COOPERATIVE) r = check_cooperative(l, f);
+    if (!r && l->flags) r = check_together(l, f);
     if (r) return r;
     l->rec = (struct wire_record){.op = WIRE_LAUNCH, .stream = s->id};
     l->func = f->id;
@@ -218,7 +227,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
 }
 
 /* What an attribute asks for that cannot be honoured and could change a result; NULL for hints and
- * what was read. */
+ * what was read. Kernels of a stream follow each other here, whatever is said of beginning early;
+ * and events of a part of a kernel are of all of it. */
 static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
     const CUlaunchAttributeValue *v = &a->value;
     switch (a->id) {
@@ -226,16 +236,27 @@ static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch
         if (v->cooperative) l->flags |= WIRE_LAUNCH_COOPERATIVE;
         return NULL;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (v->clusterDim.x <= 1 && v->clusterDim.y <= 1 && v->clusterDim.z <= 1) return NULL;
-        return "launches with clusters of blocks are not supported";
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        return "launches with a programmatic event are not supported";
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        return "launches with a launch completion event are not supported";
+        l->flags |= cluster_flags(v->clusterDim.x, v->clusterDim.y, v->clusterDim.z);
+        return NULL;
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         return "kernel nodes that a device updates are not supported";
     default: return NULL;
     }
+}
+
+/* Records the events that are asked for. */
+static CUresult record_events(const CUlaunchConfig *config, CUstream stream) {
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
+        const CUlaunchAttributeValue *v = &config->attrs[i].value;
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            r = cuEventRecordWithFlags(v->programmaticEvent.event, stream,
+                                       (unsigned int)v->programmaticEvent.flags);
+        else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            r = cuEventRecordWithFlags(v->launchCompletionEvent.event, stream,
+                                       (unsigned int)v->launchCompletionEvent.flags);
+    }
+    return r;
 }
 
 static CUresult refuse_launch(CUfunction handle, const char *why) {
@@ -259,7 +280,9 @@ static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, 
         const char *why = read_attribute(&config->attrs[i], &l);
         if (why) return refuse_launch(f, why);
     }
-    return launch(&l, f, config->hStream ? config->hStream : null_stream, params, extra);
+    CUstream stream = config->hStream ? config->hStream : null_stream;
+    r = launch(&l, f, stream, params, extra);
+    return r ? r : record_events(config, stream);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,

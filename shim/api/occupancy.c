@@ -101,26 +101,3 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     *dynamicSmemSize = left < most ? left : most;
     return CUDA_SUCCESS;
 }
-
-/* Clusters of one block are all that the device runs. */
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-                                            const CUlaunchConfig *config) {
-    struct function *f;
-    CUresult r = enter(func, &f);
-    if (r) return r;
-    if (!clusterSize || !config) return CUDA_ERROR_INVALID_VALUE;
-    *clusterSize = 1;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
-                                      const CUlaunchConfig *config) {
-    struct function *f;
-    CUresult r = enter(func, &f);
-    if (r) return r;
-    if (!numClusters || !config) return CUDA_ERROR_INVALID_VALUE;
-    uint32_t threads = config->blockDimX * config->blockDimY * config->blockDimZ;
-    *numClusters =
-        (int)(occupancy_resident(f, threads, config->sharedMemBytes) * state.conn.device.sm_count);
-    return CUDA_SUCCESS;
-}

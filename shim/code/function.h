@@ -30,6 +30,8 @@ struct function {
     char *name;
     uint16_t generation;
     int carveout, cluster_policy, non_portable_cluster;
+    uint32_t cluster[3];   /* as attributes, where the kernel itself does not say; else zeros */
+    uint16_t launch_flags; /* of launches that say nothing of clusters: those it has to have */
 };
 
 extern struct function function_table[WIRE_FUNCS];

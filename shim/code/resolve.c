@@ -79,6 +79,7 @@ static CUresult ask(struct function *f, bool first) {
         f->max_dynamic = default_dynamic(f);
         f->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
         f->cluster_policy = f->non_portable_cluster = 0;
+        f->launch_flags = f->info.cluster_must ? UINT16_MAX : f->info.cluster;
     }
     atom_store_release(&f->ready, 1);
     return CUDA_SUCCESS;

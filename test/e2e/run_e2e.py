@@ -24,7 +24,7 @@ from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launc
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor",
-            "thrust", "cub", "accumulate", "evaluate", "pair", "requests", "aimless", "verify"]
+            "thrust", "cub", "cluster", "accumulate", "evaluate", "pair", "requests", "aimless", "verify"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]

@@ -65,6 +65,7 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
                                    .grid = {2, 1, 1},
                                    .block = {40, 1, 1},
                                    .shared_bytes = 256,
+                                   .cluster = {cooperative ? 0 : 2},
                                    .cooperative = cooperative,
                                    .params = memcpy(launch_param_place(k, block), params, bytes),
                                    .param_bytes = bytes,

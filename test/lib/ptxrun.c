@@ -168,6 +168,7 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                                    .heap = r->heap};
     memcpy(config.grid, grid, sizeof(config.grid));
     memcpy(config.block, block, sizeof(config.block));
+    memcpy(config.cluster, r->cluster, sizeof(config.cluster));
     struct grid *g;
     memset(&r->result, 0, sizeof(r->result));
     err = grid_create(&g, &config);

@@ -23,9 +23,10 @@ struct ptxrun {
     char why[256];
     char text[8192]; /* what kernels printed and asserted */
     size_t text_len;
-    uint32_t slice;   /* budget of a step */
-    uint32_t threads; /* that step the grid; 1: the caller's */
-    uint32_t shared;  /* dynamic shared memory of launches */
+    uint32_t slice;      /* budget of a step */
+    uint32_t threads;    /* that step the grid; 1: the caller's */
+    uint32_t shared;     /* dynamic shared memory of launches */
+    uint32_t cluster[3]; /* of launches; zeros: none */
     int cooperative;
     uint64_t max_steps; /* then the grid is cancelled; 0: never */
     uint64_t steps;

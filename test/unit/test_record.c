@@ -156,7 +156,8 @@ Test(record, the_head) {
 
 Test(record, launches) {
     REFUSED(WIRE_LAUNCH, launch.func, WIRE_FUNCS);
-    REFUSED(WIRE_LAUNCH, launch.flags, 2);
+    REFUSED(WIRE_LAUNCH, launch.flags, 4);
+    REFUSED(WIRE_LAUNCH, launch.flags, 1 << 4);
     REFUSED(WIRE_LAUNCH, launch.param_bytes, 23);
     REFUSED(WIRE_LAUNCH, launch.param_bytes, UINT32_MAX - 31);
     for (int i = 0; i < 3; i++) {
@@ -171,6 +172,33 @@ Test(record, launches) {
     REFUSED(WIRE_LAUNCH, launch.block[2], 65);
     ACCEPTED(WIRE_LAUNCH, launch.grid[0], 0x7fffffffu);
     ACCEPTED(WIRE_LAUNCH, launch.block[1], 256);
+}
+
+static int check_cluster(uint32_t grid, uint16_t flags) {
+    union any r;
+    uint32_t bytes = valid(WIRE_LAUNCH, &r);
+    for (int axis = 0; axis < 3; axis++)
+        r.launch.grid[axis] = grid;
+    r.launch.flags = flags;
+    return check(&r, bytes);
+}
+
+Test(record, clusters) {
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        uint16_t three = wire_cluster_flags(axis ? 1 : 3, axis == 1 ? 3 : 1, axis == 2 ? 3 : 1);
+        for (uint32_t k = 0; k < 3; k++)
+            cr_expect_eq(wire_cluster_side(three, k), k == axis ? 3u : 1u);
+        cr_expect_eq(wire_cluster_side(0, axis), 0u);
+        cr_expect_eq(check_cluster(6, three), 0);
+        cr_expect_eq(check_cluster(6, three | WIRE_LAUNCH_COOPERATIVE), 0);
+        cr_expect_eq(check_cluster(6, three | 4), ERR_PROTOCOL);
+        cr_expect_eq(check_cluster(6, three & ~WIRE_LAUNCH_CLUSTER), ERR_PROTOCOL);
+        cr_expect_eq(check_cluster(7, three), ERR_PROTOCOL);
+    }
+    cr_expect_eq(check_cluster(16, wire_cluster_flags(16, 1, 1)), 0);
+    cr_expect_eq(check_cluster(16, wire_cluster_flags(4, 2, 2)), 0);
+    cr_expect_eq(check_cluster(16, wire_cluster_flags(8, 4, 1)), ERR_PROTOCOL);
+    cr_expect_eq(check_cluster(1 << 12, UINT16_MAX), ERR_PROTOCOL);
 }
 
 Test(record, copies) {

@@ -31,6 +31,8 @@ static const struct rig_kernel kernels[] = {
     {"fixed", NULL, {.max_threads = 1024, .req_block = {8, 4, 2}}},
     {"eight", eight_params, {.param_count = 8, .param_bytes = 64, .max_threads = 1024}},
     {"nine", eight_params, {.param_count = 9, .param_bytes = 65, .max_threads = 1024}},
+    {"grouped", NULL, {.max_threads = 1024, .cluster = WIRE_LAUNCH_CLUSTER | 1 << 4 | 1 << 8}},
+    {"undecided", NULL, {.max_threads = 1024, .cluster_must = 1, .max_cluster = 4}},
 };
 
 static CUmodule module;
@@ -44,7 +46,7 @@ static CUfunction find(const char *name) {
 
 static void begin(void) {
     rig_begin();
-    rig_kernels(kernels, 6);
+    rig_kernels(kernels, sizeof(kernels) / sizeof(kernels[0]));
     cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
     mixed = find("mixed");
     plain = find("plain");
@@ -277,7 +279,7 @@ Test(shim_launch, a_cooperative_grid_fits_the_device) {
 
 Test(shim_launch, attributes_that_change_results_are_refused) {
     CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
-    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchAttribute updated = {.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE};
     CUlaunchConfig config = {.gridDimX = 2,
                              .gridDimY = 1,
                              .gridDimZ = 1,
@@ -290,14 +292,147 @@ Test(shim_launch, attributes_that_change_results_are_refused) {
     cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_SUCCESS);
     const struct wire_launch *l = rig_only(WIRE_LAUNCH);
     cr_assert_eq(l->flags, WIRE_LAUNCH_COOPERATIVE);
-    config.attrs = &cluster;
-    cluster.value.clusterDim.x = 2;
-    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+    config.attrs = &updated;
     cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
     config.attrs = NULL;
     cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuLaunchKernelEx(NULL, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(rig_count(), 1);
+}
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static CUlaunchAttribute cluster;
+
+static CUlaunchConfig clustered(unsigned int grid, unsigned int x, unsigned int y, unsigned int z) {
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = x;
+    cluster.value.clusterDim.y = y;
+    cluster.value.clusterDim.z = z;
+    return (CUlaunchConfig){.gridDimX = grid,
+                            .gridDimY = grid,
+                            .gridDimZ = grid,
+                            .blockDimX = 32,
+                            .blockDimY = 1,
+                            .blockDimZ = 1,
+                            .attrs = &cluster,
+                            .numAttrs = 1};
+}
+
+static CUresult launch_clustered(CUfunction f, unsigned int grid, unsigned int x, unsigned int y,
+                                 unsigned int z) {
+    CUlaunchConfig config = clustered(grid, x, y, z);
+    return cuLaunchKernelEx(&config, f, NULL, NULL);
+}
+
+Test(shim_launch, clusters_are_of_what_the_grid_has) {
+    cr_assert_eq(launch_clustered(plain, 12, 2, 3, 1), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert_eq(l->flags, wire_cluster_flags(2, 3, 1));
+    cr_assert_eq(launch_clustered(plain, 12, 1, 1, 1), CUDA_SUCCESS);
+    const unsigned int bad[][4] = {{12, 5, 1, 1},  {12, 1, 5, 1}, {12, 1, 1, 5},
+                                   {12, 4, 3, 1},  {12, 0, 1, 1}, {12, 1, 1, 0},
+                                   {34, 17, 1, 1}, {1, 2, 1, 1},  {1 << 13, 1 << 13, 1, 1}};
+    for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+        cr_assert_eq(launch_clustered(plain, bad[k][0], bad[k][1], bad[k][2], bad[k][3]),
+                     CUDA_ERROR_INVALID_CLUSTER_SIZE, "%zu", k);
+    cr_assert_eq(rig_count(), 2);
+}
+
+Test(shim_launch, more_than_8_blocks_have_to_be_allowed) {
+    int value = -1;
+    const CUfunction_attribute allowed = CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+    cr_assert_eq(launch_clustered(plain, 4, 4, 2, 1), CUDA_SUCCESS);
+    cr_assert_eq(launch_clustered(plain, 4, 4, 4, 1), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(cuFuncSetAttribute(plain, allowed, 2), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuFuncSetAttribute(plain, allowed, 1), CUDA_SUCCESS);
+    cr_assert_eq(cuFuncGetAttribute(&value, allowed, plain), CUDA_SUCCESS);
+    cr_assert_eq(value, 1);
+    cr_assert_eq(launch_clustered(plain, 4, 4, 4, 1), CUDA_SUCCESS);
+    cr_assert_eq(launch_clustered(plain, 4, 4, 4, 2), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(rig_count(), 2);
+}
+
+static int attribute_of(CUfunction f, CUfunction_attribute attribute) {
+    int value = -1;
+    cr_assert_eq(cuFuncGetAttribute(&value, attribute, f), CUDA_SUCCESS);
+    return value;
+}
+
+Test(shim_launch, a_kernel_may_say_its_cluster) {
+    CUfunction f = find("grouped");
+    rig_forget();
+    cr_assert_eq(launch_clustered(f, 4, 2, 2, 1), CUDA_SUCCESS);
+    cr_assert_eq(launch_clustered(f, 4, 2, 1, 1), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(cuLaunchKernel(f, 4, 2, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_launch *)rig_record(1, NULL))->flags,
+                 wire_cluster_flags(2, 2, 1));
+    cr_assert_eq(cuLaunchKernel(f, 4, 3, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                 CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(attribute_of(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), 2);
+    cr_assert_eq(attribute_of(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH), 1);
+    cr_assert_eq(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2),
+                 CUDA_ERROR_NOT_PERMITTED);
+    cr_assert_eq(rig_count(), 2);
+}
+
+Test(shim_launch, a_kernel_may_ask_for_a_cluster) {
+    CUfunction f = find("undecided");
+    rig_forget();
+    cr_assert_eq(attribute_of(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET), 1);
+    cr_assert_eq(cuLaunchKernel(f, 8, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                 CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(launch_clustered(f, 8, 4, 1, 1), CUDA_SUCCESS);
+    cr_assert_eq(launch_clustered(f, 8, 8, 1, 1), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    for (int axis = 0; axis < 3; axis++) {
+        cr_assert_eq(cuLaunchKernel(f, 8, 2, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                     CUDA_ERROR_INVALID_CLUSTER_SIZE, "%d", axis);
+        CUfunction_attribute a = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + (unsigned)axis;
+        cr_assert_eq(cuFuncSetAttribute(f, a, -1), CUDA_ERROR_INVALID_VALUE);
+        cr_assert_eq(cuFuncSetAttribute(f, a, axis < 2 ? 2 : 1), CUDA_SUCCESS);
+        cr_assert_eq(attribute_of(f, a), axis < 2 ? 2 : 1);
+    }
+    cr_assert_eq(cuLaunchKernel(f, 8, 2, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_launch *)rig_record(1, NULL))->flags,
+                 wire_cluster_flags(2, 2, 1));
+}
+
+/* Four multiprocessors of 2048 threads. */
+Test(shim_launch, how_many_clusters_fit) {
+    CUlaunchConfig config = clustered(8, 4, 1, 1);
+    int n = -1;
+    config.blockDimX = 1024;
+    cr_assert_eq(cuOccupancyMaxPotentialClusterSize(&n, plain, &config), CUDA_SUCCESS);
+    cr_assert_eq(n, 8);
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_SUCCESS);
+    cr_assert_eq(n, 2);
+    cluster.value.clusterDim.x = 16;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    config.attrs = NULL;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuOccupancyMaxPotentialClusterSize(NULL, plain, &config),
+                 CUDA_ERROR_INVALID_VALUE);
+}
+
+/* An event of a part of a kernel is recorded behind all of it. */
+Test(shim_launch, events_of_a_launch) {
+    CUlaunchConfig config = clustered(1, 1, 1, 1);
+    CUevent event;
+    cr_assert_eq(cuEventCreate(&event, 0), CUDA_SUCCESS);
+    rig_forget();
+    cluster.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+    cluster.value.programmaticEvent.event = event;
+    cluster.value.programmaticEvent.flags = 0;
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_SUCCESS);
+    cluster.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_SUCCESS);
+    cluster.value.launchCompletionEvent.event = NULL;
+    cr_assert_neq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_SUCCESS);
+    const uint16_t ops[] = {WIRE_LAUNCH, WIRE_EVENT_RECORD, WIRE_LAUNCH, WIRE_EVENT_RECORD,
+                            WIRE_LAUNCH};
+    cr_assert_eq(rig_count(), 5);
+    for (uint32_t k = 0; k < 5; k++)
+        cr_assert_eq(((const struct wire_record *)rig_record(k, NULL))->op, ops[k], "%u", k);
 }
 
 /* ---- order, and ends ------------------------------------------------------------------------- */

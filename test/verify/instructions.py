@@ -927,6 +927,32 @@ FORMS = [
      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"),
     ("[gv]; [sv]; 32",
      "cp.async.bulk.global.shared::cta.bulk_group"),
+    ("[sv]; [gv]; u32; [sv]; b16",
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"),
+    ("[gv]; [sv]; 32; b16",
+     "cp.async.bulk.global.shared::cta.bulk_group.cp_mask"),
+    ("[gv]; u32",
+     "cp.async.bulk.prefetch.L2.global"),
+    ("[sv]; [sv]; 16; [sv]",
+     "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u64 "
+     "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.inc.u32 "
+     "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.min.s32 "
+     "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.or.b32"),
+    ("[gv]; [sv]; 32",
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 "
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 "
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.max.u64 "
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.xor.b64"),
+    ("[sv]; u32; [sv]",
+     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 "
+     "st.async.mbarrier::complete_tx::bytes.s32 "
+     "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.min.u32 "
+     "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.dec.u32"),
+    ("[sv]; b32; [sv]",
+     "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.and.b32"),
+    ("[sv]; {b32,b32}; [sv]",
+     "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32"),
     ("",
      "cp.async.bulk.commit_group"),
     ("0",

@@ -122,6 +122,14 @@ static void put_params(struct client *c, const struct wire_func_get *g,
         out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
 }
 
+/* A kernel that asks for more than there can be is never launched. */
+static uint16_t cluster_of(const struct dev_func_info *info) {
+    const uint32_t *n = info->req_cluster;
+    for (int axis = 0; n[0] && axis < 3; axis++)
+        if (n[axis] - 1 >= WIRE_CLUSTER_MAX) return UINT16_MAX;
+    return n[0] ? wire_cluster_flags(n[0], n[1], n[2]) : 0;
+}
+
 static void reply_func(struct client *c, const struct wire_func_get *g,
                        const struct dev_func_info *info) {
     struct wire_func_reply reply = {
@@ -135,6 +143,9 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
         .ptx_version = info->ptx_version,
         .binary_version = info->binary_version,
         .req_block = {info->req_block[0], info->req_block[1], info->req_block[2]},
+        .cluster = cluster_of(info),
+        .cluster_must = info->must_cluster,
+        .max_cluster = info->max_cluster,
     };
     reply_send(&c->com, &g->rec, 0, &reply, sizeof(reply));
 }

@@ -53,6 +53,9 @@ void profiling_shape(struct profiling *p, struct func *f, const struct wire_laun
     s->launch = (struct dev_launch){.func = f->dev,
                                     .grid = {l->grid[0], l->grid[1], l->grid[2]},
                                     .block = {l->block[0], l->block[1], l->block[2]},
+                                    .cluster = {wire_cluster_side(l->flags, 0),
+                                                wire_cluster_side(l->flags, 1),
+                                                wire_cluster_side(l->flags, 2)},
                                     .shared_bytes = l->shared_bytes,
                                     .cooperative = (l->flags & WIRE_LAUNCH_COOPERATIVE) != 0,
                                     .param_bytes = l->param_bytes};

@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/code/lower_bulk.h"
 #include "daemon/device/soft/code/lower_matrix.h"
 #include "daemon/device/soft/code/lower_mbarrier.h"
 #include "daemon/device/soft/code/operand.h"
@@ -18,22 +19,6 @@
 
 static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
-}
-
-static struct code_extra *add_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
-                                    uint32_t uses) {
-    struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof(*x));
-    struct code_elem *elems =
-        arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof(*elems));
-    if (!x || !elems) {
-        lowering_fail(l, -ENOMEM, "out of memory");
-        return NULL;
-    }
-    x->defs = elems;
-    x->uses = elems + defs;
-    x->func = -1;
-    c->extra = x;
-    return x;
 }
 
 static const struct ptx_operand lower_none = {.kind = PTX_OPND_NONE};
@@ -177,7 +162,7 @@ static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
         refuse(l);
         return;
     }
-    struct code_extra *x = add_extra(l, c, pack ? 0 : n, pack ? n : 0);
+    struct code_extra *x = lowering_extra(l, c, pack ? 0 : n, pack ? n : 0);
     if (!x) return;
     uint32_t part = total / n, lane = part < 2 ? 2 : part;
     struct code_elem *elems = pack ? x->uses : x->defs;
@@ -246,7 +231,7 @@ static void emit_vector(struct lowering *l, struct code_inst *c, const struct pt
         lowering_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
         return;
     }
-    struct code_extra *x = add_extra(l, c, load ? n : 0, load ? 0 : n);
+    struct code_extra *x = lowering_extra(l, c, load ? n : 0, load ? 0 : n);
     if (!x) return;
     struct code_elem *elems = load ? x->defs : x->uses;
     for (uint32_t k = 0; k < n && !l->err; k++) {
@@ -310,27 +295,6 @@ static void emit_atomic(struct lowering *l, struct code_inst *c, bool result) {
     if (!c->run) refuse(l);
 }
 
-/* cp.async.bulk [to], [from], bytes{, [barrier]}: the fields are those of exec/bulk.c. */
-static void emit_bulk(struct lowering *l, struct code_inst *c) {
-    const char *text = l->inst->text + strlen("cp.async.bulk.");
-    const struct ptx_operand *size = operand_at(l->inst, 2);
-    bool up = strncmp(text, "shared", 6) == 0, down = strncmp(text, "global.shared::cta", 18) == 0;
-    c->run = move_select(c); /* nothing to do, unless it has addresses */
-    if (strncmp(text, "commit_group", 12) == 0 || strncmp(text, "wait_group", 10) == 0) return;
-    bool completes = strstr(text, up ? ".mbarrier::complete_tx::bytes" : ".bulk_group");
-    bool sized = size->kind == PTX_OPND_IMM || operand_reg_bytes(l, size) == 4;
-    if ((!up && !down) || !completes || !sized || strstr(text, "multicast") ||
-        strstr(text, "cp_mask"))
-        return refuse(l);
-    bool within = up && strstr(text, ".shared::cta.mbarrier");
-    c->vec = (uint8_t)((up ? 1 : 0) | (down || within ? 2 : 0));
-    c->a = operand_address_value(l, operand_at(l->inst, 0));
-    c->b = operand_address_value(l, operand_at(l->inst, 1));
-    c->c = operand_source(l, size, 4, false);
-    if (up) c->e = operand_address_value(l, operand_at(l->inst, 3));
-    c->run = bulk_copy;
-}
-
 /* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/copy.c. */
 static void emit_copy(struct lowering *l, struct code_inst *c) {
     const char *text = l->inst->text;
@@ -338,13 +302,8 @@ static void emit_copy(struct lowering *l, struct code_inst *c) {
         lower_mbarrier_copies(l, c);
         return;
     }
-    if (strncmp(text, "cp.async.bulk.", 14) == 0 && !strstr(text, "tensor")) {
-        emit_bulk(l, c);
-        return;
-    }
-    if (strncmp(text, "cp.async.", 9) != 0 || strstr(text, "bulk") || strstr(text, "mbarrier") ||
-        strstr(text, "tensor")) {
-        refuse(l);
+    if (strstr(text, ".bulk")) {
+        lower_bulk(l, c);
         return;
     }
     c->run = move_select(c); /* nothing to do, unless it has addresses */
@@ -382,7 +341,7 @@ static void emit_branch(struct lowering *l, struct code_inst *c) {
 
 static void emit_brx(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
-    struct code_extra *x = add_extra(l, c, 0, 0);
+    struct code_extra *x = lowering_extra(l, c, 0, 0);
     if (!x) return;
     c->a = operand_source(l, operand_at(i, 0), 4, false);
     x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof(*x->table));
@@ -455,7 +414,7 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
         rets = operand_at(i, at++);
     callee = operand_at(i, at++);
     if (operand_at(i, at)->kind == PTX_OPND_VEC) args = operand_at(i, at);
-    struct code_extra *x = add_extra(l, c, rets->elem_count, args->elem_count);
+    struct code_extra *x = lowering_extra(l, c, rets->elem_count, args->elem_count);
     if (!x) return;
     const struct ptx_func *proto = i->proto;
     if (callee->kind == PTX_OPND_FUNC && callee->func) {
@@ -484,7 +443,7 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
 /* bar: id a, count b, predicate c, result d (LOWERING_PRED: d_bytes 0). */
 static void emit_bar(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
-    if (strstr(i->text, ".cluster")) { /* of one block */
+    if (strstr(i->text, ".cluster")) {
         c->target = CODE_CLUSTER_BARRIER;
         if (!strstr(i->text, ".arrive") && !strstr(i->text, ".wait")) refuse(l);
         c->vec = strstr(i->text, ".wait") ? 2 : 1;
@@ -559,7 +518,9 @@ static bool emit_plain(struct lowering *l, struct code_inst *c) {
     case PTX_OP_mapa:
     case PTX_OP_getctarank:
         set_dest(l, c, operand_at(l->inst, 0));
-        c->a = operand_source(l, a, l->inst->op == PTX_OP_mapa ? c->d_bytes : have, false);
+        c->a_bytes = (uint8_t)operand_lane_bytes(c->type);
+        c->a = operand_source(l, a, c->a_bytes, false);
+        if (l->inst->op == PTX_OP_mapa) c->b = operand_source(l, operand_at(l->inst, 2), 4, false);
         break;
     case PTX_OP_createpolicy: set_dest(l, c, operand_at(l->inst, 0)); break;
     default: break;
@@ -576,11 +537,18 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_call: emit_call(l, c); break;
     case PTX_OP_ret:
     case PTX_OP_exit: break;
+    case PTX_OP_red:
+    case PTX_OP_st:
+        if (lower_is_async(l->inst))
+            lower_async(l, c);
+        else if (l->inst->op == PTX_OP_red)
+            emit_atomic(l, c, false);
+        else
+            emit_access(l, c, false);
+        break;
     case PTX_OP_ld:
     case PTX_OP_ldu: emit_access(l, c, true); break;
-    case PTX_OP_st: emit_access(l, c, false); break;
     case PTX_OP_atom: emit_atomic(l, c, true); break;
-    case PTX_OP_red: emit_atomic(l, c, false); break;
     case PTX_OP_cp: emit_copy(l, c); break;
     case PTX_OP_cvta: emit_cvta(l, c); break;
     case PTX_OP_bar:

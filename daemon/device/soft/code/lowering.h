@@ -35,5 +35,8 @@ void lowering_fail(struct lowering *l, int err, const char *fmt, ...)
 /* Appends a copy. */
 void lowering_emit(struct lowering *l, const struct code_inst *c);
 int32_t lowering_temp(struct lowering *l, uint32_t bytes);
+/* Data behind `c` with room for so many registers; NULL: failed. */
+struct code_extra *lowering_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
+                                  uint32_t uses);
 
 #endif

@@ -78,7 +78,8 @@ bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32
     } else {
         return false;
     }
-    if (bytes != 4 && bytes != 8 && !(bytes == 2 && o->kind == PTX_OPND_SREG))
+    bool narrow = (bytes == 2 || !bytes) && o->kind == PTX_OPND_SREG;
+    if (bytes != 4 && bytes != 8 && !narrow)
         lowering_fail(l, ERR_INVALID_PTX, "an address or special register does not fit");
     lowering_emit(l, &c);
     return true;

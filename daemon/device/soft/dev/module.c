@@ -196,6 +196,9 @@ static void describe_func(struct dev_func *f, const char *name) {
     const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
     if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);
     memcpy(f->info.req_block, k.func->req_block, sizeof(f->info.req_block));
+    memcpy(f->info.req_cluster, k.func->req_cluster, sizeof(f->info.req_cluster));
+    f->info.max_cluster = k.func->max_cluster;
+    f->info.must_cluster = k.func->explicit_cluster && !k.func->req_cluster[0];
 }
 
 static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {

@@ -80,6 +80,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
     };
     memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));
     memcpy(t->launch.block, launch->block, sizeof(t->launch.block));
+    memcpy(t->launch.cluster, launch->cluster, sizeof(t->launch.cluster));
     submit_task(t);
     return 0;
 }

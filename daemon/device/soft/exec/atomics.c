@@ -8,6 +8,7 @@
 
 #include "common/atomics.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/atomics.h"
 #include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/isa/half.h"
 
@@ -91,6 +92,11 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
 /* ---- one lane ----------------------------------------------------------------------------------
  */
 
+/* Shared memory belongs to the one thread that runs the cluster. */
+static bool is_plain(const struct code_inst *i) {
+    return i->space == PTX_SHARED || i->space == PTX_CLUSTER || i->space == PTX_LOCAL;
+}
+
 #define ATOMICS_WIDTH(bits)                                                                        \
     static uint##bits##_t swap##bits(const struct code_inst *i, uint64_t addr, uint##bits##_t b,   \
                                      uint##bits##_t c) {                                           \
@@ -100,7 +106,6 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
             continue;                                                                              \
         return old;                                                                                \
     }                                                                                              \
-    /* Shared memory belongs to the one thread that runs the block. */                             \
     static uint##bits##_t plain_swap##bits(const struct code_inst *i, uint64_t addr,               \
                                            uint##bits##_t b, uint##bits##_t c) {                   \
         uint##bits##_t old, new;                                                                   \
@@ -118,7 +123,7 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
         uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);           \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
         const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c);  \
-        const bool plain = i->space == PTX_SHARED || i->space == PTX_LOCAL;                        \
+        const bool plain = is_plain(i);                                                            \
         for (uint32_t left = mask; left; left &= left - 1) {                                       \
             const uint32_t l = (uint32_t)__builtin_ctz(left);                                      \
             const uint##bits##_t old =                                                             \
@@ -129,6 +134,14 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
 ATOMICS_WIDTH(16)
 ATOMICS_WIDTH(32)
 ATOMICS_WIDTH(64)
+
+void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
+    switch (ptx_type_bytes(i->type)) {
+    case 2: swap16(i, addr, (uint16_t)value, 0); break;
+    case 4: swap32(i, addr, (uint32_t)value, 0); break;
+    default: swap64(i, addr, value, 0); break;
+    }
+}
 
 /* ---- integer add, the usual one ----------------------------------------------------------------
  */
@@ -149,7 +162,7 @@ static bool one_address(const uint64_t *at, uint32_t mask) {
         mem_count(x, at);                                                                          \
         uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);           \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
-        if (i->space == PTX_SHARED) {                                                              \
+        if (is_plain(i)) {                                                                         \
             for (uint32_t left = mask; left; left &= left - 1) {                                   \
                 const uint32_t l = (uint32_t)__builtin_ctz(left);                                  \
                 uint##bits##_t *p = (uint##bits##_t *)(uintptr_t)at[l];                            \

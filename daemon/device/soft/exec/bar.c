@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/cluster_state.h"
 
 enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
 
@@ -60,6 +60,34 @@ static bool is_complete(const struct block *block, const struct barrier *b) {
     return count >= b->expected;
 }
 
+/* All threads of the cluster that have not exited have arrived. Counts alone do not tell, since
+ * some may arrive and exit. */
+static bool is_cluster_complete(const struct cluster *c) {
+    uint64_t arrived = 0, live = 0;
+    for (uint32_t k = 0; k < c->size; k++) {
+        arrived += c->blocks[k]->barriers[CODE_CLUSTER_BARRIER].arrived;
+        live += c->blocks[k]->live_threads;
+    }
+    if (!arrived || arrived < live) return false;
+    for (uint32_t k = 0; k < c->size; k++) {
+        const struct block *b = c->blocks[k];
+        for (uint32_t w = 0; w < b->warp_count; w++)
+            if (b->warps[w].live & ~b->barriers[CODE_CLUSTER_BARRIER].lanes[w]) return false;
+    }
+    return true;
+}
+
+/* Opens the barrier if nobody is missing; that of the cluster for all of its blocks. */
+static void settle(struct block *block, uint32_t id) {
+    struct cluster *c = block->cluster;
+    if (id != CODE_CLUSTER_BARRIER) {
+        if (is_complete(block, &block->barriers[id])) open_barrier(block, id);
+        return;
+    }
+    for (uint32_t k = 0, all = is_cluster_complete(c); all && k < c->size; k++)
+        open_barrier(c->blocks[k], id);
+}
+
 /* Lanes of the running split that use the same barrier and count as the first of `mask`. */
 static uint32_t arriving_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                uint32_t *id, uint32_t *expected) {
@@ -87,9 +115,9 @@ static void enter_barrier(struct warp_ctx *x, const struct code_inst *i, struct 
     b->true_count += (uint32_t)__builtin_popcount((i->c_neg ? ~p : p) & mask);
 }
 
-/* barrier.cluster with one block: arriving opens it when all have, waiting waits for that. The
- * phase a lane waits for is the one it arrived in; as all must arrive before any may wait twice,
- * a lane that is not among the arrived of the present phase has nothing to wait for. */
+/* barrier.cluster: arriving opens it when all have, waiting waits for that. The phase a lane waits
+ * for is the one it arrived in; as all must arrive before any may wait twice, a lane that is not
+ * among the arrived of the present phase has nothing to wait for. */
 static bool wait_for_cluster(struct warp_ctx *x, int32_t pc, uint32_t mask) {
     struct barrier *b = &x->block->barriers[CODE_CLUSTER_BARRIER];
     uint32_t wait = mask & b->lanes[x->id];
@@ -116,7 +144,7 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
         struct barrier *b = &block->barriers[id];
         enter_barrier(x, i, b, expected, group);
         if (waits) warp_split_add(x, x->frame, pc, group, SPLIT_BAR, id);
-        if (is_complete(block, b)) open_barrier(block, id);
+        settle(block, id);
         mask &= ~group;
     }
     if (!waits) return true;
@@ -129,8 +157,7 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
 }
 
 void bar_lanes_gone(struct block *block) {
-    for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
-        struct barrier *b = &block->barriers[id];
-        if (b->arrived && is_complete(block, b)) open_barrier(block, id);
-    }
+    for (uint32_t id = 0; id < CODE_CLUSTER_BARRIER; id++)
+        if (block->barriers[id].arrived) settle(block, id);
+    settle(block, CODE_CLUSTER_BARRIER);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The warps of a block in turn, until all wait for each other (the end), for another block (let
- * that one run) or the budget is used up. Registers and shared memory are zeroed for each block, so
- * that runs repeat and nothing leaks.
+ * The warps of a block in turn, until all wait for each other (the end, unless a block of the
+ * cluster comes to their help), for another block (let that one run) or the budget is used up.
+ * Registers and shared memory are zeroed for each block, so that runs repeat and nothing leaks.
  */
 #include "daemon/device/soft/exec/block.h"
 
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/interp.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/exec/warp.h"
@@ -53,16 +53,22 @@ uint64_t block_bytes(const struct launch_config *c) {
            (stack ? warps * WARP_LANES * stride_bytes(c, stack) : 0) + shared_bytes(c);
 }
 
+uint64_t block_shared_align(const struct launch_config *c) {
+    return c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
+}
+
+uint64_t block_shared_room(const struct launch_config *c) {
+    uint64_t align = block_shared_align(c);
+    return (shared_bytes(c) + align + 64) & ~(align - 1); /* never empty */
+}
+
 static bool take_memory(struct block *b) {
     const struct launch_config *c = b->config;
     uint64_t stack = stack_bytes(c), stride = stride_bytes(c, stack);
-    uint64_t align = c->kernel->shared_align > 1024 ? c->kernel->shared_align : 1024;
     b->shared_bytes = shared_bytes(c);
-    b->shared_room = (b->shared_bytes + align + 64) & ~(align - 1); /* never empty */
-    b->shared = aligned_alloc(align, b->shared_room);
     b->warps = aligned_alloc(64, b->warp_count * sizeof(*b->warps));
     b->frames.stack_bytes = stack;
-    if (!b->shared || !b->warps) return false;
+    if (!b->warps) return false;
     memset(b->warps, 0, b->warp_count * sizeof(*b->warps));
     if (stack) {
         b->local_room = b->warp_count * WARP_LANES * stride;
@@ -79,6 +85,8 @@ static bool take_memory(struct block *b) {
         x->id = k;
         x->shared_base = (uint64_t)(uintptr_t)b->shared;
         x->shared_bytes = b->shared_bytes;
+        x->cluster_base = (uint64_t)(uintptr_t)b->cluster->shared;
+        x->cluster_bytes = b->cluster->size * b->cluster->shared_stride;
         x->local_bytes = stack;
         x->local_stride = stride;
         x->local_base = (uint64_t)(uintptr_t)b->local + k * WARP_LANES * stride;
@@ -90,15 +98,18 @@ static bool take_memory(struct block *b) {
     return true;
 }
 
-struct block *block_create(struct launch *launch, uint32_t slot) {
-    const struct launch_config *config = &launch->config;
+struct block *block_create(struct cluster *cluster, uint32_t rank, uint32_t slot) {
+    const struct launch_config *config = &cluster->launch->config;
     struct block *b = calloc(1, sizeof(*b));
     if (!b) return NULL;
-    b->launch = launch;
-    b->frames.launch = launch;
+    b->launch = cluster->launch;
+    b->frames.launch = cluster->launch;
     b->config = config;
     b->kernel = config->kernel;
+    b->cluster = cluster;
+    b->rank = rank;
     b->slot = slot;
+    b->shared = (unsigned char *)(uintptr_t)cluster_address(cluster, rank, 0);
     b->threads = thread_count(config);
     b->warp_count = (b->threads + WARP_LANES - 1) / WARP_LANES;
     if (!take_memory(b)) {
@@ -118,20 +129,18 @@ void block_destroy(struct block *b) {
     if (!b) return;
     frame_pool_finish(&b->frames);
     if (b->local) munmap(b->local, b->local_room);
-    free(b->shared);
     free(b->warps);
     free(b);
 }
 
-void block_begin(struct block *b, uint64_t linear) {
-    const uint32_t *grid = b->config->grid;
-    b->index[0] = (uint32_t)(linear % grid[0]);
-    b->index[1] = (uint32_t)(linear / grid[0] % grid[1]);
-    b->index[2] = (uint32_t)(linear / grid[0] / grid[1]);
+void block_begin(struct block *b) {
+    const uint32_t *of = b->config->cluster, *at = b->cluster->index;
+    b->index[0] = at[0] * of[0] + b->rank % of[0];
+    b->index[1] = at[1] * of[1] + b->rank / of[0] % of[1];
+    b->index[2] = at[2] * of[2] + b->rank / of[0] / of[1];
     b->live_threads = b->threads;
     b->next_warp = 0;
-    b->slices = 0;
-    memset(b->shared, 0, b->shared_room);
+    memset(b->shared, 0, b->cluster->shared_stride);
     memset(b->barriers, 0, sizeof(b->barriers));
     for (uint32_t k = 0; k < b->warp_count; k++) {
         struct warp_ctx *x = &b->warps[k];
@@ -148,11 +157,17 @@ void block_begin(struct block *b, uint64_t linear) {
     }
 }
 
-/* No warp can run. First let lanes meet without those that will never come (a warp-wide operation
- * in divergent code whose mask was too large); else the block is stuck for good. */
-static bool unstick(struct block *b) {
+bool block_live(const struct block *b) {
+    return b->live_threads;
+}
+
+bool block_unstick(struct block *b) {
     for (uint32_t k = 0; k < b->warp_count; k++)
-        if (rendezvous_resolve(&b->warps[k], true)) return !b->fault.err;
+        if (rendezvous_resolve(&b->warps[k], true)) return true;
+    return false;
+}
+
+void block_deadlock(struct block *b) {
     uint32_t barrier = 0, meeting = 0;
     for (uint32_t k = 0; k < b->warp_count; k++)
         for (uint32_t s = 0; s < b->warps[k].split_count; s++) {
@@ -164,11 +179,9 @@ static bool unstick(struct block *b) {
              "block (%u,%u,%u): deadlock in %s: %u threads wait at a barrier, %u for lanes of "
              "their warp",
              b->index[0], b->index[1], b->index[2], b->kernel->name, barrier, meeting);
-    return false;
 }
 
 enum block_outcome block_run(struct block *b, int64_t *budget) {
-    b->slices++;
     for (;;) {
         bool progress = false, spins = false;
         for (uint32_t k = 0; k < b->warp_count; k++) {
@@ -188,7 +201,6 @@ enum block_outcome block_run(struct block *b, int64_t *budget) {
         }
         if (!b->live_threads) return BLOCK_ENDED;
         if (progress) continue;
-        if (spins) return BLOCK_SPINS;
-        if (!unstick(b)) return BLOCK_ENDED;
+        return spins ? BLOCK_SPINS : BLOCK_WAITS;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A block in execution, for the files of exec/ that run its parts. A block is run by one thread at
- * a time, so that nothing here needs atomics.
+ * a time, that of its cluster, so that nothing here needs atomics.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
 #define DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
@@ -11,6 +11,7 @@
 #include "daemon/device/soft/exec/frame.h"
 #include "daemon/device/soft/exec/launch.h"
 
+struct cluster;
 struct warp_ctx;
 
 #define BLOCK_BARRIERS (CODE_CLUSTER_BARRIER + 1)
@@ -37,17 +38,17 @@ struct block {
     uint32_t index[3];
     uint32_t warp_count, threads, live_threads;
     uint32_t next_warp; /* round robin */
-    uint32_t slices;    /* that it was given */
     uint32_t slot;      /* which of the grid's contexts this is */
+    struct cluster *cluster;
+    uint32_t rank; /* in it */
     struct warp_ctx *warps;
-    unsigned char *shared;
-    uint64_t shared_bytes, shared_room;
+    unsigned char *shared; /* the cluster's */
+    uint64_t shared_bytes;
     void *local; /* mapped */
     uint64_t local_room;
     struct frame_pool frames;
     struct barrier barriers[BLOCK_BARRIERS];
     struct fault fault;
-    struct block *next; /* in the grid's lists */
 };
 
 #endif

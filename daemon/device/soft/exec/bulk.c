@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cp.async.bulk in one dimension: 16 bytes or a multiple, from global or shared memory to the
- * other, or within shared memory. Done at once; what a barrier was told to expect has come then.
+ * What is done at once here and completes on a barrier, or in a group: cp.async.bulk and
+ * cp.reduce.async.bulk in one dimension (16 bytes or a multiple, from global or shared memory to
+ * the other, or within the cluster's shared memory), st.async and red.async (a value to the
+ * cluster's shared memory). What a barrier was told to expect has come then.
  *
- * Fields: a is where to and b where from, offsets where they are in shared memory (vec: bit 0 for
- * a, bit 1 for b), else generic addresses; c the bytes; e the barrier's offset.
+ * Fields: a is where to; b where from; c the bytes; e the barrier; sub and type how to combine with
+ * what is there, if it has a sub. extra's uses are the values of st.async and red.async; of copies
+ * up the blocks that get them, of copies down the bytes of each 16 that are copied.
  */
+#include <string.h>
+
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/atomics.h"
+#include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/mbarrier.h"
 #include "daemon/device/soft/exec/mem.h"
 
@@ -15,6 +22,7 @@
 
 /* Moves at once, as isa/vector.c explains. */
 typedef uint64_t unit __attribute__((vector_size(UNIT), may_alias));
+typedef uint8_t __attribute__((may_alias)) client_u8;
 
 __attribute__((no_sanitize("thread"))) static void move(uint64_t to, uint64_t from,
                                                         uint32_t bytes) {
@@ -22,53 +30,169 @@ __attribute__((no_sanitize("thread"))) static void move(uint64_t to, uint64_t fr
         *(volatile unit *)(uintptr_t)(to + k) = *(const volatile unit *)(uintptr_t)(from + k);
 }
 
+__attribute__((no_sanitize("thread"))) static void move_some(uint64_t to, uint64_t from,
+                                                             uint32_t bytes, uint32_t mask) {
+    for (uint32_t k = 0; k < bytes; k++)
+        if (mask >> k % UNIT & 1)
+            *(volatile client_u8 *)(uintptr_t)(to + k) =
+                *(const volatile client_u8 *)(uintptr_t)(from + k);
+}
+
+static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint32_t bytes) {
+    const uint32_t each = ptx_type_bytes(i->type);
+    for (uint32_t k = 0; k < bytes; k += each) {
+        uint64_t value = 0;
+        memcpy(&value, (const void *)(uintptr_t)(from + k), each);
+        atomics_combine(i, to + k, value);
+    }
+}
+
+/* ---- places ------------------------------------------------------------------------------------
+ */
+
 static bool refuse(struct warp *w, const struct code_inst *i, uint32_t lane, int err, uint64_t at,
                    const char *what) {
     warp_fault(w, i, lane, err, at, what);
     return false;
 }
 
-/* A shared offset as an address. */
-static bool in_shared(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
-                      uint32_t align, uint64_t *at) {
+/* An offset in the block's shared memory as an address. */
+static bool in_block(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
+                     uint64_t *at) {
     if (x->shared_bytes < bytes || *at > x->shared_bytes - bytes)
         return refuse(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, *at,
                       "outside the block's shared memory");
-    if (*at & (align - 1)) return refuse(&x->w, i, lane, ERR_MISALIGNED, *at, NULL);
+    if (*at & (UNIT - 1)) return refuse(&x->w, i, lane, ERR_MISALIGNED, *at, NULL);
     *at += x->shared_base;
+    return true;
+}
+
+/* An offset or a generic address in the cluster's shared memory as an address. */
+static bool in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
+                       uint32_t align, bool offset, uint64_t *at) {
+    const struct block *b = x->block;
+    uint64_t addr = offset ? cluster_of_offset(b->cluster, b->rank, *at) : *at;
+    if (!mem_in_cluster(x, addr, bytes))
+        return refuse(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, *at,
+                      "outside the cluster's shared memory");
+    if (addr & (align - 1)) return refuse(&x->w, i, lane, ERR_MISALIGNED, *at, NULL);
+    *at = addr;
     return true;
 }
 
 static bool in_global(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
                       bool write, uint64_t at) {
+    x->sectors += (at % 32 + bytes + 31) / 32;
     bool ok = mem_lane_ok(x, lane, at, bytes, write);
     if (ok && !(at & (UNIT - 1))) return true;
     return refuse(&x->w, i, lane, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at, NULL);
 }
 
-static bool resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
-                    bool shared, bool write, uint64_t *at) {
-    if (shared) return in_shared(x, i, lane, bytes, UNIT, at);
-    x->sectors += (*at % 32 + bytes + 31) / 32;
-    return in_global(x, i, lane, bytes, write, *at);
+static bool find_barrier(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
+                         uint64_t *at) {
+    return in_cluster(x, i, lane, 8, 8, i->vec & CODE_BULK_BARRIER, at);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------
+ */
+
+struct copy {
+    uint64_t to, from, barrier;
+    uint32_t bytes;
+};
+
+static bool find_from(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
+                      struct copy *c) {
+    return i->vec & CODE_BULK_FROM ? in_block(x, i, lane, c->bytes, &c->from)
+                                   : in_global(x, i, lane, c->bytes, false, c->from);
+}
+
+/* To the cluster's shared memory. */
+static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c) {
+    if (c.bytes && !in_cluster(x, i, lane, c.bytes, UNIT, true, &c.to)) return false;
+    if (!find_barrier(x, i, lane, &c.barrier)) return false;
+    if (i->sub == PTX_SUB_NONE)
+        move(c.to, c.from, c.bytes);
+    else
+        combine(i, c.to, c.from, c.bytes);
+    return mbarrier_came(&x->w, i, lane, c.barrier, c.bytes);
+}
+
+/* The same place in each block of the mask, and its barrier. */
+static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c,
+                        uint32_t blocks) {
+    const uint64_t within = (1u << CLUSTER_RANK_BIT) - 1;
+    for (; blocks; blocks &= blocks - 1) {
+        uint64_t rank = (uint64_t)__builtin_ctz(blocks) + 1;
+        struct copy one = c;
+        one.to = rank << CLUSTER_RANK_BIT | (c.to & within);
+        one.barrier = rank << CLUSTER_RANK_BIT | (c.barrier & within);
+        if (!copy_up(x, i, lane, one)) return false;
+    }
+    return true;
+}
+
+static bool copy_down(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c) {
+    const struct code_extra *bytes = i->extra;
+    if (c.bytes && !in_global(x, i, lane, c.bytes, true, c.to)) return false;
+    if (bytes)
+        move_some(c.to, c.from, c.bytes, SLOT(const uint16_t, &x->w, bytes->uses[0].slot)[lane]);
+    else if (i->sub == PTX_SUB_NONE)
+        move(c.to, c.from, c.bytes);
+    else
+        combine(i, c.to, c.from, c.bytes);
+    return true;
 }
 
 static bool copy_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     struct warp *w = &x->w;
-    uint64_t to = SLOT(const uint64_t, w, i->a)[lane], from = SLOT(const uint64_t, w, i->b)[lane];
-    uint64_t barrier = i->e == CODE_NO_SLOT ? 0 : SLOT(const uint64_t, w, i->e)[lane];
-    const uint32_t bytes = SLOT(const uint32_t, w, i->c)[lane];
-    if (bytes % UNIT)
-        return refuse(w, i, lane, ERR_ILLEGAL_INSTRUCTION, bytes, "the size is no multiple of 16");
-    if (bytes && (!resolve(x, i, lane, bytes, i->vec & 1, true, &to) ||
-                  !resolve(x, i, lane, bytes, i->vec & 2, false, &from)))
-        return false;
-    if (i->e != CODE_NO_SLOT && !in_shared(x, i, lane, 8, 8, &barrier)) return false;
-    move(to, from, bytes);
-    return i->e == CODE_NO_SLOT || mbarrier_came(w, i, lane, barrier, bytes);
+    const struct code_extra *blocks = i->extra;
+    struct copy c = {.to = SLOT(const uint64_t, w, i->a)[lane],
+                     .from = SLOT(const uint64_t, w, i->b)[lane],
+                     .bytes = SLOT(const uint32_t, w, i->c)[lane]};
+    if (c.bytes % UNIT)
+        return refuse(w, i, lane, ERR_ILLEGAL_INSTRUCTION, c.bytes,
+                      "the size is no multiple of 16");
+    if (c.bytes && !find_from(x, i, lane, &c)) return false;
+    if (i->e == CODE_NO_SLOT) return copy_down(x, i, lane, c);
+    c.barrier = SLOT(const uint64_t, w, i->e)[lane];
+    return blocks ? copy_to_all(x, i, lane, c, SLOT(const uint16_t, w, blocks->uses[0].slot)[lane])
+                  : copy_up(x, i, lane, c);
 }
 
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1)
         if (!copy_lane((struct warp_ctx *)w, i, (uint32_t)__builtin_ctz(left))) return;
+}
+
+/* ---- values ------------------------------------------------------------------------------------
+ */
+
+static void put_value(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t to,
+                      const struct code_elem *from) {
+    uint64_t value = from->bytes == 8 ? SLOT(const uint64_t, w, from->slot)[lane]
+                                      : SLOT(const uint32_t, w, from->slot)[lane];
+    if (i->sub == PTX_SUB_NONE)
+        memcpy((void *)(uintptr_t)to, &value, from->bytes);
+    else
+        atomics_combine(i, to, value);
+}
+
+static bool store_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
+    struct warp *w = &x->w;
+    const struct code_extra *values = i->extra;
+    const uint32_t each = values->uses[0].bytes, bytes = each * values->use_count;
+    uint64_t to = SLOT(const uint64_t, w, i->a)[lane],
+             barrier = SLOT(const uint64_t, w, i->e)[lane];
+    if (!in_cluster(x, i, lane, bytes, bytes, i->vec & CODE_BULK_TO, &to) ||
+        !find_barrier(x, i, lane, &barrier))
+        return false;
+    for (uint32_t k = 0; k < values->use_count; k++)
+        put_value(w, i, lane, to + k * each, &values->uses[k]);
+    return mbarrier_came(w, i, lane, barrier, bytes);
+}
+
+void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    for (uint32_t left = mask; left; left &= left - 1)
+        if (!store_lane((struct warp_ctx *)w, i, (uint32_t)__builtin_ctz(left))) return;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hands the blocks of a launch to the threads that step it. Blocks begin in order, and those begun
- * come first again, so that few are resident; a block that will not end lets others begin, since
- * it may be waiting for them. A cooperative grid begins all its blocks before it resumes any.
+ * Hands the clusters of a launch, mostly of one block, to the threads that step it. Clusters begin
+ * in order, and those begun come first again, so that few are resident; one that will not end lets
+ * others begin, since it may be waiting for them. A cooperative grid begins all before it resumes
+ * any.
  */
 #include "daemon/device/soft/exec/grid.h"
 
@@ -13,8 +14,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/block.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/cluster.h"
+#include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/launch.h"
 #include "daemon/device/soft/exec/sectors.h"
 #include "daemon/device/soft/exec/warp.h"
@@ -25,41 +26,47 @@
 #define GRID_MAX_RESIDENT 256       /* blocks at once */
 #define GRID_MAX_COOPERATIVE 8192   /* all of them are at once */
 #define GRID_MAX_BYTES (2ull << 30) /* of all resident blocks */
-/* Slices that a block gets before it is suspected of waiting for one that has not begun. */
+/* Slices that a cluster gets before it is suspected of waiting for one that has not begun. */
 #define GRID_PATIENCE 8
 
 struct grid {
     struct launch launch;
-    uint64_t total;
+    uint64_t total;       /* clusters, as all that follow */
     pthread_mutex_t lock; /* guards what follows */
-    uint64_t next, ended; /* blocks */
+    uint64_t next, ended;
     uint32_t inside, resident, resident_max, slots;
-    struct block *head, **tail; /* suspended, oldest first */
-    struct block *idle;         /* contexts without a block */
+    struct cluster *head, **tail; /* suspended, oldest first */
+    struct cluster *idle;         /* contexts without a cluster */
     struct grid_result result;
 };
 
 static bool is_valid(const struct launch_config *c) {
     for (int k = 0; k < 3; k++)
         if (!c->grid[k] || !c->block[k] || c->block[k] > GRID_MAX_THREADS) return false;
+    for (int k = 0; k < 3; k++)
+        if (c->cluster[k] && c->grid[k] % c->cluster[k]) return false;
+    if (launch_cluster_size(c) > LAUNCH_CLUSTER_MAX) return false;
     if (c->grid[0] > INT32_MAX || c->grid[1] > 65535 || c->grid[2] > 65535) return false;
     if ((uint64_t)c->block[0] * c->block[1] * c->block[2] > GRID_MAX_THREADS) return false;
     return c->shared_bytes <= GRID_MAX_SHARED && c->param_bytes <= GRID_MAX_PARAMS &&
            c->kernel->entry->ptx->param_bytes <= GRID_MAX_PARAMS;
 }
 
-/* How many blocks may be resident; 0: a cooperative grid that can never be. */
-static uint32_t resident_blocks(const struct launch_config *c, uint64_t total) {
-    uint64_t fit = GRID_MAX_BYTES / block_bytes(c);
-    if (c->cooperative) return total <= fit && total <= GRID_MAX_COOPERATIVE ? (uint32_t)total : 0;
+/* How many clusters may be resident; 0: a cooperative grid that can never be. */
+static uint32_t resident_clusters(const struct launch_config *c, uint64_t total) {
+    uint64_t fit = GRID_MAX_BYTES / cluster_bytes(c);
+    uint32_t size = launch_cluster_size(c), most = GRID_MAX_RESIDENT / size;
+    if (c->cooperative)
+        return total <= fit && total * size <= GRID_MAX_COOPERATIVE ? (uint32_t)total : 0;
     if (fit < 2) fit = 2;
-    return fit < GRID_MAX_RESIDENT ? (uint32_t)fit : GRID_MAX_RESIDENT;
+    return fit < most ? (uint32_t)fit : most;
 }
 
 int grid_create(struct grid **out, const struct launch_config *config) {
     if (!is_valid(config)) return -EINVAL;
     uint64_t total = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
-    uint32_t residents = resident_blocks(config, total);
+    total /= launch_cluster_size(config);
+    uint32_t residents = resident_clusters(config, total);
     if (!residents) return -EINVAL;
     struct grid *g = calloc(1, sizeof(*g));
     if (!g) return -ENOMEM;
@@ -96,29 +103,29 @@ static void fail_grid(struct grid *g, int err, uint64_t addr, const char *text) 
     launch_stop(&g->launch);
 }
 
-/* Takes a block to run; the lock is given up while memory is found for a new one. NULL: none now,
+/* Takes a cluster to run; the lock is given up while memory is found for a new one. NULL: none now,
  * or that failed. */
-static struct block *take_block(struct grid *g) {
+static struct cluster *take_cluster(struct grid *g) {
     if (launch_stopping(&g->launch)) return NULL;
-    struct block *b = g->head;
-    bool begin = may_begin(g) && (!b || g->launch.config.cooperative || b->slices >= GRID_PATIENCE);
+    struct cluster *c = g->head;
+    bool begin = may_begin(g) && (!c || g->launch.config.cooperative || c->slices >= GRID_PATIENCE);
     if (!begin) {
-        if (!b) return NULL;
-        g->head = b->next;
+        if (!c) return NULL;
+        g->head = c->next;
         if (!g->head) g->tail = &g->head;
         g->inside++;
-        return b;
+        return c;
     }
-    if (b) b->slices = 0; /* one at a time */
+    if (c) c->slices = 0; /* one at a time */
     uint64_t index = g->next++;
     g->resident++;
     g->inside++;
-    struct block *fresh = g->idle;
+    struct cluster *fresh = g->idle;
     if (fresh) g->idle = fresh->next;
     uint32_t slot = fresh ? 0 : g->slots++;
     pthread_mutex_unlock(&g->lock);
-    if (!fresh) fresh = block_create(&g->launch, slot);
-    if (fresh) block_begin(fresh, index);
+    if (!fresh) fresh = cluster_create(&g->launch, slot);
+    if (fresh) cluster_begin(fresh, index);
     pthread_mutex_lock(&g->lock);
     if (fresh) return fresh;
     g->inside--;
@@ -136,32 +143,40 @@ static void count_block(struct grid_result *r, const struct block *b) {
     }
 }
 
-static void put_block(struct grid *g, struct block *b, enum block_outcome outcome) {
+static void count_cluster(struct grid_result *r, const struct cluster *c) {
+    for (uint32_t k = 0; k < c->size; k++)
+        count_block(r, c->blocks[k]);
+}
+
+static void put_cluster(struct grid *g, struct cluster *c, bool ended) {
     g->inside--;
-    if (outcome != BLOCK_ENDED) {
-        b->next = NULL;
-        *g->tail = b;
-        g->tail = &b->next;
+    if (!ended) {
+        c->next = NULL;
+        *g->tail = c;
+        g->tail = &c->next;
         return;
     }
-    count_block(&g->result, b);
-    if (b->fault.err) fail_grid(g, b->fault.err, b->fault.addr, b->fault.text);
+    count_cluster(&g->result, c);
+    for (uint32_t k = 0; k < c->size; k++) {
+        const struct fault *f = &c->blocks[k]->fault;
+        if (f->err) fail_grid(g, f->err, f->addr, f->text);
+    }
     g->ended++;
     g->resident--;
-    b->next = g->idle;
-    g->idle = b;
+    c->next = g->idle;
+    g->idle = c;
 }
 
 enum grid_state grid_step(struct grid *g, uint32_t budget) {
     int64_t left = budget;
     pthread_mutex_lock(&g->lock);
     while (left > 0) {
-        struct block *b = take_block(g);
-        if (!b) break;
+        struct cluster *c = take_cluster(g);
+        if (!c) break;
         pthread_mutex_unlock(&g->lock);
-        enum block_outcome outcome = block_run(b, &left);
+        bool ended = cluster_run(c, &left);
         pthread_mutex_lock(&g->lock);
-        put_block(g, b, outcome);
+        put_cluster(g, c, ended);
     }
     bool over = launch_stopping(&g->launch) || g->ended == g->total;
     enum grid_state state = over          ? (g->inside ? GRID_IDLE : GRID_DONE)
@@ -177,18 +192,18 @@ void grid_cancel(struct grid *g, int err) {
     pthread_mutex_unlock(&g->lock);
 }
 
-/* Blocks that were under way count too: a cancelled kernel did run. */
+/* Clusters that were under way count too: a cancelled kernel did run. */
 void grid_result(const struct grid *g, struct grid_result *out) {
     *out = g->result;
-    for (const struct block *b = g->head; b; b = b->next)
-        count_block(out, b);
+    for (const struct cluster *c = g->head; c; c = c->next)
+        count_cluster(out, c);
 }
 
-static void free_list(struct block *b) {
-    while (b) {
-        struct block *next = b->next;
-        block_destroy(b);
-        b = next;
+static void free_list(struct cluster *c) {
+    while (c) {
+        struct cluster *next = c->next;
+        cluster_destroy(c);
+        c = next;
     }
 }
 

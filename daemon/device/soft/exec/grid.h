@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One kernel launch in execution: its blocks are handed out to the device's threads and run in
- * slices, so that an endless kernel never holds a thread. Seam between the interpreter (block.h)
+ * One kernel launch in execution: its clusters are handed out to the device's threads and run in
+ * slices, so that an endless kernel never holds a thread. Seam between the interpreter (cluster.h)
  * and the device's threads (pool.c).
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_GRID_H
@@ -19,12 +19,12 @@ int grid_create(struct grid **out, const struct launch_config *config);
 
 enum grid_state {
     GRID_MORE, /* call again: this or another thread can do more now */
-    GRID_IDLE, /* every block is taken by another thread; ask again after one of those steps
+    GRID_IDLE, /* every cluster is taken by another thread; ask again after one of those steps
                   returned */
     GRID_DONE, /* all blocks have ended, or the grid failed or was cancelled and nobody is inside */
 };
 
-/* Runs a slice: takes a block that is suspended or not yet begun, and executes it for about
+/* Runs a slice: takes a cluster that is suspended or not yet begun, and executes it for about
  * `budget` warp-instructions or to its end. Thread-safe; many threads may be inside one grid. */
 enum grid_state grid_step(struct grid *g, uint32_t budget);
 

@@ -40,6 +40,9 @@ unsigned char *launch_param_place(const struct code_kernel *k, void *room) {
 int launch_init(struct launch *l, const struct launch_config *config) {
     *l = (struct launch){.config = *config};
     l->config.param_bytes = param_bytes(config->kernel, config->param_bytes);
+    l->clustered = config->cluster[0];
+    for (int k = 0; k < 3; k++)
+        if (!config->cluster[k]) l->config.cluster[k] = 1;
     if (config->cooperative) {
         l->workspace = aligned_alloc(64, LAUNCH_WORKSPACE_BYTES);
         if (!l->workspace) return -ENOMEM;

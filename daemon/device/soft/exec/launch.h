@@ -18,10 +18,12 @@
 struct heap;
 
 #define LAUNCH_WORKSPACE_BYTES 256
+#define LAUNCH_CLUSTER_MAX 16 /* blocks; more than 8 are not portable */
 
 struct launch_config {
     struct code_kernel *kernel;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3];   /* blocks of a cluster; zeros: the launch has none */
     uint32_t shared_bytes; /* dynamic */
     int cooperative;
     const void *params; /* the caller's while the launch lives: launch_param_place */
@@ -33,7 +35,8 @@ struct launch_config {
 };
 
 struct launch {
-    struct launch_config config; /* param_bytes: as many as the kernel sees */
+    struct launch_config config; /* param_bytes: as many as the kernel sees; cluster: never 0 */
+    bool clustered;              /* it was given clusters */
     unsigned char *workspace;    /* of grid.sync; NULL unless cooperative */
     uint64_t serial;
     _Atomic bool stopping;
@@ -55,6 +58,14 @@ void launch_stop(struct launch *l);
 bool launch_stopping(const struct launch *l);
 /* Counts frame memory of all blocks; false when the launch has had its share. */
 bool launch_charge(struct launch *l, int64_t bytes);
+
+/* Blocks of a cluster. */
+static inline uint32_t launch_cluster_size(const struct launch_config *c) {
+    const uint32_t *n = c->cluster;
+    if (n[0] > LAUNCH_CLUSTER_MAX || n[1] > LAUNCH_CLUSTER_MAX || n[2] > LAUNCH_CLUSTER_MAX)
+        return UINT32_MAX;
+    return (n[0] ? n[0] : 1) * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+}
 
 /* Its address as kernels see it; 0: none. */
 static inline uint64_t launch_workspace(const struct launch *l) {

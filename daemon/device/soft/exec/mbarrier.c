@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mbarrier: barriers that are words of shared memory. A block is run by one thread at a time, so
- * that these are plain accesses. A phase ends when nobody is pending and as many bytes came as were
- * announced; the token of an arrival is the word as it was before, of which only the phase and the
- * count matter. Copies that are called asynchronous are done at once, and so arrive at once.
+ * mbarrier: barriers that are words of shared memory. A cluster is run by one thread at a time, so
+ * that these are plain accesses, also from one block to another's barrier: arriving there and
+ * announcing bytes is all that PTX allows then. A phase ends when nobody is pending and as many
+ * bytes came as were announced; the token of an arrival is the word as it was before, of which only
+ * the phase and the count matter. Copies that are called asynchronous are done at once, and so
+ * arrive at once.
  */
 #include "daemon/device/soft/exec/mbarrier.h"
 
@@ -40,11 +42,17 @@ static uint64_t *word_at(uint64_t at) {
     return (uint64_t *)(uintptr_t)at; /* aligned, as mem_resolve says */
 }
 
-static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint64_t *at) {
+/* `reach`: how far: the block's shared memory, or all of the cluster's. */
+enum reach { REACH_BLOCK, REACH_CLUSTER };
+
+static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                      enum reach reach, uint64_t *at) {
     if (!mem_resolve(x, i, mask, sizeof(struct mbarrier), true, at)) return false;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (at[lane] - x->shared_base < x->shared_bytes) continue;
+        if (reach == REACH_CLUSTER && mem_in_cluster(x, at[lane], sizeof(struct mbarrier)))
+            continue;
         warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, at[lane],
                    "outside the block's shared memory");
         return false;
@@ -73,9 +81,10 @@ static void settle(struct mbarrier *b) {
 /* What one lane does to the barrier; false after a fault. */
 typedef bool lane_fn(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at);
 
-static void each(struct warp *w, const struct code_inst *i, uint32_t mask, lane_fn *fn) {
+static void each(struct warp *w, const struct code_inst *i, uint32_t mask, enum reach reach,
+                 lane_fn *fn) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!addresses((struct warp_ctx *)w, i, mask, at)) return;
+    if (!addresses((struct warp_ctx *)w, i, mask, reach, at)) return;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (!fn(w, i, lane, at[lane])) return;
@@ -165,18 +174,18 @@ static bool lane_drop_expect(struct warp *w, const struct code_inst *i, uint32_t
     return announce(w, i, lane, at, true);
 }
 
-#define HANDLER(name, fn)                                                        \
+#define HANDLER(name, reach, fn)                                                 \
     static void name(struct warp *w, const struct code_inst *i, uint32_t mask) { \
-        each(w, i, mask, fn);                                                    \
+        each(w, i, mask, reach, fn);                                             \
     }
-HANDLER(run_init, lane_init)
-HANDLER(run_inval, lane_inval)
-HANDLER(run_expect, lane_expect)
-HANDLER(run_complete, lane_complete)
-HANDLER(run_arrive, lane_arrive)
-HANDLER(run_drop, lane_drop)
-HANDLER(run_arrive_expect, lane_arrive_expect)
-HANDLER(run_drop_expect, lane_drop_expect)
+HANDLER(run_init, REACH_BLOCK, lane_init)
+HANDLER(run_inval, REACH_BLOCK, lane_inval)
+HANDLER(run_expect, REACH_CLUSTER, lane_expect)
+HANDLER(run_complete, REACH_CLUSTER, lane_complete)
+HANDLER(run_arrive, REACH_CLUSTER, lane_arrive)
+HANDLER(run_drop, REACH_CLUSTER, lane_drop)
+HANDLER(run_arrive_expect, REACH_CLUSTER, lane_arrive_expect)
+HANDLER(run_drop_expect, REACH_CLUSTER, lane_drop_expect)
 
 /* Lanes whose phase is over; the others, if there are any, ask again soon. */
 static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
@@ -184,7 +193,7 @@ static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     uint32_t over = 0, *d = SLOT(uint32_t, w, i->d);
     const bool parity = i->vec;
-    if (!addresses(x, i, mask, at)) return;
+    if (!addresses(x, i, mask, REACH_BLOCK, at)) return;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         uint32_t phase = parity ? SLOT(const uint32_t, w, i->b)[lane] & 1

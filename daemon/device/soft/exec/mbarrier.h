@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/exec/warp.h"
 
-/* `bytes` came that the barrier at `at`, in the block's shared memory and aligned, waits for. False
- * after a fault. */
+/* `bytes` came that the barrier at `at`, in the cluster's shared memory and aligned, waits for.
+ * False after a fault. */
 bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                    uint32_t bytes);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rules of memory: what a lane may touch. Generic addresses are host addresses and must lie in
- * the client's ranges, in the block's shared memory, in the lane's own stack, in the parameters
- * (to be read) or in the workspace of a cooperative launch. Shared and local addresses are offsets
- * from the block's and the lane's base.
+ * the client's ranges, in the shared memory of the block or another one of its cluster, in the
+ * lane's own stack, in the parameters (to be read) or in the workspace of a cooperative launch.
+ * Shared and local addresses are offsets from the block's and the lane's base; those of a cluster
+ * name a block as well (cluster_state.h).
  */
 #include "daemon/device/soft/exec/mem.h"
 
@@ -11,7 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/sectors.h"
 
 static bool is_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size) {
@@ -29,9 +30,17 @@ static bool is_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
     return ranges_find(x->block->config->ranges, addr, bytes) != NULL;
 }
 
+bool mem_in_cluster(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
+    uint32_t rank;
+    uint64_t offset;
+    return cluster_find(x->block->cluster, addr, &rank, &offset) &&
+           bytes <= x->shared_bytes - offset;
+}
+
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write) {
     if (is_own(x, lane, addr, bytes) || is_global(x, addr, bytes)) return true;
     if (!write && is_inside(addr, bytes, x->param_base, x->param_bytes)) return true;
+    if (mem_in_cluster(x, addr, bytes)) return true;
     uint64_t workspace = launch_workspace(x->block->launch);
     return workspace && is_inside(addr, bytes, workspace, LAUNCH_WORKSPACE_BYTES);
 }
@@ -44,8 +53,11 @@ static bool find_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes,
         *out = *r;
         return true;
     }
-    *out = (struct range){x->shared_base, x->shared_base + x->shared_bytes};
-    return is_inside(addr, bytes, x->shared_base, x->shared_bytes);
+    uint32_t rank;
+    uint64_t offset;
+    if (!cluster_find(x->block->cluster, addr, &rank, &offset)) return false;
+    *out = (struct range){addr - offset, addr - offset + x->shared_bytes};
+    return bytes <= x->shared_bytes - offset;
 }
 
 /* Lanes of `mask` outside [lo, lo + size) or misaligned, in one go that the compiler vectorises. */
@@ -121,6 +133,24 @@ static bool in_window(struct warp_ctx *x, const struct code_inst *i, uint32_t ma
     return true;
 }
 
+/* Offsets in the cluster's shared memory into addresses. */
+static bool in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
+                       uint64_t *at) {
+    const struct block *b = x->block;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        uint64_t addr = cluster_of_offset(b->cluster, b->rank, at[lane]);
+        bool inside = mem_in_cluster(x, addr, bytes);
+        if (!inside || addr & (bytes - 1)) {
+            warp_fault(&x->w, i, lane, inside ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[lane],
+                       inside ? NULL : "outside the cluster's shared memory");
+            return false;
+        }
+        at[lane] = addr;
+    }
+    return true;
+}
+
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at) {
     x->global = 0;
@@ -132,6 +162,7 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
         for (uint32_t l = 0; l < WARP_LANES; l++)
             at[l] += x->shared_base;
         return true;
+    case PTX_CLUSTER: add_offsets(x, i, 0, at); return in_cluster(x, i, mask, bytes, at);
     case PTX_LOCAL:
         add_offsets(x, i, i->target & CODE_FRAME_LOCAL ? x->frame->local_offset : 0, at);
         if (!in_window(x, i, mask, bytes, x->local_bytes, "outside the thread's local memory", at))
@@ -180,7 +211,7 @@ bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, ui
         if (!shared) {
             ok = is_inside(at[k], bytes, window->lo, window->hi - window->lo) ||
                  mem_lane_ok(x, 0, at[k], bytes, write);
-            global += !is_inside(at[k], bytes, x->shared_base, x->shared_bytes);
+            global += !mem_in_cluster(x, at[k], bytes);
         }
         if (!ok || at[k] & (align - 1)) {
             warp_fault(&x->w, i, 0, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[k],

@@ -34,12 +34,15 @@ bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, ui
 bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t to,
                    uint64_t from, uint32_t count);
 
+/* Whether all of it lies in the shared memory of one block of the cluster. */
+bool mem_in_cluster(const struct warp_ctx *x, uint64_t addr, uint64_t bytes);
+
 /* Counts the sectors that the lanes of x->global touch. */
 void mem_count(struct warp_ctx *x, const uint64_t *at);
 /* Accesses that hit `window` count as traffic of global memory. */
 static inline bool mem_counted(const struct warp_ctx *x, const struct code_inst *i,
                                const struct range *window) {
-    return window->lo != x->shared_base && !(i->target & CODE_CONSTANT);
+    return window->lo - x->cluster_base >= x->cluster_bytes && !(i->target & CODE_CONSTANT);
 }
 
 #endif

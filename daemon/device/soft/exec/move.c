@@ -9,7 +9,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/exec/cluster_state.h"
+#include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/warp.h"
 
 #define MOVE_EACH(mask, ...)                               \
@@ -27,6 +28,31 @@ static uint64_t clock_now(void) {
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
+/* Those of clusters. */
+static uint64_t cluster_sreg(const struct block *b, enum ptx_sreg r) {
+    const struct launch_config *g = b->config;
+    const uint32_t *of = g->cluster, *at = b->cluster->index;
+    switch (r) {
+    case PTX_SREG_CLUSTERID_X:
+    case PTX_SREG_CLUSTERID_Y:
+    case PTX_SREG_CLUSTERID_Z: return at[r - PTX_SREG_CLUSTERID_X];
+    case PTX_SREG_NCLUSTERID_X:
+    case PTX_SREG_NCLUSTERID_Y:
+    case PTX_SREG_NCLUSTERID_Z:
+        return g->grid[r - PTX_SREG_NCLUSTERID_X] / of[r - PTX_SREG_NCLUSTERID_X];
+    case PTX_SREG_CLUSTER_CTAID_X:
+    case PTX_SREG_CLUSTER_CTAID_Y:
+    case PTX_SREG_CLUSTER_CTAID_Z:
+        return b->index[r - PTX_SREG_CLUSTER_CTAID_X] % of[r - PTX_SREG_CLUSTER_CTAID_X];
+    case PTX_SREG_CLUSTER_NCTAID_X:
+    case PTX_SREG_CLUSTER_NCTAID_Y:
+    case PTX_SREG_CLUSTER_NCTAID_Z: return of[r - PTX_SREG_CLUSTER_NCTAID_X];
+    case PTX_SREG_CLUSTER_CTARANK: return b->rank;
+    case PTX_SREG_CLUSTER_NCTARANK: return b->cluster->size;
+    default: return 0;
+    }
+}
+
 /* Those that are equal in all lanes. */
 static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     const struct block *b = x->block;
@@ -38,19 +64,9 @@ static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_CTAID_X:
     case PTX_SREG_CTAID_Y:
     case PTX_SREG_CTAID_Z: return b->index[r - PTX_SREG_CTAID_X];
-    case PTX_SREG_CLUSTERID_X: /* a cluster is one block */
-    case PTX_SREG_CLUSTERID_Y:
-    case PTX_SREG_CLUSTERID_Z: return b->index[r - PTX_SREG_CLUSTERID_X];
     case PTX_SREG_NCTAID_X:
     case PTX_SREG_NCTAID_Y:
     case PTX_SREG_NCTAID_Z: return g->grid[r - PTX_SREG_NCTAID_X];
-    case PTX_SREG_NCLUSTERID_X:
-    case PTX_SREG_NCLUSTERID_Y:
-    case PTX_SREG_NCLUSTERID_Z: return g->grid[r - PTX_SREG_NCLUSTERID_X];
-    case PTX_SREG_CLUSTER_NCTAID_X:
-    case PTX_SREG_CLUSTER_NCTAID_Y:
-    case PTX_SREG_CLUSTER_NCTAID_Z:
-    case PTX_SREG_CLUSTER_NCTARANK: return 1;
     case PTX_SREG_WARPID: return x->id;
     case PTX_SREG_NWARPID: return b->warp_count;
     case PTX_SREG_SMID: return b->slot;
@@ -73,7 +89,7 @@ static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
         return b->shared_bytes - CODE_RESERVED_BYTES + CODE_RESERVED_PART;
     case PTX_SREG_RESERVED_SMEM_CAP:
     case PTX_SREG_RESERVED_SMEM_END: return b->shared_bytes;
-    default: return 0;
+    default: return cluster_sreg(b, r);
     }
 }
 
@@ -129,7 +145,15 @@ MOVE_SREG(16)
 MOVE_SREG(32)
 MOVE_SREG(64)
 
+/* %is_explicit_cluster, the only predicate. */
+static void run_sreg_pred(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    uint32_t *d = SLOT(uint32_t, w, i->d);
+    *d = (*d & ~mask) | (x->block->launch->clustered ? mask : 0);
+}
+
 code_handler *move_sreg(uint32_t bytes) {
+    if (!bytes) return run_sreg_pred;
     return bytes == 8 ? run_sreg64 : bytes == 4 ? run_sreg32 : run_sreg16;
 }
 
@@ -146,12 +170,29 @@ void move_address(struct warp *w, const struct code_inst *i, uint32_t mask) {
         MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
 }
 
+/* A shared offset of a generic address, and the reverse; those of other blocks of the cluster name
+ * their rank. */
+static uint64_t offset_of(const struct warp_ctx *x, uint64_t addr) {
+    const struct block *b = x->block;
+    uint64_t offset = addr - x->shared_base, within;
+    uint32_t rank;
+    if (offset < x->shared_bytes || !cluster_find(b->cluster, addr, &rank, &within)) return offset;
+    return (uint64_t)(rank + 1) << CLUSTER_RANK_BIT | within;
+}
+
+static uint64_t address_of(const struct warp_ctx *x, uint64_t offset) {
+    const struct block *b = x->block;
+    return cluster_of_offset(b->cluster, b->rank, offset);
+}
+
 static void run_cvta_shared(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct warp_ctx *x = (const struct warp_ctx *)w;
-    const uint64_t base = i->mods & PTX_MOD_TO ? 0 - x->shared_base : x->shared_base;
     uint64_t *d = SLOT(uint64_t, w, i->d);
     const uint64_t *a = SLOT(const uint64_t, w, i->a);
-    MOVE_EACH(mask, d[l] = a[l] + base;)
+    if (i->mods & PTX_MOD_TO)
+        MOVE_EACH(mask, d[l] = offset_of(x, a[l]);)
+    else
+        MOVE_EACH(mask, d[l] = address_of(x, a[l]);)
 }
 
 static void run_cvta_local(struct warp *w, const struct code_inst *i, uint32_t mask) {
@@ -168,10 +209,11 @@ static bool is_in_space(const struct warp_ctx *x, uint32_t space, uint32_t lane,
     bool param = addr - x->param_base < x->param_bytes;
     switch (space) {
     case PTX_SHARED: return shared;
+    case PTX_CLUSTER: return mem_in_cluster(x, addr, 1);
     case PTX_LOCAL: return local;
     case PTX_PARAM: return param;
     case PTX_CONST: return false; /* constants live among global memory */
-    default: return !shared && !local && !param;
+    default: return !local && !param && !mem_in_cluster(x, addr, 1);
     }
 }
 
@@ -183,15 +225,50 @@ static void run_isspacep(struct warp *w, const struct code_inst *i, uint32_t mas
     *d = (*d & ~mask) | p;
 }
 
-/* mapa, getctarank, createpolicy: with one block in a cluster, an address is its own image and
- * every rank is 0; policies mean nothing. */
-static void run_same(struct warp *w, const struct code_inst *i, uint32_t mask) {
-    if (i->d_bytes == 8)
-        MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = SLOT(uint64_t, w, i->a)[l];)
-    else
-        MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = SLOT(uint32_t, w, i->a)[l];)
+/* ---- other blocks of the cluster ---------------------------------------------------------------
+ */
+
+static uint64_t read_address(const struct warp *w, const struct code_inst *i, uint32_t lane) {
+    return i->a_bytes == 8 ? SLOT(const uint64_t, w, i->a)[lane]
+                           : SLOT(const uint32_t, w, i->a)[lane];
 }
 
+/* Which block of the cluster an address belongs to, and where it is there. */
+static bool place_of(const struct warp_ctx *x, const struct code_inst *i, uint64_t addr,
+                     uint32_t *rank, uint64_t *offset) {
+    if (i->space != PTX_GENERIC) addr = address_of(x, addr);
+    return cluster_find(x->block->cluster, addr, rank, offset);
+}
+
+/* mapa: the same place in the block of rank b. What is in no block, and a rank that there is not,
+ * become an address that every access refuses. */
+static uint64_t mapped(const struct warp_ctx *x, const struct code_inst *i, uint64_t addr,
+                       uint32_t to) {
+    const struct cluster *c = x->block->cluster;
+    uint64_t offset;
+    uint32_t rank;
+    bool there = place_of(x, i, addr, &rank, &offset) && to < c->size;
+    if (i->space == PTX_GENERIC) return there ? cluster_address(c, to, offset) : 0;
+    return (uint64_t)(there ? to + 1 : LAUNCH_CLUSTER_MAX + 1) << CLUSTER_RANK_BIT |
+           (there ? offset : 0);
+}
+
+static void run_mapa(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    const uint32_t *b = SLOT(const uint32_t, w, i->b);
+    MOVE_EACH(mask, const uint64_t v = mapped(x, i, read_address(w, i, l), b[l]);
+              if (i->d_bytes == 8) SLOT(uint64_t, w, i->d)[l] = v;
+              else SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
+}
+
+static void run_getctarank(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct warp_ctx *x = (const struct warp_ctx *)w;
+    uint32_t *d = SLOT(uint32_t, w, i->d);
+    MOVE_EACH(mask, uint32_t rank; uint64_t offset;
+              d[l] = place_of(x, i, read_address(w, i, l), &rank, &offset) ? rank : 0;)
+}
+
+/* createpolicy: policies mean nothing. */
 static void run_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
     if (i->d_bytes == 8)
         MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = 0;)
@@ -272,12 +349,11 @@ code_handler *move_select(const struct code_inst *i) {
     case PTX_OP_mov:
         return ((const struct code_extra *)i->extra)->use_count ? run_pack : run_unpack;
     case PTX_OP_cvta:
-        return i->space == PTX_SHARED  ? run_cvta_shared
-               : i->space == PTX_LOCAL ? run_cvta_local
-                                       : NULL;
+        if (i->space == PTX_SHARED || i->space == PTX_CLUSTER) return run_cvta_shared;
+        return i->space == PTX_LOCAL ? run_cvta_local : NULL;
     case PTX_OP_isspacep: return run_isspacep;
-    case PTX_OP_mapa: return run_same;
-    case PTX_OP_getctarank:
+    case PTX_OP_mapa: return run_mapa;
+    case PTX_OP_getctarank: return run_getctarank;
     case PTX_OP_createpolicy: return run_zero;
     case PTX_OP_trap:
     case PTX_OP_brkpt: return run_trap;

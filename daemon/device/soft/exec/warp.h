@@ -33,6 +33,7 @@ struct warp_ctx {
      * outlive the block, since the client's ranges are those of the launch. */
     struct range windows[CODE_WINDOWS];
     uint64_t shared_base, shared_bytes;
+    uint64_t cluster_base, cluster_bytes;           /* shared memory of all blocks of the cluster */
     uint64_t local_base, local_stride, local_bytes; /* of lane l: base + l * stride */
     uint64_t param_base, param_bytes;
     struct frame *frame; /* of the running split */

@@ -38,11 +38,11 @@ static struct ptx_func *named_func(struct ptx_parser *p, const struct ptx_token 
 
 /* ---- directives between the head and the body ------------------------------------------------ */
 
-static void block_dims(struct ptx_parser *p, uint32_t dims[3]) {
+static void dims_of(struct ptx_parser *p, uint32_t dims[3]) {
     for (int i = 0; i < 3; i++)
         dims[i] = 1;
     for (int i = 0; i < 3 && !p->err; i++) {
-        uint64_t n = ptx_expect_int(p, "a block dimension");
+        uint64_t n = ptx_expect_int(p, "a dimension");
         dims[i] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
         if (!ptx_accept(p, ',')) break;
     }
@@ -62,9 +62,15 @@ static void other_directive(struct ptx_parser *p) {
 static bool directives(struct ptx_parser *p, struct ptx_func *f) {
     while (p->tok.kind == PTX_TOK_DOT) {
         if (ptx_accept_dot(p, "maxntid"))
-            block_dims(p, f->max_block);
+            dims_of(p, f->max_block);
         else if (ptx_accept_dot(p, "reqntid"))
-            block_dims(p, f->req_block);
+            dims_of(p, f->req_block);
+        else if (ptx_accept_dot(p, "reqnctapercluster"))
+            dims_of(p, f->req_cluster);
+        else if (ptx_accept_dot(p, "explicitcluster"))
+            f->explicit_cluster = true;
+        else if (ptx_accept_dot(p, "maxclusterrank"))
+            f->max_cluster = (uint32_t)ptx_expect_int(p, "a rank");
         else
             other_directive(p);
     }

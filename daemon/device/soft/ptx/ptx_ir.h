@@ -36,7 +36,16 @@ uint32_t ptx_type_bytes(enum ptx_type t); /* PRED: 1 */
 char ptx_type_class(enum ptx_type t);
 const char *ptx_type_name(enum ptx_type t);
 
-enum ptx_space { PTX_GENERIC, PTX_GLOBAL, PTX_CONST, PTX_SHARED, PTX_LOCAL, PTX_PARAM };
+/* CLUSTER: .shared::cluster, of which the block's own .shared is a part. */
+enum ptx_space {
+    PTX_GENERIC,
+    PTX_GLOBAL,
+    PTX_CONST,
+    PTX_SHARED,
+    PTX_LOCAL,
+    PTX_PARAM,
+    PTX_CLUSTER
+};
 
 /* Base operations, i.e. the opcode up to its first dot. Unknown spellings become PTX_OP_UNKNOWN and
  * fail only when the function that contains them is asked for (CUDA compiles lazily too). */
@@ -308,6 +317,9 @@ struct ptx_func {
     struct ptx_inst *insts;
     uint32_t inst_count;
     uint32_t max_block[3], req_block[3]; /* zeros when not given */
+    uint32_t req_cluster[3];             /* .reqnctapercluster; zeros when not given */
+    uint32_t max_cluster;                /* .maxclusterrank; 0 when not given */
+    bool explicit_cluster;               /* .explicitcluster: launches say how large */
     uint32_t index;
     const char
         *unsupported; /* first unknown construct inside, as "line 12: wgmma.fence"; or NULL */

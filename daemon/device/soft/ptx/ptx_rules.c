@@ -60,6 +60,12 @@ struct ptx_rule {
 #define ATOM_WORDS "relaxed|acquire|release|acq_rel " SCOPE " global|" SHARED " L2::cache_hint "
 #define RED_WORDS "relaxed|release " SCOPE " global|" SHARED " L2::cache_hint "
 
+/* What says that asynchronous work is done, and where that of the two kinds goes. */
+#define COMPLETES "mbarrier::complete_tx::bytes"
+#define NEAR "+shared::cluster +shared::cta +" COMPLETES " "
+#define FAR "+global +shared::cta +bulk_group L2::cache_hint "
+#define RED_ASYNC "^async +relaxed +cluster shared::cluster +" COMPLETES " "
+
 #define R(op, types, words, operands) {PTX_OP_##op, types, words, operands},
 
 static const struct ptx_rule rules[] = {
@@ -263,7 +269,9 @@ static const struct ptx_rule rules[] = {
     R(ldu, MEMORY, "global v2|v4", "=0~v [")
     R(st, MEMORY, "weak|volatile" ST_WORDS, "[ 0~v hb64")
     R(st, MEMORY, "+relaxed|release mmio +" SCOPE ST_WORDS, "[ 0~v hb64")
-    R(st, "*", "+async|bulk *", "...")
+    R(st, "b32|b64|" LONGS "|" REALS, "^async weak shared::cluster +" COMPLETES " v2|v4", "[ 0v ]")
+    R(st, MEMORY, "^async mmio +release +" SCOPE " global", "[ 0")
+    R(st, "*", "^bulk *", "...")
     R(prefetch, "", "global|local +L1|L2|L2::evict_*", "[")
     R(prefetch, "", "const|" PARAM " +tensormap", "[")
     R(prefetchu, "", "+L1", "[")
@@ -283,19 +291,38 @@ static const struct ptx_rule rules[] = {
     R(red, "b32|b64", RED_WORDS "+and|or|xor", "[ 0 hb64")
     R(red, "u32", RED_WORDS "+inc|dec", "[ 0 hb64")
     R(red, "f32|" HALVES, RED_WORDS "+add|min|max +v2|v4|v8 noftz", "[ 0v hb64")
-    R(red, "*", "+async *", "...")
+    R(red, "u32|s32|u64", RED_ASYNC "+add", "[ 0 ]")
+    R(red, "u32", RED_ASYNC "+inc|dec", "[ 0 ]")
+    R(red, I32, RED_ASYNC "+min|max", "[ 0 ]")
+    R(red, "b32", RED_ASYNC "+" BOOL, "[ 0 ]")
+    R(red, "u32|s32|u64|s64", "^async mmio +release +" SCOPE " global +add", "[ 0")
     R(cp, "", "^async +ca|cg +shared|shared::cta +global L2::64B|L2::128B|L2::256B L2::cache_hint",
       "] ] # ?u32|pred hb64")
     R(cp, "", "^async +commit_group|wait_all", "")
     R(cp, "", "^async +wait_group", "#")
     R(cp, "b64", "^async +mbarrier +arrive noinc " SHARED, "[")
     R(cp, "", "^async +bulk +shared::cluster|shared::cta +global|shared::cta"
-      " +mbarrier::complete_tx::bytes L2::cache_hint", "] ] u32 ] hb64")
+      " +" COMPLETES " L2::cache_hint", "] ] u32 ] hb64")
+    R(cp, "", "^async +bulk +shared::cluster +global +" COMPLETES " +multicast::cluster L2::cache_hint",
+      "] ] u32 ] u16 hb64")
     R(cp, "", "^async +bulk +global +shared::cta +bulk_group L2::cache_hint", "] ] u32 hb64")
+    R(cp, "", "^async +bulk +global +shared::cta +bulk_group +cp_mask", "] ] u32 u16")
+    R(cp, "", "^async +bulk +global +shared::cta +bulk_group +L2::cache_hint +cp_mask",
+      "] ] u32 b64 u16")
+    R(cp, "", "^async +bulk +prefetch +L2 +global L2::cache_hint", "] u32 hb64")
     R(cp, "", "^async +bulk +commit_group", "")
     R(cp, "", "^async +bulk +wait_group read", "#")
-    R(cp, "*", "^async +bulk *", "...")
-    R(cp, "*", "^reduce +async *", "...")
+    R(cp, "*", "^async +bulk +tensor *", "...")
+    R(cp, "u32|s32|u64", "^reduce +async +bulk " NEAR "+add", "] ] u32 ]")
+    R(cp, "u32", "^reduce +async +bulk " NEAR "+inc|dec", "] ] u32 ]")
+    R(cp, I32, "^reduce +async +bulk " NEAR "+min|max", "] ] u32 ]")
+    R(cp, "b32", "^reduce +async +bulk " NEAR "+" BOOL, "] ] u32 ]")
+    R(cp, "u32|s32|u64|" REALS, "^reduce +async +bulk " FAR "+add", "] ] u32 hb64")
+    R(cp, "f16|bf16", "^reduce +async +bulk " FAR "+add +noftz", "] ] u32 hb64")
+    R(cp, "u32", "^reduce +async +bulk " FAR "+inc|dec", "] ] u32 hb64")
+    R(cp, LONGS "|f16|bf16", "^reduce +async +bulk " FAR "+min|max", "] ] u32 hb64")
+    R(cp, "b32|b64", "^reduce +async +bulk " FAR "+" BOOL, "] ] u32 hb64")
+    R(cp, "*", "^reduce +async +bulk +tensor *", "...")
 
     /* ---- lanes and blocks */
     R(shfl, "b32", "+sync +up|down|bfly|idx", "=0| 0 0 0 u32")

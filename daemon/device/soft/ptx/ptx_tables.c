@@ -135,7 +135,7 @@ static const struct {
     {"local", PTX_LOCAL},
     {"param", PTX_PARAM},
     {"shared::cta", PTX_SHARED},
-    {"shared::cluster", PTX_SHARED},
+    {"shared::cluster", PTX_CLUSTER},
     {"param::entry", PTX_PARAM},
     {"param::func", PTX_PARAM},
 };
@@ -254,6 +254,8 @@ static const struct mod {
     {"v8", MOD_VEC, 8},
 
     /* Caches, memory order and scope: the software GPU has no weaker order than the strongest. */
+    {"async", MOD_IGNORED, 0},
+    {"mbarrier::complete_tx::bytes", MOD_IGNORED, 0},
     {"weak", MOD_IGNORED, 0},
     {"relaxed", MOD_IGNORED, 0},
     {"acquire", MOD_IGNORED, 0},

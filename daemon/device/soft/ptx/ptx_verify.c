@@ -70,6 +70,11 @@ static bool is_input(const struct ptx_func *f, const struct ptx_var *v) {
     return v->index < f->param_count && f->params[v->index] == v;
 }
 
+/* An instruction for a cluster's shared memory may name a variable of the block. */
+static bool reaches(const struct check *c, const struct ptx_var *v) {
+    return c->i->space == v->space || (c->i->space == PTX_CLUSTER && v->space == PTX_SHARED);
+}
+
 static void check_address(const struct check *c, const struct ptx_want *want,
                           const struct ptx_operand *o) {
     if (!(want->kinds & PTX_WANT_ADDRESS)) return complain(c, "cannot be an address");
@@ -78,7 +83,7 @@ static void check_address(const struct check *c, const struct ptx_want *want,
         return complain(c, "needs an integer register as address");
     if (!o->var || want->kinds & PTX_WANT_ANY_SPACE) return;
     bool generic = c->i->space == PTX_GENERIC && o->var->space != PTX_PARAM;
-    if (!generic && c->i->space != o->var->space)
+    if (!generic && !reaches(c, o->var))
         return complain(c, "names a variable of another state space");
     if (c->i->op == PTX_OP_st && o->var->space == PTX_PARAM && is_input(c->p->func, o->var))
         complain(c, "is a parameter, which cannot be written");
@@ -88,7 +93,7 @@ static void check_name(const struct check *c, const struct ptx_want *want,
                        const struct ptx_operand *o) {
     if (!(want->kinds & PTX_WANT_NAME))
         complain(c, "cannot be the name of a variable");
-    else if (c->i->op == PTX_OP_cvta && c->i->space != o->var->space)
+    else if (c->i->op == PTX_OP_cvta && !reaches(c, o->var))
         complain(c, "names a variable of another state space");
 }
 

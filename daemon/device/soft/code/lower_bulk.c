@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/device/soft/code/lower_bulk.h"
+
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/code/operand.h"
+
+static const struct ptx_operand *operand_at(const struct lowering *l, uint32_t k) {
+    static const struct ptx_operand none = {.kind = PTX_OPND_NONE};
+    return k < l->inst->operand_count ? &l->inst->operands[k] : &none;
+}
+
+static void refuse(struct lowering *l) {
+    lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A mask of 16 bits behind the other operands: of blocks that get a copy, or of bytes. */
+static void use_mask(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
+    struct code_extra *x = lowering_extra(l, c, 0, 1);
+    if (!x) return;
+    x->uses[0] = (struct code_elem){operand_source(l, o, 2, false), 2};
+    x->use_count = 1;
+}
+
+void lower_bulk(struct lowering *l, struct code_inst *c) {
+    const char *text = strstr(l->inst->text, ".bulk.") + strlen(".bulk.");
+    const bool up = begins(text, "shared"), down = begins(text, "global.");
+    c->run = move_select(c); /* nothing to do, unless it moves something */
+    if (begins(text, "commit_group") || begins(text, "wait_group") || begins(text, "prefetch.L2."))
+        return;
+    if (!up && !down) return refuse(l); /* tensors */
+    const bool within = up && strstr(text, ".shared::cta.mbarrier");
+    c->vec = (uint8_t)((up ? CODE_BULK_TO | CODE_BULK_BARRIER : 0) |
+                       (down || within ? CODE_BULK_FROM : 0));
+    c->a = operand_address_value(l, operand_at(l, 0));
+    c->b = operand_address_value(l, operand_at(l, 1));
+    c->c = operand_source(l, operand_at(l, 2), 4, false);
+    if (up) c->e = operand_address_value(l, operand_at(l, 3));
+    if (strstr(text, ".multicast::cluster")) use_mask(l, c, operand_at(l, 4));
+    if (strstr(text, ".cp_mask")) use_mask(l, c, operand_at(l, l->inst->operand_count - 1u));
+    c->run = bulk_copy;
+}
+
+bool lower_is_async(const struct ptx_inst *i) {
+    return i->operand_count == 3 && strstr(i->text, ".async.");
+}
+
+/* A place in the cluster's shared memory: an offset, or a generic address. */
+static int32_t place(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t flag) {
+    const struct ptx_operand *o = operand_at(l, k);
+    if (l->inst->space == PTX_CLUSTER || o->var) c->vec |= (uint8_t)flag;
+    return operand_address_value(l, o);
+}
+
+void lower_async(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *value = operand_at(l, 1);
+    const bool list = value->kind == PTX_OPND_VEC;
+    const uint32_t count = list ? value->elem_count : 1, bytes = operand_lane_bytes(c->type);
+    struct code_extra *x = lowering_extra(l, c, 0, count);
+    if (!x) return;
+    c->vec = 0;
+    c->a = place(l, c, 0, CODE_BULK_TO);
+    c->e = place(l, c, 2, CODE_BULK_BARRIER);
+    for (; x->use_count < count; x->use_count++) {
+        const struct ptx_operand *o = list ? &value->elems[x->use_count] : value;
+        x->uses[x->use_count] =
+            (struct code_elem){operand_source(l, o, bytes, false), (uint8_t)bytes};
+    }
+    c->run = bulk_store;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reductions in memory, for instructions that do more than one.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_ATOMICS_H
+#define DAEMON_DEVICE_SOFT_EXEC_ATOMICS_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/code/code.h"
+
+/* Combines what lies at `addr`, which was checked, with a value, as i's sub and type say. */
+void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The blocks of a cluster in turn, until all have ended, all wait for another cluster (let that one
+ * run) or the budget is used up. Their shared memory lies side by side, so that one's offset
+ * becomes another's by multiplication.
+ */
+#include "daemon/device/soft/exec/cluster.h"
+
+#include <stdlib.h>
+
+#include "daemon/device/soft/exec/block.h"
+#include "daemon/device/soft/exec/cluster_state.h"
+
+uint64_t cluster_bytes(const struct launch_config *config) {
+    return launch_cluster_size(config) * block_bytes(config);
+}
+
+struct cluster *cluster_create(struct launch *launch, uint32_t slot) {
+    uint32_t size = launch_cluster_size(&launch->config);
+    struct cluster *c = calloc(1, sizeof(*c) + size * sizeof(c->blocks[0]));
+    if (!c) return NULL;
+    uint64_t align = block_shared_align(&launch->config);
+    c->launch = launch;
+    c->size = size;
+    c->shared_stride = block_shared_room(&launch->config);
+    c->shared = aligned_alloc(align, size * c->shared_stride);
+    bool ok = c->shared;
+    for (uint32_t k = 0; ok && k < size; k++) {
+        c->blocks[k] = block_create(c, k, slot * size + k);
+        ok = c->blocks[k];
+    }
+    if (ok) return c;
+    cluster_destroy(c);
+    return NULL;
+}
+
+void cluster_destroy(struct cluster *c) {
+    if (!c) return;
+    for (uint32_t k = 0; k < c->size; k++)
+        block_destroy(c->blocks[k]);
+    free(c->shared);
+    free(c);
+}
+
+void cluster_begin(struct cluster *c, uint64_t linear) {
+    const struct launch_config *l = &c->launch->config;
+    const uint32_t x = l->grid[0] / l->cluster[0], y = l->grid[1] / l->cluster[1];
+    c->index[0] = (uint32_t)(linear % x);
+    c->index[1] = (uint32_t)(linear / x % y);
+    c->index[2] = (uint32_t)(linear / x / y);
+    c->next_block = 0;
+    c->slices = 0;
+    for (uint32_t k = 0; k < c->size; k++)
+        block_begin(c->blocks[k]);
+}
+
+/* No block can run. First let lanes meet without those that will never come; else it is stuck for
+ * good. */
+static bool unstick(struct cluster *c) {
+    struct block *waiting = NULL;
+    for (uint32_t k = 0; k < c->size; k++) {
+        struct block *b = c->blocks[k];
+        if (!block_live(b)) continue;
+        if (block_unstick(b)) return !b->fault.err;
+        if (!waiting) waiting = b;
+    }
+    block_deadlock(waiting);
+    return false;
+}
+
+/* What a turn of all blocks came to. */
+struct turn {
+    bool live, moved, spins;
+};
+
+/* True when the turn is over before its end: the budget is, or the cluster. */
+static bool run_block(struct cluster *c, uint32_t k, int64_t *budget, struct turn *t, bool *ended) {
+    struct block *b = c->blocks[k];
+    if (!block_live(b)) return false;
+    int64_t before = *budget;
+    enum block_outcome outcome = block_run(b, budget);
+    *ended = b->fault.err;
+    t->live |= block_live(b);
+    t->spins |= outcome == BLOCK_SPINS;
+    t->moved |= *budget != before;
+    if (outcome == BLOCK_MORE) c->next_block = (k + 1) % c->size;
+    return outcome == BLOCK_MORE || *ended;
+}
+
+bool cluster_run(struct cluster *c, int64_t *budget) {
+    c->slices++;
+    for (;;) {
+        struct turn t = {0};
+        bool ended = false;
+        for (uint32_t k = 0, first = c->next_block; k < c->size; k++)
+            if (run_block(c, (first + k) % c->size, budget, &t, &ended)) return ended;
+        if (!t.live) return true;
+        if (t.spins || *budget <= 0) return false;
+        if (!t.moved && !unstick(c)) return true;
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clusters of blocks: which of them a launch can have. As flags of a launch record, where
+ * CLUSTER_NONE stands for what no launch can have.
+ */
+#ifndef SHIM_API_CLUSTER_H
+#define SHIM_API_CLUSTER_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct function;
+
+#define CLUSTER_NONE UINT16_MAX /* 16 along each axis */
+
+/* Of blocks along the axes. */
+uint16_t cluster_flags(unsigned int x, unsigned int y, unsigned int z);
+
+/* Whether a launch with the clusters in l->flags is one that the kernel and the device take. */
+CUresult cluster_check(const struct wire_launch *l, const struct function *f);
+
+/* The attributes of a kernel with which it says that it has to have clusters. */
+int cluster_required(const struct function *f, CUfunction_attribute axis);
+CUresult cluster_require(struct function *f, CUfunction_attribute axis, int value);
+
+#endif
