@@ -37,6 +37,7 @@
     E(CUmemLocationType, CUDA_MEM_LOCATIONS) \
     E(CUmemAllocationType, CUDA_MEM_ALLOCATIONS) \
     E(CUmemAllocationHandleType, CUDA_MEM_HANDLES) \
+    E(CUmemAllocationGranularity_flags, CUDA_MEM_GRANULARITIES) \
     E(CUmemAccess_flags, CUDA_MEM_ACCESSES) \
     E(CUmem_advise, CUDA_MEM_ADVICES) \
     E(CUmem_range_attribute, CUDA_MEM_RANGE_ATTRIBUTES) \
@@ -508,6 +509,10 @@
     X(CU_MEM_ALLOCATION_TYPE_INVALID, 0) \
     X(CU_MEM_ALLOCATION_TYPE_PINNED, 1) \
     X(CU_MEM_ALLOCATION_TYPE_MANAGED, 2)
+
+#define CUDA_MEM_GRANULARITIES(X) \
+    X(CU_MEM_ALLOC_GRANULARITY_MINIMUM, 0) \
+    X(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, 1)
 
 #define CUDA_MEM_HANDLES(X) \
     X(CU_MEM_HANDLE_TYPE_NONE, 0) \

@@ -135,6 +135,18 @@ static int check_mem(const struct wire_mem *m, struct why *why) {
     return 0;
 }
 
+static int check_segment(const struct wire_segment *s, struct why *why) {
+    bool asks = s->rec.op != WIRE_MEM_CLOSE && s->rec.op != WIRE_MEM_SHOW;
+    bool sized =
+        s->rec.op == WIRE_MEM_MAKE || s->rec.op == WIRE_MEM_SHOW || s->rec.op == WIRE_MEM_SHARE;
+    if (s->segment >= WIRE_SEGMENTS) return refuse(why, "segment %u is out of range", s->segment);
+    if (asks && !s->rec.ticket) return refuse(why, "%s asks for nothing", record_name(s->rec.op));
+    if ((s->bytes != 0) != sized || !range_ok(s->addr, s->bytes))
+        return refuse(why, "%s of 0x%" PRIx64 "+0x%" PRIx64, record_name(s->rec.op), s->addr,
+                      s->bytes);
+    return 0;
+}
+
 static int check_module_load(const struct wire_module_load *m, struct why *why) {
     if (m->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", m->module);
     if (m->image_bytes == 0 || m->image_bytes > RECORD_IMAGE_MAX ||
@@ -263,6 +275,12 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_MEM_USE:
     case WIRE_MEM_DROP:
     case WIRE_MEM_UNBACK: return check_mem(rec, why);
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_OPEN:
+    case WIRE_MEM_CLOSE:
+    case WIRE_MEM_SHOW:
+    case WIRE_MEM_EXPORT:
+    case WIRE_MEM_SHARE: return check_segment(rec, why);
     case WIRE_MODULE_LOAD: return check_module_load(rec, why);
     case WIRE_MODULE_UNLOAD: {
         const struct wire_module_unload *m = rec;

@@ -368,7 +368,13 @@ struct wire_completion {
     X(IDLE, 20, wire_ping)                    \
     X(GRAPH_DATA, 21, wire_graph_data)        \
     X(GRAPH_LAUNCH, 22, wire_graph_launch)    \
-    X(GRAPH_DROP, 23, wire_graph_drop)
+    X(GRAPH_DROP, 23, wire_graph_drop)        \
+    X(MEM_MAKE, 24, wire_segment)             \
+    X(MEM_OPEN, 25, wire_segment)             \
+    X(MEM_CLOSE, 26, wire_segment)            \
+    X(MEM_SHOW, 27, wire_segment)             \
+    X(MEM_EXPORT, 28, wire_segment)           \
+    X(MEM_SHARE, 29, wire_segment)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -474,6 +480,27 @@ struct wire_mem {
     struct wire_record rec;
     uint64_t addr, bytes;
 };
+
+/* Segments: memory without an address of its own, of whole granules, which the client holds by a
+ * number that it chooses. What it has not mentioned here is 0.
+ * MEM_MAKE `segment` of `bytes`; MEM_OPEN the one with this key, of a client of the same user
+ * (answered with wire_segment_reply); both are charged to the persistent reservation.
+ * MEM_SHOW: the first `bytes` of it appear at `addr` in the first half of the alloc window, until
+ * MEM_UNBACK. MEM_CLOSE: held no longer, and shown nowhere.
+ * MEM_EXPORT: its key. MEM_SHARE: these pages, backed by MEM_BACK, are a segment from now on (as a
+ * whole, if they are one already); its key. Both are answered with wire_segment_reply. */
+struct wire_segment {
+    struct wire_record rec;
+    uint32_t segment, pad;
+    uint64_t addr, bytes;
+    uint64_t key[2];
+};
+
+struct wire_segment_reply {
+    uint64_t key[2], bytes;
+};
+
+#define WIRE_SEGMENTS 65536u /* numbers are below */
 
 struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;

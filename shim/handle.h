@@ -19,6 +19,7 @@ enum handle_kind {
     HANDLE_FUNCTION,
     HANDLE_POOL,
     HANDLE_LINK,
+    HANDLE_ALLOCATION,
 };
 
 #define HANDLE_TAG 0x5a1eull

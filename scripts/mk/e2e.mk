@@ -6,7 +6,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor thrust cub \
 	cluster
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless whole link verify secret
+	lacking contextless whole link verify secret virtual
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -59,7 +59,7 @@ $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Clusters are of 9.0 on.
 $(BUILD)/e2e/default-static/cluster: NVCC_default := $(NVCC_ptx90)
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
-E2E_DRIVER := badimage contextless whole link
+E2E_DRIVER := badimage contextless whole link virtual
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 

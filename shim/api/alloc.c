@@ -5,6 +5,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
 
@@ -68,7 +69,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    if (!mem_find(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
+    if (!lookup_block(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
         return CUDA_ERROR_NOT_FOUND;
     if (pbase) *pbase = b.addr;
     if (psize) *psize = b.bytes;

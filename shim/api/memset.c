@@ -7,7 +7,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/memory/mem.h"
+#include "shim/memory/lookup.h"
 
 struct fill {
     uint64_t dst, pitch, width, height; /* width in elements */
@@ -25,8 +25,7 @@ static bool in_range(const struct fill *f) {
         return false;
     if (conn_in_device(&state.conn, f->dst) && f->dst - w->dev_base >= w->alloc_bytes)
         return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - f->dst;
-    if (!mem_find(f->dst, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return false;
-    if (bytes > b.bytes - (f->dst - b.addr)) return false;
+    if (!lookup_range(f->dst, bytes, &b)) return false;
     mem_written(&b);
     return true;
 }

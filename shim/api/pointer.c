@@ -9,6 +9,7 @@
 #include "shim/code/image.h"
 #include "shim/context/ctx.h"
 #include "shim/memory/hostmem.h"
+#include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
 
@@ -24,7 +25,7 @@ static struct pointer look_up(uint64_t addr) {
     struct pointer p = {.known = false};
     struct hostmem_range range;
     struct mem_block *b = &p.block;
-    bool found = mem_find(addr, b);
+    bool found = lookup_block(addr, b);
     if (found && b->kind != MEM_VARIABLE) {
         p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN;
     } else if (image_global_at(addr, &b->addr, &b->bytes)) {
@@ -93,7 +94,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer64(data, known ? b->bytes : 0, known);
     case CU_POINTER_ATTRIBUTE_MAPPED: return answer32(data, seen, true);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer64(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        return answer64(data, b->kind == MEM_MAPPED ? b->detail : 0, true);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer32(data, 0, true);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return answer64(data, seen ? ACCESS_READ_WRITE : 0, known);

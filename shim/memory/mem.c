@@ -34,6 +34,8 @@ __thread struct mem_thread mem_self;
 
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
+static uint64_t segment_bytes; /* held, and asked for */
+static uint64_t asked_bytes;   /* of these: the worker has yet to say, so that its credit is none */
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A tag holds what a mem_block says beyond its range. */
@@ -49,18 +51,24 @@ static enum mem_kind kind_of(uint32_t tag) {
 
 /* What found the ring full. Whoever wrote some of it, or builds on it, waits for room when he holds
  * no lock. */
+union record {
+    struct wire_record rec;
+    struct wire_mem mem;
+    struct wire_segment segment;
+};
+
 static struct {
-    struct wire_mem *records;
+    union record *records;
     uint32_t first, count, cap;
-    uint32_t backs; /* WIRE_MEM_BACK among them: memory that the worker does not know of */
+    uint32_t backs; /* MEM_BACK and MEM_SHOW: memory that the worker does not know of */
 } backlog;
 static __thread bool must_tell __attribute__((tls_model("initial-exec")));
 
 /* A program without memory for this has none for its own calls either. */
-static void keep_back(const struct wire_mem *rec) {
+static void keep_back(const union record *rec) {
     if (backlog.count == backlog.cap) {
         uint32_t cap = backlog.cap ? backlog.cap * 2 : 64;
-        struct wire_mem *more = realloc(backlog.records, cap * sizeof(*more));
+        union record *more = realloc(backlog.records, cap * sizeof(*more));
         if (!more) {
             state_lose(ERR_NO_MEMORY);
             return;
@@ -69,23 +77,31 @@ static void keep_back(const struct wire_mem *rec) {
         backlog.cap = cap;
     }
     backlog.records[backlog.count++] = *rec;
-    backlog.backs += rec->rec.op == WIRE_MEM_BACK;
+    backlog.backs += rec->rec.op == WIRE_MEM_BACK || rec->rec.op == WIRE_MEM_SHOW;
     must_tell = true;
 }
 
+static uint32_t length_of(const union record *rec) {
+    return rec->rec.op >= WIRE_MEM_MAKE ? sizeof(rec->segment) : sizeof(rec->mem);
+}
+
 /* With the lock held, so that the order is that of the books. */
-static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
-    struct wire_mem rec = {.rec = {.op = op}, .addr = addr, .bytes = bytes};
+static void tell_record(union record *rec) {
     uint64_t credit;
     if (state_fault()) return;
-    if (backlog.count > 0 || !submit_try(&rec, sizeof(rec), &credit)) keep_back(&rec);
+    if (backlog.count > 0 || !submit_try(rec, length_of(rec), &credit)) keep_back(rec);
+}
+
+static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
+    union record rec = {.mem = {.rec = {.op = op}, .addr = addr, .bytes = bytes}};
+    tell_record(&rec);
 }
 
 /* With the lock held. True when nothing is left. */
 static bool send_backlog(uint64_t *credit) {
     while (backlog.first < backlog.count) {
-        if (!submit_try(&backlog.records[backlog.first], sizeof(*backlog.records), credit))
-            return false;
+        union record *rec = &backlog.records[backlog.first];
+        if (!submit_try(rec, length_of(rec), credit)) return false;
         backlog.first++;
     }
     backlog.first = backlog.count = backlog.backs = 0;
@@ -103,6 +119,11 @@ void mem_tell(void) {
     }
 }
 
+void mem_tell_all(void) {
+    must_tell = true;
+    mem_tell();
+}
+
 /* ---- what lies behind the windows ------------------------------------------------------------ */
 
 static void device_back(void *arg, uint64_t addr, uint64_t bytes) {
@@ -117,8 +138,7 @@ static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
 static bool ask_worker(uint64_t addr, uint64_t bytes) {
     struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
     struct reply answer = {0};
-    must_tell = true;
-    mem_tell();
+    mem_tell_all();
     CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
     /* A device that is full is the program's affair; a limit it cannot know of. */
     if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
@@ -127,8 +147,10 @@ static bool ask_worker(uint64_t addr, uint64_t bytes) {
 
 static uint64_t device_credit(void *arg) {
     const struct wire_completion *comp = state.conn.completion;
-    return atom_load_relaxed(arg == &device[MEM_EPHEMERAL] ? &comp->ephemeral_credit
-                                                           : &comp->persistent_credit);
+    if (arg == &device[MEM_EPHEMERAL]) return atom_load_relaxed(&comp->ephemeral_credit);
+    uint64_t credit = atom_load_relaxed(&comp->persistent_credit);
+    uint64_t asked = asked_bytes / state.conn.device.granularity_bytes;
+    return credit > asked ? credit - asked : 0;
 }
 
 /* The window is a sparse file: its pages come by being touched. */
@@ -295,6 +317,66 @@ void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uin
     lock_leave(&mem_lock);
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
+
+CUresult mem_reserve(uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr) {
+    lock_enter(&mem_lock);
+    int err = vmem_reserve(&device[MEM_PERSISTENT], bytes, align, want, addr);
+    lock_leave(&mem_lock);
+    return result_of(err);
+}
+
+void mem_unreserve(uint64_t addr, uint64_t bytes) {
+    lock_enter(&mem_lock);
+    vmem_unreserve(&device[MEM_PERSISTENT], addr, bytes);
+    lock_leave(&mem_lock);
+}
+
+void mem_segment_ask(uint64_t bytes) {
+    lock_enter(&mem_lock);
+    segment_bytes += bytes;
+    asked_bytes += bytes;
+    lock_leave(&mem_lock);
+}
+
+void mem_segment_told(uint64_t bytes, bool granted) {
+    lock_enter(&mem_lock);
+    asked_bytes -= bytes;
+    if (!granted) segment_bytes -= bytes;
+    lock_leave(&mem_lock);
+}
+
+void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes) {
+    union record rec = {
+        .segment = {
+            .rec = {.op = WIRE_MEM_SHOW}, .segment = segment, .addr = addr, .bytes = bytes}};
+    lock_enter(&mem_lock);
+    tell_record(&rec);
+    lock_leave(&mem_lock);
+}
+
+void mem_segment_hide(uint64_t addr, uint64_t bytes) {
+    lock_enter(&mem_lock);
+    tell(WIRE_MEM_UNBACK, addr, bytes);
+    lock_leave(&mem_lock);
+}
+
+void mem_segment_close(uint32_t segment, uint64_t bytes) {
+    union record rec = {.segment = {.rec = {.op = WIRE_MEM_CLOSE}, .segment = segment}};
+    lock_enter(&mem_lock);
+    segment_bytes -= bytes;
+    tell_record(&rec);
+    lock_leave(&mem_lock);
+}
+
+void mem_trim(void) {
+    lock_enter(&mem_lock);
+    vmem_trim(&device[MEM_PERSISTENT]);
+    vmem_trim(&device[MEM_EPHEMERAL]);
+    lock_leave(&mem_lock);
+    mem_tell();
+}
+
 static struct mem_block describe(const struct vmem *v, const struct vmem_block *b) {
     return (struct mem_block){
         .addr = b->addr,
@@ -344,8 +426,9 @@ uint64_t mem_capacity(uint64_t bytes) {
 uint64_t mem_used(void) {
     lock_enter(&mem_lock);
     uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
+    uint64_t segments = segment_bytes;
     lock_leave(&mem_lock);
-    return granules * state.conn.device.granularity_bytes;
+    return granules * state.conn.device.granularity_bytes + segments;
 }
 
 static void release_window(struct vmem *v, uint32_t owner) {

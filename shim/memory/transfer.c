@@ -14,6 +14,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/staging.h"
 
@@ -44,8 +45,7 @@ static enum place classify(uint64_t addr, uint64_t bytes, bool written) {
         return conn_in_device(c, addr + bytes - 1) ? PLACE_DEVICE : PLACE_BAD;
     }
     if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return PLACE_PAGEABLE;
-    if (!mem_find(addr, &b) || bytes > b.bytes - (addr - b.addr)) return PLACE_BAD;
-    if (b.kind == MEM_POOL_FREE || b.kind == MEM_OWN) return PLACE_BAD;
+    if (!lookup_range(addr, bytes, &b)) return PLACE_BAD;
     if (!b.device) return PLACE_PINNED;
     if (written) mem_written(&b);
     return PLACE_DEVICE;

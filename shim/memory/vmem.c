@@ -10,8 +10,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* RESERVED: for an allocation under way, with memory or asked for; BARE: the same, not yet. */
-enum kind { KIND_FREE, KIND_CACHED, KIND_LARGE, KIND_BODY, KIND_SLAB, KIND_RESERVED, KIND_BARE };
+/* RESERVED: for an allocation under way, with memory or asked for; BARE: the same, not yet. TAKEN:
+ * addresses that somebody else uses. */
+enum kind {
+    KIND_FREE,
+    KIND_CACHED,
+    KIND_LARGE,
+    KIND_BODY,
+    KIND_SLAB,
+    KIND_RESERVED,
+    KIND_BARE,
+    KIND_TAKEN
+};
 
 struct vmem_slab {
     uint64_t index; /* of its granule */
@@ -203,6 +213,42 @@ void vmem_trim(struct vmem *v) {
         v->ops->unback(v->arg, address(v, i), (end - i) * v->granule);
         i = end;
     }
+}
+
+/* ---- addresses alone ------------------------------------------------------------------------- */
+
+static bool all_free(const struct vmem *v, uint64_t first, uint64_t n) {
+    if (first >= v->count || n > v->count - first) return false;
+    for (uint64_t i = first; i < first + n; i++)
+        if (v->kinds[i] != KIND_FREE) return false;
+    return true;
+}
+
+/* The last run of `n` free granules that begins at a multiple of `align`; v->count when none. */
+static uint64_t find_last(const struct vmem *v, uint64_t n, uint64_t align) {
+    uint64_t run = 0;
+    for (uint64_t i = v->count; i-- > 0;) {
+        run = v->kinds[i] == KIND_FREE ? run + 1 : 0;
+        if (run >= n && !(align && address(v, i) & (align - 1))) return i;
+    }
+    return v->count;
+}
+
+int vmem_reserve(struct vmem *v, uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr) {
+    uint64_t n = granules_for(v, bytes), at = (want - v->base) / v->granule;
+    bool wanted = want >= v->base && want % v->granule == 0 && !(align && want & (align - 1));
+    if (n > v->count) return -ENOMEM;
+    if (!wanted || !all_free(v, at, n)) at = find_last(v, n, align);
+    if (at == v->count) return -ENOMEM;
+    memset(v->kinds + at, KIND_TAKEN, n);
+    *addr = address(v, at);
+    return 0;
+}
+
+void vmem_unreserve(struct vmem *v, uint64_t addr, uint64_t bytes) {
+    uint64_t first = (addr - v->base) / v->granule;
+    memset(v->kinds + first, KIND_FREE, granules_for(v, bytes));
+    if (first < v->lowest) v->lowest = first;
 }
 
 /* ---- slabs ----------------------------------------------------------------------------------- */

@@ -82,6 +82,13 @@ int vmem_next(const struct vmem *v, uint64_t addr, struct vmem_block *out);
  * -EINVAL. */
 int vmem_retag(struct vmem *v, uint64_t addr, uint64_t bytes, uint32_t tag);
 
+/* Addresses without memory, which stay without it: whole granules, at a multiple of `align` (bytes,
+ * a power of two; 0: none), at `want` if that is free. From the window's end, away from blocks.
+ * 0 or -ENOMEM. */
+int vmem_reserve(struct vmem *v, uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr);
+/* As they were reserved. */
+void vmem_unreserve(struct vmem *v, uint64_t addr, uint64_t bytes);
+
 /* Gives the memory of every empty granule back. */
 void vmem_trim(struct vmem *v);
 

@@ -24,7 +24,7 @@ from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launc
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor",
-            "thrust", "cub", "cluster", "accumulate", "evaluate", "pair", "requests", "aimless", "verify"]
+            "thrust", "cub", "cluster", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
@@ -133,6 +133,13 @@ def test_all_features_in_one_process():
 def test_managed_variables():
     with Daemon() as d:
         d.checksum([program("managed")])
+
+
+def test_what_is_mapped_but_not_accessible_is_not_touched():
+    with Daemon() as d:
+        done = d.run([program("virtual"), "touch"])
+        equal(done.returncode, 0, "exit status of virtual touch: " + done.stderr)
+        logged(d, "ERR_ILLEGAL_ADDRESS", "the fault")
 
 
 def marks_seen(daemon, loading, **env):

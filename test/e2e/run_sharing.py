@@ -261,6 +261,17 @@ def test_three_times_the_memory_with_swap():
     require(swaps > 0, "nobody was swapped")
 
 
+def test_mapped_memory_is_swapped_and_comes_back():
+    """Virtual memory management: what is mapped, and what has only a handle, goes along with its job."""
+    with Daemon("--device-memory", "64MiB", "--lane-policy", "fair", "--swap", "yes", "--lease", "20ms") as d:
+        argv = [program("virtual"), "120"]
+        started = [start(d, f"job{i}", argv, word(24, 2)) for i in range(4)]
+        done = [finish(p, d) for p in started]
+        swaps = sum(j["swaps"] for j in done)
+        print(f"    {swaps} swaps, {sum(j['swapped_bytes'] for j in done) // MIB} MiB moved", flush=True)
+        require(swaps > 0, "nobody was swapped")
+
+
 def test_a_job_larger_than_the_device_is_refused_with_numbers():
     with Daemon("--device-memory", "64MiB") as d:
         done = d.run(trainer(2), SALUS_PERSISTENT="60MiB", SALUS_EPHEMERAL="8MiB", SALUS_LOG="warn")

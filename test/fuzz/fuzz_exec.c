@@ -4,7 +4,8 @@
  * operation leaves the client's windows, no promise of device.h is broken, its memory stays as its
  * own bookkeeping says, a neighbour in its lane runs its iterations undisturbed, and when they are
  * detached nothing of them is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put
- * right on seven of eight ordered records, so that the fuzzer gets deep.
+ * right on seven of eight ordered records, so that the fuzzer gets deep. Operations from MORE_OPS
+ * on have the rest of their number before the body.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +15,12 @@
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory_check.h"
+#include "daemon/worker/memory/segment.h"
 #include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
+
+#define MORE_OPS 28u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -67,6 +71,9 @@ static void begin(void) {
     client = wireclient_attach_as(bench, &job, 0);
     wireclient_kernels(neighbour, "kern");
     wireclient_mem(neighbour, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, 2 * FAKEDEV_GRANULARITY);
+    struct wire_segment made = {.bytes = 2 * FAKEDEV_GRANULARITY}, told = {.segment = 0};
+    wireclient_send(neighbour, WIRE_MEM_MAKE, 0, true, &made, sizeof(made), NULL, 0);
+    wireclient_send(neighbour, WIRE_MEM_EXPORT, 0, true, &told, sizeof(told), NULL, 0);
     wireclient_kernels(client, "kern fault hang refuse say big");
     wireclient_create_stream(client, 1, 0);
     wireclient_create_stream(client, 2, WIRE_STREAM_NONBLOCKING);
@@ -75,12 +82,20 @@ static void begin(void) {
     fakedev_hold(bench->worker->dev, true);
 }
 
+/* The first key that anybody has. */
+static uint64_t key_word(uint64_t which) {
+    const struct list *exported = &bench->worker->exported;
+    if (list_empty(exported)) return 0;
+    return list_entry(exported->next, struct segment, link)->key[which & 1];
+}
+
 /* Small numbers are offsets into the windows, so that addresses are found at all. */
 static void relocate(unsigned char *body, size_t bytes) {
     for (size_t at = 0; at + 8 <= bytes; at += 8) {
         uint64_t word;
         memcpy(&word, body + at, 8);
         if (word >> 56 == 0xd5) word = client->windows.dev_base + (word & 0xffffffff);
+        if (word >> 56 == 0xe5) word = key_word(word);
         if (word >> 56 == 0xa5) word = client->windows.host_base + (word & 0xffffffff);
         memcpy(body + at, &word, 8);
     }
@@ -89,9 +104,13 @@ static void relocate(unsigned char *body, size_t bytes) {
 static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
     _Alignas(8) unsigned char rec[sizeof(struct wire_record) + 256] = {0};
     struct wire_record *r = (struct wire_record *)rec;
+    r->op = op & 31;
+    if (r->op == MORE_OPS && bytes) {
+        r->op = (uint16_t)(MORE_OPS + (*body++ & 31));
+        bytes--;
+    }
     memcpy(rec + sizeof(*r), body, bytes);
     relocate(rec + sizeof(*r), bytes);
-    r->op = op & 31;
     r->stream = (op >> 5) & 3;
     if (record_ordered(r->op) && (op & 128) == 0) r->seq = ++client->seq[r->stream];
     if (!record_ordered(r->op)) r->ticket = ++client->ticket;

@@ -26,6 +26,13 @@ static void accepted(const void *rec, uint32_t bytes) {
         if (end + c->width_bytes + c->dst > UINT64_MAX) abort();
         break;
     }
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_SHOW:
+    case WIRE_MEM_SHARE: {
+        const struct wire_segment *s = rec;
+        if (s->segment >= WIRE_SEGMENTS || !s->bytes || s->addr + s->bytes < s->addr) abort();
+        break;
+    }
     case WIRE_FUNC_GET:
         if (strlen((const char *)(f + 1)) + 1 != f->name_bytes) abort();
         break;

@@ -30,7 +30,7 @@ Test(config, defaults_are_what_the_table_says) {
     cr_assert_eq(config.max_jobs, 64);
     cr_assert_eq(config.worker_timeout, 10000000000);
     cr_assert_eq(config.window_base, 0x200000000000);
-    cr_assert_eq(config.window_alloc_bytes, 64ull << 30);
+    cr_assert_eq(config.window_alloc_bytes, 176ull << 30);
 }
 
 Test(config, a_capability_is_one_that_a_job_could_ask_for) {

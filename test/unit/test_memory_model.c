@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random calls of memory.h by three clients and two lanes against a model that has no addresses and
- * no device: a private page is a cell, a lane is a row of cells, a page of it names one by number.
+ * no device: a private page is a cell, a lane and a segment are rows of cells, a page of it names
+ * one by number.
  * After every call each page must show its cell, the device must hold as many chunks as the model,
  * and memory_check must be content. On the fake device calls fail at random as well.
  */
@@ -17,6 +18,7 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
 
@@ -28,21 +30,33 @@
 #define PAGES (2 * HALF)
 #define CLIENTS 3
 #define LANES 2
-#define STEPS 800
+#define STEPS 1600
+#define NUMBERS 3
+#define SEGMENTS 64 /* alive at a time; there are fewer pages and numbers */
+#define SEGMENT_MOST 3
 
-enum where { NOWHERE, PRIVATE, LANE, SPILLED, SPILLED_HOST };
+enum where { NOWHERE, PRIVATE, LANE, SPILLED, SPILLED_HOST, SHOWN, PLACED };
 
 struct model_page {
     enum where where;
     uint32_t slot;
     uint64_t cell;  /* of a private page */
     uint64_t saved; /* of a spilled one */
+    int segment;    /* whose cell `slot` is shown, by its number or, PLACED, without one */
+    uint32_t number;
 };
 
 struct model_client {
     struct model_page pages[PAGES];
-    int lane; /* -1: none */
+    int lane;             /* -1: none */
+    int numbers[NUMBERS]; /* segments; -1: none */
     bool swapped;
+};
+
+struct model_segment {
+    uint64_t cells[SEGMENT_MOST];
+    uint32_t count; /* 0: nobody holds it */
+    struct segment *real;
 };
 
 struct model_lane {
@@ -53,6 +67,7 @@ struct model_lane {
 struct model {
     struct model_client clients[CLIENTS];
     struct model_lane lanes[LANES];
+    struct model_segment segments[SEGMENTS];
 };
 
 static const struct dev_ops *ops;
@@ -108,13 +123,53 @@ static void model_reach(int lane, uint32_t count) {
 /* What the client should see there; NULL: nothing is mapped. */
 static uint64_t *model_cell(struct model_client *c, uint32_t page) {
     struct model_page *p = &c->pages[page];
-    if (p->where == NOWHERE || (p->where == PRIVATE && c->swapped)) return NULL;
+    if (p->where == NOWHERE) return NULL;
+    if (!in_lane(p) && c->swapped) return NULL;
     if (p->where == PRIVATE) return &p->cell;
+    if (!in_lane(p)) return &model.segments[p->segment].cells[p->slot];
     return c->lane < 0 ? NULL : &model.lanes[c->lane].cells[p->slot];
 }
 
-static uint64_t model_chunks(void) {
+/* How often the client holds it. */
+static uint32_t model_holds(const struct model_client *c, int segment) {
+    uint32_t n = 0;
+    bool placed = false;
+    for (int i = 0; i < NUMBERS; i++)
+        n += c->numbers[i] == segment;
+    for (uint32_t i = 0; i < PAGES; i++)
+        placed |= c->pages[i].where == PLACED && c->pages[i].segment == segment;
+    return n + placed;
+}
+
+static void model_forget(void) {
+    for (int s = 0; s < SEGMENTS; s++) {
+        uint32_t held = 0;
+        for (int i = 0; i < CLIENTS; i++)
+            held += model_holds(&model.clients[i], s);
+        if (!held) model.segments[s].count = 0;
+    }
+}
+
+static int model_free_segment(void) {
+    int s = 0;
+    while (model.segments[s].count)
+        s++;
+    return s;
+}
+
+static uint64_t model_segment_chunks(void) {
     uint64_t n = 0;
+    for (int s = 0; s < SEGMENTS; s++) {
+        bool present = false;
+        for (int i = 0; i < CLIENTS; i++)
+            present |= !model.clients[i].swapped && model_holds(&model.clients[i], s);
+        n += present ? model.segments[s].count : 0;
+    }
+    return n;
+}
+
+static uint64_t model_chunks(void) {
+    uint64_t n = model_segment_chunks();
     for (int i = 0; i < LANES; i++)
         n += model.lanes[i].count;
     for (int i = 0; i < CLIENTS; i++)
@@ -162,6 +217,7 @@ static int do_unback(int i, struct model_client *c) {
     if (missing) return expect(err, -ENOENT);
     for (uint32_t k = first; !err && k < first + count; k++)
         c->pages[k] = (struct model_page){.where = NOWHERE};
+    model_forget();
     return err;
 }
 
@@ -245,6 +301,88 @@ static int do_swap(int i, struct model_client *c) {
     return 0;
 }
 
+static int do_make(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS), count = 1 + dice(SEGMENT_MOST);
+    int err = memory_segment_make(mem[i], id, count * GRAN, 5);
+    if (c->numbers[id] >= 0) return expect(err, -EEXIST);
+    if (err) return err;
+    int s = c->numbers[id] = model_free_segment();
+    model.segments[s] =
+        (struct model_segment){.count = count, .real = memory_segment_find(mem[i], id)};
+    return 0;
+}
+
+static int do_open(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS);
+    int s = (int)dice(8);
+    if (!model.segments[s].count) return 0;
+    int err = memory_segment_open(mem[i], id, model.segments[s].real);
+    if (c->numbers[id] >= 0) return expect(err, -EEXIST);
+    if (c->swapped) return expect(err, -EBUSY);
+    if (!err) c->numbers[id] = s;
+    return err;
+}
+
+static int do_close(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS);
+    bool shown = false;
+    for (uint32_t k = 0; k < PAGES; k++)
+        shown |= c->pages[k].where == SHOWN && c->pages[k].number == id;
+    int err = memory_segment_close(mem[i], id);
+    if (c->numbers[id] < 0) return expect(err, -ENOENT);
+    if (shown) return expect(err, -EBUSY);
+    c->numbers[id] = -1;
+    model_forget();
+    return err;
+}
+
+static int do_show(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS), first = dice(PAGES), count = 1 + dice(SEGMENT_MOST);
+    bool odd = first + count > HALF, taken = false;
+    int err = memory_segment_show(mem[i], id, page_at(i, first), count * GRAN);
+    if (c->numbers[id] < 0) return expect(err, -ENOENT);
+    if (odd || count > model.segments[c->numbers[id]].count) return expect(err, -EINVAL);
+    for (uint32_t k = first; k < first + count; k++)
+        taken |= c->pages[k].where != NOWHERE;
+    if (taken) return expect(err, -EEXIST);
+    for (uint32_t k = 0; !err && k < count; k++)
+        c->pages[first + k] =
+            (struct model_page){.where = SHOWN, .slot = k, .segment = c->numbers[id], .number = id};
+    return err;
+}
+
+/* What was shared before is shared again as a whole or not at all. */
+static bool shared_before(const struct model_client *c, uint32_t first, uint32_t count) {
+    const struct model_page *p = &c->pages[first];
+    for (uint32_t k = 0; k < count; k++)
+        if (p[k].where != PLACED || p[k].segment != p->segment || p[k].slot != k) return false;
+    return count == model.segments[p->segment].count;
+}
+
+static int do_share(int i, struct model_client *c) {
+    uint32_t first = dice(PAGES), count = 1 + dice(SEGMENT_MOST);
+    bool odd = first + count > PAGES || (first < HALF && first + count > HALF), private = true;
+    struct segment *real;
+    int err = memory_segment_share(mem[i], page_at(i, first), count * GRAN, 5, &real);
+    if (odd) return expect(err, -EINVAL);
+    if (c->swapped) return expect(err, -EBUSY);
+    if (shared_before(c, first, count)) {
+        cr_assert_eq(real, model.segments[c->pages[first].segment].real);
+        return expect(err, 0);
+    }
+    for (uint32_t k = first; k < first + count; k++)
+    private &= c->pages[k].where == PRIVATE;
+    if (!private) return expect(err, -EINVAL);
+    int s = model_free_segment();
+    model.segments[s] = (struct model_segment){.count = count, .real = real};
+    for (uint32_t k = 0; !err && k < count; k++) {
+        struct model_page *p = &c->pages[first + k];
+        model.segments[s].cells[k] = p->cell;
+        *p = (struct model_page){.where = PLACED, .slot = k, .segment = s};
+    }
+    return err;
+}
+
 static int do_shrink(int i, struct model_client *c) {
     int lane = (int)dice(LANES);
     uint32_t count = dice(HALF + 1);
@@ -281,7 +419,7 @@ static void compare_client(int i, struct model_client *c, const char *when) {
     for (uint32_t k = 0; k < PAGES; k++) {
         const struct model_page *p = &c->pages[k];
         const uint64_t *cell = model_cell(c, k);
-        persistent += p->where == PRIVATE;
+        persistent += p->where == PRIVATE || p->where == PLACED;
         ephemeral += in_lane(p);
         spilled += in_lane(p) && p->where != LANE;
         if (!cell && ops == &dev_soft)
@@ -289,7 +427,11 @@ static void compare_client(int i, struct model_client *c, const char *when) {
         for (uint64_t at = 0; cell && at < GRAN; at += GRAN / 8 - 8)
             cr_assert_eq(*word_at(page_at(i, k) + at), *cell, "%s: client %d page %u", when, i, k);
     }
-    cr_assert_eq(memory_persistent(mem[i]), persistent * GRAN, "%s", when);
+    uint64_t held = 0;
+    for (int k = 0; k < NUMBERS; k++)
+        held += c->numbers[k] < 0 ? 0 : model.segments[c->numbers[k]].count;
+    cr_assert_eq(memory_held(mem[i]), held * GRAN, "%s", when);
+    cr_assert_eq(memory_persistent(mem[i]), (persistent + held) * GRAN, "%s", when);
     cr_assert_eq(memory_ephemeral(mem[i]), ephemeral * GRAN, "%s", when);
     cr_assert_eq(memory_spilled(mem[i]), spilled > 0, "%s", when);
     cr_assert_eq(memory_swapped(mem[i]), c->swapped, "%s", when);
@@ -308,9 +450,15 @@ static void compare(const char *when) {
 }
 
 static int (*const calls[])(int i, struct model_client *c) = {
-    do_write,  do_write, do_back, do_back,    do_unback, do_keep,
-    do_shrink, do_join,  do_back, do_restore, do_swap,   do_spill,
+    do_write,   do_write, do_back,  do_back, do_unback, do_keep, do_shrink, do_join,  do_back,
+    do_restore, do_swap,  do_spill, do_make, do_open,   do_show, do_show,   do_close, do_share,
 };
+
+/* The last one that is left of a segment's holders lets go of it, and it cannot follow those that
+ * are swapped out: that is no failure, but it stays where the model does not see it. */
+static bool may_strand(uint32_t call) {
+    return calls[call] == do_close || calls[call] == do_unback;
+}
 
 static void play(const struct dev_ops *on, uint64_t seed) {
     static const struct dev_space_ops space_ops;
@@ -327,13 +475,16 @@ static void play(const struct dev_ops *on, uint64_t seed) {
         cr_assert_eq(ops->space_create(dev, &w, &space_ops, NULL, &spaces[i]), 0);
         cr_assert_eq(memory_create(&mem[i], ops, dev, spaces[i], &w, GRAN), 0);
         model.clients[i].lane = -1;
+        for (int k = 0; k < NUMBERS; k++)
+            model.clients[i].numbers[k] = -1;
     }
     uint32_t failures = 0;
     for (int step = 0; step < STEPS; step++) {
         int i = (int)dice(CLIENTS);
         uint32_t call = dice(sizeof(calls) / sizeof(*calls));
         snprintf(when, sizeof(when), "seed %lu step %d call %u", seed, step, call);
-        if (ops == &fakedev) fakedev_fail(dev, dice(3) ? 0 : 1 + dice(12), false);
+        bool fails = !dice(3) && !may_strand(call);
+        if (ops == &fakedev) fakedev_fail(dev, fails ? 1 + dice(12) : 0, false);
         int err = calls[call](i, &model.clients[i]);
         if (ops == &fakedev) fakedev_fail(dev, 0, false);
         failures += err != 0;

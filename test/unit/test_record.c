@@ -20,6 +20,7 @@ union any {
     struct wire_host_func host;
     struct wire_stream_create create;
     struct wire_mem mem;
+    struct wire_segment segment;
     struct wire_module_load load;
     struct wire_module_unload unload;
     struct wire_func_get func;
@@ -66,6 +67,9 @@ static uint32_t valid(uint16_t op, union any *r) {
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_USE:
     case WIRE_MEM_DROP: r->mem.bytes = 2 << 20; break;
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_SHOW:
+    case WIRE_MEM_SHARE: r->segment.bytes = 2 << 20; break;
     case WIRE_MODULE_LOAD:
         r->load.image_bytes = 100;
         r->load.why_bytes = 256;
@@ -237,6 +241,13 @@ Test(record, the_others) {
     REFUSED(WIRE_STREAM_DESTROY, rec.stream, 0);
     REFUSED(WIRE_MEM_BACK, mem.bytes, 0);
     REFUSED(WIRE_MEM_UNBACK, mem.addr, UINT64_MAX - 4096);
+    REFUSED(WIRE_MEM_MAKE, segment.segment, WIRE_SEGMENTS);
+    REFUSED(WIRE_MEM_MAKE, segment.bytes, 0);
+    REFUSED(WIRE_MEM_MAKE, rec.ticket, 0);
+    REFUSED(WIRE_MEM_OPEN, segment.bytes, 1);
+    REFUSED(WIRE_MEM_SHOW, segment.addr, UINT64_MAX - 4096);
+    ACCEPTED(WIRE_MEM_SHOW, rec.ticket, 0);
+    ACCEPTED(WIRE_MEM_CLOSE, rec.ticket, 0);
     REFUSED(WIRE_MODULE_LOAD, load.module, WIRE_MODULES);
     REFUSED(WIRE_MODULE_LOAD, load.image_bytes, 0);
     REFUSED(WIRE_MODULE_LOAD, load.image_bytes, RECORD_IMAGE_MAX + 1);

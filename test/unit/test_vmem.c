@@ -348,3 +348,54 @@ Test(vmem, random_walk_against_a_model) {
         vmem_finish(&v);
     }
 }
+
+/* ---- addresses alone ------------------------------------------------------------------------- */
+
+Test(vmem, reserved_addresses_have_no_memory_and_are_nobodys) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    struct vmem_block block;
+    uint64_t a, b, c;
+    cr_assert_eq(vmem_reserve(&v, 3 * GRANULE - 5, 0, 0, &a), 0);
+    cr_expect_eq(a, BASE + (GRANULES - 3) * GRANULE, "from the end");
+    cr_assert_eq(vmem_reserve(&v, GRANULE, 8 * GRANULE, 0, &b), 0);
+    cr_expect_eq(b % (8 * GRANULE), 0);
+    cr_expect_eq(b, BASE + (GRANULES - 8) * GRANULE);
+    cr_expect_eq(v.used_granules + v.cached + v.bare, 0);
+    cr_expect_eq(vmem_find(&v, a, &block), -ENOENT);
+    cr_expect_eq(vmem_free(&v, a), -EINVAL);
+    cr_expect_eq(vmem_next(&v, BASE, &block), -ENOENT);
+    cr_assert_eq(take(&v, 56 * GRANULE, 0, &c), 0);
+    cr_expect_eq(c, BASE);
+    cr_expect_eq(take(&v, 5 * GRANULE, 0, &c), -ENOMEM, "four are left in one place");
+    cr_assert_eq(vmem_reserve(&v, 4 * GRANULE, 0, 0, &c), 0);
+    cr_expect_eq(vmem_reserve(&v, GRANULE, 0, 0, &c), -ENOMEM);
+    vmem_unreserve(&v, b, GRANULE);
+    vmem_unreserve(&v, c, 4 * GRANULE);
+    cr_assert_eq(take(&v, 5 * GRANULE, 0, &c), 0);
+    vmem_unreserve(&v, a, 3 * GRANULE - 5);
+    cr_assert_eq(take(&v, 3 * GRANULE, 0, &c), 0);
+    cr_expect_eq(c, a);
+    cr_expect_not(f.broken);
+    vmem_finish(&v);
+}
+
+Test(vmem, a_wanted_place_is_a_hint) {
+    struct fake f;
+    struct vmem v = make(&f, GRANULES, 0);
+    uint64_t a, b;
+    cr_assert_eq(vmem_reserve(&v, 2 * GRANULE, 0, BASE + 7 * GRANULE, &a), 0);
+    cr_expect_eq(a, BASE + 7 * GRANULE);
+    cr_assert_eq(vmem_reserve(&v, 2 * GRANULE, 0, BASE + 6 * GRANULE, &b), 0);
+    cr_expect_eq(b, BASE + (GRANULES - 2) * GRANULE, "something is there");
+    const uint64_t odd[] = {BASE - GRANULE, BASE + 100, BASE + (GRANULES - 1) * GRANULE,
+                            BASE + GRANULES * GRANULE, UINT64_MAX};
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(vmem_reserve(&v, 2 * GRANULE, 0, odd[i], &b), 0);
+        cr_expect_eq(b, BASE + (GRANULES - 4 - 2 * (uint64_t)i) * GRANULE);
+    }
+    cr_expect_eq(vmem_reserve(&v, GRANULES * GRANULE + 1, 0, 0, &b), -ENOMEM);
+    cr_expect_eq(vmem_reserve(&v, UINT64_MAX, 0, 0, &b), -ENOMEM);
+    cr_expect_eq(vmem_reserve(&v, GRANULE, 1ull << 60, 0, &b), -ENOMEM);
+    vmem_finish(&v);
+}

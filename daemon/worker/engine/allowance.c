@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -15,7 +16,10 @@
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 
 /* So much more of each. A grant only grows, but for allowance_word. */
@@ -52,6 +56,29 @@ int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
     return err;
 }
 
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
+    if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
+    int err = ask_more(c, bytes, 0);
+    if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_open(struct client *c, uint32_t id, struct segment *s) {
+    if (!c->memory) return ERR_NO_MEMORY;
+    int err = ask_more(c, s->count * s->granule, 0);
+    if (!err) err = memory_segment_open(c->memory, id, s);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_close(struct client *c, uint32_t id) {
+    if (!c->memory) return 0;
+    int err = memory_segment_close(c->memory, id);
+    if (!err) note_used(c);
+    return err;
+}
+
 int allowance_module(struct client *c, uint64_t bytes) {
     int err = ask_more(c, bytes, 0);
     if (err) return err;
@@ -84,6 +111,17 @@ void allowance_word(struct client *c) {
     credit_show(k, c->memory, c->com.page);
     log_info("client", "job=%u name=%s word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
              c->job_id, c->name, k->reserved_p, k->reserved_e);
+}
+
+void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes) {
+    char text[WIRE_REPLY_BYTES];
+    if (err != ERR_NO_MEMORY || !c->credit.bounded) {
+        reply_status(&c->com, rec, err);
+        return;
+    }
+    allowance_refusal(c, bytes, text, sizeof(text));
+    log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
+    reply_send(&c->com, rec, err, text, (uint32_t)strlen(text));
 }
 
 void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {

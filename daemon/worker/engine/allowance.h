@@ -15,10 +15,16 @@
 #include <stdint.h>
 
 struct client;
+struct segment;
+struct wire_record;
 
 /* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. */
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
+/* Segments: with so many bytes more, by MAKE or OPEN of memory_segment.h; and less. */
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes);
+int allowance_open(struct client *c, uint32_t id, struct segment *s);
+int allowance_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
 int allowance_module(struct client *c, uint64_t bytes);
 void allowance_module_gone(struct client *c, uint64_t bytes);
@@ -30,6 +36,9 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);
  * none. */
 void allowance_word(struct client *c);
 
+/* Answers a record that asked for `bytes` more, with text where its user may have no more: the log
+ * says so, and the client, which tells whoever runs it. */
+void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes);
 /* For people, when `bytes` more were refused. */
 void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes);
 

@@ -6,13 +6,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/unload.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stream/deferred.h"
@@ -34,6 +34,15 @@ int defer_back(struct client *c, const struct wire_mem *mem) {
     return add_record(c, WIRE_MEM_BACK, mem);
 }
 
+int defer_segment(struct client *c, const struct wire_segment *rec) {
+    struct op *op = op_take(&c->pool, rec->rec.op, 0);
+    if (!op) return -ENOMEM;
+    op->segment = *rec;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
 int defer_unload(struct client *c, struct module *module) {
     struct op *op = op_take(&c->pool, WIRE_MODULE_UNLOAD, 0);
     if (!op) return -ENOMEM;
@@ -43,21 +52,10 @@ int defer_unload(struct client *c, struct module *module) {
     return 0;
 }
 
-/* Its user may have no more: the log says so, and the client, which tells whoever runs it. */
-static void keep_bounded(struct client *c, const struct wire_mem *mem) {
-    char text[WIRE_REPLY_BYTES];
-    allowance_refusal(c, mem->bytes, text, sizeof(text));
-    log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
-    reply_send(&c->com, &mem->rec, ERR_NO_MEMORY, text, (uint32_t)strlen(text));
-}
-
 static void do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->com.fault;
     if (!err) err = allowance_back(c, mem->addr, mem->bytes);
-    if (err == ERR_NO_MEMORY && c->credit.bounded)
-        keep_bounded(c, mem);
-    else
-        reply_status(&c->com, &mem->rec, err);
+    allowance_answer(c, &mem->rec, err, mem->bytes);
     if (!err || mem->rec.ticket) return;
     char text[256];
     /* The client went on as if it had the memory. */
@@ -75,10 +73,19 @@ static void do_unback(struct client *c, const struct wire_mem *mem) {
     reply_status(&c->com, &mem->rec, err);
 }
 
+static bool is_quiet_needed(const struct op *op) {
+    switch (op->kind) {
+    case WIRE_MEM_UNBACK:
+    case WIRE_MEM_SHARE:
+    case WIRE_MODULE_UNLOAD: return true;
+    default: return false; /* its place among the others is all it waits for */
+    }
+}
+
 /* A dead client's later operations end at once, so its count alone says nothing. */
 static bool is_due(const struct client *c) {
     if (c->throttled & CLIENT_OUT) return false;
-    if (c->streams.deferred->kind == WIRE_MEM_BACK) return true;
+    if (!is_quiet_needed(c->streams.deferred)) return true;
     return deferred_due(&c->streams) && c->inflight == 0;
 }
 
@@ -88,12 +95,12 @@ void defer_run(struct client *c) {
     c->deferring = true;
     while (c->streams.deferred && is_due(c)) {
         struct op *op = deferred_take(&c->streams);
-        if (op->kind == WIRE_MEM_BACK)
-            do_back(c, &op->mem);
-        else if (op->kind == WIRE_MEM_UNBACK)
-            do_unback(c, &op->mem);
-        else
-            unload_module(c, op->module);
+        switch (op->kind) {
+        case WIRE_MEM_BACK: do_back(c, &op->mem); break;
+        case WIRE_MEM_UNBACK: do_unback(c, &op->mem); break;
+        case WIRE_MODULE_UNLOAD: unload_module(c, op->module); break;
+        default: sharing_act(c, &op->segment);
+        }
         op_give(&c->pool, op);
         any = true;
     }

@@ -212,19 +212,34 @@ static int run_stream_destroy(struct exec *x, const void *rec) {
     return 0;
 }
 
+/* Whole pages of one of the two windows. */
+static int check_pages(struct exec *x, uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *win = &x->c->windows;
+    uint64_t offset = addr - win->dev_base;
+    uint64_t odd = (offset | bytes) % x->c->worker->info.granularity_bytes;
+    if (odd || addr < win->dev_base || bytes > win->alloc_bytes ||
+        offset > win->alloc_bytes - bytes)
+        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window", addr,
+                      bytes);
+    if (addr < client_ephemeral(x->c) && addr + bytes > client_ephemeral(x->c))
+        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", addr, bytes);
+    return 0;
+}
+
 static int run_mem(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
-    const struct wire_windows *win = &x->c->windows;
-    uint64_t offset = m->addr - win->dev_base;
-    uint64_t odd = (offset | m->bytes) % x->c->worker->info.granularity_bytes;
-    if (odd || m->addr < win->dev_base || m->bytes > win->alloc_bytes ||
-        offset > win->alloc_bytes - m->bytes)
-        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window", m->addr,
-                      m->bytes);
-    if (m->addr < client_ephemeral(x->c) && m->addr + m->bytes > client_ephemeral(x->c))
-        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", m->addr, m->bytes);
-    int err = m->rec.op == WIRE_MEM_BACK ? defer_back(x->c, m) : defer_unback(x->c, m);
+    int err = check_pages(x, m->addr, m->bytes);
+    if (err) return err;
+    err = m->rec.op == WIRE_MEM_BACK ? defer_back(x->c, m) : defer_unback(x->c, m);
     return err ? refuse(x, "out of memory") : 0;
+}
+
+static int run_segment(struct exec *x, const void *rec) {
+    const struct wire_segment *s = rec;
+    bool placed = s->rec.op == WIRE_MEM_SHOW || s->rec.op == WIRE_MEM_SHARE;
+    int err = placed ? check_pages(x, s->addr, s->bytes) : 0;
+    if (err) return err;
+    return defer_segment(x->c, s) ? refuse(x, "out of memory") : 0;
 }
 
 static int run_ping(struct exec *x, const void *rec) {
@@ -305,6 +320,12 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GRAPH_DATA] = run_graph_data,
     [WIRE_GRAPH_LAUNCH] = run_graph_launch,
     [WIRE_GRAPH_DROP] = run_graph_drop,
+    [WIRE_MEM_MAKE] = run_segment,
+    [WIRE_MEM_OPEN] = run_segment,
+    [WIRE_MEM_CLOSE] = run_segment,
+    [WIRE_MEM_SHOW] = run_segment,
+    [WIRE_MEM_EXPORT] = run_segment,
+    [WIRE_MEM_SHARE] = run_segment,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -2,10 +2,10 @@
  *
  * How much of the device's memory is reserved for a client, and what it used at most: P, kept over
  * iterations, and E, the peak within one. P is its private chunks (its persistent window, and the
- * pages of survivors) and its modules; E is its pages of the lane. What it uses now is counted in
- * its struct memory alone; but for modules, which are no pages. What is reserved is the scheduler's
- * word, kept here because the client's memory comes and goes without asking it; nobody else of the
- * worker keeps it.
+ * pages of survivors), what it holds of segments and its modules; E is its pages of the lane. What
+ * it uses now is counted in its struct memory alone; but for modules, which are no pages. What is
+ * reserved is the scheduler's word, kept here because the client's memory comes and goes without
+ * asking it; nobody else of the worker keeps it.
  *
  * The client is shown its credit as whole granules of each window, so that it need not ask either.
  *

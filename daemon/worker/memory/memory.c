@@ -23,6 +23,7 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
     m->page_count = (uint32_t)(windows->alloc_bytes / granule);
     m->pages = calloc(m->page_count, sizeof(*m->pages));
     list_init(&m->lane_link);
+    list_init(&m->holdings);
     if (!m->pages) {
         free(m);
         return -ENOMEM;
@@ -40,20 +41,11 @@ void memory_destroy(struct memory *m) {
     }
     for (uint32_t i = 0; i < m->page_count; i++)
         memory_release(m, &m->pages[i]);
+    memory_drop_holdings(m);
     memory_lane_leave(m);
     free(m->slots);
     free(m->pages);
     free(m);
-}
-
-/* Whole pages of one half. */
-static int whole_granules(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
-                          uint32_t *count) {
-    uint32_t half = m->page_count / 2;
-    int err = memory_touched(m, addr, bytes, first, count);
-    if (err || !bytes || (addr - m->base) % m->granule || bytes % m->granule) return -EINVAL;
-    bool straddles = *first < half && half - *first < *count;
-    return straddles ? -EINVAL : 0;
 }
 
 static int back_private(struct memory *m, uint32_t first, uint32_t count) {
@@ -71,7 +63,7 @@ static int back_private(struct memory *m, uint32_t first, uint32_t count) {
 
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count;
-    int err = whole_granules(m, addr, bytes, &first, &count);
+    int err = memory_whole(m, addr, bytes, &first, &count);
     if (err) return err;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
@@ -86,7 +78,7 @@ int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes) {
     struct memory_plan plan;
     uint32_t first, count;
-    int err = whole_granules(m, addr, bytes, &first, &count);
+    int err = memory_whole(m, addr, bytes, &first, &count);
     if (err) return err;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state == PAGE_NONE) return -ENOENT;
@@ -100,7 +92,7 @@ int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes) {
 }
 
 uint64_t memory_persistent(const struct memory *m) {
-    return m->persistent * m->granule;
+    return (m->persistent + m->placed + m->held) * m->granule;
 }
 
 uint64_t memory_ephemeral(const struct memory *m) {

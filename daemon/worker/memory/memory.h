@@ -25,14 +25,15 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
                   struct dev_space *space, const struct dev_windows *windows, uint64_t granule);
 void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; accepts NULL */
 
-/* Whole granules, all in one half. -EEXIST when any is backed, -ENOENT on unback when any is not.
+/* Whole granules, all in one half. -EEXIST when any is in use, -ENOENT on unback when any is not.
  * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory shows what the lane's
  * latest user left, if that was one of the same owner. */
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
 
-/* Private chunks (persistent window, and kept pages; also while they are swapped out), pages of the
- * lane in use (also while they are spilled); bytes. */
+/* Private chunks (persistent window, and kept pages; also while they are swapped out) and what it
+ * holds of segments (memory_segment.h), pages of the lane in use (also while they are spilled);
+ * bytes. */
 uint64_t memory_persistent(const struct memory *m);
 uint64_t memory_ephemeral(const struct memory *m);
 uint64_t memory_kept(const struct memory *m); /* of the first: in the ephemeral window */

@@ -8,16 +8,27 @@
 
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_state.h"
+#include "daemon/worker/memory/segment.h"
 
 struct check_counts {
-    uint32_t persistent, kept, swapped, ephemeral, spilled, chunks;
+    uint32_t persistent, placed, kept, swapped, ephemeral, spilled, chunks;
 };
+
+/* A page of a segment, which its client holds. */
+static const char *wrong_shown(const struct memory *m, const struct page *p) {
+    const struct holding *h = p->holding;
+    if (p->slot >= h->segment->count) return "a page shows more than there is of a segment";
+    if (p->mapped && m->swapped) return "a page without a chunk is mapped";
+    return p->mapped && !h->segment->chunks[p->slot] ? "a segment's chunk is missing" : NULL;
+}
 
 static const char *wrong_page(const struct memory *m, uint32_t i, struct check_counts *c) {
     const struct page *p = &m->pages[i];
     bool upper = i >= m->page_count / 2;
     c->persistent += p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
-    c->kept += upper && (p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED);
+    bool placed = p->state == PAGE_SEGMENT && p->holding->placed;
+    c->placed += placed;
+    c->kept += upper && (p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED || placed);
     c->swapped += p->state == PAGE_SWAPPED;
     c->spilled += p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
     c->chunks += p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
@@ -26,6 +37,7 @@ static const char *wrong_page(const struct memory *m, uint32_t i, struct check_c
     if ((p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED) && !p->chunk)
         return "a chunk is missing";
     if (p->state == PAGE_SPILLED_HOST && !p->host) return "spilled bytes are missing";
+    if (p->state == PAGE_SEGMENT) return wrong_shown(m, p);
     if (p->state == PAGE_NONE || p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED) return NULL;
     c->ephemeral++;
     if (!upper) return "the persistent window shows a lane";
@@ -85,6 +97,28 @@ static const char *wrong_chunks(const struct memory *m, uint32_t count) {
     return what;
 }
 
+static uint32_t count_shown(const struct memory *m, const struct holding *h) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->page_count; i++)
+        n += m->pages[i].state == PAGE_SEGMENT && m->pages[i].holding == h;
+    return n;
+}
+
+static const char *wrong_holdings(const struct memory *m) {
+    struct list *pos;
+    uint64_t held = 0;
+    list_each(pos, &m->holdings) {
+        const struct holding *h = list_entry(pos, struct holding, link);
+        const struct segment *s = h->segment;
+        if (h->pages != count_shown(m, h)) return "pages of a segment are miscounted";
+        if (h->placed && !h->pages) return "a segment is held for nothing";
+        if (!s->holders || s->present > s->holders) return "a segment's holders are miscounted";
+        if (!m->swapped && (!s->present || !s->chunks[0])) return "a segment is not on the device";
+        held += h->placed ? 0 : s->count;
+    }
+    return held == m->held ? NULL : "what is held of segments is miscounted";
+}
+
 const char *memory_check(const struct memory *m) {
     struct check_counts c = {0};
     for (uint32_t i = 0; i < m->page_count; i++) {
@@ -92,10 +126,12 @@ const char *memory_check(const struct memory *m) {
         if (what) return what;
     }
     if (c.persistent != m->persistent) return "persistent pages are miscounted";
+    if (c.placed != m->placed) return "placed pages are miscounted";
     if (c.kept != m->kept) return "kept pages are miscounted";
     if (c.ephemeral != m->ephemeral) return "ephemeral pages are miscounted";
     if (c.spilled != m->spilled) return "spilled pages are miscounted";
     if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";
-    const char *what = wrong_slots(m);
+    const char *what = wrong_holdings(m);
+    if (!what) what = wrong_slots(m);
     return what ? what : wrong_chunks(m, c.chunks);
 }

@@ -42,7 +42,7 @@ void memory_plan_add(struct memory_plan *plan, uint32_t page, struct dev_chunk *
     const struct memory *m = plan->m;
     const struct page *p = &m->pages[page];
     struct dev_chunk *from = NULL;
-    if (p->mapped) from = p->state == PAGE_PRIVATE ? p->chunk : m->lane->chunks[p->slot];
+    if (p->mapped) from = memory_shown(m, p);
     if (from != to) plan->moves[plan->count++] = (struct memory_move){page, from, to};
 }
 

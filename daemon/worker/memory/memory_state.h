@@ -27,6 +27,7 @@ enum page_state {
     PAGE_LANE,         /* shows the lane's chunk `slot` */
     PAGE_SPILLED,      /* the same, but its bytes are in `chunk` */
     PAGE_SPILLED_HOST, /* or in `host` */
+    PAGE_SEGMENT,      /* shows chunk `slot` of the segment of `holding` */
 };
 
 struct page {
@@ -38,7 +39,16 @@ struct page {
     union {
         struct dev_chunk *chunk;
         void *host;
+        struct holding *holding;
     };
+};
+
+/* What a client holds of a segment: memory_segment.h. */
+struct holding {
+    struct list link; /* memory.holdings */
+    struct segment *segment;
+    uint32_t pages; /* that show it */
+    bool placed;    /* it has no number, but these pages of the client's own */
 };
 
 struct memory {
@@ -54,8 +64,14 @@ struct memory {
     uint32_t *slots; /* the page in each; MEMORY_NO_PAGE: free */
     uint32_t slot_room, slot_end /* behind the last one taken */;
 
+    struct list holdings;
+    struct holding **numbers; /* those that have one */
+    uint32_t number_room;
+    uint64_t held; /* granules of these */
+
     uint32_t persistent, ephemeral; /* pages */
-    uint32_t kept;                  /* of the persistent ones: in the ephemeral window */
+    uint32_t placed;                /* pages of its own that are a segment's */
+    uint32_t kept;                  /* of the persistent and placed: in the ephemeral window */
     uint32_t spilled;               /* of the ephemeral ones */
     bool swapped;
 
@@ -81,6 +97,14 @@ void memory_host_free(const struct memory *m, void *host);
 /* Gives back all that an unmapped page has; it is in use no longer. */
 void memory_release(struct memory *m, struct page *page);
 void memory_free_slot(struct memory *m, uint32_t slot);
+/* What a mapped page shows. */
+struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);
+/* An unmapped page shows its segment no longer; the client holds none any more. */
+void memory_hide_page(struct memory *m, struct page *page);
+void memory_drop_holdings(struct memory *m);
+/* Whole pages of one half, else -EINVAL. */
+int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
+                 uint32_t *count);
 /* The pages that a range of bytes touches; -EINVAL when it leaves the window. */
 int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
                    uint32_t *count);

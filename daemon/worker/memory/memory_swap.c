@@ -12,6 +12,7 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
+#include "daemon/worker/memory/segment.h"
 
 int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes) {
     struct memory_plan plan;
@@ -88,20 +89,73 @@ static uint32_t count_chunks(const struct memory *m) {
     return n;
 }
 
+/* ---- segments go, and come back, with those who hold them ------------------------------------ */
+
+static struct segment *held(struct list *link) {
+    return list_entry(link, struct holding, link)->segment;
+}
+
+static uint32_t count_shown(const struct memory *m) {
+    uint32_t n = 0;
+    struct list *pos;
+    list_each(pos, &m->holdings) n += list_entry(pos, struct holding, link)->pages;
+    return n;
+}
+
+static void settle_segments(struct memory *m) {
+    struct list *pos;
+    list_each(pos, &m->holdings) segment_settle(held(pos));
+}
+
+static void enter_segments(struct memory *m) {
+    struct list *pos;
+    list_each(pos, &m->holdings) segment_enter(held(pos));
+    settle_segments(m);
+}
+
+/* Whole or not at all; their chunks are still there, for pages show them. */
+static int leave_segments(struct memory *m, uint64_t *moved_bytes) {
+    struct list *pos;
+    int err = 0;
+    list_each(pos, &m->holdings) segment_leave(held(pos));
+    for (pos = m->holdings.next; !err && pos != &m->holdings; pos = pos->next)
+        err = segment_save(held(pos), moved_bytes);
+    if (err) enter_segments(m);
+    return err;
+}
+
+static int load_segments(struct memory *m, uint64_t *moved_bytes) {
+    int err = 0;
+    for (struct list *pos = m->holdings.next; !err && pos != &m->holdings; pos = pos->next)
+        err = segment_load(held(pos), moved_bytes);
+    if (err) settle_segments(m);
+    return err;
+}
+
+/* ---- all of a client ------------------------------------------------------------------------- */
+
+static int save_pages(struct memory *m, struct memory_plan *plan) {
+    uint32_t n = 0;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->page_count; i++) {
+        const struct page *p = &m->pages[i];
+        if (swap_has_chunk(p)) err = m->ops->chunk_save(m->dev, plan->hosts[n++], p->chunk);
+        if (p->mapped && (p->state == PAGE_PRIVATE || p->state == PAGE_SEGMENT))
+            memory_plan_add(plan, i, NULL);
+    }
+    return err;
+}
+
 int memory_swap_out(struct memory *m, uint64_t *moved_bytes) {
     struct memory_plan plan;
     uint32_t count = count_chunks(m), n = 0;
     *moved_bytes = 0;
-    int err = memory_plan_begin(&plan, m, count, 0, count);
-    for (uint32_t i = 0; !err && n < count; i++) {
-        const struct page *p = &m->pages[i];
-        if (!swap_has_chunk(p)) continue;
-        err = m->ops->chunk_save(m->dev, plan.hosts[n++], p->chunk);
-        if (p->state == PAGE_PRIVATE) memory_plan_add(&plan, i, NULL);
-    }
-    if (!err) err = memory_plan_run(&plan);
+    int err = memory_plan_begin(&plan, m, count + count_shown(m), 0, count);
+    if (!err) err = save_pages(m, &plan);
+    if (!err) err = leave_segments(m, moved_bytes);
+    if (!err && (err = memory_plan_run(&plan))) enter_segments(m);
     if (err) return memory_plan_end(&plan, err);
-    n = 0;
+    settle_segments(m);
     for (uint32_t i = 0; n < count; i++) {
         struct page *p = &m->pages[i];
         if (!swap_has_chunk(p)) continue;
@@ -110,26 +164,41 @@ int memory_swap_out(struct memory *m, uint64_t *moved_bytes) {
         p->host = plan.hosts[n++];
     }
     m->swapped = true;
-    *moved_bytes = count * m->granule;
+    *moved_bytes += count * m->granule;
     return memory_plan_end(&plan, 0);
+}
+
+/* Into the plan's new chunks; what is shown of segments is there already. */
+static int load_pages(struct memory *m, struct memory_plan *plan, uint64_t *moved_bytes) {
+    uint32_t n = 0;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->page_count; i++) {
+        const struct page *p = &m->pages[i];
+        if (p->state == PAGE_SEGMENT) memory_plan_add(plan, i, memory_shown(m, p));
+        if (p->state != PAGE_SWAPPED) continue;
+        memory_plan_add(plan, i, plan->made[n]);
+        if (p->host) err = m->ops->chunk_load(m->dev, plan->made[n], p->host);
+        if (p->host) *moved_bytes += m->granule;
+        n++;
+    }
+    return err;
 }
 
 int memory_swap_in(struct memory *m, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    uint32_t count = m->swapped ? m->persistent : 0, n = 0, loaded = 0;
+    uint32_t count = m->swapped ? m->persistent : 0, n = 0;
     *moved_bytes = 0;
-    int err = memory_plan_begin(&plan, m, count, count, 0);
-    for (uint32_t i = 0; !err && n < count; i++) {
-        const struct page *p = &m->pages[i];
-        if (p->state != PAGE_SWAPPED) continue;
-        memory_plan_add(&plan, i, plan.made[n]);
-        loaded += p->host != NULL;
-        if (p->host) err = m->ops->chunk_load(m->dev, plan.made[n], p->host);
-        n++;
-    }
-    if (!err) err = memory_plan_run(&plan);
+    if (!m->swapped) return 0;
+    int err = memory_plan_begin(&plan, m, count + count_shown(m), count, 0);
+    if (!err) err = load_segments(m, moved_bytes);
     if (err) return memory_plan_end(&plan, err);
-    n = 0;
+    err = load_pages(m, &plan, moved_bytes);
+    if (!err) err = memory_plan_run(&plan);
+    if (err) {
+        settle_segments(m);
+        return memory_plan_end(&plan, err);
+    }
+    enter_segments(m);
     for (uint32_t i = 0; n < count; i++) {
         struct page *p = &m->pages[i];
         if (p->state != PAGE_SWAPPED) continue;
@@ -138,7 +207,6 @@ int memory_swap_in(struct memory *m, uint64_t *moved_bytes) {
         p->chunk = plan.made[n++];
     }
     m->swapped = false;
-    *moved_bytes = loaded * m->granule;
     return memory_plan_end(&plan, 0);
 }
 

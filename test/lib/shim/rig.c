@@ -101,7 +101,12 @@ static void refuse(const struct wire_record *rec) {
     answer(rec, rig.refusal, rig.text, (uint32_t)strlen(rig.text));
 }
 
+static bool gives_key(uint16_t op) {
+    return op == WIRE_MEM_OPEN || op == WIRE_MEM_EXPORT || op == WIRE_MEM_SHARE;
+}
+
 static void reply(const struct wire_record *rec) {
+    static const struct wire_segment_reply segment = {{RIG_KEY, RIG_KEY + 1}, 2 * RIG_GRANULE};
     struct wire_module_reply counts = {.functions = rig.kernel_count, .globals = 1};
     struct wire_global_reply global = {state.conn.windows.dev_base + state.conn.windows.alloc_bytes,
                                        64};
@@ -115,6 +120,8 @@ static void reply(const struct wire_record *rec) {
         answer(rec, 0, &counts, sizeof(counts));
     else if (rec->op == WIRE_GLOBAL_GET)
         answer(rec, 0, &global, sizeof(global));
+    else if (gives_key(rec->op))
+        answer(rec, 0, &segment, sizeof(segment));
     else
         answer(rec, 0, NULL, 0);
 }

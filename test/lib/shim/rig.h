@@ -21,6 +21,7 @@
 #define RIG_ALLOC_BYTES (256ull << 20)
 #define RIG_MODULE_BYTES (16ull << 20)
 #define RIG_HOST_BYTES (256ull << 20)
+#define RIG_KEY 4711 /* of every segment, and the next number: two granules */
 
 /* Connects, and makes the primary context current on this thread. Once a process. */
 void rig_begin(void);

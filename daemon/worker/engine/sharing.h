@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client does with segments: makes them, opens those of others of its user, shows them in
+ * its window, and lets others open what it has. Who has a segment's key may open it, if he is of
+ * the same user; another's is not found.
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_ENGINE_SHARING_H
+#define DAEMON_WORKER_ENGINE_SHARING_H
+
+struct client;
+struct wire_segment;
+
+/* MEM_MAKE and the following, checked: carried out and answered. MEM_SHARE: nothing of the client
+ * is in flight. */
+void sharing_act(struct client *c, const struct wire_segment *rec);
+
+#endif

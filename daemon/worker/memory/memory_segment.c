@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's segments, and the pages that show them.
+ */
+#include "daemon/worker/memory/memory_segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/worker/memory/memory_plan.h"
+#include "daemon/worker/memory/memory_state.h"
+#include "daemon/worker/memory/segment.h"
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static struct holding *find(const struct memory *m, uint32_t id) {
+    return id < m->number_room ? m->numbers[id] : NULL;
+}
+
+static int reach_number(struct memory *m, uint32_t id) {
+    if (id < m->number_room) return 0;
+    uint32_t room = id + id / 2 + 16;
+    struct holding **numbers = realloc(m->numbers, room * sizeof(struct holding *));
+    if (!numbers) return -ENOMEM;
+    for (uint32_t i = m->number_room; i < room; i++)
+        numbers[i] = NULL;
+    m->numbers = numbers;
+    m->number_room = room;
+    return 0;
+}
+
+static struct holding *new_holding(struct memory *m) {
+    struct holding *h = calloc(1, sizeof(*h));
+    if (h) list_append(&m->holdings, &h->link);
+    return h;
+}
+
+static void free_holding(struct holding *h) {
+    list_remove(&h->link);
+    free(h);
+}
+
+static int take_number(struct memory *m, uint32_t id, struct holding **out) {
+    int err = find(m, id) ? -EEXIST : reach_number(m, id);
+    if (err) return err;
+    *out = new_holding(m);
+    return *out ? 0 : -ENOMEM;
+}
+
+static void give_number(struct memory *m, uint32_t id, struct holding *h, struct segment *s) {
+    h->segment = s;
+    m->numbers[id] = h;
+    m->held += s->count;
+}
+
+int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid) {
+    struct segment *s;
+    struct holding *h;
+    uint64_t count = bytes / m->granule;
+    if (!bytes || bytes % m->granule || count > m->page_count) return -EINVAL;
+    int err = take_number(m, id, &h);
+    if (err) return err;
+    err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid, m->swapped);
+    if (err)
+        free_holding(h);
+    else
+        give_number(m, id, h, s);
+    return err;
+}
+
+/* Its holders may all be swapped out. */
+int memory_segment_open(struct memory *m, uint32_t id, struct segment *s) {
+    struct holding *h;
+    uint64_t moved = 0;
+    if (find(m, id)) return -EEXIST;
+    if (m->swapped) return -EBUSY;
+    int err = segment_load(s, &moved);
+    if (!err) err = take_number(m, id, &h);
+    if (!err) {
+        segment_hold(s, false);
+        give_number(m, id, h, s);
+    }
+    segment_settle(s);
+    return err;
+}
+
+int memory_segment_close(struct memory *m, uint32_t id) {
+    struct holding *h = find(m, id);
+    if (!h) return -ENOENT;
+    if (h->pages) return -EBUSY;
+    m->numbers[id] = NULL;
+    m->held -= h->segment->count;
+    segment_drop(h->segment, m->swapped);
+    free_holding(h);
+    return 0;
+}
+
+struct segment *memory_segment_find(const struct memory *m, uint32_t id) {
+    const struct holding *h = find(m, id);
+    return h ? h->segment : NULL;
+}
+
+uint64_t memory_held(const struct memory *m) {
+    return m->held * m->granule;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static void show_page(struct page *p, struct holding *h, uint32_t index) {
+    p->state = PAGE_SEGMENT;
+    p->slot = index;
+    p->holding = h;
+    h->pages++;
+}
+
+int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes) {
+    struct memory_plan plan;
+    struct holding *h = find(m, id);
+    uint32_t first, count;
+    int err = h ? memory_whole(m, addr, bytes, &first, &count) : -ENOENT;
+    if (err) return err;
+    if (first >= m->page_count / 2 || count > h->segment->count) return -EINVAL;
+    for (uint32_t i = 0; i < count; i++)
+        if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
+    err = memory_plan_begin(&plan, m, count, 0, 0);
+    for (uint32_t i = 0; !err && !m->swapped && i < count; i++)
+        memory_plan_add(&plan, first + i, h->segment->chunks[i]);
+    if (!err) err = memory_plan_run(&plan);
+    for (uint32_t i = 0; !err && i < count; i++)
+        show_page(&m->pages[first + i], h, i);
+    return memory_plan_end(&plan, err);
+}
+
+/* The segment that all of these pages, and no others, are: shared before; NULL: they are not. */
+static struct segment *shared_before(const struct memory *m, uint32_t first, uint32_t count) {
+    const struct holding *h = m->pages[first].holding;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct page *p = &m->pages[first + i];
+        if (p->state != PAGE_SEGMENT || p->holding != h || p->slot != i) return NULL;
+    }
+    return h->placed && h->segment->count == count ? h->segment : NULL;
+}
+
+static bool all_private(const struct memory *m, uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (m->pages[first + i].state != PAGE_PRIVATE) return false;
+    return true;
+}
+
+/* The pages go on showing the same chunks, which are the segment's from now on. */
+static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_t uid,
+                       struct segment **out) {
+    struct holding *h = new_holding(m);
+    struct dev_chunk **chunks = calloc(count, sizeof(struct dev_chunk *));
+    int err = h && chunks ? 0 : -ENOMEM;
+    for (uint32_t i = 0; !err && i < count; i++)
+        chunks[i] = m->pages[first + i].chunk;
+    if (!err) err = segment_adopt(out, m->ops, m->dev, chunks, count, uid);
+    for (uint32_t i = 0; !err && i < count; i++)
+        show_page(&m->pages[first + i], h, i);
+    free(chunks);
+    if (err) {
+        if (h) free_holding(h);
+        return err;
+    }
+    h->segment = *out;
+    h->placed = true;
+    m->persistent -= count;
+    m->placed += count;
+    return 0;
+}
+
+int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t uid,
+                         struct segment **out) {
+    uint32_t first, count;
+    int err = memory_whole(m, addr, bytes, &first, &count);
+    if (err) return err;
+    if (m->swapped) return -EBUSY;
+    if ((*out = shared_before(m, first, count))) return 0;
+    return all_private(m, first, count) ? adopt_pages(m, first, count, uid, out) : -EINVAL;
+}
+
+/* ---- giving them back ------------------------------------------------------------------------ */
+
+void memory_hide_page(struct memory *m, struct page *p) {
+    struct holding *h = p->holding;
+    h->pages--;
+    if (!h->placed) return;
+    m->placed--;
+    if (h->pages) return;
+    segment_drop(h->segment, m->swapped);
+    free_holding(h);
+}
+
+void memory_drop_holdings(struct memory *m) {
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &m->holdings) {
+        struct holding *h = list_entry(pos, struct holding, link);
+        segment_drop(h->segment, m->swapped);
+        free_holding(h);
+    }
+    free(m->numbers);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client holds of segments (segment.h), by numbers that it chooses, and the pages of its
+ * persistent window that show them. What it holds counts as persistent memory, shown or not, once
+ * for each number. Pages of its own that it shares become a segment without a number, which it
+ * holds as long as they are backed.
+ *
+ * Owner, thread, errors, and what may be in flight: memory.h.
+ */
+#ifndef DAEMON_WORKER_MEMORY_MEMORY_SEGMENT_H
+#define DAEMON_WORKER_MEMORY_MEMORY_SEGMENT_H
+
+#include <stdint.h>
+
+struct list;
+struct memory;
+struct segment;
+
+/* New, of whole granules, zero-filled; or one that there is. -EEXIST: the number is in use;
+ * -EBUSY: it is swapped out. */
+int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid);
+int memory_segment_open(struct memory *m, uint32_t id, struct segment *s);
+/* -ENOENT; -EBUSY while pages show it. */
+int memory_segment_close(struct memory *m, uint32_t id);
+
+/* Its first bytes appear at `addr`: whole granules of the persistent window, none of them in use,
+ * else -EEXIST. memory_unback takes them away. -EINVAL when it is shorter; -ENOENT. */
+int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes);
+
+/* The segment with this number, NULL: none. */
+struct segment *memory_segment_find(const struct memory *m, uint32_t id);
+/* The one that these pages of its own are from now on: whole granules, with chunks of their own or
+ * shared as a whole before, else -EINVAL. -EBUSY while swapped out. */
+int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t uid,
+                         struct segment **out);
+
+uint64_t memory_held(const struct memory *m); /* bytes that it holds by a number */
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A segment's chunks, or where their bytes are instead.
+ */
+#include "daemon/worker/memory/segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "common/log.h"
+
+/* ---- the bytes ------------------------------------------------------------------------------- */
+
+static bool on_device(const struct segment *s) {
+    return s->chunks[0] != NULL;
+}
+
+static void destroy_chunks(struct segment *s) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->ops->chunk_destroy(s->dev, s->chunks[i]);
+        s->chunks[i] = NULL;
+    }
+}
+
+static int create_chunks(struct segment *s) {
+    int err = 0;
+    for (uint32_t i = 0; i < s->count && !err; i++)
+        err = s->ops->chunk_create(s->dev, &s->chunks[i]);
+    if (err) destroy_chunks(s);
+    return err;
+}
+
+static void free_hosts(struct segment *s) {
+    for (uint32_t i = 0; s->hosts && i < s->count; i++)
+        if (s->hosts[i]) munmap(s->hosts[i], s->granule);
+    free(s->hosts);
+    s->hosts = NULL;
+}
+
+static int save_chunk(struct segment *s, uint32_t i) {
+    void *host = mmap(NULL, s->granule, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (host == MAP_FAILED) return -ENOMEM;
+    s->hosts[i] = host;
+    return s->ops->chunk_save(s->dev, host, s->chunks[i]);
+}
+
+int segment_save(struct segment *s, uint64_t *moved_bytes) {
+    if (s->present || s->hosts) return 0;
+    s->hosts = calloc(s->count, sizeof(*s->hosts));
+    int err = s->hosts ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < s->count && !err; i++)
+        err = save_chunk(s, i);
+    if (err)
+        free_hosts(s);
+    else
+        *moved_bytes += s->count * s->granule;
+    return err;
+}
+
+int segment_load(struct segment *s, uint64_t *moved_bytes) {
+    if (on_device(s)) return 0;
+    int err = create_chunks(s);
+    for (uint32_t i = 0; i < s->count && !err; i++) {
+        if (!s->hosts[i]) continue;
+        err = s->ops->chunk_load(s->dev, s->chunks[i], s->hosts[i]);
+        *moved_bytes += s->granule;
+    }
+    if (err && on_device(s)) destroy_chunks(s);
+    return err;
+}
+
+/* Of two copies the one that is not needed goes. */
+void segment_settle(struct segment *s) {
+    if (!on_device(s) || !s->hosts) return;
+    if (s->present)
+        free_hosts(s);
+    else
+        destroy_chunks(s);
+}
+
+/* ---- holders --------------------------------------------------------------------------------- */
+
+static void destroy(struct segment *s) {
+    list_remove(&s->link);
+    if (on_device(s)) destroy_chunks(s);
+    free_hosts(s);
+    free(s->chunks);
+    free(s);
+}
+
+static struct segment *new_segment(const struct dev_ops *ops, struct dev *dev, uint32_t count,
+                                   uint32_t uid, bool away) {
+    struct dev_info info;
+    struct segment *s = calloc(1, sizeof(*s));
+    if (!s) return NULL;
+    ops->info(dev, &info);
+    *s = (struct segment){.ops = ops, .dev = dev, .granule = info.granularity_bytes};
+    s->count = count;
+    s->uid = uid;
+    s->holders = 1;
+    s->present = !away;
+    list_init(&s->link);
+    s->chunks = calloc(count, sizeof(struct dev_chunk *));
+    if (s->chunks) return s;
+    free(s);
+    return NULL;
+}
+
+int segment_create(struct segment **out, const struct dev_ops *ops, struct dev *dev, uint32_t count,
+                   uint32_t uid, bool away) {
+    struct segment *s = new_segment(ops, dev, count, uid, away);
+    if (!s) return -ENOMEM;
+    if (away) s->hosts = calloc(count, sizeof(*s->hosts));
+    int err = away ? (s->hosts ? 0 : -ENOMEM) : create_chunks(s);
+    if (err)
+        destroy(s);
+    else
+        *out = s;
+    return err;
+}
+
+int segment_adopt(struct segment **out, const struct dev_ops *ops, struct dev *dev,
+                  struct dev_chunk *const *chunks, uint32_t count, uint32_t uid) {
+    struct segment *s = new_segment(ops, dev, count, uid, false);
+    if (!s) return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        s->chunks[i] = chunks[i];
+    *out = s;
+    return 0;
+}
+
+void segment_hold(struct segment *s, bool away) {
+    s->holders++;
+    s->present += !away;
+}
+
+void segment_leave(struct segment *s) {
+    s->present--;
+}
+
+void segment_enter(struct segment *s) {
+    s->present++;
+}
+
+/* Where those that are left are all swapped out, and it cannot follow them, it stays: that is more
+ * than they are charged for, until one of them comes back. */
+void segment_drop(struct segment *s, bool away) {
+    if (--s->holders == 0) {
+        destroy(s);
+        return;
+    }
+    if (away) return;
+    uint64_t moved = 0;
+    segment_leave(s);
+    int err = segment_save(s, &moved);
+    if (err) log_error("memory", "chunks=%u cannot_follow_its_holders error=%d", s->count, err);
+    segment_settle(s);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+int segment_export(struct segment *s, struct list *exported) {
+    if (!list_empty(&s->link)) return 0;
+    if (getrandom(s->key, sizeof(s->key), 0) != sizeof(s->key)) return -EAGAIN;
+    list_append(exported, &s->link);
+    return 0;
+}
+
+struct segment *segment_find(const struct list *exported, const uint64_t *key, uint32_t uid) {
+    const struct list *pos;
+    list_each(pos, exported) {
+        struct segment *s = list_entry(pos, struct segment, link);
+        if (s->key[0] == key[0] && s->key[1] == key[1]) return s->uid == uid ? s : NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of allocations.
+ */
+#include "shim/memory/allocation.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/wire.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/reply.h"
+#include "shim/handle.h"
+#include "shim/lock.h"
+#include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
+
+struct allocation {
+    CUmemGenericAllocationHandle handle; /* 0 while the number is free */
+    uint32_t refs, shown;                /* holders of the handle; ranges that show it */
+    uint64_t bytes;
+    uint64_t key[2]; /* zeros: never asked for */
+    unsigned int types;
+    uint16_t generation;
+    bool busy; /* the worker is being asked for it */
+};
+
+static struct allocation allocations[WIRE_SEGMENTS];
+static uint32_t limit; /* numbers from here on were never used */
+static pthread_mutex_t allocation_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- numbers; with the lock held ------------------------------------------------------------- */
+
+static uint32_t take_number(void) {
+    uint32_t i = 0;
+    while (i < limit && (allocations[i].handle || allocations[i].busy))
+        i++;
+    if (i == WIRE_SEGMENTS) return i;
+    if (i == limit) limit++;
+    allocations[i].busy = true;
+    return i;
+}
+
+static struct allocation *find(CUmemGenericAllocationHandle handle) {
+    uint32_t i = handle_index(HANDLE_ALLOCATION, (void *)(uintptr_t)handle);
+    if (i >= limit || allocations[i].handle != handle || !allocations[i].refs) return NULL;
+    return &allocations[i];
+}
+
+static uint32_t number_of(const struct allocation *a) {
+    return (uint32_t)(a - allocations);
+}
+
+static void end_if_unused(struct allocation *a) {
+    if (a->refs || a->shown) return;
+    mem_segment_close(number_of(a), a->bytes);
+    a->handle = 0;
+}
+
+/* One that this process has already. */
+static struct allocation *find_key(const uint64_t *key) {
+    for (uint32_t i = 0; i < limit; i++) {
+        struct allocation *a = &allocations[i];
+        if (a->handle && a->key[0] == key[0] && a->key[1] == key[1]) return a;
+    }
+    return NULL;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out) {
+    struct reply answer = {0};
+    mem_tell_all();
+    CUresult r = reply_call(rec, sizeof(*rec), NULL, 0, &answer);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && answer.bytes)
+        refuse_memory(rec->bytes, (const char *)answer.data, answer.bytes);
+    if (!r && out) memcpy(out, answer.data, sizeof(*out));
+    return r;
+}
+
+/* What pools and windows keep for later makes room. */
+static CUresult ask_twice(const struct wire_segment *rec, struct wire_segment_reply *out) {
+    struct wire_segment first = *rec, second = *rec;
+    CUresult r = ask(&first, out);
+    if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
+    pool_reclaim_all();
+    mem_trim();
+    return ask(&second, out);
+}
+
+static uint32_t begin(void) {
+    lock_enter(&allocation_lock);
+    uint32_t number = take_number();
+    lock_leave(&allocation_lock);
+    return number;
+}
+
+/* The number is an allocation's, or free again. */
+static CUmemGenericAllocationHandle settle(uint32_t number, CUresult r, uint64_t bytes,
+                                           const uint64_t *key, unsigned int types) {
+    struct allocation *a = &allocations[number];
+    lock_enter(&allocation_lock);
+    a->busy = false;
+    if (!r) {
+        a->refs = 1;
+        a->shown = 0;
+        a->bytes = bytes;
+        a->types = types;
+        a->key[0] = key[0];
+        a->key[1] = key[1];
+        a->handle = handle_make(HANDLE_ALLOCATION, ++a->generation, number);
+    }
+    CUmemGenericAllocationHandle handle = a->handle;
+    lock_leave(&allocation_lock);
+    return handle;
+}
+
+CUresult allocation_make(uint64_t bytes, unsigned int types, CUmemGenericAllocationHandle *handle) {
+    static const uint64_t none[2];
+    uint32_t number = begin();
+    if (number == WIRE_SEGMENTS) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct wire_segment rec = {.rec = {.op = WIRE_MEM_MAKE}, .segment = number, .bytes = bytes};
+    mem_segment_ask(bytes);
+    CUresult r = ask_twice(&rec, NULL);
+    mem_segment_told(bytes, !r);
+    CUmemGenericAllocationHandle made = settle(number, r, bytes, none, types);
+    if (!r) *handle = made;
+    return r;
+}
+
+static bool retain_key(const uint64_t *key, CUmemGenericAllocationHandle *handle) {
+    lock_enter(&allocation_lock);
+    struct allocation *a = find_key(key);
+    if (a) {
+        a->refs++;
+        *handle = a->handle;
+    }
+    lock_leave(&allocation_lock);
+    return a != NULL;
+}
+
+CUresult allocation_open(const uint64_t *key, unsigned int types,
+                         CUmemGenericAllocationHandle *handle) {
+    if (!key[0] && !key[1]) return CUDA_ERROR_NOT_FOUND;
+    if (retain_key(key, handle)) return CUDA_SUCCESS;
+    uint32_t number = begin();
+    if (number == WIRE_SEGMENTS) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct wire_segment rec = {
+        .rec = {.op = WIRE_MEM_OPEN}, .segment = number, .key = {key[0], key[1]}};
+    struct wire_segment_reply got = {.bytes = 0};
+    CUresult r = ask_twice(&rec, &got);
+    if (!r) mem_segment_ask(got.bytes);
+    if (!r) mem_segment_told(got.bytes, true);
+    CUmemGenericAllocationHandle made = settle(number, r, got.bytes, key, types);
+    if (!r) *handle = made;
+    return r;
+}
+
+/* It was asked for before, or the allocation was opened by it. */
+static bool known_key(CUmemGenericAllocationHandle handle, uint64_t *key) {
+    lock_enter(&allocation_lock);
+    const struct allocation *a = find(handle);
+    bool known = a && (a->key[0] || a->key[1]);
+    if (known) memcpy(key, a->key, sizeof(a->key));
+    lock_leave(&allocation_lock);
+    return known;
+}
+
+CUresult allocation_key(CUmemGenericAllocationHandle handle, uint64_t *key) {
+    struct allocation_info info;
+    if (known_key(handle, key)) return CUDA_SUCCESS;
+    if (!allocation_look(handle, &info)) return CUDA_ERROR_INVALID_VALUE;
+    struct wire_segment rec = {.rec = {.op = WIRE_MEM_EXPORT}, .segment = info.segment};
+    struct wire_segment_reply got;
+    CUresult r = ask(&rec, &got);
+    if (r) return r;
+    lock_enter(&allocation_lock);
+    struct allocation *a = find(handle);
+    if (a) memcpy(a->key, got.key, sizeof(a->key));
+    lock_leave(&allocation_lock);
+    memcpy(key, got.key, sizeof(got.key));
+    return CUDA_SUCCESS;
+}
+
+/* ---- holders --------------------------------------------------------------------------------- */
+
+static struct allocation_info describe(const struct allocation *a) {
+    return (struct allocation_info){number_of(a), a->bytes, a->types};
+}
+
+bool allocation_look(CUmemGenericAllocationHandle handle, struct allocation_info *out) {
+    lock_enter(&allocation_lock);
+    const struct allocation *a = find(handle);
+    if (a) *out = describe(a);
+    lock_leave(&allocation_lock);
+    return a != NULL;
+}
+
+bool allocation_release(CUmemGenericAllocationHandle handle) {
+    lock_enter(&allocation_lock);
+    struct allocation *a = find(handle);
+    if (a) {
+        a->refs--;
+        end_if_unused(a);
+    }
+    lock_leave(&allocation_lock);
+    mem_tell();
+    return a != NULL;
+}
+
+bool allocation_show(CUmemGenericAllocationHandle handle, struct allocation_info *out) {
+    lock_enter(&allocation_lock);
+    struct allocation *a = find(handle);
+    if (a) {
+        a->shown++;
+        *out = describe(a);
+    }
+    lock_leave(&allocation_lock);
+    return a != NULL;
+}
+
+void allocation_hide(uint32_t segment) {
+    struct allocation *a = &allocations[segment];
+    lock_enter(&allocation_lock);
+    a->shown--;
+    end_if_unused(a);
+    lock_leave(&allocation_lock);
+}
+
+CUmemGenericAllocationHandle allocation_retain(uint32_t segment) {
+    struct allocation *a = &allocations[segment];
+    lock_enter(&allocation_lock);
+    a->refs++;
+    CUmemGenericAllocationHandle handle = a->handle;
+    lock_leave(&allocation_lock);
+    return handle;
+}
+
+unsigned int allocation_types(uint32_t segment) {
+    return allocations[segment].types;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocated first: that is what most is.
+ */
+#include "shim/memory/lookup.h"
+
+#include "shim/memory/virtual.h"
+
+bool lookup_block(uint64_t addr, struct mem_block *out) {
+    return mem_find(addr, out) || virtual_find(addr, out);
+}
+
+bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out) {
+    if (!lookup_block(addr, out) || out->kind == MEM_POOL_FREE || out->kind == MEM_OWN)
+        return false;
+    if (bytes <= out->bytes - (addr - out->addr)) return true;
+    return out->kind == MEM_MAPPED && virtual_covers(addr, bytes);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What lies at an address of the windows, however it came there: allocated, or mapped. Any thread.
+ */
+#ifndef SHIM_MEMORY_LOOKUP_H
+#define SHIM_MEMORY_LOOKUP_H
+
+#include "shim/memory/mem.h"
+
+/* The block or the mapping that contains `addr`. */
+bool lookup_block(uint64_t addr, struct mem_block *out);
+
+/* The same, of which the program may use `bytes` from `addr` on. Mappings that follow each other
+ * are as good as one. */
+bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Segments, as records: made, shown, opened by another client of the same user and by no other's,
+ * and what becomes of them when one who holds them ends. On a device that moves real bytes.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+#define PAGE FAKEDEV_GRANULARITY
+#define MIB (1ull << 20)
+#define DEVICE (256 * MIB)
+#define E0 WIRECLIENT_EPHEMERAL
+#define ALICE 1001
+#define BOB 1002
+
+static struct wirebench *bench;
+static struct wireclient *a, *b;
+
+static struct wireclient *join(uint32_t uid) {
+    bench->uid = uid;
+    struct wireclient *c = wireclient_attach(bench);
+    wireclient_kernels(c, "kern hang");
+    return c;
+}
+
+static void begin(void) {
+    bench = wirebench_start(&fakedev, 4);
+    a = join(ALICE);
+    b = join(ALICE);
+}
+
+static void leave(struct wireclient *c) {
+    wireclient_detach(c);
+    wireclient_free(c);
+}
+
+static uint64_t used(void) {
+    return bench->worker->ops->mem_used(bench->worker->dev);
+}
+
+static void end(void) {
+    const char *what;
+    leave(a);
+    leave(b);
+    cr_expect_eq(fakedev_violations(bench->worker->dev, &what), 0, "%s", what);
+    cr_expect_eq(used(), 0, "chunks leaked");
+    wirebench_stop(bench);
+}
+
+TestSuite(sharing, .init = begin, .fini = end);
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static const struct wire_segment_reply *reply_of(const struct wireclient *c, uint64_t ticket) {
+    return (const struct wire_segment_reply *)wireclient_reply(c, ticket)->data;
+}
+
+/* The answer's result; `out` when it is 0. */
+static int ask(struct wireclient *c, uint16_t op, struct wire_segment s,
+               struct wire_segment_reply *out) {
+    if (op == WIRE_MEM_SHOW || op == WIRE_MEM_SHARE) s.addr += c->windows.dev_base;
+    uint64_t ticket = wireclient_send(c, op, 0, true, &s, sizeof(s), NULL, 0);
+    int err = wireclient_result(c, ticket);
+    if (!err && out) *out = *reply_of(c, ticket);
+    return err;
+}
+
+static int make(struct wireclient *c, uint32_t id, uint64_t bytes) {
+    return ask(c, WIRE_MEM_MAKE, (struct wire_segment){.segment = id, .bytes = bytes}, NULL);
+}
+static int show(struct wireclient *c, uint32_t id, uint64_t offset, uint64_t bytes) {
+    struct wire_segment s = {.segment = id, .addr = offset, .bytes = bytes};
+    return ask(c, WIRE_MEM_SHOW, s, NULL);
+}
+static int shut(struct wireclient *c, uint32_t id) {
+    return ask(c, WIRE_MEM_CLOSE, (struct wire_segment){.segment = id}, NULL);
+}
+static struct wire_segment_reply export(struct wireclient *c, uint32_t id) {
+    struct wire_segment_reply out = {{0}, 0};
+    cr_assert_eq(ask(c, WIRE_MEM_EXPORT, (struct wire_segment){.segment = id}, &out), 0);
+    return out;
+}
+static int open_key(struct wireclient *c, uint32_t id, const struct wire_segment_reply *key) {
+    struct wire_segment s = {.segment = id, .key = {key->key[0], key->key[1]}};
+    struct wire_segment_reply out;
+    int err = ask(c, WIRE_MEM_OPEN, s, &out);
+    if (!err) cr_expect_eq(out.bytes, key->bytes);
+    return err;
+}
+static int mem(struct wireclient *c, uint16_t op, uint64_t offset, uint64_t bytes) {
+    return wireclient_result(c, wireclient_mem(c, op, offset, bytes));
+}
+
+static void put(struct wireclient *c, uint64_t offset, unsigned char byte) {
+    memset(c->host, byte, 4096);
+    wireclient_copy(c, 0, c->windows.dev_base + offset, c->windows.host_base, 4096);
+    wirebench_run(bench);
+    cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
+}
+static int get(struct wireclient *c, uint64_t offset) {
+    wireclient_copy(c, 0, c->windows.host_base + MIB, c->windows.dev_base + offset, 4096);
+    wirebench_run(bench);
+    cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
+    for (int i = 1; i < 4096; i++)
+        if (c->host[MIB + i] != c->host[MIB]) return -1;
+    return (unsigned char)c->host[MIB];
+}
+static uint64_t memory_of(const struct wireclient *c) {
+    return atom_load_relaxed(&c->com->stats.memory_bytes) / PAGE;
+}
+
+/* ---- one client ------------------------------------------------------------------------------ */
+
+Test(sharing, memory_is_made_shown_and_given_back) {
+    cr_assert_eq(make(a, 3, 2 * PAGE), 0);
+    cr_expect_eq(used(), 2 * PAGE);
+    cr_expect_eq(memory_of(a), 2, "also while it is shown nowhere");
+    cr_expect_eq(atom_load_relaxed(&a->com->persistent_credit), 0, "it is no room for blocks");
+    cr_expect_eq(make(a, 3, PAGE), -EEXIST);
+    cr_expect_eq(make(a, 4, PAGE + 4096), -EINVAL);
+    cr_expect_eq(show(a, 4, 0, PAGE), -ENOENT);
+    cr_expect_eq(show(a, 3, 0, 3 * PAGE), -EINVAL, "it has two");
+    cr_expect_eq(show(a, 3, E0, PAGE), -EINVAL, "lanes' memory is shown there");
+    cr_assert_eq(show(a, 3, PAGE, 2 * PAGE), 0);
+    cr_expect_eq(show(a, 3, 2 * PAGE, PAGE), -EEXIST);
+    cr_assert_eq(show(a, 3, 8 * PAGE, PAGE), 0, "twice");
+    cr_expect_eq(get(a, PAGE), 0);
+    put(a, PAGE, 7);
+    cr_expect_eq(get(a, 8 * PAGE), 7, "the same memory");
+    cr_expect_eq(shut(a, 3), -EBUSY);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, PAGE, 2 * PAGE), 0);
+    cr_expect_eq(get(a, 8 * PAGE), 7);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 8 * PAGE, PAGE), 0);
+    cr_expect_eq(used(), 2 * PAGE);
+    cr_assert_eq(shut(a, 3), 0);
+    cr_expect_eq(shut(a, 3), -ENOENT);
+    cr_expect_eq(used(), 0);
+    cr_expect_eq(memory_of(a), 0);
+    cr_assert_eq(make(a, 3, 2 * PAGE), 0);
+    cr_assert_eq(show(a, 3, PAGE, 2 * PAGE), 0);
+    cr_expect_eq(get(a, PAGE), 0, "nothing is left in it");
+}
+
+/* In order with what gives memory back, which waits for what is before it. */
+Test(sharing, a_place_is_free_when_what_was_there_is_gone) {
+    struct wire_segment s = {.segment = 1, .addr = a->windows.dev_base, .bytes = PAGE};
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    cr_assert_eq(make(a, 2, PAGE), 0);
+    cr_assert_eq(show(a, 2, 0, PAGE), 0);
+    fakedev_hold(bench->worker->dev, true);
+    wireclient_launch(a, 0, 0, 1);
+    wireclient_mem_silent(a, WIRE_MEM_UNBACK, 0, PAGE);
+    wireclient_send(a, WIRE_MEM_SHOW, 0, false, &s, sizeof(s), NULL, 0);
+    s = (struct wire_segment){.segment = 2};
+    wireclient_send(a, WIRE_MEM_CLOSE, 0, false, &s, sizeof(s), NULL, 0);
+    wirebench_run(bench);
+    cr_expect_eq(used(), 2 * PAGE);
+    fakedev_hold(bench->worker->dev, false);
+    fakedev_finish_all(bench->worker->dev);
+    wirebench_run(bench);
+    cr_expect_eq(used(), PAGE);
+    put(a, 0, 5);
+}
+
+Test(sharing, a_show_that_cannot_be_ends_who_went_on) {
+    struct wire_segment s = {.segment = 1, .addr = a->windows.dev_base, .bytes = PAGE};
+    wireclient_send(a, WIRE_MEM_SHOW, 0, false, &s, sizeof(s), NULL, 0);
+    wirebench_run(bench);
+    cr_expect_neq(wireclient_fault(a), 0);
+    cr_expect_eq(wireclient_fault(b), 0);
+}
+
+Test(sharing, more_than_there_is_is_refused) {
+    cr_assert_eq(make(a, 1, DEVICE / 2), 0);
+    cr_expect_eq(make(b, 1, DEVICE / 2 + PAGE), ERR_NO_MEMORY);
+    cr_expect_eq(make(a, 2, UINT64_MAX - PAGE + 1), ERR_NO_MEMORY);
+    cr_assert_eq(make(b, 1, DEVICE / 2), 0);
+    struct wire_segment_reply key = export(a, 1);
+    cr_expect_eq(open_key(b, 2, &key), ERR_NO_MEMORY, "each who holds it is charged for it");
+    cr_assert_eq(shut(b, 1), 0);
+    cr_expect_eq(open_key(b, 2, &key), 0);
+    cr_expect_eq(wireclient_fault(a) + wireclient_fault(b), 0);
+}
+
+/* ---- two of one user, and one of another ----------------------------------------------------- */
+
+Test(sharing, who_has_the_key_and_is_of_the_same_user_opens_it) {
+    cr_assert_eq(make(a, 1, 2 * PAGE), 0);
+    cr_assert_eq(show(a, 1, 0, 2 * PAGE), 0);
+    put(a, PAGE, 9);
+    struct wire_segment_reply key = export(a, 1), again = export(a, 1), wrong = key;
+    cr_expect_arr_eq(key.key, again.key, sizeof(key.key));
+    cr_expect_eq(key.bytes, 2 * PAGE);
+    wrong.key[1]++;
+    cr_expect_eq(open_key(b, 7, &wrong), -ENOENT);
+    struct wireclient *stranger = join(BOB);
+    cr_expect_eq(open_key(stranger, 7, &key), -ENOENT);
+    cr_expect_eq(memory_of(stranger), 0);
+    leave(stranger);
+    cr_assert_eq(open_key(b, 7, &key), 0);
+    cr_assert_eq(show(b, 7, 5 * PAGE, 2 * PAGE), 0);
+    cr_expect_eq(memory_of(b), 2);
+    cr_expect_eq(used(), 2 * PAGE);
+    cr_expect_eq(get(b, 6 * PAGE), 9);
+    put(b, 6 * PAGE, 10);
+    cr_expect_eq(get(a, PAGE), 10);
+    struct wire_segment_reply twice = export(b, 7);
+    cr_expect_arr_eq(key.key, twice.key, sizeof(key.key));
+}
+
+Test(sharing, it_lives_as_long_as_somebody_holds_it) {
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    cr_assert_eq(show(a, 1, 0, PAGE), 0);
+    put(a, 0, 9);
+    struct wire_segment_reply key = export(a, 1);
+    cr_assert_eq(open_key(b, 7, &key), 0);
+    cr_assert_eq(show(b, 7, 0, PAGE), 0);
+    fakedev_hold(bench->worker->dev, true);
+    wireclient_launch(a, 0, 1, 1); /* it is killed while it runs */
+    wirebench_run(bench);
+    leave(a);
+    fakedev_hold(bench->worker->dev, false);
+    cr_expect_eq(get(b, 0), 9);
+    cr_assert_eq(mem(b, WIRE_MEM_UNBACK, 0, PAGE), 0);
+    cr_assert_eq(shut(b, 7), 0);
+    cr_expect_eq(used(), 0);
+    cr_expect_eq(open_key(b, 7, &key), -ENOENT, "it is over");
+    a = join(ALICE);
+}
+
+Test(sharing, a_dead_one_opens_nothing_and_gives_what_it_had) {
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    struct wire_segment_reply key = export(a, 1);
+    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* not its memory */
+    wirebench_run(bench);
+    cr_assert_neq(wireclient_fault(b), 0);
+    cr_expect_neq(open_key(b, 7, &key), 0);
+    cr_expect_neq(make(b, 8, PAGE), 0);
+    cr_expect_eq(used(), PAGE);
+}
+
+/* ---- what was backed ------------------------------------------------------------------------- */
+
+static int share(struct wireclient *c, uint64_t offset, uint64_t bytes,
+                 struct wire_segment_reply *out) {
+    return ask(c, WIRE_MEM_SHARE, (struct wire_segment){.addr = offset, .bytes = bytes}, out);
+}
+
+static void shares_at(uint64_t offset) {
+    struct wire_segment_reply key, again;
+    cr_expect_eq(share(a, offset, PAGE, &key), -EINVAL, "nothing is there");
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, offset, 4 * PAGE), 0);
+    put(a, offset + PAGE, 3);
+    cr_assert_eq(share(a, offset + PAGE, 2 * PAGE, &key), 0);
+    cr_expect_eq(share(a, offset, 2 * PAGE, &again), -EINVAL, "and more");
+    cr_expect_eq(share(a, offset + PAGE, PAGE, &again), -EINVAL, "a part of it");
+    cr_assert_eq(share(a, offset + PAGE, 2 * PAGE, &again), 0);
+    cr_expect_arr_eq(key.key, again.key, sizeof(key.key));
+    cr_assert_eq(open_key(b, 0, &key), 0);
+    cr_assert_eq(show(b, 0, 0, 2 * PAGE), 0);
+    cr_expect_eq(get(b, 0), 3);
+    put(b, 0, 4);
+    cr_expect_eq(get(a, offset + PAGE), 4);
+    cr_expect_eq(memory_of(a), 4);
+    /* Whoever gets its place gets other memory. */
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, offset, 4 * PAGE), 0);
+    cr_expect_eq(memory_of(a), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, 9 * PAGE, 4 * PAGE), 0);
+    cr_expect_eq(get(a, 10 * PAGE), 0);
+    put(a, 10 * PAGE, 6);
+    cr_expect_eq(get(b, 0), 4);
+}
+
+Test(sharing, what_a_client_backed_is_opened_by_another) {
+    shares_at(0);
+}
+
+Test(sharing, what_was_to_last_an_iteration_stays_when_it_is_shared) {
+    shares_at(E0);
+}
