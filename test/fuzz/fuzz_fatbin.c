@@ -22,6 +22,15 @@ static void read_all(const struct image *m) {
     }
 }
 
+static void read_vars(const struct image *m) {
+    for (uint32_t i = 0; i < m->var_count; i++) {
+        const struct image_var *v = &m->vars[i];
+        sink = (unsigned char)strlen(v->name);
+        if (v->bytes == 0) abort();
+        if (v->init) sink = v->init[v->bytes - 1];
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char why[160];
     struct image m;
@@ -29,10 +38,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!image) return 0;
     if (size) memcpy(image, data, size);
     image_extent(image, size);
-    int err = image_read(image, size, 90, &m, why, sizeof(why));
-    if (err && !why[0]) abort();
-    if (!err) read_all(&m);
-    image_finish(&m);
+    for (int use = IMAGE_RUN; use <= IMAGE_DESCRIBE; use++) {
+        int err = image_read(image, size, 90, (enum image_use)use, &m, why, sizeof(why));
+        if (err && !why[0]) abort();
+        if (!err) read_all(&m);
+        if (!err) read_vars(&m);
+        image_finish(&m);
+    }
     free(image);
     return 0;
 }

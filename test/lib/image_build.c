@@ -148,6 +148,45 @@ static void add_kernel(struct elf *e, const struct image_build_kernel *k, int re
     buf_finish(&info);
 }
 
+enum place { ZEROS, FILLED, CONSTANT, PLACES };
+
+static const char *const place_names[PLACES] = {".nv.global", ".nv.global.init", ".nv.constant3"};
+
+static enum place place_of(const struct image_build_var *v) {
+    return v->constant ? CONSTANT : v->init ? FILLED : ZEROS;
+}
+
+static void add_vars(struct elf *e, const struct image_build_var *vars, size_t count) {
+    for (int place = 0; place < PLACES; place++) {
+        struct buf data;
+        uint64_t bytes = 0;
+        buf_init(&data);
+        for (size_t i = 0; i < count; i++) {
+            const struct image_build_var *v = &vars[i];
+            if (place_of(v) != (enum place)place) continue;
+            Elf64_Sym s = {
+                .st_name = (uint32_t)e->strings.len,
+                .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+                .st_other = v->managed ? 4 : 0,
+                .st_shndx = e->count,
+                .st_value = bytes,
+                .st_size = v->bytes,
+            };
+            if (v->init)
+                buf_append(&data, v->init, v->bytes);
+            else if (place != ZEROS)
+                buf_extend(&data, v->bytes);
+            bytes += v->bytes;
+            buf_append(&e->strings, v->name, strlen(v->name) + 1);
+            buf_append(&e->symbols, &s, sizeof(s));
+        }
+        if (bytes)
+            add_section(e, place_names[place], "", place == ZEROS ? SHT_NOBITS : SHT_PROGBITS,
+                        place == ZEROS ? NULL : &data, bytes);
+        buf_finish(&data);
+    }
+}
+
 static void finish(struct elf *e, struct buf *out, uint32_t target) {
     add_section(e, ".symtab", "", SHT_SYMTAB, &e->symbols, 0);
     e->sections[e->count - 1].sh_link = e->count;
@@ -175,6 +214,12 @@ static void finish(struct elf *e, struct buf *out, uint32_t target) {
 
 void image_build_cubin(struct buf *out, uint32_t target, const struct image_build_kernel *kernels,
                        size_t count) {
+    image_build_cubin_vars(out, target, kernels, count, NULL, 0);
+}
+
+void image_build_cubin_vars(struct buf *out, uint32_t target,
+                            const struct image_build_kernel *kernels, size_t count,
+                            const struct image_build_var *vars, size_t var_count) {
     struct elf e = {0};
     Elf64_Sym none = {0};
     struct buf info;
@@ -192,6 +237,7 @@ void image_build_cubin(struct buf *out, uint32_t target, const struct image_buil
     if (reserved) add_section(&e, ".nv.shared.reserved.0", "", SHT_NOBITS, NULL, 0);
     for (size_t i = 0; i < count; i++)
         add_kernel(&e, &kernels[i], reserved);
+    add_vars(&e, vars, var_count);
     finish(&e, out, target);
     buf_finish(&e.body);
     buf_finish(&e.names);

@@ -39,9 +39,20 @@ struct image_build_kernel {
     size_t param_count;
 };
 
+struct image_build_var {
+    const char *name;
+    const void *init; /* NULL: in the section of zeros */
+    uint32_t bytes;
+    int constant, managed;
+};
+
 /* Appends a cubin for `target` with these kernels. */
 void image_build_cubin(struct buf *out, uint32_t target, const struct image_build_kernel *kernels,
                        size_t count);
+/* And variables. */
+void image_build_cubin_vars(struct buf *out, uint32_t target,
+                            const struct image_build_kernel *kernels, size_t count,
+                            const struct image_build_var *vars, size_t var_count);
 
 /* Appends the .nv.info section of one kernel, or of all of them (registers and stack). */
 void image_build_kernel_info(struct buf *out, const struct image_build_kernel *k);

@@ -15,6 +15,7 @@
 static struct image image;
 static struct buf out, cubin;
 static char why[160];
+static enum image_use use; /* what images are read for */
 
 static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
 static const struct image_build_kernel kernels[] = {
@@ -25,6 +26,7 @@ static const struct image_build_kernel kernels[] = {
 static void start(void) {
     buf_init(&out);
     buf_init(&cubin);
+    use = IMAGE_RUN;
     image_build_cubin(&cubin, 90, kernels, 2);
 }
 
@@ -41,7 +43,7 @@ static int read_image(const void *data, size_t bytes, uint32_t capability) {
     image_finish(&image);
     void *copy = malloc(bytes ? bytes : 1);
     if (bytes) memcpy(copy, data, bytes);
-    int err = image_read(copy, bytes, capability, &image, why, sizeof(why));
+    int err = image_read(copy, bytes, capability, use, &image, why, sizeof(why));
     cr_assert_eq(err == 0, why[0] == 0, "a refusal says why, success says nothing");
     if (err) cr_assert(!image.ptx && !image.kernels, "nothing is left of a refused image");
     free(copy);
@@ -222,6 +224,120 @@ Test(image, text) {
     cr_assert_eq(read_image("", 0, 90), ERR_INVALID_IMAGE);
     cr_assert_eq(image_extent(text, strlen(text)), 0);
 }
+
+/* ---- what is only described ------------------------------------------------------------------ */
+
+static const unsigned char words[] = {1, 2, 3, 4, 5, 6, 7, 8};
+static const struct image_build_var vars[] = {
+    {"zeros", NULL, 100, 0, 0},
+    {"filled", words, 8, 0, 0},
+    {"shared_with_host", words + 4, 4, 0, 1},
+    {"constant", words + 1, 3, 1, 0},
+};
+
+static void build_with_vars(void) {
+    buf_clear(&cubin);
+    image_build_cubin_vars(&cubin, 90, kernels, 2, vars, 4);
+    use = IMAGE_DESCRIBE;
+}
+
+static const struct image_var *var_named(const char *name) {
+    for (uint32_t i = 0; i < image.var_count; i++)
+        if (!strcmp(image.vars[i].name, name)) return &image.vars[i];
+    cr_assert(false, "no %s", name);
+    return NULL;
+}
+
+Test(image, variables_of_a_cubin) {
+    build_with_vars();
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), 0, "%s", why);
+    check_kernels();
+    cr_assert_eq(image.var_count, 4);
+    const struct image_var *v = var_named("zeros");
+    cr_assert(v->bytes == 100 && !v->init && !v->managed);
+    v = var_named("filled");
+    cr_assert(v->bytes == 8 && !memcmp(v->init, words, 8) && !v->managed);
+    v = var_named("shared_with_host");
+    cr_assert(v->bytes == 4 && !memcmp(v->init, words + 4, 4) && v->managed);
+    v = var_named("constant");
+    cr_assert(v->bytes == 3 && !memcmp(v->init, words + 1, 3) && !v->managed);
+    use = IMAGE_RUN;
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), 0);
+    cr_assert_eq(image.var_count, 0, "whoever runs PTX has its variables");
+}
+
+Test(image, a_cubin_goes_before_its_ptx_where_nothing_is_run) {
+    const struct image_entry both[] = {text_entry(75, 0, IMAGE_ZSTD, ptx("sm_75")),
+                                       cubin_entry(90, IMAGE_PLAIN)};
+    use = IMAGE_DESCRIBE;
+    image_build_fatbin(&out, both, 2);
+    cr_assert_eq(read_out(90), 0, "%s", why);
+    cr_assert_eq(image.ptx_count, 0);
+    check_kernels();
+    cr_assert_eq(read_out(80), 0, "without a cubin for it");
+    cr_assert(image.ptx_count == 1 && image.kernel_count == 0);
+}
+
+/* Each byte of it inverted, each place cut: a refusal or a result, both without a fault. */
+Test(image, damaged_variables) {
+    unsigned refused = 0;
+    build_with_vars();
+    for (size_t i = 0; i < cubin.len; i++) {
+        cubin.data[i] ^= 0xff;
+        refused += read_image(cubin.data, cubin.len, 255) != 0;
+        cubin.data[i] ^= 0xff;
+    }
+    cr_assert_gt(refused, 100);
+    for (size_t n = 0; n < cubin.len; n++)
+        cr_assert_eq(read_image(cubin.data, n, 90), ERR_INVALID_IMAGE, "cut at %zu", n);
+}
+
+/* The last symbol of the table, which stands two sections before the last. */
+static size_t last_symbol(void) {
+    Elf64_Ehdr h;
+    Elf64_Shdr table;
+    memcpy(&h, cubin.data, sizeof(h));
+    memcpy(&table, cubin.data + h.e_shoff + (h.e_shnum - 3u) * sizeof(table), sizeof(table));
+    cr_assert_eq(table.sh_type, SHT_SYMTAB);
+    return table.sh_offset + table.sh_size - sizeof(Elf64_Sym);
+}
+
+Test(image, a_variable_beyond_its_section) {
+    Elf64_Sym s;
+    build_with_vars();
+    memcpy(&s, cubin.data + last_symbol(), sizeof(s));
+    cr_assert_eq(s.st_size, 3);
+    s.st_value = 1;
+    memcpy(cubin.data + last_symbol(), &s, sizeof(s));
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), ERR_INVALID_IMAGE);
+    cr_assert_str_eq(why, "the cubin for sm_90 is damaged");
+    s.st_value = UINT64_MAX;
+    memcpy(cubin.data + last_symbol(), &s, sizeof(s));
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), ERR_INVALID_IMAGE);
+}
+
+/* Symbols that tell the same bytes again and again must not multiply memory. */
+Test(image, contents_told_twice) {
+    static unsigned char big[100000];
+    struct image_build_var many[40];
+    for (int i = 0; i < 40; i++)
+        many[i] = (struct image_build_var){i ? "v" : "big", big, i ? 1 : sizeof(big), 0, 0};
+    buf_clear(&cubin);
+    use = IMAGE_DESCRIBE;
+    image_build_cubin_vars(&cubin, 90, NULL, 0, many, 40);
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), 0, "%s", why);
+    cr_assert_eq(image.var_count, 40);
+    for (size_t i = 0; i < 39; i++) {
+        Elf64_Sym s;
+        memcpy(&s, cubin.data + last_symbol() - i * sizeof(s), sizeof(s));
+        s.st_value = 0;
+        s.st_size = sizeof(big);
+        memcpy(cubin.data + last_symbol() - i * sizeof(s), &s, sizeof(s));
+    }
+    cr_assert_eq(read_image(cubin.data, cubin.len, 90), ERR_INVALID_IMAGE);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Every prefix, in every packing, is refused; so is what continues behind the end. */
 Test(image, prefixes) {

@@ -125,7 +125,8 @@ int module_load(struct dev_space *space, const void *image, size_t bytes, struct
     if (!m) return -ENOMEM;
     m->space = space;
     list_init(&m->blocks);
-    int err = image_read(image, bytes, space->config.capability, &m->image, why, why_bytes);
+    int err = image_read(image, bytes, space->config.capability, IMAGE_RUN, &m->image, why,
+                         why_bytes);
     if (err) {
         free(m);
         return err;

@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/image/cubin.h"
+#include "daemon/device/soft/image/elf.h"
 #include "daemon/device/soft/image/fatbin.h"
 #include "daemon/device/soft/ptx/ptx_lex.h"
 
@@ -27,6 +28,7 @@ struct choice {
 struct reader {
     struct image *out;
     uint32_t capability;
+    enum image_use use;
     struct choice *units; /* one for each fatbin */
     uint32_t unit_count;
     uint64_t unpacked; /* bytes so far */
@@ -112,6 +114,8 @@ static int read_cubin(struct reader *r, const void *image, size_t bytes) {
     if (target == 0)
         return refuse(r, ERR_INVALID_IMAGE, "the image is an ELF file, but not a cubin");
     int err = cubin_read(image, bytes, &r->out->kernels, &r->out->kernel_count);
+    if (!err && r->use == IMAGE_DESCRIBE)
+        err = cubin_read_vars(image, bytes, &r->out->vars, &r->out->var_count);
     if (err == -ENOMEM) return no_memory(r);
     if (err) return refuse(r, err, "the cubin for sm_%u is damaged", target);
     r->out->cubin_target = target;
@@ -252,10 +256,17 @@ static int take_facts(struct reader *r) {
     return 0;
 }
 
+/* The code, and what a cubin says of it; of what is only described that cubin alone. */
+static int take_all(struct reader *r) {
+    int err = r->use == IMAGE_DESCRIBE ? take_facts(r) : 0;
+    if (err || r->out->cubin_target) return err;
+    err = take_units(r);
+    return err || r->use == IMAGE_DESCRIBE ? err : take_facts(r);
+}
+
 static int read_fatbins(struct reader *r, const void *image, size_t bytes) {
     int err = survey(r, image, bytes);
-    if (!err) err = take_units(r);
-    if (!err) err = take_facts(r);
+    if (!err) err = take_all(r);
     if (!err && r->out->ptx_count == 0 && r->out->cubin_target == 0)
         err = refuse(r, ERR_NO_BINARY, "the fatbin has nothing for sm_%u or older", r->capability);
     free(r->units);
@@ -270,9 +281,10 @@ static bool is_fatbin(const void *image, size_t bytes) {
     return fatbin_open(&f, image, bytes) == 0 || (bytes >= 4 && memcmp(image, &magic, 4) == 0);
 }
 
-int image_read(const void *image, size_t bytes, uint32_t capability, struct image *out, char *why,
-               size_t why_bytes) {
-    struct reader r = {.out = out, .capability = capability, .why = why, .why_bytes = why_bytes};
+int image_read(const void *image, size_t bytes, uint32_t capability, enum image_use use,
+               struct image *out, char *why, size_t why_bytes) {
+    struct reader r = {
+        .out = out, .capability = capability, .use = use, .why = why, .why_bytes = why_bytes};
     *out = (struct image){0};
     if (why_bytes) why[0] = 0;
     int err;
@@ -280,7 +292,7 @@ int image_read(const void *image, size_t bytes, uint32_t capability, struct imag
         err = refuse(&r, ERR_INVALID_IMAGE, "the image is empty");
     else if (is_fatbin(image, bytes))
         err = read_fatbins(&r, image, bytes);
-    else if (cubin_is_elf(image, bytes))
+    else if (elf_is(image, bytes))
         err = read_bare_cubin(&r, image, bytes);
     else
         err = read_text(&r, image, bytes);
@@ -294,11 +306,12 @@ void image_finish(struct image *image) {
     free(image->ptx);
     free(image->ptx_bytes);
     cubin_free(image->kernels, image->kernel_count);
+    cubin_free_vars(image->vars, image->var_count);
     *image = (struct image){0};
 }
 
 size_t image_extent(const void *image, size_t avail) {
     struct fatbin f;
     if (fatbin_open(&f, image, avail) == 0) return f.span;
-    return cubin_extent(image, avail);
+    return elf_extent(image, avail);
 }

@@ -25,15 +25,21 @@ struct image {
     uint32_t ptx_above;           /* the lowest target of PTX above the capability; 0: none */
     struct image_kernel *kernels; /* from the best sibling cubin; may be empty */
     uint32_t kernel_count;
+    struct image_var *vars; /* of that cubin, where it is described */
+    uint32_t var_count;
     uint32_t cubin_target; /* 0: no cubin */
 };
+
+/* What it is read for: its PTX is run, or nothing of it: then a cubin describes it, and its PTX is
+ * taken only where there is no cubin. */
+enum image_use { IMAGE_RUN, IMAGE_DESCRIBE };
 
 /* Reads `image`; the device's capability (90) bounds what is chosen: the newest PTX not above it. 0
  * and a filled `out` (image_finish frees); ERR_INVALID_IMAGE, ERR_NO_BINARY (nothing usable at all)
  * or -ENOMEM with `why` filled. A cubin without PTX succeeds with ptx_count 0, so that its kernels
  * can be named when they are asked for. */
-int image_read(const void *image, size_t bytes, uint32_t capability, struct image *out, char *why,
-               size_t why_bytes);
+int image_read(const void *image, size_t bytes, uint32_t capability, enum image_use use,
+               struct image *out, char *why, size_t why_bytes);
 void image_finish(struct image *image);
 
 /* How many bytes a bare ELF or one fatbin spans, from its first `avail` readable bytes; 0: neither,
