@@ -8,6 +8,10 @@ _salusctl() {
         _salusctl_policy "$help"
         return
     fi
+    if [ "${COMP_WORDS[1]}" = run ] && [ "${COMP_WORDS[COMP_CWORD - 1]}" = --device-mode ]; then
+        mapfile -t COMPREPLY < <(compgen -W "compute null" -- "${COMP_WORDS[COMP_CWORD]}")
+        return
+    fi
     case $COMP_CWORD in
     1) verbs=$(cut -d' ' -f1 <<<"$verbs" | sort -u) ;;
     2) verbs=$(sed -n "s/^${COMP_WORDS[1]} //p" <<<"$verbs") ;;

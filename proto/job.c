@@ -14,7 +14,7 @@
 #include "common/units.h"
 #include "proto/capability.h"
 
-enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY };
+enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE };
 
 struct option {
     const char *variable;
@@ -60,7 +60,7 @@ static bool good_group(const char *group, size_t cap) {
 }
 
 int job_check(struct wire_job *job, char *why) {
-    if (job->flags & ~WIRE_JOB_RESERVED)
+    if (job->flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL))
         return bad(why, "the job has flags that are unknown here: 0x%x", job->flags);
     if (job->capability && !capability_known(job->capability))
         return bad(why, "compute capability %u.%u is not one of " CAPABILITY_CHOICES,
@@ -107,6 +107,15 @@ static int set_capability(struct wire_job *job, const char *variable, const char
     return 0;
 }
 
+static int set_mode(struct wire_job *job, const char *variable, const char *value, char *why) {
+    bool null = strcmp(value, "null") == 0;
+
+    if (!null && strcmp(value, "compute") != 0)
+        return bad(why, "%s: '%.40s' is not compute or null", variable, value);
+    job->flags = (uint16_t)(null ? job->flags | WIRE_JOB_NULL : job->flags & ~WIRE_JOB_NULL);
+    return 0;
+}
+
 static const char *expected(enum kind kind) {
     if (kind == BYTES) return "a size such as 512MiB";
     return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
@@ -133,6 +142,7 @@ static int set(struct wire_job *job, const struct option *o, const char *value, 
     switch (o->kind) {
     case TEXT: return set_group(job, o->variable, value, why);
     case CAPABILITY: return set_capability(job, o->variable, value, why);
+    case MODE: return set_mode(job, o->variable, value, why);
     default: return set_number(job, o, value, why);
     }
 }
@@ -155,4 +165,10 @@ int job_from_environment(struct wire_job *job, char *why) {
         if (wrong++ == 0) memcpy(why, reason, sizeof(reason));
     }
     return wrong;
+}
+
+void job_tag(char *name, size_t cap) {
+    size_t n = strnlen(name, cap), most = cap - sizeof(" " JOB_TAG);
+
+    snprintf(name + (n < most ? n : most), sizeof(" " JOB_TAG), " " JOB_TAG);
 }

@@ -41,7 +41,9 @@
     X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
       "refused when it waited for admission so long; 0: never")                             \
     X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \
-      "compute capability that the software GPU reports to it, such as 12.0")
+      "compute capability that the software GPU reports to it, such as 12.0")               \
+    X("device-mode", "SALUS_DEVICE_MODE", MODE, flags, 0, 0,                                \
+      "compute; or null: kernels take an estimated time and compute nothing")
 /* clang-format on */
 
 /* Set by `salusctl run`, which recognises its job by this number. */
@@ -62,6 +64,13 @@ int job_set(struct wire_job *job, const char *variable, const char *value, char 
  * not empty. A variable that is wrong is left out; returns how many were, the first one's reason in
  * `why`. The caller fills `profile`. */
 int job_from_environment(struct wire_job *job, char *why);
+
+/* What everybody sees of a job whose kernels are not computed: behind its name, and its device's.
+ */
+#define JOB_TAG "(not computed)"
+/* Adds it to a name in `cap` bytes (more than those of the tag), which is cut where both have no
+ * room. */
+void job_tag(char *name, size_t cap);
 
 /* What came from a client: 0, or -EINVAL and the reason. What is not said is made zero. */
 int job_check(struct wire_job *job, char *why);

@@ -44,6 +44,7 @@ struct wire_job {
 
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
 #define WIRE_JOB_PAUSED 2u   /* broker -> worker */
+#define WIRE_JOB_NULL 4u     /* its kernels take time and compute nothing, from hello to its end */
 
 struct wire_hello {
     uint32_t magic;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "daemon/ctl/query.h"
+#include "proto/job.h"
 
 #define POLL_S 1
 
@@ -25,7 +26,8 @@ static bool is_ours(const struct await *a, uint64_t run, uint64_t pid) {
 static void say(struct await *a, const struct ctl_job *j) {
     char line[sizeof(a->said)];
 
-    snprintf(line, sizeof(line), "job %" PRIu64 " %.300s, place %" PRIu64 " in the queue", j->id,
+    snprintf(line, sizeof(line), "job %" PRIu64 "%s %.300s, place %" PRIu64 " in the queue", j->id,
+             strcmp(j->mode, "null") == 0 ? " " JOB_TAG : "",
              *j->why ? j->why : "waits for admission", j->position);
     if (strcmp(line, a->said) == 0) return;
     memcpy(a->said, line, sizeof(line));

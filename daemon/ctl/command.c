@@ -145,6 +145,10 @@ int command_run(struct cli *c, struct command *o) {
     uint32_t *run = &o->environment.run;
     int status;
 
+    if (environment_asks_null(&o->environment)) /* also to those who want to hear nothing */
+        fputs("salusctl: not computed: kernels of this command take an estimated time and compute "
+              "nothing (--device-mode=null); its results mean nothing\n",
+              c->err);
     o->environment.no_allocators |= frameworks_has_ranks(o->argv);
     while (*run == 0)
         if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR) *run = (uint32_t)getpid();

@@ -65,6 +65,16 @@ static void set_job(const struct cli *c, const struct environment *e) {
     if (e->strict) setenv(JOB_STRICT_VARIABLE, "1", 1);
 }
 
+bool environment_asks_null(const struct environment *e) {
+    char why[JOB_WHY_BYTES];
+    struct wire_job job;
+
+    job_from_environment(&job, why); /* as the library will */
+    for (int i = 0; i < e->value_count; i++)
+        if (e->values[i].value) job_set(&job, e->values[i].variable, e->values[i].value, why);
+    return job.flags & WIRE_JOB_NULL;
+}
+
 bool environment_on_software_gpu(const struct cli *c) {
     struct query q;
     bool soft = false;
@@ -95,7 +105,9 @@ static void say(struct cli *c, const struct frameworks_setting *settings, int co
 
 static void set_frameworks(struct cli *c, const struct environment *e) {
     static struct frameworks_setting settings[FRAMEWORKS_MAX];
-    struct frameworks_choice choice = {!e->no_allocators, environment_on_software_gpu(c)};
+    /* Where nothing is computed machine code is as good as PTX. */
+    bool soft = !environment_asks_null(e) && environment_on_software_gpu(c);
+    struct frameworks_choice choice = {!e->no_allocators, soft};
     int count = frameworks_plan(&choice, settings);
 
     frameworks_apply(settings, count);

@@ -25,6 +25,9 @@ struct environment {
     int value_count;
 };
 
+/* Whether its jobs will compute nothing (--device-mode=null), by the values or by what is set. */
+bool environment_asks_null(const struct environment *e);
+
 /* Sets it, for the daemon that `c` has; CLI_OK, or an exit status after a diagnostic. */
 int environment_set(struct cli *c, const struct environment *e);
 

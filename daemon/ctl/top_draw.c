@@ -139,14 +139,18 @@ static void draw_columns(FILE *out, int width) {
          "PERSISTENT", "EPHEMERAL", "GOT", "DUE", "BUSY", "ITER/S", "EACH", "WHY");
 }
 
-/* Why it does not run; else what of it does, for so long that one may wonder. */
+/* That it is not computed, for its name may be cut; why it does not run, else what of it does, for
+ * so long that one may wonder. */
 static void explain(const struct ctl_job *j, char *out, size_t cap) {
-    char age[24];
+    bool runs = !*j->why && j->running_ns >= LONG_NS, null = strcmp(j->mode, "null") == 0;
+    char age[24], text[CTL_TEXT_BYTES];
 
-    snprintf(out, cap, "%s", j->why);
-    if (*j->why || j->running_ns < LONG_NS) return;
-    render_duration(j->running_ns, age, sizeof(age));
-    snprintf(out, cap, "%.150s runs for %s", j->running, age);
+    snprintf(text, sizeof(text), "%.300s", j->why);
+    if (runs) {
+        render_duration(j->running_ns, age, sizeof(age));
+        snprintf(text, sizeof(text), "%.150s runs for %s", j->running, age);
+    }
+    snprintf(out, cap, "%s%s%.300s", null ? "not computed" : "", null && *text ? "; " : "", text);
 }
 
 static void draw_job(FILE *out, int width, const struct top_view *before,

@@ -130,6 +130,11 @@ struct dev_ops {
     /* What the space is told of the device's compute capability (90 for 9.0), and its modules are
      * chosen for; before the first of them. NULL: the device has its own. */
     void (*space_capability)(struct dev_space *space, uint32_t capability);
+    /* From now on, before the first of its modules, nothing of the space is computed: modules of
+     * machine code only are taken as well, kernels are what they say of themselves, and launch is
+     * refused with -EPERM; `spend` stands for it. Copies and fills are as ever. 0 or -errno. NULL,
+     * and spend NULL: the device always computes. */
+    int (*space_null)(struct dev_space *space);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
@@ -189,6 +194,10 @@ struct dev_ops {
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
+    /* Takes `ns` of so many multiprocessors, and does nothing: in its queue's order, and beside
+     * others that are spent while there are multiprocessors for both. What is computed meanwhile
+     * is none the slower. busy_ns: of all multiprocessors. */
+    int (*spend)(struct dev_queue *queue, uint32_t sms, uint64_t ns, struct dev_op *op);
     /* What busy_ns of an operation in flight has come to so far. NULL: the device cannot say. */
     uint64_t (*busy)(struct dev *dev, const struct dev_op *op);
 };

@@ -103,6 +103,15 @@ static int set_capability(struct client *c, uint32_t capability) {
     return 0;
 }
 
+/* Before anything of it is loaded, and for as long as it is there. */
+static int set_null(struct client *c, const struct wire_job *job) {
+    const struct dev_ops *ops = c->worker->ops;
+    if (!(job->flags & WIRE_JOB_NULL)) return 0;
+    if (!ops->space_null || !ops->spend) return -ENOTSUP;
+    c->null = c->profiling.null = true;
+    return ops->space_null(c->space);
+}
+
 /* What it says that it needs; nothing, where it does not say. */
 static struct credit credit_of(const struct worker *w, const struct wire_job *job) {
     bool known = job->flags & WIRE_JOB_RESERVED;
@@ -153,6 +162,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err) err = map_host(c, fds[FD_HOST]);
     if (!err) err = open_space(c);
     if (!err) err = set_capability(c, msg->job.capability);
+    if (!err) err = set_null(c, &msg->job);
     if (!err) {
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;

@@ -46,6 +46,7 @@ struct client {
     const struct op *shown; /* of these, to people: running.h */
     uint64_t quota;         /* of operations: its part of what its user's clients may have */
     uint8_t throttled;      /* CLIENT_*: its ring is not read; nor while boundary_holds */
+    bool null;              /* its kernels take time and compute nothing */
     bool displaced;         /* some of its memory is not on the device, or its lane not clear */
     bool stranded;          /* data of an earlier iteration is in its lane: residency.h */
     bool abandoned;         /* nothing of it will be submitted any more */

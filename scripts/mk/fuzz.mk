@@ -32,7 +32,8 @@ $(BUILD)/mutant_nvinfo: $(BUILD)/test/fuzz/mutant_nvinfo.o $(LIBS)
 .PHONY: fuzz-seeds
 fuzz-seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/seed_*.c))
 	$(Q)mkdir -p $(foreach n,$(FUZZ_NAMES),$(BUILD)/fuzz/$(n)/seeds $(BUILD)/fuzz/$(n)/found)
-	$(Q)$(BUILD)/seed_fatbin $(BUILD)/fuzz/fatbin/seeds $(BUILD)/fuzz/nvinfo/seeds
+	$(Q)$(BUILD)/seed_fatbin $(BUILD)/fuzz/fatbin/seeds $(BUILD)/fuzz/nvinfo/seeds \
+		$(BUILD)/fuzz/cubin/seeds
 
 FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(FUZZ_CC) SAN=$(FUZZ_SAN) \
 	OPT="-O1 -g -fno-sanitize-recover=all"

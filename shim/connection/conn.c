@@ -37,7 +37,7 @@ static void describe(struct wire_job *job) {
     job->profile = profile_self();
 }
 
-static int say_hello(int sock) {
+static int say_hello(int sock, bool *null) {
     struct wire_hello hello = {.magic = WIRE_MAGIC,
                                .major = WIRE_MAJOR,
                                .minor = WIRE_MINOR,
@@ -47,6 +47,7 @@ static int say_hello(int sock) {
     if (!name || !*name) name = program_invocation_short_name;
     snprintf(hello.name, sizeof(hello.name), "%s", name);
     describe(&hello.job);
+    *null = hello.job.flags & WIRE_JOB_NULL;
     return fdutil_send(sock, &hello, sizeof(hello), NULL, 0);
 }
 
@@ -223,7 +224,8 @@ int conn_open(struct conn *c) {
                   dial_run_dir(), err_name(err));
         return ERR_NO_DAEMON;
     }
-    err = say_hello(c->sock);
+    bool null;
+    err = say_hello(c->sock, &null);
     if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {
         err = try_offer(c);
@@ -234,6 +236,10 @@ int conn_open(struct conn *c) {
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
                   err_text(err));
     if (err) fdutil_close(&c->sock);
+    if (!err && null)
+        log_error("shim",
+                  "what=\"not computed: kernels of this program take an estimated time and compute "
+                  "nothing\" do=\"unset SALUS_DEVICE_MODE\"");
     return err;
 }
 

@@ -573,6 +573,107 @@ def test_nvml_is_found_by_run_and_needs_a_daemon():
               (9, "nvmlInit_v2: No salusd answers, and so no GPU\n", ""), "without a daemon")
 
 
+# ---- jobs that are not computed -------------------------------------------------------------------
+
+TAG = "(not computed)"
+VARIABLES = "variables 1 2 3 4 offset 5 zeros 0 both 6\n"
+NULL = ("run", "-q", "--device-mode=null", "--")
+FIRST_LINE = "salusctl: not computed: kernels of this command take an estimated time and compute nothing"
+
+
+def computed(steps):
+    """What the program prints where its kernels are computed."""
+    return f"device Salus software GPU\n{VARIABLES.replace('both 6', f'both {6 + 3 * steps}')}steps {steps} changed yes\n"
+
+
+def not_computed(steps):
+    return f"device Salus software GPU {TAG}\n{VARIABLES}steps {steps} changed no\n"
+
+
+def test_null_mode_takes_machine_code_and_computes_nothing():
+    """Memory holds what was copied, variables what they began with; PTX is computed no more than machine code."""
+    with Daemon() as d:
+        for variant in ("sassonly-static", "default-static"):
+            done = d.ctl(*NULL, program("machine", variant), "2")
+            equal(done.stdout, not_computed(2), variant)
+            equal(done.stderr.splitlines()[0].startswith(FIRST_LINE), True, f"first line: {done.stderr}")
+            contains(done.stderr, "error shim what=\"not computed", "what the job itself says")
+        equal(d.run([program("machine", "sassonly-static"), "2"], SALUS_DEVICE_MODE="null").stdout, not_computed(2),
+              "by its variable")
+        equal(d.ctl("run", "-q", "--", program("machine"), "2").stdout, computed(2), "computed")
+        equal(d.ctl("run", "-q", "--device-mode=compute", "--", program("machine"), "2").stdout, computed(2), "computed")
+        equal(d.run([program("machine", "sassonly-static"), "2"]).returncode, 1, "machine code, to be computed")
+        equal(d.ctl("run", "--device-mode=nought", "true", check=False).returncode, 2, "no such mode")
+        taught = [(p["name"], p["count"]) for p in d.ctl_json("profile", "list")["profiles"]]
+        equal(sorted(taught), [("backward", 12), ("forward", 12)], "what the two computed jobs taught")
+
+
+def say_so(lines, what):
+    for line in lines:
+        contains(line, "not computed", what)
+
+
+def test_every_line_about_a_null_job_says_so():
+    with Daemon() as d:
+        p = d.start([program("machine", "sassonly-static"), "1000000"], SALUS_DEVICE_MODE="null", SALUS_JOB_NAME="n" * 60)
+        try:
+            job = wait_for("it launches", lambda: next((j for j in d.jobs() if j["launches"] > 100), None))
+            equal((job["mode"], job["name"]), ("null", "n" * 48 + " " + TAG), "mode and name")
+            number = str(job["id"])
+            for words in (("job", "list"), ("--plain", "job", "list"), ("lane", "list"), ("top", "-n", "1", "--batch")):
+                about = [l for l in d.ctl(*words).stdout.splitlines() if "nnnn" in l]
+                equal(len(about), 1, f"lines of {words}")
+                say_so(about, f"{words}")
+            for words in (("job", "show", number), ("job", "set", number, "weight=3"), ("job", "pause", number),
+                          ("job", "resume", number), ("job", "kill", number)):
+                contains(d.ctl(*words).stdout, TAG, f"{words}")
+        finally:
+            p.kill()
+            p.wait()
+        ended = wait_for("history", lambda: [e for e in d.ctl_json("history")["history"] if e["id"] == job["id"]])[0]
+        equal((ended["mode"], ended["name"], ended["how"]), ("null", "n" * 48 + " " + TAG, "killed"), "its end")
+        say_so([l for l in d.ctl("history").stdout.splitlines() if "nnnn" in l], "history")
+        logged(d, " left ", "the worker's log")
+        lines = [l for l in d.log().splitlines() if re.search(rf"\bjob={number}\b", l)]
+        equal(len(lines) >= 4, True, f"lines about it:\n{d.log()}")
+        say_so(lines, "the log")
+        equal(d.ctl_json("profile", "list")["profiles"], [], "what is learned of its kernels")
+
+
+def test_null_jobs_leave_computing_ones_alone():
+    """Their checksums are those that they have alone, and they are shown as what they are."""
+    names = ["vecadd", "matmul", "train"]
+    with Daemon() as d:
+        null = [d.start([program("machine", "sassonly-static"), "1000000"], SALUS_DEVICE_MODE="null") for _ in range(2)]
+        try:
+            wait_for("they launch", lambda: sum(j["launches"] > 100 for j in d.jobs()) == 2)
+            for name in names:
+                equal(d.checksum([program(name)]), solo(name), name)
+            equal(sum(j["mode"] == "null" for j in d.jobs()), 2, "they are still there")
+        finally:
+            for p in null:
+                p.kill()
+                p.wait()
+        wait_for("all ended", lambda: len(d.ctl_json("history")["history"]) == 5)
+        modes = sorted((e["mode"], e["name"]) for e in d.ctl_json("history")["history"])
+        equal(modes, [("compute", n) for n in sorted(names)] + [("null", f"machine {TAG}")] * 2, "the history")
+
+
+def test_what_was_learned_of_a_null_job_is_for_its_like():
+    """Reservations that are remembered of the program: those of the mode in which it ran."""
+    with Daemon() as d:
+        machine = [program("machine"), "100"]
+        for env, what in (({"SALUS_DEVICE_MODE": "null"}, "null"), ({}, "compute")):
+            before = len(d.ctl_json("history")["history"])
+            d.run(machine, **env)
+            wait_for("history", lambda: len(d.ctl_json("history")["history"]) > before)
+            equal(d.ctl_json("history")["history"][-1]["mode"], what, "mode")
+        d.process.terminate()
+        d.process.wait()
+        keys = [line.split()[1] for line in open(os.path.join(d.run_dir, "profiles")).read().splitlines()[1:]]
+        equal(len(set(keys)), 2, f"profiles {keys}")
+
+
 # ---- counts --------------------------------------------------------------------------------------
 
 def test_steady_state_makes_no_system_call():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes seeds for fuzz_fatbin and fuzz_nvinfo: seed_fatbin <folder of fatbin> <folder of nvinfo>.
+ * Writes seeds: seed_fatbin <folder of fatbin> <folder of nvinfo> <folder of cubin>.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void save(const char *folder, const char *name, struct buf *b) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    if (argc != 4) return 2;
     static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}, {2, 16, 5000, 1}};
     const struct image_build_kernel kernels[] = {
         {"k", 32, 512, 400, {256, 1, 1}, 5016, params, 3},
@@ -47,6 +47,14 @@ int main(int argc, char **argv) {
     save(argv[1], "cubin", &out);
     buf_append(&out, ptx, sizeof(ptx));
     save(argv[1], "ptx", &out);
+    static const struct image_build_var vars[] = {{"zeros", NULL, 4096, 0, 0},
+                                                  {"filled", ptx, 64, 0, 0},
+                                                  {"both", ptx, 8, 0, 1},
+                                                  {"constant", ptx, 16, 1, 0}};
+    image_build_cubin_vars(&out, 90, kernels, 2, vars, 4);
+    save(argv[3], "variables", &out);
+    image_build_cubin_vars(&out, 90, kernels, 1, vars, 2);
+    save(argv[3], "plain", &out);
     image_build_kernel_info(&out, &kernels[0]);
     save(argv[2], "kernel", &out);
     buf_finish(&cubin);

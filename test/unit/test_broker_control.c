@@ -300,6 +300,24 @@ Test(broker_control, the_worker_is_told_of_limits) {
     cr_assert_eq(rig.worker.last_limits.limits.operations, 77);
 }
 
+Test(broker_control, a_job_above_a_limit_is_shown_as_what_it_was) {
+    struct wire_hello hello = broker_rig_hello();
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+
+    cr_assert(limit(getuid(), "user_jobs=1"), "%s", asker.reply.text);
+    hello.job.flags = WIRE_JOB_NULL;
+    fdutil_send(fd, &hello, sizeof(hello), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_eq(o.result, -EBUSY);
+    cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
+    cr_assert_eq(asker.count, 1);
+    cr_expect_str_eq(asker.items[0].ended.how, "refused");
+    cr_expect_str_eq(asker.items[0].ended.mode, "null");
+    cr_expect(strstr(asker.items[0].ended.name, "(not computed)"));
+    close(fd);
+}
+
 Test(broker_control, wrong_limits_change_nothing) {
     static const struct {
         const char *pairs, *text;

@@ -153,6 +153,47 @@ Test(broker_job, nonsense_is_refused) {
     broker_rig_stop(&rig);
 }
 
+/* ---- jobs that compute nothing --------------------------------------------------------------- */
+
+Test(broker_job, one_that_computes_nothing_is_called_so) {
+    const struct wire_worker_msg *m = &rig.worker.last_attach;
+
+    broker_rig_start(&rig);
+    snprintf(hello.name, sizeof(hello.name), "train.py");
+    hello.job.flags = WIRE_JOB_NULL;
+    hello.job.profile = 42;
+    leave(attach());
+    cr_assert_str_eq(m->name, "train.py (not computed)");
+    cr_assert_eq(m->job.flags, WIRE_JOB_NULL);
+    cr_assert_neq(m->job.profile, 42, "what is known of it is known of its like");
+    memset(hello.name, 'n', sizeof(hello.name));
+    hello.job.profile = 0;
+    leave(attach());
+    cr_assert_str_eq(m->name + 48, " (not computed)");
+    cr_assert_eq(m->job.profile, 0, "nothing is remembered of it");
+    hello.job.flags = 0;
+    leave(attach());
+    cr_assert_null(strstr(m->name, "(not"));
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, a_refused_one_is_shown_as_what_it_was) {
+    struct asker a = {.request = {.verb = CTL_V_history_list}};
+
+    broker_rig_start(&rig);
+    snprintf(hello.name, sizeof(hello.name), "train.py");
+    hello.job = (struct wire_job){.flags = WIRE_JOB_RESERVED | WIRE_JOB_NULL, .weight = 1000};
+    hello.job.persistent_bytes = 1536 * MIB;
+    expect_refused(ERR_NO_MEMORY, "1.5 GiB persistent + 0 B ephemeral asked, the device has 1 GiB");
+    a.fd = broker_rig_connect(&rig, "ctl.sock");
+    cr_assert(asker_ask(&a));
+    cr_assert_eq(a.count, 1);
+    cr_expect_str_eq(a.items[0].ended.mode, "null");
+    cr_expect_str_eq(a.items[0].ended.name, "train.py (not computed)");
+    close(a.fd);
+    broker_rig_stop(&rig);
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 Test(broker_job, a_group_has_one_number_as_long_as_it_has_jobs) {

@@ -98,6 +98,28 @@ Test(top, lines_are_cut_to_the_width) {
     free(text);
 }
 
+/* A name is cut before its tag; what the job runs for long is said beside it. */
+Test(top, a_job_that_is_not_computed_says_so_in_its_line) {
+    char *text;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    for (int i = 0; i < 4; i++)
+        jobs[1][i].lane = 0;
+    strcpy(jobs[1][0].name, "a_long_name (not computed)");
+    strcpy(jobs[1][0].mode, "null");
+    strcpy(jobs[1][1].mode, "null");
+    strcpy(jobs[1][1].why, "waits for its turn");
+    strcpy(jobs[1][2].mode, "compute");
+    top_draw(f, 400, &before, &now);
+    fclose(f);
+    cr_expect(strstr(text, " not computed\n"), "%s", text);
+    cr_expect(strstr(text, " not computed; waits for its turn\n"), "%s", text);
+    const char *second = strstr(strstr(text, "not computed") + 1, "not computed");
+    cr_expect_null(strstr(second + 1, "not computed"), "the others are computed: %s", text);
+    free(text);
+}
+
 /* ---- recordings ------------------------------------------------------------------------------ */
 
 static struct recording recording;

@@ -78,7 +78,37 @@ Test(job, what_is_wrong_is_said_and_changes_nothing) {
                  capabilities[i]);
         expect_wrong("SALUS_CAPABILITY", capabilities[i], text);
     }
+    expect_wrong("SALUS_DEVICE_MODE", "nul", "SALUS_DEVICE_MODE: 'nul' is not compute or null");
+    expect_wrong("SALUS_DEVICE_MODE", "", "SALUS_DEVICE_MODE: '' is not compute or null");
     cr_assert_eq(job_set(&job, "SALUS_TARIFF", "1", why), -ENOENT);
+}
+
+Test(job, a_mode_is_a_flag_beside_the_others) {
+    struct wire_job j = {.flags = WIRE_JOB_RESERVED};
+
+    cr_assert_eq(job_set(&j, "SALUS_DEVICE_MODE", "null", why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL);
+    cr_expect_eq(job_check(&j, why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL);
+    cr_assert_eq(job_set(&j, "SALUS_DEVICE_MODE", "compute", why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED);
+}
+
+Test(job, the_tag_has_its_room) {
+    char name[24] = "train.py", full[24];
+
+    job_tag(name, sizeof(name));
+    cr_expect_str_eq(name, "train.py (not computed)");
+    memset(full, 'x', sizeof(full));
+    full[23] = '\0';
+    job_tag(full, sizeof(full));
+    cr_expect_str_eq(full, "xxxxxxxx (not computed)");
+    memset(full, 'x', sizeof(full)); /* without an end */
+    job_tag(full, sizeof(full));
+    cr_expect_str_eq(full, "xxxxxxxx (not computed)");
+    name[0] = '\0';
+    job_tag(name, sizeof(name));
+    cr_expect_str_eq(name, " (not computed)");
 }
 
 Test(job, capabilities_are_those_of_the_list) {

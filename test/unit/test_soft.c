@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "test/lib/image_build.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull
@@ -137,6 +138,196 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     dev_soft.module_unload(m);
     close_device();
 }
+
+/* ---- spaces that compute nothing ------------------------------------------------------------- */
+
+static struct dev_space *null_space;
+static struct dev_queue *null_queue;
+
+static void open_null(void) {
+    static const struct dev_space_ops ops;
+    struct dev_windows w = {BASE + (1ull << 40), ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
+    cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &null_space), 0);
+    cr_assert_eq(dev_soft.space_null(null_space), 0);
+    cr_assert_eq(dev_soft.queue_create(null_space, 0, &null_queue), 0);
+}
+
+static void close_null(void) {
+    dev_soft.queue_destroy(null_queue);
+    dev_soft.space_destroy(null_space);
+}
+
+/* A module of machine code only, in such a space. */
+static struct dev_module *load_cubin(struct dev_space *s, int err) {
+    static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
+    static const struct image_param wrong[] = {{0, 8, 8, 0}};
+    static const struct image_build_kernel kernels[] = {
+        {"k", 40, 512, 400, {256, 1, 1}, 12, params, 2},
+        {"wrong", 8, 0, 0, {0}, 12, wrong, 1},
+        {"no_total", 8, 0, 0, {0}, 0, params, 2},
+    };
+    static const struct image_build_var vars[] = {
+        {"zeros", NULL, 5, 0, 0}, {"filled", "abcdefg", 8, 0, 0}, {"constant", "xyz", 4, 1, 0}};
+    struct buf cubin;
+    struct dev_module *m;
+    char why[256];
+    buf_init(&cubin);
+    image_build_cubin_vars(&cubin, 90, kernels, 3, vars, 3);
+    cr_assert_eq(dev_soft.module_load(s, cubin.data, cubin.len, &m, why, sizeof(why)), err, "%s",
+                 why);
+    buf_finish(&cubin);
+    return m;
+}
+
+Test(soft, machine_code_is_taken_where_nothing_is_computed) {
+    struct dev_func_info info;
+    struct dev_func *f;
+    char why[256];
+    open_device(1, 0);
+    open_null();
+    struct dev_module *m = load_cubin(null_space, 0);
+    cr_assert_eq(dev_soft.func_count(m), 3);
+    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
+    cr_expect(info.param_count == 2 && info.param_bytes == 12 && info.params[1].offset == 8 &&
+              info.params[1].bytes == 4);
+    cr_expect(info.regs == 40 && info.shared_bytes == 400 && info.max_threads == 256 &&
+              info.local_bytes == 512 && info.binary_version == 90 && info.ptx_version == 90);
+    cr_assert_eq(dev_soft.func_get(m, "wrong", &f, &info, why, sizeof(why)), ERR_INVALID_IMAGE);
+    cr_expect_str_eq(why, "the cubin's parameters of it do not fit into what they take");
+    cr_assert_eq(dev_soft.func_get(m, "no_total", &f, &info, why, sizeof(why)), 0, "%s", why);
+    cr_expect(info.param_bytes == 12 && info.regs == 16 && info.max_threads == 1024);
+    cr_expect_eq(dev_soft.func_get(m, "absent", &f, &info, why, sizeof(why)), ERR_NOT_FOUND);
+    dev_soft.module_unload(m);
+    m = load_cubin(space, 0);
+    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), ERR_NO_BINARY,
+                 "the other space computes");
+    dev_soft.module_unload(m);
+    close_null();
+    close_device();
+}
+
+Test(soft, variables_of_machine_code_are_there) {
+    uint64_t at, bytes;
+    open_device(1, 0);
+    open_null();
+    struct dev_module *m = load_cubin(null_space, 0);
+    cr_expect_eq(dev_soft.global_count(m), 3);
+    cr_assert_eq(dev_soft.global_get(m, "filled", &at, &bytes), 0);
+    cr_expect(bytes == 8 && at % 256 == 0);
+    struct dev_copy out = {.dst = host, .src = at, .width_bytes = 8, .height = 1, .depth = 1};
+    struct dev_op op = {0};
+    cr_assert_eq(dev_soft.copy(null_queue, &out, &op), 0);
+    cr_assert_eq(wait_one(), &op);
+    cr_expect_eq(op.result, 0);
+    cr_expect_str_eq((char *)(uintptr_t)host, "abcdefg");
+    cr_assert_eq(dev_soft.global_get(m, "zeros", &at, &bytes), 0);
+    cr_expect_eq(bytes, 5);
+    cr_expect_eq(dev_soft.global_get(m, "absent", &at, &bytes), ERR_NOT_FOUND);
+    dev_soft.module_unload(m);
+    close_null();
+    close_device();
+}
+
+Test(soft, too_many_variables_are_refused) {
+    struct image_build_var vars[2] = {{"small", NULL, 8, 0, 0}, {"large", NULL, UINT32_MAX, 0, 0}};
+    struct buf cubin;
+    struct dev_module *m;
+    char why[256];
+    open_device(1, 0);
+    open_null();
+    uint64_t before = dev_soft.mem_used(dev);
+    for (int large = 0; large < 2; large++) {
+        vars[1].bytes = large ? UINT32_MAX : 33 * MIB;
+        buf_init(&cubin);
+        image_build_cubin_vars(&cubin, 90, NULL, 0, vars, 2);
+        int err = dev_soft.module_load(null_space, cubin.data, cubin.len, &m, why, sizeof(why));
+        cr_expect_eq(err, ERR_NO_MEMORY);
+        cr_expect_str_eq(why, "no room for the cubin's variables");
+        buf_finish(&cubin);
+    }
+    cr_expect_eq(dev_soft.mem_used(dev), before);
+    close_null();
+    close_device();
+}
+
+Test(soft, nothing_is_computed_where_nothing_is_to_be) {
+    struct dev_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .params = &(uint64_t[2]){0}};
+    struct dev_func_info info;
+    struct dev_op op = {0};
+    char why[256];
+    struct dev_module *m;
+    open_device(1, 0);
+    open_null();
+    cr_assert_eq(dev_soft.module_load(null_space, ptx, sizeof(ptx), &m, why, sizeof(why)), 0);
+    cr_assert_eq(dev_soft.func_get(m, "add", &l.func, &info, why, sizeof(why)), 0, "%s", why);
+    l.param_bytes = info.param_bytes;
+    cr_expect_eq(dev_soft.launch(null_queue, &l, &op), -EPERM, "not even PTX");
+    cr_expect_eq(dev_soft.spend(queue, 1, 1000, &op), -EPERM, "and the other way round");
+    dev_soft.module_unload(m);
+    close_null();
+    close_device();
+}
+
+/* Fills, times and copies of one queue. */
+Test(soft, time_is_spent_in_order) {
+    struct dev_op ops[4] = {{0}};
+    open_device(1, 0);
+    open_null();
+    uint32_t *h = (uint32_t *)(uintptr_t)host;
+    cr_assert_eq(back(null_space, BASE + (1ull << 40), 2 * MIB), 0);
+    struct dev_memset set = {.dst = BASE + (1ull << 40),
+                             .width_elems = 16,
+                             .height = 1,
+                             .value = 0x11223344,
+                             .elem_bytes = 4};
+    struct dev_copy out = {
+        .dst = host, .src = BASE + (1ull << 40), .width_bytes = 64, .height = 1, .depth = 1};
+    h[0] = 0;
+    cr_assert_eq(dev_soft.spend(null_queue, 16, 30000000, &ops[0]), 0);
+    cr_assert_eq(dev_soft.memset(null_queue, &set, &ops[1]), 0);
+    cr_assert_eq(dev_soft.spend(null_queue, 4, 20000000, &ops[2]), 0);
+    cr_assert_eq(dev_soft.copy(null_queue, &out, &ops[3]), 0);
+    int seen = 0;
+    while (seen < 4)
+        for (struct dev_op *op = wait_one(); op; op = op->next, seen++) {
+            cr_assert_eq(op, &ops[seen], "completions come in order");
+            cr_assert_eq(op->result, 0, "%s", op->fault_text);
+            if (seen) cr_expect_geq(op->start_ns, ops[seen - 1].end_ns);
+        }
+    cr_expect_eq(h[0], 0x11223344);
+    cr_expect_eq(ops[0].end_ns - ops[0].start_ns, 30000000);
+    cr_expect_eq(ops[0].busy_ns, 30000000);
+    cr_expect_eq(ops[2].end_ns - ops[2].start_ns, 20000000);
+    cr_expect_eq(ops[2].busy_ns, 5000000, "a quarter of the device");
+    cr_expect_eq(dev_soft.busy(dev, &ops[2]), 5000000);
+    close_null();
+    close_device();
+}
+
+/* The other space's kernels compute meanwhile, by the only thread. */
+Test(soft, spent_time_keeps_nobody_and_is_cancelled_with_its_space) {
+    struct dev_op ops[3] = {{0}}, kernel = {0};
+    open_device(1, 0);
+    open_null();
+    cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(dev_soft.spend(null_queue, 16, 3600000000000, &ops[i]), 0);
+    launch(queue, "add", 1, BASE, 1, &kernel);
+    cr_assert_eq(wait_one(), &kernel);
+    cr_expect_eq(kernel.result, 0);
+    dev_soft.space_cancel(null_space);
+    int seen = 0;
+    while (seen < 3)
+        for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
+            cr_assert_eq(op->result, ERR_CANCELLED);
+    cr_assert_eq(dev_soft.spend(null_queue, 16, 1000, &ops[0]), 0, "what comes later is served");
+    cr_assert_eq(wait_one(), &ops[0]);
+    cr_expect_eq(ops[0].result, 0);
+    close_null();
+    close_device();
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 Test(soft, queues_keep_order_and_kernels_compute) {
     open_device(2, 0);

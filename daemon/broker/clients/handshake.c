@@ -232,7 +232,7 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
         return;
     }
     memcpy(c->job.name, h.name, sizeof(c->job.name));
-    c->asked = h.job;
+    c->asked = c->job.spec = h.job;
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->job.pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);

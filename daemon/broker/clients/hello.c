@@ -13,6 +13,8 @@
 #include "proto/job.h"
 #include "proto/wire.h"
 
+#define HELLO_NULL_PROFILE 0x6e756c6c6e756c6cull
+
 /* Whatever people may see is printable, and does not end the quotes it stands in. */
 static void take_name(const char *name, size_t cap, char *out) {
     snprintf(out, HELLO_NAME_BYTES, "%.*s", (int)cap, name);
@@ -27,6 +29,14 @@ static int check_version(uint16_t major, uint16_t minor, char *why, size_t cap) 
              "one release",
              major, minor, WIRE_MAJOR, WIRE_MINOR);
     return ERR_VERSION;
+}
+
+/* A job that computes nothing is told from others by its name wherever people see it, and what was
+ * measured of it is remembered for its like alone. */
+static void mark_null(struct hello *h) {
+    if (!(h->job.flags & WIRE_JOB_NULL)) return;
+    job_tag(h->name, sizeof(h->name));
+    if (h->job.profile) h->job.profile ^= HELLO_NULL_PROFILE;
 }
 
 int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, size_t cap) {
@@ -50,7 +60,10 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     take_name(h.name, sizeof(h.name), out->name);
     out->spec_hash = h.spec_hash;
     out->job = h.job;
-    if (job_check(&out->job, reason) == 0) return 0;
+    if (job_check(&out->job, reason) == 0) {
+        mark_null(out);
+        return 0;
+    }
     snprintf(why, cap, "%s", reason);
     return ERR_PROTOCOL;
 }

@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/knobs.h"
 #include "common/log.h"
+#include "proto/job.h"
 
 struct change {
     struct list link;
@@ -102,8 +103,9 @@ static void log_change(const struct change *c, int result, const char *text) {
     snprintf(end, sizeof(end), result < 0 ? "error=%s why=\"%s\"" : "result=ok", err_name(result),
              text);
     if (c->job_id)
-        log_write("client", level, "event=set job=%u weight=%u priority=%d paused=%d %s", c->job_id,
-                  c->job.weight, c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
+        log_write("client", level, "event=set job=%u%s weight=%u priority=%d paused=%d %s",
+                  c->job_id, c->job.flags & WIRE_JOB_NULL ? " " JOB_TAG : "", c->job.weight,
+                  c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
         log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->policy.lane,
                  c->policy.kernel, (int)c->policy.swap, end);

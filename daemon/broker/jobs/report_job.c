@@ -86,6 +86,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->id = a->job_id;
     r->gpu = GPU_ID;
     snprintf(r->name, sizeof(r->name), "%s", a->job.name);
+    snprintf(r->mode, sizeof(r->mode), a->job.spec.flags & WIRE_JOB_NULL ? "null" : "compute");
     snprintf(r->reservation, sizeof(r->reservation), "%s", a->job.source ? a->job.source : "");
     snprintf(r->group, sizeof(r->group), "%s", a->job.spec.group);
     r->pid = (uint64_t)a->job.pid;

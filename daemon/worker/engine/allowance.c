@@ -109,7 +109,8 @@ void allowance_word(struct client *c) {
     credit_measure(k);
     engine_measured(c);
     credit_show(k, c->memory, c->com.page);
-    log_info("client", "job=%u name=%s word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
+    log_info("client",
+             "job=%u name=\"%s\" word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
              c->job_id, c->name, k->reserved_p, k->reserved_e);
 }
 
@@ -120,7 +121,7 @@ void allowance_answer(struct client *c, const struct wire_record *rec, int err, 
         return;
     }
     allowance_refusal(c, bytes, text, sizeof(text));
-    log_warn("client", "job=%u name=%s why=\"%s\"", c->job_id, c->name, text);
+    log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
     reply_send(&c->com, rec, err, text, (uint32_t)strlen(text));
 }
 

@@ -68,8 +68,8 @@ static void do_back(struct client *c, const struct wire_mem *mem) {
 static void do_unback(struct client *c, const struct wire_mem *mem) {
     int err = allowance_unback(c, mem->addr, mem->bytes);
     if (err)
-        log_warn("client", "job=%u unback=0x%llx bytes=%llu error=%d", c->job_id,
-                 (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
+        log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
+                 c->name, (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
     reply_status(&c->com, &mem->rec, err);
 }
 

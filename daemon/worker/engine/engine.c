@@ -10,6 +10,7 @@
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/residency.h"
+#include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/profiling.h"
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -64,11 +65,21 @@ static struct sched_event *add_event(struct worker *w, enum sched_event_kind kin
 
 /* ---- submission ------------------------------------------------------------------------------ */
 
-static int submit_op(struct worker *w, struct op *op) {
+/* Of a job whose kernels are not computed. Where the table of kernels was full nobody has said yet
+ * how long it takes. */
+static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *op) {
+    const struct sched_kernel *known = profiling_sched(op);
+    uint64_t ns =
+        known->mean_ns ? known->mean_ns : estimate_ns(&w->info, op->launch.func, &op->launch.args);
+    return w->ops->spend(op->stream->queue, known->sms, ns, &op->dev);
+}
+
+static int submit_op(struct worker *w, const struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
     switch (op->kind) {
-    case WIRE_LAUNCH: return w->ops->launch(queue, &op->launch.args, &op->dev);
+    case WIRE_LAUNCH:
+        return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);
     case WIRE_COPY: return w->ops->copy(queue, &op->copy, &op->dev);
     default: return w->ops->memset(queue, &op->memset, &op->dev);
     }
@@ -82,7 +93,7 @@ void engine_run(struct worker *w, struct op *op) {
         clearing_park(c, op);
         return;
     }
-    int err = client_dead(c) ? c->com.fault : submit_op(w, op);
+    int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
         op->state = OP_DONE;

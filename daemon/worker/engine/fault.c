@@ -58,7 +58,7 @@ void fault_raise_op(struct client *c, const struct op *op) {
     describe_op(op, f->text, sizeof(f->text));
     set_fault(c, op->dev.result);
     log_error("fault",
-              "job=%u name=%s kernel=%s launch=%" PRIu64 " stream=%u error=%s cuda=%d "
+              "job=%u name=\"%s\" kernel=%s launch=%" PRIu64 " stream=%u error=%s cuda=%d "
               "address=0x%" PRIx64 " text=\"%s\"",
               c->job_id, c->name, kernel[0] ? kernel : "-", f->launch, f->stream,
               err_name(op->dev.result), reply_cuda(op->dev.result), f->address, f->text);
@@ -68,7 +68,7 @@ void fault_raise(struct client *c, int err, const char *text) {
     if (c->com.fault) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", text);
     set_fault(c, err);
-    log_error("fault", "job=%u name=%s error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
+    log_error("fault", "job=%u name=\"%s\" error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
               text);
 }
 
@@ -85,7 +85,7 @@ void fault_expel(struct client *c, const char *why) {
         snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", why);
         set_fault(c, ERR_PROTOCOL);
     }
-    log_error("fault", "job=%u name=%s expelled error=%s text=\"%s\"", c->job_id, c->name,
+    log_error("fault", "job=%u name=\"%s\" expelled error=%s text=\"%s\"", c->job_id, c->name,
               err_name(ERR_PROTOCOL), why);
     broker_link_expelled(&c->worker->link, c->job_id, why);
 }

@@ -134,8 +134,8 @@ void passing_relent(struct worker *w) {
             c->boundary.held_completed = c->streams.completed;
             c->boundary.held_ns = w->now_ns;
         } else if (is_stuck(c)) {
-            log_info("client", "job=%u iteration=%u does not end: read on", c->job_id,
-                     c->boundary.current);
+            log_info("client", "job=%u name=\"%s\" iteration=%u does not end: read on", c->job_id,
+                     c->name, c->boundary.current);
             release_ops(c);
         }
     }

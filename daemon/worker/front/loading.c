@@ -82,8 +82,8 @@ int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes)
     if (!err) return 0;
     if (!text[0]) snprintf(text, sizeof(text), "%s", err_text(err));
     show_why(c, m, text);
-    log_warn("module", "job=%u name=%s module=%u bytes=%" PRIu64 " error=%s text=\"%s\"", c->job_id,
-             c->name, m->module, m->image_bytes, err_name(err), text);
+    log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
+             c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
     reply_status(&c->com, &m->rec, err);
     return 0;
 }
@@ -154,8 +154,8 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
 static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
                         const char *text) {
     if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
-        log_warn("module", "job=%u name=%s kernel=%.300s error=%s text=\"%s\"", c->job_id, c->name,
-                 (const char *)(g + 1), err_name(err), text);
+        log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
+                 c->name, (const char *)(g + 1), err_name(err), text);
     reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
 }
 

@@ -19,6 +19,7 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/kernel_link.h"
+#include "proto/job.h"
 
 #define ORDER_FDS 3 /* submission, host, doorbell */
 
@@ -49,7 +50,8 @@ void order_reap(struct worker *w) {
         if (!is_reapable(c)) continue;
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
         log_write("client", log_level_of(c->job_id),
-                  "job=%u name=%s left launches=%" PRIu64 " busy_ns=%" PRIu64 " faults=%" PRIu64,
+                  "job=%u name=\"%s\" left launches=%" PRIu64 " busy_ns=%" PRIu64
+                  " faults=%" PRIu64,
                   c->job_id, c->name, atom_load_relaxed(&c->com.page->stats.launches),
                   atom_load_relaxed(&c->com.page->stats.busy_ns),
                   atom_load_relaxed(&c->com.page->stats.faults));
@@ -129,15 +131,22 @@ static int say_attached(struct worker *w, const struct wire_worker_msg *reply, i
 /* The device as this job sees it; nothing where that is what everybody was told. */
 static void describe_to(const struct worker *w, const struct wire_job *job,
                         struct wire_device *out) {
-    if (!job->capability) return;
+    bool null = job->flags & WIRE_JOB_NULL;
+    if (!job->capability && !null) return;
     broker_link_describe(out, &w->info);
-    out->cc_major = job->capability / 10;
-    out->cc_minor = job->capability % 10;
+    if (job->capability) {
+        out->cc_major = job->capability / 10;
+        out->cc_minor = job->capability % 10;
+    }
+    if (null) job_tag(out->name, sizeof(out->name));
 }
 
-static const char *remedy(int err) {
+static const char *remedy(const struct worker *w, const struct wire_job *job, int err) {
     if (err == -EMFILE) return "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'";
-    return err == -ENOTSUP ? "; this GPU reports its own compute capability, and no other" : "";
+    if (err != -ENOTSUP) return "";
+    return job->flags & WIRE_JOB_NULL && !(w->ops->space_null && w->ops->spend)
+               ? "; this GPU computes: it has no null mode (--device-mode=null)"
+               : "; this GPU reports its own compute capability, and no other";
 }
 
 static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
@@ -149,11 +158,11 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
     fdutil_close(&completion_fd);
     log_write("client",
               reply.result && reply.result != -EEXIST ? LOG_ERROR : log_level_of(msg->job_id),
-              "job=%u name=%.63s pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
+              "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
     snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
-             remedy(reply.result));
+             remedy(w, &msg->job, reply.result));
     broker_link_say(&w->link, &reply);
 }
 

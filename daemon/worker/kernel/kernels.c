@@ -250,6 +250,16 @@ struct kernel *kernels_intern(struct kernels *k, const struct kernel_profile_key
     return e;
 }
 
+uint64_t kernels_mean_ns(const struct kernels *k, const struct kernel_profile_key *key) {
+    const struct kernel *e = find(k, key, kernel_profile_hash(key, k->seed));
+
+    return e ? e->sched.mean_ns : 0;
+}
+
+void kernels_assume(struct kernel *e, uint64_t ns) {
+    e->sched.mean_ns = e->sched.tail_ns = ns;
+}
+
 void kernels_forget(struct kernels *k, const struct kernel_set_filter *f) {
     for (uint32_t i = 0; i < k->fresh; i++) {
         struct kernel *e = &k->entries[i];

@@ -57,6 +57,11 @@ int kernels_set_hints(struct kernels *k, const struct kernel_profile_hint *hints
  * everything is held, or the job has made KERNELS_PER_JOB: a kernel without a profile. */
 struct kernel *kernels_intern(struct kernels *k, const struct kernel_profile_key *key,
                               const char *name, uint32_t sms, uint32_t *created);
+/* What such launches take on average, as far as it was measured or a table says; 0: not known. */
+uint64_t kernels_mean_ns(const struct kernels *k, const struct kernel_profile_key *key);
+/* The scheduler is told that launches of it take so long; nobody else is, and nothing is learned.
+ */
+void kernels_assume(struct kernel *e, uint64_t ns);
 void kernels_hold(struct kernels *k, struct kernel *e);
 void kernels_drop(struct kernels *k, struct kernel *e); /* accepts NULL */
 

@@ -7,8 +7,10 @@
 
 #include <string.h>
 
-#include "common/occupancy.h"
+#include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/object.h"
+
+#define PROFILING_NULL 0x6e756c6c6e756c6cull /* tells their fingerprints from computed ones' */
 
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
 const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};
@@ -20,31 +22,28 @@ int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t
 
 /* ---- which kernel ---------------------------------------------------------------------------- */
 
-/* "sm_needed = ceil(num_blocks / blocks_per_sm)" (Orion, section 5.2). */
-static uint32_t sms_of(const struct dev_info *info, const struct func *f,
-                       const struct dev_launch *l) {
-    struct occupancy_sm sm = {.threads = info->threads_per_sm,
-                              .blocks = info->blocks_per_sm,
-                              .regs = info->regs_per_sm,
-                              .shared_bytes = info->shared_per_sm_bytes,
-                              .shared_reserved_bytes = info->shared_reserved_bytes,
-                              .shared_optin_bytes = info->shared_optin_bytes};
-    struct occupancy_block block = {.threads = l->block[0] * l->block[1] * l->block[2],
-                                    .regs = f->regs,
-                                    .shared_bytes = (uint64_t)f->shared_bytes + l->shared_bytes};
-    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1]; /* with the third, 64 bits may not do */
-    uint32_t plane = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
-    uint32_t sms = occupancy_sms(&sm, &block, (uint64_t)plane * l->grid[2]);
-    return sms < KERNEL_PROFILE_SMS_MAX ? sms : KERNEL_PROFILE_SMS_MAX;
+/* Apart from those of computed launches, which are measured and kept. What they would take is what
+ * computed ones took, what a table says, or else what is plausible. */
+static struct kernel *find_null(struct profiling *p, struct kernel_profile_key key,
+                                const struct func *f, const struct dev_launch *l, uint32_t sms) {
+    uint64_t ns = kernels_mean_ns(p->kernels, &key);
+    key.func ^= PROFILING_NULL;
+    struct kernel *e = kernels_intern(p->kernels, &key, f->name, sms, &p->created);
+    if (!ns && e) ns = e->sched.mean_ns;
+    if (e) kernels_assume(e, ns ? ns : estimate_ns(p->info, f, l));
+    return e;
 }
 
 static struct kernel *find_kernel(struct profiling *p, const struct func *f,
                                   const struct dev_launch *l) {
     struct kernel_profile_key key = {
         .func = f->fingerprint, .shared_bytes = f->shared_bytes + l->shared_bytes, .uid = p->uid};
+    uint32_t sms = estimate_sms(p->info, f, l);
     memcpy(key.grid, l->grid, sizeof(key.grid));
     memcpy(key.block, l->block, sizeof(key.block));
-    return kernels_intern(p->kernels, &key, f->name, sms_of(p->info, f, l), &p->created);
+    if (sms > KERNEL_PROFILE_SMS_MAX) sms = KERNEL_PROFILE_SMS_MAX;
+    return p->null ? find_null(p, key, f, l, sms)
+                   : kernels_intern(p->kernels, &key, f->name, sms, &p->created);
 }
 
 void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l) {

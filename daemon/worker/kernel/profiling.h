@@ -5,6 +5,8 @@
 #ifndef DAEMON_WORKER_KERNEL_PROFILING_H
 #define DAEMON_WORKER_KERNEL_PROFILING_H
 
+#include <stdbool.h>
+
 #include "daemon/worker/kernel/kernels.h"
 #include "daemon/worker/stream/op.h"
 
@@ -16,6 +18,7 @@ struct profiling {
     const struct dev_info *info; /* of the device */
     uint32_t uid;
     uint32_t created; /* entries of the table, for this client */
+    bool null;        /* they are not computed, and teach nothing: they have entries of their own */
 };
 
 /* The table for a device. `seed`: a secret. 0 or -ENOMEM. */

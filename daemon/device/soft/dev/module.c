@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/code/module.h"
+#include "daemon/device/soft/dev/described.h"
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
@@ -118,6 +119,12 @@ static int names_of_cubin(struct dev_module *m) {
     return 0;
 }
 
+static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
+    m->managed = described_managed(&m->image);
+    m->global_count = m->image.var_count;
+    return described_place(&m->image, var_alloc, m, &m->var_addrs, why, why_bytes);
+}
+
 int module_load(struct dev_space *space, const void *image, size_t bytes, struct dev_module **out,
                 char *why, size_t why_bytes) {
     *out = NULL;
@@ -125,13 +132,15 @@ int module_load(struct dev_space *space, const void *image, size_t bytes, struct
     if (!m) return -ENOMEM;
     m->space = space;
     list_init(&m->blocks);
-    int err = image_read(image, bytes, space->config.capability, IMAGE_RUN, &m->image, why,
-                         why_bytes);
+    int err =
+        image_read(image, bytes, space->config.capability,
+                   space->config.null ? IMAGE_DESCRIBE : IMAGE_RUN, &m->image, why, why_bytes);
     if (err) {
         free(m);
         return err;
     }
     err = m->image.ptx_count ? parse_image(m, why, why_bytes) : names_of_cubin(m);
+    if (!err && space->config.null && !m->code) err = place_vars(m, why, why_bytes);
     if (!err) m->funcs = calloc(m->name_count + 1, sizeof(struct dev_func *));
     if (!err && !m->funcs) err = -ENOMEM;
     if (err) {
@@ -150,6 +159,7 @@ void module_unload(struct dev_module *m) {
     }
     free(m->funcs);
     free(m->names);
+    free(m->var_addrs);
     code_module_destroy(m->code);
     space_module_free(m->space, &m->blocks);
     image_finish(&m->image);
@@ -210,30 +220,43 @@ static void explain_no_code(const struct dev_module *m, char *why, size_t why_by
         snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
 }
 
-static int decode_func(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
-                       size_t why_bytes) {
-    const char *name = m->names[index];
-    struct dev_func *f = calloc(1, sizeof(*f));
-    if (!f) return -ENOMEM;
-    f->module = m;
-    int err = ERR_NO_BINARY;
-    explain_no_code(m, why, why_bytes);
-    if (m->code) err = code_kernel_get(m->code, name, &f->kernel, why, why_bytes);
-    if (err) {
-        free(f);
-        return err == ERR_ILLEGAL_INSTRUCTION ? ERR_INVALID_PTX : err;
-    }
+static int copy_params(struct dev_func *f) {
     struct code_kernel_info k;
     code_kernel_info(f->kernel, &k);
     f->params = calloc(k.func->param_count + 1, sizeof(*f->params));
-    if (!f->params) {
-        free(f);
-        return -ENOMEM;
-    }
+    if (!f->params) return -ENOMEM;
     for (uint32_t i = 0; i < k.func->param_count; i++)
         f->params[i] = (struct dev_param){(uint32_t)k.func->params[i]->offset,
                                           (uint32_t)k.func->params[i]->bytes};
-    describe_func(f, name);
+    return 0;
+}
+
+static int decode_func(struct dev_func *f, const char *name, char *why, size_t why_bytes) {
+    struct dev_module *m = f->module;
+    if (!m->code) {
+        explain_no_code(m, why, why_bytes);
+        return ERR_NO_BINARY;
+    }
+    int err = code_kernel_get(m->code, name, &f->kernel, why, why_bytes);
+    if (err) return err == ERR_ILLEGAL_INSTRUCTION ? ERR_INVALID_PTX : err;
+    err = copy_params(f);
+    if (!err) describe_func(f, name);
+    return err;
+}
+
+static int make_func(struct dev_module *m, uint32_t index, struct dev_func **out, char *why,
+                     size_t why_bytes) {
+    struct dev_func *f = calloc(1, sizeof(*f));
+    if (!f) return -ENOMEM;
+    f->module = m;
+    int err = m->var_addrs ? described_func(&m->image, index, m->space->config.capability, &f->info,
+                                            &f->params, why, why_bytes)
+                           : decode_func(f, m->names[index], why, why_bytes);
+    if (err) {
+        free(f->params);
+        free(f);
+        return err;
+    }
     *out = m->funcs[index] = f;
     return 0;
 }
@@ -244,7 +267,7 @@ int module_func_get(struct dev_module *m, const char *name, struct dev_func **ou
     for (uint32_t i = 0; i < m->name_count; i++) {
         if (strcmp(m->names[i], name) != 0) continue;
         struct dev_func *f = m->funcs[i];
-        int err = f ? 0 : decode_func(m, i, &f, why, why_bytes);
+        int err = f ? 0 : make_func(m, i, &f, why, why_bytes);
         if (err) return err;
         *out = f;
         *info = f->info;
@@ -254,7 +277,8 @@ int module_func_get(struct dev_module *m, const char *name, struct dev_func **ou
 }
 
 int module_global_get(struct dev_module *m, const char *name, uint64_t *addr, uint64_t *bytes) {
-    return m->code ? code_global_get(m->code, name, addr, bytes) : ERR_NOT_FOUND;
+    return m->code ? code_global_get(m->code, name, addr, bytes)
+                   : described_global_get(&m->image, m->var_addrs, name, addr, bytes);
 }
 
 uint32_t module_global_count(struct dev_module *m) {

@@ -20,10 +20,11 @@ struct dev_space;
 struct dev_module {
     struct dev_space *space;
     struct image image;
-    struct code_module *code;   /* NULL: machine code only */
+    struct code_module *code;   /* NULL: of machine code only, or described by it */
     struct list blocks;         /* its memory in the module window */
     uint64_t var_next, var_end; /* unused rest of its last block */
     bool managed;               /* a variable is: then all lie in the host window */
+    uint64_t *var_addrs;        /* of image.vars, where the cubin describes it: described.h */
     const char **names;         /* kernels */
     uint32_t name_count, global_count;
     struct dev_func **funcs; /* by index of names; NULL until asked for */

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
@@ -22,6 +24,11 @@ static struct task *task_of(struct list *ready_link) {
 
 /* What was cancelled must not wait until those of a higher level have nothing to do. */
 void pool_add(struct pool *p, struct task *task) {
+    if (task->kind == TASK_SPEND) {
+        timeline_add(&p->timeline, task, fdutil_now_ns());
+        pthread_cond_signal(&p->spent);
+        return;
+    }
     bool over = atom_load_relaxed(&task->cancelled);
     list_remove(&task->ready_link);
     list_append(&p->ready[over ? POOL_LEVELS - 1 : task->queue->level], &task->ready_link);
@@ -113,11 +120,15 @@ static void finish_task(struct pool *p, struct task *t) {
     list_remove(&t->ready_link);
     struct task *next = task_first(q);
     if (next) pool_add(p, next);
+    task_free(t);
+    completion_add(&p->done, op);
+}
+
+/* Lock held. */
+static void note_times(struct pool *p, struct dev_op *op) {
     op->end_ns = fdutil_now_ns();
     if (!op->start_ns) op->start_ns = op->end_ns;
     op->busy_ns /= p->wanted; /* was summed over them */
-    task_free(t);
-    completion_add(&p->done, op);
 }
 
 /* Lock held. The last thread to leave a task that is done finishes it. */
@@ -128,6 +139,7 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
     if (t->done) {
         if (t->inside) return;
         if (t->grid) take_result(t);
+        note_times(p, t->op);
         finish_task(p, t);
         return;
     }
@@ -162,11 +174,55 @@ static void *run_thread(void *arg) {
     return NULL;
 }
 
-int pool_start(struct pool *p, uint32_t threads, uint64_t kernel_timeout_ns) {
+/* ---- what only takes time -------------------------------------------------------------------- */
+
+static void wait_until(struct pool *p, uint64_t ns) {
+    struct timespec at = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    if (ns == UINT64_MAX)
+        pthread_cond_wait(&p->spent, &p->lock);
+    else
+        pthread_cond_timedwait(&p->spent, &p->lock, &at);
+}
+
+static void *run_clock(void *arg) {
+    struct pool *p = arg;
+    prctl(PR_SET_TIMERSLACK, 1); /* ns: kernels take microseconds */
+    pthread_mutex_lock(&p->lock);
+    while (!p->stopping) {
+        struct task *t = timeline_next(&p->timeline, fdutil_now_ns());
+        if (t)
+            finish_task(p, t);
+        else
+            wait_until(p, timeline_end_ns(&p->timeline));
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+int pool_start_clock(struct pool *p) {
+    if (p->has_clock) return 0;
+    int err = -pthread_create(&p->clock, NULL, run_clock, p);
+    p->has_clock = !err;
+    return err;
+}
+
+static void init_clock_cond(pthread_cond_t *cond) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_timeout_ns) {
     p->wanted = threads;
     p->kernel_timeout_ns = kernel_timeout_ns;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
+    init_clock_cond(&p->spent);
+    timeline_init(&p->timeline, sms);
     for (uint32_t level = 0; level < POOL_LEVELS; level++)
         list_init(&p->ready[level]);
     int err = completion_init(&p->done);
@@ -183,12 +239,15 @@ void pool_stop(struct pool *p) {
     pthread_mutex_lock(&p->lock);
     p->stopping = true;
     pthread_cond_broadcast(&p->work);
+    pthread_cond_signal(&p->spent);
     pthread_mutex_unlock(&p->lock);
     for (uint32_t i = 0; i < p->thread_count; i++)
         pthread_join(p->threads[i], NULL);
+    if (p->has_clock) pthread_join(p->clock, NULL);
     free(p->threads);
     completion_finish(&p->done);
     pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->spent);
     pthread_mutex_destroy(&p->lock);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's threads, and the lines in which tasks wait for them: one for each level.
+ * The device's threads, and the lines in which tasks wait for them: one for each level. Tasks that
+ * only take time need none of these: where there are such, one thread more watches the clock.
  *
  * Locks: one, over lines, tasks and completions; never held while a kernel or a copy runs.
  */
@@ -14,8 +15,9 @@
 #include "common/list.h"
 #include "daemon/device/soft/dev/completion.h"
 #include "daemon/device/soft/dev/task.h"
+#include "daemon/device/soft/dev/timeline.h"
 
-#define POOL_LEVELS 2               /* of dispatch: the higher goes first */
+#define POOL_LEVELS TIMELINE_LEVELS /* of dispatch: the higher goes first */
 #define POOL_SLICE_INSTS 32768u     /* warp-instructions: some 160 us of one thread */
 #define POOL_SLICE_BYTES (1u << 20) /* of a copy: some 100 us */
 
@@ -28,12 +30,19 @@ struct pool {
     bool stopping;
     pthread_t *threads;
     uint32_t thread_count, wanted;
+    struct timeline timeline;
+    pthread_cond_t spent; /* it has something new for its thread */
+    pthread_t clock;      /* that thread */
+    bool has_clock;
 };
 
-/* `threads`: how many; `done`: initialised, finished with the pool. 0, -ENOMEM or -errno, and then
+/* `threads`: how many; `sms`: that tasks which only take time share. 0, -ENOMEM or -errno, and then
  * the pool is as if it had been stopped. */
-int pool_start(struct pool *p, uint32_t threads, uint64_t kernel_timeout_ns);
+int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_timeout_ns);
 void pool_stop(struct pool *p);
+
+/* There may be tasks that only take time from now on. 0 or -errno; again: nothing. */
+int pool_start_clock(struct pool *p);
 
 /* Called with the lock held. Into the line of its queue's level, also from another line. */
 void pool_add(struct pool *p, struct task *task);

@@ -62,6 +62,7 @@ static void submit_task(struct task *t) {
 int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
     const struct dev_space *s = q->space;
     struct code_kernel *kernel = launch->func->kernel;
+    if (s->config.null) return -EPERM;
     struct task *t =
         task_create(q, TASK_LAUNCH, op, s->ranges, launch_param_room(kernel, launch->param_bytes));
     if (!t) return -ENOMEM;
@@ -125,6 +126,15 @@ int queue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *
 
 int queue_memset(struct dev_queue *q, const struct dev_memset *set, struct dev_op *op) {
     return run_transfer(q, &(struct transfer){.fill = true, .set = *set}, op);
+}
+
+int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *op) {
+    if (!q->space->config.null) return -EPERM;
+    struct task *t = task_create(q, TASK_SPEND, op, q->space->ranges, 0);
+    if (!t) return -ENOMEM;
+    t->spend = (struct spend){.ns = ns, .sms = sms ? sms : 1};
+    submit_task(t);
+    return 0;
 }
 
 /* Tasks that no thread has begun end at once; the others at their next slice. */

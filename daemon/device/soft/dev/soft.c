@@ -77,7 +77,9 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     if (!dev->config.capability) dev->config.capability = SOFT_CAPABILITY;
     describe(dev);
     int err = chunk_open(&dev->chunks, dev->info.memory_bytes);
-    if (!err) err = pool_start(&dev->pool, dev->config.threads, dev->config.kernel_timeout_ns);
+    if (!err)
+        err = pool_start(&dev->pool, dev->config.threads, dev->config.sm_count,
+                         dev->config.kernel_timeout_ns);
     if (err) {
         chunk_close(&dev->chunks);
         free(dev);
@@ -146,6 +148,11 @@ static void space_capability(struct dev_space *space, uint32_t capability) {
     space->config.capability = capability;
 }
 
+static int space_null(struct dev_space *space) {
+    space->config.null = true;
+    return pool_start_clock(space->config.pool);
+}
+
 static int create_chunk(struct dev *dev, struct dev_chunk **out) {
     return chunk_create(&dev->chunks, out);
 }
@@ -188,6 +195,7 @@ const struct dev_ops dev_soft = {
     .arm = arm_event,
     .space_create = create_space,
     .space_capability = space_capability,
+    .space_null = space_null,
     .space_destroy = space_destroy,
     .space_cancel = queue_cancel_space,
     .chunk_create = create_chunk,
@@ -212,5 +220,6 @@ const struct dev_ops dev_soft = {
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
+    .spend = queue_spend,
     .busy = busy_ns,
 };

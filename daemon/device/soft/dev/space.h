@@ -6,6 +6,7 @@
 #ifndef DAEMON_DEVICE_SOFT_DEV_SPACE_H
 #define DAEMON_DEVICE_SOFT_DEV_SPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/list.h"
@@ -23,6 +24,7 @@ struct space_config {
     struct chunks *chunks;
     struct pool *pool;
     uint32_t capability; /* 90 for 9.0 */
+    bool null;           /* it computes nothing */
     const struct dev_space_ops *ops;
     void *ops_arg;
 };

@@ -23,7 +23,14 @@ struct dev_queue {
     uint32_t level;
 };
 
-enum task_kind { TASK_LAUNCH, TASK_TRANSFER };
+enum task_kind { TASK_LAUNCH, TASK_TRANSFER, TASK_SPEND };
+
+/* What is not computed: timeline.h. */
+struct spend {
+    uint64_t ns;
+    uint64_t ready_ns; /* since when it could begin; 0: it is not its queue's first yet */
+    uint32_t sms;
+};
 
 /* An operation on its way through a queue. Owned by the queue until it completes. */
 struct task {
@@ -40,7 +47,10 @@ struct task {
      */
     uint64_t active_since_ns, active_ns;
     struct grid *grid;
-    struct transfer transfer;
+    union { /* by its kind */
+        struct transfer transfer;
+        struct spend spend;
+    };
     struct ranges *ranges;
     struct launch_config launch;
     unsigned char room[]; /* for its parameters */
