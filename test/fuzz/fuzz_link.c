@@ -24,7 +24,8 @@ static void read_back(const void *image) {
     void *copy = malloc(bytes);
     if (!copy) return;
     fatbin_copy(image, copy);
-    if (image_read(copy, bytes, CAPABILITY, &read, why, sizeof(why)) == 0) image_finish(&read);
+    if (image_read(copy, bytes, CAPABILITY, IMAGE_RUN, &read, why, sizeof(why)) == 0)
+        image_finish(&read);
     free(copy);
 }
 

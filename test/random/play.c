@@ -50,7 +50,8 @@ static void load_cases(struct play *p) {
     char why[160];
     size_t bytes;
     char *text = cases_file(p->image_path, &bytes);
-    if (image_read(text, bytes, 90, &p->image, why, sizeof(why)) || p->image.ptx_count != 1) {
+    if (image_read(text, bytes, 90, IMAGE_RUN, &p->image, why, sizeof(why)) ||
+        p->image.ptx_count != 1) {
         fprintf(stderr, "play: %s: no PTX in it\n", p->image_path);
         exit(2);
     }
