@@ -108,6 +108,40 @@ nvml_result nvmlDeviceGetPciInfoExt(nvml_handle device, struct nvml_pci_ext *pci
     return NVML_SUCCESS;
 }
 
+/* As made up as the place: what XLA takes where it is not told, which costs it a line of error each
+ * time. */
+#define LINK_GENERATION 3u
+#define LINK_LANES 16u
+
+static nvml_result give(nvml_handle device, unsigned int value, unsigned int *out) {
+    nvml_result r = device_enter(device, out);
+    if (!r) *out = value;
+    return r;
+}
+
+nvml_result nvmlDeviceGetCurrPcieLinkGeneration(nvml_handle device, unsigned int *out) {
+    return give(device, LINK_GENERATION, out);
+}
+
+nvml_result nvmlDeviceGetMaxPcieLinkGeneration(nvml_handle device, unsigned int *out) {
+    return give(device, LINK_GENERATION, out);
+}
+
+nvml_result nvmlDeviceGetCurrPcieLinkWidth(nvml_handle device, unsigned int *lanes) {
+    return give(device, LINK_LANES, lanes);
+}
+
+nvml_result nvmlDeviceGetMaxPcieLinkWidth(nvml_handle device, unsigned int *lanes) {
+    return give(device, LINK_LANES, lanes);
+}
+
+/* Of the device with itself, which NCCL asks for too: 0, it can. */
+nvml_result nvmlDeviceGetP2PStatus(nvml_handle device, nvml_handle other, unsigned int capability,
+                                   unsigned int *status) {
+    nvml_result r = device_enter(other, status);
+    return r ? r : give(device, 0, status);
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 nvml_result nvmlDeviceGetMemoryBusWidth(nvml_handle device, unsigned int *bits) {
@@ -133,28 +167,22 @@ nvml_result nvmlDeviceGetMaxClockInfo(nvml_handle device, unsigned int type, uns
 
 /* ---- modes: what is 0 is unknown, default, or off -------------------------------------------- */
 
-static nvml_result give_zero(nvml_handle device, unsigned int *out) {
-    nvml_result r = device_enter(device, out);
-    if (!r) *out = 0;
-    return r;
-}
-
 nvml_result nvmlDeviceGetBrand(nvml_handle device, unsigned int *brand) {
-    return give_zero(device, brand);
+    return give(device, 0, brand);
 }
 
 nvml_result nvmlDeviceGetComputeMode(nvml_handle device, unsigned int *mode) {
-    return give_zero(device, mode);
+    return give(device, 0, mode);
 }
 
 nvml_result nvmlDeviceGetPersistenceMode(nvml_handle device, unsigned int *mode) {
-    return give_zero(device, mode);
+    return give(device, 0, mode);
 }
 
 nvml_result nvmlDeviceGetDisplayMode(nvml_handle device, unsigned int *mode) {
-    return give_zero(device, mode);
+    return give(device, 0, mode);
 }
 
 nvml_result nvmlDeviceGetDisplayActive(nvml_handle device, unsigned int *active) {
-    return give_zero(device, active);
+    return give(device, 0, active);
 }

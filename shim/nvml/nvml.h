@@ -150,6 +150,12 @@ NVML_API nvml_result nvmlDeviceGetArchitecture(nvml_handle device, unsigned int 
 NVML_API nvml_result nvmlDeviceGetCudaComputeCapability(nvml_handle device, int *major, int *minor);
 NVML_API nvml_result nvmlDeviceGetPciInfo_v3(nvml_handle device, struct nvml_pci *pci);
 NVML_API nvml_result nvmlDeviceGetPciInfoExt(nvml_handle device, struct nvml_pci_ext *pci);
+NVML_API nvml_result nvmlDeviceGetCurrPcieLinkGeneration(nvml_handle device, unsigned int *out);
+NVML_API nvml_result nvmlDeviceGetCurrPcieLinkWidth(nvml_handle device, unsigned int *lanes);
+NVML_API nvml_result nvmlDeviceGetMaxPcieLinkGeneration(nvml_handle device, unsigned int *out);
+NVML_API nvml_result nvmlDeviceGetMaxPcieLinkWidth(nvml_handle device, unsigned int *lanes);
+NVML_API nvml_result nvmlDeviceGetP2PStatus(nvml_handle device, nvml_handle other,
+                                            unsigned int capability, unsigned int *status);
 NVML_API nvml_result nvmlDeviceGetMemoryBusWidth(nvml_handle device, unsigned int *bits);
 NVML_API nvml_result nvmlDeviceGetClockInfo(nvml_handle device, unsigned int type,
                                             unsigned int *mhz);

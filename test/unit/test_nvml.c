@@ -123,7 +123,7 @@ Test(nvml, a_worker_that_was_given_up_is_a_lost_gpu) {
     rig.config.worker_tries = 1;
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     broker_rig_start(&rig);
-    cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
+    add_job(0); /* so that it was ready: else there would be no daemon either */
     atomic_store(&rig.worker.launch_result, -ENOENT);
     broker_rig_kill_worker(&rig);
     for (int i = 0; i < 500 && !r; i++, usleep(10000))
@@ -194,6 +194,7 @@ Test(nvml, structs_of_another_version_are_refused) {
     struct nvml_memory_v2 m = {.version = NVML_VERSION(m, 2)};
     struct nvml_pci_ext p = {.version = NVML_VERSION(p, 1)};
     struct nvml_pci pci;
+    unsigned int n;
 
     cr_assert_eq(nvmlDeviceGetMemoryInfo_v2(device, &m), NVML_SUCCESS);
     cr_assert_eq(m.total, 1ull << 30);
@@ -209,6 +210,19 @@ Test(nvml, structs_of_another_version_are_refused) {
     cr_assert_eq(nvmlDeviceGetPciInfo_v3(device, &pci), NVML_SUCCESS);
     cr_assert_str_eq(pci.bus_id, "00000000:01:00.0");
     cr_assert_str_eq(pci.old_bus_id, "0000:01:00.0");
+    cr_assert_eq(nvmlDeviceGetCurrPcieLinkGeneration(device, &n), NVML_SUCCESS);
+    cr_assert_eq(n, 3);
+    cr_assert_eq(nvmlDeviceGetMaxPcieLinkWidth(device, &n), NVML_SUCCESS);
+    cr_assert_eq(n, 16);
+}
+
+Test(nvml, the_device_reaches_itself) {
+    unsigned int status = 7;
+
+    cr_assert_eq(nvmlDeviceGetP2PStatus(device, device, 0, &status), NVML_SUCCESS);
+    cr_assert_eq(status, 0);
+    cr_assert_eq(nvmlDeviceGetP2PStatus(device, NULL, 0, &status), NVML_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(nvmlDeviceGetP2PStatus(NULL, device, 0, &status), NVML_ERROR_INVALID_ARGUMENT);
 }
 
 nvml_result nvmlDeviceGetTemperature(nvml_handle h, unsigned int sensor, unsigned int *out);
