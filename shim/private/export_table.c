@@ -34,9 +34,18 @@ static CUresult succeed(void) {
     return CUDA_SUCCESS;
 }
 
-/* Slot 12: from 13.1 on the runtime calls it before anything else and wants success; what it is
+/* How 11.8 loads a program's code: the wrapper that nvcc makes. What the other two stand for was
+ * never seen to be there. */
+static CUresult cudart_load(CUmodule *out, const void *wrapper, void *more, void *yet_more) {
+    if (!out || !wrapper) return CUDA_ERROR_INVALID_VALUE;
+    return more || yet_more ? CUDA_ERROR_NOT_SUPPORTED : cuModuleLoadData(out, wrapper);
+}
+
+/* Slot 7: 11.8 again, at its end: it needs a wrapper no more, of which nothing is kept.
+ * Slot 12: from 13.1 on the runtime calls it before anything else and wants success; what it is
  * asked there is not known, and no answer but the result is looked at. */
-static const void *cudart_table[13] = {[0] = SIZE_OF(13), [2] = cudart_primary, [12] = succeed};
+static const void *cudart_table[13] = {
+    [0] = SIZE_OF(13), [2] = cudart_primary, [6] = cudart_load, [7] = succeed, [12] = succeed};
 
 /* ---- hooks of profilers: buffers that nobody fills ------------------------------------------- */
 

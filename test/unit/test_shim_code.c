@@ -101,6 +101,29 @@ Test(shim_code, a_refusal_says_why) {
     cr_assert_eq(m->module, 0, "the number is free again");
 }
 
+/* By a private table, where it also says that it needs the code no more. */
+Test(shim_code, an_old_runtime_loads_by_its_own_way) {
+    static const CUuuid id = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7,
+                               0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd,
+                               (char)0x9d, (char)0xf9}};
+    struct runtime_table {
+        size_t bytes;
+        void *others[5];
+        CUresult (*load)(CUmodule *, const void *, void *, void *);
+        CUresult (*forget)(const void *);
+    } const *table;
+    CUmodule module = NULL;
+    CUfunction f;
+
+    cr_assert_eq(cuGetExportTable((const void **)&table, &id), CUDA_SUCCESS);
+    cr_assert_eq(table->load(&module, rig_ptx, &module, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(table->load(NULL, rig_ptx, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(table->load(&module, rig_ptx, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetFunction(&f, module, "first"), CUDA_SUCCESS);
+    cr_assert_eq(table->forget(rig_ptx), CUDA_SUCCESS);
+    cr_assert_eq(launch(f), CUDA_SUCCESS);
+}
+
 Test(shim_code, each_module_has_its_number_until_it_is_unloaded) {
     CUmodule a = load(), b = load();
     const struct wire_module_load *first = rig_record(0, NULL), *second = rig_record(1, NULL);

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# CUDA's runtimes of other versions than the compiler's, from the Python package registry.
+$(BUILD)/e2e/runtime.fatbin: test/e2e/programs/runtime_kernels.cu
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -fatbin $(NVCC_ptx75) -o $@ $<
+$(BUILD)/e2e/objects/%.o: test/e2e/programs/%.cu test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -c -o $@ $<
+
+.PHONY: check-runtimes
+check-runtimes: all $(foreach v,default-static default-shared,$(call e2e_bin,$(v),vecadd matmul train)) $(BUILD)/e2e/runtime.fatbin \
+		$(BUILD)/e2e/objects/train.o $(BUILD)/test/e2e/runtime ## runtimes of CUDA 11.8 to 13.5, shared and static
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_runtimes.py $(E2E)
