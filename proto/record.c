@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "proto/array_layout.h"
 
 #define GRID_X_MAX 0x7fffffffu
 #define GRID_YZ_MAX 65535u
@@ -217,6 +218,78 @@ static int check_graph_launch(const struct wire_graph_launch *g, uint32_t bytes,
     return 0;
 }
 
+/* ---- textures -------------------------------------------------------------------------------- */
+
+#define TEXTURE_WIDTH_MAX (1u << 28) /* of linear memory */
+#define TEXTURE_SIZE_MAX (1u << 17)  /* of everything else */
+
+static struct array_shape shape_of(const struct wire_texture *t, uint32_t element_bytes) {
+    return (struct array_shape){t->width, t->height, t->depth, element_bytes,
+                                t->flags & WIRE_TEXTURE_LAYERED};
+}
+
+static uint64_t texture_bytes(const struct wire_texture *t, uint32_t element_bytes) {
+    const struct array_shape shape = shape_of(t, element_bytes);
+    if (t->flags & WIRE_TEXTURE_PITCHED)
+        return (t->height - 1) * t->pitch + (uint64_t)t->width * element_bytes;
+    if (t->flags & WIRE_TEXTURE_LINEAR) return (uint64_t)t->width * element_bytes;
+    return array_layout_bytes(&shape, t->first_level + t->levels);
+}
+
+uint64_t record_texture_bytes(const struct wire_texture *t) {
+    struct array_element e;
+    array_layout_element((CUarray_format)t->format, t->channels, &e);
+    return texture_bytes(t, e.bytes);
+}
+
+static bool modes_ok(const struct wire_texture *t) {
+    for (int k = 0; k < 3; k++)
+        if (t->address_mode[k] > CU_TR_ADDRESS_MODE_BORDER) return false;
+    return t->filter <= CU_TR_FILTER_MODE_LINEAR && t->level_filter <= CU_TR_FILTER_MODE_LINEAR;
+}
+
+/* Levels and layers that are there; what is no array has none. */
+static bool view_ok(const struct wire_texture *t, uint32_t element_bytes) {
+    const struct array_shape shape = shape_of(t, element_bytes);
+    bool layered = t->flags & WIRE_TEXTURE_LAYERED;
+    uint32_t most = array_layout_levels(&shape);
+    if (t->flags & (WIRE_TEXTURE_LINEAR | WIRE_TEXTURE_PITCHED)) most = 1;
+    if (!t->levels || t->first_level + t->levels > most) return false;
+    if (!layered) return !t->first_layer && !t->layers;
+    return t->layers && t->first_layer < t->depth && t->layers <= t->depth - t->first_layer;
+}
+
+static bool sizes_ok(const struct wire_texture *t, uint32_t element_bytes) {
+    bool linear = t->flags & WIRE_TEXTURE_LINEAR, pitched = t->flags & WIRE_TEXTURE_PITCHED;
+    uint32_t widest = linear ? TEXTURE_WIDTH_MAX : TEXTURE_SIZE_MAX;
+    if (t->width - 1 >= widest || t->height - 1 >= TEXTURE_SIZE_MAX ||
+        t->depth - 1 >= TEXTURE_SIZE_MAX)
+        return false;
+    if (linear && (t->height > 1 || pitched)) return false;
+    if ((linear || pitched) && (t->depth > 1 || t->flags & WIRE_TEXTURE_LAYERED)) return false;
+    if (pitched ? t->pitch < (uint64_t)t->width * element_bytes : t->pitch != 0) return false;
+    return t->pitch <= RECORD_EXTENT_MAX / TEXTURE_SIZE_MAX;
+}
+
+static int check_texture(const struct wire_texture *t, struct why *why) {
+    const uint16_t known = WIRE_TEXTURE_SEAMLESS * 2 - 1;
+    struct array_element e;
+    if (!array_layout_element((CUarray_format)t->format, t->channels, &e) || e.normalized)
+        return refuse(why, "%u channels of format 0x%x", t->channels, t->format);
+    if (t->flags & ~known) return refuse(why, "unknown flags 0x%x", t->flags);
+    if (!modes_ok(t)) return refuse(why, "an unknown mode of a texture");
+    if (!sizes_ok(t, e.bytes))
+        return refuse(why, "a texture of %ux%ux%u, rows of %" PRIu64, t->width, t->height, t->depth,
+                      t->pitch);
+    if (!view_ok(t, e.bytes))
+        return refuse(why, "levels %u+%u or layers %u+%u, which the array does not have",
+                      t->first_level, t->levels, t->first_layer, t->layers);
+    uint64_t bytes = texture_bytes(t, e.bytes);
+    if (bytes > RECORD_EXTENT_MAX || !range_ok(t->addr, bytes) || (t->addr | t->pitch) % e.bytes)
+        return refuse(why, "a texture at 0x%" PRIx64 "+0x%" PRIx64, t->addr, bytes);
+    return 0;
+}
+
 /* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
 static uint32_t head_bytes(uint16_t op) {
     switch (op) {
@@ -295,6 +368,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         const struct wire_graph_drop *g = rec;
         return g->graph < WIRE_GRAPHS ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
+    case WIRE_TEXTURE: return check_texture(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }
 }

@@ -28,6 +28,9 @@ static inline int record_ordered(uint16_t op) {
     return op >= WIRE_LAUNCH && op <= WIRE_HOST_FUNC;
 }
 
+/* Bytes from the first to the last that a checked texture may touch. */
+uint64_t record_texture_bytes(const struct wire_texture *t);
+
 /* Bytes from the first to the last touched by a side of a checked copy. */
 static inline uint64_t record_extent(uint64_t width, uint64_t height, uint64_t depth,
                                      uint64_t pitch, uint64_t slice) {

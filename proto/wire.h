@@ -375,7 +375,9 @@ struct wire_completion {
     X(MEM_CLOSE, 26, wire_segment)            \
     X(MEM_SHOW, 27, wire_segment)             \
     X(MEM_EXPORT, 28, wire_segment)           \
-    X(MEM_SHARE, 29, wire_segment)
+    X(MEM_SHARE, 29, wire_segment)            \
+    X(TEXTURE, 30, wire_texture)              \
+    X(TEXTURE_DROP, 31, wire_texture_drop)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -623,6 +625,39 @@ struct wire_graph_drop { /* takes effect at once: launches before it have been r
     uint32_t graph, pad;
 };
 
+/* A texture or surface: kernels that are sent from now on may name it. Not answered. The memory is
+ * an array as array_layout.h lays it out, or one row (LINEAR), or rows of `pitch` (PITCHED). */
+#define WIRE_TEXTURE_SURFACE 1u
+#define WIRE_TEXTURE_LAYERED 2u
+#define WIRE_TEXTURE_LINEAR 4u
+#define WIRE_TEXTURE_PITCHED 8u
+#define WIRE_TEXTURE_NORMALIZED_COORDS 16u
+#define WIRE_TEXTURE_NORMALIZED_VALUES 32u
+#define WIRE_TEXTURE_SRGB 64u
+#define WIRE_TEXTURE_SEAMLESS 128u
+
+struct wire_texture {
+    struct wire_record rec;
+    uint64_t handle;               /* what kernels are given; its low 16 bits are not in use */
+    uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
+    uint32_t width, height, depth; /* of all of the array's first level, 1 at least */
+    uint32_t first_layer, layers;  /* that are seen; 0 and 0 unless LAYERED */
+    uint8_t first_level, levels;   /* that are seen */
+    uint8_t format, channels;      /* CUarray_format; 1, 2, 4 */
+    uint16_t flags;
+    uint8_t address_mode[3];      /* CUaddress_mode */
+    uint8_t filter, level_filter; /* CUfilter_mode */
+    uint8_t pad[5];
+    float level_bias, least_level, most_level, border[4];
+    uint32_t pad2;
+};
+
+struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
+    struct wire_record rec;
+    uint64_t handle;
+};
+
+#define WIRE_TEXTURES 65536u
 #define WIRE_MODULES 4096u
 #define WIRE_FUNCS 65536u
 #define WIRE_PARAM_MAX 32764u

@@ -20,6 +20,10 @@ enum handle_kind {
     HANDLE_POOL,
     HANDLE_LINK,
     HANDLE_ALLOCATION,
+    HANDLE_ARRAY,
+    HANDLE_MIPMAP,
+    HANDLE_TEXTURE,
+    HANDLE_SURFACE,
 };
 
 #define HANDLE_TAG 0x5a1eull

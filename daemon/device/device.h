@@ -105,6 +105,32 @@ struct dev_memset {
     uint32_t value, elem_bytes;
 };
 
+/* Levels of detail of a texture: 32768 wide, and half of it until 1. */
+#define DEV_TEXTURE_LEVELS 16
+
+/* What kernels see through a handle: elements in the client's windows, in rows of slices, and for a
+ * texture how they are read. */
+struct dev_texture_level {
+    uint64_t addr, pitch, slice;   /* bytes: of a row, of a slice */
+    uint32_t width, height, depth; /* elements, 1 at least; depth: layers and faces of cubes too */
+};
+
+struct dev_texture {
+    uint64_t handle; /* its low 16 bits are no other's of the space */
+    uint8_t
+        surface;    /* elements are read and written as bytes; what follows `channels` is ignored */
+    uint8_t format; /* enum CUarray_format, one of a channel of 1, 2 or 4 bytes */
+    uint8_t channels;             /* 1, 2 or 4 */
+    uint8_t linear;               /* one row, outside of which is nothing (tex1Dfetch) */
+    uint8_t layered;              /* slices are layers, not depth */
+    uint8_t address_mode[3];      /* enum CUaddress_mode */
+    uint8_t filter, level_filter; /* enum CUfilter_mode */
+    uint8_t normalized_coords, normalized_values, srgb, seamless;
+    uint8_t level_count;
+    float level_bias, least_level, most_level, border[4];
+    struct dev_texture_level levels[DEV_TEXTURE_LEVELS];
+};
+
 /* How the backend speaks to a space's owner. Called from any of its threads. */
 struct dev_space_ops {
     /* Output of printf (to_stderr 0) and assert (1) in kernels. */
@@ -179,6 +205,13 @@ struct dev_ops {
                     struct dev_func_info *info, char *why, size_t why_bytes);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
+
+    /* Kernels can name it by its handle from now on. The caller has checked that each level's bytes
+     * lie in the space's windows; whether they are backed is looked at by who fetches. -EEXIST when
+     * the low bits of the handle are in use. NULL: the device has none. */
+    int (*texture_add)(struct dev_space *space, const struct dev_texture *texture);
+    /* Nothing of the space is in flight. Unknown handles are ignored. */
+    void (*texture_remove)(struct dev_space *space, uint64_t handle);
 
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
     /* Must be idle. */

@@ -3,7 +3,7 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
-E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor thrust cub \
+E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor textures thrust cub \
 	cluster
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless whole link verify secret virtual

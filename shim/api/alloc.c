@@ -69,7 +69,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    if (!lookup_block(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN)
+    if (!lookup_block(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN ||
+        b.kind == MEM_ARRAY)
         return CUDA_ERROR_NOT_FOUND;
     if (pbase) *pbase = b.addr;
     if (psize) *psize = b.bytes;

@@ -10,9 +10,11 @@
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/memory/array.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
+#include "shim/memory/texture.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -25,6 +27,8 @@ static void clear(struct context *c) {
     event_release(c->index);
     stream_release(c->index);
     pool_release(c->index);
+    texture_release(c->index);
+    array_release(c->index);
     mem_release(c->index);
     if (c->index == CTX_PRIMARY) hostmem_clear();
     cls_release(c->index);

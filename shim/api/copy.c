@@ -7,6 +7,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/memory/array.h"
 #include "shim/memory/transfer.h"
 
 static CUresult run(const struct transfer *t, CUstream hStream, unsigned int flags) {
@@ -112,13 +113,35 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdevice
 struct side {
     CUmemorytype type;
     uint64_t host, device;
+    CUarray array;
     uint64_t x, y, z, pitch, height;
 };
 
-static CUresult place(const struct side *s, uint64_t width, uint64_t rows, uint64_t *addr,
-                      uint64_t *pitch, uint64_t *slice) {
+static bool within(uint64_t first, uint64_t count, uint64_t all) {
+    return first <= all && count <= all - first;
+}
+
+/* Of an array all that is asked for must be there. */
+static CUresult place_in_array(const struct side *s, uint64_t width, uint64_t rows, uint64_t slices,
+                               uint64_t *addr, uint64_t *pitch, uint64_t *slice) {
+    const struct array *a = array_find(s->array);
+    if (!a) return CUDA_ERROR_INVALID_HANDLE;
+    const struct array_level l = array_place(a);
+    if (!within(s->x, width, (uint64_t)l.width * a->element.bytes) ||
+        !within(s->y, rows, l.height) || !within(s->z, slices, l.depth))
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((s->x | width) % a->element.bytes) return CUDA_ERROR_INVALID_VALUE;
+    *pitch = l.pitch;
+    *slice = l.slice;
+    *addr = a->addr + l.offset + s->z * l.slice + s->y * l.pitch + s->x;
+    return CUDA_SUCCESS;
+}
+
+static CUresult place(const struct side *s, uint64_t width, uint64_t rows, uint64_t slices,
+                      uint64_t *addr, uint64_t *pitch, uint64_t *slice) {
     uint64_t end, base, y_offset, z_offset;
-    if (s->type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
+    if (s->type == CU_MEMORYTYPE_ARRAY)
+        return place_in_array(s, width, rows, slices, addr, pitch, slice);
     if (s->type != CU_MEMORYTYPE_HOST && s->type != CU_MEMORYTYPE_DEVICE &&
         s->type != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -145,8 +168,8 @@ static CUresult pitched(const struct side *dst, const struct side *src, uint64_t
     CUresult r = ctx_enter();
     if (r) return r;
     if (width == 0 || height == 0 || depth == 0) return CUDA_SUCCESS;
-    r = place(dst, width, height, &t.dst, &t.dst_pitch, &t.dst_slice);
-    if (!r) r = place(src, width, height, &t.src, &t.src_pitch, &t.src_slice);
+    r = place(dst, width, height, depth, &t.dst, &t.dst_pitch, &t.dst_slice);
+    if (!r) r = place(src, width, height, depth, &t.src, &t.src_pitch, &t.src_slice);
     if (r) return r;
     flags |= must_be_device(dst->type, TRANSFER_DST_DEVICE);
     flags |= must_be_device(src->type, TRANSFER_SRC_DEVICE);
@@ -158,12 +181,14 @@ static CUresult copy2d(const CUDA_MEMCPY2D *c, CUstream hStream, unsigned int fl
     struct side src = {.type = c->srcMemoryType,
                        .host = of(c->srcHost),
                        .device = c->srcDevice,
+                       .array = c->srcArray,
                        .x = c->srcXInBytes,
                        .y = c->srcY,
                        .pitch = c->srcPitch};
     struct side dst = {.type = c->dstMemoryType,
                        .host = of(c->dstHost),
                        .device = c->dstDevice,
+                       .array = c->dstArray,
                        .x = c->dstXInBytes,
                        .y = c->dstY,
                        .pitch = c->dstPitch};
@@ -171,11 +196,13 @@ static CUresult copy2d(const CUDA_MEMCPY2D *c, CUstream hStream, unsigned int fl
 }
 
 /* CUDA_MEMCPY3D and its peer form name the same members. */
-#define SIDES_3D(c)                                                                    \
-    struct side src = {c->srcMemoryType, of(c->srcHost), c->srcDevice, c->srcXInBytes, \
-                       c->srcY,          c->srcZ,        c->srcPitch,  c->srcHeight};  \
-    struct side dst = {c->dstMemoryType, of(c->dstHost), c->dstDevice, c->dstXInBytes, \
-                       c->dstY,          c->dstZ,        c->dstPitch,  c->dstHeight}
+#define SIDES_3D(c)                                                                  \
+    struct side src = {                                                              \
+        c->srcMemoryType, of(c->srcHost), c->srcDevice, c->srcArray, c->srcXInBytes, \
+        c->srcY,          c->srcZ,        c->srcPitch,  c->srcHeight};               \
+    struct side dst = {                                                              \
+        c->dstMemoryType, of(c->dstHost), c->dstDevice, c->dstArray, c->dstXInBytes, \
+        c->dstY,          c->dstZ,        c->dstPitch,  c->dstHeight}
 
 static CUresult copy3d(const CUDA_MEMCPY3D *c, CUstream hStream, unsigned int flags) {
     if (!c) return CUDA_ERROR_INVALID_VALUE;
@@ -234,4 +261,53 @@ CUresult cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
     return copy3d_peer(pCopy, hStream, TRANSFER_ASYNC);
+}
+
+/* ---- arrays of one dimension ----------------------------------------------------------------- */
+
+static struct side in_array(CUarray array, size_t offset) {
+    return (struct side){.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
+}
+
+static struct side on_device(CUdeviceptr device) {
+    return (struct side){.type = CU_MEMORYTYPE_DEVICE, .device = device};
+}
+
+static struct side on_host(const void *host) {
+    return (struct side){.type = CU_MEMORYTYPE_HOST, .host = of(host)};
+}
+
+static CUresult row(struct side dst, struct side src, size_t bytes, CUstream hStream,
+                    unsigned int flags) {
+    return pitched(&dst, &src, bytes, 1, 1, hStream, flags);
+}
+
+/* The form without a stream, and that of programs whose default stream is the thread's. */
+#define ROW_COPIES(name, dst, src, ...)                           \
+    CUresult name(__VA_ARGS__, size_t ByteCount) {                \
+        return row(dst, src, ByteCount, NULL, 0);                 \
+    }                                                             \
+    CUresult name##_ptds(__VA_ARGS__, size_t ByteCount) {         \
+        return row(dst, src, ByteCount, CU_STREAM_PER_THREAD, 0); \
+    }
+
+ROW_COPIES(cuMemcpyDtoA_v2, in_array(dstArray, dstOffset), on_device(srcDevice), CUarray dstArray,
+           size_t dstOffset, CUdeviceptr srcDevice)
+ROW_COPIES(cuMemcpyAtoD_v2, on_device(dstDevice), in_array(srcArray, srcOffset),
+           CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset)
+ROW_COPIES(cuMemcpyHtoA_v2, in_array(dstArray, dstOffset), on_host(srcHost), CUarray dstArray,
+           size_t dstOffset, const void *srcHost)
+ROW_COPIES(cuMemcpyAtoH_v2, on_host(dstHost), in_array(srcArray, srcOffset), void *dstHost,
+           CUarray srcArray, size_t srcOffset)
+ROW_COPIES(cuMemcpyAtoA_v2, in_array(dstArray, dstOffset), in_array(srcArray, srcOffset),
+           CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset)
+
+CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                              size_t ByteCount, CUstream hStream) {
+    return row(in_array(dstArray, dstOffset), on_host(srcHost), ByteCount, hStream, TRANSFER_ASYNC);
+}
+
+CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
+                              CUstream hStream) {
+    return row(on_host(dstHost), in_array(srcArray, srcOffset), ByteCount, hStream, TRANSFER_ASYNC);
 }

@@ -27,7 +27,7 @@ static struct pointer look_up(uint64_t addr) {
     struct mem_block *b = &p.block;
     bool found = lookup_block(addr, b);
     if (found && b->kind != MEM_VARIABLE) {
-        p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN;
+        p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN && b->kind != MEM_ARRAY;
     } else if (image_global_at(addr, &b->addr, &b->bytes)) {
         b->device = conn_in_device(&state.conn, addr);
         b->kind = b->device ? MEM_PLAIN : MEM_MANAGED;

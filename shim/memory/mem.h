@@ -21,6 +21,7 @@ enum mem_kind {
     MEM_PINNED,    /* cuMemHostAlloc; `detail` is its flags */
     MEM_MANAGED,
     MEM_VARIABLE, /* declared __managed__; placed by the worker */
+    MEM_ARRAY,    /* cuArrayCreate: reached by its handle alone */
     MEM_OWN,      /* staging and answers */
     MEM_MAPPED,   /* shown of a segment (virtual.h); `detail`: by which handles it may be had */
 };
@@ -62,7 +63,7 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
 /* Where the next allocation of this thread belongs. `stream`: of those that are ordered in one,
  * else LEARN_NO_STREAM. Once an allocation. */
 struct mem_place mem_place(uint64_t bytes, uint32_t stream);
-/* Device memory there: MEM_PLAIN or MEM_POOLED. */
+/* Device memory there: MEM_PLAIN, MEM_POOLED or MEM_ARRAY. */
 CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
                          uint32_t detail, uint64_t bytes, uint64_t *addr);
 

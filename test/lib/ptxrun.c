@@ -93,6 +93,7 @@ void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
 void ptxrun_destroy(struct ptxrun *r) {
     code_module_destroy(r->module);
     heap_destroy(r->heap);
+    textures_destroy(r->textures);
     ranges_unref(r->ranges);
     for (uint32_t i = 0; i < r->block_count; i++)
         munmap(r->blocks[i], r->block_bytes[i]);
@@ -165,7 +166,8 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                                    .ranges = r->ranges,
                                    .text = keep_text,
                                    .text_arg = r,
-                                   .heap = r->heap};
+                                   .heap = r->heap,
+                                   .textures = r->textures};
     memcpy(config.grid, grid, sizeof(config.grid));
     memcpy(config.block, block, sizeof(config.block));
     memcpy(config.cluster, r->cluster, sizeof(config.cluster));

@@ -14,11 +14,13 @@
 #include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/exec/grid.h"
 #include "daemon/device/soft/exec/heap.h"
+#include "daemon/device/soft/exec/textures.h"
 
 struct ptxrun {
     struct code_module *module;
     struct ranges *ranges;
-    struct heap *heap; /* NULL unless the test makes one */
+    struct heap *heap;         /* NULL unless the test makes one */
+    struct textures *textures; /* the same */
     struct grid_result result;
     char why[256];
     char text[8192]; /* what kernels printed and asserted */

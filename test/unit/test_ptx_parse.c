@@ -255,7 +255,7 @@ Test(ptx_parse, raw_operations_are_left_to_the_decoder) {
              "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};");
     cr_assert(i->op == PTX_OP_mma && i->operand_count == 4 && i->type_count == 4);
     i = inst("tex.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2}];");
-    cr_assert(i->op == PTX_OP_tex && i->operand_count == 0);
+    cr_assert(i->op == PTX_OP_tex && i->operand_count == 2 && i->operands[1].elem_count == 1);
 }
 
 Test(ptx_parse, headers) {

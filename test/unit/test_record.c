@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "proto/cuda_abi.h"
 #include "proto/record.h"
 
 union any {
@@ -28,6 +29,7 @@ union any {
     struct wire_func_name name;
     struct wire_graph_data data;
     struct wire_graph_launch graph;
+    struct wire_texture texture;
     unsigned char bytes[512];
 };
 
@@ -70,6 +72,19 @@ static uint32_t valid(uint16_t op, union any *r) {
     case WIRE_MEM_MAKE:
     case WIRE_MEM_SHOW:
     case WIRE_MEM_SHARE: r->segment.bytes = 2 << 20; break;
+    case WIRE_TEXTURE: /* three layers of 100 x 50, with mips */
+        r->texture.addr = 4096;
+        r->texture.width = 100;
+        r->texture.height = 50;
+        r->texture.depth = 3;
+        r->texture.layers = 2;
+        r->texture.first_layer = 1;
+        r->texture.levels = 4;
+        r->texture.first_level = 2;
+        r->texture.format = CU_AD_FORMAT_FLOAT;
+        r->texture.channels = 4;
+        r->texture.flags = WIRE_TEXTURE_LAYERED;
+        break;
     case WIRE_MODULE_LOAD:
         r->load.image_bytes = 100;
         r->load.why_bytes = 256;
@@ -230,6 +245,81 @@ Test(record, memsets) {
     REFUSED(WIRE_MEMSET, memset.pitch, 60);
     REFUSED(WIRE_MEMSET, memset.width_elems, 1ull << 62);
     REFUSED(WIRE_MEMSET, memset.dst, UINT64_MAX - 3);
+}
+
+Test(record, textures) {
+    REFUSED(WIRE_TEXTURE, texture.format, 0);
+    REFUSED(WIRE_TEXTURE, texture.format, CU_AD_FORMAT_UNORM_INT8X4);
+    REFUSED(WIRE_TEXTURE, texture.format, CU_AD_FORMAT_BC1_UNORM);
+    REFUSED(WIRE_TEXTURE, texture.channels, 3);
+    REFUSED(WIRE_TEXTURE, texture.channels, 0);
+    REFUSED(WIRE_TEXTURE, texture.flags, 256);
+    REFUSED(WIRE_TEXTURE, texture.width, 0);
+    REFUSED(WIRE_TEXTURE, texture.height, 0);
+    REFUSED(WIRE_TEXTURE, texture.depth, 0);
+    REFUSED(WIRE_TEXTURE, texture.width, (1u << 17) + 1);
+    REFUSED(WIRE_TEXTURE, texture.height, UINT32_MAX);
+    REFUSED(WIRE_TEXTURE, texture.depth, UINT32_MAX);
+    REFUSED(WIRE_TEXTURE, texture.pitch, 1600);
+    REFUSED(WIRE_TEXTURE, texture.levels, 0);
+    REFUSED(WIRE_TEXTURE, texture.levels, 6); /* 100 has 7 */
+    REFUSED(WIRE_TEXTURE, texture.first_level, 255);
+    REFUSED(WIRE_TEXTURE, texture.layers, 3);
+    REFUSED(WIRE_TEXTURE, texture.layers, 0);
+    REFUSED(WIRE_TEXTURE, texture.first_layer, 3);
+    REFUSED(WIRE_TEXTURE, texture.first_layer, UINT32_MAX);
+    REFUSED(WIRE_TEXTURE, texture.flags, 0); /* layers of a volume */
+    REFUSED(WIRE_TEXTURE, texture.addr, 4104);
+    REFUSED(WIRE_TEXTURE, texture.addr, UINT64_MAX - 4095);
+    REFUSED(WIRE_TEXTURE, texture.address_mode[2], 4);
+    REFUSED(WIRE_TEXTURE, texture.filter, 2);
+    REFUSED(WIRE_TEXTURE, texture.level_filter, 2);
+    REFUSED(WIRE_TEXTURE, texture.flags, WIRE_TEXTURE_LAYERED | WIRE_TEXTURE_LINEAR);
+    REFUSED(WIRE_TEXTURE, texture.flags, WIRE_TEXTURE_LAYERED | WIRE_TEXTURE_PITCHED);
+    ACCEPTED(WIRE_TEXTURE, texture.levels, 5);
+    ACCEPTED(WIRE_TEXTURE, texture.width, 1u << 17);
+}
+
+static int check_flat(uint32_t width, uint32_t height, uint64_t pitch, uint16_t flags) {
+    union any r;
+    uint32_t bytes = valid(WIRE_TEXTURE, &r);
+    r.texture.width = width;
+    r.texture.height = height;
+    r.texture.depth = r.texture.levels = 1;
+    r.texture.first_level = r.texture.first_layer = r.texture.layers = 0;
+    r.texture.pitch = pitch;
+    r.texture.flags = flags;
+    return check(&r, bytes);
+}
+
+Test(record, textures_of_plain_memory) {
+    const uint16_t linear = WIRE_TEXTURE_LINEAR, pitched = WIRE_TEXTURE_PITCHED;
+    cr_expect_eq(check_flat(1u << 28, 1, 0, linear), 0);
+    cr_expect_eq(check_flat(100, 50, 1600, pitched), 0);
+    cr_expect_eq(check_flat((1u << 28) + 1, 1, 0, linear), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(100, 2, 0, linear), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(100, 1, 1600, linear), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(100, 1, 1600, linear | pitched), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(100, 50, 1599, pitched), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(100, 50, 1608, pitched), ERR_PROTOCOL, "misaligned rows");
+    cr_expect_eq(check_flat(100, 50, UINT64_MAX - 15, pitched), ERR_PROTOCOL);
+    cr_expect_eq(check_flat(1u << 17, 1u << 17, 0, 0), 0);
+}
+
+Test(record, textures_end_where_their_last_level_does) {
+    union any r;
+    valid(WIRE_TEXTURE, &r);
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < 6; k++) { /* rows of whole 32 bytes, levels of whole 512 */
+        uint64_t level = ((100u >> k) * 16 + 31) / 32 * 32 * (50u >> k) * 3;
+        bytes += (level + 511) / 512 * 512;
+    }
+    cr_expect_eq(record_texture_bytes(&r.texture), bytes);
+    r.texture.flags = WIRE_TEXTURE_PITCHED;
+    r.texture.pitch = 2048;
+    cr_expect_eq(record_texture_bytes(&r.texture), 49 * 2048 + 1600);
+    r.texture.flags = WIRE_TEXTURE_LINEAR;
+    cr_expect_eq(record_texture_bytes(&r.texture), 1600);
 }
 
 Test(record, the_others) {

@@ -52,6 +52,15 @@ int defer_unload(struct client *c, struct module *module) {
     return 0;
 }
 
+int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
+    struct op *op = op_take(&c->pool, WIRE_TEXTURE_DROP, 0);
+    if (!op) return -ENOMEM;
+    op->texture = *drop;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
 static void do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->com.fault;
     if (!err) err = allowance_back(c, mem->addr, mem->bytes);
@@ -73,11 +82,18 @@ static void do_unback(struct client *c, const struct wire_mem *mem) {
     reply_status(&c->com, &mem->rec, err);
 }
 
+static void do_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
+    const struct dev_ops *ops = c->worker->ops;
+    if (ops->texture_remove) ops->texture_remove(c->space, drop->handle);
+    reply_status(&c->com, &drop->rec, c->com.fault);
+}
+
 static bool is_quiet_needed(const struct op *op) {
     switch (op->kind) {
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_SHARE:
-    case WIRE_MODULE_UNLOAD: return true;
+    case WIRE_MODULE_UNLOAD:
+    case WIRE_TEXTURE_DROP: return true;
     default: return false; /* its place among the others is all it waits for */
     }
 }
@@ -99,6 +115,7 @@ void defer_run(struct client *c) {
         case WIRE_MEM_BACK: do_back(c, &op->mem); break;
         case WIRE_MEM_UNBACK: do_unback(c, &op->mem); break;
         case WIRE_MODULE_UNLOAD: unload_module(c, op->module); break;
+        case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); break;
         default: sharing_act(c, &op->segment);
         }
         op_give(&c->pool, op);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records that take effect only when everything the client sent before them is complete: giving
- * memory back, sharing it, and unloading modules. While one waits, what the client sent after it
- * does not start, so that nothing of the client is on the device when it takes effect.
+ * memory back, sharing it, unloading modules and dropping textures. While one waits, what the
+ * client sent after it does not start, so that nothing of the client is on the device when it takes
+ * effect.
  */
 #ifndef DAEMON_WORKER_ENGINE_DEFER_H
 #define DAEMON_WORKER_ENGINE_DEFER_H
@@ -18,6 +19,7 @@ struct module;
 /* 0 or -ENOMEM. */
 int defer_unback(struct client *c, const struct wire_mem *mem);
 int defer_unload(struct client *c, struct module *module);
+int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop);
 /* Backing is immediate, unless something waits already: then it takes its turn behind it. */
 int defer_back(struct client *c, const struct wire_mem *mem);
 /* So are segments (MEM_MAKE and the following). */

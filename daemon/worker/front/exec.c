@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
+#include "daemon/worker/front/texturing.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -257,6 +258,14 @@ EXEC_LOADING(func_get)
 EXEC_LOADING(func_name_get)
 EXEC_LOADING(global_get)
 
+static int run_texture(struct exec *x, const void *rec) {
+    return texturing_add(x->c, rec, x->why, x->why_bytes);
+}
+
+static int run_texture_drop(struct exec *x, const void *rec) {
+    return texturing_drop(x->c, rec, x->why, x->why_bytes);
+}
+
 static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
@@ -326,6 +335,8 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_MEM_SHOW] = run_segment,
     [WIRE_MEM_EXPORT] = run_segment,
     [WIRE_MEM_SHARE] = run_segment,
+    [WIRE_TEXTURE] = run_texture,
+    [WIRE_TEXTURE_DROP] = run_texture_drop,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

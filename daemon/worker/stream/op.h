@@ -62,9 +62,10 @@ struct op {
             uint64_t seq;
         } wait;
         uint64_t token;
-        struct wire_mem mem;         /* deferred */
-        struct wire_segment segment; /* deferred */
-        struct module *module;       /* deferred */
+        struct wire_mem mem;              /* deferred */
+        struct wire_segment segment;      /* deferred */
+        struct module *module;            /* deferred */
+        struct wire_texture_drop texture; /* deferred */
     };
     uint64_t submitted_ns; /* to the device */
     unsigned char inline_params[OP_INLINE_BYTES];

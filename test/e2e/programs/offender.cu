@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs that misbehave, one a word: `offender oob|null|endless|assert|trap|misaligned`. Exit
- * status: the CUDA error that the synchronisation gave, so that a test can compare it with what
- * CUDA documents. */
+ * Programs that misbehave, one a word: `offender
+ * oob|null|endless|assert|trap|misaligned|texture|surface`. Exit status: the CUDA error that the
+ * synchronisation gave, so that a test can compare it with what CUDA documents. */
 #include <string.h>
 
 #undef NDEBUG
@@ -30,6 +30,24 @@ __global__ void misaligned(char *p) {
     *(int *)(p + 1) = 1;
 }
 
+__global__ void texture(int *p, cudaTextureObject_t t) {
+    p[0] = tex1Dfetch<int>(t, 3);
+}
+
+__global__ void surface(int *p, cudaSurfaceObject_t s) {
+    p[0] = surf2Dread<int>(s, 4 * threadIdx.x, 0);
+}
+
+/* 8 elements wide. */
+static cudaSurfaceObject_t small(void) {
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<int>();
+    cudaResourceDesc r = {};
+    cudaSurfaceObject_t s;
+    CHECK(cudaMallocArray(&r.res.array.array, &f, 8, 8, cudaArraySurfaceLoadStore));
+    CHECK(cudaCreateSurfaceObject(&s, &r));
+    return s;
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int *d;
@@ -43,6 +61,8 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "assert")) failing_assert<<<1, 4>>>(d);
     if (!strcmp(what, "trap")) trapping<<<1, 1>>>(d);
     if (!strcmp(what, "misaligned")) misaligned<<<1, 1>>>((char *)d);
+    if (!strcmp(what, "texture")) texture<<<1, 32>>>(d, 0x123456789abcull);
+    if (!strcmp(what, "surface")) surface<<<1, 9>>>(d, small());
     printf("launched %s\n", what);
     fflush(stdout);
     cudaError_t err = cudaDeviceSynchronize();

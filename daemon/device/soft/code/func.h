@@ -13,6 +13,7 @@
 #include "common/arena.h"
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/ptx/ptx_matrix.h"
+#include "daemon/device/soft/ptx/ptx_texture.h"
 
 /* Room behind a frame's registers and a constant pool: a handler that reads or writes a slot wider
  * than it is (hostile PTX may mix widths) stays inside the client's own frame. */
@@ -56,6 +57,18 @@ struct code_arg {
 
 enum code_native { CODE_NATIVE_NONE, CODE_VPRINTF, CODE_MALLOC, CODE_FREE, CODE_ASSERTFAIL };
 
+/* The uses of an instruction about a texture or surface, each in its place; CODE_NO_SLOT where it
+ * has none. The handle is in slot a. */
+enum code_texture_use {
+    CODE_TEXTURE_LAYER,
+    CODE_TEXTURE_AT,                                 /* up to three coordinates */
+    CODE_TEXTURE_LEVEL = CODE_TEXTURE_AT + 3,        /* or */
+    CODE_TEXTURE_GRAD = CODE_TEXTURE_LEVEL,          /* of x, then of y: up to three each; or */
+    CODE_TEXTURE_VALUE = CODE_TEXTURE_LEVEL,         /* what is stored: up to four */
+    CODE_TEXTURE_OFFSET = CODE_TEXTURE_GRAD + 2 * 3, /* up to three */
+    CODE_TEXTURE_USES = CODE_TEXTURE_OFFSET + 3,
+};
+
 /* Behind code_inst.extra. Vector elements, and what calls and jump tables need. */
 struct code_extra {
     struct code_elem *defs, *uses; /* registers beyond the instruction's own fields */
@@ -66,8 +79,9 @@ struct code_extra {
     uint32_t arg_count, ret_count;
     int32_t func; /* index in the module; -1: the handle is in slot a */
     enum code_native native;
-    const struct ptx_matrix *matrix; /* what lanes hold together, or NULL */
-    code_handler *together;          /* runs it when all lanes of the warp are there */
+    const struct ptx_matrix *matrix;   /* what lanes hold together, or NULL */
+    code_handler *together;            /* runs it when all lanes of the warp are there */
+    const struct ptx_texture *texture; /* of an instruction about one, or NULL */
 };
 
 struct code_formal {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/ptx/ptx_texture.h"
 
 code_handler *atomics_select(const struct code_inst *i);
 code_handler *fragments_select(const struct code_inst *i); /* run together */
@@ -29,6 +30,8 @@ enum code_mbarrier {
 code_handler *mbarrier_select(enum code_mbarrier what);
 code_handler *move_select(const struct code_inst *i);
 code_handler *rendezvous_select(const struct code_inst *i);
+code_handler *surface_select(const struct ptx_texture *form);
+code_handler *fetch_select(const struct ptx_texture *form);
 /* Has no handler because its lanes wait for each other. */
 bool rendezvous_is(const struct code_inst *i);
 

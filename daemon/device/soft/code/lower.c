@@ -14,6 +14,7 @@
 #include "daemon/device/soft/code/lower_bulk.h"
 #include "daemon/device/soft/code/lower_matrix.h"
 #include "daemon/device/soft/code/lower_mbarrier.h"
+#include "daemon/device/soft/code/lower_texture.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
 
@@ -105,16 +106,8 @@ static bool is_absent(uint32_t op) {
     case PTX_OP_UNKNOWN:
     case PTX_OP_alloca:
     case PTX_OP_cnot:
-    case PTX_OP_istypep:
     case PTX_OP_stackrestore:
     case PTX_OP_stacksave:
-    case PTX_OP_suld:
-    case PTX_OP_suq:
-    case PTX_OP_sured:
-    case PTX_OP_sust:
-    case PTX_OP_tex:
-    case PTX_OP_tld4:
-    case PTX_OP_txq:
     case PTX_OP_wgmma: return true;
     default: return false;
     }
@@ -570,6 +563,14 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_movmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_wmma: lower_matrix(l, c); break;
+    case PTX_OP_istypep:
+    case PTX_OP_suld:
+    case PTX_OP_suq:
+    case PTX_OP_sured:
+    case PTX_OP_sust:
+    case PTX_OP_tex:
+    case PTX_OP_tld4:
+    case PTX_OP_txq: lower_texture(l, c); break;
     default:
         if (!emit_plain(l, c)) emit_alu(l, c);
         break;
@@ -605,7 +606,7 @@ static bool is_untyped(uint32_t op) {
     case PTX_OP_stmatrix:
     case PTX_OP_trap:
     case PTX_OP_wmma: return true;
-    default: return is_absent(op);
+    default: return is_absent(op) || ptx_texture_is(op);
     }
 }
 

@@ -78,6 +78,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .text = s->config.ops->text,
         .text_arg = s->config.ops_arg,
         .heap = s->heap,
+        .textures = s->textures,
     };
     memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));
     memcpy(t->launch.block, launch->block, sizeof(t->launch.block));

@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/exec/heap.h"
+#include "daemon/device/soft/exec/textures.h"
 
 struct block {
     struct list space_link; /* first: space->blocks, ascending */
@@ -234,6 +235,15 @@ int space_need_heap(struct dev_space *s) {
     return s->heap ? 0 : -ENOMEM;
 }
 
+int space_texture_add(struct dev_space *s, const struct dev_texture *texture) {
+    if (!s->textures) s->textures = textures_create();
+    return s->textures ? textures_add(s->textures, texture) : -ENOMEM;
+}
+
+void space_texture_remove(struct dev_space *s, uint64_t handle) {
+    if (s->textures) textures_remove(s->textures, handle);
+}
+
 void space_destroy(struct dev_space *s) {
     if (!s) return;
     const struct dev_windows *w = &s->windows;
@@ -244,6 +254,7 @@ void space_destroy(struct dev_space *s) {
     chunk_refund(s->config.chunks, s->memory_used);
     munmap(at(lo), hi - lo);
     heap_destroy(s->heap);
+    textures_destroy(s->textures);
     ranges_unref(s->ranges);
     free(s);
 }

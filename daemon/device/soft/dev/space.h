@@ -18,6 +18,7 @@
 
 struct heap;
 struct pool;
+struct textures;
 
 /* What the device gives each. */
 struct space_config {
@@ -33,11 +34,12 @@ struct dev_space {
     struct space_config config;
     struct dev_windows windows;
     struct ranges *ranges;
-    uint64_t memory_used; /* module memory */
-    struct heap *heap;    /* behind malloc() in kernels; NULL: none needed yet */
-    struct list queues;   /* dev_queue.space_link; guarded by the pool's lock */
-    struct list blocks;   /* module window: allocated blocks in ascending order */
-    struct list managed;  /* the same for managed variables */
+    uint64_t memory_used;      /* module memory */
+    struct heap *heap;         /* behind malloc() in kernels; NULL: none needed yet */
+    struct textures *textures; /* NULL: none yet */
+    struct list queues;        /* dev_queue.space_link; guarded by the pool's lock */
+    struct list blocks;        /* module window: allocated blocks in ascending order */
+    struct list managed;       /* the same for managed variables */
 };
 
 int space_create(const struct space_config *config, const struct dev_windows *windows,
@@ -53,6 +55,10 @@ uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t al
 uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                              struct list *owner);
 void space_module_free(struct dev_space *space, struct list *owner);
+
+/* As device.h has them. */
+int space_texture_add(struct dev_space *space, const struct dev_texture *texture);
+void space_texture_remove(struct dev_space *space, uint64_t handle);
 
 /* Kernels that call malloc() need a heap; the first module that may brings it. 0, ERR_NO_MEMORY or
  * -ENOMEM. */

@@ -16,6 +16,7 @@
 #include "daemon/device/soft/exec/ranges.h"
 
 struct heap;
+struct textures;
 
 #define LAUNCH_WORKSPACE_BYTES 256
 #define LAUNCH_CLUSTER_MAX 16 /* blocks; more than 8 are not portable */
@@ -31,7 +32,8 @@ struct launch_config {
     struct ranges *ranges; /* referenced while the launch lives */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
     void *text_arg;
-    struct heap *heap; /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    struct heap *heap;               /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    const struct textures *textures; /* of the client; NULL: none */
 };
 
 struct launch {

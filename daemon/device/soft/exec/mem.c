@@ -101,6 +101,14 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
     return true;
 }
 
+bool mem_owns(struct warp_ctx *x, const struct code_inst *i, uint64_t addr, uint64_t bytes) {
+    struct range *window = &x->windows[CODE_WINDOW(i)];
+    if (is_inside(addr, bytes, window->lo, window->hi - window->lo)) return true;
+    const struct range *r = ranges_find(x->block->config->ranges, addr, bytes);
+    if (r) *window = *r;
+    return r != NULL;
+}
+
 /* Offsets [base register + constant], as 32-bit arithmetic for a 32-bit register. */
 static void add_offsets(const struct warp_ctx *x, const struct code_inst *i, uint64_t extra,
                         uint64_t *at) {

@@ -24,6 +24,9 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at);
 
+/* Whether all of a range is the client's own, by the same cache. */
+bool mem_owns(struct warp_ctx *x, const struct code_inst *i, uint64_t addr, uint64_t bytes);
+
 /* The addresses of `count` lines (32 at most) of `bytes` each, `pitch` apart, from lane 0's address
  * on, in shared or global memory, checked and counted. False after a fault. */
 bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,

@@ -15,7 +15,8 @@
 struct decl {
     uint8_t space, type, vec;
     uint32_t align; /* 0: not given */
-    bool managed, opaque;
+    bool managed;
+    uint8_t opaque; /* enum ptx_opaque */
 };
 
 bool ptx_at_space(const struct ptx_parser *p) {
@@ -53,8 +54,10 @@ static void pointee(struct ptx_parser *p) {
     if (ptx_accept_dot(p, "align")) alignment(p);
 }
 
-static bool is_opaque(const struct ptx_token *t) {
-    return ptx_token_is(t, "texref") || ptx_token_is(t, "samplerref") || ptx_token_is(t, "surfref");
+static enum ptx_opaque opaque_type(const struct ptx_token *t) {
+    if (ptx_token_is(t, "texref")) return PTX_OPAQUE_TEXREF;
+    if (ptx_token_is(t, "samplerref")) return PTX_OPAQUE_SAMPLERREF;
+    return ptx_token_is(t, "surfref") ? PTX_OPAQUE_SURFREF : PTX_OPAQUE_NONE;
 }
 
 static struct decl declaration(struct ptx_parser *p) {
@@ -65,12 +68,11 @@ static struct decl declaration(struct ptx_parser *p) {
         struct ptx_token t = p->tok;
         ptx_next(p);
         enum ptx_type type = ptx_type_find(t.text, t.len);
-        if (type)
-            d.type = (uint8_t)type;
-        else if (is_opaque(&t)) { /* only tex and its like use it, which the decoder refuses */
-            d.type = PTX_B64;
-            d.opaque = true;
-        } else if (ptx_token_is(&t, "align"))
+        enum ptx_opaque opaque = opaque_type(&t);
+        if (opaque) d.opaque = (uint8_t)opaque;
+        if (type || opaque)
+            d.type = (uint8_t)(type ? type : PTX_B64);
+        else if (ptx_token_is(&t, "align"))
             d.align = alignment(p);
         else if (ptx_token_is(&t, "ptr"))
             pointee(p);
@@ -265,6 +267,7 @@ static struct ptx_var *new_var(struct ptx_parser *p, const struct decl *d,
     v->space = d->space;
     v->type = d->type;
     v->managed = d->managed;
+    v->opaque = d->opaque;
     v->align = d->align ? d->align : element * d->vec;
     *s = (struct shape){0};
     dimensions(p, s);

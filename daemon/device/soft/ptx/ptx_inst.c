@@ -14,6 +14,7 @@
 #include "daemon/device/soft/ptx/ptx_reg.h"
 #include "daemon/device/soft/ptx/ptx_rules.h"
 #include "daemon/device/soft/ptx/ptx_tables.h"
+#include "daemon/device/soft/ptx/ptx_texture.h"
 #include "daemon/device/soft/ptx/ptx_verify.h"
 
 /* Of one spelling. */
@@ -42,6 +43,14 @@ static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
     }
 }
 
+/* Which of the tables has the operation's forms. */
+static bool match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
+                  size_t why_bytes) {
+    if (ptx_matrix_is(op)) return ptx_matrix_match(op, text, sig, why, why_bytes);
+    if (ptx_texture_is(op)) return ptx_texture_match(op, text, sig, why, why_bytes);
+    return ptx_rules_match(op, text, sig, why, why_bytes);
+}
+
 static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
     char why[128];
     struct ptx_opcode *o = ptx_alloc(p, 1, sizeof(*o));
@@ -49,14 +58,12 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
     o->inst.text = ptx_intern(p, text, len);
     const char *dot = memchr(text, '.', len);
     enum ptx_op op = operation(p, text, dot ? (size_t)(dot - text) : len);
-    bool matrix = ptx_matrix_is(op);
-    if (!(matrix ? ptx_matrix_match : ptx_rules_match)(op, o->inst.text, &o->sig, why,
-                                                       sizeof(why))) {
+    if (!match(op, o->inst.text, &o->sig, why, sizeof(why))) {
         if (p->module->version <= PTX_RULES_VERSION)
             ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
         op = PTX_OP_UNKNOWN;
     }
-    if (matrix && o->sig.open) op = PTX_OP_UNKNOWN;
+    if (o->sig.open && (ptx_matrix_is(op) || ptx_texture_is(op))) op = PTX_OP_UNKNOWN;
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);

@@ -290,9 +290,12 @@ enum ptx_linkage {
     PTX_LINK_COMMON
 };
 
+/* Variables whose content is not the program's: handles that the driver puts there. */
+enum ptx_opaque { PTX_OPAQUE_NONE, PTX_OPAQUE_TEXREF, PTX_OPAQUE_SAMPLERREF, PTX_OPAQUE_SURFREF };
+
 struct ptx_var {
     const char *name;
-    uint8_t space, type, linkage;
+    uint8_t space, type, linkage, opaque; /* opaque: enum ptx_opaque; its type is .b64 then */
     uint32_t align;
     uint64_t bytes;      /* 0 for extern arrays of unknown size (dynamic shared memory) */
     unsigned char *init; /* `bytes` long, or NULL: zeros */

@@ -165,7 +165,11 @@ static void pair(struct ptx_parser *p, struct ptx_operand *out, int depth) {
 static void operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index, int depth) {
     *out = (struct ptx_operand){.reg = -1};
     if (depth > PTX_MAX_DEPTH) return ptx_fail(p, "operand nested too deeply");
-    if (ptx_accept(p, '{')) return list(p, out, '}', depth);
+    if (ptx_accept(p, '{')) {
+        list(p, out, '}', depth);
+        if (ptx_accept(p, '|')) pair(p, out, depth);
+        return;
+    }
     if (ptx_at(p, '[')) return address(p, out, depth);
     if (ptx_accept(p, '!')) {
         word(p, out, UINT32_MAX);

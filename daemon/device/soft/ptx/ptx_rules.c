@@ -614,11 +614,19 @@ static void want_type(struct ptx_want *want, struct word name, bool wider) {
     want->regs |= known.regs[wider][t];
 }
 
-void ptx_rules_want(struct ptx_want *want, enum ptx_type t) {
+static void add_type(struct ptx_want *want, enum ptx_type t, bool wider) {
     pthread_once(&once, learn);
     want->bytes = (uint8_t)ptx_type_bytes(t);
     want->kinds |= literals(t);
-    want->regs |= known.regs[false][t] | 1u << PTX_NONE;
+    want->regs |= known.regs[wider][t] | 1u << PTX_NONE;
+}
+
+void ptx_rules_want(struct ptx_want *want, enum ptx_type t) {
+    add_type(want, t, false);
+}
+
+void ptx_rules_want_wider(struct ptx_want *want, enum ptx_type t) {
+    add_type(want, t, true);
 }
 
 static uint16_t suffix_kind(char c) {

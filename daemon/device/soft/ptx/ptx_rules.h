@@ -36,6 +36,7 @@ enum {
     PTX_WANT_PARTS = 1u << 12,     /* {...} whose bits together are the type's: mov */
     PTX_WANT_RESULT = 1u << 13,    /* is written: no literal, no `!` */
     PTX_WANT_ANY_SPACE = 1u << 14, /* an address in whatever space its variable is */
+    PTX_WANT_SINGLE = 1u << 15,    /* where ELEMENTS stands for one: it alone, without {} */
 };
 
 struct ptx_want {
@@ -50,6 +51,11 @@ struct ptx_sig {
     uint8_t optional;    /* which of them is absent where there is one less than `most` */
     bool open;           /* operands are not looked at */
     struct ptx_want wants[PTX_OPERANDS];
+    /* Of an address that names a texture or surface. */
+    uint8_t object; /* enum ptx_opaque; 0: an address of memory */
+    uint8_t coords; /* behind it, as many as are written; 0: none */
+    bool layered;   /* the first of them is `layer`, the others are `coord` */
+    struct ptx_want coord, layer;
 };
 
 /* Holds `text` ("add.sat.s32") against the rules of `op`. True with `sig` filled, open where there
@@ -59,6 +65,8 @@ bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char
 
 /* Adds to `want` what fits type `t`: registers of its width, and literals. */
 void ptx_rules_want(struct ptx_want *want, enum ptx_type t);
+/* The same, wider registers too. */
+void ptx_rules_want_wider(struct ptx_want *want, enum ptx_type t);
 
 /* True for operations of PTX that enum ptx_op has no name for. */
 bool ptx_rules_other_op(const char *text, size_t len);

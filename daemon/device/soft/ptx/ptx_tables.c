@@ -97,13 +97,6 @@ bool ptx_op_is_raw(enum ptx_op op) {
 bool ptx_op_is_opaque(enum ptx_op op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
-    case PTX_OP_suld:
-    case PTX_OP_suq:
-    case PTX_OP_sured:
-    case PTX_OP_sust:
-    case PTX_OP_tex:
-    case PTX_OP_tld4:
-    case PTX_OP_txq:
     case PTX_OP_wgmma: return true;
     default: return false;
     }

@@ -14,7 +14,8 @@
 struct check {
     struct ptx_parser *p;
     const struct ptx_inst *i;
-    uint32_t operand; /* from 1, for people */
+    const struct ptx_sig *sig; /* NULL: of a call */
+    uint32_t operand;          /* from 1, for people */
 };
 
 static void complain(const struct check *c, const char *what) {
@@ -75,9 +76,40 @@ static bool reaches(const struct check *c, const struct ptx_var *v) {
     return c->i->space == v->space || (c->i->space == PTX_CLUSTER && v->space == PTX_SHARED);
 }
 
+static void check_operand(const struct check *c, const struct ptx_want *want,
+                          const struct ptx_operand *o);
+
+/* A handle in a register of 64 bits or a variable for it, and coordinates behind it, before them
+ * maybe a sampler's handle. */
+static void check_object(const struct check *c, const struct ptx_operand *o) {
+    const struct ptx_sig *sig = c->sig;
+    struct ptx_want handle = {0};
+    const struct ptx_operand named = {.kind = PTX_OPND_REG, .reg = o->reg};
+    ptx_rules_want(&handle, PTX_U64);
+    if (o->offset || (!o->var && o->reg < 0)) return complain(c, "must be a handle");
+    if (o->var && o->var->opaque != sig->object)
+        return complain(c, "names a variable that is none of this kind");
+    if (!o->var) check_reg(c, &handle, &named);
+    uint32_t count = sig->coords != 0, behind = o->elem_count;
+    if (behind != count && !(sig->coords && behind == 2))
+        return complain(c, count ? "needs coordinates" : "takes no coordinates");
+    if (!count) return;
+    if (behind == 2) check_operand(c, &handle, &o->elems[0]);
+    const struct ptx_operand *at = &o->elems[behind - 1];
+    bool vector = at->kind == PTX_OPND_VEC;
+    uint32_t n = vector ? at->elem_count : 1;
+    if (n != sig->coords && !(vector && n == 4))
+        return complain(c, "has not as many coordinates as the geometry");
+    for (uint32_t k = 0; k < n && !c->p->err; k++)
+        check_operand(c, sig->layered && !k ? &sig->layer : &sig->coord,
+                      vector ? &at->elems[k] : at);
+}
+
 static void check_address(const struct check *c, const struct ptx_want *want,
                           const struct ptx_operand *o) {
     if (!(want->kinds & PTX_WANT_ADDRESS)) return complain(c, "cannot be an address");
+    if (c->sig && c->sig->object) return check_object(c, o);
+    if (o->elem_count) return complain(c, "takes no coordinates");
     char class = o->reg >= 0 ? ptx_type_class(reg_of(c, o)->type) : 'b';
     if (class && class != 'b' && class != 'u' && class != 's')
         return complain(c, "needs an integer register as address");
@@ -106,9 +138,6 @@ static void check_label(const struct check *c, const struct ptx_want *want) {
                 fix->len > 60 ? 60 : (int)fix->len, fix->text);
 }
 
-static void check_operand(const struct check *c, const struct ptx_want *want,
-                          const struct ptx_operand *o);
-
 static void check_pair(const struct check *c, const struct ptx_want *want,
                        const struct ptx_operand *o) {
     static const struct ptx_want predicate = {.regs = 1u << PTX_PRED | 1u << PTX_NONE,
@@ -116,7 +145,7 @@ static void check_pair(const struct check *c, const struct ptx_want *want,
                                               .bytes = 1};
     struct ptx_want first = *want;
     first.kinds &= (uint16_t) ~(PTX_WANT_PAIR | PTX_WANT_ONLY_PAIR);
-    first.kinds |= PTX_WANT_SINK;
+    if (!(want->kinds & PTX_WANT_ELEMENTS)) first.kinds |= PTX_WANT_SINK;
     check_operand(c, &first, &o->elems[0]);
     check_operand(c, &predicate, &o->elems[1]);
 }
@@ -124,7 +153,8 @@ static void check_pair(const struct check *c, const struct ptx_want *want,
 static void check_elements(const struct check *c, const struct ptx_want *want,
                            const struct ptx_operand *o) {
     struct ptx_want element = *want;
-    element.kinds &= (uint16_t) ~(PTX_WANT_ELEMENTS | PTX_WANT_SINK);
+    element.kinds &=
+        (uint16_t) ~(PTX_WANT_ELEMENTS | PTX_WANT_SINK | PTX_WANT_SINGLE | PTX_WANT_PAIR);
     if (want->kinds & PTX_WANT_RESULT) element.kinds |= PTX_WANT_SINK;
     uint32_t count = want->count ? want->count : c->i->vec;
     if (o->elem_count != count) return complain(c, "has not as many elements as the vector");
@@ -148,8 +178,10 @@ static void check_parts(const struct check *c, const struct ptx_want *want,
 
 static void check_list(const struct check *c, const struct ptx_want *want,
                        const struct ptx_operand *o) {
-    if (want->kinds & PTX_WANT_ELEMENTS) return check_elements(c, want, o);
-    if (want->kinds & PTX_WANT_PAIR && o->elem_count == 2) return check_pair(c, want, o);
+    bool vector = want->kinds & PTX_WANT_ELEMENTS;
+    bool pair = want->kinds & PTX_WANT_PAIR && o->elem_count == 2;
+    if (pair && (!vector || o->elems[0].kind == PTX_OPND_VEC)) return check_pair(c, want, o);
+    if (vector) return check_elements(c, want, o);
     bool both = c->operand == 2 && c->i->operands[0].kind == PTX_OPND_VEC;
     if (want->kinds & PTX_WANT_PARTS && !both) return check_parts(c, want, o);
     complain(c, "cannot be a list");
@@ -162,7 +194,8 @@ static bool is_vector_reg(const struct check *c, const struct ptx_operand *o) {
 static void check_operand(const struct check *c, const struct ptx_want *want,
                           const struct ptx_operand *o) {
     if (want->kinds & PTX_WANT_ANY) return;
-    if (want->kinds & PTX_WANT_ELEMENTS && o->kind != PTX_OPND_VEC && !is_vector_reg(c, o) &&
+    if (want->kinds & PTX_WANT_ELEMENTS && !(want->kinds & PTX_WANT_SINGLE) &&
+        o->kind != PTX_OPND_VEC && !is_vector_reg(c, o) &&
         !(o->kind == PTX_OPND_NONE && want->kinds & PTX_WANT_SINK))
         return complain(c, "must be a vector");
     if (want->kinds & PTX_WANT_ONLY_PAIR && o->kind != PTX_OPND_VEC)
@@ -186,7 +219,7 @@ static void check_operand(const struct check *c, const struct ptx_want *want,
 }
 
 void ptx_verify_inst(struct ptx_parser *p, const struct ptx_inst *i, const struct ptx_sig *sig) {
-    struct check c = {.p = p, .i = i};
+    struct check c = {.p = p, .i = i, .sig = sig};
     if (sig->open) return;
     if (i->operand_count < sig->least || i->operand_count > sig->most)
         return ptx_fail_at(p, i->line, "%.60s: %s operands, %u of %u", i->text,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Textures and surfaces that clients describe: checked, and handed to the device, which knows them
+ * by handle. Threads: the worker's.
+ */
+#ifndef DAEMON_WORKER_FRONT_TEXTURING_H
+#define DAEMON_WORKER_FRONT_TEXTURING_H
+
+#include <stddef.h>
+
+struct client;
+
+/* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
+int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
+
+#endif

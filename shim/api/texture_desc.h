@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What CUDA says of a texture or surface, as the worker is told it; and which descriptions are
+ * none.
+ */
+#ifndef SHIM_API_TEXTURE_DESC_H
+#define SHIM_API_TEXTURE_DESC_H
+
+#include "proto/array_layout.h"
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+#include "shim/memory/texture.h"
+
+#define TEXTURE_DESC_LINEAR_WIDTH (1u << 28) /* elements */
+
+/* `t`: resource, reading, view, surface. The record but for its head and handle.
+ * CUDA_ERROR_NOT_SUPPORTED, having said so, for what this driver lacks. */
+CUresult texture_desc(const struct texture *t, struct wire_texture *w);
+
+#endif

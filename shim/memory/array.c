@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of arrays.
+ */
+#include "shim/memory/array.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "shim/context/ctx.h"
+#include "shim/context/stream.h"
+#include "shim/handle.h"
+#include "shim/lock.h"
+#include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
+
+#define ARRAYS 65536u
+#define FACES 6u
+
+static struct array arrays[ARRAYS];
+static uint32_t array_limit;    /* places from here on were never used */
+static uint32_t vacant[ARRAYS]; /* a stack */
+static uint32_t vacant_count;
+static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what there can be ----------------------------------------------------------------------- */
+
+#define SUPPORTED                                                                            \
+    ((unsigned int)CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | \
+     CUDA_ARRAY3D_TEXTURE_GATHER)
+#define KNOWN ((unsigned int)CUDA_ARRAY3D_VIDEO_ENCODE_DECODE * 2 - 1)
+
+/* The attributes MAXIMUM_TEXTURE*, by what an array is; 0: no such dimension. */
+static bool size_ok(const CUDA_ARRAY3D_DESCRIPTOR *d) {
+    static const struct {
+        uint32_t width, height, depth;
+    } limits[] = {{131072, 0, 0},        {131072, 65536, 0},  {16384, 16384, 16384},
+                  {8192, 8192, 32768},   {32768, 0, 2048},    {32768, 32768, 2048},
+                  {32768, 32768, FACES}, {32768, 32768, 2046}};
+    bool layers = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+    uint32_t first = d->Height ? (d->Depth ? 2 : 1) : 0;
+    if (layers) first = d->Height ? 5 : 4;
+    if (cube) first = layers ? 7 : 6;
+    for (uint32_t k = first; k <= first + (first == 2); k++)
+        if (d->Width <= limits[k].width && d->Height <= limits[k].height &&
+            d->Depth <= limits[k].depth)
+            return true;
+    return false;
+}
+
+static bool shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d) {
+    bool layers = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+    if (!d->Width || (d->Flags & ~KNOWN) || !size_ok(d)) return false;
+    if (layers && !d->Depth) return false;
+    if (!layers && d->Depth && !d->Height) return false;
+    if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER && (!d->Height || (d->Depth && !layers)))
+        return false;
+    return !cube || (d->Width == d->Height && d->Depth && d->Depth % FACES == 0);
+}
+
+static CUresult refuse(const CUDA_ARRAY3D_DESCRIPTOR *d) {
+    log_warn("shim", "what=\"arrays of this kind are not supported\" format=0x%x flags=0x%x",
+             (unsigned int)d->Format, d->Flags);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Every format that CUDA knows and has no plain elements is beyond these. */
+static bool known_format(CUarray_format f) {
+    return f >= CU_AD_FORMAT_UNORM_INT_101010_2 && f < CU_AD_FORMAT_UNORM_INT8X1;
+}
+
+static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d, struct array_element *element) {
+    if (!array_layout_element(d->Format, d->NumChannels, element))
+        return known_format(d->Format) ? refuse(d) : CUDA_ERROR_INVALID_VALUE;
+    if (!shape_ok(d)) return CUDA_ERROR_INVALID_VALUE;
+    return d->Flags & ~SUPPORTED ? refuse(d) : CUDA_SUCCESS;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static struct array *find(enum handle_kind kind, const void *handle) {
+    uint32_t index = handle_index(kind, handle);
+    if (index >= ARRAYS || arrays[index].handle != (uint64_t)(uintptr_t)handle) return NULL;
+    return &arrays[index];
+}
+
+struct array *array_find(CUarray handle) {
+    return find(HANDLE_ARRAY, handle);
+}
+
+struct array *array_find_mipmapped(CUmipmappedArray handle) {
+    return find(HANDLE_MIPMAP, handle);
+}
+
+/* With the lock held. */
+static struct array *take(const struct array *content) {
+    if (!vacant_count && array_limit == ARRAYS) return NULL;
+    uint32_t index = vacant_count ? vacant[--vacant_count] : array_limit++;
+    struct array *a = &arrays[index];
+    enum handle_kind kind = content->mipmapped ? HANDLE_MIPMAP : HANDLE_ARRAY;
+    uint16_t generation = (uint16_t)(a->generation + 1);
+    *a = *content;
+    a->generation = generation;
+    a->handle = handle_make(kind, generation, index);
+    return a;
+}
+
+/* With the lock held. */
+static void forget(struct array *a) {
+    a->handle = 0;
+    vacant[vacant_count++] = (uint32_t)(a - arrays);
+}
+
+static struct array *add(const struct array *content) {
+    lock_enter(&array_lock);
+    struct array *a = take(content);
+    lock_leave(&array_lock);
+    return a;
+}
+
+/* With the lock held: its levels too. */
+static void forget_all(struct array *a) {
+    for (uint32_t k = 0; k < ARRAY_LAYOUT_LEVELS; k++)
+        if (a->parts[k]) forget(&arrays[a->parts[k] - 1]);
+    forget(a);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static uint32_t at_least_one(size_t size) {
+    return size ? (uint32_t)size : 1;
+}
+
+static CUresult take_memory(struct array *a) {
+    uint64_t bytes = array_layout_bytes(&a->shape, a->levels);
+    if (bytes == UINT64_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct mem_place place = mem_place(bytes, LEARN_NO_STREAM);
+    CUresult r = mem_take_device(&place, MEM_ARRAY, a->owner, 0, bytes, &a->addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
+        r = mem_take_device(&place, MEM_ARRAY, a->owner, 0, bytes, &a->addr);
+    return r;
+}
+
+CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct array **out) {
+    struct array a = {.asked = *d, .owner = ctx_current()->index, .mipmapped = levels > 0};
+    CUresult r = check(d, &a.element);
+    if (r) return r;
+    a.shape = (struct array_shape){
+        .width = (uint32_t)d->Width,
+        .height = at_least_one(d->Height),
+        .depth = at_least_one(d->Depth),
+        .element_bytes = a.element.bytes,
+        .layered = d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP),
+    };
+    uint32_t most = array_layout_levels(&a.shape);
+    a.levels = levels == 0 ? 1 : levels < most ? levels : most;
+    r = take_memory(&a);
+    if (r) return r;
+    *out = add(&a);
+    if (*out) return CUDA_SUCCESS;
+    mem_give(a.addr);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult array_destroy(struct array *a) {
+    if (a->whole) return CUDA_ERROR_INVALID_HANDLE; /* its mipmapped array's to end */
+    CUresult r = stream_drain();
+    if (r) return r;
+    uint64_t addr = a->addr;
+    lock_enter(&array_lock);
+    forget_all(a);
+    lock_leave(&array_lock);
+    mem_give(addr);
+    return CUDA_SUCCESS;
+}
+
+static size_t halved(size_t size, uint32_t level) {
+    return !size || size >> level ? size >> level : 1;
+}
+
+CUresult array_part(struct array *a, uint32_t level, CUarray *out) {
+    if (level >= a->levels) return CUDA_ERROR_INVALID_VALUE;
+    struct array part = *a;
+    part.mipmapped = false;
+    part.level = level;
+    part.whole = a;
+    memset(part.parts, 0, sizeof(part.parts));
+    part.asked.Width = halved(part.asked.Width, level);
+    part.asked.Height = halved(part.asked.Height, level);
+    if (!part.shape.layered) part.asked.Depth = halved(part.asked.Depth, level);
+    lock_enter(&array_lock);
+    struct array *made = a->parts[level] ? &arrays[a->parts[level] - 1] : take(&part);
+    if (made) a->parts[level] = (uint32_t)(made - arrays) + 1;
+    lock_leave(&array_lock);
+    if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = (CUarray)(uintptr_t)made->handle;
+    return CUDA_SUCCESS;
+}
+
+struct array_level array_place(const struct array *a) {
+    struct array_level l;
+    array_layout_level(&a->shape, a->level, &l);
+    return l;
+}
+
+void array_release(uint32_t owner) {
+    lock_enter(&array_lock);
+    for (uint32_t k = 0; k < array_limit; k++)
+        if (arrays[k].handle && arrays[k].owner == owner) forget(&arrays[k]);
+    lock_leave(&array_lock);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table, by number. Numbers go from those that were never used to those that the worker has
+ * dropped; when there is none left, it drops all that are destroyed, which waits once for all of
+ * them.
+ */
+#include "shim/memory/texture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "shim/connection/reply.h"
+#include "shim/connection/submit.h"
+#include "shim/context/ctx.h"
+#include "shim/handle.h"
+#include "shim/lock.h"
+
+#define NUMBERS WIRE_TEXTURES
+
+struct numbers {
+    uint16_t list[NUMBERS];
+    uint32_t count;
+};
+
+static struct texture *objects[NUMBERS];
+static uint64_t last_handle[NUMBERS]; /* that the worker knows; 0: none */
+static uint16_t generations[NUMBERS];
+static uint32_t texture_limit;      /* numbers from here on were never used */
+static struct numbers ready, ended; /* the worker knows none of these; it knows these still */
+static pthread_mutex_t texture_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void put(struct numbers *n, uint32_t number) {
+    n->list[n->count++] = (uint16_t)number;
+}
+
+/* With the lock held; NUMBERS: there is none. */
+static uint32_t take_number(void) {
+    if (texture_limit < NUMBERS) return texture_limit++;
+    return ready.count ? ready.list[--ready.count] : NUMBERS;
+}
+
+/* The last one is answered when the worker has come past all that was sent before. */
+static CUresult drop(const struct numbers *n) {
+    CUresult r = CUDA_SUCCESS;
+    for (uint32_t k = 0; k < n->count && !r; k++) {
+        struct wire_texture_drop rec = {.rec = {.op = WIRE_TEXTURE_DROP},
+                                        .handle = last_handle[n->list[k]]};
+        r = k + 1 < n->count ? submit_record(&rec, sizeof(rec), NULL, 0)
+                             : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
+    }
+    return r;
+}
+
+/* Makes destroyed ones' numbers ready. What another thread destroys meanwhile has its turn next. */
+static CUresult reclaim(void) {
+    struct numbers *mine = malloc(sizeof(*mine));
+    if (!mine) return CUDA_ERROR_OUT_OF_MEMORY;
+    lock_enter(&texture_lock);
+    *mine = ended;
+    ended.count = 0;
+    lock_leave(&texture_lock);
+    CUresult r = mine->count ? drop(mine) : CUDA_ERROR_OUT_OF_MEMORY;
+    lock_enter(&texture_lock);
+    for (uint32_t k = 0; k < mine->count && !r; k++)
+        put(&ready, mine->list[k]);
+    lock_leave(&texture_lock);
+    free(mine);
+    return r;
+}
+
+static CUresult reserve(uint32_t *number) {
+    CUresult r = CUDA_SUCCESS;
+    lock_enter(&texture_lock);
+    *number = take_number();
+    lock_leave(&texture_lock);
+    if (*number < NUMBERS) return r;
+    r = reclaim();
+    lock_enter(&texture_lock);
+    *number = take_number();
+    lock_leave(&texture_lock);
+    return *number < NUMBERS ? CUDA_SUCCESS : r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static enum handle_kind kind_of(bool surface) {
+    return surface ? HANDLE_SURFACE : HANDLE_TEXTURE;
+}
+
+CUresult texture_create(const struct wire_texture *w, const struct texture *content,
+                        uint64_t *handle) {
+    struct wire_texture rec = *w;
+    uint32_t number;
+    struct texture *t = malloc(sizeof(*t));
+    if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = reserve(&number);
+    if (r) {
+        free(t);
+        return r;
+    }
+    *t = *content;
+    t->owner = ctx_current()->index;
+    t->handle = handle_make(kind_of(t->surface), ++generations[number], number);
+    rec.rec = (struct wire_record){.op = WIRE_TEXTURE};
+    rec.handle = t->handle;
+    r = submit_record(&rec, sizeof(rec), NULL, 0);
+    lock_enter(&texture_lock);
+    last_handle[number] = rec.handle;
+    if (r)
+        put(&ended, number);
+    else
+        objects[number] = t;
+    lock_leave(&texture_lock);
+    if (r) free(t);
+    *handle = rec.handle;
+    return r;
+}
+
+/* With the lock held. */
+static struct texture *find(uint64_t handle, bool surface) {
+    uint32_t index = handle_index(kind_of(surface), (const void *)(uintptr_t)handle);
+    struct texture *t = index < NUMBERS ? objects[index] : NULL;
+    return t && t->handle == handle ? t : NULL;
+}
+
+/* With the lock held. */
+static void end(struct texture *t) {
+    uint16_t number = (uint16_t)t->handle;
+    objects[number] = NULL;
+    put(&ended, number);
+    free(t);
+}
+
+bool texture_destroy(uint64_t handle, bool surface) {
+    lock_enter(&texture_lock);
+    struct texture *t = find(handle, surface);
+    if (t) end(t);
+    lock_leave(&texture_lock);
+    return t != NULL;
+}
+
+bool texture_find(uint64_t handle, bool surface, struct texture *out) {
+    lock_enter(&texture_lock);
+    const struct texture *t = find(handle, surface);
+    if (t) *out = *t;
+    lock_leave(&texture_lock);
+    return t != NULL;
+}
+
+void texture_release(uint32_t owner) {
+    lock_enter(&texture_lock);
+    for (uint32_t k = 0; k < texture_limit; k++)
+        if (objects[k] && objects[k]->owner == owner) end(objects[k]);
+    lock_leave(&texture_lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texture and surface objects: what the worker was told of each, and what the program asked for.
+ * Kernels name them by number; a destroyed one's number is used again when nothing that was sent
+ * can mean the old one. Any thread.
+ */
+#ifndef SHIM_MEMORY_TEXTURE_H
+#define SHIM_MEMORY_TEXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct texture {
+    uint64_t handle; /* 0 while the number is free */
+    uint32_t owner;  /* index of the context */
+    bool surface, viewed;
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC reading;
+    CUDA_RESOURCE_VIEW_DESC view; /* when viewed */
+};
+
+/* Tells the worker. `w`: the record, but for its head and handle; `content`: the rest, without
+ * handle and owner. One record, no waiting, unless all numbers were used once. */
+CUresult texture_create(const struct wire_texture *w, const struct texture *content,
+                        uint64_t *handle);
+/* False for what is none. */
+bool texture_destroy(uint64_t handle, bool surface);
+/* A copy; false for what is none. */
+bool texture_find(uint64_t handle, bool surface, struct texture *out);
+
+/* The context ended: its objects end with it. */
+void texture_release(uint32_t owner);
+
+#endif

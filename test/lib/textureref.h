@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a texture fetch gives, written from the formulas of the CUDA C++ Programming Guide ("Texture
+ * Fetching") without regard to speed; and random textures and places.
+ */
+#ifndef TEST_LIB_TEXTUREREF_H
+#define TEST_LIB_TEXTUREREF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/device.h"
+
+struct textureref_place {
+    uint32_t dims; /* of a layer */
+    bool whole;    /* element numbers */
+    float at[3];
+    int32_t element[3], offset[3];
+    uint32_t slice;
+    float level; /* before bias and bounds, which `biased` asks for */
+    bool biased;
+};
+
+/* A register: these bits, or a number rounded to a float, give or take what sums lose. */
+struct textureref_value {
+    bool exact;
+    uint32_t bits;
+    long double number, error;
+};
+
+void textureref_fetch(const struct dev_texture *t, const struct textureref_place *p,
+                      struct textureref_value out[4]);
+/* Of the four elements around, at level 0. */
+void textureref_gather(const struct dev_texture *t, const struct textureref_place *p, int component,
+                       struct textureref_value out[4]);
+bool textureref_same(const struct textureref_value *want, uint32_t got);
+
+/* The face of a cube and the place on it. */
+uint32_t textureref_face(const float d[3], float at[2]);
+
+/* Any description of a texture in `room` bytes at `memory`, for `dims` dimensions of a layer. */
+void textureref_random(struct dev_texture *t, uint32_t dims, bool layers, bool cube, void *memory,
+                       uint64_t room);
+/* A coordinate: mostly near the texture, often at edges and middles, sometimes anything. */
+float textureref_coordinate(const struct dev_texture *t, uint32_t axis);
+/* Numbers like those in memory: mostly tame floats. */
+void textureref_fill(void *memory, uint64_t bytes);
+
+uint32_t textureref_element_bytes(const struct dev_texture *t);
+
+#endif
