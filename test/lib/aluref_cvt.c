@@ -145,61 +145,112 @@ static bool pack(struct aluref *r) {
     return true;
 }
 
-/* ---- fp8: patterns in order of their values, looked up ---- */
+/* ---- 8 bits and fewer: patterns in order of their values, looked up ---- */
 
-static aluref_real fp8_value(uint32_t pattern, bool e4m3) {
-    const int mantissa = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
-    const int exponent = (int)(pattern & 127) >> mantissa, rest = pattern & ((1 << mantissa) - 1);
-    aluref_real v = exponent ? (1 << mantissa) + rest : rest;
-    for (int k = (exponent ? exponent : 1) - bias - mantissa; k; k += k < 0 ? 1 : -1)
-        v = k < 0 ? v / 2 : v * 2;
-    return pattern & 128 ? -v : v;
+static const struct format {
+    enum ptx_type type;
+    int bits, mantissa, bias;
+    uint32_t most, nan; /* patterns: of the greatest value, and what NaN becomes */
+} formats[] = {{PTX_E4M3X2, 8, 3, 7, 0x7e, 0x7f},
+               {PTX_E5M2X2, 8, 2, 15, 0x7b, 0x7f},
+               {PTX_E2M3X2, 6, 3, 1, 0x1f, 0x1f},
+               {PTX_E3M2X2, 6, 2, 3, 0x1f, 0x1f},
+               {PTX_E2M1X2, 4, 1, 1, 7, 7}};
+
+static const struct format *format_of(enum ptx_type t) {
+    for (size_t k = 0; k < sizeof(formats) / sizeof(formats[0]); k++)
+        if (formats[k].type == t) return &formats[k];
+    return NULL;
 }
 
-static uint64_t fp8_of(const struct ptx_inst *i, aluref_real v) {
-    const bool e4m3 = i->types[0] == PTX_E4M3X2;
-    const uint32_t most = e4m3 ? 0x7e : 0x7b;
-    if (v != v) return 0x7f;
+static aluref_real power_of_two(int exponent) {
+    aluref_real v = 1;
+    for (int k = exponent; k; k += k < 0 ? 1 : -1)
+        v = k < 0 ? v / 2 : v * 2;
+    return v;
+}
+
+static aluref_real small_value(const struct format *f, uint32_t magnitude) {
+    const int exponent = (int)magnitude >> f->mantissa;
+    const uint32_t rest = magnitude & ((1u << f->mantissa) - 1);
+    const aluref_real v = exponent ? (1 << f->mantissa) + rest : rest;
+    return v * power_of_two((exponent ? exponent : 1) - f->bias - f->mantissa);
+}
+
+static uint64_t small_of(const struct ptx_inst *i, const struct format *f, aluref_real v) {
+    if (v != v) return f->nan;
     if (i->mods & PTX_MOD_RELU && !(v > 0)) v = 0;
     const bool negative = aluref_negative(v);
     const aluref_real size = negative ? -v : v;
     uint32_t at = 0;
-    while (at < most && fp8_value(at + 1, e4m3) <= size)
+    while (at < f->most && small_value(f, at + 1) <= size)
         at++;
-    if (at < most) {
-        const aluref_real below = size - fp8_value(at, e4m3),
-                          above = fp8_value(at + 1, e4m3) - size;
+    if (at < f->most) {
+        const aluref_real below = size - small_value(f, at), above = small_value(f, at + 1) - size;
         if (above < below || (above == below && at & 1)) at++;
     }
-    return at | (uint32_t)negative << 7;
+    return at | (uint32_t)negative << (f->bits - 1);
 }
 
-static uint64_t half_of_fp8(const struct ptx_inst *i, uint32_t pattern) {
-    const bool e4m3 = i->types[1] == PTX_E4M3X2;
-    const uint32_t magnitude = pattern & 127;
-    if (e4m3 ? magnitude == 127 : magnitude > 0x7c) return aluref_nan(PTX_F16);
-    const bool relu = i->mods & PTX_MOD_RELU;
-    if (!e4m3 && magnitude == 0x7c) return pattern & 128 ? (relu ? 0 : 0xfc00) : 0x7c00;
-    aluref_real v = fp8_value(magnitude, e4m3);
-    if (pattern & 128) v = relu ? 0 : -v;
+static uint64_t half_of_small(const struct ptx_inst *i, const struct format *f, uint32_t pattern) {
+    const uint32_t top = 1u << (f->bits - 1), magnitude = pattern & (top - 1);
+    const bool relu = i->mods & PTX_MOD_RELU, negative = pattern & top;
+    if (f->type == PTX_E5M2X2 && magnitude == 0x7c) return negative ? (relu ? 0 : 0xfc00) : 0x7c00;
+    if (magnitude > f->most) return aluref_nan(PTX_F16);
+    aluref_real v = small_value(f, magnitude);
+    if (negative) v = relu ? 0 : -v;
     return aluref_round(v, 0, PTX_F16, PTX_RN);
 }
 
-static bool is_fp8(enum ptx_type t) {
-    return t == PTX_E4M3X2 || t == PTX_E5M2X2;
-}
-
-static bool convert_fp8(struct aluref *r) {
+static bool convert_small(struct aluref *r, const struct format *to, const struct format *from) {
     const struct ptx_inst *i = r->inst;
     const uint64_t a = r->src[0];
-    if (is_fp8(i->types[1]))
-        r->d = half_of_fp8(i, a >> 8 & 255) << 16 | half_of_fp8(i, a & 255);
+    const int step = (to ? to : from)->bits == 4 ? 4 : 8;
+    if (from)
+        r->d =
+            half_of_small(i, from, (uint32_t)a >> step) << 16 | half_of_small(i, from, (uint32_t)a);
     else if (i->types[1] == PTX_F32)
-        r->d = fp8_of(i, aluref_decode(a, PTX_F32)) << 8 |
-               fp8_of(i, aluref_decode(r->src[1], PTX_F32));
+        r->d = small_of(i, to, aluref_decode(a, PTX_F32)) << step |
+               small_of(i, to, aluref_decode(r->src[1], PTX_F32));
     else
-        r->d = fp8_of(i, aluref_decode(a >> 16 & 0xffff, PTX_F16)) << 8 |
-               fp8_of(i, aluref_decode(a & 0xffff, PTX_F16));
+        r->d = small_of(i, to, aluref_decode(a >> 16 & 0xffff, PTX_F16)) << step |
+               small_of(i, to, aluref_decode(a & 0xffff, PTX_F16));
+    return true;
+}
+
+/* ---- powers of two, 2^-127 to 2^127 and NaN ---- */
+
+static uint64_t scale_of(const struct ptx_inst *i, aluref_real v) {
+    if (v != v) return 255;
+    if (v < 0) v = -v;
+    aluref_real power = power_of_two(-127); /* 2^(k - 127) */
+    int k = 0;
+    for (; k < 254 && 2 * power <= v; k++)
+        power *= 2;
+    const bool beyond = v >= 2 * power && k == 254;
+    if (!beyond && i->round == PTX_RP && v > power) k++;
+    if (k == 255) return i->mods & PTX_MOD_SATFINITE ? 254 : 255;
+    return !beyond ? (uint64_t)k : i->mods & PTX_MOD_SATFINITE ? 254 : 255;
+}
+
+static bool convert_scale(struct aluref *r) {
+    const struct ptx_inst *i = r->inst;
+    const uint64_t a = r->src[0];
+    if (i->types[0] == PTX_BF16X2) {
+        for (int k = 0; k < 2; k++) {
+            const int v = a >> 8 * k & 255;
+            const uint64_t brain = v == 255
+                                       ? aluref_nan(PTX_BF16)
+                                       : aluref_round(power_of_two(v - 127), 0, PTX_BF16, PTX_RN);
+            r->d |= brain << 16 * k;
+        }
+    } else if (i->types[1] == PTX_F32) {
+        r->d = scale_of(i, aluref_decode(a, PTX_F32)) << 8 |
+               scale_of(i, aluref_decode(r->src[1], PTX_F32));
+    } else {
+        r->d = scale_of(i, aluref_decode(a >> 16 & 0xffff, PTX_BF16)) << 8 |
+               scale_of(i, aluref_decode(a & 0xffff, PTX_BF16));
+    }
     return true;
 }
 
@@ -207,7 +258,8 @@ bool aluref_convert(struct aluref *r) {
     const struct ptx_inst *i = r->inst;
     const enum ptx_type d = i->types[0], s = i->types[1];
     if (i->sub == PTX_SUB_PACK) return pack(r);
-    if (is_fp8(d) || is_fp8(s)) return convert_fp8(r);
+    if (format_of(d) || format_of(s)) return convert_small(r, format_of(d), format_of(s));
+    if (d == PTX_UE8M0X2 || s == PTX_UE8M0X2) return convert_scale(r);
     if (d == PTX_F16X2 || d == PTX_BF16X2) {
         const enum ptx_type half = d == PTX_F16X2 ? PTX_F16 : PTX_BF16;
         r->d = to_real(i, aluref_decode(r->src[0], s), half) << 16 |

@@ -11,6 +11,7 @@
 #include "daemon/device/soft/isa/select.h"
 #include "test/lib/alucases.h"
 #include "test/lib/alukernel.h"
+#include "test/lib/aluref.h"
 #include "test/lib/ptxrun.h"
 
 #define SLOT_BYTES 256
@@ -53,6 +54,11 @@ static int32_t constant(uint64_t v, uint32_t bytes) {
     return -(int32_t)at;
 }
 
+/* Lanes of 8 bits take 16. */
+static uint32_t lane_bytes(uint32_t bits) {
+    return bits == 8 ? 2 : bits / 8;
+}
+
 static void build_code(const struct alusubject *s, struct code_inst *c) {
     const struct ptx_inst *i = s->inst;
     *c = (struct code_inst){.d = slot_of(s->d),
@@ -70,8 +76,8 @@ static void build_code(const struct alusubject *s, struct code_inst *c) {
                             .sub = i->sub,
                             .sub2 = i->sub2,
                             .mods = i->mods,
-                            .d_bytes = (uint8_t)(s->d_bits / 8),
-                            .a_bytes = (uint8_t)(s->src[0].bits / 8),
+                            .d_bytes = (uint8_t)lane_bytes(s->d_bits),
+                            .a_bytes = (uint8_t)lane_bytes(s->src[0].bits),
                             .src = i};
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
     for (uint32_t n = 0; n + 1 < i->operand_count && n < 4; n++) {
@@ -84,7 +90,8 @@ static void build_code(const struct alusubject *s, struct code_inst *c) {
 
 static void put_lane(int32_t slot, uint32_t bits, uint32_t lane, uint64_t v) {
     if (bits > 1) {
-        memcpy(regs + slot + lane * bits / 8, &v, bits / 8);
+        v &= aluref_ones(bits);
+        memcpy(regs + slot + lane * lane_bytes(bits), &v, lane_bytes(bits));
         return;
     }
     uint32_t mask;
@@ -95,7 +102,8 @@ static void put_lane(int32_t slot, uint32_t bits, uint32_t lane, uint64_t v) {
 
 static uint64_t get_lane(int32_t slot, uint32_t bits, uint32_t lane) {
     uint64_t v = 0;
-    memcpy(&v, regs + slot + (bits > 1 ? lane * bits / 8 : 0), bits > 1 ? bits / 8 : 4);
+    memcpy(&v, regs + slot + (bits > 1 ? lane * lane_bytes(bits) : 0),
+           bits > 1 ? lane_bytes(bits) : 4);
     return bits > 1 ? v : v >> lane & 1;
 }
 

@@ -282,6 +282,42 @@ Test(warp, member_masks_that_differ) {
     ptxrun_destroy(r);
 }
 
+/* The least and greatest of floats: of lanes 0 to 7 among numbers, of 8 to 15 with a NaN, of 16 to
+ * 23 NaN alone, of 24 to 31 zeros of both signs. */
+static const char floats_text[] =
+    ".version 8.6\n.target sm_100a\n.address_size 64\n"
+    ".visible .entry floats(.param .u64 in, .param .u64 out) {\n"
+    ".reg .b32 %r<10>; .reg .f32 %f<10>; .reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x;\n"
+    "mul.wide.u32 %rd3, %r1, 4; add.u64 %rd1, %rd1, %rd3; ld.global.f32 %f1, [%rd1];\n"
+    "and.b32 %r2, %r1, 24; mov.u32 %r3, 255; shl.b32 %r3, %r3, %r2;\n"
+    "redux.sync.min.f32 %f2, %f1, %r3; redux.sync.max.f32 %f3, %f1, %r3;\n"
+    "redux.sync.min.abs.f32 %f4, %f1, %r3; redux.sync.max.abs.NaN.f32 %f5, %f1, %r3;\n"
+    "mul.wide.u32 %rd3, %r1, 16; add.u64 %rd2, %rd2, %rd3;\n"
+    "st.global.v4.f32 [%rd2], {%f2, %f3, %f4, %f5}; ret; }\n";
+
+Test(warp, reductions_of_floats) {
+    struct ptxrun *r = ptxrun_create(floats_text, strlen(floats_text), 0);
+    uint32_t *in = ptxrun_alloc(r, 128), *out = ptxrun_alloc(r, 512);
+    for (uint32_t k = 0; k < 32; k++) {
+        const float v = (float)((k % 8 * 5 + 3) % 8) - 4.5f; /* -4.5 to 2.5 */
+        memcpy(&in[k], &v, sizeof(v));
+        if (k == 11 || k / 8 == 2) in[k] = k & 1 ? 0xffc00001 : 0x7f812345;
+        if (k / 8 == 3) in[k] = k == 26 ? 0x80000000 : 0;
+    }
+    cr_assert_eq(ptxrun_launch(r, "floats", 1, 32, 2, (uint64_t)in, (uint64_t)out), 0, "%s%s",
+                 r->why, r->result.text);
+    const uint32_t nan = 0x7fffffff, want[4][4] = {
+                                         {0xc0900000, 0x40200000, 0x3f000000, 0x40900000},
+                                         {0xc0900000, 0x40200000, 0x3f000000, nan},
+                                         {nan, nan, nan, nan},
+                                         {0x80000000, 0, 0, 0},
+                                     };
+    for (uint32_t k = 0; k < 128; k++)
+        cr_assert_eq(out[k], want[k / 32][k % 4], "lane %u, %u: %x", k / 4, k % 4, out[k]);
+    ptxrun_destroy(r);
+}
+
 /* A mask that names lanes which never come: lenient once nothing else can run. */
 static const char absent_text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                   ".visible .entry absent(.param .u64 out) {\n"

@@ -486,6 +486,7 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     default: break;
     }
     bool narrow = ptx_type_bytes(c->type) == 4 && ptx_type_class(c->type) != 'f';
+    if (i->op == PTX_OP_redux && c->type == PTX_F32) narrow = true;
     if ((i->op == PTX_OP_redux || i->op == PTX_OP_shfl) && !narrow) refuse(l);
     bool sync = (i->mods & PTX_MOD_SYNC) || pair || i->op == PTX_OP_elect;
     if (i->op == PTX_OP_activemask) sync = false;

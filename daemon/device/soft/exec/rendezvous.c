@@ -103,8 +103,23 @@ static void run_match(const struct code_inst *i, struct meeting *m) {
     }
 }
 
+/* The smaller or greater of floats, with .abs of their sizes; NaN counts for nothing, or with .NaN
+ * is the result. Negative zero is smaller. */
+static uint32_t redux_floats(const struct code_inst *i, uint32_t x, uint32_t y) {
+    const bool nan_x = (x & INT32_MAX) > 0x7f800000, nan_y = (y & INT32_MAX) > 0x7f800000;
+    if (nan_x || nan_y) {
+        bool none = i->mods & PTX_MOD_NAN || (nan_x && nan_y);
+        return none ? 0x7fffffff : nan_x ? y : x;
+    }
+    const int32_t a = (int32_t)x, b = (int32_t)y; /* in the order of their values */
+    const bool less = (a < 0 ? INT32_MIN - a : a) < (b < 0 ? INT32_MIN - b : b);
+    const bool negative_zero = x == 0x80000000 && !y;
+    return (less || negative_zero) == (i->sub == PTX_SUB_MIN) ? x : y;
+}
+
 static uint32_t redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
     bool is_signed = i->type == PTX_S32;
+    if (i->type == PTX_F32) return redux_floats(i, x, y);
     switch (i->sub) {
     case PTX_SUB_ADD: return x + y;
     case PTX_SUB_AND: return x & y;
@@ -116,9 +131,11 @@ static uint32_t redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
 }
 
 static void run_redux(const struct code_inst *i, struct meeting *m) {
-    uint32_t left = m->mask, v = m->a[__builtin_ctz(left)];
+    const uint32_t bits = i->mods & PTX_MOD_ABS ? INT32_MAX : UINT32_MAX;
+    uint32_t left = m->mask, v = m->a[__builtin_ctz(left)] & bits;
+    if (i->type == PTX_F32) v = redux_floats(i, v, v);
     for (left &= left - 1; left; left &= left - 1)
-        v = redux_pair(i, v, m->a[__builtin_ctz(left)]);
+        v = redux_pair(i, v, m->a[__builtin_ctz(left)] & bits);
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
         m->d[lane] = v;
 }

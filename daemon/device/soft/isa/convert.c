@@ -253,75 +253,6 @@ ISA_HANDLER(tf32_f32) {
               if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;); /* to the greatest */
 }
 
-/* ---- fp8: two in 16 bits ----------------------------------------------------------------------
- */
-
-/* To nearest even, at most the greatest value: there is no form without .satfinite. */
-static uint32_t fp8(double x, bool e4m3, bool relu) {
-    const double max = e4m3 ? 448 : 57344;
-    if (x != x) return 0x7f;
-    if (relu) x = clamp_relu(x);
-    double v = round_to(x, e4m3 ? 4 : 3, e4m3 ? -9 : -16, max, FE_TONEAREST);
-    v = v > max ? max : v < -max ? -max : v;
-    if (!e4m3) return half_to_f16(v) >> 8;
-    const uint32_t bits = half_bits_of_float((float)v), sign = bits >> 24 & 128;
-    const double magnitude = __builtin_fabs(v);
-    if (magnitude < 0x1p-6) return sign | (uint32_t)(magnitude * 0x1p9);
-    return sign | ((bits >> 20 & 0x7ff) - (120 << 3));
-}
-
-static uint32_t fp8_pair(const struct code_inst *i, double high, double low) {
-    const bool e4m3 = i->type == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
-    return fp8(high, e4m3, relu) << 8 | fp8(low, e4m3, relu);
-}
-
-/* cvt.e4m3x2.f32 d, a, b: a becomes the upper, b the lower byte. */
-ISA_HANDLER(fp8_reals) {
-    union convert_lanes v;
-    const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
-    for (unsigned l = 0; l < WARP_LANES; l++)
-        v.u[l] = fp8_pair(i, a[l], b[l]);
-    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
-}
-
-ISA_HANDLER(fp8_halves) {
-    union convert_lanes v;
-    const uint32_t *a = SLOT(const uint32_t, w, i->a);
-    for (unsigned l = 0; l < WARP_LANES; l++)
-        v.u[l] = fp8_pair(i, half_from_f16((uint16_t)(a[l] >> 16)), half_from_f16((uint16_t)a[l]));
-    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
-}
-
-static uint32_t half_of_fp8(uint32_t v, bool e4m3, bool relu) {
-    const double x = e4m3 ? half_from_e4m3(v & 255) : half_from_f16((uint16_t)(v << 8));
-    return half_to_f16(relu ? clamp_relu(x) : x);
-}
-
-ISA_HANDLER(halves_fp8) {
-    union convert_lanes v;
-    const bool e4m3 = i->type2 == PTX_E4M3X2, relu = i->mods & PTX_MOD_RELU;
-    const uint32_t stride = stride_of(i->a_bytes, i->type2);
-    const unsigned char *a = SLOT(const unsigned char, w, i->a);
-    for (unsigned l = 0; l < WARP_LANES; l++) {
-        uint16_t x;
-        memcpy(&x, a + (size_t)l * stride, sizeof(x));
-        v.u[l] = half_of_fp8(x >> 8, e4m3, relu) << 16 | half_of_fp8(x, e4m3, relu);
-    }
-    store_lanes(w, i->d, stride_of(i->d_bytes, i->type), mask, &v);
-}
-
-static code_handler *fp8_select(const struct code_inst *i) {
-    const bool two = i->b != CODE_NO_SLOT;
-    if (i->type2 == PTX_E4M3X2 || i->type2 == PTX_E5M2X2)
-        return i->type == PTX_F16X2 && !two ? halves_fp8 : NULL;
-    if (i->type2 == PTX_F32) return two ? fp8_reals : NULL;
-    return i->type2 == PTX_F16X2 && !two ? fp8_halves : NULL;
-}
-
-static bool is_fp8(uint8_t type) {
-    return type == PTX_E4M3X2 || type == PTX_E5M2X2;
-}
-
 /* cvt.pack.sat: a and b clamped side by side; 8-bit ones push c up by both. */
 ISA_HANDLER(pack) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
@@ -360,13 +291,17 @@ static bool is_known(uint8_t type) {
     }
 }
 
+static bool is_small(uint8_t type) {
+    return type >= PTX_E4M3X2 && type <= PTX_UE8M0X2;
+}
+
 ISA_FAMILY(convert_select) {
     if (i->sub == PTX_SUB_PACK) {
         const bool byte = i->type == PTX_U8 || i->type == PTX_S8;
         const bool known = byte || i->type == PTX_U16 || i->type == PTX_S16;
         return known && i->b != CODE_NO_SLOT && byte == (i->c != CODE_NO_SLOT) ? pack : NULL;
     }
-    if (is_fp8(i->type) || is_fp8(i->type2)) return fp8_select(i);
+    if (is_small(i->type) || is_small(i->type2)) return ISA_FN(small_select)(i);
     if (i->type == PTX_F16X2 || i->type == PTX_BF16X2)
         return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? pair : NULL;
     if (i->type == PTX_TF32) return i->type2 == PTX_F32 ? tf32_f32 : NULL;

@@ -62,18 +62,6 @@ static inline uint16_t half_to_bf16(double x) {
     return half_round(x, 7, 127, 0x1p-81);
 }
 
-/* fp8: e5m2 is the upper half of an f16. e4m3 has a bias of 7 and no infinities; only the pattern
- * of all ones is NaN. */
-static inline float half_from_e4m3(uint32_t v) {
-    const uint32_t exponent = v >> 3 & 15, mantissa = v & 7;
-    const float small = (float)(int32_t)mantissa * 0x1p-9f;
-    const float normal = half_float_of_bits((exponent + 120) << 23 | mantissa << 20);
-    const float magnitude = (v & 127) == 127 ? half_float_of_bits(0x7fffffff)
-                            : exponent       ? normal
-                                             : small;
-    return v & 128 ? -magnitude : magnitude;
-}
-
 /* .ftz on f16: subnormals become zeros of their sign. */
 static inline uint16_t half_flush(uint16_t h) {
     return h & 0x7c00 ? h : h & 0x8000;

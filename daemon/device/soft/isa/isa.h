@@ -109,6 +109,7 @@ ISA_FAMILY(logic_select);
 ISA_FAMILY(matrix_select);
 ISA_FAMILY(packed_select);
 ISA_FAMILY(real_select);
+ISA_FAMILY(small_select);
 ISA_FAMILY(vector_select);
 ISA_FAMILY(video_select);
 

@@ -20,6 +20,7 @@
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
+#include "daemon/device/soft/isa/small.h"
 
 #define FACTOR_MOST 1024 /* elements: 16 x 64 */
 #define SUM_MOST 256
@@ -52,7 +53,7 @@ static void reals(const uint32_t *r, uint8_t element, unsigned shift, float *out
     case PTX_ELEMENT_F16: EACH(half_from_f16((uint16_t)x));
     case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
     case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
-    case PTX_ELEMENT_E4M3: EACH(half_from_e4m3(x & 255));
+    case PTX_ELEMENT_E4M3: EACH(small_value(&small_e4m3, x));
     case PTX_ELEMENT_E5M2: EACH(half_from_f16((uint16_t)(x << 8)));
     default: EACH(half_float_of_bits(x));
     }

@@ -132,10 +132,12 @@ ISA_HANDLER(any) {
     ISA_EACH(mask, uint32_t, d, v = compute_lane(i, &f, a[l], b[l], c[l]););
 }
 
-/* vshl, vshr d, a, b: by b, clamped at 32 or wrapped; the sign of a decides what vshr fills in. */
+/* vshl, vshr d, a, b (, c, which is added): by b, clamped at 32 or wrapped; the sign of a decides
+ * what vshr fills in. */
 ISA_HANDLER(shift) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
+    const uint32_t *c = i->c == CODE_NO_SLOT ? NULL : SLOT(const uint32_t, w, i->c);
     const bool wrap = i->mods & PTX_MOD_WRAP, left = i->op == PTX_OP_vshl;
     const bool sign = i->type2 == PTX_S32;
     ISA_LANES(mask, uint32_t, d,
@@ -143,7 +145,7 @@ ISA_HANDLER(shift) {
                                  : b[l] < 32 ? b[l]
                                              : 32;
               const int64_t x = sign ? (int32_t)a[l] : (int64_t)a[l];
-              v = (uint32_t)(left ? (uint64_t)x << n : (uint64_t)(x >> n)););
+              v = (uint32_t)(left ? (uint64_t)x << n : (uint64_t)(x >> n)); if (c) v += c[l];);
 }
 
 static code_handler *pick_handler(const struct code_inst *i) {
@@ -161,7 +163,9 @@ ISA_FAMILY(video_select) {
     case PTX_OP_dp4a: return dp4a;
     case PTX_OP_dp2a: return dp2a;
     case PTX_OP_vshl:
-    case PTX_OP_vshr: return i->mods & PTX_MOD_SAT || i->c != CODE_NO_SLOT ? NULL : shift;
+    case PTX_OP_vshr:
+        if (i->mods & PTX_MOD_SAT || (i->sub == PTX_SUB_ADD) != (i->c != CODE_NO_SLOT)) return NULL;
+        return i->sub == PTX_SUB_ADD || i->sub == PTX_SUB_NONE ? shift : NULL;
     case PTX_OP_vmad: return NULL;
     default: return pick_handler(i);
     }

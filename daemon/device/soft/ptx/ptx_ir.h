@@ -21,7 +21,9 @@
     X(F16X2, "f16x2", 4, 'x') X(BF16X2, "bf16x2", 4, 'x') X(U16X2, "u16x2", 4, 'x')                \
     X(S16X2, "s16x2", 4, 'x') X(B64, "b64", 8, 'b') X(U64, "u64", 8, 'u') X(S64, "s64", 8, 's')    \
     X(F64, "f64", 8, 'f') X(B128, "b128", 16, 'b') X(TF32, "tf32", 4, 'f')                         \
-    X(E4M3X2, "e4m3x2", 2, 'x') X(E5M2X2, "e5m2x2", 2, 'x') X(PRED, "pred", 1, 'p')
+    X(E4M3X2, "e4m3x2", 2, 'x') X(E5M2X2, "e5m2x2", 2, 'x') X(E2M3X2, "e2m3x2", 2, 'x')            \
+    X(E3M2X2, "e3m2x2", 2, 'x') X(E2M1X2, "e2m1x2", 1, 'x') X(UE8M0X2, "ue8m0x2", 2, 'x')          \
+    X(PRED, "pred", 1, 'p')
 /* clang-format on */
 
 enum ptx_type {

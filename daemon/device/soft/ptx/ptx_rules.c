@@ -40,8 +40,7 @@ struct ptx_rule {
 #define HALF "f16|f16x2"
 #define BRAIN "bf16|bf16x2"
 #define HALVES HALF "|" BRAIN
-#define PACKED                                                                                     \
-    "tf32|e4m3x2|e5m2x2|e2m1x2|e2m3x2|e3m2x2|ue8m0x2|e4m3x4|e5m2x4|e2m1x4|e2m3x4|e3m2x4|s2f6x2"
+#define PACKED "tf32|e4m3x4|e5m2x4|e2m1x4|e2m3x4|e3m2x4|s2f6x2"
 #define ROUND "rn|rz|rm|rp"
 #define ROUNDI "rni|rzi|rmi|rpi"
 #define SHARED "shared|shared::cta|shared::cluster"
@@ -247,6 +246,13 @@ static const struct ptx_rule rules[] = {
     R(cvt, "e4m3x2|e5m2x2 f32", "+rn +satfinite relu", "=b16~ 1~ 1~")
     R(cvt, "e4m3x2|e5m2x2 f16x2", "+rn +satfinite relu", "=b16~ b32~")
     R(cvt, "f16x2 e4m3x2|e5m2x2", "+rn relu", "=b32~ b16~")
+    R(cvt, "e2m3x2|e3m2x2 f32", "+rn +satfinite relu", "=b16~ 1~ 1~")
+    R(cvt, "f16x2 e2m3x2|e3m2x2", "+rn relu", "=b32~ b16~")
+    R(cvt, "e2m1x2 f32", "+rn +satfinite relu", "=b8 1~ 1~")
+    R(cvt, "f16x2 e2m1x2", "+rn relu", "=b32~ b8")
+    R(cvt, "ue8m0x2 f32", "+rz|rp satfinite", "=b16~ 1~ 1~")
+    R(cvt, "ue8m0x2 bf16x2", "+rz|rp satfinite", "=b16~ b32~")
+    R(cvt, "bf16x2 ue8m0x2", "+rn", "=b32~ b16~")
     R(cvt, I16 "|u8|s8 s32", "+pack +sat", "=u32~ 1~ 1~")
     R(cvt, I16 "|u8|s8 s32 b32", "+pack +sat", "=u32~ 1~ 1~ b32~")
     R(cvt, PACKED " *", "*", "...")
