@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "proto/array_layout.h"
+#include "proto/capability.h"
 
 #define GRID_X_MAX 0x7fffffffu
 #define GRID_YZ_MAX 65535u
@@ -150,6 +151,8 @@ static int check_segment(const struct wire_segment *s, struct why *why) {
 
 static int check_module_load(const struct wire_module_load *m, struct why *why) {
     if (m->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", m->module);
+    if (m->capability && !capability_known(m->capability))
+        return refuse(why, "no device has capability %u", m->capability);
     if (m->image_bytes == 0 || m->image_bytes > RECORD_IMAGE_MAX ||
         !range_ok(m->image, m->image_bytes))
         return refuse(why, "an image of %" PRIu64 " bytes", m->image_bytes);

@@ -94,7 +94,8 @@ struct wire_device {
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
-    uint32_t reserved[8];
+    uint32_t library_capability; /* that NVIDIA's libraries are told: 130 for 13.0; 0: as others */
+    uint32_t reserved[7];
 };
 
 struct wire_offer {
@@ -507,8 +508,8 @@ struct wire_segment_reply {
 
 struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;
-    uint32_t module; /* id, chosen by the client, not in use */
-    uint32_t pad;
+    uint32_t module;             /* id, chosen by the client, not in use */
+    uint32_t capability;         /* for which PTX is chosen: 130 for 13.0; 0: the job's */
     uint64_t image, image_bytes; /* in the host window; copied once, then the client's again */
     uint64_t why, why_bytes;     /* host window: receives NUL-terminated text about a failure */
 };

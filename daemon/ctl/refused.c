@@ -124,8 +124,8 @@ static void advise_on_code(const struct refused *r, char *out) {
                  sm / 10, sm % 10);
     else if (strcmp(r->error, "ERR_NO_BINARY") == 0)
         snprintf(out, REFUSED_TODO_BYTES,
-                 "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); of NVIDIA's "
-                 "libraries try --capability 12.1 or 13.0");
+                 "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); where a "
+                 "library of NVIDIA's is linked into the program try --capability 13.0");
     else
         snprintf(out, REFUSED_TODO_BYTES,
                  "try --capability 7.5, or compile it for compute_75: older PTX may do without");

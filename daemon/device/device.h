@@ -41,6 +41,9 @@ struct dev_info {
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
     uint32_t levels; /* of queue_level; 1: none */
+    /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
+     * devices that they do not know alone. 0: the truth. */
+    uint32_t library_capability;
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
      * peak. 0: not known. */
@@ -191,10 +194,11 @@ struct dev_ops {
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 
-    /* `image`: fatbin, cubin or PTX, private to the caller, not kept. On failure `why` (>= 256
-     * bytes) says what is wrong with it and NULL is stored. */
-    int (*module_load)(struct dev_space *space, const void *image, size_t bytes,
-                       struct dev_module **out, char *why, size_t why_bytes);
+    /* `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: for which its
+     * PTX is chosen; 0: what the space is told, and where that cannot be said the only one. On
+     * failure `why` (>= 256 bytes) says what is wrong with it and NULL is stored. */
+    int (*module_load)(struct dev_space *space, uint32_t capability, const void *image,
+                       size_t bytes, struct dev_module **out, char *why, size_t why_bytes);
     /* No launch of it may be in flight. */
     void (*module_unload)(struct dev_module *module);
     uint32_t (*func_count)(struct dev_module *module);

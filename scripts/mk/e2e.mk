@@ -24,7 +24,8 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
 	$(call e2e_bin,sassonly-static,vecadd refused machine) $(call e2e_bin,default-static,machine) $(call e2e_bin,ptxmany-static,capability) $(addprefix $(BUILD)/e2e/linked/,rdc grids) \
-	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin)
+	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin) \
+	$(addprefix $(BUILD)/e2e/linked/libcurand_,capability.so asks.so)
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
 E2E_ALL_BINS := $(foreach b,$(E2E_BUILDS),$(foreach c,static shared,\
 	$(call e2e_bin,$(b)-$(c),$(E2E_VARIANT_PROGRAMS))))
@@ -58,6 +59,12 @@ $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Clusters are of 9.0 on.
 $(BUILD)/e2e/default-static/cluster: NVCC_default := $(NVCC_ptx90)
+# In libraries that are named as one of NVIDIA's: with a runtime of its own, and with the program's.
+$(BUILD)/e2e/linked/libcurand_%.so: test/e2e/programs/%.cu test/e2e/programs/common.h $(BUILD)/shim/libcuda.so
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) $(NVCC_ptxmany) $(NVCC_LIBRARY_$*) -shared -Xcompiler -fPIC -Dmain=tell -o $@ $< $(NVCC_LIBS_$*)
+NVCC_LIBRARY_asks := -cudart shared
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
 E2E_DRIVER := badimage contextless whole link virtual
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "proto/gen/prototypes.h"
+#include "shim/connection/asker.h"
 #include "shim/context/ctx.h"
 #include "shim/pci.h"
 
@@ -121,9 +122,7 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         *value = (int)d->threads_per_sm;
         return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)d->cc_major; return true;
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = d->cc_major >= 9; return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)d->cc_minor; return true;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
         *value = (int)d->shared_per_sm_bytes;
         return true;
@@ -140,6 +139,15 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
     }
 }
 
+/* Not the same for all; false when it is another attribute. */
+static bool of_capability(CUdevice_attribute attribute, const void *caller, int *value) {
+    bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    if (!major && attribute != CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) return false;
+    uint32_t capability = asker_capability(caller);
+    *value = (int)(major ? capability / 10 : capability % 10);
+    return true;
+}
+
 /* The gate of every call about a device. */
 static CUresult enter(CUdevice dev) {
     CUresult r = state_ready();
@@ -151,6 +159,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
     CUresult r = enter(dev);
     if (r) return r;
     if (!pi || (int)attrib <= 0 || (int)attrib > 200) return CUDA_ERROR_INVALID_VALUE;
+    if (of_capability(attrib, __builtin_return_address(0), pi)) return CUDA_SUCCESS;
     if (from_worker(attrib, pi)) return CUDA_SUCCESS;
     *pi = 0;
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
@@ -209,8 +218,9 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     CUresult r = enter(dev);
     if (r) return r;
     if (!major || !minor) return CUDA_ERROR_INVALID_VALUE;
-    *major = (int)state.conn.device.cc_major;
-    *minor = (int)state.conn.device.cc_minor;
+    uint32_t capability = asker_capability(__builtin_return_address(0));
+    *major = (int)(capability / 10);
+    *minor = (int)(capability % 10);
     return CUDA_SUCCESS;
 }
 

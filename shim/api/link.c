@@ -162,7 +162,9 @@ CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut) {
     const void *image = link_image(&s->link, &bytes);
     if (!image) return s->link.image.failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
     struct image_log rest = rest_of(&s->errors);
-    r = image_create(image, true, true, true, &rest, &tried);
+    r = image_create(
+        &(struct image_source){.code = image, .library = true, .preserved = true, .now = true},
+        &rest, &tried);
     jit_close_log(&s->jit, CU_JIT_ERROR_LOG_BUFFER, &s->errors);
     if (r) return r;
     image_destroy(tried);

@@ -14,6 +14,7 @@
 #include "shim/code/image.h"
 #include "shim/code/jit.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/asker.h"
 #include "shim/context/ctx.h"
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -24,57 +25,62 @@ static bool eager(void) {
     return mode && !strcasecmp(mode, "EAGER");
 }
 
-static CUresult create(const void *code, const struct jit *jit, bool library, bool preserved,
-                       struct image **out) {
+static CUresult create(struct image_source *from, const struct jit *jit, struct image **out) {
     struct image_log info = jit_open_log(jit, CU_JIT_INFO_LOG_BUFFER);
     struct image_log errors = jit_open_log(jit, CU_JIT_ERROR_LOG_BUFFER);
-    bool now = !preserved || eager();
-    CUresult r = image_create(code, library, preserved, now, &errors, out);
+    from->now = !from->preserved || eager();
+    CUresult r = image_create(from, &errors, out);
     jit_close_log(jit, CU_JIT_INFO_LOG_BUFFER, &info);
     jit_close_log(jit, CU_JIT_ERROR_LOG_BUFFER, &errors);
     return r;
 }
 
 /* No wrapper, for these hold pointers; and headers must not reach beyond the file. */
-static CUresult create_from_file(const char *name, const struct jit *jit, bool library,
+static CUresult create_from_file(const char *name, struct image_source *from, const struct jit *jit,
                                  struct image **out) {
     size_t bytes;
     CUresult r;
     void *data = code_file_read(name, &bytes, &r);
     if (!data) return r;
-    r = fatbin_measure_within(data, bytes) ? create(data, jit, library, false, out)
-                                           : CUDA_ERROR_INVALID_IMAGE;
+    from->code = data;
+    r = fatbin_measure_within(data, bytes) ? create(from, jit, out) : CUDA_ERROR_INVALID_IMAGE;
     free(data);
+    return r;
+}
+
+static CUresult load(CUmodule *module, const void *code, const struct jit *jit,
+                     const void *caller) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!module || !code) return CUDA_ERROR_INVALID_VALUE;
+    struct image_source from = {.code = code, .capability = asker_image_capability(caller)};
+    struct image *made;
+    r = create(&from, jit, &made);
+    if (!r) *module = image_module(made);
     return r;
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
                             CUjit_option *options, void **optionValues) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!module || !image) return CUDA_ERROR_INVALID_VALUE;
     struct jit jit = {numOptions, options, optionValues};
-    struct image *made;
-    r = create(image, &jit, false, false, &made);
-    if (!r) *module = image_module(made);
-    return r;
+    return load(module, image, &jit, __builtin_return_address(0));
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+    return load(module, image, &(struct jit){0}, __builtin_return_address(0));
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-    return cuModuleLoadDataEx(module, fatCubin, 0, NULL, NULL);
+    return load(module, fatCubin, &(struct jit){0}, __builtin_return_address(0));
 }
 
 CUresult cuModuleLoad(CUmodule *module, const char *fname) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!module) return CUDA_ERROR_INVALID_VALUE;
-    struct jit none = {0, NULL, NULL};
+    struct image_source from = {.capability = asker_image_capability(__builtin_return_address(0))};
     struct image *made;
-    r = create_from_file(fname, &none, false, &made);
+    r = create_from_file(fname, &from, &(struct jit){0}, &made);
     if (!r) *module = image_module(made);
     return r;
 }
@@ -112,9 +118,14 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     if (r) return r;
     if (!library || !code) return CUDA_ERROR_INVALID_VALUE;
     struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
+    struct image_source from = {
+        .code = code,
+        .capability = asker_image_capability(__builtin_return_address(0)),
+        .library = true,
+        .preserved = preserved(libraryOptions, libraryOptionValues, numLibraryOptions),
+    };
     struct image *made;
-    bool keeps = preserved(libraryOptions, libraryOptionValues, numLibraryOptions);
-    r = create(code, &jit, true, keeps, &made);
+    r = create(&from, &jit, &made);
     if (!r) *library = image_library(made);
     return r;
 }
@@ -127,8 +138,12 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     if (r) return r;
     if (!library) return CUDA_ERROR_INVALID_VALUE;
     struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
+    struct image_source from = {
+        .capability = asker_image_capability(__builtin_return_address(0)),
+        .library = true,
+    };
     struct image *made;
-    r = create_from_file(fileName, &jit, true, &made);
+    r = create_from_file(fileName, &from, &jit, &made);
     if (!r) *library = image_library(made);
     return r;
 }

@@ -89,6 +89,7 @@ static CUresult send(struct image *image, uint64_t at, const struct image_log *l
     struct wire_module_load rec = {
         .rec = {.op = WIRE_MODULE_LOAD},
         .module = image->index,
+        .capability = image->capability,
         .image = at,
         .image_bytes = image->bytes,
         .why = at + image->bytes,
@@ -162,16 +163,16 @@ static CUresult refuse_unknown(const struct image *image, const void *code,
     return CUDA_ERROR_INVALID_IMAGE;
 }
 
-static CUresult keep_code(struct image *image, const void *code, bool preserved,
+static CUresult keep_code(struct image *image, const struct image_source *from,
                           const struct image_log *log) {
-    image->bytes = fatbin_measure(code);
-    if (!image->bytes) return refuse_unknown(image, code, log);
+    image->bytes = fatbin_measure(from->code);
+    if (!image->bytes) return refuse_unknown(image, from->code, log);
     if (image->bytes > RECORD_IMAGE_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
-    image->data = preserved ? fatbin_in_place(code) : NULL;
+    image->data = from->preserved ? fatbin_in_place(from->code) : NULL;
     if (image->data) return CUDA_SUCCESS;
     image->copy = malloc(image->bytes);
     if (!image->copy) return CUDA_ERROR_OUT_OF_MEMORY;
-    fatbin_copy(code, image->copy);
+    fatbin_copy(from->code, image->copy);
     image->data = image->copy;
     return CUDA_SUCCESS;
 }
@@ -194,14 +195,19 @@ static void end(struct image *image) {
     image->copy = NULL;
 }
 
-CUresult image_create(const void *code, bool library, bool preserved, bool now,
-                      const struct image_log *log, struct image **out) {
+static void describe(struct image *image, const struct image_source *from) {
+    image->library = from->library;
+    image->capability = from->capability;
+    if (!from->library) image->owner = ctx_current()->index;
+}
+
+CUresult image_create(const struct image_source *from, const struct image_log *log,
+                      struct image **out) {
     image_enter();
     struct image *image = take_slot();
-    CUresult r = image ? keep_code(image, code, preserved, log) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (image) image->library = library;
-    if (!r && !library) image->owner = ctx_current()->index;
-    if (!r && now) r = image_load(image, log);
+    if (image) describe(image, from);
+    CUresult r = image ? keep_code(image, from, log) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && from->now) r = image_load(image, log);
     if (r && image) end(image);
     image_leave();
     *out = image;

@@ -22,8 +22,9 @@ struct image {
     bool used, library;
     uint32_t index; /* also the module's id on the wire */
     uint16_t generation;
-    uint32_t owner;   /* index of the context; modules only */
-    const void *data; /* the program's memory, or `copy` */
+    uint32_t owner;      /* index of the context; modules only */
+    uint32_t capability; /* for which PTX is chosen; 0: what everybody is told */
+    const void *data;    /* the program's memory, or `copy` */
     size_t bytes;
     void *copy;
     bool loaded;  /* the worker has it */
@@ -45,9 +46,14 @@ struct image_log {
 };
 
 /* With `preserved` the program promises to keep the code where it is. With `now` the worker gets it
- * at once. `bytes`: what fatbin_measure said, or less when the caller knows better. */
-CUresult image_create(const void *code, bool library, bool preserved, bool now,
-                      const struct image_log *log, struct image **out);
+ * at once. */
+struct image_source {
+    const void *code;
+    uint32_t capability; /* as in struct image */
+    bool library, preserved, now;
+};
+CUresult image_create(const struct image_source *from, const struct image_log *log,
+                      struct image **out);
 void image_destroy(struct image *image);
 
 /* NULL for what is none. A library is also a module. Entered, or for a handle that the program

@@ -530,6 +530,25 @@ def test_the_daemon_has_a_capability_for_those_that_ask_for_none():
         equal(d.ctl_json("gpu", "list")["gpus"][0]["compute"], "8.9", "what is listed")
 
 
+def in_library(daemon, name, expression, **env):
+    """What a Python prints that has loaded a library named as one of NVIDIA's."""
+    path = os.path.join(BUILD, "e2e", "linked", f"libcurand_{name}.so")
+    done = daemon.run([sys.executable, "-c", f"import ctypes; l = ctypes.CDLL({path!r}); {expression}"], **env)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    return done.stdout
+
+
+def test_libraries_of_nvidia_are_told_a_newer_capability():
+    """For which alone they have PTX; not where the job asks for one. What a runtime that others share knows
+    for all of them is the device's."""
+    with Daemon() as d:
+        equal(in_library(d, "capability", "l._Z4tellv()"), "device 130 ran 1200\n", "a runtime of its own")
+        equal(in_library(d, "capability", "l._Z4tellv()", SALUS_CAPABILITY="8.9"), "device 89 ran 860\n", "asked for")
+        both = "print(l.asked(), l.known())"
+        equal(in_library(d, "asks", both), "130 90\n", "the program's runtime")
+        equal(in_library(d, "asks", both, SALUS_CAPABILITY="8.9"), "89 89\n", "asked for")
+
+
 # ---- NVML ----------------------------------------------------------------------------------------
 
 READER = os.path.join(BUILD, "test", "e2e", "nvml_reader")

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     void *image = malloc(size ? size : 1);
     if (!image) return 0;
     if (size) memcpy(image, data, size);
-    if (dev_soft.module_load(space, image, size, &m, why, sizeof(why)) == 0) {
+    if (dev_soft.module_load(space, 0, image, size, &m, why, sizeof(why)) == 0) {
         ask(m);
         dev_soft.module_unload(m);
     }

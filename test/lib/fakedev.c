@@ -334,8 +334,8 @@ static uint64_t fake_mem_used(struct dev *dev) {
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-static int fake_module_load(struct dev_space *s, const void *image, size_t bytes,
-                            struct dev_module **out, char *why, size_t why_bytes) {
+static int fake_module_load(struct dev_space *s, uint32_t capability, const void *image,
+                            size_t bytes, struct dev_module **out, char *why, size_t why_bytes) {
     struct dev_module *m = calloc(1, sizeof(*m));
     char *text = strndup(image, bytes), *rest = text, *name;
     *out = NULL;

@@ -169,7 +169,7 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     struct dev_module *m;
     char why[256];
     cr_assert_eq(
-        dev_soft.module_load(space, module_text, sizeof(module_text), &m, why, sizeof(why)), 0,
+        dev_soft.module_load(space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)), 0,
         "%s", why);
     uint64_t module_bytes = dev_soft.mem_used(dev), room = (MEMORY - module_bytes) / GRAN;
     cr_assert_geq(module_bytes, 2 * GRAN);
@@ -184,7 +184,7 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     make(c + room, (uint32_t)(module_bytes / GRAN)); /* all of it is chunks now */
     cr_expect_eq(dev_soft.chunk_create(dev, &none), ERR_NO_MEMORY);
     cr_expect_eq(
-        dev_soft.module_load(space, module_text, sizeof(module_text), &m, why, sizeof(why)),
+        dev_soft.module_load(space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)),
         ERR_NO_MEMORY);
     unmake(c, CHUNKS);
 }

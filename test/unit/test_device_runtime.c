@@ -43,7 +43,7 @@ static void open_device(uint32_t threads) {
 }
 
 static void load(const void *image, size_t bytes) {
-    int err = dev_soft.module_load(space, image, bytes, &module, why, sizeof(why));
+    int err = dev_soft.module_load(space, 0, image, bytes, &module, why, sizeof(why));
     cr_assert_eq(err, 0, "%d: %s", err, why);
 }
 

@@ -397,6 +397,21 @@ Test(exec, a_capability_that_the_device_cannot_report_is_refused) {
     end(&w);
 }
 
+Test(exec, a_load_for_a_capability_that_the_device_has_not_is_refused) {
+    struct world w = begin();
+    struct wire_module_load m = {.module = 1,
+                                 .capability = 120,
+                                 .image = w.c->windows.host_base,
+                                 .image_bytes = sizeof("FAKE k")};
+    memcpy(w.c->host, "FAKE k", sizeof("FAKE k"));
+    uint64_t t = wireclient_send(w.c, WIRE_MODULE_LOAD, 0, true, &m, sizeof(m), NULL, 0);
+    cr_expect_eq(wireclient_result(w.c, t), -ENOTSUP);
+    m.capability = 0;
+    t = wireclient_send(w.c, WIRE_MODULE_LOAD, 0, true, &m, sizeof(m), NULL, 0);
+    cr_expect_eq(wireclient_result(w.c, t), 0);
+    end(&w);
+}
+
 static int open_files(void) {
     int count = 0;
     for (int fd = 0; fd < 256; fd++)

@@ -132,19 +132,38 @@ Test(image, the_newest_that_the_device_can_run) {
 /* What another capability would run is said where machine code alone is left. */
 Test(image, the_nearest_that_is_too_new) {
     const struct image_entry entries[] = {
-        cubin_entry(90, IMAGE_PLAIN),
+        cubin_entry(80, IMAGE_PLAIN),
         text_entry(121, 0, IMAGE_PLAIN, ptx("sm_121")),
         text_entry(120, 0, IMAGE_PLAIN, ptx("sm_120")),
     };
     image_build_fatbin(&out, entries, 3);
     cr_assert_eq(read_out(90), 0);
-    cr_assert_eq(image.ptx_count, 0);
+    cr_assert_eq(image.ptx_count, 0, "no GPU of 9.0 runs code for 8.0");
     cr_assert_eq(image.ptx_above, 120);
     cr_assert_eq(read_out(120), 0);
     cr_assert_eq(image.ptx_count, 1);
     cr_assert_eq(image.ptx_above, 121);
     cr_assert_eq(read_out(130), 0);
     cr_assert_eq(image.ptx_above, 0);
+}
+
+/* A GPU would run its machine code: here its PTX is in that place, for whichever it is. */
+Test(image, ptx_that_is_too_new_stands_for_machine_code) {
+    const struct image_entry entries[] = {
+        text_entry(121, 0, IMAGE_PLAIN, ptx("sm_121")),
+        cubin_entry(90, IMAGE_PLAIN),
+        text_entry(100, 0x100000, IMAGE_PLAIN, ptx("sm_100a")),
+        text_entry(120, 0, IMAGE_PLAIN, ptx("sm_120")),
+    };
+    image_build_fatbin(&out, entries, 4);
+    cr_assert_eq(read_out(90), 0, "%s", why);
+    cr_assert(image.ptx_count == 1 && image.ptx_target == 120 && image.cubin_target == 90);
+    cr_assert_str_eq(image.ptx[0], ptx("sm_120"));
+    cr_assert_eq(read_out(89), ERR_NO_BINARY, "for 8.9 there is nothing");
+    buf_clear(&out);
+    image_build_fatbin(&out, entries + 1, 2);
+    cr_assert_eq(read_out(90), 0);
+    cr_assert_eq(image.ptx_count, 0, "what is bound to an architecture stands for nothing else");
 }
 
 Test(image, units) {

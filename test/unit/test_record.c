@@ -339,6 +339,7 @@ Test(record, the_others) {
     ACCEPTED(WIRE_MEM_SHOW, rec.ticket, 0);
     ACCEPTED(WIRE_MEM_CLOSE, rec.ticket, 0);
     REFUSED(WIRE_MODULE_LOAD, load.module, WIRE_MODULES);
+    REFUSED(WIRE_MODULE_LOAD, load.capability, 91);
     REFUSED(WIRE_MODULE_LOAD, load.image_bytes, 0);
     REFUSED(WIRE_MODULE_LOAD, load.image_bytes, RECORD_IMAGE_MAX + 1);
     REFUSED(WIRE_MODULE_LOAD, load.image, UINT64_MAX - 10);

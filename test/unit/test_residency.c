@@ -425,9 +425,9 @@ static uint64_t used_with_modules(struct dev *dev) {
     return fakedev.mem_used(dev) + module_bytes;
 }
 
-static int load_with_memory(struct dev_space *space, const void *image, size_t bytes,
-                            struct dev_module **out, char *text, size_t text_bytes) {
-    int err = fakedev.module_load(space, image, bytes, out, text, text_bytes);
+static int load_with_memory(struct dev_space *space, uint32_t capability, const void *image,
+                            size_t bytes, struct dev_module **out, char *text, size_t text_bytes) {
+    int err = fakedev.module_load(space, 0, image, bytes, out, text, text_bytes);
     if (!err) module_bytes += 6 * PAGE;
     return err;
 }

@@ -11,6 +11,7 @@
 #include "proto/job.h"
 #include "proto/record.h"
 #include "shim/code/function.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
 
@@ -57,6 +58,29 @@ Test(shim_code, the_code_travels_whole) {
     /* The piece of the window is the library's again, and nobody used it since. */
     cr_assert_arr_eq((void *)(uintptr_t)m->image, code, 1 << 20);
     free(code);
+}
+
+Test(shim_code, libraries_of_nvidia_are_known_by_name) {
+    static const char *const some[] = {"/usr/lib/libcublasLt.so.13", "libcublas.so",
+                                       "x/libnccl.so.2", "libcudnn_engines_precompiled.so.9"};
+    static const char *const others[] = {"/libcublas.so/python", "libcudart.so.13",
+                                         "xlibcublas.so",        "libncclx",
+                                         "libtorch_cuda.so",     ""};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+        cr_assert(asker_is_library(some[i]), "%s", some[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        cr_assert_not(asker_is_library(others[i]), "%s", others[i]);
+}
+
+/* This test is no library, so that it is told what the device says. */
+Test(shim_code, programs_are_told_the_devices_own) {
+    int major, minor;
+    state.conn.device.library_capability = 130;
+    cr_assert_eq(cuDeviceComputeCapability(&major, &minor, 0), CUDA_SUCCESS);
+    cr_assert(major == 9 && minor == 0);
+    load();
+    const struct wire_module_load *m = rig_only(WIRE_MODULE_LOAD);
+    cr_assert_eq(m->capability, 0);
 }
 
 Test(shim_code, what_is_no_code_is_not_sent) {

@@ -59,8 +59,8 @@ static void open_device(uint32_t threads, uint64_t timeout_ns) {
     struct dev_windows w = {BASE, ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &space), 0);
     cr_assert_eq(dev_soft.queue_create(space, 0, &queue), 0);
-    cr_assert_eq(dev_soft.module_load(space, ptx, sizeof(ptx), &module, why, sizeof(why)), 0, "%s",
-                 why);
+    cr_assert_eq(dev_soft.module_load(space, 0, ptx, sizeof(ptx), &module, why, sizeof(why)), 0,
+                 "%s", why);
 }
 
 #define MOST_CHUNKS 128
@@ -117,10 +117,11 @@ static void close_device(void) {
 
 /* ---- compute capability ---------------------------------------------------------------------- */
 
-static int load_for_120(struct dev_module **m, char *why) {
-    static const char newer[] = ".version 8.7\n.target sm_120\n.address_size 64\n"
+static const char newer_ptx[] = ".version 8.7\n.target sm_120\n.address_size 64\n"
                                 ".visible .entry k()\n{\nret;\n}\n";
-    return dev_soft.module_load(space, newer, sizeof(newer), m, why, 256);
+
+static int load_for_120(struct dev_module **m, char *why) {
+    return dev_soft.module_load(space, 0, newer_ptx, sizeof(newer_ptx), m, why, 256);
 }
 
 Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
@@ -131,6 +132,10 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     open_device(1, 0);
     cr_assert_eq(load_for_120(&m, why), ERR_NO_BINARY);
     cr_assert_str_eq(why, "the PTX is for sm_120, the device is sm_90");
+    cr_assert_eq(dev_soft.module_load(space, 130, newer_ptx, sizeof(newer_ptx), &m, why, 256), 0);
+    cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(info.binary_version, 130, "as this load says");
+    dev_soft.module_unload(m);
     dev_soft.space_capability(space, 121);
     cr_assert_eq(load_for_120(&m, why), 0, "%s", why);
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
@@ -173,7 +178,7 @@ static struct dev_module *load_cubin(struct dev_space *s, int err) {
     char why[256];
     buf_init(&cubin);
     image_build_cubin_vars(&cubin, 90, kernels, 3, vars, 3);
-    cr_assert_eq(dev_soft.module_load(s, cubin.data, cubin.len, &m, why, sizeof(why)), err, "%s",
+    cr_assert_eq(dev_soft.module_load(s, 0, cubin.data, cubin.len, &m, why, sizeof(why)), err, "%s",
                  why);
     buf_finish(&cubin);
     return m;
@@ -240,7 +245,7 @@ Test(soft, too_many_variables_are_refused) {
         vars[1].bytes = large ? UINT32_MAX : 33 * MIB;
         buf_init(&cubin);
         image_build_cubin_vars(&cubin, 90, NULL, 0, vars, 2);
-        int err = dev_soft.module_load(null_space, cubin.data, cubin.len, &m, why, sizeof(why));
+        int err = dev_soft.module_load(null_space, 0, cubin.data, cubin.len, &m, why, sizeof(why));
         cr_expect_eq(err, ERR_NO_MEMORY);
         cr_expect_str_eq(why, "no room for the cubin's variables");
         buf_finish(&cubin);
@@ -258,7 +263,7 @@ Test(soft, nothing_is_computed_where_nothing_is_to_be) {
     struct dev_module *m;
     open_device(1, 0);
     open_null();
-    cr_assert_eq(dev_soft.module_load(null_space, ptx, sizeof(ptx), &m, why, sizeof(why)), 0);
+    cr_assert_eq(dev_soft.module_load(null_space, 0, ptx, sizeof(ptx), &m, why, sizeof(why)), 0);
     cr_assert_eq(dev_soft.func_get(m, "add", &l.func, &info, why, sizeof(why)), 0, "%s", why);
     l.param_bytes = info.param_bytes;
     cr_expect_eq(dev_soft.launch(null_queue, &l, &op), -EPERM, "not even PTX");
@@ -451,7 +456,7 @@ Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
     struct dev_module *mine = module;
     char why[256];
     launch(queue, "forever_table", 8, BASE, 0, &endless);
-    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof(ptx), &module, why, sizeof(why)), 0);
+    cr_assert_eq(dev_soft.module_load(other, 0, ptx, sizeof(ptx), &module, why, sizeof(why)), 0);
     for (int k = 0; k < 20; k++) {
         launch(theirs, "add", 4, host, 1, &served);
         cr_assert_eq(wait_one(), &served);
@@ -536,7 +541,7 @@ Test(soft, what_is_cancelled_waits_for_no_level) {
     char why[256];
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
     cr_assert_eq(dev_soft.queue_create(other, 0, &high), 0);
-    cr_assert_eq(dev_soft.module_load(other, ptx, sizeof(ptx), &theirs, why, sizeof(why)), 0);
+    cr_assert_eq(dev_soft.module_load(other, 0, ptx, sizeof(ptx), &theirs, why, sizeof(why)), 0);
     launch(queue, "forever", 1, BASE, 0, &running);
     launch(queue, "forever", 1, BASE, 0, &queued);
     dev_soft.queue_level(high, 1);
@@ -660,7 +665,7 @@ Test(soft, modules_and_their_variables) {
     cr_assert_eq(op.result, 0);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 3);
     struct dev_module *bad;
-    cr_assert_eq(dev_soft.module_load(space, "nonsense", 8, &bad, why, sizeof(why)),
+    cr_assert_eq(dev_soft.module_load(space, 0, "nonsense", 8, &bad, why, sizeof(why)),
                  ERR_INVALID_IMAGE);
     cr_assert_null(bad);
     cr_assert_gt(strlen(why), 0);
@@ -675,17 +680,17 @@ Test(soft, managed_variables_lie_in_the_host_window) {
     uint64_t addr, again, bytes;
     char why[256];
     open_device(1, 0);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &first, why, sizeof(why)), 0, "%s",
-                 why);
+    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &first, why, sizeof(why)), 0,
+                 "%s", why);
     cr_assert_eq(dev_soft.global_get(first, "shown", &addr, &bytes), 0);
     cr_assert(addr >= host + 2 * MIB && addr < host + 4 * MIB);
     cr_assert_eq(bytes, 4);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &second, why, sizeof(why)),
+    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &second, why, sizeof(why)),
                  ERR_NO_MEMORY, "there is room for one granule");
     *(uint32_t *)(uintptr_t)addr = 77;
     dev_soft.module_unload(first);
-    cr_assert_eq(dev_soft.module_load(space, text, sizeof(text), &second, why, sizeof(why)), 0);
+    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &second, why, sizeof(why)), 0);
     cr_assert_eq(dev_soft.global_get(second, "shown", &again, &bytes), 0);
     cr_assert_eq(again, addr);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9, "initialised anew");

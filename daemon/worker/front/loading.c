@@ -32,11 +32,13 @@ static void show_why(struct client *c, const struct wire_module_load *m, const c
 static int copy_image(struct client *c, const struct wire_module_load *m, const void *shared,
                       struct module *out, char *text, size_t cap) {
     const struct dev_ops *ops = c->worker->ops;
+    if (m->capability && !ops->space_capability) return -ENOTSUP;
     void *image = malloc(m->image_bytes);
     if (!image) return -ENOMEM;
     memcpy(image, shared, m->image_bytes);
     uint64_t before = ops->mem_used(c->worker->dev);
-    int err = ops->module_load(c->space, image, m->image_bytes, &out->dev, text, cap);
+    int err =
+        ops->module_load(c->space, m->capability, image, m->image_bytes, &out->dev, text, cap);
     uint64_t after = ops->mem_used(c->worker->dev);
     out->fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
     free(image);

@@ -138,6 +138,7 @@ static void describe_to(const struct worker *w, const struct wire_job *job,
         out->cc_major = job->capability / 10;
         out->cc_minor = job->capability % 10;
     }
+    out->library_capability = 0; /* it asked for this one, or takes machine code */
     if (null) job_tag(out->name, sizeof(out->name));
 }
 

@@ -68,6 +68,7 @@ void broker_link_describe(struct wire_device *out, const struct dev_info *d) {
         .mem_clock_khz = d->mem_clock_khz,
         .mem_bus_bits = d->mem_bus_bits,
         .l2_bytes = d->l2_bytes,
+        .library_capability = d->library_capability,
     };
     memcpy(out->name, d->name, sizeof(out->name));
     memcpy(out->uuid, d->uuid, sizeof(out->uuid));

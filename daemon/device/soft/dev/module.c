@@ -125,16 +125,17 @@ static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
     return described_place(&m->image, var_alloc, m, &m->var_addrs, why, why_bytes);
 }
 
-int module_load(struct dev_space *space, const void *image, size_t bytes, struct dev_module **out,
-                char *why, size_t why_bytes) {
+int module_load(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
+                struct dev_module **out, char *why, size_t why_bytes) {
     *out = NULL;
     struct dev_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     m->space = space;
+    m->capability = capability ? capability : space->config.capability;
     list_init(&m->blocks);
     int err =
-        image_read(image, bytes, space->config.capability,
-                   space->config.null ? IMAGE_DESCRIBE : IMAGE_RUN, &m->image, why, why_bytes);
+        image_read(image, bytes, m->capability, space->config.null ? IMAGE_DESCRIBE : IMAGE_RUN,
+                   &m->image, why, why_bytes);
     if (err) {
         free(m);
         return err;
@@ -202,7 +203,7 @@ static void describe_func(struct dev_func *f, const char *name) {
         .const_bytes = k.const_bytes,
         .max_threads = 1024,
         .ptx_version = f->module->image.ptx_target,
-        .binary_version = f->module->space->config.capability,
+        .binary_version = f->module->capability,
     };
     const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
     if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);
@@ -215,7 +216,7 @@ static void describe_func(struct dev_func *f, const char *name) {
 static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {
     if (m->image.ptx_above)
         snprintf(why, why_bytes, "only machine code: the PTX is for sm_%u, the device is sm_%u",
-                 m->image.ptx_above, m->space->config.capability);
+                 m->image.ptx_above, m->capability);
     else
         snprintf(why, why_bytes, "only machine code, no PTX that this device can run");
 }

@@ -19,6 +19,7 @@ struct dev_space;
 
 struct dev_module {
     struct dev_space *space;
+    uint32_t capability; /* for which its PTX was chosen: 90 for 9.0 */
     struct image image;
     struct code_module *code;   /* NULL: of machine code only, or described by it */
     struct list blocks;         /* its memory in the module window */
@@ -37,8 +38,8 @@ struct dev_func {
     struct dev_param *params;
 };
 
-int module_load(struct dev_space *space, const void *image, size_t bytes, struct dev_module **out,
-                char *why, size_t why_bytes);
+int module_load(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
+                struct dev_module **out, char *why, size_t why_bytes);
 void module_unload(struct dev_module *module);
 uint32_t module_func_count(struct dev_module *module);
 const char *module_func_name(struct dev_module *module, uint32_t index);

@@ -18,11 +18,13 @@
 #include "daemon/device/soft/ptx/ptx_lex.h"
 
 #define IMAGE_MAX_UNITS 4096
+#define BOUND (FATBIN_ARCH | FATBIN_FAMILY)
 #define IMAGE_HEADER_TOKENS 64 /* .target stands among the first words of PTX */
 
 struct choice {
-    bool has_ptx, has_elf;
-    struct fatbin_entry ptx, elf;
+    bool has_ptx, has_elf, has_above;
+    bool runs; /* there is machine code that a GPU of this capability runs */
+    struct fatbin_entry ptx, elf, above; /* `above`: the oldest PTX that is newer than the device */
 };
 
 struct reader {
@@ -142,34 +144,47 @@ static bool usable(const struct reader *r, const struct fatbin_entry *e) {
 
 /* Newest first; of two equals the one that is not bound to an architecture. */
 static bool better(const struct fatbin_entry *a, bool has_b, const struct fatbin_entry *b) {
-    const uint64_t bound = FATBIN_ARCH | FATBIN_FAMILY;
     if (!has_b || a->target != b->target) return !has_b || a->target > b->target;
-    return !(a->flags & bound) && (b->flags & bound);
+    return !(a->flags & BOUND) && (b->flags & BOUND);
 }
 
 /* What a device with another capability could run. */
-static void note_above(struct reader *r, const struct fatbin_entry *e) {
+static void note_above(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
     uint32_t *above = &r->out->ptx_above;
-    if (e->kind == FATBIN_PTX && e->target > r->capability && (!*above || e->target < *above))
-        *above = e->target;
+    if (e->kind != FATBIN_PTX || e->target <= r->capability) return;
+    if (!*above || e->target < *above) *above = e->target;
+    if (e->flags & BOUND || (c->has_above && e->target >= c->above.target)) return;
+    c->has_above = true;
+    c->above = *e;
 }
 
+static void note_usable(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
+    if (!usable(r, e)) return;
+    if (e->kind == FATBIN_PTX && better(e, c->has_ptx, &c->ptx)) {
+        c->has_ptx = true;
+        c->ptx = *e;
+    }
+    if (e->kind != FATBIN_ELF) return;
+    c->runs |= e->target / 10 == r->capability / 10;
+    if (!better(e, c->has_elf, &c->elf)) return;
+    c->has_elf = true;
+    c->elf = *e;
+}
+
+/* Where a GPU would run machine code, the same kernels' PTX takes its place, whichever device it is
+ * for: programs have PTX for the newest one that their compiler knew, and machine code for others.
+ */
 static int choose(struct reader *r, struct fatbin *f, struct choice *c) {
     struct fatbin_entry e;
     int more;
     while ((more = fatbin_next(f, &e)) > 0) {
-        note_above(r, &e);
-        if (!usable(r, &e)) continue;
-        if (e.kind == FATBIN_PTX && better(&e, c->has_ptx, &c->ptx)) {
-            c->has_ptx = true;
-            c->ptx = e;
-        }
-        if (e.kind == FATBIN_ELF && better(&e, c->has_elf, &c->elf)) {
-            c->has_elf = true;
-            c->elf = e;
-        }
+        note_above(r, &e, c);
+        note_usable(r, &e, c);
     }
     if (more < 0) return refuse(r, more, "fatbin %u has a damaged entry", r->unit_count);
+    if (c->has_ptx || !c->runs || !c->has_above) return 0;
+    c->has_ptx = true;
+    c->ptx = c->above;
     return 0;
 }
 
