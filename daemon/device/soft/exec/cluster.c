@@ -64,7 +64,7 @@ static bool unstick(struct cluster *c) {
         if (block_unstick(b)) return !b->fault.err;
         if (!waiting) waiting = b;
     }
-    block_deadlock(waiting);
+    if (waiting) block_deadlock(waiting);
     return false;
 }
 
