@@ -177,6 +177,16 @@ def test_blocks_wait_for_each_other():
             d.checksum([program("grids", "linked")], SALUS_CAPABILITY=capability)
 
 
+def test_kernels_launch_kernels():
+    """What grids of grids compute; and what one of them does wrong is its launch's."""
+    with Daemon() as d:
+        for capability in ("9.0", "12.1"):
+            d.checksum([program("nested", "linked")], SALUS_CAPABILITY=capability)
+        done = d.run([program("nested", "linked"), "stray"])
+        equal((done.returncode, done.stdout), (0, "cudaErrorIllegalAddress\n"), done.stderr)
+        logged(d, "kernel=_Z12launch_strayv launch=1", "the launch that the host asked for")
+
+
 # ---- iterations that nobody marks ----------------------------------------------------------------
 
 def found_iterations(argv):

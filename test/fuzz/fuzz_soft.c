@@ -11,11 +11,13 @@
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/code/module.h"
-#include "daemon/device/soft/exec/grid.h"
+#include "daemon/device/soft/exec/family.h"
 #include "daemon/device/soft/exec/heap.h"
+#include "daemon/device/soft/exec/runtime.h"
 
 #define ROOM (1 << 20)   /* of variables */
 #define BUFFER (1 << 12) /* that parameters point to */
+#define PENDING 8        /* launches */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,20 +39,21 @@ static void drop_text(void *arg, int to_stderr, const char *text, size_t bytes) 
         *(uint32_t *)arg += (unsigned char)text[i];
 }
 
-static void fuzz_grid(const struct launch_config *config) {
-    struct grid *g;
-    if (grid_create(&g, config)) return;
+static void fuzz_launch(const struct launch_config *config) {
+    struct family f = {0};
+    if (family_begin(&f, config)) return;
     int steps = 0;
-    while (grid_step(g, 2000) != GRID_DONE)
-        if (++steps == 4) grid_cancel(g, ERR_CANCELLED);
+    while (family_step(&f, 2000) != GRID_DONE)
+        if (++steps == 4) family_cancel(&f, ERR_CANCELLED);
     struct grid_result result;
-    grid_result(g, &result);
+    family_result(&f, &result);
     if (strlen(result.text) >= sizeof(result.text)) abort();
-    grid_destroy(g);
+    family_finish(&f);
+    if (config->runtime->pending) abort();
 }
 
 static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
-                       unsigned char *buffer, int cooperative) {
+                       struct runtime *runtime, unsigned char *buffer, int cooperative) {
     struct code_kernel_info info;
     uint64_t params[512];
     uint32_t sum = 0;
@@ -72,8 +75,9 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
                                    .ranges = ranges,
                                    .text = drop_text,
                                    .text_arg = &sum,
-                                   .heap = heap};
-    fuzz_grid(&config);
+                                   .heap = heap,
+                                   .runtime = runtime};
+    fuzz_launch(&config);
     free(block);
 }
 
@@ -103,19 +107,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ptx_module_free(ptx);
         return 0;
     }
-    unsigned char *buffer = calloc(1, BUFFER);
+    const uint64_t behind = BUFFER + runtime_room(PENDING);
+    unsigned char *buffer = calloc(1, behind);
     uint64_t lo = (uint64_t)(uintptr_t)room, at = (uint64_t)(uintptr_t)buffer;
     struct ranges *variables = ranges_with(NULL, lo, lo + room_used);
-    struct ranges *all = ranges_with(variables, at, at + BUFFER);
+    struct ranges *all = ranges_with(variables, at, at + behind);
     struct heap *heap = heap_create(at + BUFFER / 2, at + BUFFER);
+    struct runtime runtime = {.pending_limit = PENDING};
+    if (runtime_init(&runtime, at + BUFFER, at + behind)) abort();
     for (uint32_t f = 0, run = 0; f < ptx->func_count && run < 4; f++) {
         struct code_kernel *k;
         if (!ptx->funcs[f]->entry) continue;
         int err = code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof(why));
         not_malformed(err, why);
         if (err) continue;
-        run_kernel(k, all, heap, buffer, (int)(run++ & 1));
+        run_kernel(k, all, heap, &runtime, buffer, (int)(run++ & 1));
     }
+    runtime_finish(&runtime);
     heap_destroy(heap);
     ranges_unref(all);
     ranges_unref(variables);

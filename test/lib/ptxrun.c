@@ -94,10 +94,21 @@ void ptxrun_destroy(struct ptxrun *r) {
     code_module_destroy(r->module);
     heap_destroy(r->heap);
     textures_destroy(r->textures);
+    if (r->runtime) runtime_finish(r->runtime);
+    free(r->runtime);
     ranges_unref(r->ranges);
     for (uint32_t i = 0; i < r->block_count; i++)
         munmap(r->blocks[i], r->block_bytes[i]);
     free(r);
+}
+
+void ptxrun_runtime(struct ptxrun *r, uint32_t pending) {
+    const uint64_t bytes = runtime_room(pending);
+    const uint64_t lo = (uint64_t)(uintptr_t)ptxrun_alloc(r, bytes);
+    r->runtime = calloc(1, sizeof(*r->runtime));
+    r->runtime->pending_limit = pending;
+    r->runtime->facts.sm.shared_optin_bytes = 227 << 10;
+    if (runtime_init(r->runtime, lo, lo + bytes)) die("runtime", "no memory");
 }
 
 static pthread_mutex_t ptxrun_text_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -116,27 +127,28 @@ static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) 
 
 struct ptxrun_stepper {
     struct ptxrun *run;
-    struct grid *grid;
+    struct family *family;
 };
 
 static void *run_thread(void *arg) {
     struct ptxrun_stepper *s = arg;
     uint64_t steps = 0;
     for (;;) {
-        enum grid_state state = grid_step(s->grid, s->run->slice);
+        enum grid_state state = family_step(s->family, s->run->slice);
         if (state == GRID_DONE) break;
         if (state == GRID_IDLE) {
             sched_yield();
             continue;
         }
-        if (s->run->max_steps && ++steps == s->run->max_steps) grid_cancel(s->grid, ERR_CANCELLED);
+        if (s->run->max_steps && ++steps == s->run->max_steps)
+            family_cancel(s->family, ERR_CANCELLED);
     }
     __atomic_add_fetch(&s->run->steps, steps, __ATOMIC_RELAXED);
     return NULL;
 }
 
-static void run_grid(struct ptxrun *r, struct grid *g) {
-    struct ptxrun_stepper s = {r, g};
+static void run_family(struct ptxrun *r, struct family *f) {
+    struct ptxrun_stepper s = {r, f};
     pthread_t threads[16];
     for (uint32_t i = 1; i < r->threads; i++)
         pthread_create(&threads[i], NULL, run_thread, &s);
@@ -167,17 +179,18 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                                    .text = keep_text,
                                    .text_arg = r,
                                    .heap = r->heap,
-                                   .textures = r->textures};
+                                   .textures = r->textures,
+                                   .runtime = r->runtime};
     memcpy(config.grid, grid, sizeof(config.grid));
     memcpy(config.block, block, sizeof(config.block));
     memcpy(config.cluster, r->cluster, sizeof(config.cluster));
-    struct grid *g;
+    struct family f = {0};
     memset(&r->result, 0, sizeof(r->result));
-    err = grid_create(&g, &config);
+    err = family_begin(&f, &config);
     if (!err) {
-        run_grid(r, g);
-        grid_result(g, &r->result);
-        grid_destroy(g);
+        run_family(r, &f);
+        family_result(&f, &r->result);
+        family_finish(&f);
         err = r->result.err;
     }
     free(room);

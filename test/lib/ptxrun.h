@@ -12,8 +12,9 @@
 
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/code/module.h"
-#include "daemon/device/soft/exec/grid.h"
+#include "daemon/device/soft/exec/family.h"
 #include "daemon/device/soft/exec/heap.h"
+#include "daemon/device/soft/exec/runtime.h"
 #include "daemon/device/soft/exec/textures.h"
 
 struct ptxrun {
@@ -21,6 +22,7 @@ struct ptxrun {
     struct ranges *ranges;
     struct heap *heap;         /* NULL unless the test makes one */
     struct textures *textures; /* the same */
+    struct runtime *runtime;   /* the device runtime; NULL unless ptxrun_runtime made one */
     struct grid_result result;
     char why[256];
     char text[8192]; /* what kernels printed and asserted */
@@ -48,6 +50,9 @@ extern char ptxrun_what[64];
 
 /* Zeroed memory of the client. */
 void *ptxrun_alloc(struct ptxrun *r, size_t bytes);
+
+/* Gives launches a device runtime with so many pending launches. */
+void ptxrun_runtime(struct ptxrun *r, uint32_t pending);
 
 /* Launches with 64-bit parameters given one after the other; `count` of them. The kernel's own
  * parameter layout decides how many bytes of each are passed. Returns the result's error. */

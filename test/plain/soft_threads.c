@@ -66,8 +66,31 @@ static void engine(void) {
     ptxrun_destroy(r);
 }
 
+/* Launches by many threads at once, into streams of blocks and into none, and an end among them. */
+static void nested(void) {
+    struct ptxrun *r = ptxrun_file("test/data/ptx/nested.75.ptx");
+    uint64_t *p = ptxrun_alloc(r, 100 * 8);
+    ptxrun_runtime(r, 2048);
+    r->threads = THREADS;
+    r->slice = 500;
+    int err = ptxrun_launch(r, "tree", 4, 4, 2, (uint64_t)p, (uint64_t)2);
+    expect(!err && p[3] == 16 && p[2] == 16 * 6 && p[1] == 16 * 36, "tree", r);
+    memset(p, 0, 100 * 8);
+    err = ptxrun_launch(r, "spread", 6, 8, 2, (uint64_t)p, (uint64_t)10);
+    expect(!err && p[0] == 6 * 8 * 10 * 32, "spread", r);
+    memset(p, 0, 100 * 8);
+    err = ptxrun_launch(r, "turns", 1, 1, 2, (uint64_t)p, (uint64_t)50);
+    expect(!err && p[0] == 50 && p[50] == 49, "turns", r);
+    r->max_steps = 20;
+    memset(p, 0, 100 * 8);
+    err = ptxrun_launch(r, "endless", 4, 4, 1, (uint64_t)p);
+    expect(err == ERR_CANCELLED, "cancellation of a nest", r);
+    ptxrun_destroy(r);
+}
+
 int main(void) {
     histogram();
     engine();
+    nested();
     return failures != 0;
 }

@@ -152,3 +152,167 @@ Test(device_runtime, many_units_are_linked) {
     close_device();
     buf_finish(&image);
 }
+
+/* ---- kernels that launch kernels ------------------------------------------------------------- */
+
+static int get(const char *name) {
+    struct dev_func *f;
+    struct dev_func_info info;
+    return dev_soft.func_get(module, name, &f, &info, why, sizeof(why));
+}
+
+#define LAUNCHES(child)                                                                          \
+    "\n{\n.reg .b64 %rd; .param .b64 k; .param .align 4 .b8 g[12]; .param .align 4 .b8 t[12];\n" \
+    ".param .b32 s; .param .b64 b; mov.u64 %rd, " child "; st.param.b64 [k], %rd;\n"             \
+    "call (b), __cudaCDP2GetParameterBufferV2, (k, g, t, s); ret;\n}\n"
+
+static const char family[] = HEAD
+    ".extern .func (.param .b64 b) __cudaCDP2GetParameterBufferV2(.param .b64 k,\n"
+    ".param .align 4 .b8 g[12], .param .align 4 .b8 t[12], .param .b32 s);\n"
+    ".extern .func (.param .b32 e) cudaGraphLaunch(.param .b64 g, .param .b64 s);\n"
+    ".visible .entry bad()\n{\nwgmma.fence.sync.aligned; ret;\n}\n"
+    ".visible .entry good()\n{\nret;\n}\n"
+    ".visible .global .align 8 .u64 table[2] = {bad, good};\n"
+    ".visible .entry of_good()" LAUNCHES("good") ".visible .entry of_bad()" LAUNCHES(
+        "ba"
+        "d") ".visible .entry of_both()" LAUNCHES("of_bad") ".visible .entry "
+                                                            "of_itself()" LAUNCHES("of_"
+                                                                                   "itsel"
+                                                                                   "f") "."
+                                                                                        "v"
+                                                                                        "i"
+                                                                                        "s"
+                                                                                        "i"
+                                                                                        "b"
+                                                                                        "l"
+                                                                                        "e"
+                                                                                        " "
+                                                                                        "."
+                                                                                        "e"
+                                                                                        "n"
+                                                                                        "t"
+                                                                                        "r"
+                                                                                        "y"
+                                                                                        " "
+                                                                                        "o"
+                                                                                        "f"
+                                                                                        "_"
+                                                                                        "g"
+                                                                                        "r"
+                                                                                        "a"
+                                                                                        "p"
+                                                                                        "h"
+                                                                                        "s"
+                                                                                        "("
+                                                                                        ")"
+                                                                                        "\n{\n."
+                                                                                        "p"
+                                                                                        "a"
+                                                                                        "r"
+                                                                                        "a"
+                                                                                        "m"
+                                                                                        " "
+                                                                                        "."
+                                                                                        "b"
+                                                                                        "6"
+                                                                                        "4"
+                                                                                        " "
+                                                                                        "g"
+                                                                                        ","
+                                                                                        " "
+                                                                                        "s"
+                                                                                        ";"
+                                                                                        " "
+                                                                                        "."
+                                                                                        "p"
+                                                                                        "a"
+                                                                                        "r"
+                                                                                        "a"
+                                                                                        "m"
+                                                                                        " "
+                                                                                        "."
+                                                                                        "b"
+                                                                                        "3"
+                                                                                        "2"
+                                                                                        " "
+                                                                                        "e"
+                                                                                        ";"
+                                                                                        "\n"
+                                                                                        "c"
+                                                                                        "a"
+                                                                                        "l"
+                                                                                        "l"
+                                                                                        " "
+                                                                                        "("
+                                                                                        "e"
+                                                                                        ")"
+                                                                                        ","
+                                                                                        " "
+                                                                                        "c"
+                                                                                        "u"
+                                                                                        "d"
+                                                                                        "a"
+                                                                                        "G"
+                                                                                        "r"
+                                                                                        "a"
+                                                                                        "p"
+                                                                                        "h"
+                                                                                        "L"
+                                                                                        "a"
+                                                                                        "u"
+                                                                                        "n"
+                                                                                        "c"
+                                                                                        "h"
+                                                                                        ","
+                                                                                        " "
+                                                                                        "("
+                                                                                        "g"
+                                                                                        ","
+                                                                                        " "
+                                                                                        "s"
+                                                                                        ")"
+                                                                                        ";"
+                                                                                        " "
+                                                                                        "r"
+                                                                                        "e"
+                                                                                        "t"
+                                                                                        ";"
+                                                                                        "\n}\n";
+
+Test(device_runtime, a_kernel_is_refused_for_one_that_it_names_to_launch) {
+    open_device(1);
+    load(family, sizeof(family));
+    cr_assert_eq(get("of_good"), 0, "%s", why);
+    cr_assert_eq(get("of_itself"), 0, "%s", why);
+    static const char *const refused[] = {"bad", "of_bad", "of_both", "of_bad"};
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(get(refused[i]), ERR_INVALID_PTX, "%s", refused[i]);
+        cr_assert(strstr(why, "bad: not supported by the software GPU"), "%s: %s", refused[i], why);
+    }
+    cr_assert_eq(get("of_good"), 0, "as before: %s", why);
+    close_device();
+}
+
+Test(device_runtime, what_it_does_not_have_is_refused_by_name) {
+    open_device(1);
+    load(family, sizeof(family));
+    cr_assert_eq(get("of_graphs"), ERR_NOT_FOUND);
+    cr_assert(strstr(why, "cudaGraphLaunch is not among the calls of CUDA's device runtime here"),
+              "%s", why);
+    close_device();
+}
+
+Test(device_runtime, its_memory_is_there_while_a_module_may_need_it) {
+    struct dev_module *other;
+    open_device(1);
+    load(family, sizeof(family));
+    cr_assert_eq(dev_soft.mem_used(dev), 2 * 2 * MIB, "variables, and parameters of launches");
+    other = module;
+    load(family, sizeof(family));
+    cr_assert_eq(dev_soft.mem_used(dev), 3 * 2 * MIB, "variables, and what there is once");
+    dev_soft.module_unload(other);
+    cr_assert_eq(get("of_good"), 0, "%s", why);
+    struct dev_op op;
+    cr_assert_eq(run("of_good", 1, 1, 0, &op), 0, "%s", op.fault_text);
+    close_device();
+}

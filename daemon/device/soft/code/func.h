@@ -12,6 +12,7 @@
 
 #include "common/arena.h"
 #include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/code/native.h"
 #include "daemon/device/soft/ptx/ptx_matrix.h"
 #include "daemon/device/soft/ptx/ptx_texture.h"
 
@@ -24,6 +25,11 @@
 /* A function's address as kernels see it: never a pointer of ours, always looked up. */
 #define CODE_HANDLE_TAG 0x46554e4300000000ull
 #define CODE_HANDLE(index) (CODE_HANDLE_TAG + 16ull * ((uint64_t)(index) + 1))
+/* The index again, or something that is out of range. */
+static inline uint64_t code_handle_index(uint64_t handle) {
+    uint64_t at = handle - CODE_HANDLE(0);
+    return at % 16 ? UINT64_MAX : at / 16;
+}
 
 /* code_inst.target of memory operations and address moves: flags, and from bit 8 which of the
  * warp's windows the instruction uses (an instruction mostly stays in one buffer). */
@@ -54,8 +60,6 @@ struct code_arg {
     struct code_elem elem;
     uint32_t offset, bytes;
 };
-
-enum code_native { CODE_NATIVE_NONE, CODE_VPRINTF, CODE_MALLOC, CODE_FREE, CODE_ASSERTFAIL };
 
 /* The uses of an instruction about a texture or surface, each in its place; CODE_NO_SLOT where it
  * has none. The handle is in slot a. */
@@ -116,6 +120,8 @@ struct code_kernel {
     uint32_t local_align; /* of a lane's stack: that of its most demanding function */
     bool reserved;        /* uses the shared memory that the system reserves */
     bool recursive;       /* or calls through pointers: the depth is unknown */
+    bool nests;           /* calls the device runtime */
+    bool *launches;       /* kernels whose address its functions take, by the module's index */
     struct arena *arena;
     struct code_kernel *next;
 };

@@ -42,6 +42,7 @@ void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
 enum { CODE_BULK_TO = 1, CODE_BULK_FROM = 2, CODE_BULK_BARRIER = 4 };
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
+void cdp_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

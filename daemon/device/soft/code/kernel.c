@@ -14,6 +14,7 @@
 #include "daemon/device/soft/code/decode.h"
 #include "daemon/device/soft/code/module.h"
 
+#define CODE_BLOCK_THREADS 1024u
 #define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
 
 /* What a kernel reaches, as a work list over functions. */
@@ -23,6 +24,7 @@ struct code_reach {
     bool *seen, *optional; /* optional: only by pointer, so that it may stay undecoded */
     bool indirect, reserved;
     bool *shared_seen; /* by module variable */
+    bool *launches;    /* kernels whose address they take */
 };
 
 static void code_reach_add(struct code_reach *r, uint32_t func, bool optional) {
@@ -36,6 +38,9 @@ static void code_reach_add(struct code_reach *r, uint32_t func, bool optional) {
 
 static void code_reach_operand(struct code_reach *r, const struct ptx_operand *o) {
     const struct ptx_var *v = o->var;
+    if (o->kind == PTX_OPND_FUNC && o->func && o->func->entry &&
+        o->func->index < r->m->ptx->func_count)
+        r->launches[o->func->index] = true;
     if (v && v->space == PTX_SHARED && !v->func_scope && v->index < r->m->ptx->var_count)
         r->shared_seen[v->index] = true;
     if (o->kind == PTX_OPND_SREG && o->sreg >= PTX_SREG_RESERVED_SMEM_BEGIN &&
@@ -66,7 +71,7 @@ static void code_reach_all(struct code_reach *r, uint32_t entry) {
         code_reach_func(r, r->m->ptx->funcs[r->list[at]], optional);
         if (had || !r->indirect) continue;
         for (uint32_t f = 0; f < r->m->ptx->func_count; f++)
-            if (r->m->address_taken[f]) code_reach_add(r, f, true);
+            if (r->m->address_taken[f] && !r->m->ptx->funcs[f]->entry) code_reach_add(r, f, true);
     }
 }
 
@@ -167,6 +172,14 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
     return most + code->local_bytes;
 }
 
+static void code_note_natives(struct code_kernel *k, const struct code_func *f) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct code_extra *x = f->insts[i].extra;
+        if (f->insts[i].op != PTX_OP_call || !x->native) continue;
+        k->nests |= native_is_cdp(x->native);
+    }
+}
+
 static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
     uint64_t *known = calloc(k->func_count, sizeof(*known));
     if (!known) return -ENOMEM;
@@ -176,6 +189,7 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
     for (uint32_t n = 0; n < r->count; n++) {
         const struct code_func *f = k->funcs[r->list[n]];
         if (!f) continue;
+        code_note_natives(k, f);
         k->const_bytes += f->const_bytes;
         if (f->local_align > k->local_align) k->local_align = f->local_align;
     }
@@ -188,7 +202,8 @@ static int code_kernel_build(struct code_module *m, const struct ptx_func *f, st
     struct code_reach r = {.m = m};
     r.list = calloc(n + 1, sizeof(*r.list));
     r.seen = calloc(2 * (size_t)n + m->ptx->var_count + 1, sizeof(*r.seen));
-    int err = r.list && r.seen ? 0 : -ENOMEM;
+    r.launches = k->launches = arena_calloc(k->arena, (size_t)n + 1, sizeof(*k->launches));
+    int err = r.list && r.seen && r.launches ? 0 : -ENOMEM;
     if (!err) {
         r.optional = r.seen + n;
         r.shared_seen = r.optional + n;
@@ -204,38 +219,131 @@ static int code_kernel_build(struct code_module *m, const struct ptx_func *f, st
     return err;
 }
 
-int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
-                    size_t why_bytes) {
-    for (struct code_kernel *k = m->kernels; k; k = k->next)
-        if (!strcmp(k->name, name)) {
-            *out = k;
-            return 0;
-        }
-    const struct ptx_func *f = ptx_find_func(m->ptx, name);
-    if (!f || !f->entry || !f->defined) {
-        snprintf(why, why_bytes, "there is no kernel of this name");
-        return ERR_NOT_FOUND;
-    }
+static struct code_kernel *find_kernel(const struct code_module *m, const char *name) {
+    struct code_kernel *k = m->kernels;
+    while (k && strcmp(k->name, name) != 0)
+        k = k->next;
+    return k;
+}
+
+static struct code_kernel *new_kernel(struct code_module *m, const struct ptx_func *f) {
     struct arena *arena = arena_create();
     struct code_kernel *k = arena ? arena_calloc(arena, 1, sizeof(*k)) : NULL;
     if (!k) {
         arena_destroy(arena);
-        return -ENOMEM;
+        return NULL;
     }
     k->arena = arena;
     k->module = m;
     k->name = f->name;
     k->func_count = m->ptx->func_count;
     k->funcs = arena_calloc(arena, k->func_count, sizeof(struct code_func *));
+    return k;
+}
+
+/* The kernel alone, decoded now or before. */
+static int decode_kernel(struct code_module *m, const struct ptx_func *f, struct code_kernel **out,
+                         char *why, size_t why_bytes) {
+    *out = find_kernel(m, f->name);
+    if (*out) return 0;
+    struct code_kernel *k = new_kernel(m, f);
+    if (!k) return -ENOMEM;
     int err = k->funcs ? code_kernel_build(m, f, k, why, why_bytes) : -ENOMEM;
     if (err) {
-        arena_destroy(arena);
+        arena_destroy(k->arena);
         return err;
     }
     k->next = m->kernels;
     m->kernels = k;
     *out = k;
     return 0;
+}
+
+/* ---- kernels that kernels launch --------------------------------------------------------------
+ */
+
+static int survey_one(struct code_module *m, uint32_t i) {
+    struct code_launchable *l = &m->launchable[i];
+    char why[256] = "";
+    l->err = decode_kernel(m, m->ptx->funcs[i], &l->kernel, why, sizeof(why));
+    if (!l->err) return 0;
+    if (l->err != -ENOMEM) l->why = strdup(why);
+    return l->why ? 0 : -ENOMEM;
+}
+
+/* The first that `k` names and that cannot run; NULL: none. */
+static const struct code_launchable *first_refused(const struct code_module *m,
+                                                   const struct code_kernel *k) {
+    for (uint32_t i = 0; i < k->func_count; i++)
+        if (k->launches[i] && m->launchable[i].err) return &m->launchable[i];
+    return NULL;
+}
+
+/* Who names one that cannot run cannot run, until there is nobody more. */
+static int spread_refusals(struct code_module *m) {
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t i = 0; i < m->ptx->func_count; i++) {
+            struct code_launchable *l = &m->launchable[i];
+            const struct code_launchable *of = l->kernel ? first_refused(m, l->kernel) : NULL;
+            if (!of) continue;
+            l->kernel = NULL;
+            l->err = of->err;
+            l->why = strdup(of->why);
+            if (!l->why) return -ENOMEM;
+            again = true;
+        }
+    }
+    return 0;
+}
+
+/* All whose address is known, since it may be any of them. Done once; never changed again. */
+static int survey_launchable(struct code_module *m) {
+    int err = 0;
+    if (m->launchable) return 0;
+    m->launchable = calloc((size_t)m->ptx->func_count + 1, sizeof(*m->launchable));
+    if (!m->launchable) return -ENOMEM;
+    for (uint32_t i = 0; !err && i < m->ptx->func_count; i++) {
+        const struct ptx_func *f = m->ptx->funcs[i];
+        if (f->entry && f->defined && m->address_taken[i]) err = survey_one(m, i);
+    }
+    if (!err) err = spread_refusals(m);
+    if (err) code_launchable_free(m);
+    return err;
+}
+
+/* 0 if all that it names can be launched. */
+static int check_launches(struct code_module *m, const struct code_kernel *k, char *why,
+                          size_t why_bytes) {
+    int err = survey_launchable(m);
+    const struct code_launchable *of = err ? NULL : first_refused(m, k);
+    if (!of) return err;
+    snprintf(why, why_bytes, "%s", of->why);
+    return of->err;
+}
+
+int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
+                    size_t why_bytes) {
+    struct code_kernel *k = NULL;
+    const struct ptx_func *f = ptx_find_func(m->ptx, name);
+    if (!f || !f->entry || !f->defined) {
+        snprintf(why, why_bytes, "there is no kernel of this name");
+        return ERR_NOT_FOUND;
+    }
+    int err = decode_kernel(m, f, &k, why, why_bytes);
+    if (!err && k->nests) err = check_launches(m, k, why, why_bytes);
+    if (!err) *out = k;
+    return err;
+}
+
+uint32_t code_kernel_threads(const struct code_kernel *k) {
+    const struct ptx_func *f = k->entry->ptx;
+    const uint32_t *limit = f->req_block[0] ? f->req_block : f->max_block;
+    if (!limit[0]) return CODE_BLOCK_THREADS;
+    uint64_t threads = limit[0];
+    for (int d = 1; d < 3; d++)
+        if (limit[d]) threads *= limit[d];
+    return threads < CODE_BLOCK_THREADS ? (uint32_t)threads : CODE_BLOCK_THREADS;
 }
 
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {

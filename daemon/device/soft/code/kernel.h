@@ -27,5 +27,7 @@ struct code_kernel_info {
     uint32_t local_bytes, const_bytes;
 };
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out);
+/* Threads that a block of it may have. */
+uint32_t code_kernel_threads(const struct code_kernel *k);
 
 #endif

@@ -379,23 +379,12 @@ static void add_argument(struct lowering *l, const struct ptx_operand *o, uint32
         x->uses[x->use_count++] = arg->elem;
 }
 
-/* The function of the device runtime that a declaration stands for. */
-static enum code_native native_of(const struct ptx_func *f) {
-    static const struct {
-        const char *name;
-        enum code_native native;
-        uint32_t params;
-    } natives[] = {
-        {"vprintf", CODE_VPRINTF, 2},
-        {"malloc", CODE_MALLOC, 1},
-        {"free", CODE_FREE, 1},
-        {"__assertfail", CODE_ASSERTFAIL, 5},
-    };
-    if (f->defined) return CODE_NATIVE_NONE;
-    for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++)
-        if (!strcmp(f->name, natives[i].name) && f->param_count == natives[i].params)
-            return natives[i].native;
-    return CODE_NATIVE_NONE;
+static void undefined(struct lowering *l, const char *name) {
+    if (native_is_cudas(name))
+        lowering_fail(l, ERR_NOT_FOUND, "%s is not among the calls of CUDA's device runtime here",
+                      name);
+    else
+        lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", name);
 }
 
 /* call {(rets),} func|reg {, (args)} {, prototype} */
@@ -413,9 +402,8 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
     if (callee->kind == PTX_OPND_FUNC && callee->func) {
         proto = callee->func;
         x->func = (int32_t)callee->func->index;
-        x->native = native_of(callee->func);
-        if (!callee->func->defined && !x->native)
-            lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", callee->func->name);
+        x->native = native_find(callee->func);
+        if (!callee->func->defined && !x->native) undefined(l, callee->func->name);
     } else {
         c->a = operand_source(l, callee, 8, false);
     }
@@ -430,7 +418,7 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
         uint64_t bytes = proto && k < proto->ret_count ? proto->rets[k]->bytes : 8;
         add_argument(l, &rets->elems[k], (uint32_t)bytes, true, x, &x->rets[x->ret_count++]);
     }
-    if (x->native) c->run = devrt_call;
+    if (x->native) c->run = native_is_cdp(x->native) ? cdp_call : devrt_call;
 }
 
 /* bar: id a, count b, predicate c, result d (LOWERING_PRED: d_bytes 0). */

@@ -142,8 +142,16 @@ int code_module_create(struct code_module **out, struct ptx_module *ptx, const s
     return 0;
 }
 
+void code_launchable_free(struct code_module *m) {
+    for (uint32_t i = 0; m->launchable && i < m->ptx->func_count; i++)
+        free(m->launchable[i].why);
+    free(m->launchable);
+    m->launchable = NULL;
+}
+
 void code_module_destroy(struct code_module *m) {
     if (!m) return;
+    code_launchable_free(m);
     while (m->kernels) {
         struct code_kernel *k = m->kernels;
         m->kernels = k->next;

@@ -14,10 +14,18 @@
 
 struct code_kernel;
 
+/* A kernel whose address somebody takes, so that kernels may launch it. */
+struct code_launchable {
+    struct code_kernel *kernel; /* NULL: none of these, or it cannot run */
+    int err;                    /* why it cannot */
+    char *why;
+};
+
 struct code_module {
     struct ptx_module *ptx;
     struct code_kernel *kernels; /* decoded so far */
-    bool *address_taken;         /* by function: may be called through a pointer */
+    bool *address_taken;         /* by function: may be called or launched through a pointer */
+    struct code_launchable *launchable; /* by function; NULL until a kernel needs it */
 };
 
 /* Gives zeroed memory of the client's module window for variables; 0 when there is none left. */
@@ -31,6 +39,9 @@ struct code_env {
 int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
                        char *why, size_t why_bytes);
 void code_module_destroy(struct code_module *m);
+
+/* Forgets what is launchable. */
+void code_launchable_free(struct code_module *m);
 
 int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes);
 

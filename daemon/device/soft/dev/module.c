@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/code/module.h"
+#include "daemon/device/soft/code/native.h"
 #include "daemon/device/soft/dev/described.h"
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
@@ -31,9 +32,19 @@ static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     return addr;
 }
 
-static bool calls_malloc(const struct ptx_module *ptx) {
-    const struct ptx_func *f = ptx_find_func(ptx, "malloc");
-    return f && !f->defined;
+/* What its kernels may ask of the space, beside their own memory. */
+static int need(struct dev_module *m, const struct ptx_module *ptx) {
+    bool heap = false, runtime = false;
+    for (uint32_t i = 0; i < ptx->func_count; i++) {
+        enum code_native native = native_find(ptx->funcs[i]);
+        heap |= native_uses_heap(native);
+        runtime |= native_is_cdp(native);
+    }
+    int err = heap ? space_take_heap(m->space) : 0;
+    m->heap = heap && !err;
+    if (!err && runtime) err = space_take_runtime(m->space);
+    m->runtime = runtime && !err;
+    return err;
 }
 
 /* Parsed one by one, and joined. */
@@ -93,9 +104,10 @@ static int list_names(struct dev_module *m, const struct ptx_module *ptx) {
 /* Takes `ptx` over. */
 static int instantiate(struct dev_module *m, struct ptx_module *ptx, char *why, size_t why_bytes) {
     struct code_env env = {.alloc = var_alloc, .arg = m};
-    int err = calls_malloc(ptx) ? space_need_heap(m->space) : 0;
     for (uint32_t i = 0; i < ptx->var_count; i++)
         m->managed |= ptx->vars[i]->managed;
+    int err = need(m, ptx);
+    if (err) snprintf(why, why_bytes, "no device memory for what its kernels allocate or launch");
     if (!err) err = code_module_create(&m->code, ptx, &env, why, why_bytes);
     if (err) ptx_module_free(ptx);
     return err ? err : list_names(m, ptx);
@@ -163,6 +175,8 @@ void module_unload(struct dev_module *m) {
     free(m->var_addrs);
     code_module_destroy(m->code);
     space_module_free(m->space, &m->blocks);
+    if (m->heap) space_give_heap(m->space);
+    if (m->runtime) space_give_runtime(m->space);
     image_finish(&m->image);
     free(m);
 }
@@ -181,10 +195,6 @@ static const struct image_kernel *cubin_kernel(const struct dev_module *m, const
     return NULL;
 }
 
-static uint32_t product(const uint32_t v[3]) {
-    return (v[0] ? v[0] : 1) * (v[1] ? v[1] : 1) * (v[2] ? v[2] : 1);
-}
-
 /* Registers decide occupancy; ptxas knows them, the PTX alone only bounds them. */
 static void describe_func(struct dev_func *f, const char *name) {
     struct code_kernel_info k;
@@ -201,12 +211,10 @@ static void describe_func(struct dev_func *f, const char *name) {
         .shared_bytes = k.shared_bytes,
         .local_bytes = c ? c->local_bytes : k.local_bytes,
         .const_bytes = k.const_bytes,
-        .max_threads = 1024,
+        .max_threads = code_kernel_threads(f->kernel),
         .ptx_version = f->module->image.ptx_target,
         .binary_version = f->module->capability,
     };
-    const uint32_t *limit = k.func->req_block[0] ? k.func->req_block : k.func->max_block;
-    if (limit[0] && product(limit) < 1024) f->info.max_threads = product(limit);
     memcpy(f->info.req_block, k.func->req_block, sizeof(f->info.req_block));
     memcpy(f->info.req_cluster, k.func->req_cluster, sizeof(f->info.req_cluster));
     f->info.max_cluster = k.func->max_cluster;

@@ -25,6 +25,7 @@ struct dev_module {
     struct list blocks;         /* its memory in the module window */
     uint64_t var_next, var_end; /* unused rest of its last block */
     bool managed;               /* a variable is: then all lie in the host window */
+    bool heap, runtime;         /* its kernels may need the space's */
     uint64_t *var_addrs;        /* of image.vars, where the cubin describes it: described.h */
     const char **names;         /* kernels */
     uint32_t name_count, global_count;

@@ -35,20 +35,20 @@ void pool_add(struct pool *p, struct task *task) {
     pthread_cond_signal(&p->work); /* it begins with one thread, whatever it is */
 }
 
-/* Makes the grid of a launch; on failure the operation's result says why. */
+/* Begins a launch; on failure the operation's result says why. */
 static void begin_task(struct pool *p, struct task *t) {
-    struct grid *g = NULL;
-    int err = grid_create(&g, &t->launch);
+    struct family f = {0};
+    int err = family_begin(&f, &t->launch);
     pthread_mutex_lock(&p->lock);
-    t->grid = g;
+    t->family = f;
     t->op->result = err;
-    if (g && atom_load_relaxed(&t->cancelled)) grid_cancel(g, ERR_CANCELLED);
+    if (atom_load_relaxed(&t->cancelled)) family_cancel(&t->family, ERR_CANCELLED);
     pthread_mutex_unlock(&p->lock);
 }
 
 static void take_result(struct task *t) {
     struct grid_result r;
-    grid_result(t->grid, &r);
+    family_result(&t->family, &r);
     t->op->result = r.err;
     t->op->fault_addr = r.fault_addr;
     t->op->thread_insts = r.thread_insts;
@@ -70,11 +70,11 @@ static bool run_slice(struct pool *p, struct task *t, bool *idle) {
         }
         return err != 0;
     }
-    if (!t->grid) {
+    if (!family_begun(&t->family)) {
         begin_task(p, t);
         return t->op->result != 0;
     }
-    enum grid_state state = grid_step(t->grid, POOL_SLICE_INSTS);
+    enum grid_state state = family_step(&t->family, POOL_SLICE_INSTS);
     *idle = state == GRID_IDLE;
     return state == GRID_DONE;
 }
@@ -85,7 +85,7 @@ static struct task *take_from(struct list *line) {
     list_each(pos, line) {
         struct task *t = task_of(pos);
         if (t->idle || t->done) continue;
-        bool alone = t->exclusive || !t->grid; /* a grid is created by one thread */
+        bool alone = t->exclusive || !family_begun(&t->family); /* it is begun by one thread */
         if (alone && t->inside) continue;
         list_remove(&t->ready_link);
         list_append(line, &t->ready_link);
@@ -108,8 +108,7 @@ static void account_time(struct pool *p, struct task *t, uint64_t begin_ns) {
     t->op->busy_ns += now - begin_ns;
     uint64_t active = t->active_ns + now - t->active_since_ns;
     if (!t->inside) t->active_ns = active;
-    if (timeout && active > timeout && t->grid && !t->done)
-        grid_cancel(t->grid, ERR_KERNEL_TIMEOUT);
+    if (timeout && active > timeout && !t->done) family_cancel(&t->family, ERR_KERNEL_TIMEOUT);
 }
 
 /* Lock held. The task is over: completes its operation and lets its queue go on. */
@@ -138,7 +137,7 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
     account_time(p, t, begin_ns);
     if (t->done) {
         if (t->inside) return;
-        if (t->grid) take_result(t);
+        if (family_begun(&t->family)) take_result(t);
         note_times(p, t->op);
         finish_task(p, t);
         return;
@@ -162,7 +161,8 @@ static void *run_thread(void *arg) {
         if (!t->op->start_ns) t->op->start_ns = begin;
         if (t->inside == 1) t->active_since_ns = begin;
         const uint32_t *blocks = t->launch.grid;
-        bool shared = t->kind == TASK_LAUNCH && !t->grid && (blocks[0] | blocks[1] | blocks[2]) > 1;
+        bool shared = t->kind == TASK_LAUNCH && !family_begun(&t->family) &&
+                      (blocks[0] | blocks[1] | blocks[2]) > 1;
         pthread_mutex_unlock(&p->lock);
         bool idle, done = run_slice(p, t, &idle);
         pthread_mutex_lock(&p->lock);

@@ -79,6 +79,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .text_arg = s->config.ops_arg,
         .heap = s->heap,
         .textures = s->textures,
+        .runtime = s->runtime,
     };
     memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));
     memcpy(t->launch.block, launch->block, sizeof(t->launch.block));
@@ -148,7 +149,7 @@ void queue_cancel_space(struct dev_space *space) {
         list_each_safe(item, tmp, &q->tasks) {
             struct task *t = list_entry(item, struct task, queue_link);
             atom_store_relaxed(&t->cancelled, true);
-            if (t->grid) grid_cancel(t->grid, ERR_CANCELLED);
+            family_cancel(&t->family, ERR_CANCELLED);
             t->idle = false;
         }
         struct task *first = task_first(q);

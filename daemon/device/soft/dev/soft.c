@@ -139,6 +139,7 @@ static int create_space(struct dev *dev, const struct dev_windows *windows,
     struct space_config config = {
         .chunks = &dev->chunks,
         .pool = &dev->pool,
+        .info = &dev->info,
         .capability = dev->config.capability,
         .ops = ops,
         .ops_arg = arg,

@@ -25,7 +25,7 @@ struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op
 }
 
 void task_free(struct task *t) {
-    grid_destroy(t->grid);
+    family_finish(&t->family);
     ranges_unref(t->ranges);
     free(t);
 }

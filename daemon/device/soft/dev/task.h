@@ -11,8 +11,8 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
-#include "daemon/device/soft/dev/transfer.h"
-#include "daemon/device/soft/exec/grid.h"
+#include "daemon/device/soft/exec/family.h"
+#include "daemon/device/soft/exec/transfer.h"
 
 struct dev_space;
 
@@ -46,7 +46,7 @@ struct task {
     /* Time with any thread inside: what kernel_timeout counts, so that neighbours cannot use it up.
      */
     uint64_t active_since_ns, active_ns;
-    struct grid *grid;
+    struct family family;
     union { /* by its kind */
         struct transfer transfer;
         struct spend spend;

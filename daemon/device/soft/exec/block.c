@@ -150,6 +150,7 @@ void block_begin(struct block *b) {
         x->boost = x->fair_lane = 0;
         x->spin = x->stop = false;
         x->w.carry = 0;
+        if (b->kernel->nests) memset(x->last_error, 0, sizeof(x->last_error));
         x->warp_insts = x->thread_insts = x->sectors = 0;
         x->root->live = x->live;
         memset(x->root->regs, 0, x->root->func->reg_bytes);

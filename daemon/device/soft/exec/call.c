@@ -71,9 +71,9 @@ static bool enter_func(struct warp_ctx *x, const struct code_inst *i, uint32_t m
 
 /* The function behind a handle from the kernel's hands; NULL: it is none. */
 static const struct code_func *look_up(const struct code_kernel *k, uint64_t handle) {
-    uint64_t at = handle - CODE_HANDLE(0);
-    if (at % 16 || at / 16 >= k->func_count) return NULL;
-    const struct code_func *f = k->funcs[at / 16];
+    uint64_t index = code_handle_index(handle);
+    if (index >= k->func_count) return NULL;
+    const struct code_func *f = k->funcs[index];
     return f && !f->ptx->entry ? f : NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device runtime that kernels call: vprintf, malloc, free, __assertfail. Everything they bring
- * is hostile: strings are read byte by byte through the range check, formats are taken apart and
- * rebuilt, lengths are bounded.
+ * The system's functions that kernels call: vprintf, malloc, free, __assertfail. Everything they
+ * bring is hostile: strings are read byte by byte through the range check, formats are taken apart
+ * and rebuilt, lengths are bounded.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/heap.h"
 #include "daemon/device/soft/exec/mem.h"
+#include "daemon/device/soft/exec/native_call.h"
 
 #define DEVRT_TEXT_MAX 4096  /* bytes of one printf */
 #define DEVRT_FIELD_MAX 1024 /* width and precision */
@@ -28,35 +29,6 @@ struct devrt_print {
     size_t len;
     char text[DEVRT_TEXT_MAX];
 };
-
-static uint64_t argument(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t k) {
-    const struct code_extra *c = i->extra;
-    if (k >= c->arg_count) return 0;
-    const struct code_arg *arg = &c->args[k];
-    const unsigned char *from;
-    uint32_t bytes = arg->bytes < 8 ? arg->bytes : 8;
-    uint64_t v = 0;
-    if (arg->in_slot) {
-        if (!arg->elem.bytes) return 0;
-        from = SLOT(unsigned char, &x->w, arg->elem.slot) + lane * arg->elem.bytes;
-    } else {
-        from = warp_local(x, x->frame, lane, arg->offset);
-    }
-    memcpy(&v, from, bytes);
-    return v;
-}
-
-static void set_result(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t v) {
-    const struct code_extra *c = i->extra;
-    if (!c->ret_count) return;
-    const struct code_arg *ret = &c->rets[0];
-    if (!ret->in_slot) {
-        memcpy(warp_local(x, x->frame, lane, ret->offset), &v, ret->bytes < 8 ? ret->bytes : 8);
-    } else if (ret->elem.slot != CODE_NO_SLOT && ret->elem.bytes) {
-        memcpy(SLOT(unsigned char, &x->w, ret->elem.slot) + lane * ret->elem.bytes, &v,
-               ret->elem.bytes < 8 ? ret->elem.bytes : 8);
-    }
-}
 
 /* ---- printf ------------------------------------------------------------------------------------
  */
@@ -219,14 +191,14 @@ static void run_printf(struct warp_ctx *x, const struct code_inst *i, uint32_t l
     p.x = x;
     p.inst = i;
     p.lane = lane;
-    p.values = argument(x, i, lane, 1);
+    p.values = native_argument(x, i, lane, 1);
     p.at = p.len = 0;
     p.count = 0;
     p.failed = false;
     char format[DEVRT_TEXT_MAX];
-    uint64_t from = argument(x, i, lane, 0);
+    uint64_t from = native_argument(x, i, lane, 0);
     if (!from) {
-        set_result(x, i, lane, (uint64_t)-1);
+        native_result(x, i, lane, (uint64_t)-1);
         return;
     }
     size_t n = 0;
@@ -247,7 +219,7 @@ static void run_printf(struct warp_ctx *x, const struct code_inst *i, uint32_t l
     if (p.failed) return;
     const struct launch_config *g = x->block->config;
     if (g->text && p.len) g->text(g->text_arg, 0, p.text, p.len);
-    set_result(x, i, lane, (uint64_t)p.count);
+    native_result(x, i, lane, (uint64_t)p.count);
 }
 
 /* ---- assert ------------------------------------------------------------------------------------
@@ -271,14 +243,14 @@ static bool read_string(struct warp_ctx *x, const struct code_inst *i, uint32_t 
 
 static void run_assertfail(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     char expr[512], file[512], func[512], text[2048];
-    if (!read_string(x, i, lane, argument(x, i, lane, 0), expr, sizeof(expr)) ||
-        !read_string(x, i, lane, argument(x, i, lane, 1), file, sizeof(file)) ||
-        !read_string(x, i, lane, argument(x, i, lane, 3), func, sizeof(func)))
+    if (!read_string(x, i, lane, native_argument(x, i, lane, 0), expr, sizeof(expr)) ||
+        !read_string(x, i, lane, native_argument(x, i, lane, 1), file, sizeof(file)) ||
+        !read_string(x, i, lane, native_argument(x, i, lane, 3), func, sizeof(func)))
         return;
     const struct block *b = x->block;
     int n = snprintf(text, sizeof(text),
                      "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                     file, (uint32_t)argument(x, i, lane, 2), func, b->index[0], b->index[1],
+                     file, (uint32_t)native_argument(x, i, lane, 2), func, b->index[0], b->index[1],
                      b->index[2], x->tid[0][lane], x->tid[1][lane], x->tid[2][lane], expr);
     const struct launch_config *g = b->config;
     if (g->text && n > 0)
@@ -291,7 +263,7 @@ static void run_assertfail(struct warp_ctx *x, const struct code_inst *i, uint32
 
 static void run_free(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
     struct heap *heap = x->block->config->heap;
-    uint64_t addr = argument(x, i, lane, 0);
+    uint64_t addr = native_argument(x, i, lane, 0);
     if (addr && (!heap || heap_free(heap, addr)))
         warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, addr,
                    "free() of what malloc() did not return");
@@ -301,17 +273,17 @@ void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *c = i->extra;
     struct heap *heap = x->block->config->heap;
-    bool assertion = c->native == CODE_ASSERTFAIL;
+    bool assertion = c->native == NATIVE___assertfail;
     for (uint32_t left = mask; left && (!x->stop || assertion); left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         switch (c->native) {
-        case CODE_VPRINTF: run_printf(x, i, lane); break;
-        case CODE_MALLOC: {
-            uint64_t bytes = argument(x, i, lane, 0);
-            set_result(x, i, lane, heap ? heap_alloc(heap, bytes) : 0);
+        case NATIVE_vprintf: run_printf(x, i, lane); break;
+        case NATIVE_malloc: {
+            uint64_t bytes = native_argument(x, i, lane, 0);
+            native_result(x, i, lane, heap ? heap_alloc(heap, bytes) : 0);
             break;
         }
-        case CODE_FREE: run_free(x, i, lane); break;
+        case NATIVE_free: run_free(x, i, lane); break;
         default: run_assertfail(x, i, lane); break;
         }
     }

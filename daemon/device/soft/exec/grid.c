@@ -167,14 +167,13 @@ static void put_cluster(struct grid *g, struct cluster *c, bool ended) {
     g->idle = c;
 }
 
-enum grid_state grid_step(struct grid *g, uint32_t budget) {
-    int64_t left = budget;
+enum grid_state grid_spend(struct grid *g, int64_t *left) {
     pthread_mutex_lock(&g->lock);
-    while (left > 0) {
+    while (*left > 0) {
         struct cluster *c = take_cluster(g);
         if (!c) break;
         pthread_mutex_unlock(&g->lock);
-        bool ended = cluster_run(c, &left);
+        bool ended = cluster_run(c, left);
         pthread_mutex_lock(&g->lock);
         put_cluster(g, c, ended);
     }
@@ -184,6 +183,11 @@ enum grid_state grid_step(struct grid *g, uint32_t budget) {
                                           : GRID_IDLE;
     pthread_mutex_unlock(&g->lock);
     return state;
+}
+
+enum grid_state grid_step(struct grid *g, uint32_t budget) {
+    int64_t left = budget;
+    return grid_spend(g, &left);
 }
 
 void grid_cancel(struct grid *g, int err) {

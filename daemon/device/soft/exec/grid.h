@@ -27,6 +27,8 @@ enum grid_state {
 /* Runs a slice: takes a cluster that is suspended or not yet begun, and executes it for about
  * `budget` warp-instructions or to its end. Thread-safe; many threads may be inside one grid. */
 enum grid_state grid_step(struct grid *g, uint32_t budget);
+/* The same, of which others get what is left. */
+enum grid_state grid_spend(struct grid *g, int64_t *left);
 
 /* Blocks end at their next slice; the result becomes `err` (ERR_CANCELLED, ERR_KERNEL_TIMEOUT)
  * unless the grid had failed before. Thread-safe. */

@@ -32,6 +32,7 @@ struct heap {
     uint32_t free[HEAP_CLASSES]; /* pieces; HEAP_NONE: none */
     struct heap_piece *pieces;
     uint32_t count, cap;
+    uint32_t used; /* pieces */
     struct slotmap by_addr;
 };
 
@@ -113,8 +114,16 @@ uint64_t heap_alloc(struct heap *h, uint64_t bytes) {
     if (!addr) addr = cut(h, c);
     for (uint32_t larger = c + 1; !addr && larger < HEAP_CLASSES; larger++)
         addr = reuse(h, larger);
+    h->used += addr != 0;
     pthread_mutex_unlock(&h->lock);
     return addr;
+}
+
+bool heap_unused(struct heap *h) {
+    pthread_mutex_lock(&h->lock);
+    bool unused = h->used == 0;
+    pthread_mutex_unlock(&h->lock);
+    return unused;
 }
 
 int heap_free(struct heap *h, uint64_t addr) {
@@ -125,6 +134,7 @@ int heap_free(struct heap *h, uint64_t addr) {
     if (!err) {
         struct heap_piece *p = &h->pieces[i];
         p->used = false;
+        h->used--;
         p->next = h->free[p->class];
         h->free[p->class] = i;
     }

@@ -8,6 +8,7 @@
 #ifndef DAEMON_DEVICE_SOFT_EXEC_HEAP_H
 #define DAEMON_DEVICE_SOFT_EXEC_HEAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct heap;
@@ -21,5 +22,8 @@ void heap_destroy(struct heap *h);
 uint64_t heap_alloc(struct heap *h, uint64_t bytes);
 /* 0; -EINVAL when `addr` is not the start of an allocation. Freeing 0 is allowed. */
 int heap_free(struct heap *h, uint64_t addr);
+
+/* Nothing of it is given out. */
+bool heap_unused(struct heap *h);
 
 #endif

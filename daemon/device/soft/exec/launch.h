@@ -16,6 +16,8 @@
 #include "daemon/device/soft/exec/ranges.h"
 
 struct heap;
+struct nested;
+struct runtime;
 struct textures;
 
 #define LAUNCH_WORKSPACE_BYTES 256
@@ -32,7 +34,9 @@ struct launch_config {
     struct ranges *ranges; /* referenced while the launch lives */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
     void *text_arg;
-    struct heap *heap;               /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    struct heap *heap;       /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    struct runtime *runtime; /* for kernels that call it (runtime.h); NULL: none */
+    struct nested *self;     /* the grid, as its nest knows it (nest.h); NULL: it is in none */
     const struct textures *textures; /* of the client; NULL: none */
 };
 

@@ -45,8 +45,9 @@ struct warp_ctx {
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
-    uint64_t sectors; /* of global memory, touched by accesses */
-    uint32_t global;  /* lanes of the access checked last that touch it */
+    uint64_t sectors;                /* of global memory, touched by accesses */
+    uint32_t global;                 /* lanes of the access checked last that touch it */
+    uint16_t last_error[WARP_LANES]; /* of each lane's calls to the device runtime */
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };
 

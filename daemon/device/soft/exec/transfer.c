@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/device/soft/dev/transfer.h"
+#include "daemon/device/soft/exec/transfer.h"
 
 #include <string.h>
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/device/soft/exec/family.h"
+
+#include "daemon/device/soft/exec/nest.h"
+
+int family_begin(struct family *f, const struct launch_config *config) {
+    bool nests = config->kernel->nests && config->runtime;
+    return nests ? nest_create(&f->nest, config) : grid_create(&f->grid, config);
+}
+
+enum grid_state family_step(struct family *f, uint32_t budget) {
+    return f->grid ? grid_step(f->grid, budget) : nest_step(f->nest, budget);
+}
+
+void family_cancel(struct family *f, int err) {
+    if (f->grid) grid_cancel(f->grid, err);
+    if (f->nest) nest_cancel(f->nest, err);
+}
+
+void family_result(const struct family *f, struct grid_result *out) {
+    if (f->grid)
+        grid_result(f->grid, out);
+    else
+        nest_result(f->nest, out);
+}
+
+void family_finish(struct family *f) {
+    grid_destroy(f->grid);
+    nest_destroy(f->nest);
+    *f = (struct family){0};
+}

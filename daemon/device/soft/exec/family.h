@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A launch as the device's threads run it: one grid, or a nest of them where its kernel calls the
+ * device runtime. All as grid.h has it for a grid.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_FAMILY_H
+#define DAEMON_DEVICE_SOFT_EXEC_FAMILY_H
+
+#include <stdbool.h>
+
+#include "daemon/device/soft/exec/grid.h"
+
+struct nest;
+
+/* Neither: it has not begun. */
+struct family {
+    struct grid *grid;
+    struct nest *nest;
+};
+
+/* 0, -ENOMEM, or -EINVAL for impossible dimensions. */
+int family_begin(struct family *f, const struct launch_config *config);
+static inline bool family_begun(const struct family *f) {
+    return f->grid || f->nest;
+}
+enum grid_state family_step(struct family *f, uint32_t budget);
+void family_cancel(struct family *f, int err);
+void family_result(const struct family *f, struct grid_result *out);
+void family_finish(struct family *f);
+
+#endif
