@@ -29,6 +29,7 @@ GARBAGE = b"this is no hello"
 MAGIC = 0x554c4153  # of proto/wire.h, which also has the layouts
 HELLO = struct.Struct("<IHHQiI64s QQIIiIQQQQQ32s")
 ANSWER = struct.Struct("<II")
+QUESTION_MAGIC, QUESTION = 0x3f4c4153, struct.Struct("<IHHQ")
 VERIFIER = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "verifier.py"),
             os.path.join(BUILD, "shim", "libcuda.so.1")]
 
@@ -522,6 +523,32 @@ def test_user_of_idle_jobs_leaves_places():
         close(socks)
         wait_for("they are gone", lambda: ALICE not in tenants(d))
         equal(join_as(ALICE, d)[:2], (0, ""), "Alice's next job")
+
+
+def question():
+    return QUESTION.pack(QUESTION_MAGIC, 1, 3, 0)
+
+
+def test_user_of_questions_leaves_nothing_behind():
+    """Whether he reads the answers or not; where he has no connection left he is told why."""
+    with OpenDaemon() as d:
+        socks = []
+        for _ in range(10):
+            some = as_user(ALICE, d, 50)
+            for s in some:
+                s.send(question())
+            socks += some
+            wait_for("all are answered", lambda: ALICE not in tenants(d))
+        equal(struct.unpack_from("<I", socks[0].recv(1 << 16))[0], QUESTION_MAGIC, "an answer, late")
+        close(socks)
+        silent = as_user(ALICE, d, 64)
+        late, = as_user(ALICE, d, 1)
+        contains(reply(late)[1], "user_handshakes = 64", "the refusal")
+        other, = as_user(BOB, d, 1)
+        other.send(question())
+        equal(struct.unpack_from("<I", other.recv(1 << 16))[0], QUESTION_MAGIC, "another user's answer")
+        close(silent + [late, other])
+        wait_for("nothing is left", lambda: not {ALICE, BOB} & set(tenants(d)))
 
 
 def test_user_of_idle_controls_delays_no_status():
