@@ -137,7 +137,7 @@ check-long: setup ## what takes too long for check: hours
 .PHONY: clean distclean
 clean: ## removes what was built, but for a CUDA compiler that was fetched
 	rm -rf build-*
-	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name toolkit -exec rm -rf {} +
+	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'toolkit*' -exec rm -rf {} +
 distclean: ## removes that too
 	rm -rf build build-*
 

@@ -13,3 +13,17 @@ $(BUILD)/e2e/objects/%.o: test/e2e/programs/%.cu test/e2e/programs/common.h
 check-runtimes: all $(foreach v,default-static default-shared,$(call e2e_bin,$(v),vecadd matmul train)) $(BUILD)/e2e/runtime.fatbin \
 		$(BUILD)/e2e/objects/train.o $(BUILD)/test/e2e/runtime ## runtimes of CUDA 11.8 to 13.5, shared and static
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_runtimes.py $(E2E)
+
+# The same programs by the newest compiler there; where it cannot be had that is said, and nothing tested.
+NEWEST := build/toolkit-newest
+$(BUILD)/e2e/newest-static/%: test/e2e/programs/%.cu test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NEWEST)/bin/nvcc -o $@ $<
+.PHONY: check-long-nvcc newest-programs check-long
+newest-programs: $(call e2e_bin,newest-static,$(E2E_PROGRAMS))
+check-long: check-long-nvcc
+check-long-nvcc: all
+	$(Q)scripts/fetch-nvcc newest || { echo "SKIPPED newest nvcc; skipped: all"; exit 0; } && \
+		$(MAKE) --no-print-directory newest-programs && \
+		BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py variant_newest

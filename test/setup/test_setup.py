@@ -43,7 +43,8 @@ MUTANTS = [  # file, what, in its place, the test that must fail
      "test_of_other_packages"),
     ("find-nvcc", 'exec realpath "$("$c" -dryrun -x cu /dev/null 2>&1 | sed -n \'s/^#\\$ TOP=//p\')"',
      'exec realpath "$c/../.."', "test_home"),
-    ("fetch-nvcc", 'cmp -s "$root/scripts/nvcc.txt" "$toolkit/nvcc.txt" && exit 0', "", "test_once"),
+    ("fetch-nvcc", 'cmp -s "$list" "$toolkit/nvcc.txt" && exit 0', "", "test_once"),
+    ("fetch-nvcc", "build/toolkit${1:+-$1}", "build/toolkit", "test_newest"),
     ("fetch-nvcc", "    ln -s lib \"$1/lib64\"\n", "", "test_whole"),
     ("fetch-nvcc", "--require-hashes", "", "test_whole"),
     ("fetch-nvcc", "cuda=$part/packages/nvidia/cu13", 'cuda=$toolkit; mv "$part/packages/nvidia/cu13" "$cuda"',
@@ -132,6 +133,13 @@ class Setup(unittest.TestCase):
         self.assertEqual(self.run_script("fetch-nvcc").returncode, 0)
         self.assertIsNotNone(self.found())
         self.assertEqual(len(self.calls()), 2)
+
+    def test_newest(self):
+        self.write("scripts/nvcc-newest.txt", "another==2")
+        self.assertEqual(self.run_script("fetch-nvcc", "newest").returncode, 0)
+        self.assertTrue(os.path.exists(self.path("build/toolkit-newest/bin/nvcc")))
+        self.assertIsNone(self.found(), "it is for tests alone")
+        self.assertIn("nvcc-newest.txt", self.calls()[0])
 
     def test_failed(self):
         done = self.run_script("fetch-nvcc", PIP_DOES="fail")
