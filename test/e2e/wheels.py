@@ -28,8 +28,8 @@ def make_pip():
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Skipped("no wheels: python3 has no venv (package python3-venv)")
-    return [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--only-binary", ":all:", "--require-hashes"]
+    return [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries", "1",
+            "--no-deps", "--only-binary", ":all:", "--require-hashes"]
 
 
 def begin(pip, name, line):
@@ -65,6 +65,9 @@ def fetch():
         if p.returncode == 0:
             unpack(name)
     failed = [name for name, p in running.items() if p.returncode]
+    for name in failed:
+        if "DO NOT MATCH THE HASHES" in said[name]:
+            raise AssertionError(f"{name}:\n{said[name]}")
     if failed:
         raise Skipped(f"no wheel {failed[0]}: {(said[failed[0]].strip().splitlines() or ['?'])[-1]}")
 
