@@ -24,6 +24,10 @@ enum handle_kind {
     HANDLE_MIPMAP,
     HANDLE_TEXTURE,
     HANDLE_SURFACE,
+    HANDLE_GRAPH,
+    HANDLE_NODE,
+    HANDLE_GRAPH_EXEC,
+    HANDLE_USER_OBJECT,
 };
 
 #define HANDLE_TAG 0x5a1eull

@@ -4,9 +4,9 @@ NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor textures thrust cub \
-	cluster
+	cluster graphs
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless whole link verify secret virtual
+	lacking contextless whole link verify secret virtual graph_features
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G

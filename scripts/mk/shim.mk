@@ -11,6 +11,7 @@ $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
+$(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
 $(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o profile.o)
@@ -23,7 +24,7 @@ $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool virtual)
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool virtual graph capture)
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
 	@mkdir -p $(@D)
@@ -33,10 +34,10 @@ $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
 $(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(BUILD)/test/lib/shim/rig.o \
-		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK)
 $(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/lib/shim/rig.o \
-		$(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK) -lcriterion
 
 # What programs may include.

@@ -5,6 +5,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
@@ -15,6 +16,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+    r = capture_gate();
+    if (r) return r;
     uint64_t addr;
     uint32_t owner = ctx_current()->index;
     struct mem_place place = mem_place(bytesize, LEARN_NO_STREAM);
@@ -46,6 +49,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     if (r) return r;
     struct mem_block b;
     if (!dptr) return CUDA_SUCCESS;
+    r = capture_gate();
+    if (r) return r;
     if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
     if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;

@@ -10,6 +10,7 @@
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/array.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
@@ -21,6 +22,7 @@
 /* Everything that the context owns ends here; its variables start anew when they are next used.
  * Also when the daemon is gone: then only this side's books are closed. */
 static void clear(struct context *c) {
+    capture_release(c->index);
     stream_drain();
     text_flush();
     image_release(c->index);
@@ -222,6 +224,7 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 
 CUresult cuCtxSynchronize(void) {
     CUresult r = ctx_enter();
+    if (!r) r = capture_gate();
     if (!r) r = stream_drain();
     if (state_ready() == CUDA_SUCCESS) text_flush();
     if (r) return r;

@@ -4,15 +4,21 @@
  * forms without a stream use the legacy default stream, or the thread's own in programs that were
  * built for that (_ptds).
  */
+#include "shim/api/copy.h"
+
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/array.h"
-#include "shim/memory/transfer.h"
 
 static CUresult run(const struct transfer *t, CUstream hStream, unsigned int flags) {
-    const struct stream *s = stream_find(hStream);
-    return s ? transfer_run(t, s, flags) : CUDA_ERROR_INVALID_HANDLE;
+    struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult r = flags & TRANSFER_ASYNC ? CUDA_SUCCESS : capture_gate();
+    if (r) return r;
+    if (!stream_captured(s)) return transfer_run(t, s, flags);
+    return flags & TRANSFER_ASYNC ? capture_copy(s, t, flags) : capture_refuse(s);
 }
 
 static CUresult plain(uint64_t dst, uint64_t src, size_t bytes, CUstream hStream,
@@ -162,18 +168,23 @@ static unsigned int must_be_device(CUmemorytype type, unsigned int flag) {
     return type == CU_MEMORYTYPE_DEVICE ? flag : 0;
 }
 
+static CUresult describe(const struct side *dst, const struct side *src, uint64_t width,
+                         uint64_t height, uint64_t depth, struct transfer *t, unsigned int *flags) {
+    *t = (struct transfer){.width = width, .height = height, .depth = depth};
+    if (width == 0 || height == 0 || depth == 0) return CUDA_SUCCESS;
+    CUresult r = place(dst, width, height, depth, &t->dst, &t->dst_pitch, &t->dst_slice);
+    if (!r) r = place(src, width, height, depth, &t->src, &t->src_pitch, &t->src_slice);
+    *flags |= must_be_device(dst->type, TRANSFER_DST_DEVICE);
+    *flags |= must_be_device(src->type, TRANSFER_SRC_DEVICE);
+    return r;
+}
+
 static CUresult pitched(const struct side *dst, const struct side *src, uint64_t width,
                         uint64_t height, uint64_t depth, CUstream hStream, unsigned int flags) {
-    struct transfer t = {.width = width, .height = height, .depth = depth};
+    struct transfer t;
     CUresult r = ctx_enter();
-    if (r) return r;
-    if (width == 0 || height == 0 || depth == 0) return CUDA_SUCCESS;
-    r = place(dst, width, height, depth, &t.dst, &t.dst_pitch, &t.dst_slice);
-    if (!r) r = place(src, width, height, depth, &t.src, &t.src_pitch, &t.src_slice);
-    if (r) return r;
-    flags |= must_be_device(dst->type, TRANSFER_DST_DEVICE);
-    flags |= must_be_device(src->type, TRANSFER_SRC_DEVICE);
-    return run(&t, hStream, flags);
+    if (!r) r = describe(dst, src, width, height, depth, &t, &flags);
+    return r ? r : run(&t, hStream, flags);
 }
 
 static CUresult copy2d(const CUDA_MEMCPY2D *c, CUstream hStream, unsigned int flags) {
@@ -208,6 +219,11 @@ static CUresult copy3d(const CUDA_MEMCPY3D *c, CUstream hStream, unsigned int fl
     if (!c) return CUDA_ERROR_INVALID_VALUE;
     SIDES_3D(c);
     return pitched(&dst, &src, c->WidthInBytes, c->Height, c->Depth, hStream, flags);
+}
+
+CUresult copy_describe(const CUDA_MEMCPY3D *c, struct transfer *t, unsigned int *flags) {
+    SIDES_3D(c);
+    return describe(&dst, &src, c->WidthInBytes, c->Height, c->Depth, t, flags);
 }
 
 static CUresult copy3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream hStream, unsigned int flags) {

@@ -12,6 +12,7 @@
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/pool.h"
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
@@ -52,6 +53,8 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (flags & ~(unsigned int)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captured(s)) return capture_record(s, e, flags & CU_EVENT_RECORD_EXTERNAL);
+    if (event_captured(e)) capture_forget(e);
     if (e->flags & CU_EVENT_DISABLE_TIMING && s->id != STREAM_LEGACY) {
         event_set(e, s->id, submit_last(s->id));
         return CUDA_SUCCESS;
@@ -73,6 +76,9 @@ CUresult cuEventQuery(CUevent hEvent) {
     if (r) return r;
     const struct event *e = event_find(hEvent);
     if (!e) return CUDA_ERROR_INVALID_HANDLE;
+    if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
+    r = capture_gate();
+    if (r) return r;
     if (!done(event_point(e))) return wait_not_ready();
     return state_fault();
 }
@@ -80,6 +86,9 @@ CUresult cuEventQuery(CUevent hEvent) {
 CUresult cuEventSynchronize(CUevent hEvent) {
     struct event *e;
     CUresult r = enter(hEvent, &e);
+    if (r) return r;
+    if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
+    r = capture_gate();
     if (r) return r;
     struct event_point at = event_point(e);
     r = wait_stream(at.stream, at.seq);
@@ -96,6 +105,7 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     if (!r) r = enter(hEnd, &second);
     if (r) return r;
     if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
+    if (event_captured(first) || event_captured(second)) return CUDA_ERROR_CAPTURED_EVENT;
     struct event_point from = event_point(first), to = event_point(second);
     if ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING || !from.seq || !to.seq)
         return CUDA_ERROR_INVALID_HANDLE;

@@ -6,6 +6,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 
@@ -18,7 +19,8 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
     if (r) return r;
     if (!pp || bytesize == 0 || Flags & ~known) return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr;
-    r = mem_take(MEM_PINNED, ctx_current()->index, Flags, bytesize, &addr);
+    r = capture_gate();
+    if (!r) r = mem_take(MEM_PINNED, ctx_current()->index, Flags, bytesize, &addr);
     if (!r) *pp = (void *)(uintptr_t)addr;
     return r;
 }
@@ -35,7 +37,8 @@ CUresult cuMemFreeHost(void *p) {
     if (!p) return CUDA_SUCCESS;
     if (!mem_find(addr, &b) || b.addr != addr || b.kind != MEM_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    r = stream_drain();
+    r = capture_gate();
+    if (!r) r = stream_drain();
     if (r) return r;
     mem_give(addr);
     return CUDA_SUCCESS;
@@ -82,7 +85,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr;
-    r = mem_take(MEM_MANAGED, ctx_current()->index, 0, bytesize, &addr);
+    r = capture_gate();
+    if (!r) r = mem_take(MEM_MANAGED, ctx_current()->index, 0, bytesize, &addr);
     if (!r) *dptr = addr;
     return r;
 }

@@ -3,6 +3,9 @@
  * Launching a kernel: check, gather the parameters by the kernel's layout, one record. This is the
  * path that launch-bound programs live on: no allocation, no system call, one lock.
  */
+#include "shim/api/launch.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -17,6 +20,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/mem.h"
 
 #define LAUNCH_GRID_X_MAX 0x7fffffffu
@@ -176,6 +180,51 @@ static CUresult send(struct wire_launch *l, const struct function *f, void **par
                                                 : send_small(l, f, params, extra);
 }
 
+/* ---- kept for a graph ------------------------------------------------------------------------ */
+
+static CUresult gather_kept(const struct function *f, void **params, void **extra,
+                            struct params_kernel *k) {
+    if (f->info.param_count == 0) params = extra = NULL;
+    if (f->info.param_count && !params && !extra) return CUDA_ERROR_INVALID_VALUE;
+    k->values = calloc(1, f->info.param_bytes + 1u);
+    if (!k->values) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = params  ? gather(f, params, k->values)
+                 : extra ? unpack(f, extra, k->values)
+                         : CUDA_SUCCESS;
+    if (r) params_free_kernel(k);
+    return r;
+}
+
+/* What a launch does, as a graph keeps it. */
+static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, void **params,
+                            void **extra, struct params *out) {
+    struct function *f = function_find(handle);
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult r = resolve_ready(f);
+    if (r) return r;
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_KERNEL,
+                           .kernel = {.launch = *l, .function = handle}};
+    struct wire_launch *kept = &out->kernel.launch;
+    if (!(kept->flags & WIRE_LAUNCH_CLUSTER)) kept->flags |= f->launch_flags;
+    kept->param_bytes = f->info.param_bytes;
+    r = check(kept, f);
+    if (!r && kept->flags) r = check_together(kept, f);
+    if (r) return r;
+    return gather_kept(f, params, extra, &out->kernel);
+}
+
+static __attribute__((noinline)) CUresult capture_launch(const struct wire_launch *l, CUfunction f,
+                                                         struct stream *s, void **params,
+                                                         void **extra,
+                                                         const CUlaunchConfig *config) {
+    struct params p;
+    CUresult r = keep_launch(l, f, params, extra, &p);
+    if (r) return r;
+    for (unsigned int i = 0; config && i < config->numAttrs; i++)
+        params_set_attribute(&p.kernel, config->attrs[i].id, &config->attrs[i].value);
+    return capture_add(s, &p);
+}
+
 static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStream, void **params,
                        void **extra) {
     CUresult r = ctx_enter();
@@ -184,8 +233,9 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
     r = resolve_ready(f);
     if (r) return r;
-    const struct stream *s = stream_find(hStream);
+    struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_captured(s)) return capture_launch(l, handle, s, params, extra, NULL);
     if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
     r = check(l, f);
     if (!r && l->flags) r = check_together(l, f);
@@ -281,8 +331,31 @@ static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, 
         if (why) return refuse_launch(f, why);
     }
     CUstream stream = config->hStream ? config->hStream : null_stream;
-    r = launch(&l, f, stream, params, extra);
+    struct stream *s = config->numAttrs && ctx_current() ? stream_find(stream) : NULL;
+    r = s && stream_captured(s) ? capture_launch(&l, f, s, params, extra, config)
+                                : launch(&l, f, stream, params, extra);
     return r ? r : record_events(config, stream);
+}
+
+CUresult launch_params(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *out) {
+    struct wire_launch l = {.grid = {node->gridDimX, node->gridDimY, node->gridDimZ},
+                            .shared_bytes = node->sharedMemBytes};
+    set_block(&l, node->blockDimX, node->blockDimY, node->blockDimZ);
+    CUfunction f = node->func ? node->func : (CUfunction)node->kern;
+    return keep_launch(&l, f, node->kernelParams, node->extra, out);
+}
+
+CUresult launch_attribute(struct params_kernel *k, const CUlaunchAttribute *a) {
+    struct wire_launch l = k->launch;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) l.flags &= (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) l.flags &= WIRE_LAUNCH_COOPERATIVE;
+    const char *why = read_attribute(a, &l);
+    if (why) return refuse_launch(k->function, why);
+    const struct function *f = function_find(k->function);
+    CUresult r = f && l.flags ? check_together(&l, f) : CUDA_SUCCESS;
+    if (r) return r;
+    k->launch = l;
+    return params_set_attribute(k, a->id, &a->value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,

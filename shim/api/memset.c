@@ -7,44 +7,20 @@
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/memory/lookup.h"
-
-struct fill {
-    uint64_t dst, pitch, width, height; /* width in elements */
-    uint32_t value, elem_bytes;
-};
-
-static bool in_range(const struct fill *f) {
-    uint64_t rows, bytes;
-    struct mem_block b;
-    const struct wire_windows *w = &state.conn.windows;
-    if (__builtin_mul_overflow(f->width, f->elem_bytes, &bytes)) return false;
-    if (f->height > 1 && f->pitch < bytes) return false;
-    if (__builtin_mul_overflow(f->height - 1, f->pitch, &rows) ||
-        __builtin_add_overflow(bytes, rows, &bytes))
-        return false;
-    if (conn_in_device(&state.conn, f->dst) && f->dst - w->dev_base >= w->alloc_bytes)
-        return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - f->dst;
-    if (!lookup_range(f->dst, bytes, &b)) return false;
-    mem_written(&b);
-    return true;
-}
+#include "shim/graph/capture.h"
+#include "shim/memory/fill.h"
 
 static CUresult fill(struct fill f, CUstream hStream, bool async) {
     CUresult r = ctx_enter();
     if (r) return r;
-    const struct stream *s = stream_find(hStream);
+    struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (f.width == 0 || f.height == 0) return CUDA_SUCCESS;
-    if (f.height == 1) f.pitch = 0;
-    if ((f.dst | f.pitch) % f.elem_bytes || !in_range(&f)) return CUDA_ERROR_INVALID_VALUE;
-    struct wire_memset rec = {.rec = {.op = WIRE_MEMSET, .stream = s->id},
-                              .dst = f.dst,
-                              .pitch = f.pitch,
-                              .width_elems = f.width,
-                              .height = f.height,
-                              .value = f.value,
-                              .elem_bytes = f.elem_bytes};
+    r = fill_check(&f);
+    if (r) return r;
+    if (stream_captured(s)) return async ? capture_fill(s, &f) : capture_refuse(s);
+    struct wire_memset rec = fill_record(&f);
+    rec.rec.stream = s->id;
     uint64_t seq;
     r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
     /* The program may look at host memory right after the synchronous form. */

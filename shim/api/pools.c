@@ -8,6 +8,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
 
@@ -18,8 +19,9 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
     CUresult r = ctx_enter();
     if (r) return r;
     if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    const struct stream *s = stream_find(hStream);
+    struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_captured(s)) return capture_refuse(s);
     uint64_t addr;
     struct mem_place place = mem_place(bytes, s->id);
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -48,9 +50,10 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    const struct stream *s = stream_find(hStream);
+    struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (!dptr) return CUDA_SUCCESS;
+    if (stream_captured(s)) return capture_refuse(s);
     if (!mem_find(dptr, &b) || b.addr != dptr || b.kind != MEM_POOLED)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);

@@ -10,6 +10,7 @@
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/pool.h"
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
@@ -28,6 +29,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s || s->handle != hStream || s->id == STREAM_LEGACY) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_captured(s)) capture_leave(s);
     stream_close(hStream);
     return CUDA_SUCCESS;
 }
@@ -40,9 +42,16 @@ static CUresult enter(CUstream handle, struct stream **s) {
     return *s ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* The gate of those that look at what was sent to it. */
+static CUresult enter_sent(CUstream handle, struct stream **s) {
+    CUresult r = enter(handle, s);
+    if (r) return r;
+    return stream_captured(*s) ? capture_refuse(*s) : capture_gate();
+}
+
 CUresult cuStreamQuery(CUstream hStream) {
     struct stream *s;
-    CUresult r = enter(hStream, &s);
+    CUresult r = enter_sent(hStream, &s);
     if (r) return r;
     if (!stream_idle(s)) return wait_not_ready();
     text_flush();
@@ -51,7 +60,7 @@ CUresult cuStreamQuery(CUstream hStream) {
 
 CUresult cuStreamSynchronize(CUstream hStream) {
     struct stream *s;
-    CUresult r = enter(hStream, &s);
+    CUresult r = enter_sent(hStream, &s);
     if (r) return r;
     r = stream_wait(s);
     if (r) return r;
@@ -67,6 +76,8 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     const struct event *e = event_find(hEvent);
     if (!e) return CUDA_ERROR_INVALID_HANDLE;
     if (Flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captured(s) || event_captured(e))
+        return capture_wait(s, e, Flags & CU_EVENT_WAIT_EXTERNAL);
     struct event_point at = event_point(e);
     if (at.stream == s->id || submit_done(at.stream, at.seq)) return CUDA_SUCCESS;
     struct wire_stream_wait rec = {

@@ -13,6 +13,7 @@ _Static_assert(WIRE_FUNCS <= 1u << HANDLE_INDEX_BITS, "ids fit into handles");
 _Static_assert((WIRE_FUNCS & (WIRE_FUNCS - 1)) == 0, "function_find masks");
 
 struct function function_table[WIRE_FUNCS];
+_Atomic uint32_t function_age;
 static uint32_t next_id; /* where the search for a free id goes on */
 
 static struct function *take_id(void) {
@@ -40,6 +41,7 @@ void function_publish(struct function *f) {
 
 void function_forget(struct function *f) {
     atom_store_release(&f->ready, 0);
+    atom_add(&function_age, 1);
     f->sent = false;
 }
 

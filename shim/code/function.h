@@ -36,6 +36,9 @@ struct function {
 
 extern struct function function_table[WIRE_FUNCS];
 
+/* Grows whenever the worker may know a kernel's id no more, or as another one's. */
+extern _Atomic uint32_t function_age;
+
 /* NULL for what is no kernel, such as a pointer to a host function. */
 static inline struct function *function_find(const void *handle) {
     uint64_t value = (uint64_t)(uintptr_t)handle;

@@ -115,6 +115,33 @@ CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32
     return push(head, head_bytes, tail, tail_bytes, false);
 }
 
+static int push_graph(struct wire_graph_launch *head, struct wire_graph_lane *lanes,
+                      const uint64_t *records, uint32_t tail_bytes) {
+    lock_take(&out.lock);
+    for (uint16_t i = 0; i < head->lanes; i++)
+        lanes[i].first_seq = atom_load_relaxed(&out.last[lanes[i].stream]) + 1;
+    int err = ring_push(&out.tx, head, sizeof(*head), lanes, tail_bytes);
+    for (uint16_t i = 0; !err && i < head->lanes; i++)
+        atom_store_relaxed(&out.last[lanes[i].stream], lanes[i].first_seq - 1 + records[i]);
+    if (!err) atom_store_relaxed(&out.launched, 1);
+    lock_drop(&out.lock);
+    if (!err) submit_ring();
+    return err;
+}
+
+CUresult submit_graph(struct wire_graph_launch *head, struct wire_graph_lane *lanes,
+                      const uint64_t *records, uint32_t tail_bytes) {
+    lock_assert_none();
+    for (;;) {
+        uint64_t credit = credit_now();
+        int err = push_graph(head, lanes, records, tail_bytes);
+        if (!err) return CUDA_SUCCESS;
+        if (err != -EAGAIN) return CUDA_ERROR_INVALID_VALUE;
+        CUresult r = submit_wait(credit);
+        if (r) return r;
+    }
+}
+
 CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                         uint64_t *seq) {
     CUresult r = push(head, head_bytes, tail, tail_bytes, true);

@@ -33,6 +33,12 @@ void submit_cancel(void);
 bool submit_try(void *record, uint32_t bytes, uint64_t *credit);
 CUresult submit_wait(uint64_t credit);
 
+/* A graph's launch: `records[i]` of the graph are its lane's, and get the next numbers of that
+ * lane's stream, the first of which is filled in. The waits stand behind the lanes; `tail_bytes`:
+ * of both. */
+CUresult submit_graph(struct wire_graph_launch *head, struct wire_graph_lane *lanes,
+                      const uint64_t *records, uint32_t tail_bytes);
+
 /* The last sequence number that was given out in a stream. */
 uint64_t submit_last(uint32_t stream);
 

@@ -5,6 +5,7 @@
 #include "shim/context/event.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "shim/connection/submit.h"
 #include "shim/handle.h"
@@ -59,6 +60,8 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
 /* With the lock held. */
 static void destroy(struct event *e) {
     e->handle = NULL;
+    free(e->captured);
+    e->captured = NULL;
     free_ids[(free_first + free_count++) % EVENT_MARKER] = e->id;
 }
 

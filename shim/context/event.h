@@ -15,6 +15,8 @@
 /* An id for records that only mark a place in a stream; no program has it. */
 #define EVENT_MARKER (WIRE_EVENTS - 1)
 
+struct capture_point;
+
 struct event {
     CUevent handle; /* NULL while the id is free */
     uint32_t id;    /* on the wire */
@@ -22,6 +24,8 @@ struct event {
     uint16_t owner; /* index of the context */
     unsigned int flags;
     _Atomic uint64_t stamp; /* an event_point in one word; 0: never recorded */
+    /* It was last recorded in a capture, at these nodes; one block of memory, the event's. */
+    _Atomic(struct capture_point *) captured;
 };
 
 /* Where an event was last recorded; seq 0 when it never was. */
@@ -55,6 +59,11 @@ static inline struct event_point event_point(const struct event *e) {
     uint64_t stamp = atom_load_relaxed(&e->stamp);
     return (struct event_point){(uint32_t)(stamp >> EVENT_SEQ_BITS),
                                 stamp & ((1ull << EVENT_SEQ_BITS) - 1)};
+}
+
+/* Only a graph knows when it happens. */
+static inline bool event_captured(const struct event *e) {
+    return __builtin_expect(atom_load_relaxed(&e->captured) != NULL, 0);
 }
 
 #endif

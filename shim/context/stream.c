@@ -74,7 +74,15 @@ static void retire(struct stream *s) {
     s->busy = true;
 }
 
+static void close_lanes(struct stream *s) {
+    for (uint32_t i = 0; i < WIRE_GRAPH_LANES - 1; i++) {
+        if (s->lanes[i]) stream_close(s->lanes[i]);
+        s->lanes[i] = NULL;
+    }
+}
+
 static void tell_end(struct stream *s) {
+    close_lanes(s);
     struct wire_stream_destroy rec = {.rec = {.op = WIRE_STREAM_DESTROY, .stream = s->id}};
     submit_record(&rec, sizeof(rec), NULL, 0);
     lock_enter(&stream_lock);
@@ -103,6 +111,37 @@ void stream_release(uint32_t owner) {
         lock_leave(&stream_lock);
         if (ours) tell_end(s);
     }
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* Those of the legacy stream end with the primary context, and it does not. */
+static bool lane_lives(const struct stream *s, uint32_t i) {
+    return s->lanes[i] && streams[handle_index(HANDLE_STREAM, s->lanes[i])].handle == s->lanes[i];
+}
+
+/* Two threads may both find none: one of the streams is closed again. */
+static CUresult make_lane(struct stream *s, uint32_t i) {
+    CUstream made;
+    CUresult r = stream_create(s->owner, CU_STREAM_NON_BLOCKING, s->priority, &made);
+    if (r) return r;
+    lock_enter(&stream_lock);
+    bool first = s->handle && !lane_lives(s, i);
+    if (first) s->lanes[i] = made;
+    bool there = s->lanes[i] != NULL;
+    lock_leave(&stream_lock);
+    if (!first) stream_close(made);
+    return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult stream_lanes(struct stream *s, uint32_t count, uint32_t *ids) {
+    ids[0] = s->id;
+    for (uint32_t i = 1; i < count; i++) {
+        CUresult r = lane_lives(s, i - 1) ? CUDA_SUCCESS : make_lane(s, i - 1);
+        if (r) return r;
+        ids[i] = handle_index(HANDLE_STREAM, s->lanes[i - 1]);
+    }
+    return CUDA_SUCCESS;
 }
 
 /* ---- a thread's own -------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/atomics.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 
@@ -17,14 +18,19 @@
 #define STREAM_PRIORITY_GREATEST (-5)
 #define STREAM_LEGACY 0u
 
+struct capture_lane;
+
 struct stream {
     CUstream handle; /* NULL while the id is free */
-    bool busy;       /* without one: the worker is being told of its beginning or its end */
-    uint32_t id;     /* on the wire */
+    /* What is sent becomes a graph's node, or is refused: the graph room's (capture.h). */
+    _Atomic(struct capture_lane *) capture;
+    bool busy;   /* without one: the worker is being told of its beginning or its end */
+    uint32_t id; /* on the wire */
     uint16_t generation;
     uint32_t owner; /* index of the context */
     unsigned int flags;
     int priority;
+    CUstream lanes[WIRE_GRAPH_LANES - 1]; /* of graphs that are launched in it; made when needed */
 };
 
 CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out);
@@ -32,6 +38,15 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
 /* What a program means by `handle`; NULL when it is not a stream. A NULL handle is the legacy
  * stream: entry points for per-thread defaults have replaced it before. */
 struct stream *stream_find(CUstream handle);
+
+/* The streams in which the lanes of a graph run that is launched here: `count` wire ids, the
+ * stream's own first. */
+CUresult stream_lanes(struct stream *s, uint32_t count, uint32_t *ids);
+
+/* Whether what is sent to it now is captured, or would be in the way of what is. */
+static inline bool stream_captured(const struct stream *s) {
+    return __builtin_expect(atom_load_relaxed(&s->capture) != NULL, 0);
+}
 
 /* Until all that was sent to the stream before is complete; the legacy stream waits for every
  * stream that synchronises with it. Shows the text of kernels. */

@@ -280,6 +280,46 @@ CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned 
     return cuEventRecordWithFlags(hEvent, own(hStream), flags);
 }
 
+CUresult cuStreamBeginCapture_ptsz(CUstream hStream)
+{
+    return cuStreamBeginCapture(own(hStream));
+}
+
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream hStream, CUstreamCaptureMode mode)
+{
+    return cuStreamBeginCapture_v2(own(hStream), mode);
+}
+
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode)
+{
+    return cuStreamBeginCaptureToGraph(own(hStream), hGraph, dependencies, dependencyData, numDependencies, mode);
+}
+
+CUresult cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph)
+{
+    return cuStreamEndCapture(own(hStream), phGraph);
+}
+
+CUresult cuGraphUpload_ptsz(CUgraphExec hGraph, CUstream hStream)
+{
+    return cuGraphUpload(hGraph, own(hStream));
+}
+
+CUresult cuGraphLaunch_ptsz(CUgraphExec hGraph, CUstream hStream)
+{
+    return cuGraphLaunch(hGraph, own(hStream));
+}
+
+CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags)
+{
+    return cuStreamUpdateCaptureDependencies(own(hStream), dependencies, numDependencies, flags);
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags)
+{
+    return cuStreamUpdateCaptureDependencies_v2(own(hStream), dependencies, dependencyData, numDependencies, flags);
+}
+
 CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream)
 {
     return cuMemcpyHtoAAsync_v2(dstArray, dstOffset, srcHost, ByteCount, own(hStream));

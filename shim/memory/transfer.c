@@ -68,9 +68,9 @@ static void flatten(struct transfer *t) {
     }
 }
 
-static CUresult send(const struct transfer *t, const struct stream *s, uint64_t *seq) {
-    struct wire_copy rec = {
-        .rec = {.op = WIRE_COPY, .stream = s->id},
+struct wire_copy transfer_record(const struct transfer *t) {
+    return (struct wire_copy){
+        .rec = {.op = WIRE_COPY},
         .dst = t->dst,
         .src = t->src,
         .width_bytes = t->width,
@@ -81,35 +81,30 @@ static CUresult send(const struct transfer *t, const struct stream *s, uint64_t 
         .dst_slice = t->dst_slice,
         .src_slice = t->src_slice,
     };
+}
+
+static CUresult send(const struct transfer *t, const struct stream *s, uint64_t *seq) {
+    struct wire_copy rec = transfer_record(t);
+    rec.rec.stream = s->id;
     return submit_ordered(&rec, sizeof(rec), NULL, 0, seq);
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Walks a transfer in rectangles that fit into staging. */
-struct walk {
-    const struct transfer *t;
-    uint64_t slice, row, column;
-};
-
-struct rect {
-    uint64_t dst, src, width, rows;
-};
-
-static bool walk_next(struct walk *w, struct rect *r) {
+bool transfer_next(struct transfer_walk *w, struct transfer_rect *r) {
     const struct transfer *t = w->t;
     if (w->slice == t->depth) return false;
     r->dst = t->dst + w->slice * t->dst_slice + w->row * t->dst_pitch + w->column;
     r->src = t->src + w->slice * t->src_slice + w->row * t->src_pitch + w->column;
-    if (t->width > STAGING_BYTES) {
+    if (t->width > w->bytes) {
         uint64_t left = t->width - w->column;
-        r->width = left < STAGING_BYTES ? left : STAGING_BYTES;
+        r->width = left < w->bytes ? left : w->bytes;
         r->rows = 1;
         w->column += r->width;
         if (w->column < t->width) return true;
         w->column = 0;
     } else {
-        uint64_t fit = STAGING_BYTES / t->width, left = t->height - w->row;
+        uint64_t fit = w->bytes / t->width, left = t->height - w->row;
         r->width = t->width;
         r->rows = left < fit ? left : fit;
     }
@@ -120,24 +115,24 @@ static bool walk_next(struct walk *w, struct rect *r) {
     return true;
 }
 
-static void copy_rows(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
-                      uint64_t width, uint64_t rows) {
+void transfer_rows(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_pitch,
+                   uint64_t width, uint64_t rows) {
     for (uint64_t i = 0; i < rows; i++)
         memcpy((char *)(uintptr_t)dst + i * dst_pitch, (const char *)(uintptr_t)src + i * src_pitch,
                width);
 }
 
 static CUresult upload(const struct transfer *t, const struct stream *s) {
-    struct walk w = {.t = t};
-    struct rect rect;
+    struct transfer_walk w = {.t = t, .bytes = STAGING_BYTES};
+    struct transfer_rect rect;
     uint64_t sent[2] = {0, 0};
-    for (unsigned int i = 0; walk_next(&w, &rect); i++) {
+    for (unsigned int i = 0; transfer_next(&w, &rect); i++) {
         struct staging piece;
         /* No more than two of this transfer at a time: what is copied next stays in the cache. */
         CUresult r = sent[i % 2] ? wait_stream(s->id, sent[i % 2]) : CUDA_SUCCESS;
         if (!r) r = staging_take(&piece);
         if (r) return r;
-        copy_rows(piece.addr, rect.width, rect.src, t->src_pitch, rect.width, rect.rows);
+        transfer_rows(piece.addr, rect.width, rect.src, t->src_pitch, rect.width, rect.rows);
         struct transfer part = {rect.dst,
                                 piece.addr,
                                 rect.width,
@@ -157,7 +152,7 @@ static CUresult upload(const struct transfer *t, const struct stream *s) {
 /* One piece that the worker fills. */
 struct pending {
     struct staging piece;
-    struct rect rect;
+    struct transfer_rect rect;
     uint64_t seq;
     bool used;
 };
@@ -166,8 +161,8 @@ static CUresult collect(struct pending *p, const struct transfer *t, const struc
     if (!p->used) return CUDA_SUCCESS;
     CUresult r = wait_stream(s->id, p->seq);
     if (!r)
-        copy_rows(p->rect.dst, t->dst_pitch, p->piece.addr, p->rect.width, p->rect.width,
-                  p->rect.rows);
+        transfer_rows(p->rect.dst, t->dst_pitch, p->piece.addr, p->rect.width, p->rect.width,
+                      p->rect.rows);
     staging_give(&p->piece, s->id, p->seq);
     p->used = false;
     return r;
@@ -176,7 +171,7 @@ static CUresult collect(struct pending *p, const struct transfer *t, const struc
 static CUresult ask(struct pending *p, const struct transfer *t, const struct stream *s) {
     CUresult r = staging_take(&p->piece);
     if (r) return r;
-    const struct rect *rect = &p->rect;
+    const struct transfer_rect *rect = &p->rect;
     struct transfer part = {p->piece.addr,
                             rect->src,
                             rect->width,
@@ -193,11 +188,11 @@ static CUresult ask(struct pending *p, const struct transfer *t, const struct st
 }
 
 static CUresult download(const struct transfer *t, const struct stream *s) {
-    struct walk w = {.t = t};
+    struct transfer_walk w = {.t = t, .bytes = STAGING_BYTES};
     struct pending two[2] = {{.used = false}, {.used = false}};
     CUresult r = CUDA_SUCCESS;
     unsigned int i = 0;
-    for (; !r && walk_next(&w, &two[i % 2].rect); i++) {
+    for (; !r && transfer_next(&w, &two[i % 2].rect); i++) {
         r = ask(&two[i % 2], t, s);
         /* The walk fills the other one's rectangle next. */
         if (!r) r = collect(&two[(i + 1) % 2], t, s);
@@ -211,43 +206,56 @@ static CUresult download(const struct transfer *t, const struct stream *s) {
 static CUresult copy_here(const struct transfer *t, const struct stream *s) {
     CUresult r = stream_wait(s);
     for (uint64_t i = 0; !r && i < t->depth; i++)
-        copy_rows(t->dst + i * t->dst_slice, t->dst_pitch, t->src + i * t->src_slice, t->src_pitch,
-                  t->width, t->height);
+        transfer_rows(t->dst + i * t->dst_slice, t->dst_pitch, t->src + i * t->src_slice,
+                      t->src_pitch, t->width, t->height);
     return r;
 }
 
-CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {
-    struct transfer t = *asked;
-    uint64_t dst_bytes, src_bytes, seq;
-    if (t.width == 0 || t.height == 0 || t.depth == 0) return CUDA_SUCCESS;
-    if (!extent(&t, t.dst_pitch, t.dst_slice, &dst_bytes) ||
-        !extent(&t, t.src_pitch, t.src_slice, &src_bytes))
+CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_places *places) {
+    uint64_t dst_bytes, src_bytes;
+    if (t->width == 0 || t->height == 0 || t->depth == 0) {
+        t->width = 0;
+        return CUDA_SUCCESS;
+    }
+    if (!extent(t, t->dst_pitch, t->dst_slice, &dst_bytes) ||
+        !extent(t, t->src_pitch, t->src_slice, &src_bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!rows_apart(&t, t.dst_pitch, t.dst_slice) || !rows_apart(&t, t.src_pitch, t.src_slice))
+    if (!rows_apart(t, t->dst_pitch, t->dst_slice) || !rows_apart(t, t->src_pitch, t->src_slice))
         return CUDA_ERROR_INVALID_VALUE;
-    enum place dst = classify(t.dst, dst_bytes, true), src = classify(t.src, src_bytes, false);
+    enum place dst = classify(t->dst, dst_bytes, true), src = classify(t->src, src_bytes, false);
     if (dst == PLACE_BAD || src == PLACE_BAD) return CUDA_ERROR_INVALID_VALUE;
     if ((flags & TRANSFER_DST_DEVICE && dst == PLACE_PAGEABLE) ||
         (flags & TRANSFER_SRC_DEVICE && src == PLACE_PAGEABLE))
         return CUDA_ERROR_INVALID_VALUE;
-    flatten(&t);
-    if (dst == PLACE_PAGEABLE && src == PLACE_PAGEABLE) return copy_here(&t, s);
-    if (src == PLACE_PAGEABLE) {
-        CUresult r = upload(&t, s);
+    flatten(t);
+    *places = (struct transfer_places){dst == PLACE_PAGEABLE, src == PLACE_PAGEABLE,
+                                       dst == PLACE_PINNED, src == PLACE_PINNED};
+    return CUDA_SUCCESS;
+}
+
+CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {
+    struct transfer t = *asked;
+    struct transfer_places at;
+    uint64_t seq;
+    CUresult r = transfer_check(&t, flags, &at);
+    if (r || t.width == 0) return r;
+    if (at.dst_pageable && at.src_pageable) return copy_here(&t, s);
+    if (at.src_pageable) {
+        r = upload(&t, s);
         /* The program can look at the destination itself. */
-        if (!r && dst == PLACE_PINNED && !(flags & TRANSFER_ASYNC))
+        if (!r && at.dst_pinned && !(flags & TRANSFER_ASYNC))
             r = wait_stream(s->id, submit_last(s->id));
         return r;
     }
-    if (dst == PLACE_PAGEABLE) {
-        CUresult r = download(&t, s);
+    if (at.dst_pageable) {
+        r = download(&t, s);
         text_flush();
         if (!r) mark_idle();
         return r;
     }
-    CUresult r = send(&t, s, &seq);
+    r = send(&t, s, &seq);
     /* Between two places of the device, CUDA does not wait. */
-    bool host = dst == PLACE_PINNED || src == PLACE_PINNED;
+    bool host = at.dst_pinned || at.src_pinned;
     if (r || flags & TRANSFER_ASYNC || !host) return r;
     r = wait_stream(s->id, seq);
     text_flush();

@@ -24,9 +24,11 @@ from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launc
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "textures",
-            "thrust", "cub", "cluster", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual"]
+            "thrust", "cub", "cluster", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
+GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
+                "clone", "child", "random", "large", "copies", "objects", "threads", "order"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
 
 solo_cache = {}
@@ -127,6 +129,13 @@ def test_all_features_in_one_process():
     with Daemon() as d:
         done = d.run([program("features")])
         equal([l for l in done.stdout.splitlines() if l.startswith("ok ")], [f"ok {t}" for t in TOPICS],
+              "topics; stderr: " + done.stderr[-2000:])
+
+
+def test_graphs_and_capture():
+    with Daemon() as d:
+        done = d.run([program("graph_features")])
+        equal([l for l in done.stdout.splitlines() if l.startswith("ok ")], [f"ok {t}" for t in GRAPH_TOPICS],
               "topics; stderr: " + done.stderr[-2000:])
 
 

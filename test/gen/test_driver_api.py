@@ -98,10 +98,10 @@ class BadSpec(Run):
 
     def test_args_of_unsupported(self):
         self.change(
-            "cuGraphCreate",
+            "cuDeviceGetNvSciSyncAttributes",
             "    class",
             "    args int x\n    class",
-            'cuGraphCreate is unsupported but has "args"',
+            'cuDeviceGetNvSciSyncAttributes is unsupported but has "args"',
         )
 
     def test_argument_without_name(self):
@@ -140,7 +140,7 @@ class BadSpec(Run):
 
     def test_same_as_unsupported(self):
         self.change(
-            "cuCtxDestroy", "same cuCtxDestroy_v2", "same cuGraphCreate", "which is unsupported"
+            "cuCtxDestroy", "same cuCtxDestroy_v2", "same cuDeviceGetNvSciSyncAttributes", "which is unsupported"
         )
 
     def test_no_sentence(self):

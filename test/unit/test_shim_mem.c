@@ -19,6 +19,7 @@
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull
@@ -118,6 +119,10 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     return CUDA_SUCCESS;
 }
 
+_Atomic uint32_t capture_careful;
+CUresult capture_forbid(void) {
+    return CUDA_SUCCESS;
+}
 bool pool_reclaim_all(void) {
     return false;
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "daemon/worker/stream/graph.h"
+#include "proto/record.h"
 #include "proto/ring.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
@@ -52,6 +54,7 @@ static struct {
     uint32_t settled;    /* records before it are complete, and no host function */
     const struct rig_kernel *kernels;
     uint32_t kernel_count;
+    struct graphs graphs;
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -174,7 +177,7 @@ static void wake(void) {
         syscall(SYS_futex, sleeping, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static void take(const unsigned char *data, uint32_t bytes) {
+static void keep(const unsigned char *data, uint32_t bytes) {
     if (rig.count == rig.cap) {
         rig.cap = rig.cap ? rig.cap * 2 : 1024;
         rig.records = realloc(rig.records, rig.cap * sizeof(*rig.records));
@@ -190,9 +193,30 @@ static void take(const unsigned char *data, uint32_t bytes) {
         reply(rec);
 }
 
+/* Graphs are checked and read by the worker's own code. */
+static void take(const unsigned char *data, uint32_t bytes) {
+    static _Alignas(8) unsigned char next[RING_RECORD_MAX];
+    const struct wire_record *rec = (const void *)data;
+    char why[256] = "";
+    int err = 0;
+    keep(data, bytes);
+    if (rec->op == WIRE_GRAPH_DATA) err = graph_data(&rig.graphs, (void *)data, why, sizeof(why));
+    if (rec->op == WIRE_GRAPH_LAUNCH)
+        err = graph_launch(&rig.graphs, (void *)data, why, sizeof(why));
+    if (rec->op == WIRE_GRAPH_DROP)
+        err =
+            graph_drop(&rig.graphs, ((const struct wire_graph_drop *)rec)->graph, why, sizeof(why));
+    must(!err, why);
+    while (graph_replaying(&rig.graphs)) {
+        uint32_t length = graph_next(&rig.graphs, next);
+        must(record_check(next, length, why, sizeof(why)) == 0, why);
+        keep(next, length);
+    }
+}
+
 /* With the lock held. */
 static void read_all(void) {
-    static unsigned char buf[RING_RECORD_MAX + 8];
+    static _Alignas(8) unsigned char buf[RING_RECORD_MAX + 8];
     while (!rig.still) {
         int n = ring_pop(&rig.rx, buf, RING_RECORD_MAX);
         must(n >= 0, "a record that no honest client sends");

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading nodes' parameters.
+ */
+#include "shim/api/graph_params.h"
+
+#include <string.h>
+
+#include "shim/api/copy.h"
+#include "shim/api/launch.h"
+#include "shim/connection/refuse.h"
+#include "shim/context/event.h"
+#include "shim/graph/graph.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
+#include "shim/memory/fill.h"
+
+CUresult graph_params_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *k, struct params *out) {
+    CUDA_KERNEL_NODE_PARAMS_v2 longer = {0};
+    if (!k) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&longer, k, sizeof(*k)); /* the first part of it */
+    return launch_params(&longer, out);
+}
+
+CUresult graph_params_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *k, struct params *out) {
+    return k ? launch_params(k, out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult graph_params_copy(const CUDA_MEMCPY3D *c, struct params *out) {
+    struct transfer_places places;
+    if (!c) return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy.shown = *c};
+    CUresult r = copy_describe(c, &out->copy.transfer, &out->copy.flags);
+    struct transfer checked = out->copy.transfer;
+    return r ? r : transfer_check(&checked, out->copy.flags, &places);
+}
+
+CUresult graph_params_fill(const CUDA_MEMSET_NODE_PARAMS *m, struct params *out) {
+    if (!m || m->width == 0 || m->height == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (m->elementSize != 1 && m->elementSize != 2 && m->elementSize != 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct fill f = {m->dst, m->pitch, m->width, m->height, m->value, m->elementSize};
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEMSET, .fill = *m};
+    return fill_check(&f);
+}
+
+CUresult graph_params_host(const CUDA_HOST_NODE_PARAMS *h, struct params *out) {
+    if (!h || !h->fn) return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_HOST, .host = *h};
+    return CUDA_SUCCESS;
+}
+
+CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out) {
+    *out = (struct params){.type = type, .event = event};
+    return event_find(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership ownership,
+                            struct params *out) {
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_GRAPH};
+    lock_enter(&graph_lock);
+    struct graph *g = graph_find(graph);
+    CUresult r = g ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (g && ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+        out->child = g;
+        out->borrowed = true;
+        if (g->owned) r = CUDA_ERROR_INVALID_VALUE;
+    } else if (g) {
+        r = graph_clone(g, true, &out->child);
+    }
+    lock_leave(&graph_lock);
+    return r;
+}
+
+static CUresult read_fill(const CUDA_MEMSET_NODE_PARAMS_v2 *m, struct params *out) {
+    CUDA_MEMSET_NODE_PARAMS shorter = {m->dst,         m->pitch, m->value,
+                                       m->elementSize, m->width, m->height};
+    return graph_params_fill(&shorter, out);
+}
+
+CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return graph_params_kernel(&p->kernel, out);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return graph_params_copy(&p->memcpy.copyParams, out);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return read_fill(&p->memset, out);
+    case CU_GRAPH_NODE_TYPE_HOST: return graph_params_host(&p->host, out);
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return graph_params_child(p->graph.graph, p->graph.ownership, out);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        *out = (struct params){.type = CU_GRAPH_NODE_TYPE_EMPTY};
+        return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return graph_params_event(p->type, p->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return graph_params_event(p->type, p->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return refuse_call("a node of a graph that allocates memory");
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return refuse_call("a node of a graph that frees memory");
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return refuse_call("a conditional node of a graph");
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return refuse_call("a batch of memory operations in a graph");
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return refuse_call("external semaphores in a graph");
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+void graph_params_free(struct params *p) {
+    lock_enter(&graph_lock);
+    graph_free_params(p);
+    lock_leave(&graph_lock);
+}

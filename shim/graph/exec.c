@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instantiating, launching and ending.
+ */
+#include "shim/graph/exec.h"
+
+#include <stdlib.h>
+
+#include "shim/code/resolve.h"
+#include "shim/connection/state.h"
+#include "shim/connection/wait.h"
+#include "shim/context/stream.h"
+#include "shim/graph/capture.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
+
+struct exec *exec_find(CUgraphExec handle) {
+    return registry_find(HANDLE_GRAPH_EXEC, handle);
+}
+
+void exec_changed(struct exec *e) {
+    if (e->program) program_retire(e->program, NULL);
+    e->program = NULL;
+}
+
+/* ---- its program ------------------------------------------------------------------------------
+ */
+
+/* With the lock held. The program when there is one, held; or a new one to be said. */
+static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
+                             struct function **ask) {
+    CUresult r = CUDA_SUCCESS;
+    *ask = NULL;
+    if (e->program && !program_current(e->program)) exec_changed(e);
+    *p = e->program;
+    *fresh = !*p;
+    if (*fresh) r = program_build(e->graph, p, ask);
+    if (!r) program_hold(*p);
+    return r;
+}
+
+/* With the lock held. Two threads may have made one. */
+static void keep_program(struct exec *e, struct program *p) {
+    if (e->program) program_retire(e->program, NULL);
+    e->program = p;
+}
+
+/* Without the lock. What its handle stands for must live, as the program promises. */
+static CUresult take_program(struct exec *e, struct program **p) {
+    for (;;) {
+        struct function *ask;
+        bool fresh;
+        lock_enter(&graph_lock);
+        CUresult r = find_program(e, p, &fresh, &ask);
+        lock_leave(&graph_lock);
+        if (r && !ask) return r;
+        if (ask) {
+            r = resolve_ready(ask);
+            if (r) return r;
+            continue;
+        }
+        if (!fresh) return CUDA_SUCCESS;
+        r = program_say(*p);
+        lock_enter(&graph_lock);
+        keep_program(e, *p);
+        if (r) program_drop(*p);
+        lock_leave(&graph_lock);
+        return r;
+    }
+}
+
+static void give_program(struct program *p) {
+    lock_enter(&graph_lock);
+    program_drop(p);
+    lock_leave(&graph_lock);
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+/* With the lock held. */
+static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
+    const struct graph *g = graph_find(handle);
+    if (!g) return CUDA_ERROR_INVALID_VALUE;
+    struct exec *e = calloc(1, sizeof(*e));
+    if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
+    e->flags = flags;
+    CUresult r = graph_clone(g, false, &e->graph);
+    if (!r) e->handle = registry_add(HANDLE_GRAPH_EXEC, e);
+    if (!r && e->handle) {
+        *out = e;
+        return CUDA_SUCCESS;
+    }
+    graph_free(e->graph);
+    free(e);
+    return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* With the lock held. What is under way goes on; the graph and what it holds last as long. */
+static void end(struct exec *e) {
+    registry_remove(HANDLE_GRAPH_EXEC, e->handle);
+    if (e->program)
+        program_retire(e->program, e->graph);
+    else
+        graph_free(e->graph);
+    free(e);
+}
+
+CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out) {
+    struct exec *e;
+    struct program *p;
+    program_reap();
+    lock_enter(&graph_lock);
+    CUresult r = make(graph, flags, &e);
+    lock_leave(&graph_lock);
+    if (r) return r;
+    r = take_program(e, &p);
+    if (r) {
+        lock_enter(&graph_lock);
+        end(e);
+        lock_leave(&graph_lock);
+        return r;
+    }
+    give_program(p);
+    *out = e->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult exec_destroy(CUgraphExec handle) {
+    lock_enter(&graph_lock);
+    struct exec *e = exec_find(handle);
+    if (e) end(e);
+    lock_leave(&graph_lock);
+    program_reap();
+    return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------
+ */
+
+static struct exec *find(CUgraphExec handle) {
+    lock_enter(&graph_lock);
+    struct exec *e = exec_find(handle);
+    lock_leave(&graph_lock);
+    return e;
+}
+
+CUresult exec_launch(CUgraphExec handle, struct stream *s) {
+    struct exec *e = find(handle);
+    struct program *p;
+    if (!e) return CUDA_ERROR_INVALID_VALUE;
+    program_reap();
+    CUresult r = take_program(e, &p);
+    if (r) return r;
+    r = program_launch(p, s, &e->latest);
+    struct program_point at = e->latest;
+    give_program(p);
+    return r || !state.launch_blocking ? r : wait_stream(at.stream, at.seq);
+}
+
+CUresult exec_capture(CUgraphExec handle, struct stream *s) {
+    struct params p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
+    lock_enter(&graph_lock);
+    const struct exec *e = exec_find(handle);
+    CUresult r = e ? graph_clone(e->graph, true, &p.child) : CUDA_ERROR_INVALID_VALUE;
+    lock_leave(&graph_lock);
+    return r ? r : capture_add(s, &p);
+}
+
+CUresult exec_upload(CUgraphExec handle) {
+    struct exec *e = find(handle);
+    struct program *p;
+    if (!e) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = take_program(e, &p);
+    if (!r) give_program(p);
+    return r;
+}
+
+/* ---- updates ----------------------------------------------------------------------------------
+ */
+
+/* A node of the executable graph, and the one that it is to become. */
+struct pair {
+    struct graph_node *old;
+    const struct graph_node *new;
+    struct params params;
+};
+
+static CUgraphExecUpdateResult fail(CUgraphExecUpdateResultInfo *info, CUgraphExecUpdateResult why,
+                                    const struct graph_node *n, const struct graph_node *from) {
+    info->result = why;
+    info->errorNode = n ? n->handle : NULL;
+    info->errorFromNode = from ? from->handle : NULL;
+    return why;
+}
+
+static const struct graph_node *next_of(const struct graph *g, const struct list *pos) {
+    return pos->next == &g->nodes ? NULL : list_entry(pos->next, struct graph_node, link);
+}
+
+/* Nodes are numbered in their order, and depend on the same numbers. */
+static bool same_edges(const struct graph_node *a, const struct graph_node *b) {
+    if (a->before.count != b->before.count) return false;
+    for (uint32_t i = 0; i < a->before.count; i++) {
+        uint32_t k = 0;
+        while (k < b->before.count && b->before.list[k].node->mark != a->before.list[i].node->mark)
+            k++;
+        if (k == b->before.count) return false;
+    }
+    return true;
+}
+
+static void number_nodes(const struct graph *g) {
+    struct list *pos;
+    uint32_t i = 0;
+    list_each(pos, &g->nodes) list_entry(pos, struct graph_node, link)->mark = i++;
+}
+
+static uint32_t count_nodes(const struct graph *g) {
+    struct list *pos;
+    uint32_t count = 0;
+    list_each(pos, &g->nodes) {
+        const struct graph_node *n = list_entry(pos, struct graph_node, link);
+        count +=
+            1 + (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH ? count_nodes(n->params.child) : 0);
+    }
+    return count;
+}
+
+/* What the pairs are, those of child graphs among them. */
+static CUgraphExecUpdateResult match(const struct graph *old, const struct graph *new,
+                                     struct pair *pairs, uint32_t *count,
+                                     CUgraphExecUpdateResultInfo *info) {
+    const struct list *a = &old->nodes, *b = &new->nodes;
+    if (old->count != new->count)
+        return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
+    number_nodes(old);
+    number_nodes(new);
+    for (uint32_t i = 0; i < old->count; i++) {
+        struct graph_node *o = (struct graph_node *)next_of(old, a);
+        const struct graph_node *n = next_of(new, b);
+        if (o->params.type != n->params.type)
+            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, n, NULL);
+        if (!same_edges(o, n))
+            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, n,
+                        n->before.count ? n->before.list[0].node : NULL);
+        a = &o->link;
+        b = &n->link;
+        if (o->params.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+            CUgraphExecUpdateResult result =
+                match(o->params.child, n->params.child, pairs, count, info);
+            if (result) return result;
+        } else {
+            pairs[(*count)++] = (struct pair){.old = o, .new = n};
+        }
+    }
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUresult replace(struct pair *pairs, uint32_t count) {
+    CUresult r = CUDA_SUCCESS;
+    uint32_t made = 0;
+    for (; !r && made < count; made += !r)
+        r = graph_clone_params(&pairs[made].new->params, false, &pairs[made].params);
+    for (uint32_t i = 0; i < made; i++) {
+        if (!r) {
+            struct params old = pairs[i].old->params;
+            pairs[i].old->params = pairs[i].params;
+            pairs[i].params = old;
+        }
+        graph_free_params(&pairs[i].params);
+    }
+    return r;
+}
+
+CUresult exec_update(struct exec *e, const struct graph *part, const struct graph *from,
+                     CUgraphExecUpdateResultInfo *info) {
+    struct pair *pairs = malloc((count_nodes(part) + 1u) * sizeof(*pairs));
+    uint32_t count = 0;
+    *info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
+    if (!pairs) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = match(part, from, pairs, &count, info) ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+                                                        : replace(pairs, count);
+    free(pairs);
+    if (!r) exec_changed(e);
+    return r;
+}

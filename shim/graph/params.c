@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies of what nodes do.
+ */
+#include "shim/graph/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/code/function.h"
+
+CUresult params_clone_kernel(struct params_kernel *to, const struct params_kernel *from) {
+    unsigned char *values = malloc(from->launch.param_bytes + 1u);
+    if (!values) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(values, from->values, from->launch.param_bytes);
+    *to = *from;
+    to->values = values;
+    to->pointers = NULL;
+    return CUDA_SUCCESS;
+}
+
+void params_free_kernel(struct params_kernel *k) {
+    free(k->values);
+    free(k->pointers);
+    k->values = NULL;
+    k->pointers = NULL;
+}
+
+void **params_pointers(struct params_kernel *k) {
+    const struct function *f = function_find(k->function);
+    if (!f || f->info.param_count == 0) return NULL;
+    if (!k->pointers) k->pointers = malloc(f->info.param_count * sizeof(*k->pointers));
+    for (uint32_t i = 0; k->pointers && i < f->info.param_count; i++)
+        k->pointers[i] = k->values + f->params[i].offset;
+    return k->pointers;
+}
+
+const CUlaunchAttributeValue *params_attribute(const struct params_kernel *k,
+                                               CUlaunchAttributeID id) {
+    for (uint32_t i = 0; i < k->attribute_count; i++)
+        if (k->attributes[i].id == id) return &k->attributes[i].value;
+    return NULL;
+}
+
+bool params_set_attribute(struct params_kernel *k, CUlaunchAttributeID id,
+                          const CUlaunchAttributeValue *value) {
+    uint32_t i = 0;
+    while (i < k->attribute_count && k->attributes[i].id != id)
+        i++;
+    if (i == PARAMS_ATTRIBUTES) return false;
+    if (i == k->attribute_count) k->attribute_count++;
+    k->attributes[i].id = id;
+    k->attributes[i].value = *value;
+    return true;
+}
+
+void params_copy_attributes(struct params_kernel *to, const struct params_kernel *from) {
+    to->launch.flags = from->launch.flags;
+    to->attribute_count = from->attribute_count;
+    memcpy(to->attributes, from->attributes, sizeof(to->attributes));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A graph as the worker has it: its nodes written as records in lanes (proto/wire.h), and what each
+ * launch adds to them. It never changes: another graph is another program.
+ */
+#ifndef SHIM_GRAPH_PROGRAM_H
+#define SHIM_GRAPH_PROGRAM_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+struct function;
+struct graph;
+struct program;
+struct stream;
+
+/* What follows, with graph_lock held. */
+
+/* `ask`: a kernel of which the worker has to be asked before (resolve_ready, without the lock);
+ * NULL otherwise. CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node.
+ */
+CUresult program_build(struct graph *g, struct program **out, struct function **ask);
+/* Whether it still means what it did: kernels may have been unloaded. */
+int program_current(const struct program *p);
+/* For a launch, so that it stays meanwhile; and when that was sent. */
+void program_hold(struct program *p);
+void program_drop(struct program *p);
+/* Nobody launches it any more. `with`: goes when it does; may be NULL. */
+void program_retire(struct program *p, struct graph *with);
+
+/* And these without it. */
+
+/* The worker has it afterwards. */
+CUresult program_say(struct program *p);
+/* In the order of the stream, and behind the launch `after`, which is then this one. A held one. */
+struct program_point {
+    uint32_t stream;
+    uint64_t seq;
+};
+CUresult program_launch(struct program *p, struct stream *s, struct program_point *after);
+/* Frees what was retired and is complete. */
+void program_reap(void);
+
+#endif

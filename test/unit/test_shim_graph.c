@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What executable graphs send: said once, launched by one record; what a change says, and when what
+ * is no longer needed is given back. The rig's worker checks and reads graphs as the real one does.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "shim/connection/state.h"
+#include "shim/connection/submit.h"
+#include "shim/context/event.h"
+#include "shim/context/stream.h"
+#include "test/lib/shim/rig.h"
+
+static const struct wire_param word_param[] = {{0, 4}};
+static const struct rig_kernel kernels[] = {
+    {"plain", NULL, {.max_threads = 1024}},
+    {"word", word_param, {.param_count = 1, .param_bytes = 4, .max_threads = 1024}},
+};
+static CUmodule module;
+static CUfunction plain, word;
+static CUstream own, other;
+
+static void begin(void) {
+    rig_begin();
+    rig_kernels(kernels, 2);
+    cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetFunction(&plain, module, "plain"), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetFunction(&word, module, "word"), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+}
+
+TestSuite(shim_graph, .init = begin, .timeout = 60);
+
+static CUgraph make(void) {
+    CUgraph g;
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    return g;
+}
+
+/* A launch of `word` with this value. */
+static CUDA_KERNEL_NODE_PARAMS_v2 launch_of(uint32_t *value, void **values) {
+    values[0] = value;
+    return (CUDA_KERNEL_NODE_PARAMS_v2){.func = word,
+                                        .gridDimX = 1,
+                                        .gridDimY = 1,
+                                        .gridDimZ = 1,
+                                        .blockDimX = 32,
+                                        .blockDimY = 1,
+                                        .blockDimZ = 1,
+                                        .kernelParams = values};
+}
+
+static CUgraphNode add(CUgraph g, const CUgraphNode *before, size_t count, uint32_t value) {
+    CUgraphNode n;
+    void *values[1];
+    CUDA_KERNEL_NODE_PARAMS_v2 p = launch_of(&value, values);
+    cr_assert_eq(cuGraphAddKernelNode_v2(&n, g, before, count, &p), CUDA_SUCCESS);
+    return n;
+}
+
+static CUgraphExec executable(CUgraph g) {
+    CUgraphExec e;
+    cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
+    return e;
+}
+
+static void launch(CUgraphExec e, CUstream s) {
+    cr_assert_eq(cuGraphLaunch(e, s), CUDA_SUCCESS);
+}
+
+static uint32_t count_of(uint16_t op) {
+    uint32_t n = 0, count = rig_count();
+    for (uint32_t i = 0; i < count; i++)
+        n += ((const struct wire_record *)rig_record(i, NULL))->op == op;
+    return n;
+}
+
+/* The nth record with this op that arrived since rig_forget. */
+static const void *nth(uint16_t op, uint32_t n) {
+    uint32_t count = rig_count();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wire_record *r = rig_record(i, NULL);
+        if (r->op == op && n-- == 0) return r;
+    }
+    cr_assert(false, "there is none");
+    return NULL;
+}
+
+static uint32_t value_of(uint32_t n) {
+    uint32_t value;
+    memcpy(&value, (const struct wire_launch *)nth(WIRE_LAUNCH, n) + 1, sizeof(value));
+    return value;
+}
+
+/* ---- said and launched ----------------------------------------------------------------------- */
+
+Test(shim_graph, is_said_once_and_launched_by_one_record) {
+    CUgraph g = make();
+    CUgraphNode first = add(g, NULL, 0, 10);
+    add(g, &first, 1, 11);
+    CUgraphExec e = executable(g);
+    const struct wire_graph_data *d = rig_only(WIRE_GRAPH_DATA);
+    cr_assert_eq(d->rec.ticket, 0, "nobody waits for an answer");
+    for (int i = 0; i < 3; i++) {
+        rig_forget();
+        launch(e, own);
+        uint32_t bytes;
+        const struct wire_graph_launch *l = rig_record(0, &bytes);
+        cr_assert(l->rec.op == WIRE_GRAPH_LAUNCH && l->graph == d->graph && l->lanes == 1);
+        cr_assert_leq(bytes, RING_SLOT_BODY, "one slot of the ring");
+        /* What follows is the graph's. */
+        cr_assert_eq(rig_count(), 1 + 3);
+        cr_assert(value_of(0) == 10 && value_of(1) == 11);
+        cr_assert_eq(((const struct wire_launch *)nth(WIRE_LAUNCH, 1))->rec.seq, 3u * (i + 1));
+        cr_assert_eq(submit_last(stream_find(own)->id), 3u * (i + 1));
+    }
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+Test(shim_graph, branches_run_in_lanes_of_the_stream) {
+    CUgraph g = make();
+    CUgraphNode root = add(g, NULL, 0, 1), sides[2] = {add(g, &root, 1, 2), add(g, &root, 1, 3)};
+    add(g, sides, 2, 4);
+    CUgraphExec e = executable(g);
+    rig_forget();
+    launch(e, own);
+    cr_assert_eq(count_of(WIRE_STREAM_CREATE), 1);
+    const struct wire_stream_create *c = nth(WIRE_STREAM_CREATE, 0);
+    cr_assert_eq(c->flags, WIRE_STREAM_NONBLOCKING);
+    uint32_t stream = stream_find(own)->id, lane = c->rec.stream;
+    const struct wire_launch *a = nth(WIRE_LAUNCH, 1), *b = nth(WIRE_LAUNCH, 2);
+    cr_assert(a->rec.stream == stream && b->rec.stream == lane);
+    cr_assert_eq(((const struct wire_launch *)nth(WIRE_LAUNCH, 3))->rec.stream, stream);
+    const struct wire_stream_wait *fork = nth(WIRE_STREAM_WAIT, 1),
+                                  *join = nth(WIRE_STREAM_WAIT, 2);
+    cr_assert(fork->rec.stream == lane && fork->on == stream && fork->on_seq == 2);
+    cr_assert(join->rec.stream == stream && join->on == lane && join->on_seq == b->rec.seq);
+    rig_forget();
+    launch(e, own);
+    cr_assert_eq(count_of(WIRE_STREAM_CREATE), 0, "they are kept");
+    rig_forget();
+    cr_assert_eq(cuStreamDestroy_v2(own), CUDA_SUCCESS);
+    cr_assert_eq(count_of(WIRE_STREAM_DESTROY), 2, "and go with it");
+}
+
+Test(shim_graph, the_stream_ends_behind_all_lanes) {
+    CUgraph g = make();
+    add(g, NULL, 0, 1);
+    add(g, NULL, 0, 2);
+    CUgraphExec e = executable(g);
+    rig_forget();
+    launch(e, own);
+    uint32_t count = rig_count();
+    const struct wire_stream_wait *last = rig_record(count - 1, NULL);
+    const struct wire_launch *side = nth(WIRE_LAUNCH, 1);
+    cr_assert(last->rec.op == WIRE_STREAM_WAIT && last->rec.stream == stream_find(own)->id);
+    cr_assert(last->on == side->rec.stream && last->on_seq == side->rec.seq);
+}
+
+Test(shim_graph, launches_of_one_run_one_behind_the_other) {
+    CUgraph g = make();
+    add(g, NULL, 0, 1);
+    CUgraphExec e = executable(g);
+    rig_hold_streams(true);
+    launch(e, own);
+    uint64_t end = submit_last(stream_find(own)->id);
+    rig_forget();
+    launch(e, other);
+    const struct wire_stream_wait *w = nth(WIRE_STREAM_WAIT, 0);
+    cr_assert(w->rec.stream == stream_find(other)->id && w->on == stream_find(own)->id &&
+              w->on_seq == end);
+    rig_hold_streams(false);
+    rig_count();
+    rig_forget();
+    launch(e, own);
+    w = nth(WIRE_STREAM_WAIT, 0);
+    cr_assert_eq(w->on_seq, 0, "what is complete is not waited for");
+}
+
+Test(shim_graph, a_full_ring_holds_a_launch_up_with_no_lock_held) {
+    CUgraph g = make();
+    for (int i = 0; i < 900; i++)
+        add(g, NULL, 0, 1);
+    CUgraphExec e = executable(g); /* larger than the ring's half */
+    for (int i = 0; i < 50; i++)
+        launch(e, own);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+/* ---- changed ----------------------------------------------------------------------------------
+ */
+
+static void change(CUgraphExec e, CUgraphNode n, uint32_t value) {
+    void *values[1];
+    CUDA_KERNEL_NODE_PARAMS_v2 p = launch_of(&value, values);
+    cr_assert_eq(cuGraphExecKernelNodeSetParams_v2(e, n, &p), CUDA_SUCCESS);
+}
+
+Test(shim_graph, a_change_says_another_and_drops_the_old_one) {
+    CUgraph g = make();
+    CUgraphNode n = add(g, NULL, 0, 10);
+    CUgraphExec e = executable(g);
+    rig_hold_streams(true);
+    launch(e, own);
+    uint32_t old = ((const struct wire_graph_launch *)nth(WIRE_GRAPH_LAUNCH, 0))->graph;
+    rig_forget();
+    change(e, n, 20);
+    cr_assert_eq(rig_count(), 0, "not before it is launched");
+    launch(e, own);
+    cr_assert_eq(count_of(WIRE_GRAPH_DATA), 1);
+    cr_assert_neq(((const struct wire_graph_launch *)nth(WIRE_GRAPH_LAUNCH, 0))->graph, old);
+    cr_assert_eq(value_of(0), 20);
+    cr_assert_eq(count_of(WIRE_GRAPH_DROP), 0, "the first launch may be under way");
+    rig_hold_streams(false);
+    rig_count();
+    launch(e, own);
+    cr_assert_eq(((const struct wire_graph_drop *)nth(WIRE_GRAPH_DROP, 0))->graph, old);
+}
+
+Test(shim_graph, an_ended_one_is_dropped_when_its_work_is_done) {
+    CUgraph g = make();
+    add(g, NULL, 0, 10);
+    CUgraphExec e = executable(g);
+    rig_hold_streams(true);
+    launch(e, own);
+    rig_forget();
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuGraphLaunch(e, own), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(rig_count(), 0);
+    rig_hold_streams(false);
+    rig_count();
+    cr_assert_eq(cuGraphExecDestroy(executable(g)), CUDA_SUCCESS);
+    cr_assert_eq(count_of(WIRE_GRAPH_DROP), 2);
+}
+
+Test(shim_graph, kernels_that_are_gone_are_not_launched) {
+    CUgraph g = make();
+    add(g, NULL, 0, 10);
+    CUgraphExec e = executable(g);
+    cr_assert_eq(cuModuleUnload(module), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuGraphLaunch(e, own), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(count_of(WIRE_GRAPH_LAUNCH), 0);
+}
+
+/* ---- events and host functions ----------------------------------------------------------------
+ */
+
+Test(shim_graph, a_recorded_event_is_a_place_in_the_launch) {
+    CUgraph g = make();
+    CUevent e;
+    CUgraphNode n, first = add(g, NULL, 0, 1);
+    cr_assert_eq(cuEventCreate(&e, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddEventRecordNode(&n, g, &first, 1, e), CUDA_SUCCESS);
+    add(g, &n, 1, 2);
+    CUgraphExec x = executable(g);
+    rig_hold_streams(true);
+    launch(x, own);
+    struct event_point at = event_point(event_find(e));
+    cr_assert(at.stream == stream_find(own)->id && at.seq == 3);
+    cr_assert_eq(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    rig_hold_streams(false);
+    cr_assert_eq(cuEventSynchronize(e), CUDA_SUCCESS);
+    cr_assert_eq(cuEventDestroy_v2(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphLaunch(x, own), CUDA_ERROR_INVALID_HANDLE, "its id may be another's");
+}
+
+Test(shim_graph, a_wait_is_for_the_record_before_the_launch) {
+    CUgraph g = make();
+    CUevent e;
+    CUgraphNode n;
+    cr_assert_eq(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddEventWaitNode(&n, g, NULL, 0, e), CUDA_SUCCESS);
+    add(g, &n, 1, 2);
+    CUgraphExec x = executable(g);
+    rig_hold_streams(true);
+    for (uint64_t i = 1; i <= 3; i++) {
+        cr_assert_eq(cuLaunchKernel(plain, 1, 1, 1, 1, 1, 1, 0, other, NULL, NULL), CUDA_SUCCESS);
+        cr_assert_eq(cuEventRecord(e, other), CUDA_SUCCESS);
+        rig_forget();
+        launch(x, own);
+        const struct wire_stream_wait *w = nth(WIRE_STREAM_WAIT, 1);
+        cr_assert(w->on == stream_find(other)->id && w->on_seq == i);
+    }
+    rig_hold_streams(false);
+}
+
+static int ran;
+static void function(void *arg) {
+    ran += *(int *)arg;
+}
+
+Test(shim_graph, host_functions_run_once_a_launch) {
+    CUgraph g = make();
+    CUgraphNode n, last;
+    int one = 1, ten = 10;
+    CUDA_HOST_NODE_PARAMS first = {function, &one}, second = {function, &ten};
+    cr_assert_eq(cuGraphAddHostNode(&n, g, NULL, 0, &first), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddHostNode(&last, g, &n, 1, &second), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    launch(e, own);
+    cr_assert_eq(cuStreamQuery(own), CUDA_ERROR_NOT_READY);
+    rig_callback();
+    cr_assert_eq(ran, 1);
+    for (int i = 0; i < 3; i++)
+        rig_callback();
+    cr_assert_eq(ran, 22);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+/* ---- pageable memory ---------------------------------------------------------------------------
+ */
+
+Test(shim_graph, pageable_memory_is_read_when_its_turn_comes) {
+    CUgraph g = make();
+    CUgraphNode in, out;
+    CUdeviceptr device;
+    char source[100] = "before", target[100] = "";
+    cr_assert_eq(cuMemAlloc_v2(&device, sizeof(source)), CUDA_SUCCESS);
+    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                       .srcHost = source,
+                       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                       .dstDevice = device,
+                       .WidthInBytes = sizeof(source),
+                       .Height = 1,
+                       .Depth = 1};
+    cr_assert_eq(cuGraphAddMemcpyNode(&in, g, NULL, 0, &c, NULL), CUDA_SUCCESS);
+    c = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = device,
+                        .dstMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstHost = target,
+                        .WidthInBytes = sizeof(target),
+                        .Height = 1,
+                        .Depth = 1};
+    cr_assert_eq(cuGraphAddMemcpyNode(&out, g, &in, 1, &c, NULL), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    rig_count();
+    strcpy(source, "after");
+    rig_callback();
+    cr_assert_str_eq((const char *)(uintptr_t)device, "after");
+    cr_assert_str_eq(target, "");
+    rig_callback();
+    cr_assert_str_eq(target, "after");
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
