@@ -70,6 +70,9 @@ typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef void (*CUhostFn)(void *userData);
 typedef void (*CUstreamCallback)(CUstream hStream, CUresult status, void *userData);
 typedef size_t (*CUoccupancyB2DSize)(int blockSize);
+typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
+typedef unsigned int CUlogIterator;
+typedef void (*CUlogsCallback)(void *data, CUlogLevel logLevel, char *message, size_t length);
 
 /* ---- devices and contexts -------------------------------------------------------------------- */
 

@@ -30,6 +30,7 @@
     E(CUjitInputType, CUDA_JIT_INPUTS) \
     E(CUlibraryOption, CUDA_LIBRARY_OPTIONS) \
     E(CUmoduleLoadingMode, CUDA_LOADING_MODES) \
+    E(CUlogLevel, CUDA_LOG_LEVELS) \
     E(CUfunctionLoadingState, CUDA_FUNCTION_STATES) \
     E(CUlaunchAttributeID, CUDA_LAUNCH_ATTRIBUTES) \
     E(CUsynchronizationPolicy, CUDA_SYNC_POLICIES) \
@@ -454,6 +455,10 @@
 #define CUDA_LOADING_MODES(X) \
     X(CU_MODULE_EAGER_LOADING, 1) \
     X(CU_MODULE_LAZY_LOADING, 2)
+
+#define CUDA_LOG_LEVELS(X) \
+    X(CU_LOG_LEVEL_ERROR, 0) \
+    X(CU_LOG_LEVEL_WARNING, 1)
 
 #define CUDA_FUNCTION_STATES(X) \
     X(CU_FUNCTION_LOADING_STATE_UNLOADED, 0) \

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "daemon/ctl/place.h"
+#include "proto/capability.h"
 
 enum way { SET, ADD };
-enum where { ANY, SOFT };
+enum where { ANY, SOFT, SOFT_90 };
 
 static const struct row {
     const char *framework, *variable, *value, *why;
@@ -80,14 +81,26 @@ static bool set_under_another_name(const struct row *r) {
            (getenv("PYTORCH_ALLOC_CONF") || getenv("PYTORCH_CUDA_ALLOC_CONF"));
 }
 
+/* The job's environment is set already. */
+static bool asks_below_90(void) {
+    const char *asked = getenv("SALUS_CAPABILITY");
+    uint32_t capability = asked ? capability_parse(asked) : 0;
+
+    return capability && capability < 90;
+}
+
+static bool counts(const struct row *r, const struct frameworks_choice *choice) {
+    if (r->where == ANY) return choice->allocators;
+    return choice->soft && !(r->where == SOFT_90 && asks_below_90());
+}
+
 int frameworks_plan(const struct frameworks_choice *choice, struct frameworks_setting *out) {
     int count = 0;
 
-    for (size_t i = 0; i < ROWS; i++) {
-        bool counts = rows[i].where == SOFT ? choice->soft : choice->allocators;
-
-        if (counts && !set_under_another_name(&rows[i]) && plan(&rows[i], &out[count])) count++;
-    }
+    for (size_t i = 0; i < ROWS; i++)
+        if (counts(&rows[i], choice) && !set_under_another_name(&rows[i]) &&
+            plan(&rows[i], &out[count]))
+            count++;
     return count;
 }
 

@@ -246,6 +246,11 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, c
 CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config); /* cached */
 
 /* Profiling, logs, dumps, checkpoints */
+CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData, CUlogsCallbackHandle *callback_out); /* local */
+CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback); /* local */
+CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags); /* local */
+CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags); /* local */
+CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags); /* local */
 CUresult cuProfilerStart(void); /* local */
 CUresult cuProfilerStop(void); /* local */
 

@@ -20,6 +20,7 @@ $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
 $(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/refusals.o private/slots.o)
+$(BUILD)/test/unit/test_shim_logs: $(BUILD)/shim/api/logs.o
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own

@@ -52,6 +52,17 @@ Test(ctl_frameworks, what_the_user_has_set_stays) {
     cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"), "the other name of the same");
 }
 
+Test(ctl_frameworks, an_older_capability_needs_no_detour) {
+    cr_assert_str_eq(planned(&soft, "TRITON_OVERRIDE_ARCH")->value, "sm89");
+    setenv("SALUS_CAPABILITY", "12.0", 1);
+    cr_assert_not_null(planned(&soft, "TRITON_OVERRIDE_ARCH"));
+    setenv("SALUS_CAPABILITY", "8.6", 1);
+    cr_assert_null(planned(&soft, "TRITON_OVERRIDE_ARCH"));
+    cr_assert_not_null(planned(&soft, "CUPY_COMPILE_WITH_PTX"));
+    unsetenv("SALUS_CAPABILITY");
+    cr_assert_null(planned(&other, "TRITON_OVERRIDE_ARCH"));
+}
+
 Test(ctl_frameworks, a_plan_is_what_is_set) {
     int count = frameworks_plan(&soft, settings);
 
