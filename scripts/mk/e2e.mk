@@ -58,7 +58,7 @@ $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 # Clusters are of 9.0 on.
-$(BUILD)/e2e/default-static/cluster: NVCC_default := $(NVCC_ptx90)
+$(addprefix $(BUILD)/e2e/,default-static/cluster newest-static/cluster): NVCC_default := $(NVCC_ptx90)
 # In libraries that are named as one of NVIDIA's: with a runtime of its own, and with the program's.
 $(BUILD)/e2e/linked/libcurand_%.so: test/e2e/programs/%.cu test/e2e/programs/common.h $(BUILD)/shim/libcuda.so
 	@mkdir -p $(@D)

@@ -19,7 +19,7 @@ NEWEST := build/toolkit-newest
 $(BUILD)/e2e/newest-static/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
-	$(Q)$(NEWEST)/bin/nvcc -o $@ $<
+	$(Q)$(NEWEST)/bin/nvcc $(NVCC_default) -o $@ $<
 .PHONY: check-long-nvcc newest-programs check-long
 newest-programs: $(call e2e_bin,newest-static,$(E2E_PROGRAMS))
 check-long: check-long-nvcc
