@@ -6,6 +6,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
@@ -52,11 +53,12 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     r = capture_gate();
     if (r) return r;
     if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
-    if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED)
+    if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED && b.kind != MEM_GRAPH)
         return CUDA_ERROR_INVALID_VALUE;
     r = stream_drain();
     if (r) return r;
     if (b.kind == MEM_POOLED) return pool_give(&b, STREAM_LEGACY, 0);
+    if (b.kind == MEM_GRAPH) return graph_memory_free(dptr, STREAM_LEGACY, 0);
     mem_give(dptr);
     return CUDA_SUCCESS;
 }

@@ -26,8 +26,7 @@ static CUresult enter(CUstream handle, struct stream **s) {
     return *s ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
                                      const CUgraphNode *dependencies,
@@ -57,8 +56,7 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     return phGraph ? capture_end(s, phGraph) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static CUresult ask(CUstream hStream, CUstreamCaptureStatus *status, struct capture_info *info) {
     struct stream *s;
@@ -105,8 +103,7 @@ CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *capture
     return cuStreamGetCaptureInfo_v2(hStream, captureStatus_out, id_out, NULL, NULL, NULL);
 }
 
-/* ---- what the next node comes behind ----------------------------------------------------------
- */
+/* ---- what the next node comes behind --------------------------------------------------------- */
 
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
                                               const CUgraphEdgeData *dependencyData,

@@ -11,6 +11,7 @@
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/memory/array.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
@@ -29,6 +30,7 @@ static void clear(struct context *c) {
     event_release(c->index);
     stream_release(c->index);
     pool_release(c->index);
+    graph_memory_release(c->index);
     texture_release(c->index);
     array_release(c->index);
     mem_release(c->index);

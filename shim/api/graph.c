@@ -7,6 +7,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
@@ -36,8 +37,7 @@ static CUresult enter_node(CUgraphNode handle, struct graph_node **n) {
     return *n ? CUDA_SUCCESS : leave(CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
     CUresult r = enter();
@@ -56,7 +56,13 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     graph_free(g);
     leave(CUDA_SUCCESS);
     user_object_destroy_unheld();
+    graph_memory_reap();
     return CUDA_SUCCESS;
+}
+
+/* What the calls do not do to graphs that allocate or free. */
+static CUresult check_plain(const struct graph *g) {
+    return graph_has_memory(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
@@ -64,7 +70,8 @@ CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
     CUresult r = enter_graph(originalGraph, &g);
     if (r) return r;
     if (!phGraphClone) return leave(CUDA_ERROR_INVALID_VALUE);
-    r = graph_clone(g, true, &copy);
+    r = check_plain(g);
+    if (!r) r = graph_clone(g, true, &copy);
     if (!r) *phGraphClone = copy->handle;
     return leave(r);
 }
@@ -83,6 +90,8 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     struct graph_node *n;
     CUresult r = enter_node(hNode, &n);
     if (r) return r;
+    r = check_plain(n->graph);
+    if (r) return leave(r);
     graph_remove(n);
     leave(CUDA_SUCCESS);
     user_object_destroy_unheld();
@@ -108,8 +117,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
     return leave(CUDA_SUCCESS);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* A list that goes into the program's arrays, which may be NULL and have room for `room`. Where
  * less comes than there is room for, the rest of the arrays is NULL. */
@@ -216,8 +224,7 @@ CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentN
     return list_edges(hNode, false, dependentNodes, NULL, numDependentNodes);
 }
 
-/* ---- edges ------------------------------------------------------------------------------------
- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 typedef CUresult change_edge(struct graph_node *from, struct graph_node *to,
                              const CUgraphEdgeData *data);

@@ -17,8 +17,7 @@
     (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | \
      CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 
-/* ---- made and ended ----------------------------------------------------------------------------
- */
+/* ---- made and ended -------------------------------------------------------------------------- */
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                      unsigned long long flags) {
@@ -71,8 +70,7 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
     return r ? r : exec_destroy(hGraphExec);
 }
 
-/* ---- launched ----------------------------------------------------------------------------------
- */
+/* ---- launched -------------------------------------------------------------------------------- */
 
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
     CUresult r = ctx_enter();
@@ -88,8 +86,7 @@ CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
     return stream_find(hStream) ? exec_upload(hGraph) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- asked about, switched ---------------------------------------------------------------------
- */
+/* ---- asked about, switched ------------------------------------------------------------------- */
 
 static CUresult leave(CUresult r) {
     lock_leave(&graph_lock);
@@ -143,8 +140,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
     return leave(n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- changed -----------------------------------------------------------------------------------
- */
+/* ---- changed --------------------------------------------------------------------------------- */
 
 /* Takes the params over. */
 static CUresult set(CUgraphExec handle, CUgraphNode node, CUresult r, struct params *p) {

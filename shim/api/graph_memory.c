@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The books of memory that graphs allocate: no graph does, so that all of them say none.
+ * Calls about the books of memory that graphs allocate.
  */
 #include <stdint.h>
 
 #include "proto/gen/prototypes.h"
 #include "shim/connection/state.h"
+#include "shim/graph/graph_memory.h"
+#include "shim/graph/program.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
 
 static CUresult enter(CUdevice device) {
     CUresult r = state_ready();
@@ -18,7 +22,9 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     if (r) return r;
     if (!value || (unsigned)attr > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
         return CUDA_ERROR_INVALID_VALUE;
-    *(uint64_t *)value = 0;
+    lock_enter(&graph_lock);
+    *(uint64_t *)value = graph_memory_count(attr);
+    lock_leave(&graph_lock);
     return CUDA_SUCCESS;
 }
 
@@ -28,9 +34,17 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     if (r) return r;
     bool high =
         attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
-    return high && value && *(const uint64_t *)value == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!high || !value || *(const uint64_t *)value != 0) return CUDA_ERROR_INVALID_VALUE;
+    lock_enter(&graph_lock);
+    graph_memory_reset(attr);
+    lock_leave(&graph_lock);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-    return enter(device);
+    CUresult r = enter(device);
+    if (r) return r;
+    program_reap();
+    graph_memory_reap();
+    return CUDA_SUCCESS;
 }

@@ -9,11 +9,11 @@
 #include "shim/api/launch.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
-/* ---- added ------------------------------------------------------------------------------------
- */
+/* ---- added ----------------------------------------------------------------------------------- */
 
 struct place {
     CUgraphNode *out;
@@ -99,6 +99,18 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     ADD(NULL, graph_params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event, &p));
 }
 
+CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                const CUgraphNode *dependencies, size_t numDependencies,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
+    ADD(NULL, graph_params_alloc(nodeParams, &p));
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                               const CUgraphNode *dependencies, size_t numDependencies,
+                               CUdeviceptr dptr) {
+    ADD(NULL, graph_params_release(dptr, &p));
+}
+
 CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                            const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                            size_t numDependencies, CUgraphNodeParams *nodeParams) {
@@ -110,8 +122,7 @@ CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphN
     return cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, NULL, numDependencies, nodeParams);
 }
 
-/* ---- asked about ------------------------------------------------------------------------------
- */
+/* ---- asked about ----------------------------------------------------------------------------- */
 
 static CUresult leave(CUresult r) {
     lock_leave(&graph_lock);
@@ -198,8 +209,28 @@ CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
     return get_event(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out);
 }
 
-/* ---- changed ----------------------------------------------------------------------------------
- */
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
+    struct graph_node *n;
+    CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, params_out, &n);
+    if (r) return r;
+    *params_out = (CUDA_MEM_ALLOC_NODE_PARAMS){
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+        .bytesize = n->params.memory->bytes,
+        .dptr = n->params.memory->addr,
+    };
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
+    struct graph_node *n;
+    CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE, dptr_out, &n);
+    if (r) return r;
+    *dptr_out = n->params.memory->addr;
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- changed --------------------------------------------------------------------------------- */
 
 /* Takes the params over. */
 static CUresult set(CUgraphNode handle, CUresult r, struct params *p) {
@@ -251,8 +282,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) 
     SET(graph_params_any(nodeParams, &p));
 }
 
-/* ---- attributes of launches --------------------------------------------------------------------
- */
+/* ---- attributes of launches ------------------------------------------------------------------ */
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        CUkernelNodeAttrValue *value_out) {

@@ -9,8 +9,10 @@
 #include "shim/api/copy.h"
 #include "shim/api/launch.h"
 #include "shim/connection/refuse.h"
+#include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 #include "shim/memory/fill.h"
@@ -66,10 +68,31 @@ CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership owners
         out->borrowed = true;
         if (g->owned) r = CUDA_ERROR_INVALID_VALUE;
     } else if (g) {
-        r = graph_clone(g, true, &out->child);
+        r = graph_has_memory(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, true, &out->child);
     }
     lock_leave(&graph_lock);
     return r;
+}
+
+CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out) {
+    if (!a || a->bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (a->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        a->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE || a->poolProps.location.id != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (a->poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+    CUresult r = graph_memory_create(ctx_current()->index, a->bytesize, &out->memory);
+    if (!r) a->dptr = out->memory->addr;
+    return r;
+}
+
+CUresult graph_params_release(CUdeviceptr addr, struct params *out) {
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
+    lock_enter(&graph_lock);
+    out->memory = graph_memory_find(addr);
+    if (out->memory) graph_memory_hold(out->memory);
+    lock_leave(&graph_lock);
+    return out->memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult read_fill(const CUDA_MEMSET_NODE_PARAMS_v2 *m, struct params *out) {
@@ -93,9 +116,8 @@ CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return graph_params_event(p->type, p->eventWait.event, out);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return graph_params_event(p->type, p->eventRecord.event, out);
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        return refuse_call("a node of a graph that allocates memory");
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return refuse_call("a node of a graph that frees memory");
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return graph_params_alloc(&p->alloc, out);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return graph_params_release(p->free.dptr, out);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return refuse_call("a conditional node of a graph");
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return refuse_call("a batch of memory operations in a graph");

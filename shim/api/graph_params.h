@@ -16,6 +16,9 @@ CUresult graph_params_host(const CUDA_HOST_NODE_PARAMS *h, struct params *out);
 CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out);
 CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership ownership,
                             struct params *out);
+/* With a current context; fills in where the memory is. */
+CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out);
+CUresult graph_params_release(CUdeviceptr addr, struct params *out);
 /* Of any kind. CUDA_ERROR_NOT_SUPPORTED, said by name, for those that have no place here. */
 CUresult graph_params_any(CUgraphNodeParams *p, struct params *out);
 

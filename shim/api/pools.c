@@ -9,10 +9,22 @@
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
 
 /* ---- allocating ------------------------------------------------------------------------------ */
+
+/* Whatever the pool: the memory is the graph's. */
+static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, struct stream *s) {
+    struct graph_memory *m;
+    CUresult r = graph_memory_create(ctx_current()->index, bytes, &m);
+    if (r) return r;
+    uint64_t addr = m->addr;
+    r = capture_allocate(s, m);
+    if (!r) *dptr = addr;
+    return r;
+}
 
 /* `pool`: NULL for the chosen one. */
 static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUstream hStream) {
@@ -21,7 +33,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
     if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream_captured(s)) return capture_refuse(s);
+    if (stream_captured(s)) return allocate_captured(dptr, bytes, s);
     uint64_t addr;
     struct mem_place place = mem_place(bytes, s->id);
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -53,8 +65,8 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (!dptr) return CUDA_SUCCESS;
-    if (stream_captured(s)) return capture_refuse(s);
-    if (!mem_find(dptr, &b) || b.addr != dptr || b.kind != MEM_POOLED)
+    if (stream_captured(s)) return capture_free(s, dptr);
+    if (!mem_find(dptr, &b) || b.addr != dptr || (b.kind != MEM_POOLED && b.kind != MEM_GRAPH))
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);
     if (s->id == STREAM_LEGACY) {
@@ -64,6 +76,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
         r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
         if (r) return r;
     }
+    if (b.kind == MEM_GRAPH) return graph_memory_free(dptr, s->id, seq);
     return pool_give(&b, s->id, seq);
 }
 

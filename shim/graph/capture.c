@@ -12,6 +12,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
@@ -57,8 +58,7 @@ static struct capture_lane *lane_of(const struct stream *s) {
     return atom_load_relaxed(&s->capture);
 }
 
-/* ---- nodes behind which one comes --------------------------------------------------------------
- */
+/* ---- nodes behind which one comes ------------------------------------------------------------ */
 
 static void free_nodes(struct nodes *n) {
     free(n->list);
@@ -96,8 +96,7 @@ static bool are_of(const struct graph *g, const CUgraphNode *list, size_t count)
     return true;
 }
 
-/* ---- captures ----------------------------------------------------------------------------------
- */
+/* ---- captures -------------------------------------------------------------------------------- */
 
 static struct capture *find_capture(uint64_t id) {
     struct list *pos;
@@ -172,8 +171,7 @@ static CUresult enter_lane(const struct stream *s, struct capture_lane **lane) {
     return (*lane)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
-/* ---- begin and end -----------------------------------------------------------------------------
- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 static struct capture *new_capture(CUstreamCaptureMode mode, struct graph *g, bool own) {
     struct capture *c = g ? calloc(1, sizeof(*c)) : NULL;
@@ -278,8 +276,7 @@ CUresult capture_end(struct stream *s, CUgraph *out) {
     return r;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool are_plain(const struct nodes *n) {
     static const CUgraphEdgeData plain;
@@ -334,8 +331,7 @@ CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgrap
     return r;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Nodes that the program has destroyed since are no more to be waited for. */
 static void forget_destroyed(struct nodes *n) {
@@ -418,6 +414,20 @@ CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host) {
     return capture_add(s, &p);
 }
 
+CUresult capture_allocate(struct stream *s, struct graph_memory *m) {
+    struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = m};
+    return capture_add(s, &p);
+}
+
+CUresult capture_free(struct stream *s, uint64_t addr) {
+    struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
+    lock_enter(&graph_lock);
+    p.memory = graph_memory_find(addr);
+    if (p.memory) graph_memory_hold(p.memory);
+    lock_leave(&graph_lock);
+    return p.memory ? capture_add(s, &p) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult capture_refuse(struct stream *s) {
     struct capture_lane *lane;
     lock_enter(&graph_lock);
@@ -427,8 +437,7 @@ CUresult capture_refuse(struct stream *s) {
     return r;
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static CUresult record(struct stream *s, struct event *e) {
     struct capture_lane *lane;
@@ -502,8 +511,7 @@ CUresult capture_wait(struct stream *s, const struct event *e, bool external) {
     return r;
 }
 
-/* ---- everything else ---------------------------------------------------------------------------
- */
+/* ---- everything else ------------------------------------------------------------------------- */
 
 /* CUDA's rule, cuThreadExchangeStreamCaptureMode. */
 static bool forbids(const struct capture *c, CUstreamCaptureMode mode) {

@@ -47,11 +47,13 @@ CUresult capture_add(struct stream *s, struct params *params);
 CUresult capture_copy(struct stream *s, const struct transfer *t, unsigned int flags);
 CUresult capture_fill(struct stream *s, const struct fill *f);
 CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host);
+/* Memory of a graph, of which the node is a holder already; and the end of one's. */
+CUresult capture_allocate(struct stream *s, struct graph_memory *m);
+CUresult capture_free(struct stream *s, uint64_t addr);
 /* What has no place in a graph: always an error. */
 CUresult capture_refuse(struct stream *s);
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 CUresult capture_record(struct stream *s, struct event *e, bool external);
 /* Of a stream that is captured, or an event that was. `external`: as of records outside of it. */
@@ -59,8 +61,7 @@ CUresult capture_wait(struct stream *s, const struct event *e, bool external);
 /* It is recorded outside of captures again. */
 void capture_forget(struct event *e);
 
-/* ---- everything else --------------------------------------------------------------------------
- */
+/* ---- everything else ------------------------------------------------------------------------- */
 
 /* Captures in which calls are not permitted that could wait for, or do, what they do not see. */
 extern _Atomic uint32_t capture_careful;

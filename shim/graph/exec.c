@@ -11,8 +11,10 @@
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
+#include "shim/memory/mem.h"
 
 struct exec *exec_find(CUgraphExec handle) {
     return registry_find(HANDLE_GRAPH_EXEC, handle);
@@ -23,8 +25,7 @@ void exec_changed(struct exec *e) {
     e->program = NULL;
 }
 
-/* ---- its program ------------------------------------------------------------------------------
- */
+/* ---- its program ----------------------------------------------------------------------------- */
 
 /* With the lock held. The program when there is one, held; or a new one to be said. */
 static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
@@ -75,8 +76,7 @@ static void give_program(struct program *p) {
     lock_leave(&graph_lock);
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* With the lock held. */
 static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
@@ -85,9 +85,10 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     struct exec *e = calloc(1, sizeof(*e));
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     e->flags = flags;
-    CUresult r = graph_clone(g, false, &e->graph);
+    CUresult r = graph_is_claimed(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, false, &e->graph);
     if (!r) e->handle = registry_add(HANDLE_GRAPH_EXEC, e);
     if (!r && e->handle) {
+        graph_claim(e->graph, true);
         *out = e;
         return CUDA_SUCCESS;
     }
@@ -98,6 +99,7 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
 
 /* With the lock held. What is under way goes on; the graph and what it holds last as long. */
 static void end(struct exec *e) {
+    graph_claim(e->graph, false);
     registry_remove(HANDLE_GRAPH_EXEC, e->handle);
     if (e->program)
         program_retire(e->program, e->graph);
@@ -106,10 +108,15 @@ static void end(struct exec *e) {
     free(e);
 }
 
+static void reap(void) {
+    program_reap();
+    graph_memory_reap();
+}
+
 CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out) {
     struct exec *e;
     struct program *p;
-    program_reap();
+    reap();
     lock_enter(&graph_lock);
     CUresult r = make(graph, flags, &e);
     lock_leave(&graph_lock);
@@ -131,18 +138,27 @@ CUresult exec_destroy(CUgraphExec handle) {
     struct exec *e = exec_find(handle);
     if (e) end(e);
     lock_leave(&graph_lock);
-    program_reap();
+    reap();
     return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- launches ---------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static struct exec *find(CUgraphExec handle) {
     lock_enter(&graph_lock);
     struct exec *e = exec_find(handle);
     lock_leave(&graph_lock);
     return e;
+}
+
+/* What the launch allocates and frees is so from now on. */
+static CUresult begin_memory(const struct exec *e, const struct program *p) {
+    lock_enter(&graph_lock);
+    CUresult r =
+        program_begin_memory(p, e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    lock_leave(&graph_lock);
+    mem_tell();
+    return r;
 }
 
 CUresult exec_launch(CUgraphExec handle, struct stream *s) {
@@ -152,7 +168,8 @@ CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     program_reap();
     CUresult r = take_program(e, &p);
     if (r) return r;
-    r = program_launch(p, s, &e->latest);
+    r = begin_memory(e, p);
+    if (!r) r = program_launch(p, s, &e->latest);
     struct program_point at = e->latest;
     give_program(p);
     return r || !state.launch_blocking ? r : wait_stream(at.stream, at.seq);
@@ -162,7 +179,9 @@ CUresult exec_capture(CUgraphExec handle, struct stream *s) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
     lock_enter(&graph_lock);
     const struct exec *e = exec_find(handle);
-    CUresult r = e ? graph_clone(e->graph, true, &p.child) : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = !e                           ? CUDA_ERROR_INVALID_VALUE
+                 : graph_has_memory(e->graph) ? CUDA_ERROR_NOT_SUPPORTED
+                                              : graph_clone(e->graph, true, &p.child);
     lock_leave(&graph_lock);
     return r ? r : capture_add(s, &p);
 }
@@ -176,8 +195,7 @@ CUresult exec_upload(CUgraphExec handle) {
     return r;
 }
 
-/* ---- updates ----------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* A node of the executable graph, and the one that it is to become. */
 struct pair {
@@ -241,6 +259,9 @@ static CUgraphExecUpdateResult match(const struct graph *old, const struct graph
         const struct graph_node *n = next_of(new, b);
         if (o->params.type != n->params.type)
             return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, n, NULL);
+        if (n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+            n->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, n, NULL);
         if (!same_edges(o, n))
             return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, n,
                         n->before.count ? n->before.list[0].node : NULL);

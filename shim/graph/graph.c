@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -55,6 +56,41 @@ CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgr
     return CUDA_SUCCESS;
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static bool is_memory(CUgraphNodeType type) {
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+bool graph_has_memory(const struct graph *g) {
+    struct list *pos;
+    list_each(pos, &g->nodes) {
+        const struct params *p = &list_entry(pos, struct graph_node, link)->params;
+        if (is_memory(p->type)) return true;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_has_memory(p->child)) return true;
+    }
+    return false;
+}
+
+bool graph_is_claimed(const struct graph *g) {
+    struct list *pos;
+    list_each(pos, &g->nodes) {
+        const struct params *p = &list_entry(pos, struct graph_node, link)->params;
+        if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && p->memory->claimed) return true;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_is_claimed(p->child)) return true;
+    }
+    return false;
+}
+
+void graph_claim(const struct graph *g, bool claimed) {
+    struct list *pos;
+    list_each(pos, &g->nodes) {
+        const struct params *p = &list_entry(pos, struct graph_node, link)->params;
+        if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) p->memory->claimed = claimed;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) graph_claim(p->child, claimed);
+    }
+}
+
 /* ---- what nodes do --------------------------------------------------------------------------- */
 
 CUresult graph_clone_params(const struct params *from, bool visible, struct params *to) {
@@ -64,6 +100,8 @@ CUresult graph_clone_params(const struct params *from, bool visible, struct para
         r = params_clone_kernel(&to->kernel, &from->kernel);
     else if (from->type == CU_GRAPH_NODE_TYPE_GRAPH)
         r = graph_clone(from->child, visible, &to->child);
+    else if (is_memory(from->type))
+        graph_memory_hold(to->memory);
     if (r) to->type = CU_GRAPH_NODE_TYPE_EMPTY;
     return r;
 }
@@ -71,6 +109,7 @@ CUresult graph_clone_params(const struct params *from, bool visible, struct para
 void graph_free_params(struct params *p) {
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) params_free_kernel(&p->kernel);
     if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && !p->borrowed) graph_free(p->child);
+    if (is_memory(p->type)) graph_memory_drop(p->memory);
     p->type = CU_GRAPH_NODE_TYPE_EMPTY;
 }
 
@@ -143,7 +182,8 @@ void graph_remove(struct graph_node *n) {
 }
 
 CUresult graph_change(struct graph_node *n, struct params *params) {
-    if (n->params.type != params->type || params->type == CU_GRAPH_NODE_TYPE_GRAPH)
+    if (n->params.type != params->type || params->type == CU_GRAPH_NODE_TYPE_GRAPH ||
+        is_memory(params->type))
         return CUDA_ERROR_INVALID_VALUE;
     if (params->type == CU_GRAPH_NODE_TYPE_KERNEL)
         params_copy_attributes(&params->kernel, &n->params.kernel);

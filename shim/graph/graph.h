@@ -68,6 +68,12 @@ void graph_remove(struct graph_node *n);
  * CUDA_ERROR_INVALID_VALUE: of another kind, or a graph in it. */
 CUresult graph_change(struct graph_node *n, struct params *params);
 
+/* Whether there are nodes in it that allocate or free. */
+bool graph_has_memory(const struct graph *g);
+/* Whether an executable graph allocates some of that already; from now on one does, or none. */
+bool graph_is_claimed(const struct graph *g);
+void graph_claim(const struct graph *g, bool claimed);
+
 /* An edge that is not there yet; no edge of a node to itself. */
 CUresult graph_link(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 /* CUDA_ERROR_INVALID_VALUE when there is none like that. */

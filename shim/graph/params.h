@@ -13,6 +13,7 @@
 #include "shim/memory/transfer.h"
 
 struct graph;
+struct graph_memory;
 
 #define PARAMS_ATTRIBUTES 8 /* of one launch, that programs can ask for again */
 
@@ -43,6 +44,7 @@ struct params {
             bool borrowed; /* the program's own, until a node has it */
         };
         CUevent event;
+        struct graph_memory *memory; /* held */
     };
 };
 

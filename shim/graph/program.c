@@ -19,6 +19,7 @@
 #include "shim/context/hostfunc.h"
 #include "shim/context/stream.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/graph/lanes.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
@@ -45,6 +46,12 @@ struct recorded {
     uint64_t seq; /* in its lane */
 };
 
+/* Memory that it allocates or frees. */
+struct effect {
+    struct graph_memory *memory;
+    bool before, after; /* whether it is allocated */
+};
+
 struct program {
     uint32_t id;   /* on the wire */
     uint32_t age;  /* function_age when it was made */
@@ -60,6 +67,8 @@ struct program {
     uint32_t wait_count;
     struct rows *rows;
     struct buffer *buffers;
+    struct effect *effects;
+    uint32_t effect_count;
     struct program_point last; /* the end of its latest launch */
     struct program *next;      /* among the retired */
     struct graph *with;
@@ -71,8 +80,7 @@ static struct {
     _Atomic(struct program *) retired;
 } programs;
 
-/* ---- ids --------------------------------------------------------------------------------------
- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 static CUresult take_id(struct program *p) {
     if (p->used > WIRE_GRAPH_BYTES - programs.bytes) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -92,8 +100,7 @@ static void give_id(const struct program *p) {
     programs.bytes -= p->used;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static CUresult reserve_bytes(struct program *p, uint64_t bytes) {
     if (bytes > WIRE_GRAPH_BYTES - p->used) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -108,15 +115,12 @@ static CUresult reserve_bytes(struct program *p, uint64_t bytes) {
     return CUDA_SUCCESS;
 }
 
-static CUresult put(struct program *p, uint32_t lane, void *head, uint32_t head_bytes,
-                    const void *tail, uint32_t tail_bytes) {
+static CUresult put_item(struct program *p, const void *head, uint32_t head_bytes, const void *tail,
+                         uint32_t tail_bytes) {
     struct wire_graph_item item = {.bytes = head_bytes + tail_bytes};
     uint64_t padded = ((uint64_t)item.bytes + 7) & ~7ull;
-    struct wire_record *rec = head;
     CUresult r = reserve_bytes(p, sizeof(item) + padded);
     if (r) return r;
-    rec->stream = lane;
-    rec->seq = lanes_put(&p->lanes, lane);
     unsigned char *at = p->bytes + p->used;
     memcpy(at, &item, sizeof(item));
     memcpy(at + sizeof(item), head, head_bytes);
@@ -124,6 +128,15 @@ static CUresult put(struct program *p, uint32_t lane, void *head, uint32_t head_
     memset(at + sizeof(item) + item.bytes, 0, padded - item.bytes);
     p->used += sizeof(item) + padded;
     return CUDA_SUCCESS;
+}
+
+/* A record that is numbered in its lane. */
+static CUresult put(struct program *p, uint32_t lane, void *head, uint32_t head_bytes,
+                    const void *tail, uint32_t tail_bytes) {
+    struct wire_record *rec = head;
+    rec->stream = lane;
+    rec->seq = lanes_put(&p->lanes, lane);
+    return put_item(p, head, head_bytes, tail, tail_bytes);
 }
 
 /* One more at the end of an array: its place, or NULL. */
@@ -149,8 +162,7 @@ static CUresult put_function(struct program *p, uint32_t lane, CUhostFn fn, void
     return put(p, lane, &h, sizeof(h), NULL, 0);
 }
 
-/* ---- kernels and events ------------------------------------------------------------------------
- */
+/* ---- kernels and events ---------------------------------------------------------------------- */
 
 /* CUDA_ERROR_NOT_READY: the worker has to be asked about it. */
 static CUresult put_kernel(struct program *p, uint32_t lane, const struct params_kernel *k,
@@ -188,8 +200,7 @@ static CUresult put_event_wait(struct program *p, uint32_t lane, CUevent event) 
     return put_wait(p, lane, 0, 0, 1 + p->wait_count);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static CUresult put_fill(struct program *p, uint32_t lane, const CUDA_MEMSET_NODE_PARAMS *m) {
     struct fill f = {m->dst, m->pitch, m->width, m->height, m->value, m->elementSize};
@@ -281,8 +292,28 @@ static CUresult put_copy(struct program *p, uint32_t lane, const struct params_c
     return put_transfer(p, lane, &t);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+static struct effect *effect_on(struct program *p, struct graph_memory *m, bool before) {
+    for (uint32_t i = 0; i < p->effect_count; i++)
+        if (p->effects[i].memory == m) return &p->effects[i];
+    struct effect *e = grow((void **)&p->effects, &p->effect_count, sizeof(*e));
+    if (e) *e = (struct effect){m, before, before};
+    return e;
+}
+
+/* They say so when they are read, in no lane, as the calls do that allocate and free. */
+static CUresult put_memory(struct program *p, struct graph_memory *m, bool live) {
+    struct effect *e = effect_on(p, m, !live);
+    if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (e->after == live) return CUDA_ERROR_INVALID_VALUE;
+    e->after = live;
+    struct wire_mem rec = {
+        .rec = {.op = live ? WIRE_MEM_USE : WIRE_MEM_DROP}, .addr = m->addr, .bytes = m->bytes};
+    return put_item(p, &rec, sizeof(rec), NULL, 0);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static CUresult put_node(struct program *p, uint32_t lane, const struct params *n,
                          struct function **ask) {
@@ -324,6 +355,10 @@ static CUresult put_any(struct program *p, const struct graph_node *n, struct la
     if (n->disabled || n->params.type == CU_GRAPH_NODE_TYPE_EMPTY) return CUDA_SUCCESS;
     if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
         return put_graph(p, n->params.child, place, ask);
+    if (n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return put_memory(p, n->params.memory, true);
+    if (n->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return put_memory(p, n->params.memory, false);
     return put_step(p, &n->params, place, ask);
 }
 
@@ -381,6 +416,7 @@ static void free_program(struct program *p) {
     free(p->functions);
     free(p->recorded);
     free(p->waits);
+    free(p->effects);
     free(p);
 }
 
@@ -402,8 +438,7 @@ int program_current(const struct program *p) {
     return p->age == atom_load_acquire(&function_age);
 }
 
-/* ---- said, launched, retired ------------------------------------------------------------------
- */
+/* ---- said, launched, retired ----------------------------------------------------------------- */
 
 CUresult program_say(struct program *p) {
     CUresult r = CUDA_SUCCESS;
@@ -491,6 +526,23 @@ CUresult program_launch(struct program *p, struct stream *s, struct program_poin
     }
     set_events(p, lanes);
     *after = p->last = (struct program_point){s->id, lanes[0].first_seq - 1 + p->lanes.count[0]};
+    return CUDA_SUCCESS;
+}
+
+static bool may_begin(const struct effect *e, bool again) {
+    const struct graph_memory *m = e->memory;
+    return !m->gone && (m->live == e->before || (again && m->live));
+}
+
+CUresult program_begin_memory(const struct program *p, int again) {
+    for (uint32_t i = 0; i < p->effect_count; i++)
+        if (!may_begin(&p->effects[i], again)) return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t i = 0; i < p->effect_count; i++) {
+        const struct effect *e = &p->effects[i];
+        if (e->memory->live && !e->before) mem_rest(e->memory->addr, e->memory->bytes);
+        graph_memory_set(e->memory, true); /* for the most that ever was */
+        graph_memory_set(e->memory, e->after);
+    }
     return CUDA_SUCCESS;
 }
 

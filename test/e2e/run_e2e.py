@@ -28,7 +28,7 @@ PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "trai
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
-                "clone", "child", "random", "large", "copies", "objects", "threads", "order"]
+                "clone", "child", "random", "large", "copies", "objects", "threads", "order", "memory"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
 
 solo_cache = {}

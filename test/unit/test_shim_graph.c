@@ -349,3 +349,87 @@ Test(shim_graph, pageable_memory_is_read_when_its_turn_comes) {
     cr_assert_str_eq(target, "after");
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
 }
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static CUdeviceptr allocate(CUgraph g, CUgraphNode *n) {
+    CUDA_MEM_ALLOC_NODE_PARAMS a = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                    .bytesize = 5000};
+    cr_assert_eq(cuGraphAddMemAllocNode(n, g, NULL, 0, &a), CUDA_SUCCESS);
+    return a.dptr;
+}
+
+Test(shim_graph, its_memory_is_alive_from_node_to_node) {
+    CUgraph g = make();
+    CUgraphNode a, f;
+    rig_forget();
+    CUdeviceptr addr = allocate(g, &a);
+    cr_assert_eq(count_of(WIRE_MEM_USE), 0, "not before it is launched");
+    CUgraphNode n = add(g, &a, 1, 1);
+    cr_assert_eq(cuGraphAddMemFreeNode(&f, g, &n, 1, addr), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    for (int i = 0; i < 2; i++) {
+        rig_forget();
+        launch(e, own);
+        cr_assert_eq(count_of(WIRE_MEM_USE), 1);
+        cr_assert_eq(count_of(WIRE_MEM_DROP), 1);
+        const struct wire_mem *use = nth(WIRE_MEM_USE, 0);
+        cr_assert(use->addr == addr && use->bytes == 5000);
+    }
+    cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE, "the graph did");
+    rig_forget();
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+    cr_assert_eq(count_of(WIRE_MEM_DROP), 0);
+}
+
+Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
+    uint64_t bytes;
+    CUgraph g = make();
+    CUgraphNode a;
+    CUgraphExec e;
+    CUdeviceptr addr = allocate(g, &a);
+    cr_assert_eq(
+        cuGraphInstantiateWithFlags(&e, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
+        CUDA_SUCCESS);
+    launch(e, own);
+    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes),
+                 CUDA_SUCCESS);
+    cr_assert_eq(bytes, 5000);
+    rig_forget();
+    launch(e, own);
+    const struct wire_record *first = rig_record(0, NULL);
+    cr_assert_eq(first->op, WIRE_MEM_DROP, "one that is alive cannot come to be");
+    cr_assert_eq(count_of(WIRE_MEM_USE), 1);
+    /* It outlives its graph, and goes with the call that frees it. */
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+    rig_count();
+    rig_forget();
+    cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
+    cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes),
+                 CUDA_SUCCESS);
+    cr_assert_eq(bytes, 0);
+}
+
+Test(shim_graph, memory_ends_with_its_context) {
+    CUgraph g = make();
+    CUgraphNode a;
+    CUdeviceptr addr = allocate(g, &a);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    rig_forget();
+    cr_assert_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
+    CUcontext again;
+    CUstream s;
+    cr_assert_eq(cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphLaunch(e, s), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+}

@@ -20,6 +20,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull
@@ -122,6 +123,9 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
 _Atomic uint32_t capture_careful;
 CUresult capture_forbid(void) {
     return CUDA_SUCCESS;
+}
+CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
+    return CUDA_ERROR_INVALID_VALUE;
 }
 bool pool_reclaim_all(void) {
     return false;

@@ -74,8 +74,7 @@ static size_t count_nodes(cudaGraph_t g) {
     return n;
 }
 
-/* ---- capture -----------------------------------------------------------------------------------
- */
+/* ---- capture --------------------------------------------------------------------------------- */
 
 static void topic_capture(void) {
     cudaStream_t s = stream();
@@ -330,8 +329,7 @@ static void topic_tograph(void) {
     CHECK(cudaGraphDestroy(g));
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int host_calls;
 static void CUDART_CB host_call(void *arg) {
@@ -575,8 +573,7 @@ static void topic_child(void) {
     REQUIRE(value_of(p) == 171, "%d", value_of(p));
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 #define MIXES 300
 
@@ -677,8 +674,107 @@ static void topic_copies(void) {
     free(back);
 }
 
-/* ---- objects and threads -----------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t graph_bytes(cudaGraphMemAttributeType what) {
+    unsigned long long bytes;
+    CHECK(cudaDeviceGetGraphMemAttribute(0, what, &bytes));
+    return bytes;
+}
+
+/* Allocated and freed within a graph, which can be launched at any time. */
+static void allocate_inside(cudaStream_t s, int *p) {
+    int *inside;
+    cudaGraph_t g, copy;
+    size_t before = graph_bytes(cudaGraphMemAttrUsedMemCurrent);
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync(&inside, 3 << 20, s));
+    set_value<<<1, 1, 0, s>>>(inside + 1000, 40);
+    add_value<<<1, 1, 0, s>>>(inside + 1000, 2);
+    CHECK(cudaMemcpyAsync(p, inside + 1000, sizeof(int), cudaMemcpyDeviceToDevice, s));
+    CHECK(cudaFreeAsync(inside, s));
+    CHECK(cudaStreamEndCapture(s, &g));
+    REQUIRE(count_nodes(g) == 5, "%zu nodes", count_nodes(g));
+    cudaGraphExec_t e = executable(g), second;
+    EXPECT(cudaGraphInstantiate(&second, g, 0), cudaErrorNotSupported);
+    EXPECT(cudaGraphClone(&copy, g), cudaErrorNotSupported);
+    for (int i = 0; i < 3; i++) {
+        CHECK(cudaMemset(p, 0, sizeof(int)));
+        CHECK(cudaGraphLaunch(e, s));
+        CHECK(cudaStreamSynchronize(s));
+        REQUIRE(value_of(p) == 42, "%d", value_of(p));
+    }
+    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemCurrent) == before, "something is left");
+    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemHigh) >= before + (3 << 20), "nothing ever was");
+    CHECK(cudaGraphExecDestroy(e));
+    CHECK(cudaGraphDestroy(g));
+}
+
+/* A graph that leaves an allocation of 77 behind. */
+static cudaGraph_t leaving(int **kept) {
+    cudaGraph_t g;
+    cudaGraphNode_t alloc;
+    cudaMemAllocNodeParams a = {};
+    a.poolProps.allocType = cudaMemAllocationTypePinned;
+    a.poolProps.location.type = cudaMemLocationTypeDevice;
+    a.bytesize = 1000;
+    CHECK(cudaGraphCreate(&g, 0));
+    CHECK(cudaGraphAddMemAllocNode(&alloc, g, NULL, 0, &a));
+    *kept = (int *)a.dptr;
+    EXPECT(cudaGraphDestroyNode(kernel_node(g, &alloc, 1, set_value, *kept, 77)),
+           cudaErrorNotSupported);
+    return g;
+}
+
+static void topic_memory(void) {
+    cudaStream_t s = stream();
+    int *p = ints(1), *kept, *pooled;
+    cudaGraph_t g, k, n;
+    allocate_inside(s, p);
+    CHECK(cudaDeviceGraphMemTrim(0));
+    REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "reserved without a graph");
+    /* The program frees what is left, or says that the next launch does. */
+    k = leaving(&kept);
+    cudaGraphExec_t e = executable(k);
+    EXPECT(cudaFreeAsync(kept, s), cudaErrorInvalidValue);
+    for (int i = 0; i < 2; i++) {
+        CHECK(cudaGraphLaunch(e, s));
+        EXPECT(cudaGraphLaunch(e, s), cudaErrorInvalidValue);
+        CHECK(cudaStreamSynchronize(s));
+        REQUIRE(value_of(kept) == 77, "%d", value_of(kept));
+        CHECK(i ? cudaFree(kept) : cudaFreeAsync(kept, s));
+    }
+    CHECK(cudaGraphExecDestroy(e));
+    CHECK(cudaGraphInstantiate(&e, k, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    CHECK(cudaGraphLaunch(e, s));
+    CHECK(cudaGraphLaunch(e, s));
+    /* Another graph frees it; and it stays when the graph that allocated it has gone. */
+    cudaGraphNode_t end;
+    CHECK(cudaGraphCreate(&n, 0));
+    CHECK(cudaGraphAddMemFreeNode(&end, n, NULL, 0, kept));
+    cudaGraphExec_t freeing = executable(n);
+    CHECK(cudaGraphLaunch(freeing, s));
+    EXPECT(cudaGraphLaunch(freeing, s), cudaErrorInvalidValue);
+    CHECK(cudaGraphLaunch(e, s));
+    CHECK(cudaGraphExecDestroy(e));
+    CHECK(cudaGraphDestroy(k));
+    CHECK(cudaStreamSynchronize(s));
+    REQUIRE(value_of(kept) == 77, "%d", value_of(kept));
+    CHECK(cudaGraphLaunch(freeing, s));
+    CHECK(cudaGraphExecDestroy(freeing));
+    CHECK(cudaGraphDestroy(n));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceGraphMemTrim(0));
+    REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "reserved without a graph");
+    /* What is not a graph's is not freed in one. */
+    CHECK(cudaMallocAsync(&pooled, 1000, s));
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    EXPECT(cudaFreeAsync(pooled, s), cudaErrorInvalidValue);
+    CHECK(cudaStreamEndCapture(s, &g));
+    CHECK(cudaFreeAsync(pooled, s));
+}
+
+/* ---- objects and threads --------------------------------------------------------------------- */
 
 static int destroyed;
 static void CUDART_CB destroy_object(void *arg) {
@@ -781,7 +877,7 @@ static const struct {
     {"explicit", topic_explicit}, {"events", topic_events}, {"update", topic_update},
     {"clone", topic_clone},       {"child", topic_child},   {"random", topic_random},
     {"large", topic_large},       {"copies", topic_copies}, {"objects", topic_objects},
-    {"threads", topic_threads},   {"order", topic_order},
+    {"threads", topic_threads},   {"order", topic_order},   {"memory", topic_memory},
 };
 
 int main(int argc, char **argv) {
