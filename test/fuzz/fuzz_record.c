@@ -33,6 +33,12 @@ static void accepted(const void *rec, uint32_t bytes) {
         if (s->segment >= WIRE_SEGMENTS || !s->bytes || s->addr + s->bytes < s->addr) abort();
         break;
     }
+    case WIRE_TEXTURE: {
+        const struct wire_texture *t = rec;
+        if (record_texture_bytes(t) + t->addr < t->addr || t->levels == 0 || t->levels > 16)
+            abort();
+        break;
+    }
     case WIRE_FUNC_GET:
         if (strlen((const char *)(f + 1)) + 1 != f->name_bytes) abort();
         break;

@@ -419,7 +419,7 @@ Test(texture, seamless_cubes_filter_across_edges) {
         memcpy(got, s.out[k], 12);
         memcpy(want, s.in[k].w + 1, 12);
         for (int c = 0; c < 3; c++)
-            cr_assert(fabsf(got[c] - want[c]) < 0.06f, "thread %d: %g %g %g for %g %g %g", k,
+            cr_assert(fabsf(got[c] - want[c]) < 0.02f, "thread %d: %g %g %g for %g %g %g", k,
                       (double)got[0], (double)got[1], (double)got[2], (double)want[0],
                       (double)want[1], (double)want[2]);
     }

@@ -1026,6 +1026,42 @@ FORMS = [
     ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32,b32,b32,b32,b32,b32,b32}; "
      "{b32,b32,b32,b32,b32,b32,b32,b32}; {b32,b32,b32,b32}",
      "wmma.mma.sync.aligned.row.col.m32n8k16.f32.f16"),
+    # ---- textures and surfaces
+    ("{f32,f32,f32,f32}; [%b64a,{f32}]", "tex.1d.v4.f32.f32"),
+    ("{u32,u32,u32,u32}; [%u64a,{s32}]", "tex.1d.v4.u32.s32"),
+    ("{f32,f32,f32,f32}|%preda; [%b64a,{f32,f32}]", "tex.2d.v4.f32.f32 tex.base.2d.v4.f32.f32"),
+    ("{s32,s32,_,s32}; [texv,{f32,f32}]", "tex.2d.v4.s32.f32 tld4.b.2d.v4.s32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{s32,s32}]", "tex.2d.v4.f32.s32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32,f32,f32}]",
+     "tex.3d.v4.f32.f32 tex.cube.v4.f32.f32 tld4.r.cube.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{u32,f32}]", "tex.a1d.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{b32,f32,f32,f32}]",
+     "tex.a2d.v4.f32.f32 tex.acube.v4.f32.f32 tld4.a.a2d.v4.f32.f32 tld4.g.acube.v4.f32.f32"),
+    ("{f16,f16,f16,f16}; [%b64a,{f32,f32}]", "tex.2d.v4.f16.f32"),
+    ("{b32,b32}; [%b64a,{f32,f32}]", "tex.2d.v2.f16x2.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32}]; f32", "tex.level.2d.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{s32,s32}]; s32", "tex.level.2d.v4.f32.s32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32}]; {f32,f32}; {f32,f32}", "tex.grad.2d.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32,f32,f32}]; {f32,f32,f32,f32}; {f32,f32,f32,f32}",
+     "tex.grad.3d.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32}]; {s32,s32}", "tex.2d.v4.f32.f32 tld4.r.2d.v4.f32.f32"),
+    ("{f32,f32,f32,f32}; [%b64a,{f32,f32}]; f32; {5,-3}; f32", "tex.level.2d.v4.f32.f32"),
+    ("b32; [%b64a]",
+     "txq.width.b32 txq.channel_order.b32 txq.addr_mode_2.b32 suq.height.b32 suq.memory_layout.b32"),
+    ("b32; [texv]", "txq.normalized_coords.b32"),
+    ("b32; [surfv]", "suq.array_size.b32"),
+    ("b32; [%b64a]; b32", "txq.level.depth.b32"),
+    ("pred; b64", "istypep.texref istypep.surfref istypep.samplerref"),
+    ("{b32}; [%b64a,{s32}]", "suld.b.1d.b32.trap suld.b.1d.cg.b32.zero"),
+    ("b16; [surfv,{s32,s32}]", "suld.b.2d.b8.trap suld.b.2d.b16.clamp suld.b.a1d.b16.trap"),
+    ("{b64,b64}; [%b64a,{s32,s32,s32,s32}]", "suld.b.3d.v2.b64.clamp suld.b.a2d.v2.b64.trap"),
+    ("{b32,b32,b32,b32}; [%b64a,{s32,s32}]", "suld.b.2d.v4.b32.trap"),
+    ("[%b64a,{s32}]; {b32}", "sust.b.1d.b32.trap sust.p.1d.b32.zero"),
+    ("[surfv,{s32,s32}]; {b16,b16}", "sust.b.2d.v2.b16.clamp"),
+    ("[%b64a,{s32,s32,s32,s32}]; {b32,b32,b32,b32}", "sust.b.3d.wt.v4.b32.zero sust.p.3d.v4.b32.trap"),
+    ("[%b64a,{s32}]; b64", "sust.b.1d.b64.trap sured.b.add.1d.u64.trap sured.p.max.1d.b64.zero"),
+    ("[%b64a,{s32,s32}]; b32",
+     "sured.b.add.2d.u32.trap sured.b.min.2d.s32.clamp sured.b.and.2d.b32.zero sured.p.add.2d.b32.trap"),
 ]
 for operand_list, opcodes in FORMS:
     for opcode in opcodes.split():
@@ -1286,4 +1322,12 @@ ldmatrix.sync.aligned.m8n8.x2.global.b16 {%b32a,%b32b}, [gv];
 ldmatrix.sync.m8n8.x1.shared.b16 {%b32a}, [sv];
 stmatrix.sync.aligned.m8n8.x1.shared.b16 [sv], {5};
 movmatrix.sync.aligned.m8n8.b16 %b32a, %b32b;
+tex.1d.v4.f32.f32 {%f32a,%f32b,%f32c,%f32d}, [%b64a+8,{%f32e}];
+tex.1d.v4.f32.f32 {%f32a,%f32b,%f32c,%f32d}, [surfv,{%f32e}];
+tex.1d.v4.f32.f32 {%f32a,%f32b,%f32c,%f32d}, [gv,{%f32e}];
+tex.1d.v4.f32.f32 {%f32a,%f32b,%f32c,%f32d}, [%b64a];
+tex.2d.v4.f32.f32 {%f32a,%f32b,%f32c,%f32d}, [%b64a,{%f32e}];
+txq.width.b32 %b32a, [%b64a,{%f32e}];
+suld.b.1d.b32.trap %b32a, [texv,{%s32a}];
+ld.global.u32 %u32a, [%b64a,{%u32b}];
 """.strip().splitlines()

@@ -32,7 +32,7 @@ static struct dev_texture_level level_of(const struct wire_texture *w, uint32_t 
     };
 }
 
-static struct dev_texture describe(const struct wire_texture *w) {
+struct dev_texture texturing_describe(const struct wire_texture *w) {
     struct dev_texture t = {
         .handle = w->handle,
         .surface = (w->flags & WIRE_TEXTURE_SURFACE) != 0,
@@ -68,7 +68,7 @@ int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes
                  w->addr);
         return ERR_PROTOCOL;
     }
-    const struct dev_texture t = describe(w);
+    const struct dev_texture t = texturing_describe(w);
     int err = ops->texture_add(c->space, &t);
     if (!err) return 0;
     snprintf(why, why_bytes, "texture %u: %s", (uint16_t)w->handle,

@@ -8,7 +8,13 @@
 
 #include <stddef.h>
 
+#include "daemon/device/device.h"
+#include "proto/wire.h"
+
 struct client;
+
+/* A checked record as the device is told it. Pure. */
+struct dev_texture texturing_describe(const struct wire_texture *w);
 
 /* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
 int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes);

@@ -26,11 +26,18 @@ static const struct ptx_operand *element(const struct ptx_operand *o, uint32_t k
     return o->kind == PTX_OPND_VEC ? &o->elems[k] : o;
 }
 
+/* Bytes of a register's lane, where it is one. */
+static uint32_t lane_bytes(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
+    uint32_t have = operand_reg_bytes(l, o);
+    if (have > sizeof(uint64_t))
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
+    return have ? have : bytes;
+}
+
 static void use(struct lowering *l, struct parts *p, uint32_t place, const struct ptx_operand *o,
                 uint32_t bytes, bool wider) {
-    uint32_t have = operand_reg_bytes(l, o);
     p->uses[place].slot = operand_source(l, o, bytes, wider);
-    p->uses[place].bytes = (uint8_t)(have ? have : bytes);
+    p->uses[place].bytes = (uint8_t)lane_bytes(l, o, bytes);
 }
 
 /* [handle, {coordinates}] */
@@ -70,10 +77,9 @@ static void result(struct lowering *l, struct code_inst *c, struct parts *p,
     p->extra.def_count = p->form.elements;
     for (uint32_t k = 0; k < p->form.elements && !l->err; k++) {
         const struct ptx_operand *e = element(o, k);
-        uint32_t have = operand_reg_bytes(l, e);
         bool sink = e->kind == PTX_OPND_NONE;
         p->defs[k].slot = sink ? CODE_NO_SLOT : operand_source(l, e, bytes, true);
-        p->defs[k].bytes = (uint8_t)(have ? have : bytes);
+        p->defs[k].bytes = (uint8_t)lane_bytes(l, e, bytes);
     }
 }
 

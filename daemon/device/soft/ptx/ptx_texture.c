@@ -89,6 +89,7 @@ static void find_tex(struct words *w, struct ptx_texture *t) {
     t->type = need_type(w, packed ? "f16x2" : "u32 s32 f16 f32");
     bool whole = t->geometry == PTX_GEOMETRY_CUBE || t->geometry == PTX_GEOMETRY_ACUBE;
     t->ctype = need_type(w, whole ? "f32" : t->verb == PTX_TEXTURE_OTHER ? "s32" : "s32 f32");
+    take(w, "uni"); /* ptxas takes it */
 }
 
 static void find_tld4(struct words *w, struct ptx_texture *t) {
@@ -101,6 +102,7 @@ static void find_tld4(struct words *w, struct ptx_texture *t) {
     t->elements = 4;
     t->type = need_type(w, "u32 s32 f32");
     t->ctype = need_type(w, "f32");
+    take(w, "uni");
 }
 
 static void find_query(struct words *w, struct ptx_texture *t, bool surface) {
@@ -131,11 +133,13 @@ static void find_access(struct words *w, struct ptx_texture *t, bool store) {
     t->verb = store ? PTX_TEXTURE_STORE : PTX_TEXTURE_LOAD;
     t->formatted = need(w, store ? "b p" : "b") == 1;
     t->geometry = need(w, GEOMETRIES);
-    take(w, store ? "wb cg cs wt" : "ca cg cs cv");
+    const char *caches = store ? "wb cg cs wt" : "ca cg cs cv";
+    bool cached = take(w, caches) >= 0;
     int vector = take(w, "v2 v4");
     t->elements = vector < 0 ? 1 : vector ? 4 : 2;
     t->type = need_type(w, t->formatted ? "b32" : vector == 1 ? "b8 b16 b32" : "b8 b16 b32 b64");
     find_beyond(w, t);
+    if (!cached) take(w, caches); /* ptxas takes it here too */
 }
 
 static void find_sured(struct words *w, struct ptx_texture *t) {
@@ -192,9 +196,12 @@ static struct ptx_want *add(struct ptx_sig *sig, uint16_t kinds) {
     return want;
 }
 
-/* Registers that hold 32 bits of anything. */
-static void any_word(struct ptx_want *want) {
-    ptx_rules_want(want, PTX_B32);
+/* Registers that hold 32 bits of anything, literals of the type. */
+static void any_word(struct ptx_want *want, enum ptx_type literal) {
+    struct ptx_want words = {0};
+    ptx_rules_want(&words, PTX_B32);
+    ptx_rules_want(want, literal);
+    want->regs |= words.regs;
 }
 
 static void result(struct ptx_sig *sig, const struct ptx_texture *t, bool pair) {
@@ -202,8 +209,8 @@ static void result(struct ptx_sig *sig, const struct ptx_texture *t, bool pair) 
     d->count = t->elements;
     if (pair) d->kinds |= PTX_WANT_PAIR;
     if (t->elements == 1) d->kinds |= PTX_WANT_SINGLE;
-    if (t->type == PTX_U32 || t->type == PTX_S32 || t->type == PTX_F32)
-        any_word(d);
+    if (t->type == PTX_F32)
+        any_word(d, PTX_F32);
     else
         ptx_rules_want(d, (enum ptx_type)t->type);
     if (t->verb == PTX_TEXTURE_LOAD) ptx_rules_want_wider(d, (enum ptx_type)t->type);
@@ -217,7 +224,10 @@ static void address(struct ptx_sig *sig, const struct ptx_texture *t, bool coord
     uint32_t n = ptx_geometry_coords((enum ptx_geometry)t->geometry);
     sig->coords = (uint8_t)(n == 3 ? 4 : n);
     sig->layered = ptx_geometry_layered((enum ptx_geometry)t->geometry);
-    ptx_rules_want(&sig->coord, (enum ptx_type)t->ctype);
+    if (t->ctype == PTX_F32)
+        any_word(&sig->coord, PTX_F32);
+    else
+        ptx_rules_want(&sig->coord, PTX_S32);
     ptx_rules_want(&sig->layer, PTX_U32);
 }
 
@@ -258,7 +268,7 @@ static void signature(const struct ptx_texture *t, struct ptx_sig *sig) {
     case PTX_TEXTURE_FETCH:
     case PTX_TEXTURE_GATHER: fetch(sig, t); return;
     case PTX_TEXTURE_QUERY:
-        any_word(add(sig, PTX_WANT_RESULT));
+        any_word(add(sig, PTX_WANT_RESULT), PTX_B32);
         sig->wants[0].kinds = PTX_WANT_RESULT;
         address(sig, t, false);
         if (t->lod == PTX_LOD_LEVEL) ptx_rules_want(add(sig, 0), PTX_U32);
@@ -276,13 +286,12 @@ static void signature(const struct ptx_texture *t, struct ptx_sig *sig) {
         return;
     case PTX_TEXTURE_REDUCE:
         address(sig, t, true);
-        ptx_rules_want(add(sig, 0), (enum ptx_type)t->type);
+        ptx_rules_want_wider(add(sig, 0), (enum ptx_type)t->type);
         return;
     case PTX_TEXTURE_TYPE:
         ptx_rules_want(add(sig, PTX_WANT_RESULT), PTX_PRED);
         sig->wants[0].kinds = PTX_WANT_RESULT;
         ptx_rules_want(add(sig, 0), PTX_U64);
-        sig->wants[1].kinds = 0;
         return;
     default: sig->open = true; return;
     }
