@@ -138,6 +138,7 @@ Test(ctl_frameworks_programs, are_named_only_where_they_are) {
     make("cuda/bin/ptxas", "");
     snprintf(expected, sizeof(expected), "--xla_gpu_cuda_data_dir=%s/cuda", dir);
     cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, expected);
+    cr_assert_str_eq(planned(&soft, "CUDA_ROOT")->value, in_dir("cuda"));
 }
 
 Test(ctl_frameworks_programs, a_flag_is_added_to_those_of_the_user) {
