@@ -138,8 +138,8 @@ static int begin(struct graphs *g, const struct wire_graph_data *d, struct why *
     return 0;
 }
 
-int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, size_t why_bytes) {
-    struct why why = {text, why_bytes};
+int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, size_t text_bytes) {
+    struct why why = {text, text_bytes};
     int err = d->offset == 0 ? begin(g, d, &why) : 0;
     if (err) return err;
     struct graph *graph = find(g, d->graph);
@@ -151,8 +151,8 @@ int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, si
 }
 
 int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text,
-                 size_t why_bytes) {
-    struct why why = {text, why_bytes};
+                 size_t text_bytes) {
+    struct why why = {text, text_bytes};
     const struct graph *graph = find(g, l->graph);
     if (!graph) return refuse(&why, "graph %u does not exist", l->graph);
     if (l->lanes != graph->lanes || l->waits != graph->waits)
@@ -168,8 +168,8 @@ int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text
     return 0;
 }
 
-int graph_drop(struct graphs *g, uint32_t id, char *text, size_t why_bytes) {
-    struct why why = {text, why_bytes};
+int graph_drop(struct graphs *g, uint32_t id, char *text, size_t text_bytes) {
+    struct why why = {text, text_bytes};
     if (!find(g, id)) return refuse(&why, "graph %u does not exist", id);
     free_graph(g, id);
     return 0;

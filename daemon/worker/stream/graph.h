@@ -35,12 +35,12 @@ struct graphs {
 
 void graph_finish(struct graphs *g);
 
-/* The next piece of one. 0, or ERR_PROTOCOL with `why`: no honest client says that. */
-int graph_data(struct graphs *g, const struct wire_graph_data *piece, char *why, size_t why_bytes);
+/* The next piece of one. 0, or ERR_PROTOCOL with `text`: no honest client says that. */
+int graph_data(struct graphs *g, const struct wire_graph_data *data, char *text, size_t text_bytes);
 /* From now on its records are what graph_next gives; nothing may be left of another. */
-int graph_launch(struct graphs *g, const struct wire_graph_launch *launch, char *why,
-                 size_t why_bytes);
-int graph_drop(struct graphs *g, uint32_t id, char *why, size_t why_bytes);
+int graph_launch(struct graphs *g, const struct wire_graph_launch *launch, char *text,
+                 size_t text_bytes);
+int graph_drop(struct graphs *g, uint32_t id, char *text, size_t text_bytes);
 
 static inline bool graph_replaying(const struct graphs *g) {
     return g->replay && g->replay->graph;
