@@ -149,6 +149,28 @@ static int check_segment(const struct wire_segment *s, struct why *why) {
     return 0;
 }
 
+static int check_event(const struct wire_event_record *e, struct why *why) {
+    if (e->event >= WIRE_EVENTS) return refuse(why, "event %u is out of range", e->event);
+    if (e->signal > WIRE_SIGNALS) return refuse(why, "signal %u is out of range", e->signal);
+    return 0;
+}
+
+static int check_wait(const struct wire_stream_wait *w, struct why *why) {
+    if (w->on & WIRE_ON_SIGNAL) {
+        uint32_t signal = w->on & ~WIRE_ON_SIGNAL;
+        if (signal >= WIRE_SIGNALS) return refuse(why, "signal %u is out of range", signal);
+        return 0;
+    }
+    return w->on < WIRE_STREAMS ? 0 : refuse(why, "stream %u is out of range", w->on);
+}
+
+static int check_signal(const struct wire_signal *s, struct why *why) {
+    if (s->signal >= WIRE_SIGNALS) return refuse(why, "signal %u is out of range", s->signal);
+    if (s->rec.op != WIRE_SIGNAL_CLOSE && !s->rec.ticket)
+        return refuse(why, "%s asks for nothing", record_name(s->rec.op));
+    return 0;
+}
+
 static int check_module_load(const struct wire_module_load *m, struct why *why) {
     if (m->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", m->module);
     if (m->capability && !capability_known(m->capability))
@@ -337,14 +359,8 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     switch (r->op) {
     case WIRE_COPY: return check_copy(rec, why);
     case WIRE_MEMSET: return check_memset(rec, why);
-    case WIRE_EVENT_RECORD: {
-        const struct wire_event_record *e = rec;
-        return e->event < WIRE_EVENTS ? 0 : refuse(why, "event %u is out of range", e->event);
-    }
-    case WIRE_STREAM_WAIT: {
-        const struct wire_stream_wait *w = rec;
-        return w->on < WIRE_STREAMS ? 0 : refuse(why, "stream %u is out of range", w->on);
-    }
+    case WIRE_EVENT_RECORD: return check_event(rec, why);
+    case WIRE_STREAM_WAIT: return check_wait(rec, why);
     case WIRE_STREAM_CREATE: return check_stream_create(rec, why);
     case WIRE_STREAM_DESTROY: return r->stream ? 0 : refuse(why, "stream 0 always exists");
     case WIRE_MEM_BACK:
@@ -357,6 +373,10 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_MEM_SHOW:
     case WIRE_MEM_EXPORT:
     case WIRE_MEM_SHARE: return check_segment(rec, why);
+    case WIRE_SIGNAL_MAKE:
+    case WIRE_SIGNAL_OPEN:
+    case WIRE_SIGNAL_CLOSE:
+    case WIRE_SIGNAL_ASK: return check_signal(rec, why);
     case WIRE_MODULE_LOAD: return check_module_load(rec, why);
     case WIRE_MODULE_UNLOAD: {
         const struct wire_module_unload *m = rec;

@@ -378,7 +378,11 @@ struct wire_completion {
     X(MEM_EXPORT, 28, wire_segment)           \
     X(MEM_SHARE, 29, wire_segment)            \
     X(TEXTURE, 30, wire_texture)              \
-    X(TEXTURE_DROP, 31, wire_texture_drop)
+    X(TEXTURE_DROP, 31, wire_texture_drop)    \
+    X(SIGNAL_MAKE, 32, wire_signal)           \
+    X(SIGNAL_OPEN, 33, wire_signal)           \
+    X(SIGNAL_CLOSE, 34, wire_signal)          \
+    X(SIGNAL_ASK, 35, wire_signal)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -442,10 +446,14 @@ struct wire_memset {
 struct wire_event_record {
     struct wire_record rec;
     uint32_t event;
-    uint32_t pad;
+    uint32_t signal; /* 1 + the number of the signal that is recorded as well; 0: none */
 };
 
-/* Later records of rec.stream wait until stream `on` has completed `on_seq`. */
+#define WIRE_ON_SIGNAL 0x80000000u
+
+/* Later records of rec.stream wait until stream `on` has completed `on_seq`; or, where `on` is
+ * WIRE_ON_SIGNAL and the number of a signal, for what that was last recorded behind before this
+ * record was read. */
 struct wire_stream_wait {
     struct wire_record rec;
     uint32_t on;
@@ -505,6 +513,22 @@ struct wire_segment_reply {
 };
 
 #define WIRE_SEGMENTS 65536u /* numbers are below */
+
+/* Signals: events that clients of a user see alike, held by numbers that the client chooses.
+ * SIGNAL_MAKE, SIGNAL_OPEN: as MEM_MAKE and MEM_OPEN, answered with wire_signal_reply. SIGNAL_ASK:
+ * whether what it was last recorded behind is complete. */
+struct wire_signal {
+    struct wire_record rec;
+    uint32_t signal, pad;
+    uint64_t key[2];
+};
+
+struct wire_signal_reply {
+    uint64_t key[2];
+    uint32_t done, pad;
+};
+
+#define WIRE_SIGNALS 4096u /* numbers are below */
 
 struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;

@@ -190,6 +190,7 @@ void client_destroy(struct client *c) {
     lifetime_finish(&c->lifetime);
     memory_destroy(c->memory);
     stream_set_finish(&c->streams);
+    signal_finish(&c->signals);
     if (c->space) w->ops->space_destroy(c->space);
     if (c->host_mapped) munmap((void *)(uintptr_t)c->windows.host_base, c->windows.host_bytes);
     if (c->com.page) munmap(c->com.page, sizeof(*c->com.page));

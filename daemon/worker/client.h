@@ -26,6 +26,7 @@
 #include "daemon/worker/stream/callback.h"
 #include "daemon/worker/stream/graph.h"
 #include "daemon/worker/stream/op.h"
+#include "daemon/worker/stream/signal.h"
 #include "daemon/worker/stream/stream.h"
 #include "daemon/worker/worker.h"
 #include "proto/ring.h"
@@ -58,6 +59,7 @@ struct client {
     struct boundary boundary;
     struct profiling profiling;
     struct objects objects;
+    struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
     struct graphs graphs;

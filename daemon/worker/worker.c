@@ -52,6 +52,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->passing);
     list_init(&w->clearing);
     list_init(&w->exported);
+    list_init(&w->signals);
     w->clear_always = config->clear_always;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
         w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */

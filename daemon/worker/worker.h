@@ -45,6 +45,7 @@ struct worker {
     uint64_t seed; /* a secret, for hashes of what clients choose */
     struct lane_table lanes;
     struct list exported; /* segment.link: those that have a key */
+    struct list signals;  /* signal.link: all */
     struct load load;
     struct board board;
 

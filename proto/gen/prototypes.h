@@ -396,6 +396,14 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle); /* local */
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr); /* local */
 
+/* Sharing between processes */
+CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event); /* sync */
+CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle); /* sync */
+CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr); /* sync */
+CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags); /* sync */
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags); /* sync */
+CUresult cuIpcCloseMemHandle(CUdeviceptr dptr); /* async */
+
 /* Linking at run time */
 CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut); /* local */
 CUresult cuLinkAddData_v2(CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues); /* local */

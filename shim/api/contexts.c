@@ -15,6 +15,7 @@
 #include "shim/memory/array.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/opened.h"
 #include "shim/memory/pool.h"
 #include "shim/memory/texture.h"
 
@@ -33,6 +34,7 @@ static void clear(struct context *c) {
     graph_memory_release(c->index);
     texture_release(c->index);
     array_release(c->index);
+    opened_release(c->index);
     mem_release(c->index);
     if (c->index == CTX_PRIMARY) hostmem_clear();
     cls_release(c->index);

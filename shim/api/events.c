@@ -11,6 +11,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
+#include "shim/context/signal.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/memory/pool.h"
@@ -23,10 +24,14 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
     if (!phEvent || Flags & ~known) return CUDA_ERROR_INVALID_VALUE;
     if (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING))
         return CUDA_ERROR_INVALID_VALUE;
-    const struct event *e = event_create(ctx_current()->index, Flags);
+    struct event *e = event_create(ctx_current()->index, Flags);
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
-    *phEvent = e->handle;
-    return CUDA_SUCCESS;
+    if (Flags & CU_EVENT_INTERPROCESS) r = signal_make(&e->signal);
+    if (r)
+        event_destroy(e->handle);
+    else
+        *phEvent = e->handle;
+    return r;
 }
 
 CUresult cuEventDestroy_v2(CUevent hEvent) {
@@ -46,6 +51,13 @@ static bool done(struct event_point at) {
     return submit_done(at.stream, at.seq);
 }
 
+static CUresult record_signal(struct event *e, const struct stream *s) {
+    uint64_t seq;
+    CUresult r = signal_record(e->signal, s, e->id, &seq);
+    if (!r) event_set(e, s->id, seq);
+    return r;
+}
+
 CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
     struct event *e;
     CUresult r = enter(hEvent, &e);
@@ -53,8 +65,10 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (flags & ~(unsigned int)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captured(s) && flags && e->signal) return CUDA_ERROR_NOT_SUPPORTED;
     if (stream_captured(s)) return capture_record(s, e, flags & CU_EVENT_RECORD_EXTERNAL);
     if (event_captured(e)) capture_forget(e);
+    if (e->signal) return record_signal(e, s);
     if (e->flags & CU_EVENT_DISABLE_TIMING && s->id != STREAM_LEGACY) {
         event_set(e, s->id, submit_last(s->id));
         return CUDA_SUCCESS;
@@ -79,6 +93,7 @@ CUresult cuEventQuery(CUevent hEvent) {
     if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
     r = capture_gate();
     if (r) return r;
+    if (e->signal) return signal_ask(e->signal);
     if (!done(event_point(e))) return wait_not_ready();
     return state_fault();
 }
@@ -91,7 +106,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     r = capture_gate();
     if (r) return r;
     struct event_point at = event_point(e);
-    r = wait_stream(at.stream, at.seq);
+    r = e->signal ? signal_wait(e->signal, ctx_current()->index) : wait_stream(at.stream, at.seq);
     text_flush();
     if (r) return r;
     pool_release_threshold();

@@ -88,7 +88,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
         return answer32(data, known && b->kind == MEM_MANAGED, known);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return answer32(data, known ? 0 : (uint32_t)CU_DEVICE_INVALID, known);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer32(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        return answer32(data, known && b->device && b->kind == MEM_PLAIN, true);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer64(data, known ? b->addr : 0, known);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:

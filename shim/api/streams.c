@@ -9,6 +9,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/mark.h"
+#include "shim/context/signal.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/memory/pool.h"
@@ -76,8 +77,10 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     const struct event *e = event_find(hEvent);
     if (!e) return CUDA_ERROR_INVALID_HANDLE;
     if (Flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captured(s) && Flags && e->signal) return CUDA_ERROR_NOT_SUPPORTED;
     if (stream_captured(s) || event_captured(e))
         return capture_wait(s, e, Flags & CU_EVENT_WAIT_EXTERNAL);
+    if (e->signal) return signal_await(e->signal, s);
     struct event_point at = event_point(e);
     if (at.stream == s->id || submit_done(at.stream, at.seq)) return CUDA_SUCCESS;
     struct wire_stream_wait rec = {

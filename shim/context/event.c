@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "shim/connection/submit.h"
+#include "shim/context/signal.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -50,6 +51,7 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
         e->id = id;
         e->owner = (uint16_t)owner;
         e->flags = flags;
+        e->signal = 0;
         event_set(e, 0, 0);
         e->handle = (CUevent)(uintptr_t)handle_make(HANDLE_EVENT, ++e->generation, id);
     }
@@ -57,26 +59,37 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
     return e;
 }
 
-/* With the lock held. */
-static void destroy(struct event *e) {
+/* With the lock held. Its signal, which the caller closes when he holds none. */
+static uint32_t destroy(struct event *e) {
     e->handle = NULL;
     free(e->captured);
     e->captured = NULL;
     free_ids[(free_first + free_count++) % EVENT_MARKER] = e->id;
+    return e->signal;
+}
+
+static void close_signal(uint32_t signal) {
+    if (signal) signal_close(signal);
 }
 
 bool event_destroy(CUevent handle) {
     lock_enter(&event_lock);
     struct event *e = event_find(handle);
-    if (e) destroy(e);
+    uint32_t signal = e ? destroy(e) : 0;
     lock_leave(&event_lock);
+    close_signal(signal);
     return e != NULL;
 }
 
 void event_release(uint32_t owner) {
     lock_enter(&event_lock);
     for (uint32_t id = 0; id < event_limit; id++) {
-        if (events[id].handle && events[id].owner == owner) destroy(&events[id]);
+        if (!events[id].handle || events[id].owner != owner) continue;
+        uint32_t signal = destroy(&events[id]);
+        if (!signal) continue;
+        lock_leave(&event_lock);
+        close_signal(signal);
+        lock_enter(&event_lock);
     }
     lock_leave(&event_lock);
 }

@@ -23,6 +23,7 @@ struct event {
     uint16_t generation;
     uint16_t owner; /* index of the context */
     unsigned int flags;
+    uint32_t signal;        /* that other processes see (signal.h); 0: none */
     _Atomic uint64_t stamp; /* an event_point in one word; 0: never recorded */
     /* It was last recorded in a capture, at these nodes; one block of memory, the event's. */
     _Atomic(struct capture_point *) captured;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "common/err.h"
@@ -367,6 +368,24 @@ void mem_segment_close(uint32_t segment, uint64_t bytes) {
     segment_bytes -= bytes;
     tell_record(&rec);
     lock_leave(&mem_lock);
+}
+
+CUresult mem_share(uint64_t addr, uint64_t *key, uint64_t *offset) {
+    struct vmem *v = window_of(addr);
+    struct wire_segment rec = {.rec = {.op = WIRE_MEM_SHARE}};
+    struct wire_segment_reply got;
+    struct reply answer;
+    lock_enter(&mem_lock);
+    int err = v && v != &host ? vmem_expose(v, addr, &rec.addr, &rec.bytes) : -EINVAL;
+    lock_leave(&mem_lock);
+    if (err) return CUDA_ERROR_INVALID_VALUE;
+    *offset = addr - rec.addr;
+    mem_tell_all();
+    CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
+    if (r) return r;
+    memcpy(&got, answer.data, sizeof(got));
+    memcpy(key, got.key, sizeof(got.key));
+    return CUDA_SUCCESS;
 }
 
 void mem_trim(void) {

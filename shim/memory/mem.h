@@ -105,6 +105,10 @@ void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes);
 void mem_segment_hide(uint64_t addr, uint64_t bytes);
 void mem_segment_close(uint32_t segment, uint64_t bytes);
 
+/* The block's memory is a segment from now on, which others open by its key, as long as it lives;
+ * where in it the block is. */
+CUresult mem_share(uint64_t addr, uint64_t *key, uint64_t *offset);
+
 /* Gives the memory of empty granules back, so that others find room. */
 void mem_trim(void);
 

@@ -29,6 +29,7 @@ struct vmem_slab {
     uint32_t hint;  /* no word of `free` below it has a bit set */
     uint64_t *free; /* bit set: slot is free */
     uint32_t *bytes, *tags;
+    bool exposed;
     struct vmem_slab *prev, *next; /* among the class's partial slabs */
     struct vmem_slab *all_prev, *all_next;
 };
@@ -40,6 +41,7 @@ struct vmem_granule {
     };
     uint64_t bytes;
     uint32_t tag;
+    bool exposed; /* of a large block's head */
 };
 
 static uint64_t class_bytes(uint32_t class) {
@@ -187,10 +189,10 @@ static int back_run(struct vmem *v, struct vmem_ask *ask) {
     return 0;
 }
 
-static void give_run(struct vmem *v, uint64_t first, uint64_t n) {
+static void give_run(struct vmem *v, uint64_t first, uint64_t n, bool exposed) {
     v->used_granules -= n;
     if (first < v->lowest) v->lowest = first;
-    if (v->cached + n <= v->cache_limit) {
+    if (!exposed && v->cached + n <= v->cache_limit) {
         memset(v->kinds + first, KIND_CACHED, n);
         v->cached += n;
         return;
@@ -325,7 +327,7 @@ static void small_free(struct vmem *v, struct vmem_slab *s, uint32_t slot) {
     partial_remove(v, s);
     all_remove(v, s);
     v->granules[s->index].slab = NULL;
-    give_run(v, s->index, 1);
+    give_run(v, s->index, 1, s->exposed);
     slab_destroy(s);
 }
 
@@ -366,7 +368,7 @@ static int go_on(struct vmem *v, struct vmem_ask *ask, uint64_t *addr) {
     } else {
         struct vmem_slab *s = slab_create(v, class, ask->first);
         if (!s) {
-            give_run(v, ask->first, 1);
+            give_run(v, ask->first, 1, false);
             return -ENOMEM;
         }
         *addr = take_slot(v, s, ask->wanted_bytes, ask->tag);
@@ -442,7 +444,19 @@ int vmem_free(struct vmem *v, uint64_t addr) {
         small_free(v, s, slot_at(v, s, addr));
         return 0;
     }
-    give_run(v, index, v->granules[index].length);
+    give_run(v, index, v->granules[index].length, v->granules[index].exposed);
+    return 0;
+}
+
+int vmem_expose(struct vmem *v, uint64_t addr, uint64_t *first, uint64_t *bytes) {
+    struct vmem_block block;
+    if (vmem_find(v, addr, &block) || block.addr != addr) return -EINVAL;
+    uint64_t index = (addr - v->base) / v->granule;
+    struct vmem_granule *g = &v->granules[index];
+    bool slab = v->kinds[index] == KIND_SLAB;
+    *(slab ? &g->slab->exposed : &g->exposed) = true;
+    *first = address(v, index);
+    *bytes = (slab ? 1 : g->length) * v->granule;
     return 0;
 }
 

@@ -89,6 +89,10 @@ int vmem_reserve(struct vmem *v, uint64_t bytes, uint64_t align, uint64_t want, 
 /* As they were reserved. */
 void vmem_unreserve(struct vmem *v, uint64_t addr, uint64_t bytes);
 
+/* The granules of the block that begins at `addr`, which others see from now on: their memory is
+ * given back when they are empty, and not kept. -EINVAL. */
+int vmem_expose(struct vmem *v, uint64_t addr, uint64_t *first, uint64_t *bytes);
+
 /* Gives the memory of every empty granule back. */
 void vmem_trim(struct vmem *v);
 

@@ -24,7 +24,7 @@ from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launc
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "textures",
-            "thrust", "cub", "cluster", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual"]
+            "thrust", "cub", "cluster", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual", "ipc"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
@@ -149,6 +149,13 @@ def test_what_is_mapped_but_not_accessible_is_not_touched():
         done = d.run([program("virtual"), "touch"])
         equal(done.returncode, 0, "exit status of virtual touch: " + done.stderr)
         logged(d, "ERR_ILLEGAL_ADDRESS", "the fault")
+
+
+def test_what_a_killed_process_lent_stays_with_who_has_it():
+    with Daemon() as d:
+        done = d.run([program("ipc"), "orphan"])
+        equal((done.returncode, done.stdout), (0, "orphan: what was lent stayed\n"), done.stderr)
+        wait_for("all jobs have left", lambda: not d.jobs())
 
 
 def marks_seen(daemon, loading, **env):

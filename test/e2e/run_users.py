@@ -112,6 +112,21 @@ def test_nothing_is_left_by_a_job_that_was_killed():
             done(p)
 
 
+def test_what_one_user_lends_is_not_there_for_another():
+    """The handles are in a file that both can read: what they open is of one user."""
+    for uid, want in ((BOB, "memory 205 event 205\n"), (ALICE, "memory 0 event 0\n")):
+        with Shared(*ROOM) as d:
+            path = os.path.join(d.run_dir, "handles")
+            with open(path, "w"):
+                os.chmod(path, 0o666)
+            lender = d.job(ALICE, program("ipc"), "lend", path)
+            require(lender.stdout.readline() == "lent\n", "nothing was lent")
+            p = d.job(uid, program("ipc"), "stranger", path)
+            out, err = p.communicate(timeout=PATIENCE)
+            require(out == want, f"user {uid} got {out!r}, expected {want!r}\n{err}")
+            done(lender)
+
+
 def side_by_side(*options, users=(ALICE, BOB), rounds=ROUNDS, leave=False):
     """All at once; the history's records of them. `leave`: each ends when it is done."""
     with Shared(*options) as d:

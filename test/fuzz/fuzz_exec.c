@@ -21,6 +21,7 @@
 #include "test/lib/wireclient.h"
 
 #define MORE_OPS 28u
+#define PEER_ENDED 709u /* CUDA_ERROR_CONTEXT_IS_DESTROYED */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -74,6 +75,8 @@ static void begin(void) {
     struct wire_segment made = {.bytes = 2 * FAKEDEV_GRANULARITY}, told = {.segment = 0};
     wireclient_send(neighbour, WIRE_MEM_MAKE, 0, true, &made, sizeof(made), NULL, 0);
     wireclient_send(neighbour, WIRE_MEM_EXPORT, 0, true, &told, sizeof(told), NULL, 0);
+    struct wire_signal signal = {.signal = 0};
+    wireclient_send(neighbour, WIRE_SIGNAL_MAKE, 0, true, &signal, sizeof(signal), NULL, 0);
     wireclient_kernels(client, "kern fault hang refuse say big");
     wireclient_create_stream(client, 1, 0);
     wireclient_create_stream(client, 2, WIRE_STREAM_NONBLOCKING);
@@ -82,9 +85,11 @@ static void begin(void) {
     fakedev_hold(bench->worker->dev, true);
 }
 
-/* The first key that anybody has. */
+/* Of the first keys that anybody has, of memory and of a signal. */
 static uint64_t key_word(uint64_t which) {
-    const struct list *exported = &bench->worker->exported;
+    const struct list *exported = &bench->worker->exported, *signals = &bench->worker->signals;
+    if (which & 2 && !list_empty(signals))
+        return list_entry(signals->next, struct signal, link)->key[which & 1];
     if (list_empty(exported)) return 0;
     return list_entry(exported->next, struct segment, link)->key[which & 1];
 }
@@ -125,7 +130,12 @@ static void check_memory(const struct wireclient *wc) {
     abort();
 }
 
+/* It records its signal, and waits for what was recorded in it, by whomever. */
 static void neighbour_iterates(void) {
+    struct wire_event_record e = {.signal = 1};
+    struct wire_stream_wait w = {.on = WIRE_ON_SIGNAL};
+    wireclient_send(neighbour, WIRE_EVENT_RECORD, 0, false, &e, sizeof(e), NULL, 0);
+    wireclient_send(neighbour, WIRE_STREAM_WAIT, 0, false, &w, sizeof(w), NULL, 0);
     wireclient_launch(neighbour, 0, 0, 1);
     wireclient_say(neighbour, WIRE_ITERATION);
 }
@@ -138,7 +148,8 @@ static void end(void) {
     check_memory(client);
     check_memory(neighbour);
     wireclient_detach(client);
-    if (wireclient_fault(neighbour)) abort();
+    uint32_t fault = wireclient_fault(neighbour);
+    if (fault && fault != PEER_ENDED) abort(); /* it may wait for what the client recorded */
     wireclient_detach(neighbour);
     if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
         bench->worker->load.inflight || ops.mem_used(bench->worker->dev) ||

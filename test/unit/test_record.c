@@ -22,6 +22,7 @@ union any {
     struct wire_stream_create create;
     struct wire_mem mem;
     struct wire_segment segment;
+    struct wire_signal signal;
     struct wire_module_load load;
     struct wire_module_unload unload;
     struct wire_func_get func;
@@ -338,6 +339,13 @@ Test(record, the_others) {
     REFUSED(WIRE_MEM_SHOW, segment.addr, UINT64_MAX - 4096);
     ACCEPTED(WIRE_MEM_SHOW, rec.ticket, 0);
     ACCEPTED(WIRE_MEM_CLOSE, rec.ticket, 0);
+    REFUSED(WIRE_EVENT_RECORD, event.signal, WIRE_SIGNALS + 1);
+    ACCEPTED(WIRE_EVENT_RECORD, event.signal, WIRE_SIGNALS);
+    REFUSED(WIRE_STREAM_WAIT, wait.on, WIRE_ON_SIGNAL | WIRE_SIGNALS);
+    ACCEPTED(WIRE_STREAM_WAIT, wait.on, WIRE_ON_SIGNAL | (WIRE_SIGNALS - 1));
+    REFUSED(WIRE_SIGNAL_MAKE, signal.signal, WIRE_SIGNALS);
+    REFUSED(WIRE_SIGNAL_ASK, rec.ticket, 0);
+    ACCEPTED(WIRE_SIGNAL_CLOSE, rec.ticket, 0);
     REFUSED(WIRE_MODULE_LOAD, load.module, WIRE_MODULES);
     REFUSED(WIRE_MODULE_LOAD, load.capability, 91);
     REFUSED(WIRE_MODULE_LOAD, load.image_bytes, 0);

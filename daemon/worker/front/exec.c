@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
+#include "daemon/worker/front/signaling.h"
 #include "daemon/worker/front/texturing.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
@@ -160,18 +161,47 @@ static int run_memset(struct exec *x, const void *rec) {
     return push_op(x, op);
 }
 
+/* A point that nobody will reach lets those go on who wait for it. */
+static int push_point(struct exec *x, struct op *op, uint32_t id) {
+    struct signal *signal = signal_find(&x->c->signals, id);
+    struct point *point = signal ? signal_put(signal) : NULL;
+    if (!point) {
+        drop_op(x, op);
+        return refuse(x, signal ? "out of memory for an event" : "signal %u does not exist", id);
+    }
+    op->event.point = point;
+    int err = push_op(x, op);
+    if (err) point_done(point, true);
+    return err;
+}
+
 static int run_event_record(struct exec *x, const void *rec) {
     const struct wire_event_record *e = rec;
     struct op *op = new_op(x, WIRE_EVENT_RECORD, 0);
     if (!op) return ERR_PROTOCOL;
     op->event.id = e->event;
     op->event.arrived_ns = x->c->worker->now_ns;
-    return push_op(x, op);
+    op->event.point = NULL;
+    return e->signal ? push_point(x, op, e->signal - 1) : push_op(x, op);
 }
 
 /* Only what was sent before can be waited for, so no two streams can wait for each other. */
+static int wait_signal(struct exec *x, uint32_t id) {
+    struct signal *signal = signal_find(&x->c->signals, id);
+    if (!signal) return refuse(x, "wait for signal %u, which does not exist", id);
+    struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->wait.on = x->stream->id; /* where nothing was recorded: its own past */
+    op->wait.seq = 0;
+    struct point *point = op->wait.point = signal_latest(signal);
+    int err = push_op(x, op);
+    if (err && point) point_drop(point);
+    return err;
+}
+
 static int run_stream_wait(struct exec *x, const void *rec) {
     const struct wire_stream_wait *w = rec;
+    if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
     const struct stream *on = x->c->streams.streams[w->on];
     if (!on || w->on_seq >= on->next)
         return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
@@ -180,6 +210,7 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     if (!op) return ERR_PROTOCOL;
     op->wait.on = w->on;
     op->wait.seq = w->on_seq;
+    op->wait.point = NULL;
     return push_op(x, op);
 }
 
@@ -241,6 +272,11 @@ static int run_segment(struct exec *x, const void *rec) {
     int err = placed ? check_pages(x, s->addr, s->bytes) : 0;
     if (err) return err;
     return defer_segment(x->c, s) ? refuse(x, "out of memory") : 0;
+}
+
+static int run_signal(struct exec *x, const void *rec) {
+    signaling_record(x->c, rec);
+    return 0;
 }
 
 static int run_ping(struct exec *x, const void *rec) {
@@ -337,6 +373,10 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_MEM_SHARE] = run_segment,
     [WIRE_TEXTURE] = run_texture,
     [WIRE_TEXTURE_DROP] = run_texture_drop,
+    [WIRE_SIGNAL_MAKE] = run_signal,
+    [WIRE_SIGNAL_OPEN] = run_signal,
+    [WIRE_SIGNAL_CLOSE] = run_signal,
+    [WIRE_SIGNAL_ASK] = run_signal,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -14,6 +14,7 @@
 
 struct func;
 struct kernel;
+struct point;
 struct module;
 struct stream;
 
@@ -56,10 +57,12 @@ struct op {
         struct {
             uint32_t id;
             uint64_t arrived_ns;
+            struct point *point; /* NULL: nobody else sees it */
         } event;
         struct {
             uint32_t on;
             uint64_t seq;
+            struct point *point; /* NULL: for `on` */
         } wait;
         uint64_t token;
         struct wire_mem mem;              /* deferred */

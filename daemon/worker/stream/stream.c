@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/stats.h"
+#include "daemon/worker/stream/signal.h"
 
 #define STREAM_FIRST_RING 32u
 
@@ -195,6 +196,17 @@ static bool is_legacy_clear(const struct stream *s, const struct op *op) {
     return op->seq == s->head || stream_at(s, op->seq - 1)->following == 0;
 }
 
+static bool await_point(struct stream *s, struct point *point) {
+    if (point->done) return false;
+    stream_block(s, &point->waiters);
+    return true;
+}
+
+static bool is_waiting(struct stream *s, const struct op *op) {
+    if (op->wait.point) return await_point(s, op->wait.point);
+    return await_seq(s, s->set->streams[op->wait.on], op->wait.seq);
+}
+
 static bool is_blocked(struct stream *s, struct op *op) {
     struct stream_set *set = s->set;
     if (set->deferred && op->number >= set->deferred->number) {
@@ -207,13 +219,27 @@ static bool is_blocked(struct stream *s, struct op *op) {
         set->legacy_blocked = true;
         return true;
     }
-    return op->kind == WIRE_STREAM_WAIT && await_seq(s, set->streams[op->wait.on], op->wait.seq);
+    return op->kind == WIRE_STREAM_WAIT && is_waiting(s, op);
 }
 
-/* Of an operation that nothing holds up. False: it only marks a place in its stream, and passes. */
+/* What it waited for happened: another stream's operation, or a point; false: the point's client
+ * ended before. */
+static bool has_waited(const struct stream *s, struct op *op) {
+    if (!op->wait.point) {
+        op->dev.end_ns = s->set->streams[op->wait.on]->last_end_ns;
+        return true;
+    }
+    if (op->wait.point->broken) op->dev.result = ERR_PEER_ENDED;
+    return !op->wait.point->broken;
+}
+
+/* Of an operation that nothing holds up. False: it only marks a place in its stream, and passes.
+ * What cannot pass fails in its turn, as any other does. */
 static bool may_begin(struct stream *s, struct op *op) {
     switch (op->kind) {
-    case WIRE_STREAM_WAIT: op->dev.end_ns = s->set->streams[op->wait.on]->last_end_ns; break;
+    case WIRE_STREAM_WAIT:
+        if (!has_waited(s, op)) return true;
+        break;
     case WIRE_EVENT_RECORD: break;
     default: return true;
     }
@@ -253,13 +279,32 @@ static void end_legacy(struct stream *s, const struct op *op) {
     stream_kick(legacy);
 }
 
-/* The device's time of an event: when the work before it ended, but not before it was asked for. */
-static void record_time(struct stream *s, const struct op *op) {
-    uint64_t end_ns = op->dev.end_ns;
-    if (op->kind == WIRE_EVENT_RECORD) end_ns = op->event.arrived_ns;
+static void note_end(struct stream *s, uint64_t end_ns) {
     if (end_ns > s->last_end_ns) s->last_end_ns = end_ns;
-    if (op->kind == WIRE_EVENT_RECORD && !completion_dead(s->set->com))
-        atom_store_relaxed(&s->set->com->page->event_ns[op->event.id], s->last_end_ns);
+}
+
+static void end_point(struct point *m, bool broken) {
+    struct stream *waiters = m->waiters;
+    m->waiters = NULL;
+    point_done(m, broken);
+    stream_kick_list(&waiters);
+}
+
+/* The device's time of an event: when the work before it ended, but not before it was asked for. */
+static void retire_event(struct stream *s, const struct op *op) {
+    bool dead = completion_dead(s->set->com);
+    note_end(s, op->event.arrived_ns);
+    if (op->event.point) end_point(op->event.point, dead);
+    if (!dead) atom_store_relaxed(&s->set->com->page->event_ns[op->event.id], s->last_end_ns);
+}
+
+static void note_retired(struct stream *s, const struct op *op) {
+    if (op->kind == WIRE_EVENT_RECORD) {
+        retire_event(s, op);
+        return;
+    }
+    note_end(s, op->dev.end_ns);
+    if (op->kind == WIRE_STREAM_WAIT && op->wait.point) point_drop(op->wait.point);
 }
 
 struct op *stream_retire(struct stream *s) {
@@ -268,7 +313,7 @@ struct op *stream_retire(struct stream *s) {
     while (s->head != s->next) {
         struct op *op = stream_at(s, s->head);
         if (op->state != OP_DONE && op->state != OP_PASSED) break;
-        record_time(s, op);
+        note_retired(s, op);
         if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
         s->head++;
         end_legacy(s, op);
@@ -286,7 +331,17 @@ struct op *stream_retire(struct stream *s) {
     return first;
 }
 
+/* The stream, which may be on the list, is on none. */
+static void unblock(struct stream *s, struct stream **list) {
+    while (*list && *list != s)
+        list = &(*list)->next_waiter;
+    if (*list) *list = s->next_waiter;
+}
+
 void stream_skip(struct stream *s) {
+    const struct op *next = s->cursor != s->next ? stream_at(s, s->cursor) : NULL;
+    if (next && next->kind == WIRE_STREAM_WAIT && next->wait.point)
+        unblock(s, &next->wait.point->waiters); /* it may be another client's, who lives on */
     for (uint64_t seq = s->head; seq != s->next; seq++) {
         struct op *op = stream_at(s, seq);
         if (op->state != OP_RUNNING) op->state = OP_DONE;

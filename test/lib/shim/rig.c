@@ -108,7 +108,12 @@ static bool gives_key(uint16_t op) {
     return op == WIRE_MEM_OPEN || op == WIRE_MEM_EXPORT || op == WIRE_MEM_SHARE;
 }
 
+static bool is_signal(uint16_t op) {
+    return op == WIRE_SIGNAL_MAKE || op == WIRE_SIGNAL_OPEN || op == WIRE_SIGNAL_ASK;
+}
+
 static void reply(const struct wire_record *rec) {
+    static const struct wire_signal_reply signal = {{RIG_KEY, RIG_KEY + 1}, 1, 0};
     static const struct wire_segment_reply segment = {{RIG_KEY, RIG_KEY + 1}, 2 * RIG_GRANULE};
     struct wire_module_reply counts = {.functions = rig.kernel_count, .globals = 1};
     struct wire_global_reply global = {state.conn.windows.dev_base + state.conn.windows.alloc_bytes,
@@ -123,6 +128,8 @@ static void reply(const struct wire_record *rec) {
         answer(rec, 0, &counts, sizeof(counts));
     else if (rec->op == WIRE_GLOBAL_GET)
         answer(rec, 0, &global, sizeof(global));
+    else if (is_signal(rec->op))
+        answer(rec, 0, &signal, sizeof(signal));
     else if (gives_key(rec->op))
         answer(rec, 0, &segment, sizeof(segment));
     else

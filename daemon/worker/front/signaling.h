@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records about a client's signals (signal.h) that are in no stream.
+ */
+#ifndef DAEMON_WORKER_FRONT_SIGNALING_H
+#define DAEMON_WORKER_FRONT_SIGNALING_H
+
+struct client;
+struct wire_signal;
+
+/* SIGNAL_MAKE and the following, checked: carried out and answered. */
+void signaling_record(struct client *c, const struct wire_signal *rec);
+
+#endif
