@@ -61,6 +61,7 @@ struct dev_space {
     void *arg;
     struct dev_chunk **chunks; /* one a page of the alloc window */
     uint32_t inflight, modules;
+    struct dev_texture textures[FAKEDEV_TEXTURES]; /* handle 0: none */
 };
 
 struct dev_queue {
@@ -408,6 +409,22 @@ static uint32_t fake_global_count(struct dev_module *m) {
     return 1;
 }
 
+/* ---- textures -------------------------------------------------------------------------------- */
+
+static int fake_texture_add(struct dev_space *s, const struct dev_texture *t) {
+    const uint32_t number = (uint16_t)t->handle;
+    if (number >= FAKEDEV_TEXTURES) return -ENOMEM;
+    if (s->textures[number].handle) return -EEXIST;
+    s->textures[number] = *t;
+    return 0;
+}
+
+static void fake_texture_remove(struct dev_space *s, uint64_t handle) {
+    struct dev_texture *t = &s->textures[(uint16_t)handle % FAKEDEV_TEXTURES];
+    if (s->inflight) fake_violation(s->dev, "texture removed while in use");
+    if (t->handle == handle) t->handle = 0;
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 static int fake_queue_create(struct dev_space *s, int priority, struct dev_queue **out) {
@@ -518,6 +535,8 @@ const struct dev_ops fakedev = {
     .func_get = fake_func_get,
     .global_get = fake_global_get,
     .global_count = fake_global_count,
+    .texture_add = fake_texture_add,
+    .texture_remove = fake_texture_remove,
     .queue_create = fake_queue_create,
     .queue_destroy = fake_queue_destroy,
     .queue_level = fake_queue_level,
@@ -531,6 +550,16 @@ const struct dev_ops fakedev = {
 void fakedev_hold(struct dev *dev, bool held) {
     dev->held = held;
     if (!held) fakedev_finish_all(dev);
+}
+
+const struct dev_texture *fakedev_texture(const struct dev *dev, uint32_t number) {
+    struct list *pos;
+    list_each(pos, &dev->spaces) {
+        const struct dev_texture *t =
+            &list_entry(pos, struct dev_space, link)->textures[number % FAKEDEV_TEXTURES];
+        if (t->handle) return t;
+    }
+    return NULL;
 }
 
 static struct dev_queue *fake_busy_queue(const struct dev *dev, uint32_t n, uint32_t *count) {

@@ -20,6 +20,7 @@
 #include "daemon/device/device.h"
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
+#define FAKEDEV_TEXTURES 8u /* that a space can have, with numbers below it */
 #define FAKEDEV_BIG_BYTES 5000u
 #define FAKEDEV_INSTS_S 1000000000000ull /* the roofline that it reports */
 #define FAKEDEV_BYTES_S 500000000000ull
@@ -44,6 +45,9 @@ const char *fakedev_kernel(const struct dev *dev, uint32_t at);
 uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
 void fakedev_forget_launches(struct dev *dev);
+
+/* The texture of this number of any space, or NULL. */
+const struct dev_texture *fakedev_texture(const struct dev *dev, uint32_t number);
 
 /* What each operation takes, and kernels launched from now on count; at first 1000 ns and nothing.
  */

@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/front/order.h"
+#include "proto/array_layout.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -277,6 +278,85 @@ Test(exec, printf_of_kernels_is_a_byte_ring_that_drops_what_does_not_fit) {
     end(&w);
 }
 
+/* ---- textures -------------------------------------------------------------------------------- */
+
+/* 16 x 4 floats at the beginning of the client's memory, or `addr` bytes into it. */
+static struct wire_texture picture(const struct wireclient *c, uint64_t handle, uint64_t addr) {
+    return (struct wire_texture){
+        .handle = handle,
+        .addr = c->windows.dev_base + addr,
+        .pitch = 256,
+        .width = 16,
+        .height = 4,
+        .depth = 1,
+        .levels = 1,
+        .format = CU_AD_FORMAT_FLOAT,
+        .channels = 1,
+        .flags = WIRE_TEXTURE_PITCHED,
+    };
+}
+
+static void make(struct wireclient *c, const struct wire_texture *t) {
+    struct wire_texture rec = *t;
+    wireclient_send(c, WIRE_TEXTURE, 0, false, &rec, sizeof(rec), NULL, 0);
+}
+
+static uint64_t drop(struct wireclient *c, uint64_t handle) {
+    struct wire_texture_drop rec = {.handle = handle};
+    return wireclient_send(c, WIRE_TEXTURE_DROP, 0, true, &rec, sizeof(rec), NULL, 0);
+}
+
+Test(exec, a_texture_is_the_devices_until_it_is_dropped) {
+    struct world w = begin();
+    struct wire_texture t = picture(w.c, 0x70003, 4096);
+    make(w.c, &t);
+    wirebench_run(w.b);
+    const struct dev_texture *on = fakedev_texture(w.dev, 3);
+    cr_assert_not_null(on);
+    cr_expect_eq(on->handle, 0x70003);
+    cr_expect_eq(on->levels[0].addr, w.c->windows.dev_base + 4096);
+    cr_expect_eq(on->levels[0].pitch, 256);
+    cr_expect_eq(on->levels[0].width, 16);
+    cr_expect_eq(on->levels[0].height, 4);
+    cr_expect_eq(wireclient_result(w.c, drop(w.c, 0x70003)), 0);
+    cr_expect_null(fakedev_texture(w.dev, 3));
+    end(&w);
+}
+
+Test(exec, a_dropped_texture_is_there_for_the_launches_before_it) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    struct wire_texture t = picture(w.c, 0x10002, 0);
+    make(w.c, &t);
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t gone = drop(w.c, 0x10002);
+    cr_expect_eq(wireclient_result(w.c, gone), -EAGAIN, "the launch may still read it");
+    cr_expect_not_null(fakedev_texture(w.dev, 2));
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, gone), 0);
+    cr_expect_null(fakedev_texture(w.dev, 2));
+    t.handle = 0x20002;
+    make(w.c, &t);
+    wirebench_run(w.b);
+    cr_expect_not_null(fakedev_texture(w.dev, 2), "its number is free once the drop is answered");
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    end(&w);
+}
+
+Test(exec, a_dead_client_has_no_textures_made) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "fault");
+    wireclient_launch(w.c, 0, 0, 1);
+    wirebench_run(w.b);
+    struct wire_texture t = picture(w.c, 0x10001, 0);
+    make(w.c, &t);
+    wirebench_run(w.b);
+    cr_expect_null(fakedev_texture(w.dev, 1));
+    cr_expect_eq(wireclient_result(w.c, drop(w.c, 0x10001)), ERR_ILLEGAL_ADDRESS);
+    end(&w);
+}
+
 /* ---- whose everything is --------------------------------------------------------------------- */
 
 /* Sends one record, behind a launch that is right, and expects to be expelled for it, with `reason`
@@ -322,6 +402,30 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     struct wire_func_get f = {.module = 0, .func = 0, .name_bytes = 5};
     expelled(WIRE_FUNC_GET, 0, &f, sizeof(f), "kern", 5, "in use");
     expelled(99, 0, RECORD(wire_ping, .rec = {0}), "unknown operation 99");
+}
+
+/* The record after a launch, made by the client that it is about. */
+static void expelled_for_texture(uint64_t handle, uint64_t addr, uint32_t times,
+                                 const char *reason) {
+    struct world w = begin();
+    struct wire_worker_msg msg;
+    struct wire_texture t = picture(w.c, handle, addr);
+    for (uint32_t i = 0; i < times; i++)
+        make(w.c, &t);
+    cr_assert(wirebench_hear(w.b, &msg, NULL), "not expelled for: %s", reason);
+    cr_expect_eq(msg.kind, WIRE_EXPELLED);
+    cr_expect_neq(strstr(msg.text, reason), NULL, "'%s' does not say '%s'", msg.text, reason);
+    end(&w);
+}
+
+Test(exec, a_texture_of_what_is_not_the_clients_own_ends_it) {
+    const uint64_t all = WIRECLIENT_ALLOC_BYTES + wireclient_windows().module_bytes;
+    const uint64_t own = 3 * 256 + 16 * 4; /* bytes, of the picture */
+    const char *reason = "which is not the client's memory";
+    expelled_for_texture(1, UINT64_MAX - 255, 1, reason);
+    expelled_for_texture(1, (all - own + 511) / 256 * 256, 1, reason);
+    expelled_for_texture(3, 0, 2, "texture 3: its number is in use");
+    expelled_for_texture(FAKEDEV_TEXTURES, 0, 1, "texture 8: ");
 }
 
 Test(exec, memory_outside_the_alloc_window_ends_the_client) {
