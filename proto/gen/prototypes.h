@@ -322,6 +322,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExe
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src); /* local */
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value_out); /* local */
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value); /* local */
+CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags); /* local */
 CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags); /* local */
 CUresult cuUserObjectRetain(CUuserObject object, unsigned int count); /* local */
 CUresult cuUserObjectRelease(CUuserObject object, unsigned int count); /* local */

@@ -2,10 +2,12 @@
  *
  * Calls about whole graphs, and about the edges in them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
+#include "shim/graph/dot.h"
 #include "shim/graph/graph.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
@@ -66,7 +68,7 @@ static CUresult check_plain(const struct graph *g) {
 }
 
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
-    struct graph *g, *copy;
+    struct graph *g, *copy = NULL;
     CUresult r = enter_graph(originalGraph, &g);
     if (r) return r;
     if (!phGraphClone) return leave(CUDA_ERROR_INVALID_VALUE);
@@ -115,6 +117,18 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
         return leave(CUDA_ERROR_INVALID_VALUE);
     *phGraph = n->params.child->handle;
     return leave(CUDA_SUCCESS);
+}
+
+/* Every flag asks for more of what a node does. */
+CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
+    struct graph *g;
+    CUresult r = enter_graph(hGraph, &g);
+    if (r) return r;
+    FILE *out = path ? fopen(path, "we") : NULL;
+    if (out) dot_write(out, g, flags != 0);
+    bool good = out && !ferror(out);
+    if (out && fclose(out)) good = false;
+    return leave(good ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

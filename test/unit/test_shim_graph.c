@@ -4,7 +4,9 @@
  * is no longer needed is given back. The rig's worker checks and reads graphs as the real one does.
  */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
@@ -432,4 +434,24 @@ Test(shim_graph, memory_ends_with_its_context) {
     cr_assert_eq(cuGraphLaunch(e, s), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+}
+
+/* ---- drawn ------------------------------------------------------------------------------------
+ */
+
+Test(shim_graph, a_drawing_shows_nodes_and_edges) {
+    char text[4096] = "", path[] = "/tmp/salus-dot-XXXXXX";
+    CUgraph inner = make(), g = make();
+    CUgraphNode child, first = add(g, NULL, 0, 1);
+    add(inner, NULL, 0, 2);
+    cr_assert_eq(cuGraphAddChildGraphNode(&child, g, &first, 1, inner), CUDA_SUCCESS);
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(cuGraphDebugDotPrint(g, path, 1), CUDA_SUCCESS);
+    cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
+    close(fd);
+    unlink(path);
+    cr_assert(strstr(text, "digraph") && strstr(text, "kernel\\nword") &&
+              strstr(text, "subgraph") && strstr(text, " -> "));
+    cr_assert_eq(cuGraphDebugDotPrint(g, "/nonexistent/graph.dot", 0), CUDA_ERROR_OPERATING_SYSTEM);
 }

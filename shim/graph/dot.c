@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes with their numbers, in the order in which they were added; child graphs stand in boxes.
+ */
+#include "shim/graph/dot.h"
+
+#include <inttypes.h>
+
+#include "shim/code/function.h"
+#include "shim/graph/graph_memory.h"
+
+static const char *kind_of(CUgraphNodeType type) {
+    static const char *const names[] = {
+        [CU_GRAPH_NODE_TYPE_KERNEL] = "kernel",      [CU_GRAPH_NODE_TYPE_MEMCPY] = "copy",
+        [CU_GRAPH_NODE_TYPE_MEMSET] = "fill",        [CU_GRAPH_NODE_TYPE_HOST] = "host function",
+        [CU_GRAPH_NODE_TYPE_GRAPH] = "graph",        [CU_GRAPH_NODE_TYPE_EMPTY] = "empty",
+        [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = "wait",    [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "record",
+        [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "allocate", [CU_GRAPH_NODE_TYPE_MEM_FREE] = "free",
+    };
+    const char *name = (unsigned)type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
+    return name ? name : "?";
+}
+
+static void write_kernel(FILE *out, const struct params_kernel *k) {
+    const struct function *f = function_find(k->function);
+    const struct wire_launch *l = &k->launch;
+    fprintf(out, "\\n%s\\n<<<%ux%ux%u, %ux%ux%u, %u>>>", f ? f->name : "?", l->grid[0], l->grid[1],
+            l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes);
+}
+
+static void write_detail(FILE *out, const struct params *p) {
+    const struct transfer *t = &p->copy.transfer;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: write_kernel(out, &p->kernel); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        fprintf(out, "\\n0x%" PRIx64 " from 0x%" PRIx64 "\\n%" PRIu64 "x%" PRIu64 "x%" PRIu64,
+                t->dst, t->src, t->width, t->height, t->depth);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        fprintf(out, "\\n0x%llx\\n%zux%zu of 0x%x", p->fill.dst, p->fill.width, p->fill.height,
+                p->fill.value);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        fprintf(out, "\\n0x%" PRIx64 "+%" PRIu64, p->memory->addr, p->memory->bytes);
+        break;
+    default: break;
+    }
+}
+
+/* By where they are in memory: nothing that lasts as long as the drawing has a better name. */
+static void write_graph(FILE *out, const struct graph *g, bool detail) {
+    struct list *pos;
+    list_each(pos, &g->nodes) {
+        const struct graph_node *n = list_entry(pos, struct graph_node, link);
+        fprintf(out, "\"%p\" [label=\"%s", (const void *)n, kind_of(n->params.type));
+        if (detail) write_detail(out, &n->params);
+        fprintf(out, "\"];\n");
+        for (uint32_t i = 0; i < n->after.count; i++)
+            fprintf(out, "\"%p\" -> \"%p\";\n", (const void *)n,
+                    (const void *)n->after.list[i].node);
+        if (n->params.type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
+        fprintf(out, "subgraph \"cluster_%p\" {\n", (const void *)n);
+        write_graph(out, n->params.child, detail);
+        fprintf(out, "}\n");
+    }
+}
+
+void dot_write(FILE *out, const struct graph *g, bool detail) {
+    fprintf(out, "digraph {\nnode [shape=box];\n");
+    write_graph(out, g, detail);
+    fprintf(out, "}\n");
+}
