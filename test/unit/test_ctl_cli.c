@@ -558,6 +558,7 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     setenv("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine", 1);
     setenv("TRITON_PTXAS_PATH", "mine", 1);
     setenv("TRITON_PTXAS_BLACKWELL_PATH", "mine", 1);
+    setenv("TRITON_OVERRIDE_ARCH", "mine", 1);
     cr_assert_str_eq(RUN_ALOUD("--no-frameworks", "true"), "");
     cr_assert_str_eq(RUN("true"), "", "who is quiet has told nobody");
     cr_assert_str_eq(RUN_ALOUD("true"), said);
