@@ -105,6 +105,13 @@ Test(shim_launch, parameters_are_those_of_the_call) {
     check_mixed((const unsigned char *)(l + 1));
 }
 
+/* So that what is read before it is written is not zero by chance. */
+static __attribute__((noinline)) void soil_the_stack(void) {
+    volatile unsigned char dirt[16384];
+    for (size_t i = 0; i < sizeof(dirt); i++)
+        dirt[i] = 0xa5;
+}
+
 Test(shim_launch, a_buffer_is_taken_as_it_is) {
     unsigned char buffer[40];
     size_t bytes = 32;
@@ -117,6 +124,7 @@ Test(shim_launch, a_buffer_is_taken_as_it_is) {
     cr_assert_arr_eq(l + 1, buffer, 32);
     rig_forget();
     bytes = 20;
+    soil_the_stack();
     cr_assert_eq(launch(mixed, NULL, NULL, extra), CUDA_SUCCESS);
     l = rig_only(WIRE_LAUNCH);
     const unsigned char *params = (const unsigned char *)(l + 1);
