@@ -481,8 +481,8 @@ def test_unsupported_calls_are_named_once():
     with Daemon() as d:
         done = d.run([program("lacking")])
         equal((done.returncode, done.stdout), (0, "lives\n"), done.stderr)
-        for name in ("call=cuStreamBeginCapture_v2 ", "call=cuGraphCreate ",
-                     "call=6bd5fb6c5bf4e74a8987d93912fd9df9[11] ", "clustered"):
+        for name in ("call=cuImportExternalMemory ", "call=cuImportExternalSemaphore ",
+                     "call=6bd5fb6c5bf4e74a8987d93912fd9df9[11] ", "updated"):
             equal(done.stderr.count(name), 1, f"{name} in {done.stderr}")
         equal(done.stderr.count("\n"), 4, f"lines: {done.stderr}")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks for what is not supported, each twice: an entry point by way of the runtime, a slot of a
- * private table, and a launch with a cluster. Every answer is "not supported", and the program
- * lives. */
+ * private table, and a launch of a node that a device updates. Every answer is "not supported", and
+ * the program lives. */
 #include "common.h"
 
 #define SLOT 11
@@ -11,7 +11,7 @@ typedef cudaError_t (*export_table)(void ***table, const unsigned char *uuid);
 static const unsigned char uuid[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
                                        0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
 
-__global__ void clustered(int *p) {
+__global__ void updated(int *p) {
     *p = 7;
 }
 
@@ -19,38 +19,42 @@ static void expect(int got, const char *what) {
     REQUIRE(got == cudaErrorNotSupported, "%s gave %d", what, got);
 }
 
-static cudaError_t launch_cluster(int *p) {
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {2, 1, 1};
+static cudaError_t launch_updatable(int *p) {
+    cudaLaunchAttribute updatable = {};
+    updatable.id = cudaLaunchAttributeDeviceUpdatableKernelNode;
+    updatable.val.deviceUpdatableKernelNode.deviceUpdatable = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = 2;
     config.blockDim = 1;
-    config.attrs = &cluster;
+    config.attrs = &updatable;
     config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, clustered, p);
+    return cudaLaunchKernelEx(&config, updated, p);
 }
 
 int main(void) {
     void *entry;
     void **table;
-    cudaStream_t stream;
-    cudaGraph_t graph;
+    cudaExternalMemoryHandleDesc memory_desc = {};
+    cudaExternalMemory_t memory;
+    cudaExternalSemaphoreHandleDesc semaphore_desc = {};
+    cudaExternalSemaphore_t semaphore;
     cudaDriverEntryPointQueryResult found;
     int *p, v = 0;
-    CHECK(cudaStreamCreate(&stream));
+    memory_desc.type = cudaExternalMemoryHandleTypeOpaqueFd;
+    memory_desc.size = 4096;
+    semaphore_desc.type = cudaExternalSemaphoreHandleTypeOpaqueFd;
     CHECK(cudaMalloc(&p, sizeof(*p)));
     CHECK(cudaGetDriverEntryPointByVersion("cuGetExportTable", &entry, 13000, cudaEnableDefault,
                                            &found));
     REQUIRE(((export_table)entry)(&table, uuid) == 0, "the table is not there");
     for (int i = 0; i < 2; i++) {
-        expect(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
-        expect(cudaGraphCreate(&graph, 0), "a graph");
+        expect(cudaImportExternalMemory(&memory, &memory_desc), "external memory");
+        expect(cudaImportExternalSemaphore(&semaphore, &semaphore_desc), "an external semaphore");
         expect(((int (*)(void))table[SLOT])(), "the slot");
-        expect(launch_cluster(p), "a cluster");
+        expect(launch_updatable(p), "a node that a device updates");
         (void)cudaGetLastError();
     }
-    clustered<<<1, 1>>>(p);
+    updated<<<1, 1>>>(p);
     CHECK(cudaMemcpy(&v, p, sizeof(v), cudaMemcpyDeviceToHost));
     REQUIRE(v == 7, "%d, expected 7", v);
     printf("lives\n");
