@@ -108,9 +108,11 @@ static void check_words(const uint8_t *msg, size_t n) {
         for (const char *p = h.name; *p; p++)
             if (*p < ' ' || *p > '~' || *p == '"') abort();
         if (h.job.weight > JOB_WEIGHT_MAX || h.job.persistent_bytes > JOB_BYTES_MAX ||
-            h.job.ephemeral_bytes > JOB_BYTES_MAX || (h.job.flags & ~WIRE_JOB_RESERVED) ||
+            h.job.ephemeral_bytes > JOB_BYTES_MAX ||
+            (h.job.flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL)) ||
             !memchr(h.job.group, 0, sizeof(h.job.group)))
             abort();
+        if (h.job.flags & WIRE_JOB_NULL && !strstr(h.name, JOB_TAG)) abort();
     } else if (!*why) {
         abort();
     }
