@@ -17,6 +17,7 @@ runner reads the functions' names, first lines and the decorator's arguments fro
     jobs         how many of it run side by side, each of which must be right and print the same
     lane         the lane policy that is in effect meanwhile
     env          variables, as a user would set them
+    daemon       options of salusd
 """
 import math
 import sys

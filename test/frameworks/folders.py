@@ -21,6 +21,8 @@ class Framework:
         self.title = section["title"]
         self.capability = section.get("capability", "")
         self.hide = section.get("hide", [])
+        self.within = section.get("within", "").split()
+        self.libraries = section.get("libraries", [])
         self.by_name = section.get("by_name", False)
         self.cases = section.get("cases", name)
         self.folder = section.get("folder", name)
@@ -81,6 +83,8 @@ def _is_installed(framework, path):
 
 def python_of(framework, root):
     """The interpreter in whose environment its cases run. Raises Unavailable."""
+    if framework.within and not shutil.which(framework.within[0]):
+        raise Unavailable(f"there is no {framework.within[0]}")
     if not framework.packages:
         return sys.executable
     path = os.path.join(root, framework.folder)

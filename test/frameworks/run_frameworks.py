@@ -54,7 +54,7 @@ def say(framework, record, path):
     print(f"{record['verdict']:8} {title:32} {record['seconds']:6.1f} s {record['launches']:8} launches "
           f"{record['answers']:6} round trips", flush=True)
     if record["line"]:
-        print(f"         {record['line'][:300]}\n         all of it: {path}", flush=True)
+        print(f"         {record['line'][:3000]}\n         all of it: {path}", flush=True)
 
 
 def write_down(framework, record):

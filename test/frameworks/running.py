@@ -9,6 +9,7 @@
     hangs     it was ended at its time limit
 """
 import ast
+import glob
 import os
 import re
 import signal
@@ -21,6 +22,8 @@ from case import RIGHT, WRONG
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Daemon, tool, wait_for
 
+COUNTS = ["launches", "answers", "iterations"]
+PEAKS = ["persistent_peak_bytes", "ephemeral_peak_bytes"]
 VERDICTS = ["right", "refused", "wrong", "failed", "crashed", "hangs"]
 SECONDS = 900  # for a machine that others use as well; a case that needs it all hangs
 REFUSAL = re.compile(r"^\S+ error shim (.*)$", re.M)
@@ -38,6 +41,7 @@ class Case:
         self.jobs = settings.get("jobs", 1)
         self.lane = settings.get("lane")
         self.env = settings.get("env", {})
+        self.daemon = settings.get("daemon", [])
 
 
 def _settings(function):
@@ -59,7 +63,13 @@ def cases_in(path):
 
 # ---- the processes -------------------------------------------------------------------------------
 
-def _environment(framework, case, home):
+def _library_path(framework, python, hidden):
+    """Of what is hidden from it, and of what it has and does not find."""
+    packages = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "python*", "site-packages"))
+    return ":".join([hidden, *(os.path.join(p, l) for p in packages for l in framework.libraries)])
+
+
+def _environment(framework, case, python, home):
     """The user's without what leads to another toolkit, and with caches that hold nothing yet."""
     keep = {k: v for k, v in os.environ.items() if k not in ("CUDA_HOME", "CUDA_PATH", "PYTHONPATH")}
     hidden = os.path.join(home, "hidden")
@@ -67,16 +77,17 @@ def _environment(framework, case, home):
     for library in framework.hide:
         with open(os.path.join(hidden, library), "w"):
             pass  # empty: what the linker's path has of that name is not reached
-    return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": hidden, "PYTHONDONTWRITEBYTECODE": "1",
+    return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": _library_path(framework, python, hidden),
+            "PYTHONDONTWRITEBYTECODE": "1",
             **case.env}
 
 
 def _start(daemon, framework, case, python, home):
     capability = case.capability or framework.capability
-    argv = [tool("salusctl"), "--run-dir", daemon.run_dir, "run", "-q", "--name", case.name,
+    argv = [*framework.within, tool("salusctl"), "--run-dir", daemon.run_dir, "run", "-q", "--name", case.name,
             *(["--capability", capability] if capability else []),
             "--", python, framework.source(), case.name]
-    return subprocess.Popen(argv, env=_environment(framework, case, home), text=True, errors="replace",
+    return subprocess.Popen(argv, env=_environment(framework, case, python, home), text=True, errors="replace",
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             start_new_session=True)
 
@@ -137,24 +148,26 @@ def _judge(ends):
 
 
 def _counts(daemon):
-    """What all jobs of the daemon did, once they have ended."""
+    """What all jobs of the daemon did, once they have ended; nothing, where the daemon has."""
+    if daemon.process.poll() is not None:
+        return dict.fromkeys(COUNTS + PEAKS, 0)
     wait_for("all jobs have left", lambda: not daemon.jobs(), 60)
     ended = daemon.ctl_json("history")["history"]
-    counts = {what: sum(e[what] for e in ended) for what in ("launches", "answers", "iterations")}
-    peaks = {what: max((e[what] for e in ended), default=0)
-             for what in ("persistent_peak_bytes", "ephemeral_peak_bytes")}
-    return {**counts, **peaks}
+    return {**{what: sum(e[what] for e in ended) for what in COUNTS},
+            **{what: max((e[what] for e in ended), default=0) for what in PEAKS}}
 
 
 def run(framework, case, python, home):
     """A record of what happened: verdict, line, seconds, and what its jobs did."""
     begin = time.monotonic()
-    with Daemon(*(["--lane-policy", case.lane] if case.lane else [])) as daemon:
+    with Daemon(*(["--lane-policy", case.lane] if case.lane else []), *case.daemon) as daemon:
         processes = [_start(daemon, framework, case, python, home) for _ in range(case.jobs)]
         ends = [_finish(p, begin + case.seconds) for p in processes]
         seconds = time.monotonic() - begin
         counts = _counts(daemon)
-    found, line = _judge(ends)
+        found, line = _judge(ends)
+        if daemon.process.poll() is not None:
+            found, line = "crashed", f"salusd: status {daemon.process.returncode}\n{daemon.log()[-3000:]}"
     return {"case": case.name, "about": case.about, "verdict": found, "line": line,
             "seconds": round(seconds, 1), "capability": case.capability, **counts,
             "output": ends[0][1], "errors": ends[0][2]}

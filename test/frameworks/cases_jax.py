@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JAX: jit, grad, vmap, control flow, random numbers, linear algebra, training."""
+import jax
+import jax.numpy as jnp
+import numpy
+
+from case import case, close, equal, holds, main
+
+holds(jax.devices()[0].platform == "gpu", f"a GPU is found: {jax.devices()}")
+rng = numpy.random.default_rng(23)
+cpu = jax.devices("cpu")[0]
+
+
+def numbers(*shape, dtype="float32"):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def both(f, *arguments, tolerance=1e-5, what="values"):
+    """What a jitted function gives on the GPU and on the CPU."""
+    got = jax.jit(f)(*arguments)
+    with jax.default_device(cpu):
+        want = jax.jit(f)(*arguments)
+    for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want)):
+        close(numpy.asarray(g, "float64" if g.dtype != bool else bool), numpy.asarray(w, "float64"), tolerance, what)
+
+
+@case
+def jit():
+    """fused arithmetic, masks, types, indexing"""
+    a, b = numbers(50, 70), numbers(70)
+    both(lambda x, y: jnp.tanh(jnp.where(x > y, jnp.sin(x) * y, jax.nn.sigmoid(x - y))) + 1, a, b)
+    both(lambda x: (x * 10).astype("int32") // 3 % 7, a, tolerance=0)
+    both(lambda x: (x.astype("float16") * 2).astype("float32"), a, tolerance=2e-3)
+    both(lambda x: x[3:20:2, ::-1].T, a, tolerance=0)
+    both(lambda x: jax.scipy.special.erf(x) + jax.nn.gelu(x), a)
+
+
+@case
+def eager():
+    """without jit, operation by operation"""
+    a = numbers(30, 40)
+    x = jnp.asarray(a)
+    close(numpy.asarray(jnp.exp(-x * x).sum(0)), numpy.exp(-a * a).sum(0), 1e-5)
+
+
+@case
+def grad():
+    """gradients, second ones, Jacobians"""
+    f = lambda x: jnp.sum(jnp.sin(x) ** 3 / (1 + x * x))
+    a = numbers(40)
+    both(jax.grad(f), a)
+    both(jax.hessian(f), a, tolerance=1e-4)
+    both(jax.jacfwd(lambda x: jnp.cumsum(x) * x), a)
+
+
+@case
+def matmul():
+    """float32, float16, bfloat16, batches, vectors"""
+    a, b = numbers(65, 129), numbers(129, 70)
+    close(numpy.asarray(jnp.matmul(a, b, precision="highest")), a.astype("d") @ b, 1e-4, "float32")
+    close(numpy.asarray(jnp.asarray(a) @ b), a.astype("d") @ b, 2e-2, "float32, as fast as it may be")
+    for t, tolerance in (("float16", 5e-3), ("bfloat16", 3e-2)):
+        x, y = jnp.asarray(a, t), jnp.asarray(b, t)
+        want = numpy.asarray(x, "d") @ numpy.asarray(y, "d")
+        close(numpy.asarray(x @ y, "d"), want, tolerance, t)
+    both(lambda x, y: jnp.einsum("bij,bjk->bik", x, y, precision="highest"), numbers(5, 33, 20), numbers(5, 20, 9), tolerance=1e-4)
+
+
+@case
+def vmap():
+    """vmap of a solver step, with reductions"""
+    f = lambda m, v: jnp.dot(m, v, precision="highest") / jnp.linalg.norm(v)
+    both(jax.vmap(f), numbers(7, 10, 10), numbers(7, 10), tolerance=1e-4)
+
+
+@case
+def control_flow():
+    """scan, while_loop, cond, fori_loop"""
+    both(lambda x: jax.lax.scan(lambda c, v: (c * 0.9 + v, c), jnp.zeros(5), x), numbers(30, 5))
+    both(lambda x: jax.lax.while_loop(lambda s: s[1] < 10, lambda s: (s[0] * 1.1, s[1] + 1), (x, 0))[0], numbers(20))
+    both(lambda x: jax.lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), numbers(20))
+    both(lambda x: jax.lax.fori_loop(0, 5, lambda i, v: v + i * jnp.roll(v, 1), x), numbers(20), tolerance=1e-4)
+
+
+@case
+def reductions():
+    """sums, maxima, argmax, softmax, cumsum, sort, top_k, segments"""
+    a = numbers(40, 300)
+    both(lambda x: (x.sum(0), x.max(1), x.var(1), jnp.argmax(x, 1), jax.nn.softmax(x)), a, tolerance=1e-4)
+    both(lambda x: (jnp.cumsum(x, 1), jnp.sort(x, 1), jnp.argsort(x, 0), jax.lax.top_k(x, 5)[0]), a, tolerance=1e-4)
+    segments = rng.integers(0, 9, 40)
+    both(lambda x: jax.ops.segment_sum(x, segments, 9), a, tolerance=1e-4)
+
+
+@case
+def random():
+    """threefry: the same numbers as on the CPU"""
+    key = jax.random.key(5)
+    both(lambda k: jax.random.uniform(k, (2000,)), key, tolerance=1e-6)
+    both(lambda k: jax.random.normal(k, (2000,)), key, tolerance=1e-5)
+    both(lambda k: jax.random.permutation(k, 500), key, tolerance=0)
+
+
+@case
+def convolution():
+    """cuDNN: convolutions of two dimensions, their gradients"""
+    x, k = numbers(2, 12, 12, 4), numbers(3, 3, 4, 8)
+    f = lambda x, k: jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), precision="highest")
+    both(f, x, k, tolerance=1e-4)
+    both(jax.grad(lambda x, k: (f(x, k) ** 2).sum(), (0, 1)), x, k, tolerance=1e-3)
+
+
+@case
+def fft():
+    """cuFFT"""
+    both(lambda x: jnp.abs(jnp.fft.fft(x)), numbers(3, 100), tolerance=1e-4)
+    both(lambda x: jnp.fft.irfft2(jnp.fft.rfft2(x)), numbers(16, 20), tolerance=1e-5)
+
+
+@case
+def linear_algebra():
+    """cuSOLVER: solve, cholesky, QR, SVD, eigh"""
+    a = numbers(20, 20)
+    s = a @ a.T + 20 * numpy.eye(20, dtype="f")
+    both(jnp.linalg.solve, s, numbers(20, 3), tolerance=1e-4)
+    both(jnp.linalg.cholesky, s, tolerance=1e-4)
+    both(lambda x: jnp.abs(jnp.linalg.qr(x)[1]), a, tolerance=1e-3)
+    both(lambda x: jnp.linalg.svd(x, compute_uv=False), a, tolerance=1e-4)
+    both(lambda x: jnp.linalg.eigh(x)[0], s, tolerance=1e-3)
+
+
+def loss(weights, x, y):
+    for w, b in weights[:-1]:
+        x = jnp.tanh(jnp.dot(x, w, precision="highest") + b)
+    w, b = weights[-1]
+    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(jnp.dot(x, w, precision="highest") + b), y[:, None], 1))
+
+
+@jax.jit
+def step(weights, x, y):
+    value, gradient = jax.value_and_grad(loss)(weights, x, y)
+    return jax.tree.map(lambda w, g: w - 0.2 * g, weights, gradient), value
+
+
+def train(device, data, weights):
+    with jax.default_device(device):
+        losses = []
+        for i in range(50):
+            weights, value = step(weights, *data[i % 4])
+            losses.append(float(value))
+    return losses
+
+
+@case
+def train_mlp():
+    """a perceptron, 50 steps"""
+    sizes = [(20, 64), (64, 64), (64, 5)]
+    weights = [(numbers(*s) / s[0] ** 0.5, numpy.zeros(s[1], "f")) for s in sizes]
+    data = [(numbers(16, 20), rng.integers(0, 5, 16)) for _ in range(4)]
+    got, want = train(jax.devices()[0], data, weights), train(cpu, data, weights)
+    close(got, want, 1e-4, "losses")
+    holds(want[-1] < want[0] / 2, f"it learns: {want[0]} to {want[-1]}")
+
+
+@case
+def pallas():
+    """a kernel of Pallas, by Triton"""
+    from jax.experimental import pallas as pl
+
+    def add(x, y, out):
+        out[...] = x[...] + 2 * y[...]
+
+    a, b = numbers(256), numbers(256)
+    f = pl.pallas_call(add, out_shape=jax.ShapeDtypeStruct((256,), "float32"), grid=(2,),
+                       in_specs=[pl.BlockSpec((128,), lambda i: (i,))] * 2, out_specs=pl.BlockSpec((128,), lambda i: (i,)))
+    close(numpy.asarray(f(a, b)), a + 2 * b, 1e-6)
+
+
+if __name__ == "__main__":
+    main()
