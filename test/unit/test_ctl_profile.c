@@ -136,6 +136,7 @@ Test(ctl_profile, tables_of_other_tools_become_hints) {
     expect_of(file, ": Orion's table, 2 rows: profiles 0, hints 1\n" KNOWN "profiles 0, hints 1\n");
     CTL("profile", "import", file, "--json");
     cr_assert_eq(clirun_number(clirun_json("known"), "hints"), 1);
+    cr_assert(broker_rig_wait(&rig.worker.kernels, 3), "the worker is told of each");
     cr_assert_eq(rig.worker.last_hints, 1);
 }
 
