@@ -84,10 +84,9 @@ Test(log_background, a_reader_that_has_stopped_holds_up_nobody) {
     begin();
     for (int i = 0; i < records; i++)
         log_each("x", LOG_INFO, "number=%d", i);
-    log_each("x", LOG_INFO, "last=1"); /* dropped as well */
     read_until("event=dropped records=");
     read_until("gone\"\n");
-    cr_assert_eq(count("number=") + number_after("event=dropped records="), records + 1,
+    cr_assert_eq(count("number=") + number_after("event=dropped records="), records,
                  "each is written or counted");
     cr_assert_gt(count("number="), 100);
     log_each("x", LOG_INFO, "afterwards=1");
@@ -102,14 +101,16 @@ Test(log_background, a_reader_that_is_gone_ends_nothing) {
     begin();
     log_each("x", LOG_INFO, "first=1");
     read_until("first=1\n");
-    close(reader);
-    reader = -1;
-    log_each("x", LOG_INFO, "lost=1");
-    usleep(200000); /* the thread meets EPIPE; were it later, the record would not be lost */
-    text[text_bytes = 0] = '\0';
-    new_reader();
-    log_each("x", LOG_INFO, "again=1");
-    read_until("again=1\n");
+    do { /* until the thread meets EPIPE: on a busy machine it may find the new reader instead */
+        close(reader);
+        reader = -1;
+        log_each("x", LOG_INFO, "lost=1");
+        usleep(200000);
+        text[text_bytes = 0] = '\0';
+        new_reader();
+        log_each("x", LOG_INFO, "again=1");
+        read_until("again=1\n");
+    } while (count("lost=1\n") > 0);
     read_until("event=dropped records=1 ");
 }
 
@@ -145,8 +146,11 @@ Test(log_background, the_next_one_says_how_many_were_left_out) {
         log_warn("client", "event=refused pid=%d", i);
         if (i == 58) usleep(1100000);
     }
-    read_until("event=refused pid=59 suppressed=58\n");
-    cr_assert_eq(count("event=refused"), 2);
+    read_until("event=refused pid=59");
+    read_until("suppressed"); /* by the next one or, were that late, by the thread before it */
+    cr_assert_eq(number_after(" suppressed=") + number_after("event=suppressed records="), 58);
+    cr_assert_eq(count("event=refused pid=0\n") + count("event=refused pid=59"), 2);
+    cr_assert_eq(count("event=refused pid=1"), 0);
 }
 
 Test(log_background, debug_is_not_limited) {
