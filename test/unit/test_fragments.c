@@ -388,6 +388,46 @@ Test(fragments, diverged_lanes_meet) {
     ptxrun_destroy(r);
 }
 
+/* turn(v, at, deep) calls itself `deep` times and then turns v, and adds the matrix at `at`; on the
+ * way back each call adds its own v. */
+static const char calls[] =
+    ".version 9.0\n.target sm_90\n.address_size 64\n"
+    ".func (.param .b32 r) turn(.param .b32 v, .param .b32 at, .param .b32 deep) {\n"
+    ".reg .b32 %v,%at,%d,%r,%m;.reg .pred %p;\n"
+    "ld.param.b32 %v,[v];ld.param.b32 %at,[at];ld.param.b32 %d,[deep];\n"
+    "setp.ne.u32 %p,%d,0;@!%p bra meet;\nsub.u32 %d,%d,1;\n"
+    "{ .param .b32 w;.param .b32 a;.param .b32 e;.param .b32 o;st.param.b32 [w],%v;\n"
+    "st.param.b32 [a],%at;st.param.b32 [e],%d;call (o),turn,(w,a,e);ld.param.b32 %r,[o]; }\n"
+    "add.u32 %r,%r,%v;bra out;\n"
+    "meet: movmatrix.sync.aligned.m8n8.trans.b16 %r,%v;\n"
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%m},[%at];add.u32 %r,%r,%m;\n"
+    "out: st.param.b32 [r],%r;ret;\n}\n"
+    ".visible .entry k(.param .u64 kp, .param .u64 kq) {\n"
+    ".shared .align 16 .b8 sh[128];.reg .b64 %p;.reg .b32 %l,%at,%d,%r,%s;\n"
+    "ld.param.u64 %p,[kp];mov.u32 %l,%tid.x;mov.u32 %at,sh;shl.b32 %r,%l,2;\n"
+    "add.u32 %r,%r,%at;mul.lo.u32 %s,%l,0x30007;st.shared.b32 [%r],%s;bar.warp.sync -1;\n"
+    "and.b32 %r,%l,7;shl.b32 %r,%r,4;add.u32 %at,%at,%r;and.b32 %d,%l,3;\n"
+    "{ .param .b32 w;.param .b32 a;.param .b32 e;.param .b32 o;st.param.b32 [w],%l;\n"
+    "st.param.b32 [a],%at;st.param.b32 [e],%d;call (o),turn,(w,a,e);ld.param.b32 %r,[o]; }\n"
+    "mad.wide.u32 %p,%l,4,%p;st.global.b32 [%p],%r;ret;\n}\n";
+
+/* All meet in one instruction of a function that they entered in different calls, each with the
+ * registers of its own; those of the calls around it are as they were. */
+Test(fragments, lanes_of_several_calls_meet) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        struct ptxrun *r = ptxrun_create(calls, strlen(calls), 1);
+        cr_assert(r->module, "%s", r->why);
+        uint32_t *out = ptxrun_alloc(r, 128);
+        cr_assert_eq(launch(r, 32, out, out), 0, "%s", r->result.text);
+        for (uint32_t l = 0; l < 32; l++) {
+            uint32_t turned = l / 4 % 2 ? 0 : (l % 4 * 8 + l / 8) | (l % 4 * 8 + l / 8 + 4) << 16;
+            cr_expect_eq(out[l], turned + l * 0x30007 + l % 4 * l, "lane %u: %x", l, out[l]);
+        }
+        ptxrun_destroy(r);
+    }
+}
+
 static void faults(const char *body, uint32_t threads, int err, const char *words) {
     struct ptxrun *r = kernel(body);
     void *p = ptxrun_alloc(r, 512);

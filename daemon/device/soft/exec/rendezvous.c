@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/block_state.h"
 
 /* A meeting: the values that each lane brought, and those that it gets. */
 struct meeting {
@@ -228,6 +229,57 @@ static void run(struct warp_ctx *x, struct frame *f, const struct code_inst *i, 
                    "not all lanes of the warp take part");
 }
 
+static void copy_lanes(const struct frame *from, struct frame *to, const struct code_elem *e,
+                       uint32_t mask) {
+    if (e->slot == CODE_NO_SLOT || e->slot < 0) return; /* a sink, a constant */
+    for (uint32_t left = mask; left; left &= left - 1) {
+        size_t at = (size_t)e->slot + (size_t)__builtin_ctz(left) * e->bytes;
+        memcpy(to->regs + at, from->regs + at, e->bytes);
+    }
+}
+
+/* The registers that it reads, beside fragments an address and a stride; or those that it writes.
+ */
+static void copy_operands(const struct frame *from, struct frame *to, const struct code_inst *i,
+                          uint32_t mask, bool read) {
+    const struct code_extra *c = i->extra;
+    const struct code_elem address = {i->a, i->a_bytes}, stride = {i->b, 4};
+    const struct code_elem *elems = read ? c->uses : c->defs;
+    for (uint32_t k = 0; k < (read ? c->use_count : c->def_count); k++)
+        copy_lanes(from, to, &elems[k], mask);
+    if (!read) return;
+    copy_lanes(from, to, &address, mask);
+    copy_lanes(from, to, &stride, mask);
+}
+
+/* Between their frames and `own` of lanes that wait. */
+static void gather(struct warp_ctx *x, struct frame *own, const struct code_inst *i, uint32_t mask,
+                   bool in) {
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        const struct split *s = &x->splits[k];
+        if (s->state != SPLIT_MEET || !(s->mask & mask)) continue;
+        copy_operands(in ? s->frame : own, in ? own : s->frame, i, s->mask & mask, in);
+    }
+}
+
+/* Lanes that entered the function apart, each with the registers of its own call: in a frame that
+ * is nobody's, since in any of theirs the others may have calls that are not over. */
+static void run_apart(struct warp_ctx *x, struct frame *f, const struct code_inst *i,
+                      uint32_t mask) {
+    struct frame *own = frame_push(&x->block->frames, f->func, f->parent, f->call, mask);
+    if (!own) {
+        warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_ADDRESS, 0,
+                   "no memory for the registers of lanes that meet");
+        return;
+    }
+    gather(x, own, i, mask, true);
+    run(x, own, i, mask);
+    gather(x, own, i, mask, false);
+    x->frame = f;
+    x->w.regs = f->regs;
+    frame_free(&x->block->frames, own);
+}
+
 /* ---- meeting -----------------------------------------------------------------------------------
  */
 
@@ -256,7 +308,6 @@ static uint32_t meeting_group(const struct warp_ctx *x, const struct split *s, u
     for (uint32_t k = 0; k < x->split_count; k++) {
         const struct split *o = &x->splits[k];
         if (o->state != SPLIT_MEET || !same_inst(inst_of(s), inst_of(o))) continue;
-        if (handler_of_all(inst_of(s)) && s->frame != o->frame) continue;
         for (uint32_t left = o->mask; left; left &= left - 1) {
             uint32_t other = (uint32_t)__builtin_ctz(left);
             if (wanted_members(o, other) == members) group |= 1u << other;
@@ -265,12 +316,20 @@ static uint32_t meeting_group(const struct warp_ctx *x, const struct split *s, u
     return group;
 }
 
+static bool in_one_frame(const struct warp_ctx *x, const struct frame *f, uint32_t mask) {
+    for (uint32_t k = 0; k < x->split_count; k++) {
+        const struct split *s = &x->splits[k];
+        if (s->state == SPLIT_MEET && (s->mask & mask) && s->frame != f) return false;
+    }
+    return true;
+}
+
 /* Carries out a meeting of waiting lanes, whose splits become runnable behind it. */
 static void hold_meeting(struct warp_ctx *x, struct frame *frame, const struct code_inst *i,
                          uint32_t group) {
     struct meeting m = {.mask = group};
     bool together = handler_of_all(i);
-    if (together) run(x, frame, i, group);
+    if (together) (in_one_frame(x, frame, group) ? run : run_apart)(x, frame, i, group);
     for (uint32_t k = 0; k < x->split_count && !together; k++) {
         const struct split *s = &x->splits[k];
         if (s->state == SPLIT_MEET && (s->mask & group))
