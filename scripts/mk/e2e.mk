@@ -3,7 +3,7 @@
 NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
-E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor textures thrust cub \
+E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged textures thrust cub \
 	cluster graphs
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless whole link verify secret virtual ipc graph_features
@@ -12,6 +12,7 @@ NVCC_default :=
 NVCC_debug := -O0 -G
 NVCC_lineinfo := -lineinfo
 NVCC_ptx75 := -gencode arch=compute_75,code=compute_75
+NVCC_ptx80 := -gencode arch=compute_80,code=compute_80
 NVCC_ptx90 := -gencode arch=compute_90,code=compute_90
 NVCC_ptxmany := $(foreach a,75 86 90 120,-gencode arch=compute_$(a),code=compute_$(a))
 NVCC_sassonly := -gencode arch=compute_90,code=sm_90
@@ -24,6 +25,7 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
 	$(call e2e_bin,sassonly-static,vecadd refused machine) $(call e2e_bin,default-static,machine) $(call e2e_bin,ptxmany-static,capability) $(addprefix $(BUILD)/e2e/linked/,rdc grids nested) \
+	$(call e2e_bin,ptx80-static,staged) $(call e2e_bin,ptx90-static,staged) \
 	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin) \
 	$(addprefix $(BUILD)/e2e/linked/libcurand_,capability.so asks.so)
 E2E_PAIR_BINS := $(foreach p,$(E2E_PAIRS),$(call e2e_bin,$(p),$(E2E_VARIANT_PROGRAMS)))
@@ -36,7 +38,7 @@ $(BUILD)/e2e/$(1)-$(2)/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	@$(if $(Q),echo "  NVCC    $$@")
 	$(Q)$$(NVCC) $$(NVCC_$(1)) $$(NVCC_$(2)) -o $$@ $$< $(if $(filter sassonly,$(1)),,$$(NVCC_LIBS_$$*))
 endef
-$(foreach b,$(E2E_BUILDS) sassonly ptxmany,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
+$(foreach b,$(E2E_BUILDS) sassonly ptxmany ptx80,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
 # Two units, linked on the device.
 $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)

@@ -23,7 +23,7 @@ import run_events
 from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
-PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "textures",
+PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "textures",
             "thrust", "cub", "cluster", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify", "virtual", "ipc"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]

@@ -49,8 +49,8 @@ class Hunt:
         program = Program(seed, range(KERNELS))
         with open(source, "w") as f:
             f.write(program.text())
-        expected = toolchain.reference(source)
         variant = TURNS[seed % len(TURNS)]
+        expected = toolchain.reference(source, variant)
         image = toolchain.compile_image(source, variant)
         differs, said = toolchain.play(expected, image)
         self.note(seed, variant, differs + self.through_daemon(expected, image), said)

@@ -9,7 +9,7 @@ SIGNATURE = re.compile(r"^FN (\w+) (\w+)\((.*)\) \{", re.M)
 INNER = ("f32_raw", "f64_raw", "low24", "half_tidy")
 
 # What is asked for more often than by chance: nothing else makes such instructions.
-OFTEN = ("guarded_", "jump_", "add96", "sub96", "fma_")
+OFTEN = ("guarded_", "jump_", "add96", "sub96", "fma_", "bfe_")
 
 
 class Intrinsic:

@@ -17,6 +17,14 @@ typedef long long i64;
 typedef float f32;
 typedef double f64;
 
+/* The architecture, whose lack of an instruction both sides must know: 90 for compute_90. The host
+ * is told of it by -DTARGET. */
+#ifdef __CUDACC__
+#define TARGET (__CUDA_ARCH__ / 10)
+#elif !defined(TARGET)
+#define TARGET 90
+#endif
+
 #ifdef __CUDACC__
 #define EITHER(device, host) (device)
 #define HD __host__ __device__
@@ -52,8 +60,10 @@ struct mixed {
 #include "test/random/intrinsics.h"
 #include "test/random/memory.h"
 
-/* After what it uses. */
+/* After what they use. */
+#include "test/random/arrivals.h"
 #include "test/random/collectives.h"
+#include "test/random/matrices.h"
 
 /* Names that every kernel has: its threads, and who is in the warp. */
 #define IDENTITY                                                                              \

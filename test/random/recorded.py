@@ -9,9 +9,10 @@ from program import Program
 FOLDER = os.path.join(toolchain.ROOT, "test", "data", "random")
 # seed: how it is compiled, and which kernels of it; what is not optimized is long.
 ALL = range(40)
-PROGRAMS = {101: ("75", ALL), 102: ("80", ALL), 103: ("90", ALL), 104: ("89", ALL), 105: ("90", ALL),
+PROGRAMS = {101: ("75", ALL), 122: ("80", ALL), 404: ("90", ALL), 125: ("89", ALL), 245: ("90", ALL),
             106: ("86-lineinfo", range(20)), 107: ("75-debug", range(30, 40)), 108: ("90-debug", range(10)),
-            109: ("80-plain", range(10)), 110: ("89", ALL)}
+            109: ("80-plain", range(10)), 255: ("90", ALL)}
+
 
 # Debugging information names its folder, so that this is the same everywhere.
 NEUTRAL = "/tmp/random-programs"
@@ -27,7 +28,7 @@ def record(options):
         source = os.path.join(NEUTRAL, f"{seed}.cu")
         with open(source, "w") as f:
             f.write(Program(seed, kernels).text())
-        shutil.copy(toolchain.reference(source), os.path.join(FOLDER, f"{seed}.{variant}.expected"))
+        shutil.copy(toolchain.reference(source, variant), os.path.join(FOLDER, f"{seed}.{variant}.expected"))
         shutil.copy(toolchain.compile_image(source, variant, NEUTRAL), FOLDER)
     shutil.rmtree(NEUTRAL)
     return 0

@@ -39,13 +39,13 @@ class Reducer:
         self.tries += 1
         self.write()
         try:
-            said = toolchain.host_says(self.source, toolchain.HOSTS[0])
+            said = toolchain.host_says(self.source, toolchain.HOSTS[0], self.variant)
             expected = toolchain.expect(self.source, said)
             image = toolchain.compile_image(self.source, self.variant)
             differs, _ = toolchain.play(expected, image, *self.options)
             if not any(self.kind in (None, failure_kind(d)) for d in differs):
                 return None
-            toolchain.reference(self.source)
+            toolchain.reference(self.source, self.variant)
         except (toolchain.GeneratorFault, toolchain.subprocess.TimeoutExpired):
             return None
         return differs
@@ -72,7 +72,7 @@ class Reducer:
         self.fails()
         image = f"{os.path.splitext(self.source)[0]}.{self.variant}.ptx"
         expected = os.path.splitext(self.source)[0] + ".expected"
-        where = toolchain.first_difference(self.kernel, self.source, expected, image, self.options)
+        where = toolchain.first_difference(self.kernel, self.source, expected, image, self.variant, self.options)
         with open(self.source, "a") as f:
             f.write(f"// Seed {self.program.seed}, kernel {self.kernel.name}, {self.variant}: {self.kind}; {where}.\n")
         self.say(f"reduced to {self.source} ({self.tries} tries): {self.kind}; {where}")

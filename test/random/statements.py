@@ -235,7 +235,7 @@ class Statements:
             return False
         op = self.dice.pick(("add", "exch", "min", "max", "xor", "cas", "and", "or")
                             + (("inc", "dec", "sub") if t == "u32" else ()))
-        more = [", ", self.grow(t, 1)] if op == "cas" else []
+        more = [", ", self.grow(t, 1)] if op == "cas" else [" & 3u"] if op in ("inc", "dec") else []
         block.add(f"{target[0]} = atomic_{op}_{t}({name}, ", self.grow(t, 2), *more, ");")
         return True
 

@@ -25,7 +25,7 @@ def reference_of(body):
         source = os.path.join(folder, "program.cu")
         with open(source, "w") as f:
             f.write(HEAD + body + TAIL)
-        with open(toolchain.reference(source)) as f:
+        with open(toolchain.reference(source, "90")) as f:
             return f.read()
 
 
@@ -69,6 +69,15 @@ def test_lanes_that_do_not_meet_are_the_generators_fault():
     refused("if (lane < 5) sync_block();\n", "never come")
     refused("out[g] = ballot(full & ~4u, true);\n", "not in its own mask")
     refused("out[g] = lane < 5 ? ballot(full, true) : shuffle_xor(full, lane, lane, 1, 32);\n", "never come")
+
+
+def test_matrices_and_barriers_have_a_model():
+    said = reference_of("if (full == ~0u) out[g] = mma_s8_16(lane, 2u, 3u) + transpose_matrix(lane);\n"
+                        "SHARED u64 bar; if (t == 0) bar_init(&bar, 40u); sync_block(); meet_by_token(&bar);\n")
+    assert said.startswith("seed 5\nk 0 1 1 1 40 1 1 0 40 1 "), said
+    refused("if (t < 5) out[g] = mma_half(1u, 2u, 3u);\n", "never come")
+    refused("out[g] = mma_half(1u, 2u, 3u);\n", "never come")
+    refused("u64 bar = 0; if (t < 5) meet_by_token(&bar);\n", "never come")
 
 
 def test_a_wrong_result_is_seen():

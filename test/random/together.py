@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements that the threads of a warp or a block run together. Where they stand, all lanes of the
 mask come by, the same number of times; what decides about that is uniform."""
+from arrivals import Arrivals
+from matrices import Matrices
 from scalars import INTS, REALS
 from statements import Statements
 from tree import Block, Expr
 
-WARP_RULES = {"vote": 3, "shuffle": 5, "match": 1, "reduce": 2, "part": 2, "common_branch": 2, "common_loop": 2,
-              "leaving_loop": 2, "apart": 3}
+WARP_RULES = {"vote": 3, "shuffle": 5, "match": 1, "reduce": 3, "part": 2, "common_branch": 2, "common_loop": 2,
+              "leaving_loop": 2, "apart": 3, "matrix": 6}
 BLOCK_RULES = {"exchange": 4, "tree": 1, "block_vote": 2, "shared_atomics": 2, "common_branch": 1,
-               "common_loop": 1, "through_dynamic": 1}
+               "common_loop": 1, "through_dynamic": 1, "arrival": 6}
 SHUFFLED = ("u32", "i32", "u64", "i64", "f32", "f64")
 
 
@@ -17,6 +19,8 @@ class Together:
         self.context, self.kind, self.threads = context, kind, threads
         self.dice = context.dice
         self.statements = Statements(context)
+        self.matrices = Matrices(self, 0 if kind == "alone" else threads, body)
+        self.arrivals = Arrivals(self, threads)
         # What is the same in all threads of the block, and besides in all of a warp.
         self.block_uniform = ["pm.c", "(u32)ph", "blk", "(u32)pb", "(u32)salt", "in[5]"]
         self.warp_uniform = []
@@ -111,6 +115,12 @@ class Together:
         else:
             self.statements.statement(block, 1)
 
+    def matrix(self, block, mask, depth):
+        if self.matrices.rules:
+            self.matrices.statement(block, mask)
+        else:
+            self.shuffle(block, mask, depth)
+
     def apart(self, block, mask, depth):
         self.statements.statement(block, 2)
 
@@ -189,6 +199,9 @@ class Together:
         block.add(f"{{ SHARED u32 {s}[{self.threads}]; {s}[t] = ", self.grow("u32"), "; sync_block(); ",
                   f"for (u32 half = 64; half; half >>= 1) {{ if (t < half && t + half < threads) "
                   f"{s}[t] += {s}[t + half]; sync_block(); }} {target[0]} ^= {s}[0]; sync_block(); }}")
+
+    def arrival(self, block, mask, depth):
+        self.arrivals.statement(block)
 
     def block_vote(self, block, mask, depth):
         f = self.dice.pick(("sync_count", "sync_and", "sync_or"))

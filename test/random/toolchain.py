@@ -45,10 +45,15 @@ def nvcc():
 NVCC = None
 
 
-def host_says(source, host, dump=False):
+def target(variant):
+    """What a host is told of the architecture: which instructions there are not."""
+    return "-DTARGET=" + variant.split("-")[0]
+
+
+def host_says(source, host, variant, dump=False):
     """What the program prints, built by one of HOSTS. With `dump`, results are in <source>.host."""
     program = f"{source}.{HOSTS.index(host)}"
-    built = run([*host, *HOST_FLAGS, "-o", program, source])
+    built = run([*host, *HOST_FLAGS, target(variant), "-o", program, source])
     if built.returncode:
         raise GeneratorFault(f"{source}: {' '.join(host)}: {built.stderr[:2000]}")
     done = run([program] + ([source + ".host"] if dump else []))
@@ -58,9 +63,9 @@ def host_says(source, host, dump=False):
     return done.stdout
 
 
-def reference(source):
+def reference(source, variant):
     """Checks the program by all builds of the host; gives the path of what it must give."""
-    said = [host_says(source, host) for host in HOSTS]
+    said = [host_says(source, host, variant) for host in HOSTS]
     if any(s != said[0] for s in said):
         raise GeneratorFault(f"{source}: two builds of the host differ: its meaning is not defined")
     return expect(source, said[0])
@@ -94,9 +99,9 @@ def play(expected, image, *options):
     return differs, done.stdout
 
 
-def first_difference(kernel, source, expected, image, options):
+def first_difference(kernel, source, expected, image, variant, options):
     """Where the device's results leave the host's, in words."""
-    host_says(source, HOSTS[1], dump=True)
+    host_says(source, HOSTS[1], variant, dump=True)
     play(expected, image, *options, "--dump", image + ".dump")
     with open(source + ".host", "rb") as f, open(image + ".dump", "rb") as g:
         want, got = f.read(), g.read()
