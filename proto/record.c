@@ -315,6 +315,16 @@ static int check_texture(const struct wire_texture *t, struct why *why) {
     return 0;
 }
 
+static int check_limit(const struct wire_limit *l, struct why *why) {
+    switch (l->limit) {
+    case CU_LIMIT_STACK_SIZE:
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: return 0;
+    default: return refuse(why, "limit %u is none of the device's", l->limit);
+    }
+}
+
 /* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
 static uint32_t head_bytes(uint16_t op) {
     switch (op) {
@@ -392,6 +402,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         return g->graph < WIRE_GRAPHS ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
     case WIRE_TEXTURE: return check_texture(rec, why);
+    case WIRE_LIMIT: return check_limit(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }
 }

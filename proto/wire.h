@@ -382,7 +382,8 @@ struct wire_completion {
     X(SIGNAL_MAKE, 32, wire_signal)           \
     X(SIGNAL_OPEN, 33, wire_signal)           \
     X(SIGNAL_CLOSE, 34, wire_signal)          \
-    X(SIGNAL_ASK, 35, wire_signal)
+    X(SIGNAL_ASK, 35, wire_signal)            \
+    X(LIMIT, 36, wire_limit)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -581,6 +582,15 @@ struct wire_global_get { /* followed by the NUL-terminated name; answered with w
 
 struct wire_global_reply {
     uint64_t addr, bytes;
+};
+
+/* A limit of what kernels find: 0, or what CUDA says when it cannot be had. */
+struct wire_limit {
+    struct wire_record rec;
+    uint32_t limit; /* CU_LIMIT_STACK_SIZE, _PRINTF_FIFO_SIZE, _MALLOC_HEAP_SIZE or
+                       _DEV_RUNTIME_PENDING_LAUNCH_COUNT */
+    uint32_t pad;
+    uint64_t value;
 };
 
 struct wire_ping { /* answered at once */

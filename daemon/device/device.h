@@ -164,6 +164,11 @@ struct dev_ops {
      * refused with -EPERM; `spend` stands for it. Copies and fills are as ever. 0 or -errno. NULL,
      * and spend NULL: the device always computes. */
     int (*space_null)(struct dev_space *space);
+    /* A limit of what its kernels find, by CUDA's number (CUlimit). ERR_NO_MEMORY; -EINVAL: what it
+     * bounds is in use. Bytes of device memory that it takes more, at most. NULL: the device has
+     * none that it keeps to. */
+    int (*space_limit)(struct dev_space *space, uint32_t limit, uint64_t value);
+    uint64_t (*space_limit_bytes)(const struct dev_space *space, uint32_t limit, uint64_t value);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations

@@ -63,7 +63,7 @@ CUresult cuCtxSetFlags(unsigned int flags); /* local */
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId); /* local */
 CUresult cuCtxSynchronize(void); /* sync */
 CUresult cuCtxSynchronize_v2(CUcontext ctx); /* sync */
-CUresult cuCtxSetLimit(CUlimit limit, size_t value); /* local */
+CUresult cuCtxSetLimit(CUlimit limit, size_t value); /* sync */
 CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit); /* local */
 CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig); /* local */
 CUresult cuCtxSetCacheConfig(CUfunc_cache config); /* local */

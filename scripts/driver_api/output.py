@@ -3,6 +3,7 @@
 
 import difflib
 import os
+import re
 
 from driver_api.spec import CLASSES, spec_hash
 
@@ -230,6 +231,30 @@ static CUstream own(CUstream stream) {{ return stream ? stream : CU_STREAM_PER_T
 {bodies}"""
 
 
+def kernel_calls():
+    """What kernels may call, as the software GPU has it."""
+    soft = os.path.join(os.path.dirname(__file__), "..", "..", "daemon", "device", "soft")
+    natives = open(os.path.join(soft, "code", "native.h"), encoding="utf-8").read()
+    ptx = open(os.path.join(soft, "ptx", "ptx_runtime.c"), encoding="utf-8").read()
+    tables = dict(re.findall(r"#define NATIVE_(\w+)\(X\)((?:.*\\\n)+.*\n)", natives))
+    system, cdp = (re.findall(r"X\((\w+), ", tables[name]) for name in ("SYSTEM", "CDP"))
+    groups = sorted(set(re.findall(r"\.visible \.func \([^)]*\) (\w+)", ptx)))
+
+    def listed(names):
+        return ", ".join(f"`{n}`" for n in names)
+
+    return f"""
+## Calls of kernels
+
+Of the device runtime (`nvcc -rdc=true`, cudadevrt), under these names and as `__cudaCDP2...`:
+{listed("cuda" + n for n in cdp)}.
+
+Of cooperative groups: {listed(groups)}. Of the system: {listed(system)}.
+
+A kernel that calls anything else of CUDA's is refused by that name when it is first asked for; `cudaDeviceSynchronize`,
+which CUDA has no more for 9.0 and newer, and graphs launched by kernels are among that."""
+
+
 def gen_coverage(spec):
     out = ["# CUDA driver API coverage\n", f"<!-- {NOTICE} -->\n"]
     out.append(
@@ -264,6 +289,7 @@ def gen_coverage(spec):
         out.append(
             f"| `{c.export}` | {c.since // 1000}.{c.since % 1000 // 10} | {c.cls} | {note} |"
         )
+    out.append(kernel_calls())
     out.append("")
     return "\n".join(out)
 

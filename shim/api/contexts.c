@@ -4,6 +4,7 @@
  */
 #include "proto/gen/prototypes.h"
 #include "shim/code/image.h"
+#include "shim/connection/reply.h"
 #include "shim/connection/text.h"
 #include "shim/context/cls.h"
 #include "shim/context/ctx.h"
@@ -40,6 +41,25 @@ static void clear(struct context *c) {
     cls_release(c->index);
 }
 
+/* Those that the device keeps to, or tells kernels. */
+static CUresult set_on_device(CUlimit limit, size_t value) {
+    struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = value};
+    switch (limit) {
+    case CU_LIMIT_STACK_SIZE:
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+        return reply_call(&rec, sizeof(rec), NULL, 0, NULL);
+    default: return CUDA_SUCCESS;
+    }
+}
+
+/* The device's are one client's, whatever its contexts: the next one finds what it expects. */
+static void restore_limits(const struct context *c) {
+    for (uint32_t k = 0; k < CTX_LIMITS; k++)
+        if (c->limits[k] != ctx_first_limits[k]) set_on_device((CUlimit)k, ctx_first_limits[k]);
+}
+
 static CUresult check_device(CUdevice dev) {
     return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
@@ -56,7 +76,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
 static uint32_t end_primary(bool all) {
     bool ended;
     uint32_t holders = ctx_release(all, &ended);
-    if (ended) clear(ctx_primary());
+    if (ended) {
+        clear(ctx_primary());
+        restore_limits(ctx_primary());
+    }
     return holders;
 }
 
@@ -248,14 +271,16 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
     return r;
 }
 
-/* ---- settings: kept and reported; the device has no use for them ----------------------------- */
+/* ---- settings: kept and reported; for most the device has no use ----------------------------- */
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     CUresult r = ctx_enter();
     if (r) return r;
     if ((unsigned)limit >= CTX_LIMITS) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    ctx_current()->limits[limit] = value;
-    return CUDA_SUCCESS;
+    if (ctx_current()->limits[limit] == value) return CUDA_SUCCESS;
+    r = set_on_device(limit, value);
+    if (!r) ctx_current()->limits[limit] = value;
+    return r;
 }
 
 CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit) {

@@ -193,6 +193,27 @@ def test_blocks_wait_for_each_other():
             d.checksum([program("grids", "linked")], SALUS_CAPABILITY=capability)
 
 
+def test_memory_that_kernels_allocate():
+    """Kept, given back and bounded; five hundred rounds of it, and two jobs at once."""
+    with Daemon() as d:
+        alone = d.checksum([program("device_heap")])
+        jobs = [d.start([program("device_heap"), "500"]) for _ in range(2)]
+        for job in jobs:
+            out, err = job.communicate(timeout=PATIENCE)
+            equal((job.returncode, CHECKSUM.search(out).group(2)), (0, alone), err)
+        for how, error in (("twice", "IllegalAddress"), ("strange", "IllegalAddress"),
+                           ("trap", "LaunchFailure"), ("assert", "Assert")):
+            done = d.run([program("device_heap"), how])
+            equal((done.returncode, done.stdout), (0, f"cudaError{error}\n"), done.stderr)
+
+
+def test_kernels_print_as_the_host_does():
+    with Daemon() as d:
+        lines = d.run([program("device_heap"), "print"]).stdout.splitlines()
+        equal(lines[:len(lines) // 2], lines[len(lines) // 2:], "lines of the device and of the host")
+        equal(len(lines), 20, "lines")
+
+
 def test_kernels_launch_kernels():
     """What grids of grids compute; and what one of them does wrong is its launch's."""
     with Daemon() as d:

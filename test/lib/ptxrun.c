@@ -106,7 +106,7 @@ void ptxrun_runtime(struct ptxrun *r, uint32_t pending) {
     const uint64_t bytes = runtime_room(pending);
     const uint64_t lo = (uint64_t)(uintptr_t)ptxrun_alloc(r, bytes);
     r->runtime = calloc(1, sizeof(*r->runtime));
-    r->runtime->pending_limit = pending;
+    runtime_set_limits(r->runtime, &(struct runtime_limits){.pending = pending});
     r->runtime->facts.sm.shared_optin_bytes = 227 << 10;
     if (runtime_init(r->runtime, lo, lo + bytes)) die("runtime", "no memory");
 }

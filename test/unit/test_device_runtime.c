@@ -66,7 +66,8 @@ static struct dev_op *wait_one(void) {
     return op;
 }
 
-/* With the host's memory as the one parameter. */
+/* With the host's memory as the first parameter, and a number. */
+static uint64_t number;
 static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperative,
                struct dev_op *op) {
     struct dev_func *f;
@@ -77,7 +78,7 @@ static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperat
                            .grid = {blocks, 1, 1},
                            .block = {threads, 1, 1},
                            .cooperative = cooperative,
-                           .params = &host,
+                           .params = (const uint64_t[]){(uint64_t)(uintptr_t)host, number},
                            .param_bytes = info.param_bytes};
     *op = (struct dev_op){0};
     cr_assert_eq(dev_soft.launch(queue, &l, op), 0);
@@ -314,5 +315,145 @@ Test(device_runtime, its_memory_is_there_while_a_module_may_need_it) {
     cr_assert_eq(get("of_good"), 0, "%s", why);
     struct dev_op op;
     cr_assert_eq(run("of_good", 1, 1, 0, &op), 0, "%s", op.fault_text);
+    close_device();
+}
+
+static void load_file(const char *path) {
+    static char text[1 << 18];
+    FILE *f = fopen(path, "rb");
+    cr_assert(f, "%s", path);
+    size_t n = fread(text, 1, sizeof(text) - 1, f);
+    fclose(f);
+    text[n] = 0;
+    load(text, n + 1);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+#define HEAP 2 /* CU_LIMIT_MALLOC_HEAP_SIZE */
+#define PENDING 4
+
+static int set_limit(uint32_t limit, uint64_t value) {
+    uint64_t before = dev_soft.mem_used(dev);
+    uint64_t most = dev_soft.space_limit_bytes(space, limit, value);
+    int err = dev_soft.space_limit(space, limit, value);
+    cr_assert_leq(dev_soft.mem_used(dev), before + most, "more than it said");
+    return err;
+}
+
+/* How many launches were taken of so many, behind one that cannot end. */
+static uint64_t launches_taken(uint64_t count) {
+    struct dev_op op;
+    memset(host, 0, 64);
+    number = count;
+    cr_assert_eq(run("pending", 1, 1, 0, &op), 0, "%s%s", why, op.fault_text);
+    cr_assert_eq(host[3], host[1]);
+    cr_assert_eq(host[2], host[1] < count ? 69 : 0, "cudaErrorLaunchPendingCountExceeded");
+    return host[1];
+}
+
+Test(device_runtime, pending_launches_have_the_limit_that_is_set) {
+    open_device(1);
+    cr_assert_eq(set_limit(PENDING, 5), 0); /* before anything needs it */
+    load_file("test/data/ptx/nested.75.ptx");
+    cr_assert_eq(launches_taken(100), 4, "and the one that cannot end");
+    cr_assert_eq(set_limit(PENDING, 50), 0);
+    cr_assert_eq(launches_taken(100), 49);
+    cr_assert_eq(launches_taken(40), 40);
+    uint64_t before = dev_soft.mem_used(dev);
+    cr_assert_eq(set_limit(PENDING, 20000), 0);
+    cr_assert_geq(dev_soft.mem_used(dev), before + 20000 * 512, "room for their parameters");
+    cr_assert_eq(launches_taken(10000), 10000);
+    cr_assert_eq(set_limit(PENDING, 1ull << 40), ERR_NO_MEMORY);
+    cr_assert_eq(set_limit(PENDING, UINT32_MAX), ERR_NO_MEMORY);
+    cr_assert_eq(launches_taken(10000), 10000, "as before");
+    cr_assert_eq(set_limit(PENDING, 3), 0);
+    cr_assert_eq(launches_taken(100), 2);
+    cr_assert_eq(set_limit(77, 3), -EINVAL);
+    close_device();
+}
+
+/* take: p[1] pieces of p[0] bytes, into p[2] and so on, of which p[1] is how many there were; give:
+ * frees them; hold: the sum of their first words. */
+static const char heaps[] = HEAD
+    ".extern .func (.param .b64 a) malloc(.param .b64 n);\n.extern .func free(.param .b64 a);\n"
+    ".visible .entry take(.param .u64 p)\n{\n"
+    ".reg .b64 %rd<8>; .reg .pred %p<3>; .param .b64 n, a; mov.u64 %rd6, 0;\n"
+    "ld.param.u64 %rd0, [p]; ld.global.u64 %rd1, [%rd0]; ld.global.u64 %rd2, [%rd0+8];\n"
+    "add.u64 %rd3, %rd0, 16;\n"
+    "$L: setp.eq.u64 %p0, %rd6, %rd2; @%p0 bra $E; st.param.b64 [n], %rd1; call (a), malloc, (n);\n"
+    "ld.param.b64 %rd4, [a]; setp.eq.u64 %p1, %rd4, 0; @%p1 bra $E;\n"
+    "st.u64 [%rd4], %rd6; st.global.u64 [%rd3], %rd4; add.u64 %rd3, %rd3, 8;\n"
+    "add.u64 %rd6, %rd6, 1; bra $L; $E: st.global.u64 [%rd0+8], %rd6; ret;\n}\n"
+    ".visible .entry hold(.param .u64 p)\n{\n"
+    ".reg .b64 %rd<8>; .reg .pred %p; mov.u64 %rd6, 0; mov.u64 %rd5, 0;\n"
+    "ld.param.u64 %rd0, [p]; ld.global.u64 %rd2, [%rd0+8]; add.u64 %rd3, %rd0, 16;\n"
+    "$L: setp.eq.u64 %p, %rd6, %rd2; @%p bra $E; ld.global.u64 %rd4, [%rd3]; ld.u64 %rd7, [%rd4];\n"
+    "add.u64 %rd5, %rd5, %rd7; add.u64 %rd3, %rd3, 8; add.u64 %rd6, %rd6, 1; bra $L;\n"
+    "$E: st.global.u64 [%rd0], %rd5; ret;\n}\n"
+    ".visible .entry give(.param .u64 p)\n{\n"
+    ".reg .b64 %rd<8>; .reg .pred %p; .param .b64 a; mov.u64 %rd6, 0;\n"
+    "ld.param.u64 %rd0, [p]; ld.global.u64 %rd2, [%rd0+8]; add.u64 %rd3, %rd0, 16;\n"
+    "$L: setp.eq.u64 %p, %rd6, %rd2; @%p bra $E; ld.global.u64 %rd4, [%rd3];\n"
+    "st.param.b64 [a], %rd4; call free, (a);\n"
+    "add.u64 %rd3, %rd3, 8; add.u64 %rd6, %rd6, 1; bra $L; $E: ret;\n}\n";
+
+/* Pieces of so many KiB that there are. */
+static uint64_t take(uint64_t kib) {
+    struct dev_op op;
+    host[0] = kib << 10;
+    host[1] = 4000;
+    cr_assert_eq(run("take", 1, 1, 0, &op), 0, "%s%s", why, op.fault_text);
+    return host[1];
+}
+
+static void give(void) {
+    struct dev_op op;
+    cr_assert_eq(run("give", 1, 1, 0, &op), 0, "%s%s", why, op.fault_text);
+}
+
+Test(device_runtime, the_heap_has_the_limit_that_is_set_before_it_is_used) {
+    open_device(1);
+    load(heaps, sizeof(heaps));
+    cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB);
+    cr_assert_eq(set_limit(HEAP, 0), -EINVAL);
+    cr_assert_eq(set_limit(HEAP, 1 * MIB), 0);
+    cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB, "less of the same");
+    cr_assert_eq(set_limit(HEAP, 24 * MIB), 0);
+    cr_assert_eq(set_limit(HEAP, 1ull << 40), ERR_NO_MEMORY);
+    cr_assert_eq(take(512), 48);
+    cr_assert_eq(set_limit(HEAP, 48 * MIB), -EINVAL, "too late");
+    cr_assert_eq(set_limit(HEAP, 24 * MIB), 0, "which it has");
+    struct dev_op op;
+    cr_assert_eq(run("hold", 1, 1, 0, &op), 0, "%s", op.fault_text);
+    cr_assert_eq(host[0], 48 * 47 / 2, "what one launch stored the next one reads");
+    give();
+    for (int round = 0; round < 100; round++) {
+        cr_assert_eq(take(512), 48, "round %d", round);
+        give();
+    }
+    cr_assert_eq(run("give", 1, 1, 0, &op), ERR_ILLEGAL_ADDRESS, "freed twice");
+    close_device();
+}
+
+Test(device_runtime, the_heap_goes_with_the_last_that_may_use_it_if_nothing_is_in_use) {
+    struct dev_module *other;
+    open_device(1);
+    load(heaps, sizeof(heaps));
+    other = module;
+    load(heaps, sizeof(heaps));
+    cr_assert_eq(take(64), 128);
+    dev_soft.module_unload(module);
+    module = other;
+    cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB);
+    dev_soft.module_unload(module);
+    cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB, "what was given out stays");
+    load(heaps, sizeof(heaps));
+    give();
+    dev_soft.module_unload(module);
+    cr_assert_eq(dev_soft.mem_used(dev), 0);
+    cr_assert_eq(set_limit(HEAP, 4 * MIB), 0);
+    load(heaps, sizeof(heaps));
+    cr_assert_eq(dev_soft.mem_used(dev), 4 * MIB);
     close_device();
 }

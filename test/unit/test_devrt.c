@@ -31,6 +31,19 @@ static void check_print(struct ptxrun *r) {
     cr_assert_eq(strncmp(r->text, "<-3|   -3|-3   |-0003|4294967293|fffffffd|", 40), 0, "%s",
                  r->text);
 }
+static void check_width(struct ptxrun *r) {
+    char *s = ptxrun_alloc(r, 32);
+    strcpy(s, "[%5c]");
+    cr_assert_eq(prints(r, 'x', 0, (uint64_t)s, 1), 0, "%s", r->result.text);
+    cr_assert(strstr(r->text, "[    x]"), "%s", r->text);
+    strcpy(s, "[%-5c]");
+    cr_assert_eq(prints(r, 'x', 0, (uint64_t)s, 1), 0, "%s", r->result.text);
+    cr_assert(strstr(r->text, "[x    ]"), "%s", r->text);
+}
+Test(devrt, a_character_is_as_wide_as_asked) {
+    ptxrun_each("engine", check_width);
+}
+
 Test(devrt, printf_prints_as_c_does) {
     ptxrun_each("engine", check_print);
 }

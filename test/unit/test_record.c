@@ -31,6 +31,7 @@ union any {
     struct wire_graph_data data;
     struct wire_graph_launch graph;
     struct wire_texture texture;
+    struct wire_limit limit;
     unsigned char bytes[512];
 };
 
@@ -246,6 +247,16 @@ Test(record, memsets) {
     REFUSED(WIRE_MEMSET, memset.pitch, 60);
     REFUSED(WIRE_MEMSET, memset.width_elems, 1ull << 62);
     REFUSED(WIRE_MEMSET, memset.dst, UINT64_MAX - 3);
+}
+
+Test(record, limits) {
+    static const uint32_t known[] = {0, 1, 2, 4};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        ACCEPTED(WIRE_LIMIT, limit.limit, known[i]);
+    REFUSED(WIRE_LIMIT, limit.limit, 3);
+    REFUSED(WIRE_LIMIT, limit.limit, 5);
+    REFUSED(WIRE_LIMIT, limit.limit, UINT32_MAX);
+    ACCEPTED(WIRE_LIMIT, limit.value, UINT64_MAX);
 }
 
 Test(record, textures) {

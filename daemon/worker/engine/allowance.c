@@ -92,6 +92,20 @@ void allowance_module_gone(struct client *c, uint64_t bytes) {
     if (c->memory) note_used(c);
 }
 
+/* What it will take is not known before: it is asked for what it can be at most. */
+int allowance_limit(struct client *c, uint32_t limit, uint64_t value) {
+    const struct dev_ops *ops = c->worker->ops;
+    struct dev *dev = c->worker->dev;
+    if (!ops->space_limit) return 0;
+    uint64_t most = ops->space_limit_bytes(c->space, limit, value);
+    int err = allowance_module(c, most);
+    if (err) return err;
+    uint64_t before = ops->mem_used(dev);
+    err = ops->space_limit(c->space, limit, value);
+    allowance_module_gone(c, most - (ops->mem_used(dev) - before));
+    return err;
+}
+
 bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
     uint64_t copied = 0;
     if (memory_swapped(c->memory)) return false;

@@ -28,6 +28,9 @@ int allowance_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
 int allowance_module(struct client *c, uint64_t bytes);
 void allowance_module_gone(struct client *c, uint64_t bytes);
+/* A limit of CUDA's, which the device may need memory for. ERR_NO_MEMORY; -EINVAL: it is too late
+ * for it. */
+int allowance_limit(struct client *c, uint32_t limit, uint64_t value);
 /* A survivor's pages become the client's own; false when there is no room for them, or when it is
  * swapped out. Nothing of the client is in flight. */
 bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);

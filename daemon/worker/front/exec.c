@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
@@ -341,6 +342,14 @@ static int run_graph_drop(struct exec *x, const void *rec) {
     return graph_drop(&x->c->graphs, d->graph, x->why, x->why_bytes);
 }
 
+static int run_limit(struct exec *x, const void *rec) {
+    const struct wire_limit *l = rec;
+    int err = x->c->com.fault;
+    if (!err) err = allowance_limit(x->c, l->limit, l->value);
+    reply_status(&x->c->com, &l->rec, err);
+    return 0;
+}
+
 static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LAUNCH] = run_launch,
     [WIRE_COPY] = run_copy,
@@ -377,6 +386,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_SIGNAL_OPEN] = run_signal,
     [WIRE_SIGNAL_CLOSE] = run_signal,
     [WIRE_SIGNAL_ASK] = run_signal,
+    [WIRE_LIMIT] = run_limit,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

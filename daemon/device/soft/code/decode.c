@@ -55,7 +55,6 @@ static void lay_out(struct lowering *l, struct code_func *out) {
         if (f->vars[i]->space == PTX_LOCAL || f->vars[i]->space == PTX_PARAM)
             place_var(l, f->vars[i]);
     out->local_bytes = (l->local_bytes + 15) & ~15u;
-    out->local_align = l->local_align;
 }
 
 static void add_registers(struct lowering *l) {
@@ -103,6 +102,7 @@ static void resolve_targets(struct lowering *l, const int32_t *map) {
 static void keep_result(struct lowering *l, struct code_func *out) {
     struct arena *a = l->kernel->arena;
     out->count = l->count - 1;
+    out->local_align = l->local_align;
     out->insts = arena_alloc(a, l->count * sizeof(*out->insts));
     unsigned char *consts = arena_alloc(a, l->consts.len + CODE_SLACK + 64);
     if (!out->insts || !consts) {
@@ -134,6 +134,7 @@ int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **ou
     if (!l.err) lower_body(&l, map);
     if (!l.err) resolve_targets(&l, map);
     if (!l.err) keep_result(&l, code);
+    code->stack = l.stack;
     if (!l.err) {
         int err = regalloc_run(code, l.reg_bytes, l.reg_count);
         if (err) lowering_fail(&l, err, "its registers do not fit");

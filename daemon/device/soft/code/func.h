@@ -103,6 +103,7 @@ struct code_func {
     uint32_t local_align; /* of its local memory in a lane's stack: a power of two, 16 or more */
     struct code_formal *params, *rets;
     uint32_t param_count, ret_count;
+    bool stack;        /* it takes more of the stack while it runs */
     uint32_t pressure; /* 32-bit registers alive at once */
 };
 

@@ -29,6 +29,7 @@ enum code_mbarrier {
 };
 code_handler *mbarrier_select(enum code_mbarrier what);
 code_handler *move_select(const struct code_inst *i);
+code_handler *stack_select(const struct code_inst *i);
 code_handler *rendezvous_select(const struct code_inst *i);
 code_handler *surface_select(const struct ptx_texture *form);
 code_handler *fetch_select(const struct ptx_texture *form);

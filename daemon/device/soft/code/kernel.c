@@ -190,6 +190,7 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
         const struct code_func *f = k->funcs[r->list[n]];
         if (!f) continue;
         code_note_natives(k, f);
+        k->recursive |= f->stack;
         k->const_bytes += f->const_bytes;
         if (f->local_align > k->local_align) k->local_align = f->local_align;
     }

@@ -104,10 +104,7 @@ static uint32_t count_sources(const struct ptx_inst *i) {
 static bool is_absent(uint32_t op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
-    case PTX_OP_alloca:
     case PTX_OP_cnot:
-    case PTX_OP_stackrestore:
-    case PTX_OP_stacksave:
     case PTX_OP_wgmma: return true;
     default: return false;
     }
@@ -485,6 +482,25 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     if (!c->run && !rendezvous_is(c)) refuse(l);
 }
 
+/* alloca d, size, align; stacksave d; stackrestore a. */
+static void emit_stack(struct lowering *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    const struct ptx_operand *align = operand_at(i, 2);
+    bool restores = i->op == PTX_OP_stackrestore;
+    c->offset = align->kind == PTX_OPND_IMM ? (int64_t)align->imm : 8;
+    if (c->offset < 1 || c->offset > 4096 || (c->offset & (c->offset - 1))) {
+        lowering_fail(l, ERR_INVALID_PTX, "an alignment of %lld", (long long)c->offset);
+        return;
+    }
+    if (!restores) set_dest(l, c, operand_at(i, 0));
+    c->a_bytes = (uint8_t)ptx_type_bytes(c->type);
+    if (i->op != PTX_OP_stacksave)
+        c->a = operand_source(l, operand_at(i, restores ? 0 : 1), c->a_bytes, false);
+    if (c->offset > l->local_align) l->local_align = (uint32_t)c->offset;
+    l->stack = true;
+    c->run = stack_select(c);
+}
+
 /* What move.c does as it stands; false: not one of these. */
 static bool emit_plain(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *a = operand_at(l->inst, 1);
@@ -533,6 +549,9 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_atom: emit_atomic(l, c, true); break;
     case PTX_OP_cp: emit_copy(l, c); break;
     case PTX_OP_cvta: emit_cvta(l, c); break;
+    case PTX_OP_alloca:
+    case PTX_OP_stackrestore:
+    case PTX_OP_stacksave: emit_stack(l, c); break;
     case PTX_OP_bar:
     case PTX_OP_barrier:
         if (!(l->inst->mods & PTX_MOD_WARP)) {

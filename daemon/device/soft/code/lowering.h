@@ -24,6 +24,7 @@ struct lowering {
     uint32_t reg_count, reg_room;
     uint32_t local_bytes, local_align;
     uint32_t accesses; /* memory operations so far */
+    bool stack;        /* it takes of the stack while it runs */
     struct consts consts;
     int err;
     char *why;

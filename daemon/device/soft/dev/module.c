@@ -14,6 +14,7 @@
 #include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/code/native.h"
 #include "daemon/device/soft/dev/described.h"
+#include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
@@ -40,9 +41,9 @@ static int need(struct dev_module *m, const struct ptx_module *ptx) {
         heap |= native_uses_heap(native);
         runtime |= native_is_cdp(native);
     }
-    int err = heap ? space_take_heap(m->space) : 0;
+    int err = heap ? provision_take_heap(m->space->provision) : 0;
     m->heap = heap && !err;
-    if (!err && runtime) err = space_take_runtime(m->space);
+    if (!err && runtime) err = provision_take_runtime(m->space->provision);
     m->runtime = runtime && !err;
     return err;
 }
@@ -175,8 +176,8 @@ void module_unload(struct dev_module *m) {
     free(m->var_addrs);
     code_module_destroy(m->code);
     space_module_free(m->space, &m->blocks);
-    if (m->heap) space_give_heap(m->space);
-    if (m->runtime) space_give_runtime(m->space);
+    if (m->heap) provision_give_heap(m->space->provision);
+    if (m->runtime) provision_give_runtime(m->space->provision);
     image_finish(&m->image);
     free(m);
 }

@@ -15,6 +15,7 @@
 #include "common/fdutil.h"
 #include "daemon/device/soft/dev/module.h"
 #include "daemon/device/soft/dev/pool.h"
+#include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/dev/task.h"
 
@@ -77,9 +78,9 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .ranges = t->ranges,
         .text = s->config.ops->text,
         .text_arg = s->config.ops_arg,
-        .heap = s->heap,
+        .heap = s->provision->heap,
         .textures = s->textures,
-        .runtime = s->runtime,
+        .runtime = s->provision->runtime,
     };
     memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));
     memcpy(t->launch.block, launch->block, sizeof(t->launch.block));

@@ -13,6 +13,7 @@
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/module.h"
 #include "daemon/device/soft/dev/pool.h"
+#include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
 
@@ -139,12 +140,29 @@ static int create_space(struct dev *dev, const struct dev_windows *windows,
     struct space_config config = {
         .chunks = &dev->chunks,
         .pool = &dev->pool,
-        .info = &dev->info,
         .capability = dev->config.capability,
         .ops = ops,
         .ops_arg = arg,
     };
-    return space_create(&config, windows, out);
+    int err = space_create(&config, windows, out);
+    if (err) return err;
+    (*out)->provision = provision_create(*out, &dev->info);
+    if ((*out)->provision) return 0;
+    space_destroy(*out);
+    return -ENOMEM;
+}
+
+static void destroy_space(struct dev_space *space) {
+    if (space) provision_destroy(space->provision);
+    space_destroy(space);
+}
+
+static int space_limit(struct dev_space *space, uint32_t limit, uint64_t value) {
+    return provision_limit(space->provision, limit, value);
+}
+
+static uint64_t space_limit_bytes(const struct dev_space *space, uint32_t limit, uint64_t value) {
+    return provision_limit_bytes(space->provision, limit, value);
 }
 
 static void space_capability(struct dev_space *space, uint32_t capability) {
@@ -198,8 +216,10 @@ const struct dev_ops dev_soft = {
     .arm = arm_event,
     .space_create = create_space,
     .space_capability = space_capability,
+    .space_limit = space_limit,
+    .space_limit_bytes = space_limit_bytes,
     .space_null = space_null,
-    .space_destroy = space_destroy,
+    .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
     .chunk_create = create_chunk,
     .chunk_destroy = destroy_chunk,

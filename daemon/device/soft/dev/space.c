@@ -12,8 +12,6 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/heap.h"
-#include "daemon/device/soft/exec/runtime.h"
 #include "daemon/device/soft/exec/textures.h"
 
 struct block {
@@ -45,8 +43,6 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
     list_init(&s->queues);
     list_init(&s->blocks);
     list_init(&s->managed);
-    list_init(&s->heap_block);
-    list_init(&s->runtime_block);
     int err = -ENOMEM;
     if (set_ranges(s, ranges_with(NULL, w->host_base, w->host_base + w->host_bytes))) goto fail;
     void *p = mmap(at(w->dev_base), bytes, PROT_NONE,
@@ -227,85 +223,6 @@ void space_module_free(struct dev_space *s, struct list *owner) {
     }
 }
 
-static int make_heap(struct dev_space *s) {
-    uint64_t lo = space_module_alloc(s, SPACE_HEAP_BYTES, CHUNK_BYTES, &s->heap_block);
-    if (!lo) return ERR_NO_MEMORY;
-    s->heap = heap_create(lo, lo + SPACE_HEAP_BYTES);
-    if (s->heap) return 0;
-    space_module_free(s, &s->heap_block);
-    return -ENOMEM;
-}
-
-int space_take_heap(struct dev_space *s) {
-    int err = s->heap ? 0 : make_heap(s);
-    s->heap_users += !err;
-    return err;
-}
-
-void space_give_heap(struct dev_space *s) {
-    if (--s->heap_users || !heap_unused(s->heap)) return;
-    heap_destroy(s->heap);
-    s->heap = NULL;
-    space_module_free(s, &s->heap_block);
-}
-
-static struct runtime_facts facts_of(const struct dev_space *s) {
-    const struct dev_info *i = s->config.info;
-    return (struct runtime_facts){
-        .sm = {.threads = i->threads_per_sm,
-               .blocks = i->blocks_per_sm,
-               .regs = i->regs_per_sm,
-               .shared_bytes = i->shared_per_sm_bytes,
-               .shared_reserved_bytes = i->shared_reserved_bytes,
-               .shared_optin_bytes = i->shared_optin_bytes},
-        .sm_count = i->sm_count,
-        .capability = s->config.capability,
-        .shared_per_block_bytes = i->shared_per_block_bytes,
-        .clock_khz = i->clock_khz,
-        .mem_clock_khz = i->mem_clock_khz,
-        .mem_bus_bits = i->mem_bus_bits,
-        .l2_bytes = i->l2_bytes,
-    };
-}
-
-static int make_runtime(struct dev_space *s) {
-    uint64_t bytes = whole_granules(runtime_room(SPACE_PENDING));
-    struct runtime *r = calloc(1, sizeof(*r));
-    if (!r) return -ENOMEM;
-    *r = (struct runtime){.facts = facts_of(s),
-                          .stack_bytes = SPACE_STACK_BYTES,
-                          .text_bytes = SPACE_TEXT_BYTES,
-                          .heap_bytes = SPACE_HEAP_BYTES,
-                          .pending_limit = SPACE_PENDING};
-    uint64_t lo = space_module_alloc(s, bytes, CHUNK_BYTES, &s->runtime_block);
-    int err = lo ? runtime_init(r, lo, lo + bytes) : ERR_NO_MEMORY;
-    if (err) {
-        space_module_free(s, &s->runtime_block);
-        free(r);
-        return err;
-    }
-    s->runtime = r;
-    return 0;
-}
-
-int space_take_runtime(struct dev_space *s) {
-    int err = s->runtime ? 0 : make_runtime(s);
-    s->runtime_users += !err;
-    return err;
-}
-
-static void free_runtime(struct dev_space *s) {
-    if (s->runtime) runtime_finish(s->runtime);
-    free(s->runtime);
-    s->runtime = NULL;
-}
-
-void space_give_runtime(struct dev_space *s) {
-    if (--s->runtime_users) return;
-    free_runtime(s);
-    space_module_free(s, &s->runtime_block);
-}
-
 int space_texture_add(struct dev_space *s, const struct dev_texture *texture) {
     if (!s->textures) s->textures = textures_create();
     return s->textures ? textures_add(s->textures, texture) : -ENOMEM;
@@ -324,9 +241,7 @@ void space_destroy(struct dev_space *s) {
     list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
     chunk_refund(s->config.chunks, s->memory_used);
     munmap(at(lo), hi - lo);
-    heap_destroy(s->heap);
     textures_destroy(s->textures);
-    free_runtime(s);
     ranges_unref(s->ranges);
     free(s);
 }

@@ -14,21 +14,14 @@
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/exec/ranges.h"
 
-#define SPACE_HEAP_BYTES (8ull << 20) /* CU_LIMIT_MALLOC_HEAP_SIZE's default */
-#define SPACE_STACK_BYTES 1024u       /* CU_LIMIT_STACK_SIZE's, which nothing depends on */
-#define SPACE_TEXT_BYTES (1u << 20)   /* CU_LIMIT_PRINTF_FIFO_SIZE's, likewise */
-#define SPACE_PENDING 2048u           /* CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT's */
-
-struct heap;
-struct runtime;
 struct pool;
+struct provision;
 struct textures;
 
 /* What the device gives each. */
 struct space_config {
     struct chunks *chunks;
     struct pool *pool;
-    const struct dev_info *info;
     uint32_t capability; /* 90 for 9.0 */
     bool null;           /* it computes nothing */
     const struct dev_space_ops *ops;
@@ -39,17 +32,12 @@ struct dev_space {
     struct space_config config;
     struct dev_windows windows;
     struct ranges *ranges;
-    uint64_t memory_used; /* module memory */
-    struct heap *heap;    /* behind malloc() in kernels; NULL: none needed */
-    struct list heap_block;
-    uint32_t heap_users;     /* modules */
-    struct runtime *runtime; /* for kernels that call it; NULL: none needed */
-    struct list runtime_block;
-    uint32_t runtime_users;
-    struct textures *textures; /* NULL: none yet */
-    struct list queues;        /* dev_queue.space_link; guarded by the pool's lock */
-    struct list blocks;        /* module window: allocated blocks in ascending order */
-    struct list managed;       /* the same for managed variables */
+    uint64_t memory_used;        /* module memory */
+    struct provision *provision; /* the device's to make and end */
+    struct textures *textures;   /* NULL: none yet */
+    struct list queues;          /* dev_queue.space_link; guarded by the pool's lock */
+    struct list blocks;          /* module window: allocated blocks in ascending order */
+    struct list managed;         /* the same for managed variables */
 };
 
 int space_create(const struct space_config *config, const struct dev_windows *windows,
@@ -69,13 +57,5 @@ void space_module_free(struct dev_space *space, struct list *owner);
 /* As device.h has them. */
 int space_texture_add(struct dev_space *space, const struct dev_texture *texture);
 void space_texture_remove(struct dev_space *space, uint64_t handle);
-
-/* Kernels that call malloc() need a heap, those that call the device runtime need that; the first
- * module with such kernels brings it, and it goes with the last. But a heap stays as long as
- * anything of it is in use. 0, ERR_NO_MEMORY or -ENOMEM. */
-int space_take_heap(struct dev_space *space);
-void space_give_heap(struct dev_space *space);
-int space_take_runtime(struct dev_space *space);
-void space_give_runtime(struct dev_space *space);
 
 #endif

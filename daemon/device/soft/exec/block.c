@@ -154,6 +154,7 @@ void block_begin(struct block *b) {
         x->warp_insts = x->thread_insts = x->sectors = 0;
         x->root->live = x->live;
         memset(x->root->regs, 0, x->root->func->reg_bytes);
+        frame_take_back(x->root);
         warp_split_add(x, x->root, 0, x->live, SPLIT_RUN, 0);
     }
 }

@@ -384,13 +384,13 @@ static enum runtime_error device_get_attribute(struct call *c) {
 
 /* (value, limit) */
 static enum runtime_error device_get_limit(struct call *c) {
-    const struct runtime *r = c->runtime;
+    const struct runtime_limits l = runtime_get_limits(c->runtime);
     uint64_t value;
     switch ((uint32_t)arg(c, 1)) {
-    case CU_LIMIT_STACK_SIZE: value = r->stack_bytes; break;
-    case CU_LIMIT_PRINTF_FIFO_SIZE: value = r->text_bytes; break;
-    case CU_LIMIT_MALLOC_HEAP_SIZE: value = r->heap_bytes; break;
-    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: value = runtime_pending_limit(r); break;
+    case CU_LIMIT_STACK_SIZE: value = l.stack_bytes; break;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: value = l.text_bytes; break;
+    case CU_LIMIT_MALLOC_HEAP_SIZE: value = l.heap_bytes; break;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: value = l.pending; break;
     default: return RUNTIME_UNSUPPORTED_LIMIT;
     }
     return put(c, arg(c, 0), &value, sizeof(value));

@@ -126,6 +126,19 @@ static void make_format(struct devrt_print *p, const struct devrt_spec *spec, co
     (void)p;
 }
 
+/* As wide as was asked for. */
+static void put_padded(struct devrt_print *p, const struct devrt_spec *spec, const char *text,
+                       size_t n) {
+    size_t pad = spec->width > 0 && (size_t)spec->width > n ? (size_t)spec->width - n : 0;
+    bool left = strchr(spec->flags, '-') != NULL;
+    for (size_t k = 0; !left && k < pad; k++)
+        put_char(p, ' ');
+    for (size_t k = 0; k < n; k++)
+        put_char(p, text[k]);
+    for (size_t k = 0; left && k < pad; k++)
+        put_char(p, ' ');
+}
+
 static void put_string(struct devrt_print *p, const struct devrt_spec *spec, uint64_t addr) {
     char text[DEVRT_FIELD_MAX + 1];
     size_t n = 0, most = sizeof(text) - 1;
@@ -133,18 +146,7 @@ static void put_string(struct devrt_print *p, const struct devrt_spec *spec, uin
     while (addr && n < most && read_byte(p, addr + n, &text[n]) && text[n])
         n++;
     if (p->failed) return;
-    text[n] = 0;
-    const char *shown = addr ? text : "(null)";
-    size_t pad = spec->width > 0 && (size_t)spec->width > strlen(shown)
-                     ? (size_t)spec->width - strlen(shown)
-                     : 0;
-    bool left = strchr(spec->flags, '-') != NULL;
-    for (size_t k = 0; !left && k < pad; k++)
-        put_char(p, ' ');
-    for (const char *c = shown; *c; c++)
-        put_char(p, *c);
-    for (size_t k = 0; left && k < pad; k++)
-        put_char(p, ' ');
+    put_padded(p, spec, addr ? text : "(null)", addr ? n : 6);
 }
 
 static uint64_t next_integer(struct devrt_print *p, const struct devrt_spec *spec) {
@@ -165,7 +167,8 @@ static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) 
         make_format(p, spec, "ll", format, sizeof(format));
         snprintf(out, sizeof(out), format, (long long)v);
     } else if (spec->conversion == 'c') {
-        put_char(p, (char)next_argument(p, 4));
+        char c = (char)next_argument(p, 4);
+        put_padded(p, spec, &c, 1);
     } else if (strchr("eEfFgGaA", spec->conversion)) {
         uint64_t bits = next_argument(p, 8);
         double v;
@@ -173,7 +176,8 @@ static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) 
         make_format(p, spec, "", format, sizeof(format));
         snprintf(out, sizeof(out), format, v);
     } else if (spec->conversion == 'p') {
-        snprintf(out, sizeof(out), "0x%llx", (unsigned long long)next_argument(p, 8));
+        int n = snprintf(format, sizeof(format), "0x%llx", (unsigned long long)next_argument(p, 8));
+        put_padded(p, spec, format, (size_t)n);
     } else if (spec->conversion == 's') {
         put_string(p, spec, next_argument(p, 8));
     } else if (spec->conversion == 'n') {

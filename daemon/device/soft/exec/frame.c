@@ -10,6 +10,7 @@
 
 #define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames */
 #define FRAME_MAX_DEPTH 100000
+#define TOPS_BYTES (WARP_LANES * (uint32_t)sizeof(uint32_t))
 
 static uint32_t class_of(uint32_t bytes) {
     uint32_t c = 10; /* 1 KiB */
@@ -21,6 +22,7 @@ static uint32_t class_of(uint32_t bytes) {
 static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f) {
     uint32_t bytes =
         64 + (((uint32_t)sizeof(struct frame) + 63) & ~63u) + f->reg_bytes + CODE_SLACK;
+    if (f->stack) bytes += TOPS_BYTES;
     uint32_t c = class_of(bytes);
     struct frame *frame = p->free[c];
     if (frame) {
@@ -42,12 +44,23 @@ static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f
     frame->older = older;
     frame->bytes = 1u << c;
     frame->regs = (unsigned char *)frame + ((sizeof(struct frame) + 63) & ~(size_t)63);
+    if (f->stack) frame->tops = (uint32_t *)((unsigned char *)frame + bytes - TOPS_BYTES);
     return frame;
+}
+
+/* Where nothing of these lanes is any more. */
+static uint32_t end_of(const struct frame *f, uint32_t mask) {
+    uint32_t most = 0;
+    for (uint32_t left = f->tops ? mask : 0; left; left &= left - 1) {
+        uint32_t top = f->tops[__builtin_ctz(left)];
+        if (top > most) most = top;
+    }
+    return f->local_offset + f->func->local_bytes + most;
 }
 
 struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask) {
-    uint32_t end = parent ? parent->local_offset + parent->func->local_bytes : 0;
+    uint32_t end = parent ? end_of(parent, mask) : 0;
     uint32_t offset = (end + f->local_align - 1) & ~(f->local_align - 1);
     if ((uint64_t)offset + f->local_bytes > p->stack_bytes) return NULL;
     if (parent && parent->depth >= FRAME_MAX_DEPTH) return NULL;
@@ -60,6 +73,10 @@ struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct
     frame->depth = parent ? parent->depth + 1 : 0;
     frame->local_offset = offset;
     return frame;
+}
+
+void frame_take_back(struct frame *f) {
+    if (f->tops) memset(f->tops, 0, TOPS_BYTES);
 }
 
 void frame_free(struct frame_pool *p, struct frame *f) {

@@ -21,6 +21,7 @@ struct frame {
     uint32_t live;                /* lanes that have not left it */
     uint32_t depth;
     uint32_t local_offset; /* of its local memory in each lane's stack */
+    uint32_t *tops;        /* what each lane took behind it; NULL: its function takes nothing */
     uint32_t bytes;        /* of this allocation */
     struct frame *next;    /* in the pool */
     struct frame *older;   /* of all that the block ever took */
@@ -40,6 +41,8 @@ void frame_pool_finish(struct frame_pool *p);
 /* With registers that are zero. NULL: stack, depth or memory are used up. */
 struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask);
+/* Nothing is taken behind it any more. */
+void frame_take_back(struct frame *f);
 void frame_free(struct frame_pool *p, struct frame *f);
 
 #endif

@@ -36,12 +36,16 @@ struct heap {
     struct slotmap by_addr;
 };
 
+static void set_room(struct heap *h, uint64_t lo, uint64_t hi) {
+    h->lo = h->top = (lo + HEAP_LEAST - 1) & ~(uint64_t)(HEAP_LEAST - 1);
+    h->hi = hi;
+}
+
 struct heap *heap_create(uint64_t lo, uint64_t hi) {
     struct heap *h = calloc(1, sizeof(*h));
     if (!h) return NULL;
     pthread_mutex_init(&h->lock, NULL);
-    h->lo = h->top = (lo + HEAP_LEAST - 1) & ~(uint64_t)(HEAP_LEAST - 1);
-    h->hi = hi;
+    set_room(h, lo, hi);
     for (uint32_t c = 0; c < HEAP_CLASSES; c++)
         h->free[c] = HEAP_NONE;
     return h;
@@ -105,7 +109,7 @@ static uint64_t cut(struct heap *h, uint32_t c) {
 
 uint64_t heap_alloc(struct heap *h, uint64_t bytes) {
     uint32_t c = 0;
-    if (!bytes || bytes > h->hi - h->lo) return 0;
+    if (!bytes) return 0;
     while (c < HEAP_CLASSES && class_bytes(c) < bytes)
         c++;
     if (c == HEAP_CLASSES) return 0;
@@ -117,6 +121,19 @@ uint64_t heap_alloc(struct heap *h, uint64_t bytes) {
     h->used += addr != 0;
     pthread_mutex_unlock(&h->lock);
     return addr;
+}
+
+bool heap_touched(struct heap *h) {
+    pthread_mutex_lock(&h->lock);
+    bool touched = h->count != 0;
+    pthread_mutex_unlock(&h->lock);
+    return touched;
+}
+
+void heap_extend(struct heap *h, uint64_t lo, uint64_t hi) {
+    pthread_mutex_lock(&h->lock);
+    set_room(h, lo, hi);
+    pthread_mutex_unlock(&h->lock);
 }
 
 bool heap_unused(struct heap *h) {

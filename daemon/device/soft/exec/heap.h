@@ -23,6 +23,10 @@ uint64_t heap_alloc(struct heap *h, uint64_t bytes);
 /* 0; -EINVAL when `addr` is not the start of an allocation. Freeing 0 is allowed. */
 int heap_free(struct heap *h, uint64_t addr);
 
+/* Something was given out, now or before. */
+bool heap_touched(struct heap *h);
+/* From now on it cuts from [lo, hi), what was left of other memory is not used any more. */
+void heap_extend(struct heap *h, uint64_t lo, uint64_t hi);
 /* Nothing of it is given out. */
 bool heap_unused(struct heap *h);
 

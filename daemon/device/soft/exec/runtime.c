@@ -39,6 +39,23 @@ void runtime_finish(struct runtime *r) {
     r->params = NULL;
 }
 
+void runtime_set_limits(struct runtime *r, const struct runtime_limits *limits) {
+    atom_store_relaxed(&r->stack_bytes, limits->stack_bytes);
+    atom_store_relaxed(&r->text_bytes, limits->text_bytes);
+    atom_store_relaxed(&r->heap_bytes, limits->heap_bytes);
+    atom_store_relaxed(&r->pending_limit, limits->pending);
+}
+
+struct runtime_limits runtime_get_limits(struct runtime *r) {
+    return (struct runtime_limits){
+        atom_load_relaxed(&r->stack_bytes), atom_load_relaxed(&r->text_bytes),
+        atom_load_relaxed(&r->heap_bytes), atom_load_relaxed(&r->pending_limit)};
+}
+
+void runtime_extend(struct runtime *r, uint64_t lo, uint64_t hi) {
+    heap_extend(r->params, lo, hi);
+}
+
 /* Powers of two from the alignment on, of which the heap makes no piece that is less aligned. */
 static uint64_t room_for(uint64_t bytes) {
     uint64_t room = ALIGN;
@@ -47,13 +64,9 @@ static uint64_t room_for(uint64_t bytes) {
     return room;
 }
 
-uint32_t runtime_pending_limit(const struct runtime *r) {
-    return atom_load_relaxed((_Atomic uint32_t *)&r->pending_limit);
-}
-
 enum runtime_error runtime_take(struct runtime *r, uint64_t bytes, uint64_t *addr) {
     if (bytes > RUNTIME_PARAMS_MAX) return RUNTIME_OUT_OF_RESOURCES;
-    if (atom_add_relaxed(&r->pending, 1) >= runtime_pending_limit(r)) {
+    if (atom_add_relaxed(&r->pending, 1) >= atom_load_relaxed(&r->pending_limit)) {
         atom_sub_relaxed(&r->pending, 1);
         return RUNTIME_PENDING_COUNT;
     }

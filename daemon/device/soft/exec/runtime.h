@@ -55,12 +55,17 @@ struct runtime_facts {
     uint32_t shared_per_block_bytes, clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
 };
 
+struct runtime_limits {
+    uint64_t stack_bytes, text_bytes, heap_bytes; /* kept by others, if at all */
+    uint32_t pending;
+};
+
 struct runtime {
     struct runtime_facts facts;
-    uint64_t stack_bytes, heap_bytes, text_bytes; /* limits, as they are reported */
-    _Atomic uint32_t pending_limit, pending;      /* launches that have not begun */
-    uint64_t texts;                               /* in memory of the client's */
-    struct heap *params;                          /* the rest of it */
+    _Atomic uint64_t stack_bytes, text_bytes, heap_bytes;
+    _Atomic uint32_t pending_limit, pending; /* launches that have not begun */
+    uint64_t texts;                          /* in memory of the client's */
+    struct heap *params;                     /* the rest of it */
 };
 
 /* Bytes of the client's memory for so many pending launches. */
@@ -68,14 +73,16 @@ uint64_t runtime_room(uint32_t pending_limit);
 /* In [lo, hi), zeroed memory of the client's that stays mapped. 0 or -ENOMEM. */
 int runtime_init(struct runtime *r, uint64_t lo, uint64_t hi);
 void runtime_finish(struct runtime *r);
+void runtime_set_limits(struct runtime *r, const struct runtime_limits *limits);
+struct runtime_limits runtime_get_limits(struct runtime *r);
+/* More room for parameters, which is used before what is left of the old. */
+void runtime_extend(struct runtime *r, uint64_t lo, uint64_t hi);
 
 /* Room for a grid's parameters, aligned to 64: RUNTIME_SUCCESS, _PENDING_COUNT, or
  * _OUT_OF_RESOURCES when there is none though fewer launches are pending. To be given back when the
  * grid begins. */
 enum runtime_error runtime_take(struct runtime *r, uint64_t bytes, uint64_t *addr);
 void runtime_give(struct runtime *r, uint64_t addr);
-
-uint32_t runtime_pending_limit(const struct runtime *r);
 
 /* Address of an error's name, or of what it means. */
 uint64_t runtime_error_name(const struct runtime *r, uint32_t error);
