@@ -54,7 +54,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     struct graph *g;
     CUresult r = enter_graph(hGraph, &g);
     if (r) return r;
-    if (g->owned) return leave(CUDA_ERROR_INVALID_VALUE);
+    if (g->owned || g->capturing) return leave(CUDA_ERROR_INVALID_VALUE);
     graph_free(g);
     leave(CUDA_SUCCESS);
     user_object_destroy_unheld();
@@ -64,7 +64,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 
 /* What the calls do not do to graphs that allocate or free. */
 static CUresult check_plain(const struct graph *g) {
-    return graph_has_memory(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    return graph_is_bound(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {

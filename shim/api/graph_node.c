@@ -122,6 +122,22 @@ CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphN
     return cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, NULL, numDependencies, nodeParams);
 }
 
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
+                                        CUcontext ctx, unsigned int defaultLaunchValue,
+                                        unsigned int flags) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!pHandle_out || flags & ~(unsigned int)CU_GRAPH_COND_ASSIGN_DEFAULT)
+        return CUDA_ERROR_INVALID_VALUE;
+    lock_enter(&graph_lock);
+    struct graph *g = graph_find(hGraph);
+    r = g ? condition_create(&g->conditions, defaultLaunchValue,
+                             flags & CU_GRAPH_COND_ASSIGN_DEFAULT, pHandle_out)
+          : CUDA_ERROR_INVALID_VALUE;
+    lock_leave(&graph_lock);
+    return r;
+}
+
 /* ---- asked about ----------------------------------------------------------------------------- */
 
 static CUresult leave(CUresult r) {

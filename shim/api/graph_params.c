@@ -17,6 +17,8 @@
 #include "shim/lock.h"
 #include "shim/memory/fill.h"
 
+#define CHOICES_MAX 4096u /* bodies of one node */
+
 CUresult graph_params_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *k, struct params *out) {
     CUDA_KERNEL_NODE_PARAMS_v2 longer = {0};
     if (!k) return CUDA_ERROR_INVALID_VALUE;
@@ -66,9 +68,9 @@ CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership owners
     if (g && ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
         out->child = g;
         out->borrowed = true;
-        if (g->owned) r = CUDA_ERROR_INVALID_VALUE;
+        if (g->owned || g->capturing) r = CUDA_ERROR_INVALID_VALUE;
     } else if (g) {
-        r = graph_has_memory(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, true, &out->child);
+        r = graph_is_bound(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, true, &out->child);
     }
     lock_leave(&graph_lock);
     return r;
@@ -101,6 +103,28 @@ static CUresult read_fill(const CUDA_MEMSET_NODE_PARAMS_v2 *m, struct params *ou
     return graph_params_fill(&shorter, out);
 }
 
+static bool bodies_ok(CUgraphConditionalNodeType type, unsigned int count) {
+    switch (type) {
+    case CU_GRAPH_COND_TYPE_IF: return count == 1 || count == 2;
+    case CU_GRAPH_COND_TYPE_WHILE: return count == 1;
+    default: return type == CU_GRAPH_COND_TYPE_SWITCH && count > 0 && count <= CHOICES_MAX;
+    }
+}
+
+/* The program fills the bodies afterwards, of which it gets the handles. */
+static CUresult read_choice(CUDA_CONDITIONAL_NODE_PARAMS *c, struct params *out) {
+    if (!bodies_ok(c->type, c->size)) return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct params){
+        .type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        .choice = {.handle = c->handle, .type = c->type, .count = c->size},
+    };
+    lock_enter(&graph_lock);
+    CUresult r = graph_make_bodies(&out->choice, true);
+    lock_leave(&graph_lock);
+    if (!r) c->phGraph_out = out->choice.handles;
+    return r;
+}
+
 CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     switch (p->type) {
@@ -118,7 +142,7 @@ CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
         return graph_params_event(p->type, p->eventRecord.event, out);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return graph_params_alloc(&p->alloc, out);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return graph_params_release(p->free.dptr, out);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return refuse_call("a conditional node of a graph");
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_choice(&p->conditional, out);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return refuse_call("a batch of memory operations in a graph");
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:

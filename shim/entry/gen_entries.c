@@ -101,7 +101,6 @@ CUresult cuGraphBatchMemOpNodeSetParams(void);
 CUresult cuGraphExecBatchMemOpNodeSetParams(void);
 CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(void);
 CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(void);
-CUresult cuGraphConditionalHandleCreate(void);
 CUresult cuArrayCreate(void);
 CUresult cuArrayGetDescriptor(void);
 CUresult cuArray3DCreate(void);

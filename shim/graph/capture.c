@@ -143,7 +143,7 @@ static void end(struct capture *c, bool drop) {
     list_remove(&c->link);
     watch_legacy();
     if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED) atom_sub_relaxed(&capture_careful, 1);
-    c->graph->owned = false;
+    c->graph->capturing = false;
     if (drop && c->own) graph_free(c->graph);
     free(c);
 }
@@ -179,7 +179,7 @@ static struct capture *new_capture(CUstreamCaptureMode mode, struct graph *g, bo
     *c = (struct capture){.id = ++last_id, .graph = g, .own = own, .mode = mode, .thread = &here};
     list_init(&c->lanes);
     list_append(&captures, &c->link);
-    g->owned = true;
+    g->capturing = true;
     if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) atom_add_relaxed(&capture_careful, 1);
     return c;
 }
@@ -187,7 +187,7 @@ static struct capture *new_capture(CUstreamCaptureMode mode, struct graph *g, bo
 static CUresult begin(struct stream *s, CUstreamCaptureMode mode, struct graph *g,
                       const CUgraphNode *before, const CUgraphEdgeData *data, size_t count) {
     if (lane_of(s)) return CUDA_ERROR_ILLEGAL_STATE;
-    if (g && (g->owned || !are_of(g, before, count))) return CUDA_ERROR_INVALID_VALUE;
+    if (g && (g->capturing || !are_of(g, before, count))) return CUDA_ERROR_INVALID_VALUE;
     struct graph *own = g ? NULL : graph_create(true);
     struct capture *c = new_capture(mode, g ? g : own, !g);
     struct capture_lane *lane = c ? join(c, s) : NULL;

@@ -11,11 +11,17 @@
 
 static const char *kind_of(CUgraphNodeType type) {
     static const char *const names[] = {
-        [CU_GRAPH_NODE_TYPE_KERNEL] = "kernel",      [CU_GRAPH_NODE_TYPE_MEMCPY] = "copy",
-        [CU_GRAPH_NODE_TYPE_MEMSET] = "fill",        [CU_GRAPH_NODE_TYPE_HOST] = "host function",
-        [CU_GRAPH_NODE_TYPE_GRAPH] = "graph",        [CU_GRAPH_NODE_TYPE_EMPTY] = "empty",
-        [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = "wait",    [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "record",
-        [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "allocate", [CU_GRAPH_NODE_TYPE_MEM_FREE] = "free",
+        [CU_GRAPH_NODE_TYPE_KERNEL] = "kernel",
+        [CU_GRAPH_NODE_TYPE_MEMCPY] = "copy",
+        [CU_GRAPH_NODE_TYPE_MEMSET] = "fill",
+        [CU_GRAPH_NODE_TYPE_HOST] = "host function",
+        [CU_GRAPH_NODE_TYPE_GRAPH] = "graph",
+        [CU_GRAPH_NODE_TYPE_EMPTY] = "empty",
+        [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = "wait",
+        [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "record",
+        [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "allocate",
+        [CU_GRAPH_NODE_TYPE_MEM_FREE] = "free",
+        [CU_GRAPH_NODE_TYPE_CONDITIONAL] = "condition",
     };
     const char *name = (unsigned)type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
     return name ? name : "?";
@@ -48,6 +54,14 @@ static void write_detail(FILE *out, const struct params *p) {
     }
 }
 
+static void write_graph(FILE *out, const struct graph *g, bool detail);
+
+static void write_box(FILE *out, const struct graph *g, bool detail) {
+    fprintf(out, "subgraph \"cluster_%p\" {\n", (const void *)g);
+    write_graph(out, g, detail);
+    fprintf(out, "}\n");
+}
+
 /* By where they are in memory: nothing that lasts as long as the drawing has a better name. */
 static void write_graph(FILE *out, const struct graph *g, bool detail) {
     struct list *pos;
@@ -59,10 +73,10 @@ static void write_graph(FILE *out, const struct graph *g, bool detail) {
         for (uint32_t i = 0; i < n->after.count; i++)
             fprintf(out, "\"%p\" -> \"%p\";\n", (const void *)n,
                     (const void *)n->after.list[i].node);
-        if (n->params.type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
-        fprintf(out, "subgraph \"cluster_%p\" {\n", (const void *)n);
-        write_graph(out, n->params.child, detail);
-        fprintf(out, "}\n");
+        if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH) write_box(out, n->params.child, detail);
+        if (n->params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) continue;
+        for (uint32_t i = 0; i < n->params.choice.count; i++)
+            write_box(out, n->params.choice.bodies[i], detail);
     }
 }
 

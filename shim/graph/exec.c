@@ -179,9 +179,9 @@ CUresult exec_capture(CUgraphExec handle, struct stream *s) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
     lock_enter(&graph_lock);
     const struct exec *e = exec_find(handle);
-    CUresult r = !e                           ? CUDA_ERROR_INVALID_VALUE
-                 : graph_has_memory(e->graph) ? CUDA_ERROR_NOT_SUPPORTED
-                                              : graph_clone(e->graph, true, &p.child);
+    CUresult r = !e                         ? CUDA_ERROR_INVALID_VALUE
+                 : graph_is_bound(e->graph) ? CUDA_ERROR_NOT_SUPPORTED
+                                            : graph_clone(e->graph, true, &p.child);
     lock_leave(&graph_lock);
     return r ? r : capture_add(s, &p);
 }
@@ -259,7 +259,8 @@ static CUgraphExecUpdateResult match(const struct graph *old, const struct graph
         const struct graph_node *n = next_of(new, b);
         if (o->params.type != n->params.type)
             return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, n, NULL);
-        if (n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+        if (n->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+            n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
             n->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
             return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, n, NULL);
         if (!same_edges(o, n))

@@ -62,12 +62,12 @@ static bool is_memory(CUgraphNodeType type) {
     return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
 }
 
-bool graph_has_memory(const struct graph *g) {
+bool graph_is_bound(const struct graph *g) {
     struct list *pos;
     list_each(pos, &g->nodes) {
         const struct params *p = &list_entry(pos, struct graph_node, link)->params;
-        if (is_memory(p->type)) return true;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_has_memory(p->child)) return true;
+        if (is_memory(p->type) || p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return true;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_is_bound(p->child)) return true;
     }
     return false;
 }
@@ -93,6 +93,43 @@ void graph_claim(const struct graph *g, bool claimed) {
 
 /* ---- what nodes do --------------------------------------------------------------------------- */
 
+static void free_bodies(struct params_choice *c) {
+    for (uint32_t i = 0; c->bodies && i < c->count; i++)
+        graph_free(c->bodies[i]);
+    free(c->bodies);
+    free(c->handles);
+}
+
+CUresult graph_make_bodies(struct params_choice *c, bool visible) {
+    c->bodies = calloc(c->count, sizeof(struct graph *));
+    c->handles = calloc(c->count, sizeof(*c->handles));
+    bool made = c->bodies && c->handles;
+    for (uint32_t i = 0; made && i < c->count; i++) {
+        c->bodies[i] = graph_create(visible);
+        made = c->bodies[i] != NULL;
+        if (!made) break;
+        c->bodies[i]->owned = true;
+        c->handles[i] = c->bodies[i]->handle;
+    }
+    if (made) return CUDA_SUCCESS;
+    free_bodies(c);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult clone_bodies(const struct params_choice *from, bool visible,
+                             struct params_choice *to) {
+    to->bodies = calloc(from->count, sizeof(struct graph *));
+    to->handles = calloc(from->count, sizeof(*to->handles));
+    CUresult r = to->bodies && to->handles ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; !r && i < from->count; i++) {
+        r = graph_clone(from->bodies[i], visible, &to->bodies[i]);
+        if (!r) to->bodies[i]->owned = true;
+        if (!r) to->handles[i] = to->bodies[i]->handle;
+    }
+    if (r) free_bodies(to);
+    return r;
+}
+
 CUresult graph_clone_params(const struct params *from, bool visible, struct params *to) {
     CUresult r = CUDA_SUCCESS;
     *to = *from;
@@ -100,6 +137,8 @@ CUresult graph_clone_params(const struct params *from, bool visible, struct para
         r = params_clone_kernel(&to->kernel, &from->kernel);
     else if (from->type == CU_GRAPH_NODE_TYPE_GRAPH)
         r = graph_clone(from->child, visible, &to->child);
+    else if (from->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        r = clone_bodies(&from->choice, visible, &to->choice);
     else if (is_memory(from->type))
         graph_memory_hold(to->memory);
     if (r) to->type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -109,6 +148,7 @@ CUresult graph_clone_params(const struct params *from, bool visible, struct para
 void graph_free_params(struct params *p) {
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) params_free_kernel(&p->kernel);
     if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && !p->borrowed) graph_free(p->child);
+    if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) free_bodies(&p->choice);
     if (is_memory(p->type)) graph_memory_drop(p->memory);
     p->type = CU_GRAPH_NODE_TYPE_EMPTY;
 }
@@ -161,6 +201,9 @@ static CUresult link_all(struct graph_node *n, const CUgraphNode *before,
 CUresult graph_add(struct graph *g, const CUgraphNode *before, const CUgraphEdgeData *data,
                    size_t count, struct params *params, struct graph_node **out) {
     if (count && !before) return CUDA_ERROR_INVALID_VALUE;
+    if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
+        !condition_has(g->conditions, params->choice.handle))
+        return CUDA_ERROR_INVALID_VALUE;
     struct graph_node *n = new_node(g);
     if (!n) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = link_all(n, before, data, count);
@@ -215,6 +258,7 @@ void graph_free(struct graph *g) {
     }
     if (g->handle) registry_remove(HANDLE_GRAPH, g->handle);
     user_objects_finish(&g->objects);
+    condition_free(g->conditions);
     free(g);
 }
 
@@ -261,6 +305,7 @@ CUresult graph_clone(const struct graph *from, bool visible, struct graph **out)
     if (!r) r = clone_nodes(from, to, made);
     if (!r) r = clone_edges(from, made);
     if (!r) r = user_objects_share(&to->objects, &from->objects);
+    if (!r) r = condition_share(from->conditions, &to->conditions);
     free(made);
     if (r)
         graph_free(to);
@@ -269,14 +314,21 @@ CUresult graph_clone(const struct graph *from, bool visible, struct graph **out)
     return r;
 }
 
+static struct graph_node *find_inside(const struct params *p, CUgraphNode origin) {
+    struct graph_node *found = NULL;
+    if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) return graph_find_copy(p->child, origin);
+    if (p->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return NULL;
+    for (uint32_t i = 0; !found && i < p->choice.count; i++)
+        found = graph_find_copy(p->choice.bodies[i], origin);
+    return found;
+}
+
 struct graph_node *graph_find_copy(const struct graph *g, CUgraphNode origin) {
     struct list *pos;
     list_each(pos, &g->nodes) {
         struct graph_node *n = list_entry(pos, struct graph_node, link);
-        if (n->origin == origin) return n;
-        if (n->params.type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
-        struct graph_node *inner = graph_find_copy(n->params.child, origin);
-        if (inner) return inner;
+        struct graph_node *found = n->origin == origin ? n : find_inside(&n->params, origin);
+        if (found) return found;
     }
     return NULL;
 }

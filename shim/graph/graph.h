@@ -11,6 +11,7 @@
 
 #include "common/list.h"
 #include "proto/cuda_abi.h"
+#include "shim/graph/condition.h"
 #include "shim/graph/params.h"
 #include "shim/graph/user_object.h"
 
@@ -40,8 +41,10 @@ struct graph {
     CUgraph origin;
     struct list nodes;
     uint32_t count;
-    bool owned; /* by a node, or by a capture: the program cannot destroy it */
+    bool owned;     /* by a node: the program cannot destroy it */
+    bool capturing; /* nor while it is captured to */
     struct user_objects objects;
+    struct condition *conditions;
 };
 
 /* What a node does, a second time: CUDA_ERROR_OUT_OF_MEMORY. `visible`: programs can have handles
@@ -68,8 +71,12 @@ void graph_remove(struct graph_node *n);
  * CUDA_ERROR_INVALID_VALUE: of another kind, or a graph in it. */
 CUresult graph_change(struct graph_node *n, struct params *params);
 
-/* Whether there are nodes in it that allocate or free. */
-bool graph_has_memory(const struct graph *g);
+/* A conditional node's bodies: `count` empty graphs. Without a handle until they are a node's. */
+CUresult graph_make_bodies(struct params_choice *c, bool visible);
+
+/* Whether there are nodes in it that allocate or free, or conditional ones: it has no copies then
+ * but for one that is launched. */
+bool graph_is_bound(const struct graph *g);
 /* Whether an executable graph allocates some of that already; from now on one does, or none. */
 bool graph_is_claimed(const struct graph *g);
 void graph_claim(const struct graph *g, bool claimed);

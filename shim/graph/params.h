@@ -32,6 +32,14 @@ struct params_copy {
     CUDA_MEMCPY3D shown;      /* as the program said it, or could have */
 };
 
+struct params_choice {
+    CUgraphConditionalHandle handle;
+    CUgraphConditionalNodeType type;
+    uint32_t count;
+    struct graph **bodies; /* the node's, as the list of their handles for the program is */
+    CUgraph *handles;
+};
+
 struct params {
     CUgraphNodeType type;
     union {
@@ -44,6 +52,7 @@ struct params {
             bool borrowed; /* the program's own, until a node has it */
         };
         CUevent event;
+        struct params_choice choice;
         struct graph_memory *memory; /* held */
     };
 };

@@ -214,6 +214,12 @@ def test_kernels_print_as_the_host_does():
         equal(len(lines), 20, "lines")
 
 
+def test_kernels_decide_about_graphs():
+    with Daemon() as d:
+        for capability in ("9.0", "12.1"):
+            d.checksum([program("conditions", "linked")], SALUS_CAPABILITY=capability)
+
+
 def test_kernels_launch_kernels():
     """What grids of grids compute; and what one of them does wrong is its launch's."""
     with Daemon() as d:

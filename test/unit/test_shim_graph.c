@@ -455,3 +455,81 @@ Test(shim_graph, a_drawing_shows_nodes_and_edges) {
               strstr(text, "subgraph") && strstr(text, " -> "));
     cr_assert_eq(cuGraphDebugDotPrint(g, "/nonexistent/graph.dot", 0), CUDA_ERROR_OPERATING_SYSTEM);
 }
+
+/* ---- conditions -------------------------------------------------------------------------------
+ */
+
+/* A conditional node with a launch of 100 + i in its i-th body, and one of 200 behind it. */
+static CUgraph make_choice(CUgraphConditionalNodeType type, unsigned int bodies,
+                           uint32_t **decides) {
+    CUgraph g = make();
+    CUgraphNode n, first = add(g, NULL, 0, 1);
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.type = type, .size = bodies}};
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, g, NULL, 0, 0),
+                 CUDA_SUCCESS);
+    *decides = (uint32_t *)(uintptr_t)p.conditional.handle;
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, &first, NULL, 1, &p), CUDA_SUCCESS);
+    for (unsigned int i = 0; i < bodies; i++)
+        add(p.conditional.phGraph_out[i], NULL, 0, 100 + i);
+    add(g, &n, 1, 200);
+    return g;
+}
+
+Test(shim_graph, a_condition_chooses) {
+    static const struct {
+        CUgraphConditionalNodeType type;
+        uint32_t bodies, value, chosen; /* 0: none */
+    } cases[] = {
+        {CU_GRAPH_COND_TYPE_IF, 1, 3, 100},     {CU_GRAPH_COND_TYPE_IF, 1, 0, 0},
+        {CU_GRAPH_COND_TYPE_IF, 2, 1, 100},     {CU_GRAPH_COND_TYPE_IF, 2, 0, 101},
+        {CU_GRAPH_COND_TYPE_SWITCH, 3, 2, 102}, {CU_GRAPH_COND_TYPE_SWITCH, 3, 3, 0},
+        {CU_GRAPH_COND_TYPE_WHILE, 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t *decides;
+        CUgraphExec e = executable(make_choice(cases[i].type, cases[i].bodies, &decides));
+        *decides = cases[i].value;
+        rig_forget();
+        launch(e, own);
+        uint32_t n = cases[i].chosen ? 3 : 2;
+        cr_assert_eq(count_of(WIRE_LAUNCH), n, "case %zu", i);
+        cr_assert_eq(value_of(0), 1);
+        if (cases[i].chosen) cr_assert_eq(value_of(1), cases[i].chosen, "case %zu", i);
+        cr_assert_eq(value_of(n - 1), 200);
+        cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    }
+}
+
+Test(shim_graph, what_follows_a_condition_is_a_launch_of_its_own) {
+    uint32_t *decides;
+    CUgraphExec e = executable(make_choice(CU_GRAPH_COND_TYPE_IF, 1, &decides));
+    *decides = 1;
+    cr_assert_eq(count_of(WIRE_GRAPH_DATA), 3, "before, body, behind");
+    rig_forget();
+    launch(e, own);
+    cr_assert_eq(count_of(WIRE_GRAPH_LAUNCH), 3);
+    rig_forget();
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(count_of(WIRE_GRAPH_DROP), 3);
+}
+
+Test(shim_graph, a_condition_is_its_graphs) {
+    CUgraph g = make(), another = make(), copy;
+    CUgraphNode n;
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.type = CU_GRAPH_COND_TYPE_WHILE, .size = 1}};
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_ERROR_INVALID_VALUE,
+                 "no handle");
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, g, NULL, 1, 0),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddNode_v2(&n, another, NULL, NULL, 0, &p), CUDA_ERROR_INVALID_VALUE);
+    p.conditional.size = 2;
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_ERROR_INVALID_VALUE);
+    p.conditional.size = 1;
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(p.conditional.phGraph_out[0]), CUDA_ERROR_INVALID_VALUE,
+                 "it is the node's");
+    cr_assert_eq(cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+}

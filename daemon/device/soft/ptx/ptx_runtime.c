@@ -83,11 +83,20 @@ const char ptx_runtime_text[] =
     "st.param.b64 [a], %rd0; st.param.b64 [b], %rd1; st.param.b64 [h], %rd2;\n"
     "st.param.b32 [x], %r5; st.param.b32 [y], 0;\n"
     "call (e), __salus_cg_tell, (a, b, h, x, y);\n"
-    "ld.param.b32 %r7, [e]; st.param.b32 [error], %r7; ret;\n}\n";
+    "ld.param.b32 %r7, [e]; st.param.b32 [error], %r7; ret;\n}\n"
+
+    /* The handle of a graph's condition is where its word is. */
+    ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+    "{\n.reg .b32 %r; .reg .b64 %rd;\n"
+    "ld.param.u64 %rd, [handle]; ld.param.u32 %r, [value]; st.u32 [%rd], %r; ret;\n}\n";
 
 bool ptx_runtime_wanted(const struct ptx_module *unit) {
-    static const char *const names[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",
-                                        "cudaCGSynchronizeGrid", "cudaCGGetSize", "cudaCGGetRank"};
+    static const char *const names[] = {"cudaCGGetIntrinsicHandle",
+                                        "cudaCGSynchronize",
+                                        "cudaCGSynchronizeGrid",
+                                        "cudaCGGetSize",
+                                        "cudaCGGetRank",
+                                        "cudaGraphSetConditional"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const struct ptx_func *f = ptx_find_func(unit, names[i]);
         if (f && !f->defined) return true;

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing a graph.
+ */
+#include "shim/graph/compile.h"
+
+#include <stdlib.h>
+
+#include "shim/code/function.h"
+#include "shim/graph/graph_memory.h"
+#include "shim/memory/fill.h"
+
+/* A place in a part. In a later one, all of it is complete. */
+struct spot {
+    const struct part *part;
+    struct lanes_place at;
+};
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static struct lanes_place begin_of(const struct part *p) {
+    return (struct lanes_place){.at = {1}}; /* the wait for the launch before */
+}
+
+static struct part *add_part(struct compile *c) {
+    struct part *p = part_create();
+    if (!p) return NULL;
+    p->next = c->first;
+    c->first = p;
+    return p;
+}
+
+/* The stream's own lane ends behind all others. */
+static CUresult end_part(struct part *p) {
+    struct lanes_place all;
+    for (uint32_t i = 0; i < WIRE_GRAPH_LANES; i++)
+        all.at[i] = p->lanes.count[i];
+    return part_put_waits(p, 0, &all);
+}
+
+/* As seen from the part that is being written. */
+static struct lanes_place place_of(const struct compile *c, const struct spot *s) {
+    return s->part == c->current ? s->at : begin_of(c->current);
+}
+
+static void join(const struct compile *c, struct spot *to, const struct spot *from) {
+    struct lanes_place at = place_of(c, to), other = place_of(c, from);
+    lanes_join(&at, &other);
+    *to = (struct spot){c->current, at};
+}
+
+/* ---- single nodes ---------------------------------------------------------------------------- */
+
+static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params_kernel *k) {
+    struct function *f = function_find(k->function);
+    struct wire_launch l = k->launch;
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (!atom_load_acquire(&f->ready)) {
+        c->ask = f;
+        return CUDA_ERROR_NOT_READY;
+    }
+    if (l.param_bytes != f->info.param_bytes) return CUDA_ERROR_INVALID_VALUE;
+    l.rec = (struct wire_record){.op = WIRE_LAUNCH};
+    l.func = f->id;
+    return part_put(c->current, lane, &l, sizeof(l), k->values, l.param_bytes);
+}
+
+static CUresult put_fill(struct part *p, uint32_t lane, const struct fill *f) {
+    struct wire_memset rec = fill_record(f);
+    return part_put(p, lane, &rec, sizeof(rec), NULL, 0);
+}
+
+static CUresult put_checked_fill(struct part *p, uint32_t lane, const CUDA_MEMSET_NODE_PARAMS *m) {
+    struct fill f = {m->dst, m->pitch, m->width, m->height, m->value, m->elementSize};
+    CUresult r = fill_check(&f);
+    return r ? r : put_fill(p, lane, &f);
+}
+
+static CUresult put_node(struct compile *c, uint32_t lane, const struct params *n) {
+    struct part *p = c->current;
+    switch (n->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return put_kernel(c, lane, &n->kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return part_put_copy(p, lane, &n->copy.transfer, n->copy.flags);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return put_checked_fill(p, lane, &n->fill);
+    case CU_GRAPH_NODE_TYPE_HOST: return part_put_function(p, lane, n->host.fn, n->host.userData);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return part_put_event_wait(p, lane, n->event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return part_put_record(p, lane, n->event);
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+/* A lane for what comes after the spot, which is then behind all of that lane. */
+static CUresult enter_lane(struct compile *c, struct spot *s, uint32_t *lane) {
+    struct lanes_place after = place_of(c, s);
+    *lane = lanes_choose(&c->current->lanes, &after);
+    return part_put_waits(c->current, *lane, &after);
+}
+
+static void leave_lane(const struct compile *c, struct spot *s, uint32_t lane) {
+    *s = (struct spot){c->current, lanes_end(&c->current->lanes, lane)};
+}
+
+/* `s`: what the node comes after, then what comes after it. */
+static CUresult put_step(struct compile *c, const struct params *n, struct spot *s) {
+    uint32_t lane;
+    CUresult r = enter_lane(c, s, &lane);
+    if (!r) r = put_node(c, lane, n);
+    leave_lane(c, s, lane);
+    return r;
+}
+
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+static struct compile_effect *effect_on(struct compile *c, struct graph_memory *m, bool before) {
+    for (uint32_t i = 0; i < c->effect_count; i++)
+        if (c->effects[i].memory == m) return &c->effects[i];
+    struct compile_effect *e = part_grow((void **)&c->effects, &c->effect_count, sizeof(*e));
+    if (e) *e = (struct compile_effect){m, before, before};
+    return e;
+}
+
+/* They say so when they are read, in no lane, as the calls do that allocate and free. */
+static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live) {
+    if (c->depth) return CUDA_ERROR_NOT_SUPPORTED; /* who knows how often */
+    struct compile_effect *e = effect_on(c, m, !live);
+    if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (e->after == live) return CUDA_ERROR_INVALID_VALUE;
+    e->after = live;
+    struct wire_mem rec = {
+        .rec = {.op = live ? WIRE_MEM_USE : WIRE_MEM_DROP}, .addr = m->addr, .bytes = m->bytes};
+    return part_put_aside(c->current, &rec, sizeof(rec));
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static CUresult put_graph(struct compile *c, struct graph *g, struct spot *s);
+
+/* What the words are where the graph begins. */
+static CUresult put_conditions(struct compile *c, const struct graph *g, struct spot *s) {
+    CUresult r = CUDA_SUCCESS;
+    for (const struct condition *w = g->conditions; !r && w; w = w->next) {
+        const struct fill f = {w->addr, 0, 1, 1, w->value, sizeof(uint32_t)};
+        uint32_t lane;
+        if (!w->assigned) continue;
+        r = enter_lane(c, s, &lane);
+        if (!r) r = put_fill(c->current, lane, &f);
+        leave_lane(c, s, lane);
+    }
+    return r;
+}
+
+static CUresult put_body(struct compile *c, struct graph *g, struct part **out) {
+    struct part *p = c->current = *out = add_part(c);
+    struct spot s = {p, p ? begin_of(p) : (struct lanes_place){.at = {0}}};
+    CUresult r = p ? put_graph(c, g, &s) : CUDA_ERROR_OUT_OF_MEMORY;
+    return r ? r : end_part(c->current);
+}
+
+static CUresult put_choice(struct compile *c, const struct params_choice *n, struct spot *s) {
+    struct part *before = c->current;
+    struct part_choice *choice = calloc(1, sizeof(*choice) + n->count * sizeof(struct part *));
+    before->choice = choice;
+    if (!choice) return CUDA_ERROR_OUT_OF_MEMORY;
+    choice->type = n->type;
+    choice->value = (const volatile uint32_t *)(uintptr_t)n->handle;
+    choice->count = n->count;
+    CUresult r = end_part(before);
+    c->depth++;
+    for (uint32_t i = 0; !r && i < n->count; i++)
+        r = put_body(c, n->bodies[i], &choice->bodies[i]);
+    c->depth--;
+    c->current = choice->then = add_part(c);
+    if (!r && !c->current) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) *s = (struct spot){c->current, begin_of(c->current)};
+    return r;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static CUresult put_any(struct compile *c, const struct graph_node *n, struct spot *s) {
+    const struct params *p = &n->params;
+    if (n->disabled) return CUDA_SUCCESS;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_GRAPH: return put_graph(c, p->child, s);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return put_choice(c, &p->choice, s);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return put_memory(c, p->memory, true);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return put_memory(c, p->memory, false);
+    default: return put_step(c, p, s);
+    }
+}
+
+static CUresult put_ordered(struct compile *c, struct graph_node **order, uint32_t count,
+                            struct spot *spots, struct spot *s) {
+    const struct spot begin = *s;
+    for (uint32_t i = 0; i < count; i++) {
+        struct graph_node *n = order[i];
+        n->mark = i;
+        spots[i] = begin;
+        for (uint32_t k = 0; k < n->before.count; k++)
+            join(c, &spots[i], &spots[n->before.list[k].node->mark]);
+        CUresult r = put_any(c, n, &spots[i]);
+        if (r) return r;
+        join(c, s, &spots[i]);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult put_graph(struct compile *c, struct graph *g, struct spot *s) {
+    struct graph_node **order;
+    CUresult r = graph_order(g, &order);
+    if (r) return r;
+    struct spot *spots = malloc((g->count + 1u) * sizeof(*spots));
+    r = spots ? put_conditions(c, g, s) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) r = put_ordered(c, order, g->count, spots, s);
+    free(spots);
+    free(order);
+    return r;
+}
+
+CUresult compile_graph(struct graph *g, struct compile *out) {
+    struct part *first;
+    return put_body(out, g, &first);
+}
+
+void compile_free(struct compile *c) {
+    for (struct part *p = c->first, *next; p; p = next) {
+        next = p->next;
+        part_free(p);
+    }
+    free(c->effects);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From nodes to records. A node comes after a place; its records stand one behind the other in one
+ * lane, and the place behind them is what its dependents come after.
+ *
+ * Behind a conditional node a new part begins, and each of its bodies is one: all that was written
+ * before is complete where a part begins.
+ */
+#ifndef SHIM_GRAPH_COMPILE_H
+#define SHIM_GRAPH_COMPILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/graph/graph.h"
+#include "shim/graph/part.h"
+
+struct function;
+
+/* Memory that a graph allocates or frees. */
+struct compile_effect {
+    struct graph_memory *memory;
+    bool before, after; /* whether it is allocated */
+};
+
+struct compile {
+    struct part *first, *current; /* all of them; the one that is being written */
+    struct compile_effect *effects;
+    uint32_t effect_count;
+    uint32_t depth;       /* of bodies in bodies */
+    struct function *ask; /* of this kernel the worker has to be asked first; NULL */
+};
+
+/* With graph_lock held. What was written is the caller's to free, also after an error:
+ * CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node. `out` is
+ * empty. */
+CUresult compile_graph(struct graph *g, struct compile *out);
+void compile_free(struct compile *c);
+
+#endif

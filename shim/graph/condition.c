@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists of conditions.
+ */
+#include "shim/graph/condition.h"
+
+#include <stdlib.h>
+
+#include "shim/memory/mem.h"
+
+static struct condition *add(struct condition **list, const struct condition *what) {
+    struct condition *c = malloc(sizeof(*c));
+    if (!c) return NULL;
+    *c = *what;
+    c->next = *list;
+    *list = c;
+    return c;
+}
+
+CUresult condition_create(struct condition **list, uint32_t value, bool assigned, uint64_t *addr) {
+    uint32_t *holders = malloc(sizeof(*holders));
+    struct condition what = {.value = value, .assigned = assigned, .holders = holders};
+    if (!holders) return CUDA_ERROR_OUT_OF_MEMORY;
+    *holders = 1;
+    CUresult r = mem_take(MEM_OWN, 0, 0, sizeof(uint32_t), &what.addr);
+    if (!r && !add(list, &what)) {
+        mem_give_kept(what.addr); /* host memory: there is nothing to tell */
+        r = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (r) {
+        free(holders);
+        return r;
+    }
+    *(volatile uint32_t *)(uintptr_t)what.addr = value;
+    *addr = what.addr;
+    return CUDA_SUCCESS;
+}
+
+bool condition_has(const struct condition *list, uint64_t addr) {
+    while (list && list->addr != addr)
+        list = list->next;
+    return list != NULL;
+}
+
+CUresult condition_share(const struct condition *list, struct condition **out) {
+    for (; list; list = list->next) {
+        if (!add(out, list)) return CUDA_ERROR_OUT_OF_MEMORY;
+        ++*list->holders;
+    }
+    return CUDA_SUCCESS;
+}
+
+void condition_free(struct condition *list) {
+    for (struct condition *next; list; list = next) {
+        next = list->next;
+        if (--*list->holders == 0) {
+            mem_give_kept(list->addr);
+            free(list->holders);
+        }
+        free(list);
+    }
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A sequence of records in lanes, as the worker is told it (proto/wire.h), while it is written and
+ * then: what each launch adds to it. What is put somewhere stands behind all that was put there
+ * before. With graph_lock held.
+ */
+#ifndef SHIM_GRAPH_PART_H
+#define SHIM_GRAPH_PART_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+#include "shim/context/hostfunc.h"
+#include "shim/graph/lanes.h"
+#include "shim/memory/transfer.h"
+
+struct part_choice;
+struct part_rows;
+struct part_buffer;
+
+/* An event that it records: `seq` of `lane`. */
+struct part_record {
+    CUevent event;
+    uint32_t id, lane; /* the event's, on the wire */
+    uint64_t seq;
+};
+
+struct part {
+    uint32_t id; /* on the wire */
+    struct lanes lanes;
+    unsigned char *bytes;
+    uint64_t used, cap;
+    struct hostfunc *functions;
+    uint32_t function_count;
+    struct part_record *records;
+    uint32_t record_count;
+    CUevent *waits; /* behind the first wait, which is for the launch before */
+    uint32_t wait_count;
+    struct part_rows *rows;
+    struct part_buffer *buffers;
+    struct part_choice *choice; /* what comes when it is complete; NULL: nothing */
+    struct {                    /* the end of its latest launch */
+        uint32_t stream;
+        uint64_t seq;
+    } last;
+    struct part *next; /* of the same program */
+};
+
+/* By the value of a condition: bodies, once or again and again; then what follows. */
+struct part_choice {
+    CUgraphConditionalNodeType type;
+    const volatile uint32_t *value; /* the worker writes it */
+    struct part *then;
+    uint32_t count;
+    struct part *bodies[];
+};
+
+/* It begins with the wait for the launch before. NULL when there is no memory. */
+struct part *part_create(void);
+void part_free(struct part *p);
+
+CUresult part_put(struct part *p, uint32_t lane, void *head, uint32_t head_bytes, const void *tail,
+                  uint32_t tail_bytes);
+/* A record without a number, in no lane. */
+CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes);
+CUresult part_put_function(struct part *p, uint32_t lane, CUhostFn fn, void *arg);
+CUresult part_put_record(struct part *p, uint32_t lane, CUevent event);
+CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);
+/* For all of these. */
+CUresult part_put_waits(struct part *p, uint32_t lane, const struct lanes_place *after);
+/* What the worker cannot reach is copied by host functions of this library, into and out of a
+ * buffer of the part's, in the order of the lane. */
+CUresult part_put_copy(struct part *p, uint32_t lane, const struct transfer *asked,
+                       unsigned int flags);
+
+/* One more at the end of an array: its place, or NULL when there is no memory. */
+void *part_grow(void **array, uint32_t *count, size_t bytes);
+
+#endif
