@@ -10,6 +10,7 @@ $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
+$(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o ptx_target.o)
@@ -25,7 +26,7 @@ $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool virtual ipc graph capture texture)
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool managed virtual ipc graph capture texture)
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
 	@mkdir -p $(@D)

@@ -9,6 +9,7 @@
 #include "shim/graph/graph_memory.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/opened.h"
 #include "shim/memory/pool.h"
 
 #define PITCH 512u
@@ -52,7 +53,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     if (!dptr) return CUDA_SUCCESS;
     r = capture_gate();
     if (r) return r;
-    if (!mem_find(dptr, &b) || b.addr != dptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!mem_find(dptr, &b) || b.addr != dptr)
+        return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED && b.kind != MEM_GRAPH)
         return CUDA_ERROR_INVALID_VALUE;
     r = stream_drain();

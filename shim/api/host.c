@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about pinned, managed and registered host memory. Pinned and managed blocks lie in the host
- * window, at the same address in the worker: zero copies, and kernels dereference them.
+ * Calls about pinned and registered host memory. Pinned blocks lie in the host window, at the same
+ * address in the worker: zero copies, and kernels dereference them.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
@@ -73,70 +73,6 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
     }
     if (!hostmem_find((uint64_t)(uintptr_t)p, &range)) return CUDA_ERROR_INVALID_VALUE;
     *pFlags = range.flags;
-    return CUDA_SUCCESS;
-}
-
-/* ---- managed --------------------------------------------------------------------------------- */
-
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    if (!dptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
-        return CUDA_ERROR_INVALID_VALUE;
-    uint64_t addr;
-    r = capture_gate();
-    if (!r) r = mem_take(MEM_MANAGED, ctx_current()->index, 0, bytesize, &addr);
-    if (!r) *dptr = addr;
-    return r;
-}
-
-/* Both sides use the one copy in place, so there is nothing to move or to advise. */
-static CUresult check_managed(uint64_t addr, uint64_t bytes) {
-    struct mem_block b;
-    if (bytes == 0 || !mem_find(addr, &b) || b.kind != MEM_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-    return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult check_place(CUdevice dev) {
-    return dev == 0 || dev == CU_DEVICE_CPU ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-    CUresult r = ctx_enter_device();
-    return r ? r : check_managed(devPtr, count);
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                        CUmemLocation location) {
-    CUresult r = ctx_enter_device();
-    return r ? r : check_managed(devPtr, count);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                            CUstream hStream) {
-    CUresult r = ctx_enter();
-    if (!r) r = check_managed(devPtr, count);
-    if (!r) r = check_place(dstDevice);
-    if (r) return r;
-    return stream_find(hStream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                               unsigned int flags, CUstream hStream) {
-    if (flags) return CUDA_ERROR_INVALID_VALUE;
-    CUdevice dev = location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-    return cuMemPrefetchAsync(devPtr, count, dev, hStream);
-}
-
-CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                unsigned int flags) {
-    CUresult r = ctx_enter();
-    if (r) return r;
-    struct mem_block b;
-    if (!stream_find(hStream)) return CUDA_ERROR_INVALID_HANDLE;
-    if (!mem_find(dptr, &b) || (b.kind != MEM_MANAGED && b.kind != MEM_VARIABLE))
-        return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 

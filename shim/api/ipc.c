@@ -9,7 +9,6 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/signal.h"
-#include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -17,9 +16,8 @@
 CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     CUresult r = ctx_enter();
     if (r) return r;
-    struct mem_block b;
     struct opened_handle h;
-    if (!pHandle || !mem_find(dptr, &b) || b.kind != MEM_PLAIN) return CUDA_ERROR_INVALID_VALUE;
+    if (!pHandle) return CUDA_ERROR_INVALID_VALUE;
     r = opened_describe(dptr, &h);
     if (r) return r;
     memset(pHandle, 0, sizeof(*pHandle));
@@ -34,7 +32,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsign
     struct opened_handle h;
     uint64_t addr;
     memcpy(&h, &handle, sizeof(h));
-    if (!pdptr || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !opened_valid(&h))
+    if (!pdptr || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !opened_valid(&h) || h.pool[0] ||
+        h.pool[1])
         return CUDA_ERROR_INVALID_VALUE;
     if (h.job == state.conn.job_id) return CUDA_ERROR_INVALID_CONTEXT;
     r = opened_take(&h, ctx_current()->index, &addr);
@@ -49,7 +48,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned 
 CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
     CUresult r = ctx_enter();
     if (r) return r;
-    return opened_give(dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return opened_give(dptr, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
  *
  * Calls about memory pools, and allocations that are ordered in streams.
  */
+#include <string.h>
+
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/connection/submit.h"
@@ -10,7 +12,9 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/keyfile.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/opened.h"
 #include "shim/memory/pool.h"
 
 /* ---- allocating ------------------------------------------------------------------------------ */
@@ -67,7 +71,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     if (!dptr) return CUDA_SUCCESS;
     if (stream_captured(s)) return capture_free(s, dptr);
     if (!mem_find(dptr, &b) || b.addr != dptr || (b.kind != MEM_POOLED && b.kind != MEM_GRAPH))
-        return CUDA_ERROR_INVALID_VALUE;
+        return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);
     if (s->id == STREAM_LEGACY) {
         /* The legacy stream's place in the order is after all others': a record marks it. */
@@ -85,12 +89,14 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     CUresult r = ctx_enter_device();
     if (r) return r;
-    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+    const unsigned int types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (!pool || !poolProps || poolProps->allocType == CU_MEM_ALLOCATION_TYPE_INVALID)
         return CUDA_ERROR_INVALID_VALUE;
-    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->handleTypes & ~types || poolProps->usage) return CUDA_ERROR_NOT_SUPPORTED;
     if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
-    CUmemoryPool made = pool_create(poolProps->maxSize);
+    CUmemoryPool made = pool_create(poolProps->maxSize, poolProps->handleTypes);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     *pool = made;
     return CUDA_SUCCESS;
@@ -168,4 +174,91 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     CUresult r = check_device(dev);
     if (r) return r;
     return pool_choose(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- by place -------------------------------------------------------------------------------- */
+
+/* The device's own memory is the only kind that there are pools of. */
+static CUresult check_place(const CUmemLocation *location, CUmemAllocationType type) {
+    if (!location || location->type == CU_MEM_LOCATION_TYPE_INVALID ||
+        type == CU_MEM_ALLOCATION_TYPE_INVALID)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return location->id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                CUmemAllocationType type) {
+    CUresult r = check_place(location, type);
+    return r ? r : cuDeviceGetDefaultMemPool(pool_out, 0);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
+    CUresult r = check_place(location, type);
+    return r ? r : cuDeviceGetMemPool(pool, 0);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
+    CUresult r = check_place(location, type);
+    return r ? r : cuDeviceSetMemPool(0, pool);
+}
+
+/* ---- other processes ------------------------------------------------------------------------- */
+
+CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                          CUmemAllocationHandleType handleType,
+                                          unsigned long long flags) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    struct keyfile key = {.kind = KEYFILE_POOL};
+    if (!handle_out || flags || !pool_known(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!pool_key(pool, key.key)) return CUDA_ERROR_INVALID_VALUE;
+    int fd = keyfile_create(&key);
+    if (fd < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+    memcpy(handle_out, &fd, sizeof(fd));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
+                                            CUmemAllocationHandleType handleType,
+                                            unsigned long long flags) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    struct keyfile key;
+    if (!pool_out || flags) return CUDA_ERROR_INVALID_VALUE;
+    if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!keyfile_read((int)(intptr_t)handle, KEYFILE_POOL, &key)) return CUDA_ERROR_INVALID_VALUE;
+    CUmemoryPool made = pool_import(key.key);
+    if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool_out = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    struct opened_handle h;
+    if (!shareData_out) return CUDA_ERROR_INVALID_VALUE;
+    r = opened_describe_pooled(ptr, &h);
+    if (r) return r;
+    memset(shareData_out, 0, sizeof(*shareData_out));
+    memcpy(shareData_out, &h, sizeof(h));
+    return CUDA_SUCCESS;
+}
+
+/* Of that pool alone. */
+CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                CUmemPoolPtrExportData *shareData) {
+    CUresult r = ctx_enter_device();
+    if (r) return r;
+    struct opened_handle h;
+    uint64_t key[2], addr;
+    if (!ptr_out || !shareData || !pool_imported(pool, key)) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&h, shareData, sizeof(h));
+    if (!opened_valid(&h) || memcmp(h.pool, key, sizeof(key)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    r = opened_take(&h, CTX_PRIMARY, &addr);
+    if (!r) *ptr_out = addr;
+    return r == CUDA_ERROR_MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : r;
 }

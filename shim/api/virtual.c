@@ -11,8 +11,6 @@
 #include "shim/memory/keyfile.h"
 #include "shim/memory/virtual.h"
 
-#define KEYFILE_ALLOCATION 1u
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,

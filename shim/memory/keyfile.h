@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define KEYFILE_ALLOCATION 1u
+#define KEYFILE_POOL 2u
+
 struct keyfile {
     uint32_t magic, kind;
     uint64_t key[2];

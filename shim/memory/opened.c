@@ -6,11 +6,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim/connection/state.h"
 #include "shim/lock.h"
 #include "shim/memory/allocation.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
 #include "shim/memory/virtual.h"
 
 #define OPENED_MAGIC 0x4d435049u /* "IPCM" */
@@ -19,6 +21,7 @@ struct opened {
     uint64_t addr, bytes;
     uint64_t key[2];
     uint32_t refs, owner;
+    bool pooled;
 };
 
 static struct opened *opened;
@@ -27,12 +30,28 @@ static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
+static CUresult describe(const struct mem_block *b, struct opened_handle *out) {
+    *out =
+        (struct opened_handle){.magic = OPENED_MAGIC, .job = state.conn.job_id, .bytes = b->bytes};
+    return mem_share(b->addr, out->key, &out->offset);
+}
+
 CUresult opened_describe(uint64_t addr, struct opened_handle *out) {
     struct mem_block b;
-    if (!mem_find(addr, &b) || b.addr != addr) return CUDA_ERROR_INVALID_VALUE;
-    *out =
-        (struct opened_handle){.magic = OPENED_MAGIC, .job = state.conn.job_id, .bytes = b.bytes};
-    return mem_share(addr, out->key, &out->offset);
+    if (!mem_find(addr, &b) || b.addr != addr || b.kind != MEM_PLAIN)
+        return CUDA_ERROR_INVALID_VALUE;
+    return describe(&b, out);
+}
+
+CUresult opened_describe_pooled(uint64_t addr, struct opened_handle *out) {
+    struct mem_block b;
+    uint64_t pool[2];
+    if (!mem_find(addr, &b) || b.addr != addr || b.kind != MEM_POOLED ||
+        !pool_key(pool_handle_of(b.detail), pool))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = describe(&b, out);
+    memcpy(out->pool, pool, sizeof(pool));
+    return r;
 }
 
 bool opened_valid(const struct opened_handle *h) {
@@ -41,10 +60,16 @@ bool opened_valid(const struct opened_handle *h) {
 
 /* ---- the table; with the lock held ----------------------------------------------------------- */
 
-static struct opened *find_key(const uint64_t *key, uint32_t owner) {
+static bool is_pooled(const struct opened_handle *h) {
+    return h->pool[0] || h->pool[1];
+}
+
+static struct opened *find_key(const struct opened_handle *h, uint32_t owner) {
     for (uint32_t i = 0; i < opened_count; i++) {
         struct opened *o = &opened[i];
-        if (o->key[0] == key[0] && o->key[1] == key[1] && o->owner == owner) return o;
+        if (o->key[0] == h->key[0] && o->key[1] == h->key[1] && o->owner == owner &&
+            o->pooled == is_pooled(h))
+            return o;
     }
     return NULL;
 }
@@ -99,7 +124,7 @@ static CUresult open_key(const struct opened_handle *h, struct opened *out) {
 /* True when it was open, and is so once more. */
 static bool take_again(const struct opened_handle *h, uint32_t owner, uint64_t *addr) {
     lock_enter(&opened_lock);
-    struct opened *o = find_key(h->key, owner);
+    struct opened *o = find_key(h, owner);
     bool fits = o && h->offset + h->bytes <= o->bytes;
     if (fits) {
         o->refs++;
@@ -110,12 +135,13 @@ static bool take_again(const struct opened_handle *h, uint32_t owner, uint64_t *
 }
 
 CUresult opened_take(const struct opened_handle *h, uint32_t owner, uint64_t *addr) {
-    struct opened mine = {.key = {h->key[0], h->key[1]}, .refs = 1, .owner = owner};
+    struct opened mine = {
+        .key = {h->key[0], h->key[1]}, .refs = 1, .owner = owner, .pooled = is_pooled(h)};
     if (take_again(h, owner, addr)) return CUDA_SUCCESS;
     CUresult r = open_key(h, &mine);
     if (r) return r;
     lock_enter(&opened_lock);
-    bool kept = !find_key(h->key, owner) && append(&mine);
+    bool kept = !find_key(h, owner) && append(&mine);
     lock_leave(&opened_lock);
     if (kept) {
         *addr = mine.addr + h->offset;
@@ -125,13 +151,13 @@ CUresult opened_take(const struct opened_handle *h, uint32_t owner, uint64_t *ad
     return take_again(h, owner, addr) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool opened_give(uint64_t addr) {
+bool opened_give(uint64_t addr, bool pooled) {
     struct opened gone = {.refs = 1};
     bool found = false;
     lock_enter(&opened_lock);
     for (uint32_t i = 0; i < opened_count && !found; i++) {
         struct opened *o = &opened[i];
-        found = addr - o->addr < o->bytes;
+        found = addr - o->addr < o->bytes && o->pooled == pooled;
         if (found && --o->refs == 0) gone = drop(i);
     }
     lock_leave(&opened_lock);

@@ -26,12 +26,15 @@ CUresult opened_describe(uint64_t addr, struct opened_handle *out);
 /* False for what no process of ours has written. */
 bool opened_valid(const struct opened_handle *h);
 
+/* The block of a pool that other processes have (pool.h). */
+CUresult opened_describe_pooled(uint64_t addr, struct opened_handle *out);
+
 /* Where the block is here. Its memory stays until it is given as often as it was taken, whatever
  * becomes of the process whose it is. CUDA_ERROR_MAP_FAILED: it is gone, or another user's.
  * `owner`: index of the context. */
 CUresult opened_take(const struct opened_handle *h, uint32_t owner, uint64_t *addr);
-/* False where nothing was opened. */
-bool opened_give(uint64_t addr);
+/* False where nothing was opened, or not as the block of a pool (or as one). */
+bool opened_give(uint64_t addr, bool pooled);
 
 /* The context ended: what was opened in it is closed. */
 void opened_release(uint32_t owner);

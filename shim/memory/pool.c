@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
@@ -29,8 +30,11 @@ struct pool {
     struct bins kept[MEM_WINDOWS];
     uint64_t threshold, max_bytes;
     uint64_t used, used_high,
-        reserved_high; /* bytes; used: capacities of the blocks that are out */
-    int reuse[4];      /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+        reserved_high;  /* bytes; used: capacities of the blocks that are out */
+    int reuse[4];       /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+    unsigned int types; /* by which other processes may have it */
+    bool imported;      /* another process's */
+    uint64_t key[2];    /* of both */
 };
 
 static struct pool pools[POOLS];
@@ -64,6 +68,10 @@ static struct pool *find(CUmemoryPool handle) {
 
 CUmemoryPool pool_handle_of(uint32_t index) {
     return pools[index].handle;
+}
+
+unsigned int pool_types_of(uint32_t index) {
+    return pools[index].types;
 }
 
 static uint64_t kept(const struct pool *p) {
@@ -207,7 +215,11 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
     lock_enter(&pool_lock);
     default_pool();
     struct pool *p = handle ? find(handle) : &pools[chosen];
-    CUresult r = p ? charge(p, bytes, mem_capacity(bytes)) : CUDA_ERROR_INVALID_VALUE;
+    /* What others see is no lane's. */
+    struct mem_place lasting = {.window = MEM_PERSISTENT, .key = place->key};
+    if (p && p->types) place = &lasting;
+    CUresult r =
+        p && !p->imported ? charge(p, bytes, mem_capacity(bytes)) : CUDA_ERROR_INVALID_VALUE;
     bool found = !r && take_kept(p, bytes, place, stream, addr);
     uint16_t generation = p ? p->generation : 0;
     lock_leave(&pool_lock);
@@ -218,16 +230,58 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-CUmemoryPool pool_create(uint64_t max_bytes) {
-    lock_enter(&pool_lock);
+/* With the lock held; NULL when there are too many. */
+static struct pool *start_another(uint64_t max_bytes) {
     default_pool();
     uint32_t index = POOL_DEFAULT + 1;
     while (index < POOLS && pools[index].handle)
         index++;
-    if (index < POOLS) start(index, max_bytes);
-    CUmemoryPool handle = index < POOLS ? pools[index].handle : NULL;
+    if (index == POOLS) return NULL;
+    start(index, max_bytes);
+    return &pools[index];
+}
+
+CUmemoryPool pool_create(uint64_t max_bytes, unsigned int types) {
+    uint64_t key[2] = {0, 0};
+    if (types && getrandom(key, sizeof(key), 0) != sizeof(key)) return NULL;
+    lock_enter(&pool_lock);
+    struct pool *p = start_another(max_bytes);
+    if (p) {
+        p->types = types;
+        memcpy(p->key, key, sizeof(key));
+    }
+    CUmemoryPool handle = p ? p->handle : NULL;
     lock_leave(&pool_lock);
     return handle;
+}
+
+CUmemoryPool pool_import(const uint64_t *key) {
+    lock_enter(&pool_lock);
+    struct pool *p = start_another(0);
+    if (p) {
+        p->imported = true;
+        memcpy(p->key, key, sizeof(p->key));
+    }
+    CUmemoryPool handle = p ? p->handle : NULL;
+    lock_leave(&pool_lock);
+    return handle;
+}
+
+static bool copy_key(CUmemoryPool handle, bool imported, uint64_t *key) {
+    lock_enter(&pool_lock);
+    const struct pool *p = find(handle);
+    bool has = p && (imported ? p->imported : p->types != 0);
+    if (has) memcpy(key, p->key, sizeof(p->key));
+    lock_leave(&pool_lock);
+    return has;
+}
+
+bool pool_key(CUmemoryPool handle, uint64_t *key) {
+    return copy_key(handle, false, key);
+}
+
+bool pool_imported(CUmemoryPool handle, uint64_t *key) {
+    return copy_key(handle, true, key);
 }
 
 bool pool_destroy(CUmemoryPool handle) {
@@ -271,6 +325,7 @@ CUmemoryPool pool_chosen(void) {
 bool pool_choose(CUmemoryPool handle) {
     lock_enter(&pool_lock);
     struct pool *p = find(handle);
+    if (p && p->imported) p = NULL;
     if (p) chosen = (uint32_t)(p - pools);
     lock_leave(&pool_lock);
     return p != NULL;

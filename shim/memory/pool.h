@@ -27,8 +27,14 @@ void pool_release_threshold(void);
 /* The context ended: its pools' kept blocks are freed by mem_release. */
 void pool_release(uint32_t owner);
 
-/* `max_bytes`: that may be out at a time; 0: no bound. NULL when there are too many. */
-CUmemoryPool pool_create(uint64_t max_bytes);
+/* `max_bytes`: that may be out at a time; 0: no bound. `types`: CU_MEM_HANDLE_TYPE_*, by which
+ * other processes may have it. NULL when there are too many. */
+CUmemoryPool pool_create(uint64_t max_bytes, unsigned int types);
+/* Another process's, which has this key: nothing is allocated from it here. */
+CUmemoryPool pool_import(const uint64_t *key);
+/* What tells it from all others, everywhere; false for what is none, or cannot be had by others. */
+bool pool_key(CUmemoryPool handle, uint64_t *key);
+bool pool_imported(CUmemoryPool handle, uint64_t *key);
 /* False for what is no pool, or the device's own. */
 bool pool_destroy(CUmemoryPool handle);
 /* Complete blocks leave until no more than `keep` bytes are reserved. False for what is none. */
@@ -45,5 +51,6 @@ CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *val
 CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value);
 
 CUmemoryPool pool_handle_of(uint32_t index);
+unsigned int pool_types_of(uint32_t index);
 
 #endif

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "shim/connection/state.h"
@@ -167,6 +168,97 @@ Test(shim_ipc, what_is_open_ends_with_its_context) {
     rig_forget();
     cr_assert_eq(cuCtxDestroy_v2(own), CUDA_SUCCESS);
     cr_expect_str_eq(sent(), UNBACK CLOSE);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+static const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                     .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                     .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+
+static CUmemoryPool import_pool(CUmemoryPool pool) {
+    CUmemoryPool imported;
+    int fd;
+    cr_assert_eq(
+        cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd,
+                                                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                 CUDA_SUCCESS);
+    cr_expect_eq(cuMemImportFromShareableHandle((CUmemGenericAllocationHandle[1]){0},
+                                                (void *)(intptr_t)fd,
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                 CUDA_ERROR_INVALID_VALUE, "a pool is no allocation");
+    close(fd);
+    return imported;
+}
+
+Test(shim_ipc, a_block_of_a_pool_is_opened_through_the_pool) {
+    CUmemoryPool pool, other, imported;
+    CUmemPoolPtrExportData data;
+    struct mem_block b;
+    CUdeviceptr block, here;
+    cr_assert_eq(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolCreate(&other, &props), CUDA_SUCCESS);
+    cr_assert_eq(cuMemAllocFromPoolAsync(&block, 1000, pool, NULL), CUDA_SUCCESS);
+    cr_assert(mem_find(block, &b));
+    cr_expect_eq(b.window, MEM_PERSISTENT, "no lane's");
+    cr_assert_eq(cuMemPoolExportPointer(&data, block), CUDA_SUCCESS);
+    imported = import_pool(other);
+    cr_expect_eq(cuMemPoolImportPointer(&here, imported, &data), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemPoolImportPointer(&here, pool, &data), CUDA_ERROR_INVALID_VALUE);
+    imported = import_pool(pool);
+    rig_forget();
+    cr_assert_eq(cuMemPoolImportPointer(&here, imported, &data), CUDA_SUCCESS);
+    cr_expect_str_eq(sent(), OPEN SHOW);
+    cr_expect_eq(cuIpcCloseMemHandle(here), CUDA_ERROR_INVALID_VALUE, "it was not opened so");
+    cr_assert_eq(cuMemFreeAsync(here, NULL), CUDA_SUCCESS);
+    cr_expect_str_eq(sent(), UNBACK CLOSE);
+    cr_expect_eq(cuMemFreeAsync(here, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemPoolImportPointer(&here, imported, &data), CUDA_SUCCESS);
+    cr_expect_eq(cuMemFree_v2(here), CUDA_SUCCESS);
+}
+
+Test(shim_ipc, an_imported_pool_gives_nothing) {
+    CUmemoryPool pool, plain, imported;
+    CUmemPoolPtrExportData data;
+    CUmemPoolProps no_types = props;
+    CUdeviceptr block;
+    int fd;
+    no_types.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    cr_assert_eq(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolCreate(&plain, &no_types), CUDA_SUCCESS);
+    imported = import_pool(pool);
+    cr_expect_eq(cuMemAllocFromPoolAsync(&block, 64, imported, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuDeviceSetMemPool(0, imported), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemPoolExportToShareableHandle(&fd, imported,
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(
+        cuMemPoolExportToShareableHandle(&fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemAllocFromPoolAsync(&block, 64, plain, NULL), CUDA_SUCCESS);
+    cr_expect_eq(cuMemPoolExportPointer(&data, block), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemPoolExportPointer(&data, take(64)), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemPoolDestroy(imported), CUDA_SUCCESS);
+}
+
+Test(shim_ipc, pools_are_chosen_by_place) {
+    CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, 0}, host = {CU_MEM_LOCATION_TYPE_HOST, 0};
+    CUmemoryPool own, mine, got;
+    cr_assert_eq(cuMemGetDefaultMemPool(&own, &here, CU_MEM_ALLOCATION_TYPE_PINNED), CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolCreate(&mine, &props), CUDA_SUCCESS);
+    cr_assert_eq(cuMemSetMemPool(&here, CU_MEM_ALLOCATION_TYPE_PINNED, mine), CUDA_SUCCESS);
+    cr_assert_eq(cuMemGetMemPool(&got, &here, CU_MEM_ALLOCATION_TYPE_PINNED), CUDA_SUCCESS);
+    cr_expect_eq(got, mine);
+    cr_expect_neq(own, mine);
+    cr_expect_eq(cuMemGetMemPool(&got, &host, CU_MEM_ALLOCATION_TYPE_PINNED),
+                 CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(cuMemGetMemPool(&got, &here, CU_MEM_ALLOCATION_TYPE_MANAGED),
+                 CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(cuMemGetMemPool(&got, NULL, CU_MEM_ALLOCATION_TYPE_PINNED),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemSetMemPool(&here, CU_MEM_ALLOCATION_TYPE_PINNED, own), CUDA_SUCCESS);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

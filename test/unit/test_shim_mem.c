@@ -21,6 +21,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/opened.h"
 #include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull
@@ -128,6 +129,9 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
     return CUDA_ERROR_INVALID_VALUE;
 }
 bool pool_reclaim_all(void) {
+    return false;
+}
+bool opened_give(uint64_t addr, bool pooled) {
     return false;
 }
 

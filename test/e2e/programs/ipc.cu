@@ -102,11 +102,46 @@ static void joined(pid_t child, int signal) {
 struct offer {
     cudaIpcMemHandle_t large, small, inner;
     cudaIpcEventHandle_t event;
+    cudaMemPoolPtrExportData pooled;
 };
+
+/* What of another one's pool is used here. */
+static uint32_t *import_pooled(int fd, const struct offer *offer, cudaStream_t stream) {
+    cudaMemPool_t pool;
+    cudaMemPoolPtrExportData data = offer->pooled;
+    void *p, *none;
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd,
+                                               cudaMemHandleTypePosixFileDescriptor, 0));
+    close(fd);
+    CHECK(cudaMemPoolImportPointer(&p, pool, &data));
+    REQUIRE(cudaMallocFromPoolAsync(&none, 64, pool, stream) == cudaErrorInvalidValue,
+            "allocated from another process's pool");
+    data.reserved[40] ^= 1; /* of another pool */
+    REQUIRE(cudaMemPoolImportPointer(&none, pool, &data) == cudaErrorInvalidValue,
+            "of another pool");
+    cudaGetLastError();
+    CHECK(cudaMemPoolDestroy(pool));
+    return (uint32_t *)p;
+}
+
+static uint32_t *export_pooled(int *fd, struct offer *offer, cudaStream_t stream) {
+    cudaMemPoolProps props = {};
+    cudaMemPool_t pool;
+    void *p;
+    props.allocType = cudaMemAllocationTypePinned;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    props.location.type = cudaMemLocationTypeDevice;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMallocFromPoolAsync(&p, SMALL * 4, pool, stream));
+    CHECK(cudaMemsetAsync(p, 0, SMALL * 4, stream));
+    CHECK(cudaMemPoolExportToShareableHandle(fd, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+    CHECK(cudaMemPoolExportPointer(&offer->pooled, p));
+    return (uint32_t *)p;
+}
 
 static void second(void) {
     struct offer offer;
-    uint32_t *large, *small, *again, *pages;
+    uint32_t *large, *small, *again, *pages, *pooled;
     cudaEvent_t mine, theirs;
     cudaStream_t stream;
     int rounds;
@@ -118,6 +153,7 @@ static void second(void) {
     hear(&offer, sizeof(offer));
     int fd = hear_fd();
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    pooled = import_pooled(hear_fd(), &offer, stream);
     CHECK(cudaEventCreateWithFlags(&mine, cudaEventDisableTiming | cudaEventInterprocess));
     CHECK(cudaIpcGetEventHandle(&offer.event, mine));
     CHECK(cudaIpcOpenMemHandle((void **)&large, offer.large, cudaIpcMemLazyEnablePeerAccess));
@@ -144,10 +180,14 @@ static void second(void) {
         CHECK(cudaStreamWaitEvent(stream, theirs, 0));
         step<<<16, 128, 0, stream>>>(large, WORDS, 2 * i + 1);
         step<<<1, 128, 0, stream>>>(small, SMALL, 2 * i + 1);
+        step<<<1, 128, 0, stream>>>(pooled, SMALL, 2 * i + 1);
         step<<<16, 128, 0, stream>>>(pages, (2 << 20) / 4, 2 * i + 1);
         CHECK(cudaEventRecord(mine, stream));
         say(&turn, 1);
     }
+    CHECK(cudaFreeAsync(pooled, stream));
+    REQUIRE(cudaFreeAsync(pooled, stream) == cudaErrorInvalidValue, "freed twice");
+    cudaGetLastError();
     CHECK(cudaEventSynchronize(mine));
     CHECK(cudaEventQuery(mine));
     CHECK(cudaEventDestroy(theirs));
@@ -215,12 +255,12 @@ static void bad_handles(const struct offer *good, const void *large) {
 
 static uint64_t first(int rounds) {
     struct offer offer;
-    uint32_t *large, *small, *other;
+    uint32_t *large, *small, *other, *pooled;
     cudaEvent_t mine, theirs;
     cudaStream_t stream;
     cudaIpcEventHandle_t sent;
     CUdeviceptr pages;
-    int fd;
+    int fd, pool_fd;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&large, WORDS * 4));
     CHECK(cudaMalloc(&other, 64)); /* shares the small one's pages */
@@ -235,10 +275,13 @@ static uint64_t first(int rounds) {
     bad_handles(&offer, large);
     CUmemGenericAllocationHandle handle = make_pages(&pages);
     WORKS(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    pooled = export_pooled(&pool_fd, &offer, stream);
     say(&rounds, sizeof(rounds));
     say(&offer, sizeof(offer));
     say_fd(fd);
+    say_fd(pool_fd);
     close(fd);
+    close(pool_fd);
     hear(&sent, sizeof(sent));
     CHECK(cudaIpcOpenEventHandle(&theirs, sent));
     CHECK(cudaIpcGetEventHandle(&sent, mine));
@@ -248,6 +291,7 @@ static uint64_t first(int rounds) {
         if (i) CHECK(cudaStreamWaitEvent(stream, theirs, 0));
         step<<<16, 128, 0, stream>>>(large, WORDS, 2 * i);
         step<<<1, 128, 0, stream>>>(small, SMALL, 2 * i);
+        step<<<1, 128, 0, stream>>>(pooled, SMALL, 2 * i);
         step<<<16, 128, 0, stream>>>((uint32_t *)pages, (2 << 20) / 4, 2 * i);
         CHECK(cudaEventRecord(mine, stream));
         say(&turn, 1);
@@ -258,8 +302,10 @@ static uint64_t first(int rounds) {
     uint64_t sum = sum_of(large, WORDS, CHECKSUM_START);
     sum = sum_of(small, SMALL, sum);
     sum = sum_of((uint32_t *)pages, (2 << 20) / 4, sum);
+    sum = sum_of(pooled, SMALL, sum);
     uint64_t want = model(WORDS, rounds, CHECKSUM_START);
     want = model((2 << 20) / 4, rounds, model(SMALL, rounds, want));
+    want = model(SMALL, rounds, want);
     REQUIRE(sum == want, "the sum is %llx", (unsigned long long)sum);
     CHECK(cudaFree(large));
     return sum;
