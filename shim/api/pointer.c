@@ -107,8 +107,10 @@ static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
     }
 }
 
+/* Neither needs a context: the runtime asks for threads that have none, as those are that pin a
+ * PyTorch loader's batches. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
-    CUresult r = ctx_enter();
+    CUresult r = state_live();
     if (r) return r;
     if (!data) return CUDA_ERROR_INVALID_VALUE;
     struct pointer p = look_up(ptr);
@@ -118,7 +120,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 /* Unlike the single form, succeeds for unknown pointers. */
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                 void **data, CUdeviceptr ptr) {
-    CUresult r = ctx_enter();
+    CUresult r = state_live();
     if (r) return r;
     if (numAttributes && (!attributes || !data)) return CUDA_ERROR_INVALID_VALUE;
     struct pointer p = look_up(ptr);

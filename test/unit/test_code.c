@@ -105,6 +105,25 @@ Test(code, what_is_refused) {
     }
 }
 
+/* Kernels have them for memory that is not there: one that gets there ends. */
+static const char multimem[] = HEAD
+    ".visible .entry k(.param .u64 out, .param .u32 go) { .reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
+    ".reg .pred %p; ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [go]; setp.ne.u32 %p, %r1, 0;\n"
+    "@%p multimem.ld_reduce.relaxed.sys.global.add.u32 %r2, [%rd1];\n"
+    "@%p multimem.st.relaxed.sys.global.u32 [%rd1], %r2;\n"
+    "st.global.u32 [%rd1], 7; ret; }\n";
+Test(code, instructions_for_memory_that_is_not_there_trap) {
+    struct ptxrun *r = load(multimem);
+    cr_assert(r->module, "%s", r->why);
+    uint32_t *out = ptxrun_alloc(r, 4);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 1, 2, (uint64_t)out, (uint64_t)0), 0, "%s", r->why);
+    cr_assert_eq(*out, 7);
+    int err = ptxrun_launch(r, "k", 1, 1, 2, (uint64_t)out, (uint64_t)1);
+    cr_assert_eq(err, ERR_LAUNCH_FAILED, "%d %s", err, r->why);
+    cr_assert(strstr(r->result.text, "multimem.ld_reduce"), "%s", r->result.text);
+    ptxrun_destroy(r);
+}
+
 /* Numba's names have hundreds of characters. */
 Test(code, a_long_name_leaves_room_for_the_reason) {
     char name[251], text[512];

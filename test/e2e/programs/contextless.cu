@@ -71,10 +71,23 @@ static void device(void) {
            CUDA_ERROR_INVALID_DEVICE, "a device that is not there");
 }
 
+/* NVIDIA's documentation lists the error for these; its runtime goes by their not giving it. */
+static void pointers(void) {
+    CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    void *place = &type;
+    CUdeviceptr ours = (CUdeviceptr)(uintptr_t)&type;
+    WORKS(cuPointerGetAttributes(1, &attribute, &place, ours));
+    REQUIRE(type == 0, "memory of the program's own has type %d", (int)type);
+    expect(cuPointerGetAttribute(&type, attribute, ours), CUDA_ERROR_INVALID_VALUE,
+           "the single form");
+}
+
 int main(void) {
     CUdeviceptr p;
     WORKS(cuInit(0));
     device();
+    pointers();
     pools();
     expect(cuMemAlloc(&p, BYTES), CUDA_ERROR_INVALID_CONTEXT, "an allocation without a context");
     objects();

@@ -154,6 +154,13 @@ static void verify(struct ptx_parser *p, const struct ptx_inst *i, const struct 
     if (i->op == PTX_OP_call) ptx_verify_call(p, i);
 }
 
+/* Addresses of several devices' memory at once come from multicast objects, which there are none
+ * of: kernels have these instructions for where there are (NCCL's have), and one that gets there
+ * traps. */
+static bool is_out_of_reach(const struct ptx_inst *i) {
+    return i->op == PTX_OP_UNKNOWN && strncmp(i->text, "multimem.", 9) == 0;
+}
+
 /* Built in place: an instruction is large, and nothing else is added meanwhile. */
 void ptx_inst(struct ptx_parser *p) {
     uint32_t line = p->tok.line;
@@ -170,13 +177,15 @@ void ptx_inst(struct ptx_parser *p) {
     i->pred_neg = negated;
     i->line = line;
     p->lazy = false;
-    if (i->op == PTX_OP_UNKNOWN) ptx_unsupported(p, line, i->text, strlen(i->text));
+    bool traps = is_out_of_reach(i);
+    if (i->op == PTX_OP_UNKNOWN && !traps) ptx_unsupported(p, line, i->text, strlen(i->text));
     bool opaque = p->opaque || ptx_op_is_opaque((enum ptx_op)i->op);
     if (opaque)
         opaque_operands(p);
     else
         operands(p, i);
     ptx_expect(p, ';');
+    if (traps) i->op = PTX_OP_trap;
     if (opaque) return;
     unwrap_single(i);
     verify(p, i, &decoded->sig);
