@@ -8,7 +8,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum matrixref_kind { F16, BF16, TF32, F32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, S32 };
+/* Those of 6 and 4 bits are in bytes, as mma has them. */
+enum matrixref_kind {
+    F16,
+    BF16,
+    TF32,
+    F32,
+    F64,
+    E4M3,
+    E5M2,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+    S32,
+    E3M2,
+    E2M3,
+    E2M1
+};
 
 extern const uint32_t matrixref_widths[]; /* in bits */
 extern const char *const matrixref_names[];

@@ -459,6 +459,8 @@ Test(fragments, bad_addresses_are_a_fault) {
     faults("mad.lo.u32 %row,%lane,4096,%sh;\n"
            "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row],{%x0};",
            32, ERR_ILLEGAL_ADDRESS, outside);
+    faults("add.u32 %row,%sh,8192;ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%x0},[%row];", 32,
+           ERR_ILLEGAL_ADDRESS, outside);
 #define LOAD_A(address) \
     "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%x0,%x1,%x2,%x3,%x4,%x5,%x6,%x7}," address ";"
     faults(LOAD_A("[%p+2]"), 32, ERR_ILLEGAL_ADDRESS, "");

@@ -22,16 +22,26 @@ struct form {
     enum matrixref_kind d, a, b, c;
     struct spot (*at_a)(unsigned, unsigned), (*at_b)(unsigned, unsigned);
     struct spot (*at_c)(unsigned, unsigned), (*at_d)(unsigned, unsigned);
+    unsigned sparse, selector; /* lanes of a group with metadata; of which a has half */
 };
 
-#define M16(k, layout, d, a, b, c, end, at_a, at_b) \
-    { "mma.sync.aligned.m16n8k" #k "." layout end, 16, 8, k, d, a, b, c, at_a, at_b, c_16, c_16 }
+#define M16(k, layout, d, a, b, c, end, at_a, at_b)                                                \
+    {                                                                                              \
+        "mma.sync.aligned.m16n8k" #k "." layout end, 16, 8, k, d, a, b, c, at_a, at_b, c_16, c_16, \
+            0, 0                                                                                   \
+    }
 #define M8(k, layout, d, a, b, c, end, at_a, at_b) \
-    { "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8 }
+    { "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8, 0, 0 }
+/* a lies as that of half the k. */
+#define SPARSE(k, d, a, b, c, end, at_a, at_b, lanes, selector)                                 \
+    {                                                                                           \
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k" #k ".row.col" end, 16, 8, k, d, a, b, c, \
+            at_a, at_b, c_16, c_16, lanes, selector                                             \
+    }
 #define QUADS(al, bl, d, c, dt, ct, at_c, at_d)                                                \
     {                                                                                          \
         "mma.sync.aligned.m8n8k4." #al "." #bl "." dt ".f16.f16." ct, 8, 8, 4, d, F16, F16, c, \
-            quad_a_##al, quad_b_##bl, at_c, at_d                                               \
+            quad_a_##al, quad_b_##bl, at_c, at_d, 0, 0                                         \
     }
 
 static const struct form forms[] = {
@@ -67,6 +77,22 @@ static const struct form forms[] = {
     M16(128, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.and.popc", a_b1_16x128, b_b1_128),
     M16(256, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.xor.popc", a_b1_256, b_b1_256),
     M16(256, "row.col", S32, B1, B1, S32, ".s32.b1.b1.s32.and.popc", a_b1_256, b_b1_256),
+    M16(32, "row.col", F32, E3M2, E2M1, F32, ".kind::f8f6f4.f32.e3m2.e2m1.f32", a_s8_32, b_s8_32),
+    M16(32, "row.col", F16, E2M3, E5M2, F16, ".kind::f8f6f4.f16.e2m3.e5m2.f16", a_s8_32, b_s8_32),
+    M16(32, "row.col", F32, E2M1, E2M1, F32, ".kind::f8f6f4.f32.e2m1.e2m1.f32", a_s8_32, b_s8_32),
+    SPARSE(16, F32, F16, F16, F32, ".f32.f16.f16.f32", a_f16_8, b_f16_16, 1, 0),
+    SPARSE(16, F16, F16, F16, F16, ".f16.f16.f16.f16", a_f16_8, b_f16_16, 1, 3),
+    SPARSE(32, F32, F16, F16, F32, ".f32.f16.f16.f32", a_f16_16, b_f16_32, 2, 0),
+    SPARSE(32, F32, BF16, BF16, F32, ".f32.bf16.bf16.f32", a_f16_16, b_f16_32, 2, 1),
+    SPARSE(16, F32, BF16, BF16, F32, ".f32.bf16.bf16.f32", a_f16_8, b_f16_16, 1, 2),
+    SPARSE(8, F32, TF32, TF32, F32, ".f32.tf32.tf32.f32", a_tf32_4, b_tf32_8, 1, 1),
+    SPARSE(16, F32, TF32, TF32, F32, ".f32.tf32.tf32.f32", a_tf32_8, b_tf32_16, 2, 1),
+    SPARSE(32, S32, S8, U8, S32, ".s32.s8.u8.s32", a_s8_16x16, b_s8_32, 2, 1),
+    SPARSE(64, S32, S8, S8, S32, ".satfinite.s32.s8.s8.s32", a_s8_32, b_s8_64, 4, 0),
+    SPARSE(64, S32, U4, S4, S32, ".s32.u4.s4.s32", a_s4_16x32, b_s4_64, 2, 0),
+    SPARSE(128, S32, S4, S4, S32, ".s32.s4.s4.s32", a_s4_64, b_s4_128, 4, 0),
+    SPARSE(64, F32, E4M3, E5M2, F32, ".f32.e4m3.e5m2.f32", a_s8_32, b_s8_64, 4, 0),
+    SPARSE(64, F32, E2M1, E3M2, F32, ".kind::f8f6f4.f32.e2m1.e3m2.f32", a_s8_32, b_s8_64, 4, 0),
     QUADS(row, col, F32, F32, "f32", "f32", quad_f32, quad_f32),
     QUADS(col, row, F32, F16, "f32", "f16", quad_f16, quad_f32),
     QUADS(row, row, F16, F16, "f16", "f16", quad_f16, quad_f16),
@@ -82,7 +108,7 @@ struct sizes {
 
 static struct sizes sizes_of(const struct form *f) {
     unsigned quads = f->at_a == quad_a_row || f->at_a == quad_a_col ? 4 : 1;
-    return (struct sizes){f->m * f->k * quads / 32, f->k * f->n * quads / 32,
+    return (struct sizes){f->m * f->k * quads / (f->sparse ? 64 : 32), f->k * f->n * quads / 32,
                           f->m * f->n * quads / 32, f->m * f->n * quads / 32, quads};
 }
 
@@ -117,14 +143,14 @@ static char *kernel_of(const struct form *f) {
     char *t = calloc(1, 16384);
     cr_assert_not_null(t);
     sprintf(t,
-            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-            ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane;\n"
+            ".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+            ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane,%%e;\n"
             "ld.param.u64 %%in,[p];mov.u32 %%lane,%%laneid;mad.wide.u32 %%in,%%lane,512,%%in;\n",
             type);
     transfers(t, "a", a, f->a == F64, &at, true);
     transfers(t, "b", b, f->a == F64, &at, true);
     transfers(t, "c", c, f->a == F64, &at, true);
-    sprintf(t + strlen(t), "%s ", f->opcode);
+    sprintf(t + strlen(t), "ld.global.b32 %%e,[%%in+%u];\n%s ", at, f->opcode);
     list(t, "d", d);
     strcat(t, ",");
     list(t, "a", a);
@@ -132,6 +158,7 @@ static char *kernel_of(const struct form *f) {
     list(t, "b", b);
     strcat(t, ",");
     list(t, "c", c);
+    if (f->sparse) sprintf(t + strlen(t), ",%%e,%u", f->selector);
     strcat(t, ";\n");
     end = 256;
     transfers(t, "d", d, f->a == F64, &end, false);
@@ -143,10 +170,43 @@ static char *kernel_of(const struct form *f) {
 
 struct matrices {
     uint64_t a[4][16][256], b[4][256][8], c[4][16][8];
+    unsigned char picked[16][32]; /* metadata of a sparse a: four bits for each group of a row */
 };
+
+/* Two out of four; of tf32 one out of two. */
+static void pick(struct matrices *m, const struct form *f) {
+    static const unsigned char pairs[] = {4, 8, 9, 12, 13, 14};
+    for (unsigned r = 0; r < 16; r++)
+        for (unsigned k = 0; k < 32; k++)
+            m->picked[r][k] =
+                f->a == TF32 ? (matrixref_dice() & 1 ? 4 : 14) : pairs[matrixref_dice() % 6];
+}
+
+/* The word of lane `lane`, from "Matrix fragments for sparse mma": lane `turn` of those in its
+ * group that have metadata. Wide elements: 16 bits for each of two rows. */
+static uint32_t metadata(const struct form *f, const struct matrices *m, unsigned lane) {
+    unsigned turn = lane % 4 - f->selector * f->sparse, g = lane / 4;
+    uint32_t word = 0;
+    if (lane % 4 / f->sparse != f->selector) return (uint32_t)matrixref_dice();
+    bool wide = matrixref_widths[f->a] >= 16;
+    for (unsigned k = 0; k < 8; k++)
+        word |= (uint32_t)(wide ? m->picked[g + k / 4 * 8][turn * 4 + k % 4]
+                                : m->picked[g + turn % 2 * 8][turn / 2 * 8 + k])
+                << 4 * k;
+    return word;
+}
+
+/* Where value `at` of a row of a sparse a stands in the whole row. */
+static unsigned whole(const struct form *f, const struct matrices *m, unsigned row, unsigned at) {
+    if (f->a == TF32) return at * 2 + (m->picked[row][at] == 14);
+    unsigned unit = matrixref_widths[f->a] == 4 ? 2 : 1, place = at / unit;
+    unsigned in = m->picked[row][place / 2] >> place % 2 * 2 & 3;
+    return (place / 2 * 4 + in) * unit + at % unit;
+}
 
 static void fill(struct matrices *m, const struct form *f, unsigned round) {
     bool tame = round & 1;
+    pick(m, f);
     for (unsigned q = 0; q < 4; q++) {
         for (unsigned r = 0; r < 16; r++)
             for (unsigned k = 0; k < 256; k++)
@@ -205,6 +265,8 @@ static void deal(const struct form *f, const struct matrices *m, unsigned char *
             struct spot p = f->at_c(l, i);
             put(at, i, f->c, m->c[q][p.row][p.col]);
         }
+        uint32_t word = f->sparse ? metadata(f, m, l) : 0;
+        memcpy(at + regs_of(f->c, s.c) * 8, &word, sizeof(word));
     }
 }
 
@@ -214,8 +276,8 @@ static uint64_t integer_sum(const struct form *f, const struct matrices *m, unsi
                             unsigned col) {
     int64_t sum = (int32_t)m->c[0][row][col];
     bool and = strstr(f->opcode, ".and.");
-    for (unsigned k = 0; k < f->k; k++) {
-        uint64_t x = m->a[0][row][k], y = m->b[0][k][col];
+    for (unsigned k = 0; k < (f->sparse ? f->k / 2 : f->k); k++) {
+        uint64_t x = m->a[0][row][k], y = m->b[0][f->sparse ? whole(f, m, row, k) : k][col];
         if (f->a == B1)
             sum += (int64_t)(and? x & y : x ^ y);
         else
@@ -231,9 +293,9 @@ static uint64_t expected(const struct form *f, const struct matrices *m, unsigne
     if (f->d == S32) return integer_sum(f, m, row, col);
     double wide = matrixref_value(f->c, m->c[q][row][col]);
     volatile float narrow = (float)wide;
-    for (unsigned k = 0; k < f->k; k++) {
+    for (unsigned k = 0; k < (f->sparse ? f->k / 2 : f->k); k++) {
         double x = matrixref_value(f->a, m->a[q][row][k]),
-               y = matrixref_value(f->b, m->b[q][k][col]);
+               y = matrixref_value(f->b, m->b[q][f->sparse ? whole(f, m, row, k) : k][col]);
         volatile float product = (float)(x * y);
         narrow = narrow + product;
         wide = fma(x, y, wide);

@@ -1010,6 +1010,14 @@ FORMS = [
      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
     ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32}; {b32,b32}; {f32,f32,f32,f32,f32,f32,f32,f32}",
      "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32"),
+    ("{f32,f32,f32,f32}; {b32,b32}; {b32,b32}; {f32,f32,f32,f32}; b32; 1",
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+     "mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ("{b32,b32}; {b32,b32,b32,b32}; {b32,b32,b32,b32}; {b32,b32}; b32; 0",
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16"),
+    ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; {b32,b32,b32,b32}; {s32,s32,s32,s32}; b32; 0",
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32 "
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.s32.s4.u4.s32"),
     ("{f64,f64}; {f64}; {f64}; {f64,f64}",
      "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 wmma.mma.sync.aligned.row.row.m8n8k4.rz.f64.f64.f64.f64"),
     ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; {b32,b32}; {s32,s32,s32,s32}",

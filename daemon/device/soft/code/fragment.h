@@ -29,8 +29,9 @@ struct fragment_factor {
 static inline struct fragment_factor fragment_factor(const struct ptx_matrix *m, char part,
                                                      struct ptx_fragment f) {
     uint32_t outer = part == 'a' ? m->m : m->n, halves = part == 'a' && outer > 8 ? 2 : 1;
+    uint32_t k = part == 'a' && m->sparse ? m->k / 2u : m->k;
     uint32_t bits = ptx_element_bits((enum ptx_element)f.element);
-    uint32_t lane = outer * m->k * bits / 32, unique = lane / (bits == 64 ? 64 : 32);
+    uint32_t lane = outer * k * bits / 32, unique = lane / (bits == 64 ? 64 : 32);
     return (struct fragment_factor){halves, unique * 8 * halves / outer, unique};
 }
 

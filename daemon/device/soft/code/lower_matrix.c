@@ -56,6 +56,15 @@ static void use(struct lowering *l, struct parts *p, const struct ptx_operand *o
     p->extra.use_count += f.regs;
 }
 
+/* The last of the registers that are read; which lanes have it is in offset. */
+static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
+    const struct ptx_operand *selector = operand_at(l, 5);
+    if (selector->kind != PTX_OPND_IMM || selector->imm > 3)
+        return lowering_fail(l, ERR_INVALID_PTX, "there are no such lanes in a group");
+    use(l, p, operand_at(l, 4), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
+    c->offset = (int64_t)(selector->imm % (4u / p->matrix.sparse));
+}
+
 static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_matrix *m = &p->matrix;
     bool load = m->verb == PTX_MATRIX_LOAD || m->verb == PTX_MATRIX_LOAD_ROWS;
@@ -65,6 +74,7 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
         use(l, p, operand_at(l, 1), m->a);
         use(l, p, operand_at(l, 2), m->b);
         use(l, p, operand_at(l, 3), m->c);
+        if (m->sparse) metadata(l, c, p);
         return;
     case PTX_MATRIX_TRANSPOSE:
         def(l, p, operand_at(l, 0), m->d);
@@ -86,7 +96,7 @@ void lower_matrix(struct lowering *l, struct code_inst *c) {
     if (!ptx_matrix_find((enum ptx_op)c->op, l->inst->text, &m, why, sizeof(why)) ||
         m.verb == PTX_MATRIX_OTHER)
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
-    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs;
+    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 1;
     struct parts *p = arena_calloc(l->kernel->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     p->matrix = m;

@@ -4,6 +4,7 @@
  * bits, each lane the address of a row), movmatrix, and wmma's loads and stores, for which lane 0
  * says where the matrix is: PTX wants the same of all.
  */
+#include <emmintrin.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -19,26 +20,43 @@ static const struct ptx_matrix *matrix_of(const struct code_inst *i) {
 
 #define SQUARE_ROW 16 /* bytes */
 
+/* Lane l holds places 2 * (l % 4) and the next of row l / 4: the rows follow each other in a
+ * register. */
 struct square {
-    uint16_t rows[8][8];
+    __m128i rows[8];
 };
 
-/* Lane l holds places 2 * (l % 4) and the next of row l / 4; transposed, of that column. */
-static void deal(const struct square *s, bool trans, uint32_t *to) {
-    for (uint32_t l = 0; l < WARP_LANES; l++) {
-        uint32_t row = l / 4, col = l % 4 * 2;
-        uint32_t low = trans ? s->rows[col][row] : s->rows[row][col];
-        uint32_t high = trans ? s->rows[col + 1][row] : s->rows[row][col + 1];
-        to[l] = low | high << 16;
+static struct square transposed(const struct square *s) {
+    __m128i a[8], b[8];
+    struct square t;
+    for (unsigned k = 0; k < 4; k++) { /* rows k and k + 4, of which a[k] gets the first half */
+        a[2 * k] = _mm_unpacklo_epi16(s->rows[k], s->rows[k + 4]);
+        a[2 * k + 1] = _mm_unpackhi_epi16(s->rows[k], s->rows[k + 4]);
     }
+    for (unsigned k = 0; k < 4; k++) { /* 0 2 4 6, and 1 3 5 7 */
+        b[2 * k] = _mm_unpacklo_epi16(a[k], a[k + 4]);
+        b[2 * k + 1] = _mm_unpackhi_epi16(a[k], a[k + 4]);
+    }
+    for (unsigned k = 0; k < 4; k++) {
+        t.rows[2 * k] = _mm_unpacklo_epi16(b[k], b[k + 4]);
+        t.rows[2 * k + 1] = _mm_unpackhi_epi16(b[k], b[k + 4]);
+    }
+    return t;
 }
 
-static void collect(struct square *s, bool trans, const uint32_t *from) {
-    for (uint32_t l = 0; l < WARP_LANES; l++)
-        for (uint32_t k = 0; k < 2; k++) {
-            uint32_t row = l / 4, col = l % 4 * 2 + k;
-            s->rows[trans ? col : row][trans ? row : col] = (uint16_t)(from[l] >> 16 * k);
-        }
+/* The usual: offsets in a 32-bit register. False where one is not good. */
+static bool row_offsets(const struct warp_ctx *x, const struct code_inst *i, uint32_t count,
+                        uint64_t *at) {
+    const uint64_t size = x->shared_bytes, base = x->shared_base;
+    if (i->space != PTX_SHARED || i->a < 0 || i->a_bytes != 4 || size < SQUARE_ROW) return false;
+    const uint32_t *a = SLOT(const uint32_t, &x->w, i->a), offset = (uint32_t)i->offset;
+    uint32_t bad = 0;
+    for (uint32_t l = 0; l < count; l++) {
+        const uint32_t v = a[l] + offset;
+        bad |= (uint32_t)(v > size - SQUARE_ROW) | (v & (SQUARE_ROW - 1));
+        at[l] = base + v;
+    }
+    return !bad;
 }
 
 /* The rows' addresses: eight lanes for each matrix. Only shared memory has them, which no other
@@ -46,6 +64,7 @@ static void collect(struct square *s, bool trans, const uint32_t *from) {
 static bool row_addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t matrices,
                           bool write, uint64_t *at) {
     uint32_t mask = (uint32_t)((1ull << 8 * matrices) - 1);
+    if (row_offsets(x, i, 8 * matrices, at)) return true;
     if (!mem_resolve(x, i, mask, SQUARE_ROW, write, at)) return false;
     for (uint32_t l = 0; l < 8 * matrices; l++)
         if (at[l] - x->shared_base >= x->shared_bytes) {
@@ -63,9 +82,11 @@ static void load_rows(struct warp *w, const struct code_inst *i, uint32_t mask) 
     (void)mask;
     if (!row_addresses((struct warp_ctx *)w, i, x->def_count, false, at)) return;
     for (uint32_t k = 0; k < 8 * x->def_count; k++)
-        memcpy(s[k / 8].rows[k % 8], (const void *)(uintptr_t)at[k], sizeof(s[0].rows[0]));
-    for (uint32_t k = 0; k < x->def_count; k++)
-        deal(&s[k], x->matrix->trans, SLOT(uint32_t, w, x->defs[k].slot));
+        s[k / 8].rows[k % 8] = _mm_load_si128((const __m128i *)(uintptr_t)at[k]);
+    for (uint32_t k = 0; k < x->def_count; k++) {
+        if (x->matrix->trans) s[k] = transposed(&s[k]);
+        memcpy(SLOT(uint32_t, w, x->defs[k].slot), &s[k], sizeof(s[k]));
+    }
 }
 
 static void store_rows(struct warp *w, const struct code_inst *i, uint32_t mask) {
@@ -75,9 +96,10 @@ static void store_rows(struct warp *w, const struct code_inst *i, uint32_t mask)
     (void)mask;
     if (!row_addresses((struct warp_ctx *)w, i, x->use_count, true, at)) return;
     for (uint32_t k = 0; k < x->use_count; k++) {
-        collect(&s, x->matrix->trans, SLOT(const uint32_t, w, x->uses[k].slot));
+        memcpy(&s, SLOT(const uint32_t, w, x->uses[k].slot), sizeof(s));
+        if (x->matrix->trans) s = transposed(&s);
         for (uint32_t row = 0; row < 8; row++)
-            memcpy((void *)(uintptr_t)at[8 * k + row], s.rows[row], sizeof(s.rows[row]));
+            _mm_store_si128((__m128i *)(uintptr_t)at[8 * k + row], s.rows[row]);
     }
 }
 
@@ -85,8 +107,9 @@ static void transpose(struct warp *w, const struct code_inst *i, uint32_t mask) 
     const struct code_extra *x = i->extra;
     struct square s;
     (void)mask;
-    collect(&s, true, SLOT(const uint32_t, w, x->uses[0].slot));
-    deal(&s, false, SLOT(uint32_t, w, x->defs[0].slot));
+    memcpy(&s, SLOT(const uint32_t, w, x->uses[0].slot), sizeof(s));
+    s = transposed(&s);
+    memcpy(SLOT(uint32_t, w, x->defs[0].slot), &s, sizeof(s));
 }
 
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------- */
@@ -95,12 +118,9 @@ static void transpose(struct warp *w, const struct code_inst *i, uint32_t mask) 
 struct tile {
     uint32_t lines, units, unit_bytes; /* rows; or columns, if it is stored by them */
     uint32_t packed;                   /* units of a register */
-    uint64_t at[32];                   /* addresses of the lines */
+    bool of_lines;   /* its outer dimension, the row of a lane's group, is a line */
+    uint64_t at[32]; /* addresses of the lines */
 };
-
-static bool of_lines(const struct ptx_matrix *m) {
-    return m->part == 'b' ? m->a_col : !m->a_col; /* its outer dimension is a line */
-}
 
 static struct tile tile_of(const struct ptx_matrix *m) {
     uint32_t outer = m->part == 'b' ? m->n : m->m, inner = m->part == 'c' ? m->n : m->k;
@@ -111,11 +131,12 @@ static struct tile tile_of(const struct ptx_matrix *m) {
         inner = inner * bits / 32;
         packed = 1;
     }
-    bool lines = of_lines(m);
+    bool lines = m->part == 'b' ? m->a_col : !m->a_col;
     return (struct tile){.lines = lines ? outer : inner,
                          .units = lines ? inner : outer,
                          .unit_bytes = unit_bytes,
-                         .packed = packed};
+                         .packed = packed,
+                         .of_lines = lines};
 }
 
 /* Finds and checks the lines, which lie as far apart as the stride says, in elements. */
@@ -127,21 +148,21 @@ static bool tile_resolve(struct warp_ctx *x, const struct code_inst *i, struct t
     return mem_lines(x, i, t->lines, line, pitch, t->unit_bytes, write, t->at);
 }
 
-/* Where unit `k` of register `r` of a lane lies. */
-static uint64_t tile_address(const struct ptx_matrix *m, const struct tile *t, uint32_t r,
-                             uint32_t k, uint32_t lane) {
-    uint32_t outer, inner;
+/* Where a register's units lie: unit k of lane l is at (outer + l / 4, inner + l % 4 * step + k).
+ */
+struct place {
+    uint32_t outer, inner, step;
+};
+
+static struct place place_of(const struct ptx_matrix *m, const struct tile *t, uint32_t r) {
+    struct place p = {.step = m->part == 'c' ? 2 : t->packed};
     if (m->part == 'c') {
-        fragment_sum_at(m, r * t->packed + k, &outer, &inner);
-        inner += lane % 4 * 2;
-    } else {
-        const struct fragment_factor f = fragment_factor(m, m->part, m->d);
-        fragment_factor_at(&f, t->packed, r, &outer, &inner);
-        inner += lane % 4 * t->packed + k;
+        fragment_sum_at(m, r * t->packed, &p.outer, &p.inner);
+        return p;
     }
-    outer += lane / 4;
-    return of_lines(m) ? t->at[outer] + (uint64_t)inner * t->unit_bytes
-                       : t->at[inner] + (uint64_t)outer * t->unit_bytes;
+    const struct fragment_factor f = fragment_factor(m, m->part, m->d);
+    fragment_factor_at(&f, t->packed, r, &p.outer, &p.inner);
+    return p;
 }
 
 /* A client's memory has no type of ours, and its threads order themselves. */
@@ -150,56 +171,160 @@ typedef uint16_t __attribute__((may_alias)) client_u16;
 typedef uint32_t __attribute__((may_alias)) client_u32;
 typedef uint64_t __attribute__((may_alias)) client_u64;
 
-__attribute__((no_sanitize("thread"))) static uint64_t unit_load(uint64_t at, uint32_t bytes) {
-    switch (bytes) {
-    case 1: return *(const volatile client_u8 *)(uintptr_t)at;
-    case 2: return *(const volatile client_u16 *)(uintptr_t)at;
-    case 4: return *(const volatile client_u32 *)(uintptr_t)at;
-    default: return *(const volatile client_u64 *)(uintptr_t)at;
+#define CLIENT __attribute__((no_sanitize("thread")))
+
+/* Four lanes' registers, side by side in memory: of 4 or 8 bytes each. */
+typedef uint32_t client_16 __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* `pieces` of them in a line. */
+CLIENT static inline void load_groups(const struct tile *t, struct place p, uint32_t pieces,
+                                      void *reg) {
+    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->unit_bytes;
+    client_16 *to = reg;
+    for (uint32_t g = 0; g < 8; g++)
+        for (uint32_t k = 0; k < pieces; k++)
+            *to++ = ((const volatile client_16 *)(uintptr_t)(at[g] + offset))[k];
+}
+
+CLIENT static inline void store_groups(const struct tile *t, struct place p, uint32_t pieces,
+                                       const void *reg) {
+    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->unit_bytes;
+    const client_16 *from = reg;
+    for (uint32_t g = 0; g < 8; g++)
+        for (uint32_t k = 0; k < pieces; k++)
+            ((volatile client_16 *)(uintptr_t)(at[g] + offset))[k] = *from++;
+}
+
+/* Eight lines of eight units of 16 bits, stored by the other dimension. */
+static bool is_square(const struct tile *t, struct place p) {
+    return !t->of_lines && t->unit_bytes == 2 && p.step == 2;
+}
+
+typedef uint16_t client_row __attribute__((vector_size(16), aligned(2), may_alias));
+
+CLIENT static void load_square(const struct tile *t, struct place p, void *reg) {
+    struct square s;
+    for (uint32_t k = 0; k < 8; k++) {
+        const uint64_t from = t->at[p.inner + k] + 2ull * p.outer;
+        s.rows[k] = (__m128i) * (const volatile client_row *)(uintptr_t)from;
+    }
+    s = transposed(&s);
+    memcpy(reg, &s, sizeof(s));
+}
+
+/* Sums of 32 bits in two registers: of four lanes side by side in memory, the even and the odd
+ * ones.
+ */
+static bool is_pair(const struct tile *t, struct place p) {
+    return t->of_lines && t->unit_bytes == 4 && p.step == 2;
+}
+
+CLIENT static void load_pair(const struct tile *t, struct place p, float *even, float *odd) {
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint64_t from = t->at[p.outer + g] + 4ull * p.inner;
+        const __m128 a = (__m128) * (const volatile client_16 *)(uintptr_t)from;
+        const __m128 b = (__m128) * (const volatile client_16 *)(uintptr_t)(from + 16);
+        _mm_store_ps(&even[4 * g], _mm_shuffle_ps(a, b, 0x88));
+        _mm_store_ps(&odd[4 * g], _mm_shuffle_ps(a, b, 0xdd));
     }
 }
 
-__attribute__((no_sanitize("thread"))) static void unit_store(uint64_t at, uint32_t bytes,
-                                                              uint64_t v) {
-    switch (bytes) {
-    case 1: *(volatile client_u8 *)(uintptr_t)at = (uint8_t)v; break;
-    case 2: *(volatile client_u16 *)(uintptr_t)at = (uint16_t)v; break;
-    case 4: *(volatile client_u32 *)(uintptr_t)at = (uint32_t)v; break;
-    default: *(volatile client_u64 *)(uintptr_t)at = v; break;
+CLIENT static void store_pair(const struct tile *t, struct place p, const float *even,
+                              const float *odd) {
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint64_t to = t->at[p.outer + g] + 4ull * p.inner;
+        const __m128 a = _mm_load_ps(&even[4 * g]), b = _mm_load_ps(&odd[4 * g]);
+        *(volatile client_16 *)(uintptr_t)to = (client_16)_mm_unpacklo_ps(a, b);
+        *(volatile client_16 *)(uintptr_t)(to + 16) = (client_16)_mm_unpackhi_ps(a, b);
+    }
+}
+
+/* Units apart, `packed` of `type` in a register of type `reg`. */
+#define LOADS(type, reg, packed)                                                                  \
+    CLIENT static void load_##type(const struct tile *t, struct place p, reg *d) {                \
+        for (uint32_t l = 0; l < WARP_LANES; l++) {                                               \
+            reg v = 0;                                                                            \
+            for (uint32_t k = 0; k < (packed); k++)                                               \
+                v |= (reg) * (const volatile type *)(uintptr_t)unit_at(t, &p, l, k, sizeof(type)) \
+                     << (8 * sizeof(type) * k);                                                   \
+            d[l] = v;                                                                             \
+        }                                                                                         \
+    }
+#define UNITS(type, reg, packed)                                                          \
+    LOADS(type, reg, packed)                                                              \
+    CLIENT static void store_##type(const struct tile *t, struct place p, const reg *s) { \
+        for (uint32_t l = 0; l < WARP_LANES; l++)                                         \
+            for (uint32_t k = 0; k < (packed); k++)                                       \
+                *(volatile type *)(uintptr_t)unit_at(t, &p, l, k, sizeof(type)) =         \
+                    (type)(s[l] >> (8 * sizeof(type) * k));                               \
+    }
+
+static inline uint64_t unit_at(const struct tile *t, const struct place *p, uint32_t lane,
+                               uint32_t k, uint32_t bytes) {
+    const uint32_t outer = p->outer + lane / 4, inner = p->inner + lane % 4 * p->step + k;
+    return t->of_lines ? t->at[outer] + (uint64_t)inner * bytes
+                       : t->at[inner] + (uint64_t)outer * bytes;
+}
+
+LOADS(client_u8, uint32_t, 4)
+UNITS(client_u16, uint32_t, 2)
+UNITS(client_u32, uint32_t, 1)
+UNITS(client_u64, uint64_t, 1)
+
+static void load_register(const struct tile *t, struct place p, uint32_t bytes, void *d) {
+    if (t->of_lines && p.step == t->packed)
+        return bytes == 4 ? load_groups(t, p, 1, d) : load_groups(t, p, 2, d);
+    if (is_square(t, p)) return load_square(t, p, d);
+    switch (t->unit_bytes) {
+    case 1: load_client_u8(t, p, d); break;
+    case 2: load_client_u16(t, p, d); break;
+    case 4: load_client_u32(t, p, d); break;
+    default: load_client_u64(t, p, d); break;
     }
 }
 
 static void load_tile(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
-    const struct ptx_matrix *m = x->matrix;
-    struct tile t = tile_of(m);
+    struct tile t = tile_of(x->matrix);
     (void)mask;
     if (!tile_resolve((struct warp_ctx *)w, i, &t, false)) return;
-    for (uint32_t r = 0; r < x->def_count; r++)
-        for (uint32_t l = 0; l < WARP_LANES; l++) {
-            uint64_t v = 0;
-            for (uint32_t k = 0; k < t.packed; k++)
-                v |= unit_load(tile_address(m, &t, r, k, l), t.unit_bytes) << 8 * k * t.unit_bytes;
-            if (t.unit_bytes == 8)
-                SLOT(uint64_t, w, x->defs[r].slot)[l] = v;
-            else
-                SLOT(uint32_t, w, x->defs[r].slot)[l] = (uint32_t)v;
+    for (uint32_t r = 0; r < x->def_count; r++) {
+        const struct place p = place_of(x->matrix, &t, r);
+        if (is_pair(&t, p)) {
+            load_pair(&t, p, SLOT(float, w, x->defs[r].slot), SLOT(float, w, x->defs[r + 1].slot));
+            r++;
+            continue;
         }
+        load_register(&t, p, x->defs[r].bytes, SLOT(void, w, x->defs[r].slot));
+    }
+}
+
+/* Sums alone are stored. */
+static void store_register(const struct tile *t, struct place p, uint32_t bytes, const void *s) {
+    if (t->of_lines && p.step == t->packed)
+        return bytes == 4 ? store_groups(t, p, 1, s) : store_groups(t, p, 2, s);
+    switch (t->unit_bytes) {
+    case 2: store_client_u16(t, p, s); break;
+    case 4: store_client_u32(t, p, s); break;
+    default: store_client_u64(t, p, s); break;
+    }
 }
 
 static void store_tile(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
-    const struct ptx_matrix *m = x->matrix;
-    struct tile t = tile_of(m);
+    struct tile t = tile_of(x->matrix);
     (void)mask;
     if (!tile_resolve((struct warp_ctx *)w, i, &t, true)) return;
-    for (uint32_t r = 0; r < x->use_count; r++)
-        for (uint32_t l = 0; l < WARP_LANES; l++) {
-            uint64_t v = t.unit_bytes == 8 ? SLOT(const uint64_t, w, x->uses[r].slot)[l]
-                                           : SLOT(const uint32_t, w, x->uses[r].slot)[l];
-            for (uint32_t k = 0; k < t.packed; k++)
-                unit_store(tile_address(m, &t, r, k, l), t.unit_bytes, v >> 8 * k * t.unit_bytes);
+    for (uint32_t r = 0; r < x->use_count; r++) {
+        const struct place p = place_of(x->matrix, &t, r);
+        if (is_pair(&t, p)) {
+            store_pair(&t, p, SLOT(const float, w, x->uses[r].slot),
+                       SLOT(const float, w, x->uses[r + 1].slot));
+            r++;
+            continue;
         }
+        store_register(&t, p, x->uses[r].bytes, SLOT(const void, w, x->uses[r].slot));
+    }
 }
 
 code_handler *fragments_select(const struct code_inst *i) {

@@ -28,13 +28,19 @@ static inline uint64_t half_bits_of_double(double x) {
     return bits;
 }
 
+/* a if c, else b: a branch would keep a loop from being vectorised where b comes from a float. */
+static inline uint32_t half_choose(uint32_t c, uint32_t a, uint32_t b) {
+    const uint32_t mask = 0u - (uint32_t)(c != 0);
+    return (a & mask) | (b & ~mask);
+}
+
 /* The exponents' biases differ by 112. Subnormals are scaled integers, so that no float subnormal,
  * slow on many processors, comes up. */
 static inline float half_from_f16(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     const uint32_t small = half_bits_of_float((float)(int32_t)(h & 0x3ff) * 0x1p-24f);
     const uint32_t bias = magnitude >= 0x7c00u << 13 ? 224u << 23 : 112u << 23;
-    return half_float_of_bits(sign | (h & 0x7c00 ? magnitude + bias : small));
+    return half_float_of_bits(sign | half_choose(h & 0x7c00, magnitude + bias, small));
 }
 static inline float half_from_bf16(uint16_t h) {
     return half_float_of_bits((uint32_t)h << 16);

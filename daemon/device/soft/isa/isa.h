@@ -110,6 +110,7 @@ ISA_FAMILY(matrix_select);
 ISA_FAMILY(packed_select);
 ISA_FAMILY(real_select);
 ISA_FAMILY(small_select);
+ISA_FAMILY(tile_select);
 ISA_FAMILY(vector_select);
 ISA_FAMILY(video_select);
 

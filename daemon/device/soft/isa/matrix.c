@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma and wmma.mma, for the whole warp at once: the fragments are laid out as plain matrices,
- * multiplied, and the sum is dealt back to the lanes.
+ * mma and wmma.mma, for the whole warp at once. Those of f64, of bits and of four products at once
+ * are here: the fragments are laid out as plain matrices, multiplied, and the sum is dealt back to
+ * the lanes. All others are in tile.c.
  *
  * PTX leaves order and precision of the sums open. Here each begins with its element of c and takes
  * the products in ascending k, rounded to nearest at each step: in f32 for f16, bf16, tf32 and fp8
@@ -12,7 +13,6 @@
 #include "daemon/device/soft/isa/matrix.h"
 
 #include <fenv.h>
-#include <limits.h>
 #include <string.h>
 
 #include "daemon/device/soft/code/fragment.h"
@@ -20,10 +20,9 @@
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
-#include "daemon/device/soft/isa/small.h"
 
-#define FACTOR_MOST 1024 /* elements: 16 x 64 */
-#define SUM_MOST 256
+#define FACTOR_MOST 256 /* elements: 16 x 16; of bits, words of 32 */
+#define SUM_MOST 128
 
 /* Matrices by rows, so that b and the sums have columns side by side. */
 #define FACTORS(type)                                       \
@@ -39,82 +38,38 @@ static const uint32_t *words(const struct warp *w, const struct code_elem *e) {
     return SLOT(const uint32_t, w, e->slot);
 }
 
-/* ---- elements of a register, of all lanes ---------------------------------------------------- */
-
-#define EACH(expr)                              \
-    for (unsigned l = 0; l < WARP_LANES; l++) { \
-        const uint32_t x = r[l] >> shift;       \
-        out[l] = expr;                          \
-    }                                           \
-    break
-
-static void reals(const uint32_t *r, uint8_t element, unsigned shift, float *out) {
-    switch (element) {
-    case PTX_ELEMENT_F16: EACH(half_from_f16((uint16_t)x));
-    case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
-    case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
-    case PTX_ELEMENT_E4M3: EACH(small_value(&small_e4m3, x));
-    case PTX_ELEMENT_E5M2: EACH(half_from_f16((uint16_t)(x << 8)));
-    default: EACH(half_float_of_bits(x));
-    }
-}
-
-static void integers(const uint32_t *r, uint8_t element, unsigned shift, int32_t *out) {
-    switch (element) {
-    case PTX_ELEMENT_S8: EACH((int8_t)x);
-    case PTX_ELEMENT_U8: EACH((uint8_t)x);
-    case PTX_ELEMENT_S4: EACH((int32_t)(x << 28) >> 28);
-    case PTX_ELEMENT_U4: EACH((int32_t)(x & 15));
-    default: EACH((int32_t)x);
-    }
-}
-
-/* ---- fragments and matrices ------------------------------------------------------------------ */
+/* ---- fragments and matrices, a register an element ------------------------------------------- */
 
 /* `to` of a factor: element (outer, inner) at outer * by_outer + inner * by_inner. */
-#define TAKE_FACTOR(name, type, expand)                                                           \
+#define TAKE_FACTOR(name, type)                                                                   \
     static void name(const struct warp *w, const struct code_elem *e, const struct ptx_matrix *m, \
                      char part, struct ptx_fragment f, uint32_t by_outer, uint32_t by_inner,      \
                      type *to) {                                                                  \
         const struct fragment_factor shape = fragment_factor(m, part, f);                         \
-        const uint32_t packed = fragment_packed(f), bits = 32 / packed;                           \
-        for (uint32_t r = 0; r < shape.unique; r++)                                               \
-            for (uint32_t k = 0; k < packed; k++) {                                               \
-                uint32_t outer, inner;                                                            \
-                type lanes[WARP_LANES];                                                           \
-                expand(words(w, &e[r]), f.element, k *bits, lanes);                               \
-                fragment_factor_at(&shape, packed, r, &outer, &inner);                            \
-                for (uint32_t l = 0; l < WARP_LANES; l++)                                         \
-                    to[(outer + l / 4) * by_outer + (inner + l % 4 * packed + k) * by_inner] =    \
-                        lanes[l];                                                                 \
-            }                                                                                     \
+        for (uint32_t r = 0; r < shape.unique; r++) {                                             \
+            const type *lanes = SLOT(const type, w, e[r].slot);                                   \
+            uint32_t outer, inner;                                                                \
+            fragment_factor_at(&shape, 1, r, &outer, &inner);                                     \
+            for (uint32_t l = 0; l < WARP_LANES; l++)                                             \
+                to[(outer + l / 4) * by_outer + (inner + l % 4) * by_inner] = lanes[l];           \
+        }                                                                                         \
     }
-TAKE_FACTOR(take_reals, float, reals)
-TAKE_FACTOR(take_integers, int32_t, integers)
+TAKE_FACTOR(take_words, uint32_t)
+TAKE_FACTOR(take_doubles, double)
 
-static void doubles(const uint32_t *r, uint8_t element, unsigned shift, double *out) {
-    (void)element;
-    (void)shift;
-    memcpy(out, r, WARP_LANES * sizeof(*out));
-}
-TAKE_FACTOR(take_doubles, double, doubles)
-
-#define TAKE_SUM(name, type, expand)                                                              \
+#define TAKE_SUM(name, type)                                                                      \
     static void name(const struct warp *w, const struct code_elem *e, const struct ptx_matrix *m, \
                      type *to) {                                                                  \
-        const uint32_t packed = fragment_packed(m->c);                                            \
-        for (uint32_t k = 0; k < m->c.regs * packed; k++) {                                       \
+        for (uint32_t k = 0; k < m->c.regs; k++) {                                                \
+            const type *lanes = SLOT(const type, w, e[k].slot);                                   \
             uint32_t row, col;                                                                    \
-            type lanes[WARP_LANES];                                                               \
-            expand(words(w, &e[k / packed]), m->c.element, k % packed * 16, lanes);               \
             fragment_sum_at(m, k, &row, &col);                                                    \
             for (uint32_t l = 0; l < WARP_LANES; l++)                                             \
                 to[(row + l / 4) * m->n + col + l % 4 * 2] = lanes[l];                            \
         }                                                                                         \
     }
-TAKE_SUM(take_real_sum, float, reals)
-TAKE_SUM(take_integer_sum, int32_t, integers)
-TAKE_SUM(take_double_sum, double, doubles)
+TAKE_SUM(take_word_sum, uint32_t)
+TAKE_SUM(take_double_sum, double)
 
 #define GIVE_SUM(name, type)                                                                      \
     static void name(const struct warp *w, const struct code_elem *e, const struct ptx_matrix *m, \
@@ -129,27 +84,6 @@ TAKE_SUM(take_double_sum, double, doubles)
     }
 GIVE_SUM(give_words, uint32_t)
 GIVE_SUM(give_doubles, double)
-
-static uint32_t pair_of(float low, float high) {
-    return (uint32_t)half_to_f16(low) | (uint32_t)half_to_f16(high) << 16;
-}
-
-static void give_halves(const struct warp *w, const struct code_elem *e, const struct ptx_matrix *m,
-                        const float *from) {
-    for (uint32_t k = 0; k < m->d.regs; k++) {
-        uint32_t row, col, *to = SLOT(uint32_t, w, e[k].slot);
-        fragment_sum_at(m, 2 * k, &row, &col);
-        for (uint32_t l = 0; l < WARP_LANES; l++) {
-            const float *x = &from[(row + l / 4) * m->n + col + l % 4 * 2];
-            to[l] = pair_of(x[0], x[1]);
-        }
-    }
-}
-
-static void canonical(float *v, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++)
-        v[k] = real_nan32(v[k]);
-}
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -172,25 +106,8 @@ static void canonical(float *v, uint32_t count) {
     }
 PRODUCT(product_reals, float, s[j] + x * y[j])
 PRODUCT(product_doubles, double, __builtin_fma(x, y[j], s[j]))
-PRODUCT(product_integers, int32_t, s[j] + x * y[j])
-PRODUCT(product_xor, int32_t, s[j] + __builtin_popcount((uint32_t)(x ^ y[j])))
-PRODUCT(product_and, int32_t, s[j] + __builtin_popcount((uint32_t)(x & y[j])))
-
-ISA_HANDLER(multiply_reals) {
-    const struct code_extra *x = extra_of(i);
-    const struct ptx_matrix *m = x->matrix;
-    FACTORS(float) v;
-    (void)mask;
-    take_reals(w, x->uses, m, 'a', m->a, m->k, 1, v.a);
-    take_reals(w, x->uses + m->a.regs, m, 'b', m->b, 1, m->n, v.b);
-    take_real_sum(w, x->uses + m->a.regs + m->b.regs, m, v.sum);
-    product_reals(v.sum, v.a, v.b, m->m, m->n, m->k);
-    canonical(v.sum, (uint32_t)m->m * m->n);
-    if (m->d.element == PTX_ELEMENT_F16)
-        give_halves(w, x->defs, m, v.sum);
-    else
-        give_words(w, x->defs, m, (const void *)v.sum);
-}
+PRODUCT(product_xor, uint32_t, s[j] + (uint32_t)__builtin_popcount(x ^ y[j]))
+PRODUCT(product_and, uint32_t, s[j] + (uint32_t)__builtin_popcount(x & y[j]))
 
 ISA_HANDLER(multiply_doubles) {
     static const int modes[] = {[PTX_ROUND_NONE] = FE_TONEAREST,
@@ -213,31 +130,17 @@ ISA_HANDLER(multiply_doubles) {
     give_doubles(w, x->defs, m, v.sum);
 }
 
-/* The products are summed first: they fit 32 bits, and only c can take the sum beyond them. */
-static void add_sums(int32_t *sum, const int32_t *c, uint32_t count, bool satfinite) {
-    for (uint32_t k = 0; k < count; k++) {
-        const int64_t exact = (int64_t)sum[k] + c[k];
-        const int64_t bound = exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : exact;
-        sum[k] = (int32_t)(uint32_t)(satfinite ? bound : exact);
-    }
-}
-
-ISA_HANDLER(multiply_integers) {
+ISA_HANDLER(multiply_bits) {
     const struct code_extra *x = extra_of(i);
     const struct ptx_matrix *m = x->matrix;
-    const bool bits = m->a.element == PTX_ELEMENT_B1;
-    const uint32_t k = bits ? m->k / 32u : m->k, count = (uint32_t)m->m * m->n;
-    FACTORS(int32_t) v;
-    int32_t c[SUM_MOST];
+    const uint32_t k = m->k / 32u;
+    FACTORS(uint32_t) v;
     (void)mask;
-    take_integers(w, x->uses, m, 'a', m->a, k, 1, v.a);
-    take_integers(w, x->uses + m->a.regs, m, 'b', m->b, 1, m->n, v.b);
-    take_integer_sum(w, x->uses + m->a.regs + m->b.regs, m, c);
-    memset(v.sum, 0, count * sizeof(v.sum[0]));
-    (bits ? m->conjunction ? product_and : product_xor : product_integers)(v.sum, v.a, v.b, m->m,
-                                                                           m->n, k);
-    add_sums(v.sum, c, count, m->satfinite);
-    give_words(w, x->defs, m, (const void *)v.sum);
+    take_words(w, x->uses, m, 'a', m->a, k, 1, v.a);
+    take_words(w, x->uses + m->a.regs, m, 'b', m->b, 1, m->n, v.b);
+    take_word_sum(w, x->uses + m->a.regs + m->b.regs, m, v.sum);
+    (m->conjunction ? product_and : product_xor)(v.sum, v.a, v.b, m->m, m->n, k);
+    give_words(w, x->defs, m, v.sum);
 }
 
 /* ---- m8n8k4 of f16: four products at once, each of four lanes and the four 16 lanes on ---------
@@ -256,6 +159,15 @@ static uint32_t quad_factor(bool by_lane, uint32_t lane, uint32_t k) {
     return by_lane ? (low + (lane & 3)) * 4 + k : (low + k) * 4 + (lane & 3);
 }
 
+static uint32_t pair_of(float low, float high) {
+    return (uint32_t)half_to_f16(low) | (uint32_t)half_to_f16(high) << 16;
+}
+
+static void halves(const uint32_t *r, uint32_t upper, float *out) {
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        out[l] = half_from_f16((uint16_t)(r[l] >> 16 * upper));
+}
+
 struct quad {
     float a[8 * 4], b[4 * 8], sum[8 * 8];
 };
@@ -266,10 +178,10 @@ static void take_quads(const struct warp *w, const struct code_inst *i, struct q
     const struct code_elem *b = x->uses + m->a.regs, *c = b + m->b.regs;
     float lanes[WARP_LANES];
     for (uint32_t k = 0; k < 4; k++) {
-        reals(words(w, &x->uses[k / 2]), PTX_ELEMENT_F16, k % 2 * 16, lanes);
+        halves(words(w, &x->uses[k / 2]), k % 2, lanes);
         for (uint32_t l = 0; l < WARP_LANES; l++)
             quads[l / 4 % 4].a[quad_factor(!m->a_col, l, k)] = lanes[l];
-        reals(words(w, &b[k / 2]), PTX_ELEMENT_F16, k % 2 * 16, lanes);
+        halves(words(w, &b[k / 2]), k % 2, lanes);
         for (uint32_t l = 0; l < WARP_LANES; l++) {
             const uint32_t at = quad_factor(m->b_col, l, k);
             quads[l / 4 % 4].b[at % 4 * 8 + at / 4] = lanes[l];
@@ -277,7 +189,10 @@ static void take_quads(const struct warp *w, const struct code_inst *i, struct q
     }
     const uint32_t packed = fragment_packed(m->c);
     for (uint32_t k = 0; k < 8; k++) {
-        reals(words(w, &c[k / packed]), m->c.element, k % packed * 16, lanes);
+        if (packed == 2)
+            halves(words(w, &c[k / 2]), k % 2, lanes);
+        else
+            memcpy(lanes, words(w, &c[k]), sizeof(lanes));
         for (uint32_t l = 0; l < WARP_LANES; l++)
             quads[l / 4 % 4].sum[quad_sum(m->c.element, l, k)] = lanes[l];
     }
@@ -291,7 +206,8 @@ ISA_HANDLER(multiply_quads) {
     take_quads(w, i, quads);
     for (unsigned q = 0; q < 4; q++) {
         product_reals(quads[q].sum, quads[q].a, quads[q].b, 8, 8, 4);
-        canonical(quads[q].sum, 64);
+        for (uint32_t k = 0; k < 64; k++)
+            quads[q].sum[k] = real_nan32(quads[q].sum[k]);
     }
     for (uint32_t r = 0; r < x->def_count; r++) {
         uint32_t *to = SLOT(uint32_t, w, x->defs[r].slot);
@@ -306,14 +222,8 @@ ISA_HANDLER(multiply_quads) {
 
 ISA_FAMILY(matrix_select) {
     const struct ptx_matrix *m = extra_of(i)->matrix;
-    switch (m->a.element) {
-    case PTX_ELEMENT_F64: return multiply_doubles;
-    case PTX_ELEMENT_S8:
-    case PTX_ELEMENT_U8:
-    case PTX_ELEMENT_S4:
-    case PTX_ELEMENT_U4:
-    case PTX_ELEMENT_B1: return multiply_integers;
-    case PTX_ELEMENT_F16: return m->k == 4 ? multiply_quads : multiply_reals;
-    default: return multiply_reals;
-    }
+    const bool quads = m->a.element == PTX_ELEMENT_F16 && m->k == 4;
+    if (m->a.element == PTX_ELEMENT_F64) return multiply_doubles;
+    if (m->a.element == PTX_ELEMENT_B1) return multiply_bits;
+    return quads ? multiply_quads : ISA_FN(tile_select)(i);
 }

@@ -32,12 +32,11 @@ static inline float small_value(const struct small_format *f, uint32_t v) {
     const uint32_t rest = magnitude & ((1u << f->mantissa) - 1),
                    exponent = magnitude >> f->mantissa;
     const float least = half_float_of_bits((128u - f->bias - f->mantissa) << 23);
-    const float normal =
-        half_float_of_bits((exponent + 127u - f->bias) << 23 | rest << (23 - f->mantissa));
+    const uint32_t normal = (exponent + 127u - f->bias) << 23 | rest << (23 - f->mantissa);
+    const uint32_t small = half_bits_of_float((float)(int32_t)rest * least);
     const uint32_t special = f->infinite && magnitude == f->most + 1u ? 0x7f800000 : 0x7fffffff;
-    const float finite = exponent ? normal : (float)(int32_t)rest * least;
-    const float size = magnitude > f->most ? half_float_of_bits(special) : finite;
-    return sign ? -size : size;
+    const uint32_t finite = half_choose(exponent, normal, small);
+    return half_float_of_bits(half_choose(magnitude > f->most, special, finite) | sign << 31);
 }
 
 /* The pattern nearest to x, of two the even one; at most the greatest value. */

@@ -36,9 +36,10 @@ bool ptx_matrix_is(enum ptx_op op) {
 
 /* ---- what multiplies what -------------------------------------------------------------------- */
 
-enum { ANY_LAYOUT = 1, MIXED = 2, SATURATES = 4, ROUNDS = 8, BITWISE = 16 };
+enum { ANY_LAYOUT = 1, MIXED = 2, SATURATES = 4, ROUNDS = 8, BITWISE = 16, SPARSE = 32, KIND = 64 };
 
 #define E(name) (1u << PTX_ELEMENT_##name)
+#define SMALL (E(E4M3) | E(E5M2) | E(E3M2) | E(E2M3) | E(E2M1))
 
 static const struct product {
     uint16_t op, m, n, k;
@@ -67,6 +68,19 @@ static const struct product {
     {PTX_OP_mma, 8, 8, 128, E(B1), E(S32), BITWISE},
     {PTX_OP_mma, 16, 8, 128, E(B1), E(S32), BITWISE},
     {PTX_OP_mma, 16, 8, 256, E(B1), E(S32), BITWISE},
+    {PTX_OP_mma, 16, 8, 32, SMALL, E(F16) | E(F32), MIXED | KIND},
+    {PTX_OP_mma, 16, 8, 16, E(F16), E(F16) | E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 32, E(F16), E(F16) | E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 16, E(BF16), E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 32, E(BF16), E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 8, E(TF32), E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 16, E(TF32), E(F32), SPARSE},
+    {PTX_OP_mma, 16, 8, 64, E(E4M3) | E(E5M2), E(F32), MIXED | SPARSE},
+    {PTX_OP_mma, 16, 8, 32, E(S8) | E(U8), E(S32), MIXED | SATURATES | SPARSE},
+    {PTX_OP_mma, 16, 8, 64, E(S8) | E(U8), E(S32), MIXED | SATURATES | SPARSE},
+    {PTX_OP_mma, 16, 8, 64, E(S4) | E(U4), E(S32), MIXED | SATURATES | SPARSE},
+    {PTX_OP_mma, 16, 8, 128, E(S4) | E(U4), E(S32), MIXED | SATURATES | SPARSE},
+    {PTX_OP_mma, 16, 8, 64, SMALL, E(F16) | E(F32), MIXED | SPARSE | KIND},
     {PTX_OP_wmma, 16, 16, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
     {PTX_OP_wmma, 32, 8, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
     {PTX_OP_wmma, 8, 32, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
@@ -91,6 +105,7 @@ struct spelling {
     unsigned m, n, k, number;
     char part;
     bool load, store, multiply, sync, aligned, satfinite, xor, and, popc, trans, space, other;
+    bool sparse, ordered, kind;
     uint8_t round;
 };
 
@@ -104,12 +119,11 @@ static bool starts(const char *word, const char *text, size_t len) {
 
 /* Of forms that are not run here. */
 static bool is_other(const char *w, size_t len) {
-    static const char *const words[] = {"sp",        "block_scale", "ue8m0", "ue4m3", "e3m2",
-                                        "e2m3",      "e2m1",        "b8",    "b8x16", "b6x16_p32",
-                                        "b4x16_p64", "m16n16",      "m8n16", "m16n8"};
+    static const char *const words[] = {"block_scale", "ue8m0",     "ue4m3",  "b8",    "b8x16",
+                                        "b6x16_p32",   "b4x16_p64", "m16n16", "m8n16", "m16n8"};
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
         if (is(words[k], w, len)) return true;
-    return starts("sp::", w, len) || starts("kind::", w, len) || starts("scale_vec::", w, len);
+    return starts("kind::mx", w, len) || starts("scale_vec::", w, len);
 }
 
 static bool read_type(struct spelling *s, const char *w, size_t len) {
@@ -154,10 +168,12 @@ static bool read_flag(struct spelling *s, const char *w, size_t len) {
     struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"sync", &s->sync},   {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
-                 {"xor", &s->xor },    {"and", &s->and },        {"popc", &s->popc},
-                 {"trans", &s->trans}, {"load", &s->load},       {"store", &s->store},
-                 {"mma", &s->multiply}};
+    } flags[] = {
+        {"sync", &s->sync},        {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
+        {"xor", &s->xor },         {"and", &s->and },        {"popc", &s->popc},
+        {"trans", &s->trans},      {"load", &s->load},       {"store", &s->store},
+        {"mma", &s->multiply},     {"sp", &s->sparse},       {"sp::ordered_metadata", &s->ordered},
+        {"kind::f8f6f4", &s->kind}};
     for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
         if (!*flags[k].flag && is(flags[k].name, w, len)) return *flags[k].flag = true;
     return false;
@@ -192,6 +208,15 @@ static struct ptx_fragment fragment(uint8_t element, uint32_t rows, uint32_t col
     return (struct ptx_fragment){element, (uint8_t)(bits == 64 ? lane / 64 : lane / 32)};
 }
 
+/* Lanes of a group that have metadata: two bits for each value, of tf32 four, of pairs of 4 bits
+ * two. A group has two rows, and a lane 32 bits. */
+static uint32_t sparse_lanes(const struct product *p, const uint8_t types[4]) {
+    uint32_t bits = elements[types[1]].bits, row = bits == 32  ? 2u * p->k
+                                                   : bits == 4 ? p->k / 2u
+                                                               : p->k;
+    return p->flags & SPARSE ? 2 * row / 32 : 0;
+}
+
 /* m8n8k4 of f16 is four products at once. */
 static uint32_t at_once(const struct product *p, const uint8_t types[4]) {
     return p->op == PTX_OP_mma && types[1] == PTX_ELEMENT_F16 && p->k == 4 ? 4 : 1;
@@ -215,6 +240,9 @@ static bool multiplies(const struct product *p, const struct spelling *s, const 
     if (!(p->sums >> types[0] & p->sums >> types[3] & 1)) return false;
     if (p->op == PTX_OP_mma && sums_differ && (p->m != 8 || types[0] != PTX_ELEMENT_F32))
         return false;
+    bool sparse = s->sparse || s->ordered, ordered = p->flags & KIND && p->flags & SPARSE;
+    if (!(p->flags & SPARSE) == sparse || !(p->flags & KIND) == s->kind || (ordered && s->sparse))
+        return false;
     bool bitwise = (s->xor != s->and) && s->popc, none = !s->xor &&!s->and &&!s->popc;
     return layouts_fit(p, s->cols[0], s->cols[1]) && (p->flags & BITWISE ? bitwise : none) &&
            (!s->satfinite || p->flags & SATURATES) && (!s->round || p->flags & ROUNDS);
@@ -235,12 +263,12 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
         const struct product *p = &products[k];
         if (!of_shape(p, op, s) || !multiplies(p, s, types)) continue;
-        const uint32_t many = at_once(p, types);
+        const uint32_t many = at_once(p, types), sparse = sparse_lanes(p, types);
         *out = (struct ptx_matrix){.verb = PTX_MATRIX_MULTIPLY,
                                    .m = p->m,
                                    .n = p->n,
                                    .k = p->k,
-                                   .a = factor(p, types[1], p->m * many),
+                                   .a = factor(p, types[1], p->m * many / (sparse ? 2 : 1)),
                                    .b = factor(p, types[2], p->n * many),
                                    .c = fragment(types[3], p->m * many, p->n),
                                    .d = fragment(types[0], p->m * many, p->n),
@@ -248,7 +276,8 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
                                    .b_col = s->cols[1],
                                    .satfinite = s->satfinite,
                                    .conjunction = s->and,
-                                   .round = s->round};
+                                   .round = s->round,
+                                   .sparse = (uint8_t)sparse};
         return true;
     }
     return false;
@@ -257,7 +286,8 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
 static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
     bool sum = s->part == (s->load ? 'c' : 'd'), col = s->cols[0];
     if (s->load == s->store || s->multiply || s->layout_count != 1 || s->type_count != 1 ||
-        s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round)
+        s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round ||
+        s->sparse || s->ordered || s->kind)
         return false;
     if (!sum && (s->store || (s->part != 'a' && s->part != 'b'))) return false;
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
@@ -282,7 +312,7 @@ static bool find_rows(enum ptx_op op, const struct spelling *s, struct ptx_matri
     bool moves = op == PTX_OP_movmatrix;
     if (s->m != 8 || s->n != 8 || s->k || s->type_count != 1 || s->types[0] != PTX_ELEMENT_B16 ||
         s->layout_count || s->part || s->load || s->store || s->multiply || s->satfinite ||
-        s->xor || s->and || s->popc || s->round)
+        s->xor || s->and || s->popc || s->round || s->sparse || s->ordered || s->kind)
         return false;
     if (moves ? s->number || !s->trans || s->space : !s->number) return false;
     *out = (struct ptx_matrix){.verb = moves                   ? PTX_MATRIX_TRANSPOSE
@@ -357,6 +387,10 @@ static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx
         want_list(sig, m->a, false);
         want_list(sig, m->b, false);
         want_list(sig, m->c, false);
+        if (m->sparse) {
+            want_scalar(sig, PTX_B32, false); /* metadata */
+            sig->wants[sig->most++].kinds = PTX_WANT_INT;
+        }
         break;
     case PTX_MATRIX_LOAD:
     case PTX_MATRIX_LOAD_ROWS:

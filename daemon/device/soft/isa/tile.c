@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mma and wmma.mma of reals and of integers of 8 and 4 bits, as the lanes hold the matrices: sums
+ * stay in their lanes, and the values of a are handed round among the four lanes of a group, which
+ * have one row. Only b, of which each group needs all, is laid out anew. What the sums are is said
+ * in matrix.c; those of integers are exact in f32, being below 2^24.
+ *
+ * A line is a value for each lane. A sparse a is multiplied row by row, with those values of b that
+ * its metadata name.
+ */
+#include <immintrin.h>
+#include <limits.h>
+#include <string.h>
+
+#include "daemon/device/soft/code/fragment.h"
+#include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/isa/half.h"
+#include "daemon/device/soft/isa/isa.h"
+#include "daemon/device/soft/isa/real.h"
+#include "daemon/device/soft/isa/small.h"
+
+#define LINES_MOST 32 /* 16 rows by 64 */
+#define K_MOST 128    /* of a sparse a, which has half of it */
+#define SUMS_MOST 8   /* elements of a lane */
+
+typedef float line[WARP_LANES] __attribute__((aligned(64)));
+
+struct tile {
+    /* Line (i * halves + h) * packed + e has in lane 4 * g + t element (g + 8 * h, (4 * i + t) *
+     * packed + e) of a block of rows; blocks follow each other. */
+    line a[LINES_MOST];
+    /* By k: the even columns of a block, then its odd ones. */
+    float b[K_MOST][8] __attribute__((aligned(64)));
+    line sum[SUMS_MOST];
+};
+
+/* A product's shape, in blocks of 8 or 16 rows and 8 columns. */
+struct shape {
+    uint32_t k, packed, halves, row_blocks, col_blocks;
+    uint32_t a_regs, b_regs; /* of a block */
+};
+
+static struct shape shape_of(const struct ptx_matrix *m) {
+    const uint32_t halves = m->m > 8 ? 2 : 1;
+    return (struct shape){.k = m->k,
+                          .packed = fragment_packed(m->a),
+                          .halves = halves,
+                          .row_blocks = m->m / (8u * halves),
+                          .col_blocks = m->n / 8u,
+                          .a_regs = fragment_factor(m, 'a', m->a).block,
+                          .b_regs = fragment_factor(m, 'b', m->b).block};
+}
+
+/* ---- elements of a register, of all lanes ---------------------------------------------------- */
+
+#define EACH(expr)                                              \
+    ISA_INDEPENDENT for (unsigned l = 0; l < WARP_LANES; l++) { \
+        const uint32_t x = r[l] >> shift;                       \
+        out[l] = (float)(expr);                                 \
+    }                                                           \
+    break
+
+#ifdef __F16C__
+static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
+    const __m128i low = _mm_set1_epi32(0xffff), count = _mm_cvtsi32_si128((int)shift);
+    for (unsigned l = 0; l < WARP_LANES; l += 8) {
+        const __m128i x = _mm_srl_epi32(_mm_load_si128((const __m128i *)&r[l]), count);
+        const __m128i y = _mm_srl_epi32(_mm_load_si128((const __m128i *)&r[l + 4]), count);
+        const __m128i v = _mm_packus_epi32(_mm_and_si128(x, low), _mm_and_si128(y, low));
+        _mm256_store_ps(&out[l], _mm256_cvtph_ps(v));
+    }
+}
+#else
+static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        out[l] = half_from_f16((uint16_t)(r[l] >> shift));
+}
+#endif
+
+static void expand(const uint32_t *r, uint8_t element, unsigned shift, float *out) {
+    switch (element) {
+    case PTX_ELEMENT_F16: expand_halves(r, shift, out); break;
+    case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
+    case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
+    case PTX_ELEMENT_E4M3: EACH(small_value(&small_e4m3, x));
+    case PTX_ELEMENT_E5M2: EACH(small_value(&small_e5m2, x));
+    case PTX_ELEMENT_E3M2: EACH(small_value(&small_e3m2, x));
+    case PTX_ELEMENT_E2M3: EACH(small_value(&small_e2m3, x));
+    case PTX_ELEMENT_E2M1: EACH(small_value(&small_e2m1, x >> 2)); /* in the middle of a byte */
+    case PTX_ELEMENT_S8: EACH((int8_t)x);
+    case PTX_ELEMENT_U8: EACH((uint8_t)x);
+    case PTX_ELEMENT_S4: EACH((int32_t)(x << 28) >> 28);
+    case PTX_ELEMENT_U4: EACH((int32_t)(x & 15));
+    default: EACH(half_float_of_bits(x));
+    }
+}
+
+static const uint32_t *words(const struct warp *w, const struct code_elem *e) {
+    return SLOT(const uint32_t, w, e->slot);
+}
+
+static void take_lines(const struct warp *w, const struct code_elem *e, uint32_t regs,
+                       uint8_t element, uint32_t packed, line *to) {
+    for (uint32_t r = 0; r < regs; r++)
+        for (uint32_t k = 0; k < packed; k++)
+            expand(words(w, &e[r]), element, k * (32 / packed), to[r * packed + k]);
+}
+
+/* Lane 4 * n + t of a line holds column n of rows t, which lie `packed` apart. */
+static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
+    for (unsigned odd = 0; odd < 2; odd++) {
+        __m128 x = _mm_load_ps(&v[4 * odd]), y = _mm_load_ps(&v[4 * odd + 8]);
+        __m128 z = _mm_load_ps(&v[4 * odd + 16]), u = _mm_load_ps(&v[4 * odd + 24]);
+        _MM_TRANSPOSE4_PS(x, y, z, u);
+        _mm_store_ps(&to[0][4 * odd], x);
+        _mm_store_ps(&to[packed][4 * odd], y);
+        _mm_store_ps(&to[2 * packed][4 * odd], z);
+        _mm_store_ps(&to[3 * packed][4 * odd], u);
+    }
+}
+
+static void take_b(const struct warp *w, const struct code_elem *e, const struct shape *s,
+                   uint8_t element, struct tile *tile) {
+    line v;
+    for (uint32_t r = 0; r < s->b_regs; r++)
+        for (uint32_t k = 0; k < s->packed; k++) {
+            expand(words(w, &e[r]), element, k * (32 / s->packed), v);
+            deal_columns(v, s->packed, &tile->b[4 * r * s->packed + k]);
+        }
+}
+
+/* ---- rows of lanes ----------------------------------------------------------------------------
+ */
+
+#ifdef __AVX512F__
+#define LANES 16
+typedef __m512 lanes;
+#define LOAD_LANES(p) _mm512_load_ps(p)
+#define STORE_LANES(p, v) _mm512_store_ps(p, v)
+#define FOUR_LANES(p) _mm512_broadcast_f32x4(_mm_load_ps(p))
+#define ONE_LANE(v, t) _mm512_permute_ps(v, (t)*0x55) /* of each group's */
+#elif defined __AVX__
+#define LANES 8
+typedef __m256 lanes;
+#define LOAD_LANES(p) _mm256_load_ps(p)
+#define STORE_LANES(p, v) _mm256_store_ps(p, v)
+#define FOUR_LANES(p) _mm256_broadcast_ps((const __m128 *)(p))
+#define ONE_LANE(v, t) _mm256_permute_ps(v, (t)*0x55)
+#else
+#define LANES 4
+typedef __m128 lanes;
+#define LOAD_LANES(p) _mm_load_ps(p)
+#define STORE_LANES(p, v) _mm_store_ps(p, v)
+#define FOUR_LANES(p) _mm_load_ps(p)
+#define ONE_LANE(v, t) _mm_shuffle_ps(v, v, (t)*0x55)
+#endif
+#define TIMES 2 /* at once */
+
+/* Lane t of each group gives its values of a. */
+#define STEP(t)                                                                \
+    for (uint32_t e = 0; e < packed; e++, b++) {                               \
+        const lanes even = FOUR_LANES(b[0]), odd = FOUR_LANES(b[0] + 4);       \
+        for (unsigned u = 0; u < TIMES; u++)                                   \
+            for (unsigned h = 0; h < halves; h++) {                            \
+                const lanes x = LOAD_LANES(&a[h * packed + e][l + u * LANES]); \
+                s[u][2 * h] += ONE_LANE(x, t) * even;                          \
+                s[u][2 * h + 1] += ONE_LANE(x, t) * odd;                       \
+            }                                                                  \
+    }
+
+/* sum += a * b for TIMES rows of lanes from `l` on, in ascending k, each step rounded. */
+static inline __attribute__((always_inline)) void multiply_rows(line *sum, const line *a,
+                                                                const float (*b)[8], uint32_t k,
+                                                                const uint32_t packed,
+                                                                const unsigned halves, unsigned l) {
+    lanes s[TIMES][4];
+    for (unsigned u = 0; u < TIMES; u++)
+        for (unsigned j = 0; j < 2 * halves; j++)
+            s[u][j] = LOAD_LANES(&sum[j][l + u * LANES]);
+    for (; k; k -= 4 * packed, a += halves * packed) {
+        STEP(0)
+        STEP(1)
+        STEP(2)
+        STEP(3)
+    }
+    for (unsigned u = 0; u < TIMES; u++)
+        for (unsigned j = 0; j < 2 * halves; j++)
+            STORE_LANES(&sum[j][l + u * LANES], s[u][j]);
+}
+
+#define MULTIPLY(packed, halves)                                                           \
+    static void multiply_##packed##_##halves(line *sum, const line *a, const float(*b)[8], \
+                                             uint32_t k) {                                 \
+        for (unsigned l = 0; l < WARP_LANES; l += TIMES * LANES)                           \
+            multiply_rows(sum, a, b, k, packed, halves, l);                                \
+    }
+MULTIPLY(1, 2)
+MULTIPLY(2, 1)
+MULTIPLY(2, 2)
+MULTIPLY(4, 1)
+MULTIPLY(4, 2)
+MULTIPLY(8, 1)
+MULTIPLY(8, 2)
+
+static void multiply_block(const struct shape *s, line *sum, const line *a, const float (*b)[8]) {
+    switch (s->packed * 2 + s->halves) {
+    case 4: multiply_1_2(sum, a, b, s->k); break;
+    case 5: multiply_2_1(sum, a, b, s->k); break;
+    case 6: multiply_2_2(sum, a, b, s->k); break;
+    case 9: multiply_4_1(sum, a, b, s->k); break;
+    case 10: multiply_4_2(sum, a, b, s->k); break;
+    case 17: multiply_8_1(sum, a, b, s->k); break;
+    default: multiply_8_2(sum, a, b, s->k); break;
+    }
+}
+
+/* ---- sparse a ---------------------------------------------------------------------------------
+ */
+
+/* Metadata have two bits for each of two values out of four, which are pairs where they have 4
+ * bits; of tf32 four bits for one value out of two. Those of wide elements are in halves of a
+ * register, the upper one for the row 8 further down; those of narrow ones in registers of lanes
+ * that take turns for these rows. The lanes of a group that have them are what `f` selects. */
+static uint32_t metadata(const struct ptx_matrix *m, const uint32_t *e, uint32_t f, uint32_t row,
+                         uint32_t bit) {
+    const bool wide = ptx_element_bits((enum ptx_element)m->a.element) >= 16;
+    const uint32_t lane = row % 8 * 4 + f * m->sparse;
+    if (wide) return e[(lane + bit / 16) % WARP_LANES] >> row / 8 * 16 >> bit % 16 & 3;
+    return e[(lane + bit / 32 * 2 + row / 8) % WARP_LANES] >> bit % 32 & 3;
+}
+
+/* Where value `at` of a row lies in the matrix. */
+static uint32_t sparse_at(const struct ptx_matrix *m, const uint32_t *e, uint32_t f, uint32_t row,
+                          uint32_t at) {
+    const uint32_t bits = ptx_element_bits((enum ptx_element)m->a.element);
+    const uint32_t unit = bits == 4 ? 2 : 1, place = at / unit;
+    if (bits == 32) return at * 2 + (metadata(m, e, f, row, at * 4) >> 1);
+    return (place / 2 * 4 + metadata(m, e, f, row, place * 2)) * unit + at % unit;
+}
+
+static void multiply_sparse(const struct code_inst *i, const struct warp *w, const struct shape *s,
+                            struct tile *tile) {
+    const struct code_extra *x = i->extra;
+    const uint32_t *e = words(w, &x->uses[x->use_count - 1]), f = (uint32_t)i->offset;
+    for (uint32_t row = 0; row < 16; row++) {
+        const uint32_t g = row % 8 * 4, h = row / 8;
+        float v[8];
+        for (uint32_t n = 0; n < 8; n++)
+            v[n] = tile->sum[2 * h + n / 4][g + n % 4];
+        for (uint32_t at = 0; at < s->k / 2; at++) {
+            const uint32_t p = s->packed, part = at / p;
+            const float factor = tile->a[(part / 4 * 2 + h) * p + at % p][g + part % 4];
+            const float *b = tile->b[sparse_at(x->matrix, e, f, row, at)];
+            for (unsigned n = 0; n < 8; n++)
+                v[n] += factor * b[n];
+        }
+        for (uint32_t n = 0; n < 8; n++)
+            tile->sum[2 * h + n / 4][g + n % 4] = v[n];
+    }
+}
+
+/* ---- whole products ---------------------------------------------------------------------------
+ */
+
+/* Of factors into tile->sum. */
+static void multiply_all(const struct code_inst *i, const struct warp *w, struct tile *tile) {
+    const struct code_extra *x = i->extra;
+    const struct ptx_matrix *m = x->matrix;
+    const struct shape s = shape_of(m);
+    const uint32_t lines = s.a_regs * s.packed;
+    take_lines(w, x->uses, s.a_regs * s.row_blocks, m->a.element, s.packed, tile->a);
+    for (uint32_t c = 0; c < s.col_blocks; c++) {
+        take_b(w, x->uses + m->a.regs + c * s.b_regs, &s, m->b.element, tile);
+        for (uint32_t r = 0; r < s.row_blocks && !m->sparse; r++)
+            multiply_block(&s, &tile->sum[(c * s.row_blocks + r) * 2 * s.halves],
+                           (const line *)&tile->a[r * lines], (const float(*)[8])tile->b);
+    }
+    if (m->sparse) multiply_sparse(i, w, &s, tile);
+}
+
+static uint32_t pair_of(float low, float high) {
+    return (uint32_t)half_to_f16(low) | (uint32_t)half_to_f16(high) << 16;
+}
+
+static void give_reals(const struct warp *w, const struct code_extra *x, line *sum) {
+    const bool halves = x->matrix->d.element == PTX_ELEMENT_F16;
+    for (uint32_t r = 0; r < x->def_count; r++) {
+        uint32_t *to = SLOT(uint32_t, w, x->defs[r].slot);
+        if (halves)
+            for (unsigned l = 0; l < WARP_LANES; l++)
+                to[l] = pair_of(sum[2 * r][l], sum[2 * r + 1][l]);
+        else
+            for (unsigned l = 0; l < WARP_LANES; l++)
+                to[l] = half_bits_of_float(real_nan32(sum[r][l]));
+    }
+}
+
+ISA_HANDLER(multiply_reals) {
+    const struct code_extra *x = i->extra;
+    const struct ptx_matrix *m = x->matrix;
+    struct tile tile;
+    (void)mask;
+    take_lines(w, x->uses + m->a.regs + m->b.regs, m->c.regs, m->c.element, fragment_packed(m->c),
+               tile.sum);
+    multiply_all(i, w, &tile);
+    give_reals(w, x, tile.sum);
+}
+
+/* The products are summed first: only c can take the sum beyond 32 bits. */
+ISA_HANDLER(multiply_integers) {
+    const struct code_extra *x = i->extra;
+    const struct ptx_matrix *m = x->matrix;
+    const struct code_elem *c = x->uses + m->a.regs + m->b.regs;
+    struct tile tile;
+    int32_t from[SUMS_MOST][WARP_LANES];
+    (void)mask;
+    for (uint32_t r = 0; r < m->c.regs; r++)
+        memcpy(from[r], words(w, &c[r]), sizeof(from[r]));
+    memset(tile.sum, 0, m->c.regs * sizeof(tile.sum[0]));
+    multiply_all(i, w, &tile);
+    for (uint32_t r = 0; r < x->def_count; r++) {
+        int32_t *to = SLOT(int32_t, w, x->defs[r].slot);
+        for (unsigned l = 0; l < WARP_LANES; l++) {
+            const int64_t v = (int64_t)(int32_t)tile.sum[r][l] + from[r][l];
+            const int64_t bound = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+            to[l] = (int32_t)(uint32_t)(m->satfinite ? bound : v);
+        }
+    }
+}
+
+ISA_FAMILY(tile_select) {
+    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
+    return m->c.element == PTX_ELEMENT_S32 ? multiply_integers : multiply_reals;
+}
