@@ -42,7 +42,7 @@ check-asan: ## unit tests under ASan and UBSan
 	@mkdir -p build-asan
 	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined check-unit check-plain \
 		>build-asan/check.log 2>&1 || { tail -60 build-asan/check.log; \
-		grep -B20 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; } # two at once: the end is not the cause
+		grep -B40 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; } # two at once: the end is not the cause
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
 	@grep -E 'Synthesis' build-asan/check.log
 check-tsan: ## threads under TSan
