@@ -8,20 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/graph/graph.h"
-#include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
+#include "shim/graph/tail.h"
 #include "shim/lock.h"
-
-/* Nodes by handle, and the data of edges from them. */
-struct nodes {
-    CUgraphNode *list;
-    CUgraphEdgeData *data;
-    size_t count;
-};
 
 struct capture {
     struct list link, lanes;
@@ -38,7 +30,7 @@ struct capture_lane {
     struct list link; /* capture.lanes */
     struct capture *capture;
     struct stream *stream;
-    struct nodes tail;
+    struct tail tail;
 };
 
 struct capture_point {
@@ -56,36 +48,6 @@ static __thread char here;        /* its address says which thread this is */
 
 static struct capture_lane *lane_of(const struct stream *s) {
     return atom_load_relaxed(&s->capture);
-}
-
-/* ---- nodes behind which one comes ------------------------------------------------------------ */
-
-static void free_nodes(struct nodes *n) {
-    free(n->list);
-    free(n->data);
-    *n = (struct nodes){0};
-}
-
-static bool has_node(const struct nodes *n, CUgraphNode node) {
-    for (size_t i = 0; i < n->count; i++)
-        if (n->list[i] == node) return true;
-    return false;
-}
-
-/* Those that are not among them yet; `data` NULL: default edges. */
-static CUresult add_nodes(struct nodes *n, const CUgraphNode *list, const CUgraphEdgeData *data,
-                          size_t count) {
-    CUgraphNode *more = realloc(n->list, (n->count + count + 1) * sizeof(*more));
-    if (more) n->list = more;
-    CUgraphEdgeData *edges = realloc(n->data, (n->count + count + 1) * sizeof(*edges));
-    if (edges) n->data = edges;
-    if (!more || !edges) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        if (has_node(n, list[i])) continue;
-        n->data[n->count] = data ? data[i] : (CUgraphEdgeData){0};
-        n->list[n->count++] = list[i];
-    }
-    return CUDA_SUCCESS;
 }
 
 static bool are_of(const struct graph *g, const CUgraphNode *list, size_t count) {
@@ -132,7 +94,7 @@ static struct capture_lane *join(struct capture *c, struct stream *s) {
 static void free_lane(struct capture_lane *lane) {
     atom_store_release(&lane->stream->capture, NULL);
     list_remove(&lane->link);
-    free_nodes(&lane->tail);
+    tail_free(&lane->tail);
     free(lane);
 }
 
@@ -191,7 +153,7 @@ static CUresult begin(struct stream *s, CUstreamCaptureMode mode, struct graph *
     struct graph *own = g ? NULL : graph_create(true);
     struct capture *c = new_capture(mode, g ? g : own, !g);
     struct capture_lane *lane = c ? join(c, s) : NULL;
-    CUresult r = lane ? add_nodes(&lane->tail, before, data, count) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = lane ? tail_add(&lane->tail, before, data, count) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!r)
         c->first = lane;
     else if (c)
@@ -278,13 +240,6 @@ CUresult capture_end(struct stream *s, CUgraph *out) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static bool are_plain(const struct nodes *n) {
-    static const CUgraphEdgeData plain;
-    for (size_t i = 0; i < n->count; i++)
-        if (memcmp(&n->data[i], &plain, sizeof(plain)) != 0) return false;
-    return true;
-}
-
 static void describe(const struct capture_lane *lane, struct capture_info *info) {
     const struct capture *c = lane->capture;
     info->status =
@@ -295,7 +250,7 @@ static void describe(const struct capture_lane *lane, struct capture_info *info)
     info->nodes = lane->tail.list;
     info->data = lane->tail.data;
     info->count = lane->tail.count;
-    info->plain = are_plain(&lane->tail);
+    info->plain = tail_is_plain(&lane->tail);
 }
 
 CUresult capture_info(const struct stream *s, struct capture_info *info) {
@@ -319,7 +274,7 @@ static CUresult depend(struct stream *s, const CUgraphNode *nodes, const CUgraph
     if (lane->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (!are_of(lane->capture->graph, nodes, count)) return CUDA_ERROR_INVALID_VALUE;
     if (!as_well) lane->tail.count = 0;
-    return add_nodes(&lane->tail, nodes, data, count);
+    return tail_add(&lane->tail, nodes, data, count);
 }
 
 CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgraphEdgeData *data,
@@ -333,29 +288,18 @@ CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgrap
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Nodes that the program has destroyed since are no more to be waited for. */
-static void forget_destroyed(struct nodes *n) {
-    size_t kept = 0;
-    for (size_t i = 0; i < n->count; i++) {
-        if (!graph_find_node(n->list[i])) continue;
-        n->list[kept] = n->list[i];
-        n->data[kept++] = n->data[i];
-    }
-    n->count = kept;
-}
-
 static CUresult add(struct stream *s, struct params *params) {
     struct capture_lane *lane;
     struct graph_node *n;
     CUresult r = enter_lane(s, &lane);
     if (r) return r;
-    struct nodes *tail = &lane->tail;
-    forget_destroyed(tail);
+    struct tail *tail = &lane->tail;
+    tail_tidy(tail);
     r = graph_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
     if (r) return invalidate(lane->capture, r);
     params->type = CU_GRAPH_NODE_TYPE_EMPTY;
     tail->count = 0;
-    r = add_nodes(tail, &n->handle, NULL, 1);
+    r = tail_add(tail, &n->handle, NULL, 1);
     return r ? invalidate(lane->capture, r) : CUDA_SUCCESS;
 }
 
@@ -365,67 +309,6 @@ CUresult capture_add(struct stream *s, struct params *params) {
     if (r) graph_free_params(params);
     lock_leave(&graph_lock);
     return r;
-}
-
-/* Which side of a copy it is, for programs that ask for the node's parameters. */
-static CUmemorytype type_of(uint64_t addr) {
-    return conn_in_device(&state.conn, addr) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-}
-
-static CUDA_MEMCPY3D show(const struct transfer *t) {
-    uint64_t rows = t->height > 1 || t->depth > 1;
-    return (CUDA_MEMCPY3D){
-        .srcMemoryType = type_of(t->src),
-        .srcHost = (const void *)(uintptr_t)t->src,
-        .srcDevice = t->src,
-        .srcPitch = rows ? t->src_pitch : t->width,
-        .srcHeight = t->depth > 1 ? t->src_slice / t->src_pitch : t->height,
-        .dstMemoryType = type_of(t->dst),
-        .dstHost = (void *)(uintptr_t)t->dst,
-        .dstDevice = t->dst,
-        .dstPitch = rows ? t->dst_pitch : t->width,
-        .dstHeight = t->depth > 1 ? t->dst_slice / t->dst_pitch : t->height,
-        .WidthInBytes = t->width,
-        .Height = t->height,
-        .Depth = t->depth,
-    };
-}
-
-CUresult capture_copy(struct stream *s, const struct transfer *t, unsigned int flags) {
-    struct transfer checked = *t;
-    struct transfer_places places;
-    CUresult r = transfer_check(&checked, flags, &places);
-    if (r || checked.width == 0) return r;
-    struct params p = {.type = CU_GRAPH_NODE_TYPE_MEMCPY,
-                       .copy = {.transfer = *t, .flags = flags, .shown = show(t)}};
-    return capture_add(s, &p);
-}
-
-CUresult capture_fill(struct stream *s, const struct fill *f) {
-    struct params p = {
-        .type = CU_GRAPH_NODE_TYPE_MEMSET,
-        .fill = {f->dst, f->pitch, f->value, f->elem_bytes, f->width, f->height},
-    };
-    return capture_add(s, &p);
-}
-
-CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host) {
-    struct params p = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = *host};
-    return capture_add(s, &p);
-}
-
-CUresult capture_allocate(struct stream *s, struct graph_memory *m) {
-    struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = m};
-    return capture_add(s, &p);
-}
-
-CUresult capture_free(struct stream *s, uint64_t addr) {
-    struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
-    lock_enter(&graph_lock);
-    p.memory = graph_memory_find(addr);
-    if (p.memory) graph_memory_hold(p.memory);
-    lock_leave(&graph_lock);
-    return p.memory ? capture_add(s, &p) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult capture_refuse(struct stream *s) {
@@ -443,7 +326,7 @@ static CUresult record(struct stream *s, struct event *e) {
     struct capture_lane *lane;
     CUresult r = enter_lane(s, &lane);
     if (r) return r;
-    const struct nodes *tail = &lane->tail;
+    const struct tail *tail = &lane->tail;
     struct capture_point *p = malloc(sizeof(*p) + (tail->count + 1) * sizeof(CUgraphNode));
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     p->capture = lane->capture->id;
@@ -487,7 +370,7 @@ static CUresult wait_captured(struct stream *s, const struct capture_point *p) {
         return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     }
     if (!lane) lane = join(c, s);
-    CUresult r = lane ? add_nodes(&lane->tail, p->nodes, NULL, p->count) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = lane ? tail_add(&lane->tail, p->nodes, NULL, p->count) : CUDA_ERROR_OUT_OF_MEMORY;
     return r ? invalidate(c, r) : CUDA_SUCCESS;
 }
 

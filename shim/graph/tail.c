@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two arrays side by side, as the driver's calls hand them over.
+ */
+#include "shim/graph/tail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/graph/graph.h"
+
+void tail_free(struct tail *t) {
+    free(t->list);
+    free(t->data);
+    *t = (struct tail){0};
+}
+
+static bool has_node(const struct tail *t, CUgraphNode node) {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i] == node) return true;
+    return false;
+}
+
+CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData *data,
+                  size_t count) {
+    CUgraphNode *more = realloc(t->list, (t->count + count + 1) * sizeof(*more));
+    if (more) t->list = more;
+    CUgraphEdgeData *edges = realloc(t->data, (t->count + count + 1) * sizeof(*edges));
+    if (edges) t->data = edges;
+    if (!more || !edges) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        if (has_node(t, list[i])) continue;
+        t->data[t->count] = data ? data[i] : (CUgraphEdgeData){0};
+        t->list[t->count++] = list[i];
+    }
+    return CUDA_SUCCESS;
+}
+
+void tail_tidy(struct tail *t) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (!graph_find_node(t->list[i])) continue;
+        t->list[kept] = t->list[i];
+        t->data[kept++] = t->data[i];
+    }
+    t->count = kept;
+}
+
+bool tail_is_plain(const struct tail *t) {
+    static const CUgraphEdgeData plain;
+    for (size_t i = 0; i < t->count; i++)
+        if (memcmp(&t->data[i], &plain, sizeof(plain)) != 0) return false;
+    return true;
+}
