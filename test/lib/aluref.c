@@ -5,7 +5,7 @@
 #include "test/lib/aluref.h"
 
 static bool is_real(enum ptx_type t) {
-    return ptx_type_class(t) == 'f' || t == PTX_F16X2 || t == PTX_BF16X2;
+    return ptx_type_class(t) == 'f' || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F32X2;
 }
 
 bool aluref_run(struct aluref *r) {

@@ -189,15 +189,16 @@ static bool one(struct aluref *r, const uint64_t src[3], enum ptx_type t) {
 
 bool aluref_arithmetic(struct aluref *r) {
     const enum ptx_type t = r->inst->types[0];
-    if (t != PTX_F16X2 && t != PTX_BF16X2) return one(r, r->src, t);
-    const enum ptx_type half = t == PTX_F16X2 ? PTX_F16 : PTX_BF16;
+    if (t != PTX_F16X2 && t != PTX_BF16X2 && t != PTX_F32X2) return one(r, r->src, t);
+    const enum ptx_type half = t == PTX_F16X2 ? PTX_F16 : t == PTX_F32X2 ? PTX_F32 : PTX_BF16;
+    const int bits = t == PTX_F32X2 ? 32 : 16;
     uint64_t d = 0;
-    for (int pos = 0; pos < 32; pos += 16) {
+    for (int pos = 0; pos < 2 * bits; pos += bits) {
         uint64_t src[3];
         for (int k = 0; k < 3; k++)
-            src[k] = r->src[k] >> pos & 0xffff;
+            src[k] = r->src[k] >> pos & aluref_ones((uint32_t)bits);
         if (!one(r, src, half)) return false;
-        d |= (r->d & 0xffff) << pos;
+        d |= (r->d & aluref_ones((uint32_t)bits)) << pos;
     }
     r->d = d;
     return true;

@@ -7,6 +7,8 @@
 #ifndef TEST_RANDOM_ARRIVALS_H
 #define TEST_RANDOM_ARRIVALS_H
 
+#include "test/random/collectives.h"
+
 #if defined(__CUDACC__) && TARGET >= 80
 #define ARRIVALS 1
 #else

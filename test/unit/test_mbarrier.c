@@ -148,6 +148,23 @@ Test(mbarrier, bulk_copies_complete_on_it) {
     ptxrun_destroy(r);
 }
 
+/* Ones where nothing was stored. */
+#define FILLED(bytes, from)                                                               \
+    "mov.u32 %r1,sh;mov.u32 %r2,-1;st.shared.v2.u32 [%r1],{%r2,%r2};\n"                   \
+    "st.shared.v2.u32 [%r1+8],{%r2,%r2};st.shared.v2.u32 [%r1+16],{%r2,%r2};\n"           \
+    "st.shared.v2.u32 [%r1+24],{%r2,%r2};mov.u64 %s0," #bytes ";\n" from                  \
+    "ld.shared.u32 %r3,[%r1+4];ld.shared.u32 %r4,[%r1+8];ld.shared.u32 %r5,[%r1+20];\n"   \
+    "ld.shared.u32 %r6,[%r1+24];and.b32 %r3,%r3,1;and.b32 %r4,%r4,2;and.b32 %r5,%r5,4;\n" \
+    "and.b32 %r6,%r6,8;or.b32 %r10,%r3,%r4;or.b32 %r10,%r10,%r5;or.b32 %r10,%r10,%r6;\n"
+#define GENERIC "cvt.u64.u32 %s1,%r1;cvta.shared.u64 %s1,%s1;"
+
+Test(mbarrier, many_zeros_are_stored_at_once) {
+    one_thread(FILLED(16, "st.bulk.weak.shared::cta [%r1+8],%s0,0;\n"), 1 | 8);
+    one_thread(FILLED(8, "st.bulk.shared::cta [sh+24],%s0,0;\n"), 1 | 2 | 4);
+    one_thread(FILLED(24, GENERIC "st.bulk [%s1],%s0,0;\n"), 8);
+    one_thread(FILLED(0, GENERIC "st.bulk.weak [%s1],%s0,0;\n"), 1 | 2 | 4 | 8);
+}
+
 static void faults(const char *body, int want, const char *words) {
     struct ptxrun *r = kernel(body);
     uint32_t *out = ptxrun_alloc(r, 64);
@@ -179,6 +196,12 @@ Test(mbarrier, what_is_undefined_is_a_fault) {
     faults(DOWN "[%p+64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");
     faults(DOWN "[%p],[sh+2048],16;", ERR_ILLEGAL_ADDRESS, "shared memory");
     faults(DOWN "[64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");
+#define FILL "st.bulk.weak.shared::cta "
+    faults("mov.u64 %s0,12;" FILL "[sh],%s0,0;", ERR_ILLEGAL_INSTRUCTION, "no multiple of 8");
+    faults("mov.u64 %s0,16;" FILL "[sh+2048],%s0,0;", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults("mov.u64 %s0,-8;" FILL "[sh+16],%s0,0;", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults("mov.u64 %s0,8;" FILL "[sh+4],%s0,0;", ERR_MISALIGNED, "");
+    faults("mov.u64 %s0,8;st.bulk [%p],%s0,0;", ERR_ILLEGAL_ADDRESS, "shared memory");
     faults("mbarrier.init.shared.b64 [bar+4],1;", ERR_MISALIGNED, "");
     faults("mbarrier.init.shared.b64 [bar+4096],1;", ERR_ILLEGAL_ADDRESS, "");
     faults("mbarrier.init.b64 [%p],1;", ERR_ILLEGAL_ADDRESS, "outside the block's shared memory");

@@ -38,11 +38,12 @@ bool rendezvous_is(const struct code_inst *i);
 
 code_handler *move_sreg(uint32_t bytes);
 void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
-/* code_inst.vec of the next two: which of their addresses are offsets in shared memory, those of
- * the cluster but for `from`; the others are generic. */
+/* code_inst.vec of the next three: which of their addresses are offsets in shared memory, those of
+ * the cluster but for `from` and what is filled; the others are generic. */
 enum { CODE_BULK_TO = 1, CODE_BULK_FROM = 2, CODE_BULK_BARRIER = 4 };
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
+void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask);
 void cdp_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 

@@ -141,6 +141,22 @@ static void emit_alu(struct lowering *l, struct code_inst *c) {
     if (!c->run) refuse(l);
 }
 
+/* cvt.rs of four: d, {a, b, e, f}, random bits; the list is in extra's uses. */
+static void emit_fours(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *list = operand_at(l->inst, 1);
+    struct code_extra *x = lowering_extra(l, c, 0, 4);
+    if (!x) return;
+    set_dest(l, c, operand_at(l->inst, 0));
+    for (; x->use_count < 4 && x->use_count < list->elem_count; x->use_count++)
+        x->uses[x->use_count] =
+            (struct code_elem){operand_source(l, &list->elems[x->use_count], 4, false), 4};
+    c->b = operand_source(l, operand_at(l->inst, 2), 4, false);
+    if (x->use_count != 4) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
+    if (l->err) return;
+    c->run = isa_select(c);
+    if (!c->run) refuse(l);
+}
+
 /* ---- moves -------------------------------------------------------------------------------------
  */
 
@@ -539,6 +555,8 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_st:
         if (lower_is_async(l->inst))
             lower_async(l, c);
+        else if (lower_is_fill(l->inst))
+            lower_fill(l, c);
         else if (l->inst->op == PTX_OP_red)
             emit_atomic(l, c, false);
         else
@@ -548,6 +566,12 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_ldu: emit_access(l, c, true); break;
     case PTX_OP_atom: emit_atomic(l, c, true); break;
     case PTX_OP_cp: emit_copy(l, c); break;
+    case PTX_OP_cvt:
+        if (operand_at(l->inst, 1)->kind == PTX_OPND_VEC)
+            emit_fours(l, c);
+        else
+            emit_alu(l, c);
+        break;
     case PTX_OP_cvta: emit_cvta(l, c); break;
     case PTX_OP_alloca:
     case PTX_OP_stackrestore:
@@ -633,7 +657,7 @@ void lower_inst(struct lowering *l, const struct ptx_inst *i) {
                           .pred_neg = i->pred_neg,
                           .src = i};
     c.d = c.a = c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
-    if (c.type == PTX_NONE && !is_untyped(i->op)) {
+    if (c.type == PTX_NONE && !is_untyped(i->op) && !lower_is_fill(i)) {
         lowering_fail(l, ERR_INVALID_PTX, "the instruction names no type");
         return;
     }

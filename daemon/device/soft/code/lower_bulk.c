@@ -74,3 +74,18 @@ void lower_async(struct lowering *l, struct code_inst *c) {
     }
     c->run = bulk_store;
 }
+
+bool lower_is_fill(const struct ptx_inst *i) {
+    return begins(i->text, "st.bulk");
+}
+
+/* [to], bytes, 0 */
+void lower_fill(struct lowering *l, struct code_inst *c) {
+    const struct ptx_operand *to = operand_at(l, 0), *value = operand_at(l, 2);
+    c->vec = l->inst->space == PTX_SHARED || to->var ? CODE_BULK_TO : 0;
+    c->a = operand_address_value(l, to);
+    c->c = operand_source(l, operand_at(l, 1), 8, false);
+    if (value->kind != PTX_OPND_IMM || value->imm)
+        lowering_fail(l, ERR_INVALID_PTX, "only zeros are stored so");
+    c->run = bulk_fill;
+}

@@ -3,7 +3,7 @@
  * What is done at once here and completes on a barrier, or in a group: cp.async.bulk and
  * cp.reduce.async.bulk in one dimension (16 bytes or a multiple, from global or shared memory to
  * the other, or within the cluster's shared memory), st.async and red.async (a value to the
- * cluster's shared memory). What a barrier was told to expect has come then.
+ * cluster's shared memory). What a barrier was told to expect has come then. And st.bulk, zeros.
  *
  * Fields: a is where to; b where from; c the bytes; e the barrier; sub and type how to combine with
  * what is there, if it has a sub. extra's uses are the values of st.async and red.async; of copies
@@ -195,4 +195,25 @@ static bool store_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t l
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask) {
     for (uint32_t left = mask; left; left &= left - 1)
         if (!store_lane((struct warp_ctx *)w, i, (uint32_t)__builtin_ctz(left))) return;
+}
+
+/* ---- zeros -------------------------------------------------------------------------------------
+ */
+
+static bool fill_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
+    struct warp *w = &x->w;
+    uint64_t at = SLOT(const uint64_t, w, i->a)[lane], bytes = SLOT(const uint64_t, w, i->c)[lane];
+    uint64_t offset = i->vec & CODE_BULK_TO ? at : at - x->shared_base;
+    if (bytes % 8)
+        return refuse(w, i, lane, ERR_ILLEGAL_INSTRUCTION, bytes, "the size is no multiple of 8");
+    if (bytes > x->shared_bytes || offset > x->shared_bytes - bytes)
+        return refuse(w, i, lane, ERR_ILLEGAL_ADDRESS, at, "outside the block's shared memory");
+    if (offset % 8) return refuse(w, i, lane, ERR_MISALIGNED, at, NULL);
+    memset((void *)(uintptr_t)(x->shared_base + offset), 0, bytes);
+    return true;
+}
+
+void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    for (uint32_t left = mask; left; left &= left - 1)
+        if (!fill_lane((struct warp_ctx *)w, i, (uint32_t)__builtin_ctz(left))) return;
 }

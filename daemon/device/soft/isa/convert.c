@@ -301,6 +301,7 @@ ISA_FAMILY(convert_select) {
         const bool known = byte || i->type == PTX_U16 || i->type == PTX_S16;
         return known && i->b != CODE_NO_SLOT && byte == (i->c != CODE_NO_SLOT) ? pack : NULL;
     }
+    if (i->round == PTX_RS) return ISA_FN(stochastic_select)(i);
     if (is_small(i->type) || is_small(i->type2)) return ISA_FN(small_select)(i);
     if (i->type == PTX_F16X2 || i->type == PTX_BF16X2)
         return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? pair : NULL;

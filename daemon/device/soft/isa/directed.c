@@ -10,10 +10,6 @@
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
 
-static void enter_mode(uint8_t round) {
-    fesetround(round == PTX_RZ ? FE_TOWARDZERO : round == PTX_RM ? FE_DOWNWARD : FE_UPWARD);
-}
-
 /* Without FMA instructions fma is a function, which obeys the rounding mode as well. */
 #ifdef __FMA__
 #define DIRECTED_FMA_LOOP ISA_LANES
@@ -35,7 +31,7 @@ static inline float flush_out(float v, bool ftz, bool sat) {
         float *d = SLOT(float, w, i->d);                                     \
         const bool ftz = i->mods & PTX_MOD_FTZ, sat = i->mods & PTX_MOD_SAT; \
         DIRECTED_SOURCES_##__VA_ARGS__(float);                               \
-        enter_mode(i->round);                                                \
+        fesetround(real_mode(i->round));                                     \
         loop(mask, float, d, DIRECTED_READ_##__VA_ARGS__(float, in32);       \
              v = flush_out(expr, ftz, sat););                                \
         fesetround(FE_TONEAREST);                                            \
@@ -44,7 +40,7 @@ static inline float flush_out(float v, bool ftz, bool sat) {
     ISA_HANDLER(name##_f64) {                                                                    \
         double *d = SLOT(double, w, i->d);                                                       \
         DIRECTED_SOURCES_##__VA_ARGS__(double);                                                  \
-        enter_mode(i->round);                                                                    \
+        fesetround(real_mode(i->round));                                                         \
         loop(mask, double, d, DIRECTED_READ_##__VA_ARGS__(double, in64); v = real_nan64(expr);); \
         fesetround(FE_TONEAREST);                                                                \
     }

@@ -5,6 +5,8 @@
 #ifndef DAEMON_DEVICE_SOFT_ISA_REAL_H
 #define DAEMON_DEVICE_SOFT_ISA_REAL_H
 
+#include <fenv.h>
+
 #include "daemon/device/soft/code/code.h"
 
 /* What the hardware answers when a result is NaN: 0x7fffffff and 0xfff8000000000000. */
@@ -16,6 +18,16 @@ static inline float real_nan32(float x) {
 }
 static inline double real_nan64(double x) {
     return x == x ? x : REAL_NAN64;
+}
+
+/* A rounding as fesetround knows it. */
+static inline int real_mode(uint8_t round) {
+    switch (round) {
+    case PTX_RZ: return FE_TOWARDZERO;
+    case PTX_RM: return FE_DOWNWARD;
+    case PTX_RP: return FE_UPWARD;
+    default: return FE_TONEAREST;
+    }
 }
 
 /* .ftz: subnormals become zeros of their sign. */

@@ -6,6 +6,7 @@
 
 /* Arithmetic that exists for integers, for f32 and f64, for halves and for packed integers. */
 static code_handler *pick_arithmetic(const struct code_inst *i) {
+    if (i->type == PTX_F32X2) return ISA_FN(pair_select)(i);
     if (i->round > PTX_RN) return ISA_FN(directed_select)(i);
     switch (i->type) {
     case PTX_F32:

@@ -23,7 +23,10 @@
     X(F64, "f64", 8, 'f') X(B128, "b128", 16, 'b') X(TF32, "tf32", 4, 'f')                         \
     X(E4M3X2, "e4m3x2", 2, 'x') X(E5M2X2, "e5m2x2", 2, 'x') X(E2M3X2, "e2m3x2", 2, 'x')            \
     X(E3M2X2, "e3m2x2", 2, 'x') X(E2M1X2, "e2m1x2", 1, 'x') X(UE8M0X2, "ue8m0x2", 2, 'x')          \
-    X(PRED, "pred", 1, 'p')
+    X(PRED, "pred", 1, 'p')                                                                        \
+    /* of no register: */                                                                          \
+    X(F32X2, "f32x2", 8, 'x') X(E4M3X4, "e4m3x4", 4, 'x') X(E5M2X4, "e5m2x4", 4, 'x')              \
+    X(E2M3X4, "e2m3x4", 4, 'x') X(E3M2X4, "e3m2x4", 4, 'x') X(E2M1X4, "e2m1x4", 2, 'x')
 /* clang-format on */
 
 enum ptx_type {
@@ -124,6 +127,7 @@ enum ptx_round { /* integer ones end in i */
                  PTX_RMI,
                  PTX_RPI,
                  PTX_RNA,
+                 PTX_RS,
 };
 
 enum ptx_cmp {

@@ -11,7 +11,7 @@
  * here on. Before it ?  may be absent            =  is written            h  goes with
  * .L2::cache_hint and behind it ~  a wider register too     !  no literal                s  special
  * registers too _  the sink too             |  d|p too                   &  d|p only v  {...} with
- * .v2 .v4 .v8   p  {...} of parts too        @  names of variables too
+ * .v2 .v4 .v8   p  {...} of parts too        @  names of variables too q  {...} of four
  */
 #include "daemon/device/soft/ptx/ptx_rules.h"
 
@@ -40,7 +40,7 @@ struct ptx_rule {
 #define HALF "f16|f16x2"
 #define BRAIN "bf16|bf16x2"
 #define HALVES HALF "|" BRAIN
-#define PACKED "tf32|e4m3x4|e5m2x4|e2m1x4|e2m3x4|e3m2x4|s2f6x2"
+#define PACKED "tf32|s2f6x2"
 #define ROUND "rn|rz|rm|rp"
 #define ROUNDI "rni|rzi|rmi|rpi"
 #define SHARED "shared|shared::cta|shared::cluster"
@@ -242,6 +242,8 @@ static const struct ptx_rule rules[] = {
     R(cvt, "bf16 f16", ROUND " sat", "=0~ 1~")
     R(cvt, "f16x2|bf16x2 f32", "+" ROUND " relu satfinite", "=b32~ 1~ 1~")
     R(cvt, "f16x2|bf16x2 f32", "+rs relu satfinite", "=b32~ 1~ 1~ b32")
+    R(cvt, "e4m3x4|e5m2x4|e2m3x4|e3m2x4 f32", "+rs +satfinite relu", "=b32 1q b32")
+    R(cvt, "e2m1x4 f32", "+rs +satfinite relu", "=b16 1q b32")
     R(cvt, "tf32 f32", "+rna|rn|rz satfinite relu", "=b32 1")
     R(cvt, "e4m3x2|e5m2x2 f32", "+rn +satfinite relu", "=b16~ 1~ 1~")
     R(cvt, "e4m3x2|e5m2x2 f16x2", "+rn +satfinite relu", "=b16~ b32~")
@@ -277,7 +279,7 @@ static const struct ptx_rule rules[] = {
     R(st, MEMORY, "+relaxed|release mmio +" SCOPE ST_WORDS, "[ 0~v hb64")
     R(st, "b32|b64|" LONGS "|" REALS, "^async weak shared::cluster +" COMPLETES " v2|v4", "[ 0v ]")
     R(st, MEMORY, "^async mmio +release +" SCOPE " global", "[ 0")
-    R(st, "*", "^bulk *", "...")
+    R(st, "", "^bulk weak shared::cta", "[ u64 #")
     R(prefetch, "", "global|local +L1|L2|L2::evict_*", "[")
     R(prefetch, "", "const|" PARAM " +tensormap", "[")
     R(prefetchu, "", "+L1", "[")
@@ -492,9 +494,8 @@ struct opcode {
 static bool is_type(struct word w) {
     char last = w.at[w.len - 1];
     if ((last < '0' || last > '9') && last != 'd') return false;
-    return ptx_type_find(w.at, w.len) || in_list("b1 b4 f32x2 u4 s4 b6x16_p32 b4x16_p64 s64x2 "
-                                                 "e2m1x2 e2m3x2 e3m2x2 ue8m0x2 e4m3x4 e5m2x4 "
-                                                 "e2m1x4 e2m3x4 e3m2x4 s2f6x2 e4m3 e5m2 e2m1",
+    return ptx_type_find(w.at, w.len) || in_list("b1 b4 u4 s4 b6x16_p32 b4x16_p64 s64x2 s2f6x2 "
+                                                 "e4m3 e5m2 e2m1",
                                                  w.at, w.len);
 }
 
@@ -601,7 +602,7 @@ static void learn(void) {
         known.first[rules[i].op] = (uint16_t)(i + 1);
     }
     for (int t = PTX_NONE + 1; t < PTX_TYPE_COUNT; t++)
-        for (int r = PTX_NONE + 1; r < PTX_TYPE_COUNT; r++)
+        for (int r = PTX_NONE + 1; r <= PTX_PRED; r++)
             for (int wider = 0; wider < 2; wider++)
                 if (reg_fits((enum ptx_type)t, (enum ptx_type)r, wider))
                     known.regs[wider][t] |= 1u << r;
@@ -611,7 +612,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT; /* learn */
 
 static void want_type(struct ptx_want *want, struct word name, bool wider) {
     enum ptx_type t = ptx_type_find(name.at, name.len);
-    if (!t) { /* of no register: .f32x2 and others travel in bits */
+    if (!t) { /* unknown here, but bits all the same */
         want->regs |= 1u << PTX_B64 | 1u << PTX_B32 | 1u << PTX_B16 | 1u << PTX_B128;
         return;
     }
@@ -688,6 +689,10 @@ static void want_operand(struct ptx_want *want, const struct opcode *o, struct w
     for (; n < spec.len; n++)
         want->kinds |= suffix_kind(spec.at[n]);
     if (o->vec < 2) want->kinds &= (uint16_t)~PTX_WANT_ELEMENTS;
+    if (memchr(spec.at, 'q', spec.len)) {
+        want->kinds |= PTX_WANT_ELEMENTS;
+        want->count = 4;
+    }
 }
 
 static void describe(const struct ptx_rule *r, const struct opcode *o, struct ptx_sig *sig) {

@@ -192,6 +192,7 @@ static const struct mod {
     {"rmi", MOD_ROUND, PTX_RMI},
     {"rpi", MOD_ROUND, PTX_RPI},
     {"rna", MOD_ROUND, PTX_RNA},
+    {"rs", MOD_ROUND, PTX_RS},
 
     {"eq", MOD_CMP, PTX_EQ},
     {"ne", MOD_CMP, PTX_NE},
@@ -248,6 +249,7 @@ static const struct mod {
 
     /* Caches, memory order and scope: the software GPU has no weaker order than the strongest. */
     {"async", MOD_IGNORED, 0},
+    {"bulk", MOD_IGNORED, 0},
     {"mbarrier::complete_tx::bytes", MOD_IGNORED, 0},
     {"weak", MOD_IGNORED, 0},
     {"relaxed", MOD_IGNORED, 0},
