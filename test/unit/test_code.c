@@ -161,6 +161,63 @@ Test(code, undecodable_callees_fault_when_called) {
     ptxrun_destroy(r);
 }
 
+/* `large` has `a` as well, before the variable that `put` knows. */
+static const char in_shared[] = HEAD
+    ".shared .align 4 .b8 a[64];\n.shared .align 4 .b8 b[64];\n"
+    ".shared .align 4 .b8 c[64];\n"
+    ".func put(.param .b32 v) { .reg .b32 %r<2>; ld.param.u32 %r1, [v]; st.shared.u32 [b], %r1;"
+    " ret; }\n"
+    ".func bad() { wgmma.fence.sync.aligned; ret; }\n"
+    ".visible .entry small(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+    "call put, (5); ld.param.u64 %rd1, [out]; ld.shared.u32 %r1, [b];\n"
+    "st.global.u32 [%rd1], %r1; ret; }\n"
+    ".visible .entry large(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+    "st.shared.u32 [a], 6; st.shared.u32 [c], 9; call put, (7); ld.param.u64 %rd1, [out]; "
+    "ld.shared.u32 %r1, [a];\n"
+    "st.global.u32 [%rd1], %r1; ld.shared.u32 %r1, [b]; st.global.u32 [%rd1+4], %r1; ret; }\n"
+    ".visible .entry like_small() { call put, (8); ret; }\n"
+    ".visible .entry bad_too() { call bad; ret; }\n.visible .entry bad_again() { call bad; ret; "
+    "}\n";
+
+static const struct code_func *put_of(struct ptxrun *r, const char *kernel) {
+    struct code_kernel *k;
+    int err = code_kernel_get(r->module, kernel, &k, r->why, sizeof(r->why));
+    cr_assert_eq(err, 0, "%s: %s", kernel, r->why);
+    return k->funcs[ptx_find_func(r->module->ptx, "put")->index];
+}
+
+Test(code, kernels_share_what_they_call_where_shared_memory_lies_alike) {
+    struct ptxrun *r = load(in_shared);
+    cr_assert(r->module, "%s", r->why);
+    const struct code_func *small = put_of(r, "small"), *large = put_of(r, "large");
+    cr_assert(small && large);
+    cr_assert_neq(small, large, "it is elsewhere there");
+    cr_assert_eq(small, put_of(r, "like_small"));
+    uint32_t *out = ptxrun_alloc(r, 8);
+    cr_assert_eq(ptxrun_launch(r, "small", 1, 1, 1, (uint64_t)out), 0, "%s", r->result.text);
+    cr_assert_eq(out[0], 5);
+    cr_assert_eq(ptxrun_launch(r, "large", 1, 1, 1, (uint64_t)out), 0, "%s", r->result.text);
+    cr_assert_eq(out[0], 6);
+    cr_assert_eq(out[1], 7);
+    ptxrun_destroy(r);
+}
+
+Test(code, what_cannot_be_decoded_is_refused_to_each_in_the_same_words) {
+    struct ptxrun *r = load(in_shared);
+    struct code_kernel *k;
+    char first[sizeof(r->why)];
+    cr_assert(r->module, "%s", r->why);
+    int err = code_kernel_get(r->module, "bad_too", &k, r->why, sizeof(r->why));
+    cr_assert_eq(err, ERR_ILLEGAL_INSTRUCTION, "%d", err);
+    cr_assert(strstr(r->why, "wgmma"), "%s", r->why);
+    memcpy(first, r->why, sizeof(first));
+    r->why[0] = '\0';
+    err = code_kernel_get(r->module, "bad_again", &k, r->why, sizeof(r->why));
+    cr_assert_eq(err, ERR_ILLEGAL_INSTRUCTION, "%d", err);
+    cr_assert_str_eq(r->why, first);
+    ptxrun_destroy(r);
+}
+
 /* Registers whose lives do not overlap share slots; wide functions stay small. */
 Test(code, registers_share_slots) {
     static char text[1 << 16];

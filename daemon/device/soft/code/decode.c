@@ -28,8 +28,7 @@ static void place_var(struct lowering *l, struct ptx_var *v) {
 }
 
 static struct code_formal *make_formals(struct lowering *l, struct ptx_var **vars, uint32_t count) {
-    struct code_formal *formals =
-        arena_calloc(l->kernel->arena, (size_t)count + 1, sizeof(*formals));
+    struct code_formal *formals = arena_calloc(l->arena, (size_t)count + 1, sizeof(*formals));
     if (!formals) {
         lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;
@@ -98,9 +97,9 @@ static void resolve_targets(struct lowering *l, const int32_t *map) {
     }
 }
 
-/* Moves the finished parts into the kernel's arena. */
+/* Moves the finished parts into the arena. */
 static void keep_result(struct lowering *l, struct code_func *out) {
-    struct arena *a = l->kernel->arena;
+    struct arena *a = l->arena;
     out->count = l->count - 1;
     out->local_align = l->local_align;
     out->insts = arena_alloc(a, l->count * sizeof(*out->insts));
@@ -116,11 +115,11 @@ static void keep_result(struct lowering *l, struct code_func *out) {
     out->const_bytes = l->consts.len;
 }
 
-int decode_func(struct code_kernel *k, struct ptx_func *f, struct code_func **out, char *why,
+int decode_func(struct arena *arena, struct ptx_func *f, struct code_func **out, char *why,
                 size_t why_bytes) {
-    struct lowering l = {.kernel = k, .func = f, .why = why, .why_bytes = why_bytes};
+    struct lowering l = {.arena = arena, .func = f, .why = why, .why_bytes = why_bytes};
     consts_init(&l.consts);
-    struct code_func *code = arena_calloc(k->arena, 1, sizeof(*code));
+    struct code_func *code = arena_calloc(arena, 1, sizeof(*code));
     int32_t *map = malloc(((size_t)f->inst_count + 1) * sizeof(*map));
     if (!code || !map) lowering_fail(&l, -ENOMEM, "out of memory");
     if (f->unsupported)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions in executable form, decoded for one kernel (shared memory is laid out per kernel, so a
- * callee's code is the kernel's own). Immutable once the kernel is handed out; many threads run it.
+ * Functions in executable form, and kernels, which are made of them. Shared memory is laid out per
+ * kernel: those in which the variables that a function names lie alike have its code together
+ * (decoded.h). Immutable once a kernel is handed out; many threads run it.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_FUNC_H
 #define DAEMON_DEVICE_SOFT_CODE_FUNC_H

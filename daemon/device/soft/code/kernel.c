@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels: finds what one can call, lays out its shared memory and decodes it, on first use.
+ * Kernels: finds what one can call, lays out its shared memory and has it decoded, on first use.
  */
 #include "daemon/device/soft/code/kernel.h"
 
@@ -11,8 +11,10 @@
 
 #include "common/arena.h"
 #include "common/err.h"
-#include "daemon/device/soft/code/decode.h"
+#include "daemon/device/soft/code/decoded.h"
+#include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/code/module.h"
+#include "daemon/device/soft/code/names.h"
 
 #define CODE_BLOCK_THREADS 1024u
 #define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
@@ -36,43 +38,32 @@ static void code_reach_add(struct code_reach *r, uint32_t func, bool optional) {
     r->list[r->count++] = func;
 }
 
-static void code_reach_operand(struct code_reach *r, const struct ptx_operand *o) {
-    const struct ptx_var *v = o->var;
-    if (o->kind == PTX_OPND_FUNC && o->func && o->func->entry &&
-        o->func->index < r->m->ptx->func_count)
-        r->launches[o->func->index] = true;
-    if (v && v->space == PTX_SHARED && !v->func_scope && v->index < r->m->ptx->var_count)
-        r->shared_seen[v->index] = true;
-    if (o->kind == PTX_OPND_SREG && o->sreg >= PTX_SREG_RESERVED_SMEM_BEGIN &&
-        o->sreg <= PTX_SREG_RESERVED_SMEM_1)
-        r->reserved = true;
-    for (uint32_t e = 0; o->kind == PTX_OPND_VEC && e < o->elem_count; e++)
-        code_reach_operand(r, &o->elems[e]);
+static int code_reach_func(struct code_reach *r, uint32_t func) {
+    bool optional = r->optional[func];
+    const struct code_names *names = names_of(r->m, func);
+    if (!names) return -ENOMEM;
+    for (uint32_t i = 0; i < names->calls.count; i++)
+        code_reach_add(r, names->calls.items[i], optional);
+    for (uint32_t i = 0; i < names->launches.count; i++)
+        r->launches[names->launches.items[i]] = true;
+    for (uint32_t i = 0; i < names->shared.count; i++)
+        r->shared_seen[names->shared.items[i]] = true;
+    r->indirect |= names->indirect;
+    r->reserved |= names->reserved;
+    return 0;
 }
 
-static void code_reach_func(struct code_reach *r, const struct ptx_func *f, bool optional) {
-    for (uint32_t n = 0; n < f->inst_count; n++) {
-        const struct ptx_inst *i = &f->insts[n];
-        bool direct = false;
-        for (uint32_t k = 0; k < i->operand_count && k < PTX_OPERANDS; k++) {
-            code_reach_operand(r, &i->operands[k]);
-            if (i->op != PTX_OP_call || i->operands[k].kind != PTX_OPND_FUNC || k > 1) continue;
-            direct = true;
-            if (i->operands[k].func) code_reach_add(r, i->operands[k].func->index, optional);
-        }
-        if (i->op == PTX_OP_call && !direct) r->indirect = true;
-    }
-}
-
-static void code_reach_all(struct code_reach *r, uint32_t entry) {
+static int code_reach_all(struct code_reach *r, uint32_t entry) {
     code_reach_add(r, entry, false);
     for (uint32_t at = 0; at < r->count; at++) {
-        bool optional = r->optional[r->list[at]], had = r->indirect;
-        code_reach_func(r, r->m->ptx->funcs[r->list[at]], optional);
+        bool had = r->indirect;
+        int err = code_reach_func(r, r->list[at]);
+        if (err) return err;
         if (had || !r->indirect) continue;
         for (uint32_t f = 0; f < r->m->ptx->func_count; f++)
             if (r->m->address_taken[f] && !r->m->ptx->funcs[f]->entry) code_reach_add(r, f, true);
     }
+    return 0;
 }
 
 static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
@@ -132,7 +123,7 @@ static int code_decode_all(struct code_reach *r, struct code_kernel *k, char *wh
     for (uint32_t n = 0; n < r->count; n++) {
         uint32_t f = r->list[n];
         struct code_func *code = NULL;
-        int err = decode_func(k, r->m->ptx->funcs[f], &code, why, why_bytes);
+        int err = decoded_get(r->m, f, &code, why, why_bytes);
         if (err && r->optional[f] && err != -ENOMEM) continue; /* faults if it is ever called */
         if (err) return err;
         k->funcs[f] = code;
@@ -157,27 +148,15 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
     known[f] = BUSY;
     uint64_t most = 0;
     const struct code_func *code = k->funcs[f];
-    for (uint32_t i = 0; i < code->count; i++) {
-        const struct code_extra *x = code->insts[i].extra;
-        if (code->insts[i].op != PTX_OP_call || x->native) continue;
-        if (x->func < 0) {
-            k->recursive = true;
-            continue;
-        }
-        uint64_t below =
-            code_depth(k, (uint32_t)x->func, known, depth + 1) + code_padding(k->funcs[x->func]);
+    const struct code_names *names = k->module->names[f]; /* which was decoded, so they are there */
+    k->recursive |= names->indirect;
+    for (uint32_t i = 0; i < names->calls.count; i++) {
+        uint32_t callee = names->calls.items[i];
+        uint64_t below = code_depth(k, callee, known, depth + 1) + code_padding(k->funcs[callee]);
         if (below > most) most = below;
     }
     known[f] = most + code->local_bytes + 2;
     return most + code->local_bytes;
-}
-
-static void code_note_natives(struct code_kernel *k, const struct code_func *f) {
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct code_extra *x = f->insts[i].extra;
-        if (f->insts[i].op != PTX_OP_call || !x->native) continue;
-        k->nests |= native_is_cdp(x->native);
-    }
 }
 
 static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
@@ -189,7 +168,7 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
     for (uint32_t n = 0; n < r->count; n++) {
         const struct code_func *f = k->funcs[r->list[n]];
         if (!f) continue;
-        code_note_natives(k, f);
+        k->nests |= k->module->names[r->list[n]]->nests;
         k->recursive |= f->stack;
         k->const_bytes += f->const_bytes;
         if (f->local_align > k->local_align) k->local_align = f->local_align;
@@ -208,7 +187,9 @@ static int code_kernel_build(struct code_module *m, const struct ptx_func *f, st
     if (!err) {
         r.optional = r.seen + n;
         r.shared_seen = r.optional + n;
-        code_reach_all(&r, f->index);
+        err = code_reach_all(&r, f->index);
+    }
+    if (!err) {
         err = code_shared(&r, k);
         if (err) snprintf(why, why_bytes, "%s: too much shared memory", f->name);
     }

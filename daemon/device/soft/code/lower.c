@@ -350,7 +350,7 @@ static void emit_brx(struct lowering *l, struct code_inst *c) {
     struct code_extra *x = lowering_extra(l, c, 0, 0);
     if (!x) return;
     c->a = operand_source(l, operand_at(i, 0), 4, false);
-    x->table = arena_calloc(l->kernel->arena, i->table_count + 1, sizeof(*x->table));
+    x->table = arena_calloc(l->arena, i->table_count + 1, sizeof(*x->table));
     if (!x->table || !i->table_count) {
         lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
         return;
@@ -420,8 +420,8 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
     } else {
         c->a = operand_source(l, callee, 8, false);
     }
-    x->args = arena_calloc(l->kernel->arena, args->elem_count + 1, sizeof(*x->args));
-    x->rets = arena_calloc(l->kernel->arena, rets->elem_count + 1, sizeof(*x->rets));
+    x->args = arena_calloc(l->arena, args->elem_count + 1, sizeof(*x->args));
+    x->rets = arena_calloc(l->arena, rets->elem_count + 1, sizeof(*x->rets));
     if (!x->args || !x->rets) lowering_fail(l, -ENOMEM, "out of memory");
     for (uint32_t k = 0; k < args->elem_count && !l->err; k++) {
         uint64_t bytes = proto && k < proto->param_count ? proto->params[k]->bytes : 8;

@@ -97,7 +97,7 @@ void lower_matrix(struct lowering *l, struct code_inst *c) {
         m.verb == PTX_MATRIX_OTHER)
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
     uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 1;
-    struct parts *p = arena_calloc(l->kernel->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));
+    struct parts *p = arena_calloc(l->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     p->matrix = m;
     p->extra.matrix = &p->matrix;

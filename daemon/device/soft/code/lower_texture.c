@@ -139,7 +139,7 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
 
 void lower_texture(struct lowering *l, struct code_inst *c) {
     char why[8];
-    struct parts *p = arena_calloc(l->kernel->arena, 1, sizeof(*p));
+    struct parts *p = arena_calloc(l->arena, 1, sizeof(*p));
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     ptx_texture_find((enum ptx_op)c->op, l->inst->text, &p->form, why, sizeof(why));
     for (uint32_t k = 0; k < CODE_TEXTURE_USES; k++)

@@ -60,9 +60,8 @@ int32_t lowering_temp(struct lowering *l, uint32_t bytes) {
 
 struct code_extra *lowering_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
                                   uint32_t uses) {
-    struct code_extra *x = arena_calloc(l->kernel->arena, 1, sizeof(*x));
-    struct code_elem *elems =
-        arena_calloc(l->kernel->arena, (size_t)defs + uses + 1, sizeof(*elems));
+    struct code_extra *x = arena_calloc(l->arena, 1, sizeof(*x));
+    struct code_elem *elems = arena_calloc(l->arena, (size_t)defs + uses + 1, sizeof(*elems));
     if (!x || !elems) {
         lowering_fail(l, -ENOMEM, "out of memory");
         return NULL;

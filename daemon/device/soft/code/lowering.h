@@ -15,7 +15,7 @@
 #define LOWERING_PRED 0 /* the width of a predicate */
 
 struct lowering {
-    struct code_kernel *kernel;
+    struct arena *arena; /* of what is kept */
     struct ptx_func *func;
     const struct ptx_inst *inst; /* being lowered */
     struct code_inst *insts;

@@ -125,15 +125,26 @@ static int code_place(struct code_module *m, const struct code_env *env, char *w
     return ERR_NOT_FOUND;
 }
 
+/* What is known of its functions, by their index. */
+static int make_tables(struct code_module *m) {
+    size_t n = (size_t)m->ptx->func_count + 1;
+    m->arena = arena_create();
+    if (!m->arena) return -ENOMEM;
+    m->address_taken = arena_calloc(m->arena, n, sizeof(*m->address_taken));
+    m->names = arena_calloc(m->arena, n, sizeof(struct code_names *));
+    m->decoded = arena_calloc(m->arena, n, sizeof(struct decoded *));
+    return m->address_taken && m->names && m->decoded ? 0 : -ENOMEM;
+}
+
 int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
                        char *why, size_t why_bytes) {
     struct code_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     m->ptx = ptx;
-    m->address_taken = calloc(ptx->func_count + 1, sizeof(*m->address_taken));
-    int err = m->address_taken ? code_place(m, env, why, why_bytes) : -ENOMEM;
+    int err = make_tables(m);
+    if (!err) err = code_place(m, env, why, why_bytes);
     if (err) {
-        free(m->address_taken);
+        arena_destroy(m->arena);
         free(m);
         return err;
     }
@@ -158,7 +169,7 @@ void code_module_destroy(struct code_module *m) {
         arena_destroy(k->arena);
     }
     ptx_module_free(m->ptx);
-    free(m->address_taken);
+    arena_destroy(m->arena);
     free(m);
 }
 

@@ -12,7 +12,10 @@
 
 #include "daemon/device/soft/ptx/ptx_ir.h"
 
+struct arena;
 struct code_kernel;
+struct code_names;
+struct decoded;
 
 /* A kernel whose address somebody takes, so that kernels may launch it. */
 struct code_launchable {
@@ -23,8 +26,11 @@ struct code_launchable {
 
 struct code_module {
     struct ptx_module *ptx;
+    struct arena *arena;         /* of what follows, for as long as the module is there */
     struct code_kernel *kernels; /* decoded so far */
     bool *address_taken;         /* by function: may be called or launched through a pointer */
+    struct code_names **names;   /* by function; NULL: not looked at yet */
+    struct decoded **decoded;    /* by function: lists */
     struct code_launchable *launchable; /* by function; NULL until a kernel needs it */
 };
 
