@@ -315,12 +315,12 @@ void textureref_random(struct dev_texture *t, uint32_t dims, bool layers, bool c
 }
 
 float textureref_coordinate(const struct dev_texture *t, uint32_t axis) {
-    static const float odd[] = {NAN,   INFINITY, -INFINITY, 0.0f,   -0.0f,       1.0f,
-                                -1.0f, 1e30f,    -1e30f,    1e-40f, 16777217.0f, 0.99999994f};
+    static const float odd[] = {NAN,   INFINITY, -INFINITY, 0.0f,   -0.0f,       1.0f,       -1.0f,
+                                1e30f, -1e30f,   0x1p106f,  1e-40f, 16777217.0f, 0.99999994f};
     uint32_t n = size_at(&t->levels[0], axis);
     float x;
     switch (dice(8)) {
-    case 0: return odd[dice(12)];
+    case 0: return odd[dice(13)];
     case 1: x = (float)dice(3 * n + 1) - (float)n; break;
     case 2: x = (float)dice(3 * n + 1) - (float)n + 0.5f; break;
     default: x = (float)dice(3000 * n) / 1000 - (float)n;

@@ -459,6 +459,69 @@ Test(texture, every_lane_names_its_own) {
     ptxrun_destroy(s.r);
 }
 
+/* Filters, levels and all, for some of the lanes; the others keep what they have. */
+Test(texture, lanes_read_what_they_name_and_the_rest_is_kept) {
+    const struct geometry *g = &geometries[1];
+    char body[640];
+    snprintf(body, sizeof(body), "mov.b64 %%h,{%%r12,%%r13};setp.ne.u32 %%q1,%%r14,0;\n%s",
+             fetch_text(g, LEVEL, false, false, "f32"));
+    char *at = strstr(body, "tex."), guarded[700];
+    snprintf(guarded, sizeof(guarded), "%.*smov.u32 %%o1,7;setp.eq.u32 %%q0,0,0;\n@%%q1 %s",
+             (int)(at - body), body, at);
+    struct stage s = stage(guarded);
+    for (int round = 0; round < 200; round++) {
+        struct dev_texture t[3];
+        for (int n = 0; n < 3; n++) {
+            textureref_random(&t[n], 2, false, false, s.memory, ROOM);
+            t[n].handle = HANDLE(n);
+            cr_assert_eq(textures_add(s.r->textures, &t[n]), 0);
+        }
+        for (int k = 0; k < THREADS; k++) {
+            const struct dev_texture *one = &t[dice(3)];
+            random_words(one, g, &s.in[k]);
+            memcpy(s.in[k].w + 12, &one->handle, 8);
+            s.in[k].w[14] = dice(3);
+        }
+        runs(s.r, s.out, s.in, 0);
+        for (int k = 0; k < THREADS; k++) {
+            const struct dev_texture *one = &t[(uint16_t)s.in[k].w[12]];
+            struct textureref_value want[4];
+            struct textureref_place p = place_of(g, &s.in[k], false, false);
+            p.biased = true;
+            p.level = float_of(s.in[k].w[4]);
+            textureref_fetch(one, &p, want);
+            if (s.in[k].w[14])
+                check(want, s.out[k], "some lanes", &s.in[k], one);
+            else
+                cr_assert(!s.out[k][0] && s.out[k][1] == 7 && !s.out[k][2] && !s.out[k][3]);
+        }
+        for (int n = 0; n < 3; n++)
+            textures_remove(s.r->textures, t[n].handle);
+    }
+    ptxrun_destroy(s.r);
+}
+
+static uint64_t moved_at(struct stage *s, const struct dev_texture *t, float x) {
+    for (int k = 0; k < THREADS; k++)
+        s->in[k].w[1] = bits_of(x);
+    runs(s->r, s->out, s->in, t->handle);
+    return s->r->result.memory_bytes;
+}
+
+/* What is around a texture is not read, what is in it is. */
+Test(texture, an_element_a_lane_counts_as_moved) {
+    struct stage s = stage("tex.1d.v4.f32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1}];");
+    struct dev_texture t = {.handle = HANDLE(3), .format = CU_AD_FORMAT_FLOAT, .channels = 1};
+    t.level_count = t.filter = 1;
+    memset(t.address_mode, CU_TR_ADDRESS_MODE_BORDER, 3);
+    t.levels[0] = (struct dev_texture_level){addr_of(s.memory), 64, 64, 16, 1, 1};
+    textures_add(s.r->textures, &t);
+    const uint64_t none = moved_at(&s, &t, 40), in = moved_at(&s, &t, 3);
+    cr_assert_eq(in, none + 2 * 32, "%lu, %lu", in, none); /* a sector for each warp */
+    cr_assert(moved_at(&s, &t, 0.25f) == in && moved_at(&s, &t, 15.75f) == in);
+    ptxrun_destroy(s.r);
+}
+
 static void faults(const char *body, uint64_t handle, int want, const char *words) {
     struct stage s = stage(body);
     struct dev_texture t = plane(s.memory, HANDLE(7), false);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tex, tld4, and questions about textures and surfaces. Lanes that name the same texture are looked
- * up together and read one after the other. As traffic counts one element a lane.
+ * tex, tld4, and questions about textures and surfaces. Lanes that name the same texture are read
+ * together. As traffic counts one element a lane.
  */
+#include <string.h>
+
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/cube.h"
 #include "daemon/device/soft/exec/handle.h"
@@ -12,6 +14,12 @@
 #include "proto/cuda_abi.h"
 
 /* ---- where ----------------------------------------------------------------------------------- */
+
+/* What of a sample is computed rather than in registers. */
+struct place {
+    uint32_t at[2][WARP_LANES], slice[WARP_LANES];
+    float level[WARP_LANES];
+};
 
 static void floats(const struct warp *w, const struct code_extra *e, uint32_t place, uint32_t lane,
                    float out[3]) {
@@ -25,45 +33,71 @@ static uint32_t first_face(const struct texture *t, uint32_t layer) {
     return (layer < cubes ? layer : cubes ? cubes - 1 : 0) * CUBE_FACES;
 }
 
-static void set_level(struct sample *s, const struct warp *w, const struct code_extra *e,
-                      const struct texture *t, uint32_t lane, const float direction[3]) {
-    const struct ptx_texture *f = e->texture;
-    const uint32_t bits = handle_use(w, e, CODE_TEXTURE_LEVEL, lane);
-    float dx[3], dy[3];
-    s->biased = f->lod != PTX_LOD_BASE && !s->whole;
-    if (f->lod == PTX_LOD_LEVEL)
-        s->level = s->whole ? (float)(int32_t)bits : half_float_of_bits(bits);
-    if (f->lod != PTX_LOD_GRAD) return;
-    floats(w, e, CODE_TEXTURE_GRAD, lane, dx);
-    floats(w, e, CODE_TEXTURE_GRAD + 3, lane, dy);
-    if (s->cube) {
-        float on_x[3] = {0}, on_y[3] = {0};
-        cube_derivative(direction, dx, on_x);
-        cube_derivative(direction, dy, on_y);
-        s->level = sample_level(t, 2, on_x, on_y);
-    } else {
-        s->level = sample_level(t, s->dims, dx, dy);
+static void find_faces(struct sample *s, const struct warp *w, const struct code_extra *e,
+                       struct place *p) {
+    for (uint32_t left = s->lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        float direction[3], at[2];
+        floats(w, e, CODE_TEXTURE_AT, lane, direction);
+        p->slice[lane] = first_face(s->texture, s->slice[lane]) + cube_face(direction, at);
+        for (uint32_t k = 0; k < 2; k++)
+            p->at[k][lane] = half_bits_of_float(at[k]);
     }
+    s->at[0] = p->at[0];
+    s->at[1] = p->at[1];
+    s->slice = p->slice;
 }
 
-static struct sample sample_of(const struct warp *w, const struct code_extra *e,
-                               const struct texture *t, uint32_t lane) {
+static float level_of(const struct sample *s, const struct warp *w, const struct code_extra *e,
+                      uint32_t lane) {
+    float direction[3], dx[3], dy[3], on_x[3] = {0}, on_y[3] = {0};
+    floats(w, e, CODE_TEXTURE_GRAD, lane, dx);
+    floats(w, e, CODE_TEXTURE_GRAD + 3, lane, dy);
+    if (!s->cube) return sample_level(s->texture, s->dims, dx, dy);
+    floats(w, e, CODE_TEXTURE_AT, lane, direction);
+    cube_derivative(direction, dx, on_x);
+    cube_derivative(direction, dy, on_y);
+    return sample_level(s->texture, 2, on_x, on_y);
+}
+
+static void find_levels(struct sample *s, const struct warp *w, const struct code_extra *e,
+                        struct place *p) {
+    const uint8_t lod = e->texture->lod;
+    s->biased = lod != PTX_LOD_BASE && !s->whole;
+    for (uint32_t left = s->lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const uint32_t bits = handle_use(w, e, CODE_TEXTURE_LEVEL, lane);
+        if (lod == PTX_LOD_GRAD)
+            p->level[lane] = level_of(s, w, e, lane);
+        else if (lod == PTX_LOD_LEVEL)
+            p->level[lane] = s->whole ? (float)(int32_t)bits : half_float_of_bits(bits);
+        else
+            p->level[lane] = 0;
+    }
+    s->level = p->level;
+}
+
+static const uint32_t *lanes_of(const struct warp *w, const struct code_extra *e, uint32_t place) {
+    static const uint32_t zeros[WARP_LANES];
+    const int32_t slot = e->uses[place].slot;
+    return slot == CODE_NO_SLOT ? zeros : SLOT(const uint32_t, w, slot);
+}
+
+/* Of the lanes given, which name the texture. */
+static void set_sample(struct sample *s, const struct warp *w, const struct code_extra *e,
+                       struct place *p) {
     const struct ptx_texture *f = e->texture;
     const enum ptx_geometry g = (enum ptx_geometry)f->geometry;
-    struct sample s = {.whole = f->ctype == PTX_S32,
-                       .cube = g == PTX_GEOMETRY_CUBE || g == PTX_GEOMETRY_ACUBE,
-                       .slice = handle_use(w, e, CODE_TEXTURE_LAYER, lane)};
-    float direction[3];
-    s.dims = s.cube ? 2 : ptx_geometry_coords(g) - ptx_geometry_layered(g);
-    floats(w, e, CODE_TEXTURE_AT, lane, direction);
-    for (uint32_t k = 0; k < s.dims; k++) {
-        s.at[k] = direction[k];
-        s.element[k] = (int32_t)handle_use(w, e, CODE_TEXTURE_AT + k, lane);
-        s.offset[k] = (int32_t)handle_use(w, e, CODE_TEXTURE_OFFSET + k, lane);
+    s->whole = f->ctype == PTX_S32;
+    s->cube = g == PTX_GEOMETRY_CUBE || g == PTX_GEOMETRY_ACUBE;
+    s->dims = s->cube ? 2 : ptx_geometry_coords(g) - ptx_geometry_layered(g);
+    for (uint32_t k = 0; k < s->dims; k++) {
+        s->at[k] = lanes_of(w, e, CODE_TEXTURE_AT + k);
+        s->offset[k] = lanes_of(w, e, CODE_TEXTURE_OFFSET + k);
     }
-    if (s.cube) s.slice = first_face(t, s.slice) + cube_face(direction, s.at);
-    set_level(&s, w, e, t, lane, direction);
-    return s;
+    s->slice = lanes_of(w, e, CODE_TEXTURE_LAYER);
+    if (s->cube) find_faces(s, w, e, p);
+    if (s->texture->as.level_count > 1) find_levels(s, w, e, p);
 }
 
 /* ---- what ------------------------------------------------------------------------------------ */
@@ -72,53 +106,69 @@ static uint16_t half_of(uint32_t bits) {
     return half_to_f16((double)half_float_of_bits(bits));
 }
 
-static void put_words(struct warp *w, const struct code_extra *e, uint32_t lane,
-                      const uint32_t words[4]) {
-    const bool packed = e->texture->type == PTX_F16X2, half = e->texture->type == PTX_F16;
-    for (uint32_t k = 0; k < e->def_count; k++) {
-        const int32_t slot = e->defs[k].slot;
-        if (slot == CODE_NO_SLOT) continue;
-        if (half)
-            SLOT(uint16_t, w, slot)[lane] = half_of(words[k]);
-        else if (packed)
-            SLOT(uint32_t, w, slot)
-        [lane] = half_of(words[2 * k]) | (uint32_t)half_of(words[2 * k + 1]) << 16;
-        else SLOT(uint32_t, w, slot)[lane] = words[k];
+static void put_halves(struct warp *w, int32_t slot, uint32_t lanes, const uint32_t *words) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        SLOT(uint16_t, w, slot)[lane] = half_of(words[lane]);
     }
 }
 
-static uint64_t run_lane(struct warp *w, const struct code_inst *i, const struct texture *t,
-                         uint32_t lane) {
+static void put_pairs(struct warp *w, int32_t slot, uint32_t lanes, const uint32_t *low,
+                      const uint32_t *high) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        SLOT(uint32_t, w, slot)[lane] = half_of(low[lane]) | (uint32_t)half_of(high[lane]) << 16;
+    }
+}
+
+static void put_words(struct warp *w, int32_t slot, uint32_t lanes, const uint32_t *words) {
+    uint32_t *d = SLOT(uint32_t, w, slot);
+    for (uint32_t l = 0; l < WARP_LANES; l++)
+        d[l] = lanes >> l & 1 ? words[l] : d[l];
+}
+
+static void put(struct warp *w, const struct code_extra *e, uint32_t lanes,
+                const struct sampled *out) {
+    for (uint32_t k = 0; k < e->def_count; k++) {
+        const int32_t slot = e->defs[k].slot;
+        if (slot == CODE_NO_SLOT) continue;
+        if (e->texture->type == PTX_F16)
+            put_halves(w, slot, lanes, out->words[k]);
+        else if (e->texture->type == PTX_F16X2)
+            put_pairs(w, slot, lanes, out->words[2 * k], out->words[2 * k + 1]);
+        else
+            put_words(w, slot, lanes, out->words[k]);
+    }
+}
+
+static void fetch_from(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,
+                       uint32_t lanes) {
     const struct code_extra *e = i->extra;
-    const struct sample s = sample_of(w, e, t, lane);
-    uint32_t words[4];
-    uint64_t at = e->texture->verb == PTX_TEXTURE_GATHER
-                      ? sample_gather(t, &s, e->texture->component, words)
-                      : sample_fetch(t, &s, words);
-    put_words(w, e, lane, words);
-    return at;
+    struct sample s = {.texture = t, .lanes = lanes};
+    struct place place;
+    struct sampled out;
+    set_sample(&s, &x->w, e, &place);
+    if (e->texture->verb == PTX_TEXTURE_GATHER)
+        sample_gather(&s, e->texture->component, &out);
+    else
+        sample_fetch(&s, &out);
+    put(&x->w, e, lanes, &out);
+    if (out.touched) x->sectors += sectors_count(out.at, out.touched);
 }
 
 /* All of it is there (`|p`). */
 static void run_fetch(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
-    uint64_t handles[WARP_LANES], at[WARP_LANES] __attribute__((aligned(64)));
-    uint32_t touched = 0;
-    for (uint32_t l = 0; l < WARP_LANES; l++)
-        handles[l] = SLOT(const uint64_t, w, i->a)[l];
+    uint64_t handles[WARP_LANES];
+    memcpy(handles, SLOT(const uint64_t, w, i->a), sizeof(handles));
     for (uint32_t left = mask, group; left; left &= ~group) {
         group = handle_group(handles, left);
         const uint32_t first = (uint32_t)__builtin_ctz(group);
         const struct texture *t = handle_find(x, i, first, handles[first], false);
         if (!t) return;
-        for (uint32_t lanes = group; lanes; lanes &= lanes - 1) {
-            const uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-            at[lane] = run_lane(w, i, t, lane);
-            touched |= (uint32_t)(at[lane] != 0) << lane;
-        }
+        fetch_from(x, i, t, group);
     }
     if (i->d2 != CODE_NO_SLOT) *SLOT(uint32_t, w, i->d2) |= mask;
-    if (touched) x->sectors += sectors_count(at, touched);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

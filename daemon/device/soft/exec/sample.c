@@ -1,168 +1,211 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Weights are CUDA's 9-bit fixed point: whole 256ths, 256 of them possible. Sums of weighted
- * numbers are exact, or nearly, in double precision and rounded once; an element of weight 0 is not
- * looked at.
+ * numbers are exact, or nearly, in double precision and rounded once; an element of weight 0 does
+ * not count, whatever it is. All lanes are computed, since that costs as much as one of them.
  */
 #include "daemon/device/soft/exec/sample.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "daemon/device/soft/exec/axis.h"
 #include "daemon/device/soft/exec/cube.h"
+#include "daemon/device/soft/exec/each_lane.h"
 #include "daemon/device/soft/exec/texel.h"
 #include "daemon/device/soft/isa/half.h"
 #include "proto/cuda_abi.h"
-
-#define ONE 256 /* a weight */
-#define OUTSIDE (-1)
-#define FAR 0x1p40 /* elements: farther away than any texture reaches */
 
 static uint32_t size_of(const struct dev_texture_level *l, uint32_t axis) {
     return axis == 0 ? l->width : axis == 1 ? l->height : l->depth;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
-
-/* In units of elements, as far away as a number can say it; NaN is at 0. */
-static double place(const struct texture *t, const struct sample *s, uint32_t axis, uint32_t n) {
-    double x = (double)s->at[axis];
-    if (t->as.normalized_coords) {
-        const double below = floor(x);
-        if (t->as.address_mode[axis] == CU_TR_ADDRESS_MODE_WRAP) x -= below;
-        if (t->as.address_mode[axis] == CU_TR_ADDRESS_MODE_MIRROR)
-            x = fmod(below, 2) == 0 ? x - below : 1 - (x - below);
-        x = (double)(float)(x * n);
-    }
-    x += s->offset[axis];
-    if (!(x == x)) return 0;
-    return x < -FAR ? -FAR : x > FAR ? FAR : x;
-}
-
-/* The element that stands for number `i` of `n`. */
-static int64_t within(uint8_t mode, int64_t i, int64_t n) {
-    if (i >= 0 && i < n) return i;
-    switch (mode) {
-    case CU_TR_ADDRESS_MODE_WRAP: return (i % n + n) % n;
-    case CU_TR_ADDRESS_MODE_MIRROR: {
-        const int64_t k = (i % (2 * n) + 2 * n) % (2 * n);
-        return k < n ? k : 2 * n - 1 - k;
-    }
-    case CU_TR_ADDRESS_MODE_BORDER: return OUTSIDE;
-    default: return i < 0 ? 0 : n - 1;
-    }
-}
-
-/* The lower of the elements around a place along an axis, and the weight of the one above. */
-struct pair {
-    int64_t low;
-    uint32_t weight;
-};
-
-static struct pair pair_at(const struct texture *t, const struct sample *s, uint32_t axis,
-                           uint32_t n, bool filter) {
-    if (s->whole) return (struct pair){(int64_t)s->element[axis] + s->offset[axis], 0};
-    const double x = place(t, s, axis, n);
-    if (!filter) return (struct pair){(int64_t)floor(x), 0};
-    const double low = floor(x - 0.5);
-    return (struct pair){(int64_t)low, (uint32_t)((x - 0.5 - low) * ONE + 0.5)};
-}
-
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* Address of element `at` of a level; 0: the border's. */
-static uint64_t find(const struct texture *t, const struct sample *s,
-                     const struct dev_texture_level *l, const int64_t at[3]) {
-    int64_t in[3] = {0};
-    uint64_t slice = s->slice < l->depth ? s->slice : l->depth - 1;
-    const bool beyond = at[0] < 0 || at[0] >= l->width || at[1] < 0 || at[1] >= l->height;
-    if (s->cube && t->as.seamless && beyond && l->depth >= CUBE_FACES) {
+/* Elements beyond a face of a cube are on another. */
+static bool is_seamless(const struct sample *s, const struct dev_texture_level *l) {
+    return s->cube && s->texture->as.seamless && l->depth >= CUBE_FACES;
+}
+
+static struct axis axis_of(const struct sample *s, const struct dev_texture_level *l, uint32_t k) {
+    return (struct axis){
+        .count = size_of(l, k),
+        .mode = s->texture->as.address_mode[k],
+        .open = is_seamless(s, l),
+        .normalized = s->texture->as.normalized_coords,
+        .whole = s->whole,
+        .at = s->at[k],
+        .moved = s->offset[k],
+    };
+}
+
+static uint64_t slice_of(const struct sample *s, const struct dev_texture_level *l, uint32_t lane) {
+    return s->slice[lane] < l->depth ? s->slice[lane] : l->depth - 1;
+}
+
+/* Lanes that are beyond their faces find themselves on others, where the cube has those. */
+static void go_across(const struct sample *s, const struct dev_texture_level *l,
+                      const int32_t *const element[3], struct texel *t) {
+    for (uint32_t left = t->border; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        int64_t x = element[0][lane], y = element[1][lane];
+        uint64_t slice = slice_of(s, l, lane);
         uint32_t face = (uint32_t)(slice % CUBE_FACES);
-        in[0] = at[0];
-        in[1] = at[1];
         slice -= face;
-        cube_across(l->width, &face, &in[0], &in[1]);
+        cube_across(l->width, &face, &x, &y);
         slice += face;
-        if (slice >= l->depth || in[1] >= l->height) return 0;
-    } else {
-        for (uint32_t k = 0; k < s->dims; k++) {
-            in[k] = within(t->as.address_mode[k], at[k], size_of(l, k));
-            if (in[k] == OUTSIDE) return 0;
-        }
-        if (s->dims == 3) slice = (uint64_t)in[2];
+        if (slice >= l->depth || y >= l->height) continue;
+        t->at[lane] = l->addr + slice * l->slice + (uint64_t)y * l->pitch +
+                      (uint64_t)x * t->texture->element_bytes;
+        t->border &= ~(1u << lane);
     }
-    return l->addr + slice * l->slice + (uint64_t)in[1] * l->pitch +
-           (uint64_t)in[0] * t->element_bytes;
+}
+
+/* The border's lanes have the first element's address. */
+static void find(const struct sample *s, const struct dev_texture_level *l,
+                 const int32_t *const element[3], struct texel *t) {
+    const uint32_t *x = (const uint32_t *)element[0], *y = (const uint32_t *)element[1],
+                   *z = (const uint32_t *)element[2];
+    const uint32_t bytes = s->texture->element_bytes, width = l->width, height = l->height,
+                   depth = l->depth;
+    const uint64_t addr = l->addr, pitch = l->pitch, slice_bytes = l->slice;
+    uint32_t border = 0;
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+        const bool beyond = (x[lane] >= width) | (y[lane] >= height) | (z[lane] >= depth);
+        const uint64_t slice = s->dims == 3 ? z[lane] : slice_of(s, l, lane);
+        const uint64_t off = slice * slice_bytes + y[lane] * pitch + (uint64_t)x[lane] * bytes;
+        t->at[lane] = addr + (beyond ? 0 : off);
+        border |= (uint32_t)beyond << lane;
+    }
+    t->border = border;
+    if (border && is_seamless(s, l)) go_across(s, l, element, t);
+}
+
+/* Of lanes that had the border alone, or nothing, until now. */
+static void keep_place(const struct sample *s, const struct texel *t, struct sampled *out) {
+    const uint32_t in = s->lanes & ~t->border & ~out->touched;
+    if (in == s->lanes)
+        memcpy(out->at, t->at, sizeof(out->at));
+    else
+        for (uint32_t left = in; left; left &= left - 1)
+            out->at[__builtin_ctz(left)] = t->at[__builtin_ctz(left)];
+    out->touched |= in;
 }
 
 /* ---- one level ------------------------------------------------------------------------------- */
 
-static uint64_t fetch_words(const struct texture *t, const struct sample *s,
-                            const struct dev_texture_level *l, uint32_t out[4]) {
-    int64_t at[3] = {0};
-    for (uint32_t k = 0; k < s->dims; k++)
-        at[k] = pair_at(t, s, k, size_of(l, k), false).low;
-    const uint64_t addr = find(t, s, l, at);
-    if (addr)
-        texel_words(t, addr, out);
-    else
-        texel_border_words(t, out);
-    return addr;
+static const int32_t zeros[WARP_LANES];
+
+/* The element that a place is in. */
+static void find_point(const struct sample *s, const struct dev_texture_level *l, struct texel *t) {
+    int32_t element[3][WARP_LANES];
+    const int32_t *at[3] = {zeros, zeros, zeros};
+    for (uint32_t k = 0; k < s->dims; k++) {
+        const struct axis a = axis_of(s, l, k);
+        axis_point(&a, element[k]);
+        at[k] = element[k];
+    }
+    find(s, l, at, t);
 }
 
-static uint64_t fetch_numbers(const struct texture *t, const struct sample *s,
-                              const struct dev_texture_level *l, double out[4]) {
-    const bool filter = t->as.filter == CU_TR_FILTER_MODE_LINEAR && !s->whole;
-    struct pair pairs[3];
-    uint64_t any = 0;
-    double whole = 1;
+static void fetch_words(const struct sample *s, const struct dev_texture_level *l,
+                        struct sampled *out) {
+    struct texel e = {.texture = s->texture};
+    find_point(s, l, &e);
+    keep_place(s, &e, out);
+    for (uint32_t c = 0; c < s->texture->as.channels; c++)
+        texel_words(&e, c, out->words[c]);
+}
+
+/* What a filter makes of a level: numbers of the channels that the texture has. */
+struct numbers {
+    double of[4][WARP_LANES];
+};
+
+/* Adds an element with its weight. */
+static void add_weighted(const struct texel *e, const double weight[WARP_LANES],
+                         struct numbers *sum) {
+    for (uint32_t c = 0; c < e->texture->as.channels; c++) {
+        double numbers[WARP_LANES], *const of = sum->of[c];
+        texel_numbers(e, c, numbers);
+        EACH_LANE(lane) of[lane] += weight[lane] != 0 ? weight[lane] * numbers[lane] : 0;
+    }
+}
+
+/* The elements around a place, 2 along each axis. */
+static void fetch_around(const struct sample *s, const struct dev_texture_level *l,
+                         struct sampled *out, struct numbers *sum) {
+    struct axis_pair pairs[3];
+    struct texel e = {.texture = s->texture};
+    double part = 1; /* of a weight of 1 along each axis */
     for (uint32_t k = 0; k < s->dims; k++) {
-        pairs[k] = pair_at(t, s, k, size_of(l, k), filter);
-        whole *= ONE;
+        const struct axis a = axis_of(s, l, k);
+        axis_between(&a, &pairs[k]);
+        part /= AXIS_ONE;
     }
-    for (int c = 0; c < 4; c++)
-        out[c] = 0;
+    memset(sum, 0, sizeof(*sum));
     for (uint32_t corner = 0; corner < 1u << s->dims; corner++) {
-        int64_t at[3] = {0};
-        double weight = 1, numbers[4];
-        for (uint32_t k = 0; k < s->dims; k++) {
-            const uint32_t high = corner >> k & 1;
-            at[k] = pairs[k].low + high;
-            weight *= high ? pairs[k].weight : ONE - pairs[k].weight;
+        const int32_t *at[3] = {zeros, zeros, zeros};
+        double weight[WARP_LANES];
+        EACH_LANE(lane) weight[lane] = part;
+        for (uint32_t k = 0; k < 3 && k < s->dims; k++) {
+            const double *of = pairs[k].weight[corner >> k & 1];
+            at[k] = pairs[k].element[corner >> k & 1];
+            EACH_LANE(lane) weight[lane] *= of[lane];
         }
-        if (weight == 0) continue;
-        const uint64_t addr = find(t, s, l, at);
-        if (addr) {
-            texel_numbers(t, addr, numbers);
-            any = addr;
-        } else {
-            texel_border_numbers(t, numbers);
-        }
-        for (int c = 0; c < 4; c++)
-            out[c] += weight * numbers[c];
+        find(s, l, at, &e);
+        keep_place(s, &e, out);
+        add_weighted(&e, weight, sum);
     }
-    for (int c = 0; c < 4; c++)
-        out[c] /= whole;
-    return any;
+}
+
+static void fetch_numbers(const struct sample *s, const struct dev_texture_level *l, bool filter,
+                          struct sampled *out, struct numbers *n) {
+    struct texel e = {.texture = s->texture};
+    if (filter) return fetch_around(s, l, out, n);
+    find_point(s, l, &e);
+    keep_place(s, &e, out);
+    for (uint32_t c = 0; c < s->texture->as.channels; c++)
+        texel_numbers(&e, c, n->of[c]);
 }
 
 /* ---- levels of detail ------------------------------------------------------------------------ */
 
-/* The level below, and the weight of the one above it. */
-static struct pair level_at(const struct texture *t, const struct sample *s) {
+/* A lane's: the one below, and the weight of the one above it. */
+struct detail {
+    uint32_t level, weight;
+};
+
+static struct detail detail_at(const struct texture *t, double level, bool biased) {
     const double last = t->as.level_count - 1;
-    double level = (double)s->level;
-    if (s->biased) {
+    if (biased) {
         level += (double)t->as.level_bias;
         if (level > (double)t->as.most_level) level = (double)t->as.most_level;
         if (!(level >= (double)t->as.least_level)) level = (double)t->as.least_level;
     }
-    if (!(level > 0)) return (struct pair){0, 0}; /* NaN too */
+    if (!(level > 0)) return (struct detail){0, 0}; /* NaN too */
     if (level > last) level = last;
     if (t->as.level_filter == CU_TR_FILTER_MODE_POINT)
-        return (struct pair){(int64_t)floor(level + 0.5), 0};
-    struct pair p = {(int64_t)floor(level), (uint32_t)((level - floor(level)) * ONE + 0.5)};
-    if (p.weight == ONE) p = (struct pair){p.low + 1, 0};
-    return p;
+        return (struct detail){(uint32_t)(level + 0.5), 0};
+    struct detail d = {(uint32_t)level, (uint32_t)((level - floor(level)) * AXIS_ONE + 0.5)};
+    if (d.weight == AXIS_ONE) d = (struct detail){d.level + 1, 0};
+    return d;
+}
+
+/* Of each lane that asks; returns those that read the same levels as the first. */
+static uint32_t details(const struct sample *s, uint32_t lanes, uint32_t weight[WARP_LANES],
+                        struct detail *first) {
+    uint32_t same = 0;
+    *first = (struct detail){0, 0};
+    if (s->texture->as.level_count == 1) return lanes;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        const struct detail d = detail_at(s->texture, (double)s->level[lane], s->biased);
+        if (left == lanes) *first = d;
+        weight[lane] = d.weight;
+        same |= (uint32_t)(d.level == first->level && !d.weight == !first->weight) << lane;
+    }
+    return same;
 }
 
 float sample_level(const struct texture *t, uint32_t dims, const float dx[3], const float dy[3]) {
@@ -177,41 +220,89 @@ float sample_level(const struct texture *t, uint32_t dims, const float dx[3], co
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-uint64_t sample_fetch(const struct texture *t, const struct sample *s, uint32_t out[4]) {
-    const struct pair level = level_at(t, s);
-    const struct dev_texture_level *l = &t->as.levels[level.low];
-    if ((t->as.filter == CU_TR_FILTER_MODE_POINT || s->whole) && !level.weight)
-        return fetch_words(t, s, l, out);
-    double numbers[4], above[4];
-    uint64_t any = fetch_numbers(t, s, l, numbers);
-    if (level.weight) {
-        const uint64_t other = fetch_numbers(t, s, l + 1, above);
-        any = other ? other : any;
-        for (int c = 0; c < 4; c++)
-            numbers[c] = ((ONE - level.weight) * numbers[c] + level.weight * above[c]) / ONE;
+static void mix(const struct numbers *above, const uint32_t weight[WARP_LANES], uint32_t channels,
+                struct numbers *n) {
+    for (uint32_t c = 0; c < channels; c++) {
+        const double *const over = above->of[c];
+        double *const of = n->of[c];
+        EACH_LANE(lane) {
+            const double w = (int32_t)weight[lane];
+            of[lane] = ((AXIS_ONE - w) * of[lane] + w * over[lane]) / AXIS_ONE;
+        }
     }
-    for (int c = 0; c < 4; c++)
-        out[c] = half_bits_of_float((float)numbers[c]);
-    return any;
 }
 
-uint64_t sample_gather(const struct texture *t, const struct sample *s, uint32_t component,
-                       uint32_t out[4]) {
-    static const uint8_t steps[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
-    const struct dev_texture_level *l = &t->as.levels[0];
-    const int64_t x = pair_at(t, s, 0, l->width, true).low,
-                  y = pair_at(t, s, 1, l->height, true).low;
-    uint64_t any = 0;
-    for (int k = 0; k < 4; k++) {
-        const int64_t at[3] = {x + steps[k][0], y + steps[k][1], 0};
-        const uint64_t addr = find(t, s, l, at);
-        uint32_t words[4];
-        if (addr)
-            texel_words(t, addr, words);
-        else
-            texel_border_words(t, words);
-        any = addr ? addr : any;
-        out[k] = words[component];
+/* Of lanes that read the same levels. */
+static void fetch_level(const struct sample *s, const struct detail *d,
+                        const uint32_t weight[WARP_LANES], struct sampled *out) {
+    const struct texture *t = s->texture;
+    const struct dev_texture_level *l = &t->as.levels[d->level];
+    const bool filter = t->as.filter == CU_TR_FILTER_MODE_LINEAR && !s->whole;
+    struct numbers n, above;
+    if (!filter && !d->weight) return fetch_words(s, l, out);
+    fetch_numbers(s, l, filter, out, &n);
+    if (d->weight) {
+        fetch_numbers(s, l + 1, filter, out, &above);
+        mix(&above, weight, t->as.channels, &n);
     }
-    return any;
+    for (uint32_t c = 0; c < t->as.channels; c++) {
+        const double *const of = n.of[c];
+        uint32_t *const words = out->words[c];
+        EACH_LANE(lane) words[lane] = half_bits_of_float((float)of[lane]);
+    }
+}
+
+static void keep_some(const struct sampled *from, uint32_t lanes, struct sampled *out) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        for (uint32_t c = 0; c < 4; c++)
+            out->words[c][lane] = from->words[c][lane];
+        out->at[lane] = from->at[lane];
+    }
+    out->touched |= from->touched & lanes;
+}
+
+static void fill_missing(const struct texture *t, struct sampled *out) {
+    for (uint32_t c = t->as.channels; c < 4; c++) {
+        const uint32_t word = texel_missing(t, c);
+        EACH_LANE(lane) out->words[c][lane] = word;
+    }
+}
+
+void sample_fetch(const struct sample *s, struct sampled *out) {
+    struct detail d;
+    uint32_t weight[WARP_LANES] = {0}, group = details(s, s->lanes, weight, &d);
+    out->touched = 0;
+    if (group == s->lanes) {
+        fetch_level(s, &d, weight, out);
+    } else {
+        for (uint32_t left = s->lanes; left; left &= ~group) {
+            struct sampled some = {0};
+            group = details(s, left, weight, &d);
+            fetch_level(s, &d, weight, &some);
+            keep_some(&some, group, out);
+        }
+    }
+    fill_missing(s->texture, out);
+}
+
+void sample_gather(const struct sample *s, uint32_t component, struct sampled *out) {
+    static const uint8_t steps[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+    const struct dev_texture_level *l = &s->texture->as.levels[0];
+    const bool there = component < s->texture->as.channels;
+    struct axis_pair x = {0}, y = {0};
+    struct texel e = {.texture = s->texture};
+    const struct axis along = axis_of(s, l, 0), across = axis_of(s, l, 1);
+    axis_between(&along, &x);
+    axis_between(&across, &y);
+    out->touched = 0;
+    for (int k = 0; k < 4; k++) {
+        const int32_t *at[3] = {x.element[steps[k][0]], y.element[steps[k][1]], zeros};
+        find(s, l, at, &e);
+        if (there)
+            texel_words(&e, component, out->words[k]);
+        else
+            EACH_LANE(lane) out->words[k][lane] = texel_missing(s->texture, component);
+        keep_place(s, &e, out);
+    }
 }

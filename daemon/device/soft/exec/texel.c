@@ -7,22 +7,26 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 
+#include "daemon/device/soft/exec/each_lane.h"
 #include "daemon/device/soft/isa/half.h"
 
 /* ---- channels -------------------------------------------------------------------------------- */
 
 /* Kernels' memory: other threads may be writing there, which is the kernels' affair. */
-__attribute__((no_sanitize("thread"))) static uint32_t channel(const struct texture *t, uint64_t at,
-                                                               uint32_t k) {
-    const uint32_t bytes = t->element_bytes / t->as.channels;
-    const volatile void *p = (const volatile void *)(uintptr_t)(at + k * bytes);
-    bool sign = t->kind == TEXEL_SINT || t->kind == TEXEL_SNORM;
-    switch (bytes) {
-    case 1: return sign ? (uint32_t) * (const volatile int8_t *)p : *(const volatile uint8_t *)p;
-    case 2: return sign ? (uint32_t) * (const volatile int16_t *)p : *(const volatile uint16_t *)p;
-    default: return *(const volatile uint32_t *)p;
+#define READ(type) \
+    EACH_LANE(l) out[l] = (uint32_t) * (const volatile type *)(uintptr_t)(t->at[l] + k * bytes)
+
+__attribute__((no_sanitize("thread"))) static void read_channel(const struct texel *t, uint32_t k,
+                                                                uint32_t out[WARP_LANES]) {
+    const uint32_t bytes = t->texture->element_bytes / t->texture->as.channels;
+    bool sign = t->texture->kind == TEXEL_SINT || t->texture->kind == TEXEL_SNORM;
+    switch (bytes | (uint32_t)sign << 4) {
+    case 1: READ(uint8_t); break;
+    case 2: READ(uint16_t); break;
+    case 1 | 16: READ(int8_t); break;
+    case 2 | 16: READ(int16_t); break;
+    default: READ(uint32_t); break;
     }
 }
 
@@ -36,61 +40,64 @@ static void fill_srgb(void) {
     }
 }
 
-static double linear_of(uint32_t value) {
+static void find_linear(const uint32_t bits[WARP_LANES], double out[WARP_LANES]) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill_srgb);
-    return srgb[value & 255];
+    EACH_LANE(l) out[l] = srgb[bits[l] & 255];
 }
 
-static double number(const struct texture *t, uint32_t bits, uint32_t k) {
+/* Of the greatest value. */
+static double whole_of(const struct texture *t) {
     bool byte = t->element_bytes == t->as.channels;
+    if (t->kind == TEXEL_SNORM) return byte ? 127 : 32767;
+    return byte ? 255 : 65535;
+}
+
+static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bits[WARP_LANES],
+                         double out[WARP_LANES]) {
+    const double whole = whole_of(t);
     switch (t->kind) {
     case TEXEL_SRGB:
-        if (k < 3) return linear_of(bits);
+        if (k < 3) {
+            find_linear(bits, out);
+            break;
+        }
         /* fall through */
-    case TEXEL_UNORM: return bits / (byte ? 255.0 : 65535.0);
-    case TEXEL_SNORM: {
-        double v = (int32_t)bits / (byte ? 127.0 : 32767.0);
-        return v < -1 ? -1 : v; /* the least value stands for the same as the one above it */
-    }
-    case TEXEL_HALF: return (double)half_from_f16((uint16_t)bits);
-    default: return (double)half_float_of_bits(bits);
+    case TEXEL_UNORM: EACH_LANE(l) out[l] = (int32_t)bits[l] / whole; break;
+    case TEXEL_SNORM:
+        EACH_LANE(l) { /* the least value stands for the same as the one above it */
+            const double v = (int32_t)bits[l] / whole;
+            out[l] = v < -1 ? -1 : v;
+        }
+        break;
+    case TEXEL_HALF: EACH_LANE(l) out[l] = (double)half_from_f16((uint16_t)bits[l]); break;
+    default: EACH_LANE(l) out[l] = (double)half_float_of_bits(bits[l]);
     }
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-void texel_words(const struct texture *t, uint64_t at, uint32_t out[4]) {
-    const bool bits = t->kind == TEXEL_FLOAT || !texture_is_number(t);
-    for (uint32_t k = 0; k < t->as.channels; k++) {
-        uint32_t c = channel(t, at, k);
-        out[k] = bits ? c : half_bits_of_float((float)number(t, c, k));
+void texel_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
+    const struct texture *x = t->texture;
+    read_channel(t, channel, out);
+    if (texture_is_number(x) && x->kind != TEXEL_FLOAT) {
+        double numbers[WARP_LANES];
+        find_numbers(x, channel, out, numbers);
+        EACH_LANE(l) out[l] = half_bits_of_float((float)numbers[l]);
     }
-    for (uint32_t k = t->as.channels; k < 3; k++)
-        out[k] = 0;
-    if (t->as.channels < 4) out[3] = texture_is_number(t) ? half_bits_of_float(1) : 1;
+    for (uint32_t left = t->border; left; left &= left - 1)
+        out[__builtin_ctz(left)] = half_bits_of_float(x->as.border[channel]);
 }
 
-void texel_numbers(const struct texture *t, uint64_t at, double out[4]) {
-    for (uint32_t k = 0; k < t->as.channels; k++)
-        out[k] = number(t, channel(t, at, k), k);
-    for (uint32_t k = t->as.channels; k < 3; k++)
-        out[k] = 0;
-    if (t->as.channels < 4) out[3] = 1;
+void texel_numbers(const struct texel *t, uint32_t channel, double out[WARP_LANES]) {
+    uint32_t bits[WARP_LANES];
+    read_channel(t, channel, bits);
+    find_numbers(t->texture, channel, bits, out);
+    for (uint32_t left = t->border; left; left &= left - 1)
+        out[__builtin_ctz(left)] = (double)t->texture->as.border[channel];
 }
 
-/* ---- around it ------------------------------------------------------------------------------- */
-
-void texel_border_words(const struct texture *t, uint32_t out[4]) {
-    memcpy(out, t->as.border, sizeof(t->as.border));
-    for (uint32_t k = t->as.channels; k < 3; k++)
-        out[k] = 0;
-    if (t->as.channels < 4) out[3] = texture_is_number(t) ? half_bits_of_float(1) : 1;
-}
-
-void texel_border_numbers(const struct texture *t, double out[4]) {
-    uint32_t words[4];
-    texel_border_words(t, words);
-    for (uint32_t k = 0; k < 4; k++)
-        out[k] = (double)half_float_of_bits(words[k]);
+uint32_t texel_missing(const struct texture *t, uint32_t channel) {
+    if (channel < 3) return 0;
+    return texture_is_number(t) ? half_bits_of_float(1) : 1;
 }

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One element of a texture: the words that a fetch without a filter puts into registers, or the
- * numbers that a filter takes. Channels that it does not have are 0, the fourth is 1. Pure.
+ * Elements of a texture, one a lane: a channel of theirs as the word that a fetch without a filter
+ * puts into a register, or as the number that a filter takes. Pure.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_TEXEL_H
 #define DAEMON_DEVICE_SOFT_EXEC_TEXEL_H
 
+#include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/exec/textures.h"
 
-/* `at`: element_bytes of the client's memory. */
-void texel_words(const struct texture *t, uint64_t at, uint32_t out[4]);
-void texel_numbers(const struct texture *t, uint64_t at, double out[4]);
+struct texel {
+    const struct texture *texture;
+    uint64_t at[WARP_LANES]; /* addresses, each of element_bytes of the client's memory */
+    uint32_t border;         /* lanes that take what lies around the texture instead */
+};
 
-/* What lies around the texture. */
-void texel_border_words(const struct texture *t, uint32_t out[4]);
-void texel_border_numbers(const struct texture *t, double out[4]);
+/* A channel that elements have. */
+void texel_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]);
+void texel_numbers(const struct texel *t, uint32_t channel, double out[WARP_LANES]);
+
+/* What stands for a channel that they do not have: 0, and 1 for the fourth. */
+uint32_t texel_missing(const struct texture *t, uint32_t channel);
 
 #endif
