@@ -166,12 +166,14 @@ def train_mlp():
 def pallas():
     """a kernel of Pallas, by Triton"""
     from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
 
     def add(x, y, out):
         out[...] = x[...] + 2 * y[...]
 
     a, b = numbers(256), numbers(256)
     f = pl.pallas_call(add, out_shape=jax.ShapeDtypeStruct((256,), "float32"), grid=(2,),
+                       compiler_params=triton.CompilerParams(),
                        in_specs=[pl.BlockSpec((128,), lambda i: (i,))] * 2, out_specs=pl.BlockSpec((128,), lambda i: (i,)))
     close(numpy.asarray(f(a, b)), a + 2 * b, 1e-6)
 

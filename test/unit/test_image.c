@@ -166,6 +166,30 @@ Test(image, ptx_that_is_too_new_stands_for_machine_code) {
     cr_assert_eq(image.ptx_count, 0, "what is bound to an architecture stands for nothing else");
 }
 
+/* Beyond all families every one of them is another: the newest stands in where nothing else does.
+ */
+Test(image, ptx_that_is_bound_to_another_family) {
+    const struct image_entry entries[] = {
+        text_entry(75, 0, IMAGE_PLAIN, ptx("sm_75")),
+        cubin_entry(90, IMAGE_PLAIN),
+        text_entry(100, 0x200000, IMAGE_PLAIN, ptx("sm_100f")),
+        text_entry(120, 0x200000, IMAGE_PLAIN, ptx("sm_120f")),
+        text_entry(110, 0x200000, IMAGE_PLAIN, ptx("sm_110f")),
+    };
+    image_build_fatbin(&out, entries + 1, 4);
+    cr_assert_eq(read_out(130), 0, "%s", why);
+    cr_assert(image.ptx_count == 1 && image.ptx_target == 120 && image.cubin_target == 90);
+    cr_assert_str_eq(image.ptx[0], ptx("sm_120f"));
+    buf_clear(&out);
+    image_build_fatbin(&out, entries + 1, 2);
+    cr_assert_eq(read_out(121), 0);
+    cr_assert_eq(image.ptx_count, 0, "a GPU of 12.1 runs neither");
+    buf_clear(&out);
+    image_build_fatbin(&out, entries, 5);
+    cr_assert_eq(read_out(130), 0);
+    cr_assert_str_eq(image.ptx[0], ptx("sm_75"), "what is bound to nothing comes first");
+}
+
 Test(image, units) {
     const struct image_entry linked = cubin_entry(90, IMAGE_ZSTD);
     const struct image_entry a = text_entry(75, 0, IMAGE_LZ4, ptx("sm_75 // a"));

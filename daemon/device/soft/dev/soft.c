@@ -16,10 +16,10 @@
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/image/image.h"
 
 #define SOFT_CAPABILITY 90
-#define SOFT_LIBRARY_CAPABILITY 130 /* above all that the libraries of CUDA 12 and 13 know */
-#define SOFT_SM_LANES 128           /* 4 schedulers, each of which issues for a warp every cycle */
+#define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */
 
 struct dev {
     struct dev_info info;
@@ -62,7 +62,7 @@ static void describe(struct dev *dev) {
         .mem_bus_bits = 5120,
         .l2_bytes = 50 << 20,
         .levels = POOL_LEVELS,
-        .library_capability = SOFT_LIBRARY_CAPABILITY,
+        .library_capability = IMAGE_BEYOND,
     };
     struct dev_info *i = &dev->info;
     i->insts_s = (uint64_t)i->sm_count * SOFT_SM_LANES * i->clock_khz * 1000;

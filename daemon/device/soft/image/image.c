@@ -22,9 +22,11 @@
 #define IMAGE_HEADER_TOKENS 64 /* .target stands among the first words of PTX */
 
 struct choice {
-    bool has_ptx, has_elf, has_above;
+    bool has_ptx, has_elf, has_above, has_family;
     bool runs; /* there is machine code that a GPU of this capability runs */
-    struct fatbin_entry ptx, elf, above; /* `above`: the oldest PTX that is newer than the device */
+    struct fatbin_entry ptx, elf;
+    struct fatbin_entry above;  /* the oldest PTX that is newer than the device */
+    struct fatbin_entry family; /* the newest of another family that is older */
 };
 
 struct reader {
@@ -158,6 +160,13 @@ static void note_above(struct reader *r, const struct fatbin_entry *e, struct ch
     c->above = *e;
 }
 
+static void note_family(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
+    if (e->kind != FATBIN_PTX || !(e->flags & FATBIN_FAMILY) || e->target > r->capability) return;
+    if (c->has_family && e->target <= c->family.target) return;
+    c->has_family = true;
+    c->family = *e;
+}
+
 static void note_usable(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
     if (!usable(r, e)) return;
     if (e->kind == FATBIN_PTX && better(e, c->has_ptx, &c->ptx)) {
@@ -173,18 +182,26 @@ static void note_usable(struct reader *r, const struct fatbin_entry *e, struct c
 
 /* Where a GPU would run machine code, the same kernels' PTX takes its place, whichever device it is
  * for: programs have PTX for the newest one that their compiler knew, and machine code for others.
- */
+ * A device beyond all families takes any family's: libraries that have PTX for their newest family
+ * alone (cuDNN from 9.28 on) would have nothing for it. */
+static const struct fatbin_entry *stand_in(const struct reader *r, const struct choice *c) {
+    if (c->runs && c->has_above) return &c->above;
+    return r->capability == IMAGE_BEYOND && c->has_family ? &c->family : NULL;
+}
+
 static int choose(struct reader *r, struct fatbin *f, struct choice *c) {
     struct fatbin_entry e;
     int more;
     while ((more = fatbin_next(f, &e)) > 0) {
         note_above(r, &e, c);
+        note_family(r, &e, c);
         note_usable(r, &e, c);
     }
     if (more < 0) return refuse(r, more, "fatbin %u has a damaged entry", r->unit_count);
-    if (c->has_ptx || !c->runs || !c->has_above) return 0;
+    const struct fatbin_entry *other = c->has_ptx ? NULL : stand_in(r, c);
+    if (!other) return 0;
     c->has_ptx = true;
-    c->ptx = c->above;
+    c->ptx = *other;
     return 0;
 }
 

@@ -30,6 +30,9 @@ struct image {
     uint32_t cubin_target; /* 0: no cubin */
 };
 
+/* A capability that no GPU has, above all those that libraries know: no family has it. */
+#define IMAGE_BEYOND 130
+
 /* What it is read for: its PTX is run, or nothing of it: then a cubin describes it, and its PTX is
  * taken only where there is no cubin. */
 enum image_use { IMAGE_RUN, IMAGE_DESCRIBE };
