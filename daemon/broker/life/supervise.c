@@ -61,9 +61,15 @@ static void still_alive(struct supervise *v);
 
 static void on_silence(uv_timer_t *t) {
     struct supervise *v = t->data;
+    uint64_t more_ms;
 
     if (has_spoken(worker_of(v))) {
         still_alive(v);
+        return;
+    }
+    more_ms = silence_more_ms(&v->silence);
+    if (more_ms) {
+        uv_timer_start(&v->timer, on_silence, more_ms, 0);
         return;
     }
     lose_worker(v, worker_ready(worker_of(v)) ? "silent for %llu ms" : "not ready after %llu ms",
@@ -71,6 +77,7 @@ static void on_silence(uv_timer_t *t) {
 }
 
 static void still_alive(struct supervise *v) {
+    silence_begin(&v->silence, worker_of(v)->channel.pid);
     uv_timer_start(&v->timer, on_silence, silence_ms(v), 0);
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/broker/broker.h"
 #include "daemon/broker/life/launch.h"
 #include "daemon/broker/life/restart.h"
+#include "daemon/broker/life/silence.h"
 #include "daemon/broker/life/trial.h"
 
 struct supervise {
@@ -23,6 +24,7 @@ struct supervise {
     bool process_open;
     uv_process_t process;
     uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
+    struct silence silence;
     struct trial trial;
     struct restart restart;
     uint64_t started_ns;
