@@ -6,10 +6,11 @@
 
 /* ---- elements: bits to values and back ------------------------------------------------------- */
 
-const char *const matrixref_names[] = {"f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s8",
-                                       "u8",  "s4",   "u4",   "b1",  "s32", "e3m2", "e2m3", "e2m1"};
+const char *const matrixref_names[] = {"f16",  "bf16", "tf32", "f32",  "f64", "e4m3",
+                                       "e5m2", "s8",   "u8",   "s4",   "u4",  "b1",
+                                       "s32",  "e3m2", "e2m3", "e2m1", "e2m1"};
 
-const uint32_t matrixref_widths[] = {16, 16, 32, 32, 64, 8, 8, 8, 8, 4, 4, 1, 32, 8, 8, 8};
+const uint32_t matrixref_widths[] = {16, 16, 32, 32, 64, 8, 8, 8, 8, 4, 4, 1, 32, 8, 8, 8, 4};
 
 static double small_float(uint64_t v, int exponent_bits, int mantissa_bits, bool infinities) {
     int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
@@ -42,6 +43,7 @@ double matrixref_value(enum matrixref_kind kind, uint64_t v) {
     case E3M2: return tiny_float(v & 63, 3, 2);
     case E2M3: return tiny_float(v & 63, 2, 3);
     case E2M1: return tiny_float(v >> 2 & 15, 2, 1);
+    case E2M1_DENSE: return tiny_float(v & 15, 2, 1);
     case S8: return (int8_t)v;
     case S4: return (int)(v & 15) - (v & 8 ? 16 : 0);
     case S32: return (int32_t)v;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Those of 6 and 4 bits are in bytes, as mma has them. */
+/* Those of 6 and 4 bits are in bytes, as mma has them, but for the last. */
 enum matrixref_kind {
     F16,
     BF16,
@@ -25,7 +25,8 @@ enum matrixref_kind {
     S32,
     E3M2,
     E2M3,
-    E2M1
+    E2M1,
+    E2M1_DENSE
 };
 
 extern const uint32_t matrixref_widths[]; /* in bits */

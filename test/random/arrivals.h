@@ -8,6 +8,7 @@
 #define TEST_RANDOM_ARRIVALS_H
 
 #include "test/random/collectives.h"
+#include "test/random/matrices.h"
 
 #if defined(__CUDACC__) && TARGET >= 80
 #define ARRIVALS 1

@@ -23,25 +23,34 @@ struct form {
     struct spot (*at_a)(unsigned, unsigned), (*at_b)(unsigned, unsigned);
     struct spot (*at_c)(unsigned, unsigned), (*at_d)(unsigned, unsigned);
     unsigned sparse, selector; /* lanes of a group with metadata; of which a has half */
+    unsigned scales, byte_a, lane_a, byte_b, lane_b;
 };
 
 #define M16(k, layout, d, a, b, c, end, at_a, at_b)                                                \
     {                                                                                              \
         "mma.sync.aligned.m16n8k" #k "." layout end, 16, 8, k, d, a, b, c, at_a, at_b, c_16, c_16, \
-            0, 0                                                                                   \
+            0, 0, 0, 0, 0, 0, 0                                                                    \
     }
-#define M8(k, layout, d, a, b, c, end, at_a, at_b) \
-    { "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8, 0, 0 }
+#define M8(k, layout, d, a, b, c, end, at_a, at_b)                                                \
+    {                                                                                             \
+        "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8, 0, \
+            0, 0, 0, 0, 0, 0                                                                      \
+    }
 /* a lies as that of half the k. */
 #define SPARSE(k, d, a, b, c, end, at_a, at_b, lanes, selector)                                 \
     {                                                                                           \
         "mma.sp::ordered_metadata.sync.aligned.m16n8k" #k ".row.col" end, 16, 8, k, d, a, b, c, \
-            at_a, at_b, c_16, c_16, lanes, selector                                             \
+            at_a, at_b, c_16, c_16, lanes, selector, 0, 0, 0, 0, 0                              \
+    }
+#define SCALED(k, kind, a, b, end, at_a, at_b, scales, byte_a, lane_a, byte_b, lane_b)            \
+    {                                                                                             \
+        "mma.sync.aligned.kind::" kind "m16n8k" #k ".row.col.f32." end, 16, 8, k, F32, a, b, F32, \
+            at_a, at_b, c_16, c_16, 0, 0, scales, byte_a, lane_a, byte_b, lane_b                  \
     }
 #define QUADS(al, bl, d, c, dt, ct, at_c, at_d)                                                \
     {                                                                                          \
         "mma.sync.aligned.m8n8k4." #al "." #bl "." dt ".f16.f16." ct, 8, 8, 4, d, F16, F16, c, \
-            quad_a_##al, quad_b_##bl, at_c, at_d, 0, 0                                         \
+            quad_a_##al, quad_b_##bl, at_c, at_d, 0, 0, 0, 0, 0, 0, 0                          \
     }
 
 static const struct form forms[] = {
@@ -93,6 +102,18 @@ static const struct form forms[] = {
     SPARSE(128, S32, S4, S4, S32, ".s32.s4.s4.s32", a_s4_64, b_s4_128, 4, 0),
     SPARSE(64, F32, E4M3, E5M2, F32, ".f32.e4m3.e5m2.f32", a_s8_32, b_s8_64, 4, 0),
     SPARSE(64, F32, E2M1, E3M2, F32, ".kind::f8f6f4.f32.e2m1.e3m2.f32", a_s8_32, b_s8_64, 4, 0),
+    SCALED(32, "mxf8f6f4.block_scale.", E4M3, E5M2, "e4m3.e5m2.f32.ue8m0", a_s8_32, b_s8_32, 1, 3,
+           1, 2, 3),
+    SCALED(32, "mxf8f6f4.block_scale.scale_vec::1X.", E2M1, E3M2, "e2m1.e3m2.f32.ue8m0", a_s8_32,
+           b_s8_32, 1, 0, 0, 1, 2),
+    SCALED(64, "mxf4.block_scale.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue8m0", a_s4_64, b_s4_64,
+           2, 2, 0, 0, 1),
+    SCALED(64, "mxf4nvf4.block_scale.scale_vec::2X.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue8m0",
+           a_s4_64, b_s4_64, 2, 0, 1, 2, 0),
+    SCALED(64, "mxf4nvf4.block_scale.scale_vec::4X.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue8m0",
+           a_s4_64, b_s4_64, 4, 0, 1, 0, 3),
+    SCALED(64, "mxf4nvf4.block_scale.scale_vec::4X.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue4m3",
+           a_s4_64, b_s4_64, 4, 0, 0, 0, 0),
     QUADS(row, col, F32, F32, "f32", "f32", quad_f32, quad_f32),
     QUADS(col, row, F32, F16, "f32", "f16", quad_f16, quad_f32),
     QUADS(row, row, F16, F16, "f16", "f16", quad_f16, quad_f16),
@@ -142,15 +163,20 @@ static char *kernel_of(const struct form *f) {
     const char *type = f->a == F64 ? "b64" : "b32";
     char *t = calloc(1, 16384);
     cr_assert_not_null(t);
-    sprintf(t,
-            ".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-            ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane,%%e;\n"
-            "ld.param.u64 %%in,[p];mov.u32 %%lane,%%laneid;mad.wide.u32 %%in,%%lane,512,%%in;\n",
-            type);
+    sprintf(
+        t,
+        ".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+        ".reg .%s %%a<16>,%%b<16>,%%c<16>,%%d<16>;.reg .b64 %%in;.reg .b32 %%lane,%%e,%%s0,%%s1;\n"
+        ".reg .b16 %%h0,%%h1,%%h2,%%h3;\n"
+        "ld.param.u64 %%in,[p];mov.u32 %%lane,%%laneid;mad.wide.u32 %%in,%%lane,512,%%in;\n",
+        type);
     transfers(t, "a", a, f->a == F64, &at, true);
     transfers(t, "b", b, f->a == F64, &at, true);
     transfers(t, "c", c, f->a == F64, &at, true);
-    sprintf(t + strlen(t), "ld.global.b32 %%e,[%%in+%u];\n%s ", at, f->opcode);
+    sprintf(t + strlen(t),
+            "ld.global.b32 %%e,[%%in+%u];ld.global.v2.b32 {%%s0,%%s1},[%%in+240];\n"
+            "mov.u16 %%h0,%u;mov.u16 %%h1,%u;\n%s ",
+            at, f->byte_b, f->lane_b, f->opcode);
     list(t, "d", d);
     strcat(t, ",");
     list(t, "a", a);
@@ -159,6 +185,7 @@ static char *kernel_of(const struct form *f) {
     strcat(t, ",");
     list(t, "c", c);
     if (f->sparse) sprintf(t + strlen(t), ",%%e,%u", f->selector);
+    if (f->scales) sprintf(t + strlen(t), ",%%s0,{%u,%u},%%s1,{%%h0,%%h1}", f->byte_a, f->lane_a);
     strcat(t, ";\n");
     end = 256;
     transfers(t, "d", d, f->a == F64, &end, false);
@@ -171,6 +198,7 @@ static char *kernel_of(const struct form *f) {
 struct matrices {
     uint64_t a[4][16][256], b[4][256][8], c[4][16][8];
     unsigned char picked[16][32]; /* metadata of a sparse a: four bits for each group of a row */
+    unsigned char scale_a[16][4], scale_b[8][4];
 };
 
 /* Two out of four; of tf32 one out of two. */
@@ -204,9 +232,19 @@ static unsigned whole(const struct form *f, const struct matrices *m, unsigned r
     return (place / 2 * 4 + in) * unit + at % unit;
 }
 
+/* Any, with zeros and NaNs, or such as leave sums near one another. */
+static unsigned char random_scale(bool tame) {
+    return (unsigned char)(tame ? 120 + matrixref_dice() % 8 : matrixref_dice());
+}
+
 static void fill(struct matrices *m, const struct form *f, unsigned round) {
     bool tame = round & 1;
     pick(m, f);
+    for (unsigned r = 0; r < 24; r++)
+        for (unsigned k = 0; k < 4; k++)
+            *(r < 16 ? &m->scale_a[r][k] : &m->scale_b[r - 16][k]) =
+                f->scales && strstr(f->opcode, "ue4m3") ? random_scale(tame) & 0x7f
+                                                        : random_scale(tame);
     for (unsigned q = 0; q < 4; q++) {
         for (unsigned r = 0; r < 16; r++)
             for (unsigned k = 0; k < 256; k++)
@@ -245,12 +283,25 @@ static uint64_t get(const unsigned char *record, unsigned i, enum matrixref_kind
                : v >> i % per * matrixref_widths[kind] & ((1ull << matrixref_widths[kind]) - 1);
 }
 
+/* The words of lane `lane`: bytes that nobody is to look at are random. */
+static void put_scales(const struct form *f, const struct matrices *m, unsigned lane,
+                       unsigned char *at) {
+    unsigned char *a = at, *b = at + 4;
+    for (unsigned k = 0; k < 8; k++)
+        at[k] = (unsigned char)matrixref_dice();
+    for (unsigned k = 0; k < f->scales; k++) {
+        if (lane % 4 / 2 == f->lane_a) a[f->byte_a + k] = m->scale_a[lane / 4 + lane % 2 * 8][k];
+        if (lane % 4 == f->lane_b) b[f->byte_b + k] = m->scale_b[lane / 4][k];
+    }
+}
+
 static void deal(const struct form *f, const struct matrices *m, unsigned char *memory) {
     struct sizes s = sizes_of(f);
     for (unsigned l = 0; l < 32; l++) {
         unsigned char *at = memory + l * 512;
         unsigned q = s.quads == 4 ? l / 4 % 4 : 0;
         memset(at, 0, 512);
+        if (f->scales) put_scales(f, m, l, at + 240);
         for (unsigned i = 0; i < s.a; i++) {
             struct spot p = f->at_a(l, i);
             put(at, i, f->a, m->a[q][p.row][p.col]);
@@ -288,9 +339,28 @@ static uint64_t integer_sum(const struct form *f, const struct matrices *m, unsi
     return (uint32_t)sum;
 }
 
+static double scale_value(const struct form *f, unsigned char v) {
+    if (strstr(f->opcode, "ue4m3")) return matrixref_value(E4M3, v);
+    return v == 255 ? (double)NAN : ldexp(1, v - 127);
+}
+
+static uint64_t scaled_sum(const struct form *f, const struct matrices *m, unsigned row,
+                           unsigned col) {
+    volatile float sum = (float)matrixref_value(F32, m->c[0][row][col]);
+    for (unsigned k = 0; k < f->k; k++) {
+        unsigned chunk = k / (f->k / f->scales);
+        double x = matrixref_value(f->a, m->a[0][row][k]) * scale_value(f, m->scale_a[row][chunk]);
+        double y = matrixref_value(f->b, m->b[0][k][col]) * scale_value(f, m->scale_b[col][chunk]);
+        volatile float product = (float)(x * y);
+        sum = sum + product;
+    }
+    return matrixref_bits(F32, 0, sum);
+}
+
 static uint64_t expected(const struct form *f, const struct matrices *m, unsigned q, unsigned row,
                          unsigned col) {
     if (f->d == S32) return integer_sum(f, m, row, col);
+    if (f->scales) return scaled_sum(f, m, row, col);
     double wide = matrixref_value(f->c, m->c[q][row][col]);
     volatile float narrow = (float)wide;
     for (unsigned k = 0; k < (f->sparse ? f->k / 2 : f->k); k++) {

@@ -701,6 +701,12 @@ FORMS = [
      "cvt.rs.satfinite.e3m2x4.f32"),
     ("b16; {f32,f32,f32,f32}; b32",
      "cvt.rs.satfinite.e2m1x4.f32"),
+    ("{f32,f32,f32,f32}; {b32,b32,b32,b32}; {b32,b32}; {f32,f32,f32,f32}; b32; {0,1}; b32; {u16,u16}",
+     "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0 "
+     "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e3m2.e5m2.f32.ue8m0 "
+     "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 "
+     "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 "
+     "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"),
     ("[b64]; u64; 0",
      "st.bulk st.bulk.weak.shared::cta"),
     ("[b64]",

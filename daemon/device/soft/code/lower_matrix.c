@@ -65,6 +65,17 @@ static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
     c->offset = (int64_t)(selector->imm % (4u / p->matrix.sparse));
 }
 
+/* The last six that are read: for a and for b their scales, which byte and which lane. */
+static void scale(struct lowering *l, struct parts *p, uint32_t k) {
+    const struct ptx_operand *list = operand_at(l, k + 1);
+    use(l, p, operand_at(l, k), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
+    if (list->kind != PTX_OPND_VEC || list->elem_count != 2)
+        return lowering_fail(l, ERR_INVALID_PTX, "which scales is a pair");
+    for (uint32_t j = 0; j < 2 && !l->err; j++)
+        p->extra.uses[p->extra.use_count++] =
+            (struct code_elem){operand_source(l, &list->elems[j], 2, false), 2};
+}
+
 static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_matrix *m = &p->matrix;
     bool load = m->verb == PTX_MATRIX_LOAD || m->verb == PTX_MATRIX_LOAD_ROWS;
@@ -75,6 +86,8 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
         use(l, p, operand_at(l, 2), m->b);
         use(l, p, operand_at(l, 3), m->c);
         if (m->sparse) metadata(l, c, p);
+        if (m->scales) scale(l, p, 4);
+        if (m->scales) scale(l, p, 6);
         return;
     case PTX_MATRIX_TRANSPOSE:
         def(l, p, operand_at(l, 0), m->d);
@@ -96,7 +109,7 @@ void lower_matrix(struct lowering *l, struct code_inst *c) {
     if (!ptx_matrix_find((enum ptx_op)c->op, l->inst->text, &m, why, sizeof(why)) ||
         m.verb == PTX_MATRIX_OTHER)
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
-    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 1;
+    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 6;
     struct parts *p = arena_calloc(l->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     p->matrix = m;

@@ -87,6 +87,7 @@ static void expand(const uint32_t *r, uint8_t element, unsigned shift, float *ou
     case PTX_ELEMENT_E3M2: EACH(small_value(&small_e3m2, x));
     case PTX_ELEMENT_E2M3: EACH(small_value(&small_e2m3, x));
     case PTX_ELEMENT_E2M1: EACH(small_value(&small_e2m1, x >> 2)); /* in the middle of a byte */
+    case PTX_ELEMENT_E2M1_DENSE: EACH(small_value(&small_e2m1, x));
     case PTX_ELEMENT_S8: EACH((int8_t)x);
     case PTX_ELEMENT_U8: EACH((uint8_t)x);
     case PTX_ELEMENT_S4: EACH((int32_t)(x << 28) >> 28);
@@ -259,6 +260,64 @@ static void multiply_sparse(const struct code_inst *i, const struct warp *w, con
     }
 }
 
+/* ---- scaled a and b ---------------------------------------------------------------------------
+ */
+
+/* Scale `k` of a group of four's matrix row or column, from the word of lane `lane`: a power of
+ * two, or an fp8 without sign. */
+static double scale_at(const struct ptx_matrix *m, uint32_t word, uint32_t byte, uint32_t k) {
+    const uint32_t v = word >> 8 * ((byte & (4u - m->scales)) + k) & 255;
+    if (m->fractions) return (double)small_value(&small_e4m3, v & 127);
+    return v == 255 ? (double)REAL_NAN32 : __builtin_ldexp(1, (int)v - 127);
+}
+
+/* Of all rows of a and of all columns of b: a row's scales are in the even or odd lane of one half
+ * of its group, a column's in one lane of its group. Selectors are the same in all lanes. */
+struct scales {
+    double a[16][4], b[8][4];
+};
+
+static void take_scales(const struct code_extra *x, const struct warp *w, struct scales *s) {
+    const struct ptx_matrix *m = x->matrix;
+    const struct code_elem *e = &x->uses[x->use_count - 6];
+    const uint32_t *a = words(w, &e[0]), *b = words(w, &e[3]);
+    const uint32_t byte_a = *SLOT(const uint16_t, w, e[1].slot),
+                   pair_a = *SLOT(const uint16_t, w, e[2].slot) & 1,
+                   byte_b = *SLOT(const uint16_t, w, e[4].slot),
+                   lane_b = *SLOT(const uint16_t, w, e[5].slot) & 3;
+    for (uint32_t k = 0; k < m->scales; k++) {
+        for (uint32_t row = 0; row < 16; row++)
+            s->a[row][k] = scale_at(m, a[row % 8 * 4 + 2 * pair_a + row / 8], byte_a, k);
+        for (uint32_t col = 0; col < 8; col++)
+            s->b[col][k] = scale_at(m, b[col * 4 + lane_b], byte_b, k);
+    }
+}
+
+/* Each product is exact, scales and all, before it is rounded once and added. */
+static void multiply_scaled(const struct code_extra *x, const struct warp *w, const struct shape *s,
+                            struct tile *tile) {
+    const uint32_t p = s->packed, chunk = s->k / x->matrix->scales;
+    struct scales scales;
+    take_scales(x, w, &scales);
+    for (uint32_t row = 0; row < 16; row++) {
+        const uint32_t g = row % 8 * 4, h = row / 8;
+        double factor[8] = {0};
+        float v[8];
+        for (uint32_t n = 0; n < 8; n++)
+            v[n] = tile->sum[2 * h + n / 4][g + n % 4];
+        for (uint32_t at = 0; at < s->k; at++) {
+            const uint32_t part = at / p;
+            const float y = tile->a[(part / 4 * 2 + h) * p + at % p][g + part % 4];
+            for (unsigned n = 0; n < 8 && at % chunk == 0; n++)
+                factor[n] = scales.a[row][at / chunk] * scales.b[n % 4 * 2 + n / 4][at / chunk];
+            for (unsigned n = 0; n < 8; n++)
+                v[n] += (float)((double)(y * tile->b[at][n]) * factor[n]);
+        }
+        for (uint32_t n = 0; n < 8; n++)
+            tile->sum[2 * h + n / 4][g + n % 4] = v[n];
+    }
+}
+
 /* ---- whole products ---------------------------------------------------------------------------
  */
 
@@ -271,11 +330,12 @@ static void multiply_all(const struct code_inst *i, const struct warp *w, struct
     take_lines(w, x->uses, s.a_regs * s.row_blocks, m->a.element, s.packed, tile->a);
     for (uint32_t c = 0; c < s.col_blocks; c++) {
         take_b(w, x->uses + m->a.regs + c * s.b_regs, &s, m->b.element, tile);
-        for (uint32_t r = 0; r < s.row_blocks && !m->sparse; r++)
+        for (uint32_t r = 0; r < s.row_blocks && !m->sparse && !m->scales; r++)
             multiply_block(&s, &tile->sum[(c * s.row_blocks + r) * 2 * s.halves],
                            (const line *)&tile->a[r * lines], (const float(*)[8])tile->b);
     }
     if (m->sparse) multiply_sparse(i, w, &s, tile);
+    if (m->scales) multiply_scaled(x, w, &s, tile);
 }
 
 static uint32_t pair_of(float low, float high) {

@@ -36,7 +36,16 @@ bool ptx_matrix_is(enum ptx_op op) {
 
 /* ---- what multiplies what -------------------------------------------------------------------- */
 
-enum { ANY_LAYOUT = 1, MIXED = 2, SATURATES = 4, ROUNDS = 8, BITWISE = 16, SPARSE = 32, KIND = 64 };
+enum {
+    ANY_LAYOUT = 1,
+    MIXED = 2,
+    SATURATES = 4,
+    ROUNDS = 8,
+    BITWISE = 16,
+    SPARSE = 32,
+    KIND = 64,
+    SCALED = 128
+};
 
 #define E(name) (1u << PTX_ELEMENT_##name)
 #define SMALL (E(E4M3) | E(E5M2) | E(E3M2) | E(E2M3) | E(E2M1))
@@ -69,6 +78,8 @@ static const struct product {
     {PTX_OP_mma, 16, 8, 128, E(B1), E(S32), BITWISE},
     {PTX_OP_mma, 16, 8, 256, E(B1), E(S32), BITWISE},
     {PTX_OP_mma, 16, 8, 32, SMALL, E(F16) | E(F32), MIXED | KIND},
+    {PTX_OP_mma, 16, 8, 32, SMALL, E(F32), MIXED | SCALED},
+    {PTX_OP_mma, 16, 8, 64, E(E2M1), E(F32), SCALED},
     {PTX_OP_mma, 16, 8, 16, E(F16), E(F16) | E(F32), SPARSE},
     {PTX_OP_mma, 16, 8, 32, E(F16), E(F16) | E(F32), SPARSE},
     {PTX_OP_mma, 16, 8, 16, E(BF16), E(F32), SPARSE},
@@ -98,6 +109,9 @@ static const struct product {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+enum kind { KIND_NONE, KIND_F8F6F4, KIND_MXF8F6F4, KIND_MXF4, KIND_MXF4NVF4 };
+enum scale_type { SCALE_NONE, SCALE_POWER, SCALE_FRACTION };
+
 struct spelling {
     uint8_t types[4], type_count;
     bool cols[2];
@@ -105,25 +119,23 @@ struct spelling {
     unsigned m, n, k, number;
     char part;
     bool load, store, multiply, sync, aligned, satfinite, xor, and, popc, trans, space, other;
-    bool sparse, ordered, kind;
+    bool sparse, ordered, scaled;
     uint8_t round;
+    uint8_t kind, scale; /* enum kind; enum scale_type */
+    uint8_t scales;      /* as written; 0: not said */
 };
 
 static bool is(const char *word, const char *text, size_t len) {
     return strlen(word) == len && memcmp(word, text, len) == 0;
 }
 
-static bool starts(const char *word, const char *text, size_t len) {
-    return len >= strlen(word) && memcmp(word, text, strlen(word)) == 0;
-}
-
 /* Of forms that are not run here. */
 static bool is_other(const char *w, size_t len) {
-    static const char *const words[] = {"block_scale", "ue8m0",     "ue4m3",  "b8",    "b8x16",
-                                        "b6x16_p32",   "b4x16_p64", "m16n16", "m8n16", "m16n8"};
+    static const char *const words[] = {"b8",     "b8x16", "b6x16_p32", "b4x16_p64",
+                                        "m16n16", "m8n16", "m16n8"};
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
         if (is(words[k], w, len)) return true;
-    return starts("kind::mx", w, len) || starts("scale_vec::", w, len);
+    return false;
 }
 
 static bool read_type(struct spelling *s, const char *w, size_t len) {
@@ -164,16 +176,36 @@ static bool read_round(struct spelling *s, const char *w, size_t len) {
     return false;
 }
 
+/* Which of `names` it is goes into `field`, counted from 1; the first that is said counts. */
+static bool read_choice(uint8_t *field, const char *const *names, uint8_t count, const char *w,
+                        size_t len) {
+    for (uint8_t k = 0; k < count; k++) {
+        if (*field || !is(names[k], w, len)) continue;
+        *field = (uint8_t)(k + 1);
+        return true;
+    }
+    return false;
+}
+
+static bool read_scale(struct spelling *s, const char *w, size_t len) {
+    static const char *const kinds[] = {"kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4",
+                                        "kind::mxf4nvf4"};
+    static const char *const types[] = {"ue8m0", "ue4m3"};
+    static const char *const counts[] = {"scale_vec::1X", "scale_vec::2X", "", "scale_vec::4X"};
+    return read_choice(&s->kind, kinds, 4, w, len) || read_choice(&s->scale, types, 2, w, len) ||
+           read_choice(&s->scales, counts, 4, w, len);
+}
+
 static bool read_flag(struct spelling *s, const char *w, size_t len) {
     struct {
         const char *name;
         bool *flag;
     } flags[] = {
-        {"sync", &s->sync},        {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
-        {"xor", &s->xor },         {"and", &s->and },        {"popc", &s->popc},
-        {"trans", &s->trans},      {"load", &s->load},       {"store", &s->store},
-        {"mma", &s->multiply},     {"sp", &s->sparse},       {"sp::ordered_metadata", &s->ordered},
-        {"kind::f8f6f4", &s->kind}};
+        {"sync", &s->sync},         {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
+        {"xor", &s->xor },          {"and", &s->and },        {"popc", &s->popc},
+        {"trans", &s->trans},       {"load", &s->load},       {"store", &s->store},
+        {"mma", &s->multiply},      {"sp", &s->sparse},       {"sp::ordered_metadata", &s->ordered},
+        {"block_scale", &s->scaled}};
     for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
         if (!*flags[k].flag && is(flags[k].name, w, len)) return *flags[k].flag = true;
     return false;
@@ -197,8 +229,9 @@ static bool read_word(struct spelling *s, enum ptx_op op, const char *w, size_t 
         return true;
     }
     if (is_other(w, len)) return s->other = true;
-    return read_flag(s, w, len) || read_type(s, w, len) || read_layout(s, w, len) ||
-           read_shape(s, w, len) || read_round(s, w, len) || read_space(s, op, w, len);
+    return read_flag(s, w, len) || read_scale(s, w, len) || read_type(s, w, len) ||
+           read_layout(s, w, len) || read_shape(s, w, len) || read_round(s, w, len) ||
+           read_space(s, op, w, len);
 }
 
 /* ---- forms ----------------------------------------------------------------------------------- */
@@ -229,6 +262,24 @@ static struct ptx_fragment factor(const struct product *p, uint8_t element, uint
     return f;
 }
 
+/* How many scales a row of a has; 0: there is no such product. */
+static uint8_t scales_of(const struct product *p, const struct spelling *s) {
+    const uint8_t least = p->k == 32 ? 1 : 2, scales = s->scales ? s->scales : least;
+    if (!s->scaled || s->scale == SCALE_NONE) return 0;
+    if (s->kind == KIND_MXF4NVF4 && p->k == 64 && s->scales) {
+        bool fits = scales == 4 || (scales == 2 && s->scale == SCALE_POWER);
+        return fits ? scales : 0;
+    }
+    bool kind = s->kind == (p->k == 32 ? KIND_MXF8F6F4 : KIND_MXF4);
+    return kind && scales == least && s->scale == SCALE_POWER ? scales : 0;
+}
+
+static bool kind_fits(const struct product *p, const struct spelling *s) {
+    if (p->flags & SCALED) return scales_of(p, s) != 0;
+    return s->kind == (p->flags & KIND ? KIND_F8F6F4 : KIND_NONE) && !s->scaled && !s->scale &&
+           !s->scales;
+}
+
 static bool layouts_fit(const struct product *p, bool a_col, bool b_col) {
     return p->flags & ANY_LAYOUT || (!a_col && b_col);
 }
@@ -241,8 +292,7 @@ static bool multiplies(const struct product *p, const struct spelling *s, const 
     if (p->op == PTX_OP_mma && sums_differ && (p->m != 8 || types[0] != PTX_ELEMENT_F32))
         return false;
     bool sparse = s->sparse || s->ordered, ordered = p->flags & KIND && p->flags & SPARSE;
-    if (!(p->flags & SPARSE) == sparse || !(p->flags & KIND) == s->kind || (ordered && s->sparse))
-        return false;
+    if (!(p->flags & SPARSE) == sparse || !kind_fits(p, s) || (ordered && s->sparse)) return false;
     bool bitwise = (s->xor != s->and) && s->popc, none = !s->xor &&!s->and &&!s->popc;
     return layouts_fit(p, s->cols[0], s->cols[1]) && (p->flags & BITWISE ? bitwise : none) &&
            (!s->satfinite || p->flags & SATURATES) && (!s->round || p->flags & ROUNDS);
@@ -264,6 +314,7 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
         const struct product *p = &products[k];
         if (!of_shape(p, op, s) || !multiplies(p, s, types)) continue;
         const uint32_t many = at_once(p, types), sparse = sparse_lanes(p, types);
+        if (p->flags & SCALED && p->k == 64) types[1] = types[2] = PTX_ELEMENT_E2M1_DENSE;
         *out = (struct ptx_matrix){.verb = PTX_MATRIX_MULTIPLY,
                                    .m = p->m,
                                    .n = p->n,
@@ -277,17 +328,24 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
                                    .satfinite = s->satfinite,
                                    .conjunction = s->and,
                                    .round = s->round,
-                                   .sparse = (uint8_t)sparse};
+                                   .sparse = (uint8_t)sparse,
+                                   .scales = p->flags & SCALED ? scales_of(p, s) : 0,
+                                   .fractions = s->scale == SCALE_FRACTION};
         return true;
     }
     return false;
+}
+
+/* Words that nothing but a product has. */
+static bool multiplies_alone(const struct spelling *s) {
+    return s->sparse || s->ordered || s->kind || s->scaled || s->scale || s->scales;
 }
 
 static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
     bool sum = s->part == (s->load ? 'c' : 'd'), col = s->cols[0];
     if (s->load == s->store || s->multiply || s->layout_count != 1 || s->type_count != 1 ||
         s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round ||
-        s->sparse || s->ordered || s->kind)
+        multiplies_alone(s))
         return false;
     if (!sum && (s->store || (s->part != 'a' && s->part != 'b'))) return false;
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
@@ -312,7 +370,7 @@ static bool find_rows(enum ptx_op op, const struct spelling *s, struct ptx_matri
     bool moves = op == PTX_OP_movmatrix;
     if (s->m != 8 || s->n != 8 || s->k || s->type_count != 1 || s->types[0] != PTX_ELEMENT_B16 ||
         s->layout_count || s->part || s->load || s->store || s->multiply || s->satfinite ||
-        s->xor || s->and || s->popc || s->round || s->sparse || s->ordered || s->kind)
+        s->xor || s->and || s->popc || s->round || multiplies_alone(s))
         return false;
     if (moves ? s->number || !s->trans || s->space : !s->number) return false;
     *out = (struct ptx_matrix){.verb = moves                   ? PTX_MATRIX_TRANSPOSE
@@ -341,7 +399,7 @@ bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, c
         w = end;
     }
     bool found = s.sync && s.aligned;
-    if (s.other) return true;
+    if (s.other || (s.scaled && (s.sparse || s.ordered))) return true;
     if (!found)
         snprintf(why, why_bytes, ".sync.aligned is needed");
     else if (op == PTX_OP_mma || (op == PTX_OP_wmma && s.multiply))
@@ -378,6 +436,14 @@ static void want_scalar(struct ptx_sig *sig, enum ptx_type t, bool result) {
     if (result) want->kinds = PTX_WANT_RESULT;
 }
 
+/* {byte, lane} of a scale. */
+static void want_selectors(struct ptx_sig *sig) {
+    struct ptx_want *want = &sig->wants[sig->most++];
+    ptx_rules_want(want, PTX_U16);
+    want->kinds |= PTX_WANT_ELEMENTS;
+    want->count = 2;
+}
+
 static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx_sig *sig) {
     static const struct ptx_want address = {.kinds = PTX_WANT_ADDRESS};
     *sig = (struct ptx_sig){.open = m->verb == PTX_MATRIX_OTHER};
@@ -390,6 +456,10 @@ static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx
         if (m->sparse) {
             want_scalar(sig, PTX_B32, false); /* metadata */
             sig->wants[sig->most++].kinds = PTX_WANT_INT;
+        }
+        for (uint32_t k = 0; m->scales && k < 2; k++) {
+            want_scalar(sig, PTX_B32, false);
+            want_selectors(sig);
         }
         break;
     case PTX_MATRIX_LOAD:

@@ -19,7 +19,8 @@
     X(F16, "f16", 16) X(BF16, "bf16", 16) X(TF32, "tf32", 32) X(F32, "f32", 32) X(F64, "f64", 64)   \
     X(E4M3, "e4m3", 8) X(E5M2, "e5m2", 8) X(S8, "s8", 8) X(U8, "u8", 8) X(S4, "s4", 4)              \
     X(U4, "u4", 4) X(B1, "b1", 1) X(S32, "s32", 32) X(B16, "b16", 16)                               \
-    X(E3M2, "e3m2", 8) X(E2M3, "e2m3", 8) X(E2M1, "e2m1", 8) /* in bytes */
+    X(E3M2, "e3m2", 8) X(E2M3, "e2m3", 8) X(E2M1, "e2m1", 8) /* in bytes */                        \
+    X(E2M1_DENSE, "", 4) /* e2m1 too, where nothing wider can stand beside it */
 /* clang-format on */
 
 enum ptx_element {
@@ -32,7 +33,7 @@ enum ptx_element {
 uint32_t ptx_element_bits(enum ptx_element e);
 
 enum ptx_matrix_verb {
-    PTX_MATRIX_OTHER,    /* PTX, but not run here: scaled, of 8-bit rows */
+    PTX_MATRIX_OTHER,    /* PTX, but not run here: scaled sparse ones, of 8-bit rows */
     PTX_MATRIX_MULTIPLY, /* d = a * b + c */
     PTX_MATRIX_LOAD,     /* wmma.load, wmma.store: a fragment from or to memory */
     PTX_MATRIX_STORE,
@@ -57,6 +58,8 @@ struct ptx_matrix {
     uint8_t round;                      /* enum ptx_round */
     uint8_t sparse; /* lanes of a group of four that have metadata of a, which has half of its
                        values: 1, 2 or 4; 0: a has all of them */
+    uint8_t scales; /* of a row of a and of a column of b: 1, 2 or 4; 0: they have none */
+    bool fractions; /* those are ue4m3, not ue8m0 */
 };
 
 /* True for the operations that this is about. */
