@@ -11,7 +11,7 @@ FOLDER = os.path.join(toolchain.ROOT, "test", "data", "random")
 ALL = range(40)
 PROGRAMS = {101: ("75", ALL), 122: ("80", ALL), 404: ("90", ALL), 125: ("89", ALL), 245: ("90", ALL),
             106: ("86-lineinfo", range(20)), 107: ("75-debug", range(30, 40)), 108: ("90-debug", range(10)),
-            109: ("80-plain", range(10)), 255: ("90", ALL)}
+            109: ("80-plain", range(10)), 255: ("90", ALL), 913: ("90", (4, 15, 39))}
 
 
 # Debugging information names its folder, so that this is the same everywhere.
