@@ -32,7 +32,7 @@ enum matrixref_kind {
 extern const uint32_t matrixref_widths[]; /* in bits */
 extern const char *const matrixref_names[];
 
-double matrixref_value(enum matrixref_kind kind, uint64_t bits);
+double matrixref_value(enum matrixref_kind kind, uint64_t v); /* v: its bits */
 /* Of a sum: `f` in f16 and f32, `d` in f64; NaNs as the software GPU writes them. */
 uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f);
 
