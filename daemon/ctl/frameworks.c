@@ -11,7 +11,7 @@
 #include "daemon/ctl/place.h"
 #include "proto/capability.h"
 
-enum way { SET, ADD };
+enum way { SET, ADD, PRELOAD };
 enum where { ANY, SOFT, SOFT_90 };
 
 static const struct row {
@@ -31,7 +31,7 @@ _Static_assert(ROWS <= FRAMEWORKS_MAX, "a plan has room for all of them");
 static const struct {
     const char *name;
     int (*find)(char *out, size_t cap);
-} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}};
+} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}, {"@NVRTC@", place_nvrtc}};
 
 /* `text` with its place filled in; false where it has one that is not there. */
 static bool fill(const char *text, char *out, size_t cap) {
@@ -66,12 +66,23 @@ static bool add_flag(const struct row *r, const char *flags, struct frameworks_s
            (int)sizeof(s->value);
 }
 
+/* The dynamic linker takes colons and blanks for ends of names. */
+static bool add_library(const struct row *r, const char *now, struct frameworks_setting *s) {
+    char library[PATH_MAX];
+
+    if (!fill(r->value, library, sizeof(library))) return false;
+    if (strpbrk(library, ": ") || strstr(now, library)) return false;
+    return snprintf(s->value, sizeof(s->value), "%s%s%s", library, *now ? ":" : "", now) <
+           (int)sizeof(s->value);
+}
+
 static bool plan(const struct row *r, struct frameworks_setting *s) {
     const char *now = getenv(r->variable);
 
     *s = (struct frameworks_setting){
         .framework = r->framework, .variable = r->variable, .why = r->why};
     if (r->way == ADD) return add_flag(r, now ? now : "", s);
+    if (r->way == PRELOAD) return add_library(r, now ? now : "", s);
     return !now && fill(r->value, s->value, sizeof(s->value));
 }
 

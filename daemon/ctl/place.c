@@ -57,10 +57,15 @@ static int append(int err, const char *tail, char *out, size_t cap) {
     return snprintf(out + n, cap - n, "%s", tail) < (int)(cap - n) ? 0 : -ENAMETOOLONG;
 }
 
-int place_library(char *out, size_t cap) {
-    static const char *const places[] = {"shim", "../lib/salus", NULL};
+static const char *const libraries[] = {"shim", "../lib/salus", NULL};
 
-    return find("SALUS_LIB_DIR", places, "libcuda.so.1", out, cap);
+int place_library(char *out, size_t cap) {
+    return find("SALUS_LIB_DIR", libraries, "libcuda.so.1", out, cap);
+}
+
+int place_nvrtc(char *out, size_t cap) {
+    return append(find("SALUS_LIB_DIR", libraries, "libsalus-nvrtc.so", out, cap),
+                  "/libsalus-nvrtc.so", out, cap);
 }
 
 int place_daemon(char *out, size_t cap) {

@@ -53,7 +53,7 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     struct stream *s;
     CUresult r = enter(hStream, &s);
     if (r) return r;
-    return phGraph ? capture_end(s, phGraph) : CUDA_ERROR_INVALID_VALUE;
+    return capture_end(s, phGraph);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -223,9 +223,10 @@ static CUresult finish(struct capture_lane *lane, CUgraph *out) {
     struct capture *c = lane->capture;
     if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != &here)
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (!out && c->own) return CUDA_ERROR_INVALID_VALUE;
     if (lane != c->first) return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     CUresult r = c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(c);
-    *out = r ? NULL : c->graph->handle;
+    if (out) *out = r ? NULL : c->graph->handle;
     end(c, r != CUDA_SUCCESS);
     return r;
 }

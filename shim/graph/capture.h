@@ -22,6 +22,7 @@ struct event;
  * its. */
 CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, CUgraph graph,
                        const CUgraphNode *before, const CUgraphEdgeData *data, size_t count);
+/* `out` may be NULL where the graph is the caller's. */
 CUresult capture_end(struct stream *s, CUgraph *out);
 
 /* What `nodes` and `data` point to stays until the stream's capture goes on. */

@@ -697,6 +697,38 @@ def test_what_triton_compiles_runs():
     contains(version.stdout, "release ", "XLA's ptxas")
 
 
+# A NVRTC that has compiled for a device, or for a virtual one, and a program that is linked with it.
+NVRTC = """
+#include <stddef.h>
+#include <string.h>
+int nvrtcGetPTXSize(void *program, size_t *bytes) { return *bytes = 4, 0; }
+int nvrtcGetPTX(void *program, char *code) { return strcpy(code, "ptx"), 0; }
+int nvrtcGetCUBINSize(void *program, size_t *bytes) { return *bytes = *(int *)program ? 6 : 0, 0; }
+int nvrtcGetCUBIN(void *program, char *code) { return strcpy(code, "cubin"), 0; }
+"""
+ASKS_NVRTC = """
+import ctypes
+nvrtc, code = ctypes.CDLL(None), ctypes.create_string_buffer(8)
+for machine_code in 1, 0:
+    program, size = ctypes.c_int(machine_code), ctypes.c_size_t()
+    r = nvrtc.nvrtcGetCUBINSize(ctypes.byref(program), ctypes.byref(size))
+    print(r, size.value, nvrtc.nvrtcGetCUBIN(ctypes.byref(program), code), code.value.decode())
+"""
+
+
+def test_who_asks_nvrtc_for_machine_code_gets_ptx():
+    with tempfile.TemporaryDirectory() as d:
+        with open(d + "/nvrtc.c", "w") as f:
+            f.write(NVRTC)
+        subprocess.check_call(["cc", "-shared", "-fPIC", "-o", d + "/libnvrtc.so", d + "/nvrtc.c"])
+        ask = [tool("salusctl"), "run", "-q", "--private"]
+        env = dict(clean_environment(), LD_PRELOAD=d + "/libnvrtc.so")
+        said = [subprocess.run([*ask, *how, "--", sys.executable, "-c", ASKS_NVRTC], env=env, text=True,
+                               stdout=subprocess.PIPE, timeout=120).stdout for how in ([], ["--no-frameworks"])]
+    equal(said[0], "0 4 0 ptx\n0 0 0 cubin\n", "on the software GPU")
+    equal(said[1], "0 6 0 cubin\n0 0 0 cubin\n", "as it is")
+
+
 # ---- doctor --------------------------------------------------------------------------------------
 
 # Refused: code for a newer device, twice a call that is not supported. It goes on as if nothing were.

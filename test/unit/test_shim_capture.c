@@ -117,6 +117,19 @@ Test(shim_capture, what_has_no_place_in_a_graph_invalidates_it) {
     rig_only(WIRE_LAUNCH);
 }
 
+Test(shim_capture, a_capture_into_a_graph_need_not_name_it_at_its_end) {
+    CUgraph g;
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamBeginCaptureToGraph(own, g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+                 CUDA_SUCCESS);
+    cr_assert_eq(launch(own), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamEndCapture(own, NULL), CUDA_SUCCESS);
+    cr_assert_str_eq(kinds(g), "k");
+    start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+    cr_assert_eq(cuStreamEndCapture(own, NULL), CUDA_ERROR_INVALID_VALUE, "it would be lost");
+    cr_assert_str_eq(kinds(finish(own)), "");
+}
+
 Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     CUgraph g;
     CUevent back;
