@@ -7,6 +7,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/hostmem.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
@@ -78,9 +79,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
+    struct hostmem_range range;
     if (!lookup_block(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN ||
         b.kind == MEM_ARRAY)
         return CUDA_ERROR_NOT_FOUND;
+    if (b.kind == MEM_SHADOW) {
+        if (!hostmem_find_device(dptr, &range)) return CUDA_ERROR_NOT_FOUND;
+        b.addr = range.device;
+        b.bytes = range.bytes;
+    }
     if (pbase) *pbase = b.addr;
     if (psize) *psize = b.bytes;
     return CUDA_SUCCESS;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls about pinned and registered host memory. Pinned blocks lie in the host window, at the same
- * address in the worker: zero copies, and kernels dereference them.
+ * address in the worker: zero copies, and kernels dereference them. Registered memory is shown to
+ * the device at another address, when the program asks for that.
  */
 #include "proto/gen/prototypes.h"
+#include "shim/connection/refuse.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
@@ -57,7 +59,11 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
         *pdptr = addr;
         return CUDA_SUCCESS;
     }
-    return hostmem_find(addr, &range) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    if (!hostmem_find(addr, &range)) return CUDA_ERROR_INVALID_VALUE;
+    const char *why = range.device ? NULL : hostmem_show(addr, &range);
+    if (why) return refuse_registered(why);
+    *pdptr = addr - range.addr + range.device;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
@@ -78,24 +84,43 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
 
 /* ---- registered ------------------------------------------------------------------------------ */
 
+static bool in_window(uint64_t addr, uint64_t bytes, uint64_t base, uint64_t window_bytes) {
+    return addr < base + window_bytes && base < addr + bytes;
+}
+
 CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     const unsigned int known =
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     CUresult r = ctx_enter();
     if (r) return r;
+    const struct wire_windows *w = &state.conn.windows;
+    struct hostmem_range range;
     uint64_t addr = (uint64_t)(uintptr_t)p;
     if (Flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
     if (!p || bytesize == 0 || Flags & ~known || bytesize > UINT64_MAX - addr)
         return CUDA_ERROR_INVALID_VALUE;
-    if (conn_in_device(&state.conn, addr)) return CUDA_ERROR_INVALID_VALUE;
-    if (conn_in_host(&state.conn, addr)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    return hostmem_add(addr, bytesize, Flags);
+    if (in_window(addr, bytesize, w->dev_base, w->alloc_bytes + w->module_bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (in_window(addr, bytesize, w->host_base, w->host_bytes))
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    r = hostmem_add(addr, bytesize, Flags);
+    /* Where it is not safe now, it may be when its pointer is asked for. */
+    if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)hostmem_show(addr, &range);
+    return r;
 }
 
 CUresult cuMemHostUnregister(void *p) {
     CUresult r = ctx_enter();
     if (r) return r;
+    uint64_t addr = (uint64_t)(uintptr_t)p;
+    struct hostmem_range range;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    return hostmem_remove((uint64_t)(uintptr_t)p) ? CUDA_SUCCESS
-                                                  : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (!hostmem_find(addr, &range) || range.addr != addr)
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (range.device) {
+        r = capture_gate();
+        if (!r) r = stream_drain();
+        if (r) return r;
+    }
+    return hostmem_remove(addr) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }

@@ -16,16 +16,31 @@
 #define ACCESS_READ_WRITE 3ull
 
 struct pointer {
-    bool known;      /* to the driver at all */
-    bool registered; /* by cuMemHostRegister: not visible to the device */
+    bool known;            /* to the driver at all */
+    uint64_t host, device; /* its address for both; 0: that one does not see it */
     struct mem_block block;
 };
 
+/* Either of its two addresses. */
+static bool find_registered(uint64_t addr, struct pointer *p) {
+    struct hostmem_range r;
+    bool device = hostmem_find_device(addr, &r);
+    if (!device && !hostmem_find(addr, &r)) return false;
+    uint64_t base = device ? r.device : r.addr, offset = addr - base;
+    p->host = r.addr + offset;
+    p->device = r.device ? r.device + offset : 0;
+    p->block = (struct mem_block){.addr = base, .bytes = r.bytes, .kind = MEM_PINNED};
+    return true;
+}
+
 static struct pointer look_up(uint64_t addr) {
-    struct pointer p = {.known = false};
-    struct hostmem_range range;
+    struct pointer p = {.known = false, .device = addr};
     struct mem_block *b = &p.block;
     bool found = lookup_block(addr, b);
+    if (found && b->kind == MEM_SHADOW) {
+        p.known = find_registered(addr, &p);
+        return p;
+    }
     if (found && b->kind != MEM_VARIABLE) {
         p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN && b->kind != MEM_ARRAY;
     } else if (image_global_at(addr, &b->addr, &b->bytes)) {
@@ -36,10 +51,11 @@ static struct pointer look_up(uint64_t addr) {
     } else if (found) {
         b->kind = MEM_MANAGED; /* a variable that nobody asked for since a reset */
         p.known = true;
-    } else if (hostmem_find(addr, &range)) {
-        *b = (struct mem_block){.addr = range.addr, .bytes = range.bytes, .kind = MEM_PINNED};
-        p.known = p.registered = true;
+    } else {
+        p.known = find_registered(addr, &p);
+        return p;
     }
+    if (!b->device || b->kind == MEM_MANAGED) p.host = addr;
     return p;
 }
 
@@ -67,11 +83,9 @@ static uint64_t pool_handle(const struct pointer *p) {
 }
 
 /* Unknown pointers leave a neutral value behind, because the runtime reads it all the same. */
-static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
-                       const struct pointer *p) {
+static CUresult answer(void *data, CUpointer_attribute attribute, const struct pointer *p) {
     const struct mem_block *b = &p->block;
-    bool known = p->known, host = known && (!b->device || b->kind == MEM_MANAGED);
-    bool seen = known && !p->registered;
+    bool known = p->known, host = known && p->host, seen = known && p->device;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return answer64(data, owner_handle(p), known);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -80,8 +94,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, uint64_t addr,
                         : b->device || b->kind == MEM_MANAGED ? CU_MEMORYTYPE_DEVICE
                                                               : CU_MEMORYTYPE_HOST,
                         known);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer64(data, seen ? addr : 0, seen);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return answer64(data, host ? addr : 0, host);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer64(data, seen ? p->device : 0, seen);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return answer64(data, host ? p->host : 0, host);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer32(data, 0, known);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer64(data, known ? b->addr : 0, known);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -114,7 +128,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     if (r) return r;
     if (!data) return CUDA_ERROR_INVALID_VALUE;
     struct pointer p = look_up(ptr);
-    return answer(data, attribute, ptr, &p);
+    return answer(data, attribute, &p);
 }
 
 /* Unlike the single form, succeeds for unknown pointers. */
@@ -126,7 +140,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
     struct pointer p = look_up(ptr);
     for (unsigned int i = 0; i < numAttributes; i++) {
         if (!data[i]) return CUDA_ERROR_INVALID_VALUE;
-        answer(data[i], attributes[i], ptr, &p);
+        answer(data[i], attributes[i], &p);
     }
     return CUDA_SUCCESS;
 }

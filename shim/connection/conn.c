@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -170,6 +171,11 @@ static int await_welcome(struct conn *c) {
     return w.result < 0 ? refused(c, w.result, w.text) : 0;
 }
 
+static uint64_t inode_of(int fd) {
+    struct stat st;
+    return fstat(fd, &st) < 0 ? 0 : st.st_ino;
+}
+
 /* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
 static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = sizeof(struct wire_completion);
@@ -189,6 +195,9 @@ static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     c->completion = comp;
     c->doorbell = fds[WIRE_FD_DOORBELL];
     fds[WIRE_FD_DOORBELL] = -1;
+    c->host = fds[WIRE_FD_HOST];
+    c->host_inode = inode_of(c->host);
+    fds[WIRE_FD_HOST] = -1;
     return 0;
 }
 
@@ -241,6 +250,10 @@ int conn_open(struct conn *c) {
                   "what=\"not computed: kernels of this program take an estimated time and compute "
                   "nothing\" do=\"unset SALUS_DEVICE_MODE\"");
     return err;
+}
+
+bool conn_has_host(const struct conn *c) {
+    return c->host_inode && inode_of(c->host) == c->host_inode;
 }
 
 bool conn_closed(const struct conn *c) {

@@ -20,6 +20,8 @@ struct conn {
     bool refused; /* why was said already */
     int sock;     /* closes when either side ends */
     int doorbell; /* eventfd that wakes the worker */
+    int host;     /* the host window's file; programs close descriptors that they do not know */
+    uint64_t host_inode; /* by which it is known */
 };
 
 /* 0, or -errno / ERR_* with one line in the log that says what to do. On failure nothing stays
@@ -28,6 +30,9 @@ int conn_open(struct conn *c);
 
 /* True once the broker has closed its end. One system call. */
 bool conn_closed(const struct conn *c);
+
+/* Whether `host` is still the window's file. */
+bool conn_has_host(const struct conn *c);
 
 static inline bool conn_in_device(const struct conn *c, uint64_t addr) {
     return addr - c->windows.dev_base < c->windows.alloc_bytes + c->windows.module_bytes;

@@ -5,6 +5,7 @@
 #include "shim/connection/refuse.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
@@ -71,6 +72,17 @@ void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
     log_write("shim", first_or_warn(&said),
               "what=\"device memory was refused\" bytes=%zu reason=\"%.*s\"", bytes,
               shown(reason_bytes), reason);
+}
+
+CUresult refuse_registered(const char *reason) {
+    static _Atomic uint32_t said;
+    refusals_note("call", "cuMemHostGetDevicePointer_v2", NULL, 0, reason, strlen(reason));
+    log_write("shim", first_or_warn(&said),
+              "what=\"registered memory cannot be shown to the device\" reason=\"%s\" "
+              "do=\"allocate it by cudaHostAlloc, or ask before other threads begin\"",
+              reason);
+    end_if_strict();
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult refuse_call(const char *name) {

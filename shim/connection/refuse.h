@@ -28,6 +28,10 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
  * to end a strict job, which is told as well. */
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
+/* The device is not to see registered memory (docs/adr/0015-registered-memory.md), for this reason.
+ */
+CUresult refuse_registered(const char *reason);
+
 /* The caller says each name once. Gives CUDA_ERROR_NOT_SUPPORTED. */
 CUresult refuse_call(const char *name);
 /* What slot of the private table with this UUID (16 bytes) is called, REFUSE_SLOT_BYTES. */

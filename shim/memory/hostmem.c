@@ -1,75 +1,277 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ranges that are registered.
+ * The ranges that are registered, which of them the device sees, and what a forked child has in
+ * their place.
  */
 #include "shim/memory/hostmem.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
+#include "common/atomics.h"
+#include "common/log.h"
+#include "shim/connection/state.h"
 #include "shim/lock.h"
+#include "shim/memory/pages.h"
+#include "shim/memory/shadow.h"
+#include "shim/memory/threads.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+struct entry {
+    struct hostmem_range range;
+    struct shadow *shadow; /* NULL: the device does not see it */
+    int prot;              /* of its pages, if it does */
+    void *copy;            /* of its pages, while a child is forked */
+};
 
 static struct {
     pthread_mutex_t lock;
-    struct hostmem_range *ranges;
+    struct entry *entries;
     uint32_t count, cap;
+    _Atomic uint32_t shown; /* so that copies of a program without any need no lock */
 } registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct hostmem_range *find_locked(uint64_t addr) {
+static uint64_t first_page(const struct hostmem_range *r) {
+    return r->addr & ~(PAGES_BYTES - 1);
+}
+
+static uint64_t end_page(const struct hostmem_range *r) {
+    return (r->addr + r->bytes + PAGES_BYTES - 1) & ~(PAGES_BYTES - 1);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static struct entry *find_locked(uint64_t addr) {
     for (uint32_t i = 0; i < registered.count; i++) {
-        struct hostmem_range *range = &registered.ranges[i];
-        if (addr - range->addr < range->bytes) return range;
+        struct hostmem_range *r = &registered.entries[i].range;
+        if (addr - r->addr < r->bytes) return &registered.entries[i];
     }
     return NULL;
 }
 
 bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
     lock_enter(&registered.lock);
-    const struct hostmem_range *range = find_locked(addr);
-    if (range) *out = *range;
+    const struct entry *e = find_locked(addr);
+    if (e) *out = e->range;
     lock_leave(&registered.lock);
-    return range != NULL;
+    return e != NULL;
 }
 
-void hostmem_clear(void) {
+bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
+    bool found = false;
     lock_enter(&registered.lock);
+    for (uint32_t i = 0; !found && i < registered.count; i++) {
+        *out = registered.entries[i].range;
+        found = out->device && device - out->device < out->bytes;
+    }
+    lock_leave(&registered.lock);
+    return found;
+}
+
+uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
+    struct hostmem_range r;
+    if (atom_load_relaxed(&registered.shown) == 0) return 0;
+    if (!hostmem_find(addr, &r) || !r.device || bytes > r.bytes - (addr - r.addr)) return 0;
+    return addr - r.addr + r.device;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------
+ *
+ * Pages that show the window are not inherited. The child finds copies in their place, made when
+ * fork was called: what a single thread wrote before is all there. */
+
+static void *copy_of(const struct entry *e) {
+    uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    memcpy(p, (const void *)(uintptr_t)shadow_at(e->shadow, lo), bytes);
+    return p;
+}
+
+static void before_fork(void) {
+    lock_enter(&registered.lock);
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        e->copy = e->shadow ? copy_of(e) : NULL;
+        if (e->shadow && !e->copy)
+            log_error("shim",
+                      "what=\"no memory for a child's registered pages: it has none there\"");
+    }
+}
+
+static void in_parent(void) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        if (e->copy) munmap(e->copy, end_page(&e->range) - first_page(&e->range));
+    }
+    lock_leave(&registered.lock);
+}
+
+/* Where something is mapped the program did that, or a neighbour in the same page came first. */
+static void fill_hole(uint64_t lo, const void *copy, uint64_t bytes, int prot) {
+    void *at = (void *)(uintptr_t)lo;
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p == at) {
+        memcpy(p, copy, bytes);
+        mprotect(p, bytes, prot);
+        return;
+    }
+    if (p != MAP_FAILED) munmap(p, bytes); /* a kernel before 4.17 */
+    for (uint64_t i = 0; bytes > PAGES_BYTES && i < bytes; i += PAGES_BYTES)
+        fill_hole(lo + i, (const char *)copy + i, PAGES_BYTES, prot);
+}
+
+static void in_child(void) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
+        if (!e->copy) continue;
+        fill_hole(lo, e->copy, bytes, e->prot);
+        munmap(e->copy, bytes);
+    }
     registered.count = 0;
     lock_leave(&registered.lock);
 }
 
+static void watch_forks(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ---- showing to the device ------------------------------------------------------------------- */
+
+/* The thread that asks is using its stack, and the kernel writes beside its thread's variables. */
+static bool is_in_use(uint64_t lo, uint64_t hi) {
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    uint64_t thread = (uint64_t)pthread_self();
+    return (frame >= lo && frame < hi) || (thread >= lo && thread < hi);
+}
+
+static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
+    if (threads_count() != 1) return "other threads of the program could write to it meanwhile";
+    if (is_in_use(lo, hi)) return "it is on the stack of the thread that asks";
+    if (pages_look(lo, hi, state.conn.host_inode, view)) return "/proc/self/maps cannot be read";
+    if (!view->readable) return "it is not mapped any more, or cannot be read";
+    return view->unfit;
+}
+
+static const char *show(struct entry *e) {
+    struct pages_view view;
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    const char *why = why_not(lo, hi, &view);
+    if (why) return why;
+    struct shadow *s = shadow_take(lo, hi, &why);
+    if (!s) return why;
+    if (shadow_lay(s, lo, hi, view.prot)) {
+        shadow_give(s);
+        return "the system does not let its pages be replaced";
+    }
+    e->shadow = s;
+    e->prot = view.prot;
+    e->range.device = shadow_at(s, e->range.addr);
+    atom_add_relaxed(&registered.shown, 1);
+    return NULL;
+}
+
+const char *hostmem_show(uint64_t addr, struct hostmem_range *out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int saved = errno;
+    pthread_once(&once, watch_forks);
+    lock_enter(&registered.lock);
+    struct entry *e = find_locked(addr);
+    const char *why = !e ? "it is not registered" : e->shadow ? NULL : show(e);
+    if (e) *out = e->range;
+    lock_leave(&registered.lock);
+    errno = saved;
+    return why;
+}
+
+/* A neighbour may have the first page as well, or the last. */
+static bool is_shared(const struct entry *self, uint64_t page) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        const struct entry *e = &registered.entries[i];
+        if (e != self && e->shadow && page >= first_page(&e->range) && page < end_page(&e->range))
+            return true;
+    }
+    return false;
+}
+
+static void hide(struct entry *e) {
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    if (!e->shadow) return;
+    if (is_shared(e, lo)) lo += PAGES_BYTES;
+    if (lo < hi && is_shared(e, hi - PAGES_BYTES)) hi -= PAGES_BYTES;
+    if (lo < hi) shadow_lift(e->shadow, lo, hi, e->prot, threads_count() == 1);
+    shadow_give(e->shadow);
+    e->shadow = NULL;
+    atom_sub_relaxed(&registered.shown, 1);
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
 static bool overlaps(uint64_t addr, uint64_t bytes) {
     for (uint32_t i = 0; i < registered.count; i++) {
-        const struct hostmem_range *range = &registered.ranges[i];
+        const struct hostmem_range *range = &registered.entries[i].range;
         if (addr < range->addr + range->bytes && range->addr < addr + bytes) return true;
     }
     return false;
 }
 
-static CUresult append(uint64_t addr, uint64_t bytes, unsigned int flags) {
-    if (overlaps(addr, bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+static CUresult append(const struct hostmem_range *r) {
+    if (overlaps(r->addr, r->bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (registered.count == registered.cap) {
         uint32_t cap = registered.cap ? registered.cap * 2 : 16;
-        struct hostmem_range *more = realloc(registered.ranges, cap * sizeof(*more));
+        struct entry *more = realloc(registered.entries, cap * sizeof(*more));
         if (!more) return CUDA_ERROR_OUT_OF_MEMORY;
-        registered.ranges = more;
+        registered.entries = more;
         registered.cap = cap;
     }
-    registered.ranges[registered.count++] = (struct hostmem_range){addr, bytes, flags};
+    registered.entries[registered.count++] = (struct entry){.range = *r};
     return CUDA_SUCCESS;
 }
 
+/* What nobody could pin. */
+static bool is_memory(const struct hostmem_range *r) {
+    struct pages_view view;
+    int saved = errno;
+    int err = pages_look(first_page(r), end_page(r), state.conn.host_inode, &view);
+    errno = saved;
+    return err || (view.readable && (view.writable || r->flags & CU_MEMHOSTREGISTER_READ_ONLY));
+}
+
 CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
+    const struct hostmem_range range = {.addr = addr, .bytes = bytes, .flags = flags};
     lock_enter(&registered.lock);
-    CUresult r = append(addr, bytes, flags);
+    CUresult r = append(&range);
     lock_leave(&registered.lock);
-    return r;
+    if (r || is_memory(&range)) return r;
+    hostmem_remove(addr);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 bool hostmem_remove(uint64_t addr) {
+    int saved = errno;
     lock_enter(&registered.lock);
-    struct hostmem_range *range = find_locked(addr);
-    bool found = range && range->addr == addr;
-    if (found) *range = registered.ranges[--registered.count];
+    struct entry *e = find_locked(addr);
+    bool found = e && e->range.addr == addr;
+    if (found) {
+        hide(e);
+        *e = registered.entries[--registered.count];
+    }
     lock_leave(&registered.lock);
+    errno = saved;
     return found;
+}
+
+void hostmem_clear(void) {
+    lock_enter(&registered.lock);
+    while (registered.count > 0)
+        hide(&registered.entries[--registered.count]);
+    lock_leave(&registered.lock);
 }

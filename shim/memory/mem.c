@@ -462,7 +462,7 @@ static void release_window(struct vmem *v, uint32_t owner) {
     while (vmem_next(v, at, &b) == 0) {
         struct mem_block m = describe(v, &b);
         at = b.addr + 1;
-        if (m.owner != owner || m.kind == MEM_OWN) continue;
+        if (m.owner != owner || m.kind == MEM_OWN || m.kind == MEM_SHADOW) continue;
         died(v, &b);
         vmem_free(v, b.addr);
     }

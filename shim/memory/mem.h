@@ -24,6 +24,7 @@ enum mem_kind {
     MEM_VARIABLE, /* declared __managed__; placed by the worker */
     MEM_ARRAY,    /* cuArrayCreate: reached by its handle alone */
     MEM_OWN,      /* staging and answers */
+    MEM_SHADOW,   /* stands for registered memory (hostmem.h) */
     MEM_MAPPED,   /* shown of a segment (virtual.h); `detail`: by which handles it may be had */
 };
 
@@ -121,7 +122,7 @@ uint64_t mem_used(void);
 /* What a request occupies: blocks of equal capacity can stand in for each other. */
 uint64_t mem_capacity(uint64_t bytes);
 
-/* Frees what the context owns, but for MEM_OWN. */
+/* Frees what the context owns, but for MEM_OWN and MEM_SHADOW. */
 void mem_release(uint32_t owner);
 
 #endif

@@ -14,6 +14,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
+#include "shim/memory/hostmem.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/staging.h"
@@ -35,7 +36,16 @@ static bool rows_apart(const struct transfer *t, uint64_t pitch, uint64_t slice)
     return t->depth <= 1 || slice >= (t->height - 1) * (t->height > 1 ? pitch : 0) + t->width;
 }
 
-static enum place classify(uint64_t addr, uint64_t bytes, bool written) {
+/* Registered memory that the device sees is pinned where it sees it: `*at` becomes that. */
+static enum place classify_host(uint64_t *at, uint64_t bytes) {
+    uint64_t device = hostmem_device(*at, bytes);
+    if (!device) return PLACE_PAGEABLE;
+    *at = device;
+    return PLACE_PINNED;
+}
+
+static enum place classify(uint64_t *at, uint64_t bytes, bool written) {
+    uint64_t addr = *at;
     const struct conn *c = &state.conn;
     const struct wire_windows *w = &c->windows;
     struct mem_block b;
@@ -44,7 +54,7 @@ static enum place classify(uint64_t addr, uint64_t bytes, bool written) {
         /* Variables of modules lie where the worker put them; it checks the range. */
         return conn_in_device(c, addr + bytes - 1) ? PLACE_DEVICE : PLACE_BAD;
     }
-    if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return PLACE_PAGEABLE;
+    if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return classify_host(at, bytes);
     if (!lookup_range(addr, bytes, &b)) return PLACE_BAD;
     if (!b.device) return PLACE_PINNED;
     if (written) mem_written(&b);
@@ -222,7 +232,7 @@ CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_
         return CUDA_ERROR_INVALID_VALUE;
     if (!rows_apart(t, t->dst_pitch, t->dst_slice) || !rows_apart(t, t->src_pitch, t->src_slice))
         return CUDA_ERROR_INVALID_VALUE;
-    enum place dst = classify(t->dst, dst_bytes, true), src = classify(t->src, src_bytes, false);
+    enum place dst = classify(&t->dst, dst_bytes, true), src = classify(&t->src, src_bytes, false);
     if (dst == PLACE_BAD || src == PLACE_BAD) return CUDA_ERROR_INVALID_VALUE;
     if ((flags & TRANSFER_DST_DEVICE && dst == PLACE_PAGEABLE) ||
         (flags & TRANSFER_SRC_DEVICE && src == PLACE_PAGEABLE))

@@ -30,8 +30,9 @@ struct transfer_places {
     bool dst_pageable, src_pageable, dst_pinned, src_pinned;
 };
 
-/* Checks and simplifies: rows without gaps become one. CUDA_ERROR_INVALID_VALUE for what is no copy
- * of memory that the program has. Of one that copies nothing, width is 0 afterwards. */
+/* Checks and simplifies: rows without gaps become one, addresses those that the worker sees.
+ * CUDA_ERROR_INVALID_VALUE for what is no copy of memory that the program has. Of one that copies
+ * nothing, width is 0 afterwards. */
 CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_places *places);
 
 /* The record of one whose places the worker sees both; without stream and number. */

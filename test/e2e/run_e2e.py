@@ -525,6 +525,19 @@ def test_programs_that_are_served_hear_nothing():
         contains(found, 'what="no such private table" table=f8cff95121468b4eb9e2fb469e7c0dd9', "tables")
 
 
+def test_registered_memory():
+    with Daemon() as d:
+        for _ in range(2):
+            done = d.run([program("registered")])
+            equal((done.returncode, done.stderr), (0, ""), "shown to the device")
+        done = d.run([program("registered"), "refused"])
+        equal((done.returncode, done.stdout), (0, "refused\n"), done.stderr)
+        contains(done.stderr, "registered memory cannot be shown to the device", "stderr")
+        contains(done.stderr, "cudaHostAlloc", "what to do")
+        equal(done.stderr.count("\n"), 1, f"lines: {done.stderr}")
+        equal(d.run([program("registered"), "refused"], SALUS_STRICT="1").returncode, 9, "when strict")
+
+
 def test_calls_that_need_no_context():
     with Daemon() as d:
         done = d.run([program("contextless")])

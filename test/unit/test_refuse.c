@@ -109,6 +109,21 @@ Test(refuse, a_limit_of_memory_is_said_once_and_ends_nobody) {
     cr_assert(strstr(said, "bytes=4096 reason=\"user_device_memory = 1 MiB\""), "%s", said);
 }
 
+static void registered_twice(void) {
+    need(refuse_registered("first reason") == CUDA_ERROR_NOT_SUPPORTED);
+    need(refuse_registered("second reason") == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+Test(refuse, registered_memory_is_said_once_with_the_reason) {
+    run("", false, registered_twice);
+    cr_assert_eq(WEXITSTATUS(status), 0);
+    cr_assert_eq(count("\n"), 1, "%s", said);
+    cr_assert(strstr(said, "reason=\"first reason\" do=\"allocate it by cudaHostAlloc"), "%s",
+              said);
+    run("", true, registered_twice);
+    cr_assert_eq(WEXITSTATUS(status), 9);
+}
+
 static void many_calls(void) {
     for (int i = 0; i < 3 * REFUSE_CALLS; i++)
         need(refuse_call("cuSome") == CUDA_ERROR_NOT_SUPPORTED);

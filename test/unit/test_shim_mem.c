@@ -21,6 +21,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/hostmem.h"
 #include "shim/memory/opened.h"
 #include "shim/memory/pool.h"
 
@@ -131,6 +132,10 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
 bool pool_reclaim_all(void) {
     return false;
 }
+bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
+    return false;
+}
+
 bool opened_give(uint64_t addr, bool pooled) {
     return false;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pieces of the host window that stand for pages of the program: the same memory at two addresses,
+ * so that the device sees at one what the program has at the other. A page's contents move into the
+ * piece when it is laid, and back when it is lifted; where in the piece is arithmetic, so that
+ * neighbours which share a page have it at one place. Not thread-safe: hostmem.c's, under its lock.
+ */
+#ifndef SHIM_MEMORY_SHADOW_H
+#define SHIM_MEMORY_SHADOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct shadow {
+    uint64_t lo, hi; /* pages of the program, [lo, hi): more than are laid */
+    uint64_t window; /* where lo is in the window */
+    uint64_t block;  /* the window's, which holds it */
+    uint32_t users;
+    bool worn; /* pages of the program may still be read from it: the block is kept */
+    struct shadow *next;
+};
+
+/* That for all of [lo, hi), whole pages, made where none is; NULL: `*why`. */
+struct shadow *shadow_take(uint64_t lo, uint64_t hi, const char **why);
+/* Nothing of what this user had laid is so any more. */
+void shadow_give(struct shadow *s);
+
+/* Where the device has it. */
+static inline uint64_t shadow_at(const struct shadow *s, uint64_t addr) {
+    return addr - s->lo + s->window;
+}
+
+/* Puts the piece over those of the pages that do not show it yet. Nobody else writes to them
+ * meanwhile: this is the program's only thread, and its stack is elsewhere; signals are held back.
+ * 0, or -errno: all is as it was. */
+int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot);
+
+/* Makes the program's own of those that still show it. `alone`: as above; otherwise any thread may
+ * go on writing, and nothing that it writes is lost. The device is done with them. What cannot be
+ * lifted stays as it is, and works. */
+void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, bool alone);
+
+#endif
