@@ -60,6 +60,8 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     const struct wire_board *board = mmap(NULL, sizeof(*board), PROT_READ, MAP_SHARED, fd, 0);
     cr_assert_neq(board, MAP_FAILED);
     struct wireclient *a = join(b, 10 * MIB, 4 * MIB), *c = join(b, 20 * MIB, 2 * MIB);
+    look(b);
+    cr_expect_eq(board->lanes[0].chunk_bytes, 0);
     cr_assert_eq(
         wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, 2 * MIB)), 0);
     look(b);

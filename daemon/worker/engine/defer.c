@@ -122,5 +122,7 @@ void defer_run(struct client *c) {
         any = true;
     }
     c->deferring = false;
-    if (any) stream_kick_list(&c->streams.fenced);
+    if (!any) return;
+    c->worker->board.stale = true;
+    stream_kick_list(&c->streams.fenced);
 }

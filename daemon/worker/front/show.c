@@ -90,9 +90,10 @@ static void write_board(struct worker *w) {
 
 void show_update(struct worker *w, bool now) {
     struct board *b = &w->board;
-    if (!b->page || (b->ns && w->steps == b->steps)) return;
+    if (!b->page || (b->ns && w->steps == b->steps && !b->stale)) return;
     if (!now && w->now_ns - b->ns < SHOW_EVERY_NS) return;
     b->steps = w->steps;
+    b->stale = false;
     b->ns = w->now_ns ? w->now_ns : 1;
     write_board(w);
 }

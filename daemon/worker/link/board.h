@@ -7,6 +7,7 @@
 #ifndef DAEMON_WORKER_LINK_BOARD_H
 #define DAEMON_WORKER_LINK_BOARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/sched/sched.h"
@@ -16,6 +17,7 @@ struct board {
     struct wire_board *page; /* NULL in a worker that never was ready */
     int fd;
     uint64_t steps, ns; /* when it was last brought up to date */
+    bool stale;         /* memory changed since, which is no step of the scheduler */
 };
 
 int board_create(struct board *b); /* 0 or -errno; destroy follows in any case */
