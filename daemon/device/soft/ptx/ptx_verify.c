@@ -169,9 +169,8 @@ static void check_parts(const struct check *c, const struct ptx_want *want,
     uint32_t n = o->elem_count;
     if ((n != 1 && n != 2 && n != 4 && n != 8) || want->bytes % n)
         return complain(c, "has a number of parts that cannot be");
-    for (int t = PTX_NONE; t < PTX_TYPE_COUNT; t++)
-        if (t != PTX_PRED && (!t || ptx_type_bytes((enum ptx_type)t) == want->bytes / n))
-            part.regs |= 1u << t;
+    for (int t = PTX_NONE; t < PTX_PRED; t++) /* behind it are types of no register */
+        if (!t || ptx_type_bytes((enum ptx_type)t) == want->bytes / n) part.regs |= 1u << t;
     for (uint32_t e = 0; e < n; e++)
         check_operand(c, &part, &o->elems[e]);
 }
