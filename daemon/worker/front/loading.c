@@ -20,6 +20,17 @@
 #include "proto/record.h"
 
 #define LOADING_WHY_BYTES 1024
+/* Of an image from here on the broker is told that it keeps the loop; time for each MiB of it. */
+#define LOADING_LARGE_BYTES (4u << 20)
+#define LOADING_MIB_NS 1000000000ull
+
+/* Reading the image, or any kernel of it, may take all of it: of NCCL, with 180 MiB, ten seconds
+ * where nobody else computes. Whoever waits for a beat must not take that for a worker that hangs.
+ */
+static void tell_busy(struct client *c, uint64_t image_bytes) {
+    if (image_bytes < LOADING_LARGE_BYTES) return;
+    broker_link_busy(&c->worker->link, (image_bytes >> 20) * LOADING_MIB_NS);
+}
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
@@ -36,6 +47,7 @@ static int copy_image(struct client *c, const struct wire_module_load *m, const 
     void *image = malloc(m->image_bytes);
     if (!image) return -ENOMEM;
     memcpy(image, shared, m->image_bytes);
+    tell_busy(c, m->image_bytes);
     uint64_t before = ops->mem_used(c->worker->dev);
     int err =
         ops->module_load(c->space, m->capability, image, m->image_bytes, &out->dev, text, cap);
@@ -68,7 +80,7 @@ static int reply_module(struct client *c, const struct wire_module_load *rec,
 
 int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_load *m = rec;
-    struct module loaded = {.id = m->module};
+    struct module loaded = {.id = m->module, .image_bytes = m->image_bytes};
     char text[LOADING_WHY_BYTES] = "";
     const void *image = client_host(c, m->image, m->image_bytes);
     if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
@@ -180,6 +192,7 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
                  g->func);
         return ERR_PROTOCOL;
     }
+    tell_busy(c, m->image_bytes);
     int err =
         c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info, text, sizeof(text));
     if (!err && !object_add_func(&c->objects, m, g, dev, &info)) err = -ENOMEM;

@@ -48,6 +48,7 @@ struct module {
     struct func *funcs;
     uint64_t fingerprint; /* of its image */
     uint64_t bytes;       /* of the device's memory */
+    uint64_t image_bytes;
     uint32_t id;
 };
 
