@@ -86,9 +86,9 @@ static bool plan(const struct row *r, struct frameworks_setting *s) {
     return !now && fill(r->value, s->value, sizeof(s->value));
 }
 
-/* PyTorch has two names for one setting: who has set one of them has set it. */
+/* PyTorch's allocator has two names for one setting: who has set one of them has set it. */
 static bool set_under_another_name(const struct row *r) {
-    return strcmp(r->framework, "PyTorch") == 0 &&
+    return strcmp(r->framework, "PyTorch") == 0 && r->where == ANY &&
            (getenv("PYTORCH_ALLOC_CONF") || getenv("PYTORCH_CUDA_ALLOC_CONF"));
 }
 

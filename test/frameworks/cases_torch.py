@@ -305,26 +305,33 @@ def transformer():
     return nn.Sequential(Block(), Block(), nn.Flatten(), nn.Linear(32 * 10, 5))
 
 
-def train(make, shape, device, batches=None):
-    """Losses of some steps: model, loss and optimiser are compiled. The first gradient is brought along, for
-    PyTorch's own 1 is filled in by a kernel of its own."""
+def prepared(make, shape, device):
+    """Model, data, optimiser, and the first gradient, for PyTorch's own 1 is filled in by a kernel of its own."""
     torch.manual_seed(3)
     model = make()
     data = [(torch.randn(16, *shape), torch.randint(0, 5, (16,))) for _ in range(4)]
     model.to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    one, losses = torch.ones(()).to(device), []
+    return model, data, torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), torch.ones(()).to(device)
 
-    @torch.compile
+
+def parts_of_a_step(model, optimizer, device):
+    """The loss and the update; compiled on the GPU, where PyTorch's own kernels are machine code."""
     def loss_of(x, y):
         return nn.functional.cross_entropy(model(x), y)
 
-    @torch.compile
     def update():
         optimizer.step()
 
+    return (torch.compile(loss_of), torch.compile(update)) if device == "cuda" else (loss_of, update)
+
+
+def train(make, shape, device):
+    """Losses of some steps."""
+    model, data, optimizer, one = prepared(make, shape, device)
+    loss_of, update = parts_of_a_step(model, optimizer, device)
+    losses = []
     for step in range(STEPS):
-        x, y = batches(step) if batches else (t.to(device) for t in data[step % 4])
+        x, y = (t.to(device) for t in data[step % 4])
         loss = loss_of(x, y)
         loss.backward(one)
         update()
@@ -417,17 +424,57 @@ def cuda_graph():
 
 
 @case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
+def train_graph():
+    """the perceptron, 50 steps: forward, backward and update are one captured graph"""
+    model, data, optimizer, one = prepared(perceptron, (20,), "cuda")
+    x, y = (torch.empty_like(t, device="cuda") for t in data[0])
+    loss_of, update = parts_of_a_step(model, optimizer, "cuda")
+
+    def step():
+        loss = loss_of(x, y)
+        loss.backward(one)
+        update()
+        return loss
+
+    def load(number):
+        for to, tensor in zip((x, y), data[number % 4]):
+            to.copy_(tensor)
+
+    start = {k: v.cpu() for k, v in model.state_dict().items()}
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):  # what is compiled, and memory of the optimiser, before the capture
+        load(0)
+        step()
+        optimizer.zero_grad(set_to_none=True)
+        step()
+    torch.cuda.synchronize()
+    model.load_state_dict(start)
+    for state in optimizer.state.values():
+        state["momentum_buffer"].copy_(torch.zeros(state["momentum_buffer"].shape))
+    optimizer.zero_grad(set_to_none=True)
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        loss = step()
+    losses = []
+    for number in range(STEPS):
+        load(number)
+        g.replay()
+        losses.append(loss.detach().cpu())
+    close(torch.stack(losses), train(perceptron, (20,), "cpu"), 1e-4, "losses")
+
+
+@case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
 def compile_cuda_graphs():
-    """compiled with reduce-overhead: steps as graphs"""
+    """compiled with reduce-overhead: steps as graphs, their inputs copied by a kernel of PyTorch's own"""
     a, b = torch.randn(64, 64), torch.randn(64)
     f = torch.compile(lambda x, y: torch.relu(x @ x + y).softmax(-1), mode="reduce-overhead")
     for _ in range(4):
         close(f(a.cuda(), b.cuda()).cpu(), torch.relu(a @ a + b).softmax(-1), 1e-4)
 
 
-@case(env={"PYTORCH_ALLOC_CONF": "backend:native"}, daemon=["--worker-timeout", "5min"])
+@case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
 def nccl():
-    """one rank: broadcast, all_reduce, all_gather; its kernels load for longer than a worker may be silent"""
+    """one rank: broadcast, all_reduce, all_gather; its image has 180 MiB, and a kernel calls any of its functions"""
     store = torch.distributed.HashStore()
     torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1)
     a, x = numbers(1000)

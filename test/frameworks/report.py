@@ -66,6 +66,18 @@ def _summary(results):
                f"{_count(e, 'refused')} | {_count(e, 'wrong')} | {_others(e)} |")
 
 
+def _iterations(entry):
+    """Of training loops that came out right."""
+    trained = [r for r in entry["cases"] if r["case"].startswith("train_") and r["verdict"] == "right"]
+    if not trained:
+        return
+    yield ""
+    yield "| training loop | iterations found | persistent memory, MiB | ephemeral memory, MiB |"
+    yield "|---|---|---|---|"
+    for r in trained:
+        yield f"| `{r['case']}` | {r['iterations']} | " + " | ".join(f"{r[p] >> 20}" for p in PEAKS) + " |"
+
+
 def _details(entry):
     yield ""
     yield f"## {entry['title']}"
@@ -76,6 +88,7 @@ def _details(entry):
         at = f" (at {r['capability']})" if r["capability"] else ""
         yield (f"| `{r['case']}` | {_cell(r['about'])} | {r['verdict']}{at} | {r['seconds']:.0f} | "
                f"{r['launches']} | {r['answers']} |")
+    yield from _iterations(entry)
     for r in entry["cases"]:
         if r["line"]:
             yield ""

@@ -549,7 +549,8 @@ static void unset_framework_variables(void) {
 
 Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     static const char said[] =
-        "salusctl: set TF_GPU_ALLOCATOR, CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS;
+        "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_GPU_ALLOCATOR, CUPY_COMPILE_WITH_PTX, "
+        "CUPY_ACCELERATORS" FOR_FRAMEWORKS;
 
     make_library();
     unset_framework_variables();
@@ -564,7 +565,8 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     cr_assert_str_eq(RUN_ALOUD("true"), said);
     cr_assert_str_eq(RUN_ALOUD("true"), "");
     cr_assert_str_eq(RUN_ALOUD("--no-allocators", "true"),
-                     "salusctl: set CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS);
+                     "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, CUPY_COMPILE_WITH_PTX, "
+                     "CUPY_ACCELERATORS" FOR_FRAMEWORKS);
     cr_assert_str_eq(RUN_ALOUD("true"), said, "it changed");
     setenv("XDG_STATE_HOME", "/nonexistent", 1);
     cr_assert_str_eq(RUN_ALOUD("true"), said);

@@ -50,6 +50,8 @@ Test(ctl_frameworks, what_the_user_has_set_stays) {
     cr_assert_null(planned(&soft, "CUPY_COMPILE_WITH_PTX"), "set to nothing is set");
     setenv("PYTORCH_CUDA_ALLOC_CONF", "mine", 1);
     cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"), "the other name of the same");
+    cr_assert_str_eq(planned(&soft, "TORCHINDUCTOR_SHAPE_PADDING")->value, "0",
+                     "no other name of it");
 }
 
 Test(ctl_frameworks, an_older_capability_needs_no_detour) {
