@@ -500,27 +500,26 @@ Test(ctl_cli_daemon, run_sets_the_environment) {
     setenv("TF_GPU_ALLOCATOR", "mine", 1);
     snprintf(expected, sizeof(expected), "%s:/opt/x %s/libcuda.so.1 %s joe %s mine\n", lib_dir,
              lib_dir, rig.dir, "backend:cudaMallocAsync");
-    cr_assert_str_eq(RUN("--name", "joe", "--", "sh", "-c",
-                         "echo $LD_LIBRARY_PATH $LD_PRELOAD $SALUS_RUN_DIR $SALUS_JOB_NAME "
-                         "$PYTORCH_CUDA_ALLOC_CONF $TF_GPU_ALLOCATOR"),
-                     expected);
+    static const char echo[] = "echo $LD_LIBRARY_PATH $LD_PRELOAD $SALUS_RUN_DIR $SALUS_JOB_NAME "
+                               "$PYTORCH_CUDA_ALLOC_CONF $TF_GPU_ALLOCATOR";
+    cr_assert_str_eq(RUN("--name", "joe", "--", "sh", "-c", echo), expected);
     cr_assert_eq(clirun_status, 0);
 }
 
 Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
+    static const char echo[] =
+        "echo $SALUS_PERSISTENT $SALUS_EPHEMERAL $SALUS_WEIGHT $SALUS_PRIORITY $SALUS_GROUP "
+        "$SALUS_ITERATIONS $SALUS_DURATION $SALUS_ADMIT_TIMEOUT $NVTX_INJECTION64_PATH";
     char expected[256], *out;
     unsigned first, second;
 
     make_library();
     snprintf(expected, sizeof(expected), "1GiB 512 MiB 5 -7 pair 100 2h 30s %s/libcuda.so.1\n",
              lib_dir);
-    cr_assert_str_eq(
-        RUN("--persistent", "1GiB", "--ephemeral=512 MiB", "--weight", "5", "--priority=-7",
-            "--group", "pair", "--iterations", "100", "--duration", "2h", "--admit-timeout=30s",
-            "sh", "-c",
-            "echo $SALUS_PERSISTENT $SALUS_EPHEMERAL $SALUS_WEIGHT $SALUS_PRIORITY $SALUS_GROUP "
-            "$SALUS_ITERATIONS $SALUS_DURATION $SALUS_ADMIT_TIMEOUT $NVTX_INJECTION64_PATH"),
-        expected);
+    cr_assert_str_eq(RUN("--persistent", "1GiB", "--ephemeral=512 MiB", "--weight", "5",
+                         "--priority=-7", "--group", "pair", "--iterations", "100", "--duration",
+                         "2h", "--admit-timeout=30s", "sh", "-c", echo),
+                     expected);
     out = RUN("sh", "-c", "echo $SALUS_RUN");
     cr_assert_eq(sscanf(out, "%u", &first), 1, "%s", out);
     out = RUN("sh", "-c", "echo $SALUS_RUN");
@@ -574,9 +573,10 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
 }
 
 static const char *settings(const char *option) {
-    return RUN(option, "sh", "-c",
-               "echo \"${CUPY_COMPILE_WITH_PTX-unset} ${CUPY_ACCELERATORS-unset} "
-               "${TF_GPU_ALLOCATOR-unset} ${PYTORCH_CUDA_ALLOC_CONF-unset}\"");
+    static const char echo[] = "echo \"${CUPY_COMPILE_WITH_PTX-unset} ${CUPY_ACCELERATORS-unset} "
+                               "${TF_GPU_ALLOCATOR-unset} ${PYTORCH_CUDA_ALLOC_CONF-unset}\"";
+
+    return RUN(option, "sh", "-c", echo);
 }
 
 Test(ctl_cli_daemon, run_has_frameworks_make_what_the_software_gpu_runs) {
@@ -636,22 +636,21 @@ static pid_t job_of_the_command(uint64_t ephemeral) {
     _exit(0);
 }
 
-#define COMMAND_WITH_A_JOB                      \
-    "sh", "-c",                                 \
-        "echo $SALUS_RUN >$SALUS_RUN_DIR/run; " \
-        "until rm $SALUS_RUN_DIR/go 2>/dev/null; do sleep 0.02; done; exit 3"
+static const char with_a_job[] =
+    "echo $SALUS_RUN >$SALUS_RUN_DIR/run; "
+    "until rm $SALUS_RUN_DIR/go 2>/dev/null; do sleep 0.02; done; exit 3";
 
 Test(ctl_cli_daemon, run_ends_with_6_when_its_job_was_refused) {
     pid_t job = job_of_the_command(20ull << 30);
 
     make_library();
-    cr_assert_str_eq(RUN(COMMAND_WITH_A_JOB),
+    cr_assert_str_eq(RUN("sh", "-c", with_a_job),
                      "salusctl: the job was refused: 0 B persistent + 20 GiB ephemeral asked, the "
                      "device has 1 GiB\n");
     cr_assert_eq(clirun_status, 6);
     waitpid(job, NULL, 0);
     job = job_of_the_command(1);
-    cr_assert_str_eq(RUN(COMMAND_WITH_A_JOB), "");
+    cr_assert_str_eq(RUN("sh", "-c", with_a_job), "");
     cr_assert_eq(clirun_status, 3, "one that was served does not count");
     waitpid(job, NULL, 0);
 }
