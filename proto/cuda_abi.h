@@ -312,6 +312,11 @@ typedef struct CUDA_TEXTURE_DESC_st {
     int reserved[12];
 } CUDA_TEXTURE_DESC;
 
+/* Of a tensor, for kernels; tensor_map.h has what it is here. */
+typedef struct CUtensorMap_st {
+    _Alignas(128) unsigned long long opaque[16];
+} CUtensorMap;
+
 typedef struct CUDA_RESOURCE_VIEW_DESC_st {
     CUresourceViewFormat format;
     size_t width, height, depth;

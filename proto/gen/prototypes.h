@@ -430,6 +430,10 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevR
 CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type); /* local */
 CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx); /* local */
 
+/* Tensor maps and the rest */
+CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, uint32_t tensorRank, void *globalAddress, const uint64_t *globalDim, const uint64_t *globalStrides, const uint32_t *boxDim, const uint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill); /* local */
+CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress); /* local */
+
 /* Defined by shim/entry/gen_forward.c as calls of those above. */
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);

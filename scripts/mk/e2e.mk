@@ -4,7 +4,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged textures thrust cub \
-	cluster graphs
+	cluster tiles graphs
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless registered whole link verify secret virtual ipc graph_features device_heap
 E2E_VARIANT_PROGRAMS := vecadd matmul train
@@ -59,8 +59,8 @@ NVCC_UNIT_cubin := -cubin -arch=sm_90
 $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
-# Clusters are of 9.0 on.
-$(addprefix $(BUILD)/e2e/,default-static/cluster newest-static/cluster): NVCC_default := $(NVCC_ptx90)
+# Clusters and tensor maps are of 9.0 on.
+$(foreach p,cluster tiles,$(addprefix $(BUILD)/e2e/,default-static/$(p) newest-static/$(p))): NVCC_default := $(NVCC_ptx90)
 # In libraries that are named as one of NVIDIA's: with a runtime of its own, and with the program's.
 $(BUILD)/e2e/linked/libcurand_%.so: test/e2e/programs/%.cu test/e2e/programs/common.h $(BUILD)/shim/libcuda.so
 	@mkdir -p $(@D)

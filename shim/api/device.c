@@ -124,6 +124,7 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         *value = (int)d->threads_per_sm;
         return true;
+    case CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = d->cc_major >= 9; return true;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
         *value = (int)d->shared_per_sm_bytes;

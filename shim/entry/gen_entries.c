@@ -200,10 +200,8 @@ CUresult cuGraphicsMapResources_ptsz(void);
 CUresult cuGraphicsUnmapResources(void);
 CUresult cuGraphicsUnmapResources_ptsz(void);
 CUresult cuFlushGPUDirectRDMAWrites(void);
-CUresult cuTensorMapEncodeTiled(void);
 CUresult cuTensorMapEncodeIm2col(void);
 CUresult cuTensorMapEncodeIm2colWide(void);
-CUresult cuTensorMapReplaceAddress(void);
 
 #pragma GCC visibility pop
 

@@ -77,7 +77,7 @@ void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
     static const char *const builds[] = {"base", "v3", "v4"};
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
-        if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
+        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not this processor's */
         for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
             char path[128];
             snprintf(path, sizeof(path), "test/data/ptx/%s.%s.ptx", stem, variants[v]);
@@ -168,7 +168,8 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
     unsigned char *bytes = launch_param_place(k, room);
     for (uint32_t i = 0; i < info.func->param_count && i < count; i++) {
         const struct ptx_var *p = info.func->params[i];
-        memcpy(bytes + p->offset, &params[i], p->bytes < 8 ? p->bytes : 8);
+        const uint64_t given = i + 1 == info.func->param_count ? 8ull * (count - i) : 8;
+        memcpy(bytes + p->offset, &params[i], p->bytes < given ? p->bytes : given);
     }
     struct launch_config config = {.kernel = k,
                                    .shared_bytes = r->shared,

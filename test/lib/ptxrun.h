@@ -55,7 +55,8 @@ void *ptxrun_alloc(struct ptxrun *r, size_t bytes);
 void ptxrun_runtime(struct ptxrun *r, uint32_t pending);
 
 /* Launches with 64-bit parameters given one after the other; `count` of them. The kernel's own
- * parameter layout decides how many bytes of each are passed. Returns the result's error. */
+ * parameter layout decides how many bytes of each are passed; the last takes all that are left.
+ * Returns the result's error. */
 int ptxrun_launch(struct ptxrun *r, const char *kernel, uint32_t grid, uint32_t block,
                   uint32_t count, ...);
 int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],

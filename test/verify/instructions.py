@@ -707,6 +707,17 @@ FORMS = [
      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 "
      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 "
      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"),
+    ("[b64]; [b64,{b32}]; [b64]",
+     "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes"),
+    ("[b64]; [b64,{b32,b32}]; [b64]",
+     "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"),
+    ("[b64]; [b64,{b32,b32,b32}]; [b64]; u16; b64",
+     "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"),
+    ("[b64,{b32,b32,b32,b32}]; [b64]",
+     "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
+     "cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.tile.bulk_group"),
+    ("[b64,{b32,b32,b32,b32,b32}]",
+     "cp.async.bulk.prefetch.tensor.5d.L2.global.tile"),
     ("[b64]; u64; 0",
      "st.bulk st.bulk.weak.shared::cta"),
     ("[b64]",

@@ -28,13 +28,61 @@ static void use_mask(struct lowering *l, struct code_inst *c, const struct ptx_o
     x->use_count = 1;
 }
 
+/* ---- tensors ----------------------------------------------------------------------------------
+ */
+
+/* [map, {coordinates}]: the map's address. */
+static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
+    struct ptx_operand plain = *o;
+    plain.elem_count = 0;
+    if (!o->var) return operand_address_value(l, &plain);
+    plain.kind = PTX_OPND_VAR;
+    return operand_source(l, &plain, 8, false);
+}
+
+static void coordinates(struct lowering *l, const struct ptx_operand *o, uint32_t rank,
+                        struct code_extra *x) {
+    const struct ptx_operand *at = o->elem_count == 1 ? &o->elems[0] : NULL;
+    const bool list = at && at->kind == PTX_OPND_VEC;
+    if (!at || (list ? at->elem_count : 1) != rank)
+        return lowering_fail(l, ERR_INVALID_PTX, "not as many coordinates as the tensor has");
+    for (; x->use_count < rank; x->use_count++)
+        x->uses[x->use_count] = (struct code_elem){
+            operand_source(l, list ? &at->elems[x->use_count] : at, 4, false), 4};
+}
+
+/* `text` behind "tensor.": "2d.shared::cluster.global.tile...". What exec/tensor.c has are tiles.
+ */
+static void lower_tensor(struct lowering *l, struct code_inst *c, const char *text) {
+    const bool up = begins(text + 3, "shared"), masked = strstr(text, ".multicast::cluster");
+    const struct ptx_operand *map = operand_at(l, up ? 1 : 0), *place = operand_at(l, up ? 0 : 1);
+    const uint32_t rank = (uint32_t)(text[0] - '0');
+    if (rank < 1 || rank > 5 || strstr(text, "im2col") || strstr(text, "tile::") ||
+        strstr(text, "cta_group"))
+        return refuse(l);
+    if (map->kind != PTX_OPND_ADDR)
+        return lowering_fail(l, ERR_INVALID_PTX, "an address is missing");
+    struct code_extra *x = lowering_extra(l, c, 0, rank + 1);
+    if (!x) return;
+    c->vec = (uint8_t)((up ? CODE_BULK_BARRIER : 0) | (masked ? CODE_BULK_MASK : 0));
+    c->a = operand_address_value(l, place);
+    c->b = map_address(l, map);
+    coordinates(l, map, rank, x);
+    if (up) c->e = operand_address_value(l, operand_at(l, 2));
+    if (masked)
+        x->uses[x->use_count++] =
+            (struct code_elem){operand_source(l, operand_at(l, 3), 2, false), 2};
+    c->run = tensor_copy;
+}
+
 void lower_bulk(struct lowering *l, struct code_inst *c) {
     const char *text = strstr(l->inst->text, ".bulk.") + strlen(".bulk.");
     const bool up = begins(text, "shared"), down = begins(text, "global.");
     c->run = move_select(c); /* nothing to do, unless it moves something */
-    if (begins(text, "commit_group") || begins(text, "wait_group") || begins(text, "prefetch.L2."))
+    if (begins(text, "commit_group") || begins(text, "wait_group") || begins(text, "prefetch."))
         return;
-    if (!up && !down) return refuse(l); /* tensors */
+    if (begins(text, "tensor.")) return lower_tensor(l, c, text + strlen("tensor."));
+    if (!up && !down) return refuse(l);
     const bool within = up && strstr(text, ".shared::cta.mbarrier");
     c->vec = (uint8_t)((up ? CODE_BULK_TO | CODE_BULK_BARRIER : 0) |
                        (down || within ? CODE_BULK_FROM : 0));

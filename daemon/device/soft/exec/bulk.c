@@ -9,6 +9,8 @@
  * what is there, if it has a sub. extra's uses are the values of st.async and red.async; of copies
  * up the blocks that get them, of copies down the bytes of each 16 that are copied.
  */
+#include "daemon/device/soft/exec/bulk.h"
+
 #include <string.h>
 
 #include "common/err.h"
@@ -67,9 +69,8 @@ static bool in_block(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
     return true;
 }
 
-/* An offset or a generic address in the cluster's shared memory as an address. */
-static bool in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
-                       uint32_t align, bool offset, uint64_t *at) {
+bool bulk_in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t bytes,
+                     uint32_t align, bool offset, uint64_t *at) {
     const struct block *b = x->block;
     uint64_t addr = offset ? cluster_of_offset(b->cluster, b->rank, *at) : *at;
     if (!mem_in_cluster(x, addr, bytes))
@@ -88,9 +89,12 @@ static bool in_global(struct warp_ctx *x, const struct code_inst *i, uint32_t la
     return refuse(&x->w, i, lane, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at, NULL);
 }
 
-static bool find_barrier(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
-                         uint64_t *at) {
-    return in_cluster(x, i, lane, 8, 8, i->vec & CODE_BULK_BARRIER, at);
+bool bulk_find_barrier(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t *at) {
+    return bulk_in_cluster(x, i, lane, 8, 8, i->vec & CODE_BULK_BARRIER, at);
+}
+
+uint64_t bulk_in_rank(uint64_t at, uint32_t rank) {
+    return (rank + 1ull) << CLUSTER_RANK_BIT | (at & ((1u << CLUSTER_RANK_BIT) - 1));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------
@@ -109,8 +113,8 @@ static bool find_from(struct warp_ctx *x, const struct code_inst *i, uint32_t la
 
 /* To the cluster's shared memory. */
 static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c) {
-    if (c.bytes && !in_cluster(x, i, lane, c.bytes, UNIT, true, &c.to)) return false;
-    if (!find_barrier(x, i, lane, &c.barrier)) return false;
+    if (c.bytes && !bulk_in_cluster(x, i, lane, c.bytes, UNIT, true, &c.to)) return false;
+    if (!bulk_find_barrier(x, i, lane, &c.barrier)) return false;
     if (i->sub == PTX_SUB_NONE)
         move(c.to, c.from, c.bytes);
     else
@@ -121,12 +125,11 @@ static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane
 /* The same place in each block of the mask, and its barrier. */
 static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c,
                         uint32_t blocks) {
-    const uint64_t within = (1u << CLUSTER_RANK_BIT) - 1;
     for (; blocks; blocks &= blocks - 1) {
-        uint64_t rank = (uint64_t)__builtin_ctz(blocks) + 1;
+        const uint32_t rank = (uint32_t)__builtin_ctz(blocks);
         struct copy one = c;
-        one.to = rank << CLUSTER_RANK_BIT | (c.to & within);
-        one.barrier = rank << CLUSTER_RANK_BIT | (c.barrier & within);
+        one.to = bulk_in_rank(c.to, rank);
+        one.barrier = bulk_in_rank(c.barrier, rank);
         if (!copy_up(x, i, lane, one)) return false;
     }
     return true;
@@ -184,8 +187,8 @@ static bool store_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t l
     const uint32_t each = values->uses[0].bytes, bytes = each * values->use_count;
     uint64_t to = SLOT(const uint64_t, w, i->a)[lane],
              barrier = SLOT(const uint64_t, w, i->e)[lane];
-    if (!in_cluster(x, i, lane, bytes, bytes, i->vec & CODE_BULK_TO, &to) ||
-        !find_barrier(x, i, lane, &barrier))
+    if (!bulk_in_cluster(x, i, lane, bytes, bytes, i->vec & CODE_BULK_TO, &to) ||
+        !bulk_find_barrier(x, i, lane, &barrier))
         return false;
     for (uint32_t k = 0; k < values->use_count; k++)
         put_value(w, i, lane, to + k * each, &values->uses[k]);

@@ -65,6 +65,10 @@ struct ptx_rule {
 #define FAR "+global +shared::cta +bulk_group L2::cache_hint "
 #define RED_ASYNC "^async +relaxed +cluster shared::cluster +" COMPLETES " "
 
+/* Boxes of tensors, and modes that are not run here. */
+#define DIMENSIONS "1d|2d|3d|4d|5d"
+#define MODES "im2col|im2col::*|im2col_no_offs|tile::*|cta_group::*"
+
 #define R(op, types, words, operands) {PTX_OP_##op, types, words, operands},
 
 static const struct ptx_rule rules[] = {
@@ -320,7 +324,14 @@ static const struct ptx_rule rules[] = {
     R(cp, "", "^async +bulk +prefetch +L2 +global L2::cache_hint", "] u32 hb64")
     R(cp, "", "^async +bulk +commit_group", "")
     R(cp, "", "^async +bulk +wait_group read", "#")
-    R(cp, "*", "^async +bulk +tensor *", "...")
+    R(cp, "", "^async +bulk +tensor +" DIMENSIONS " +shared::cluster|shared::cta +global tile +" COMPLETES
+      " L2::cache_hint", "] * ] hb64")
+    R(cp, "", "^async +bulk +tensor +" DIMENSIONS " +shared::cluster +global tile +" COMPLETES
+      " +multicast::cluster L2::cache_hint", "] * ] u16 hb64")
+    R(cp, "", "^async +bulk +tensor +" DIMENSIONS " +global +shared::cta tile +bulk_group L2::cache_hint",
+      "* ] hb64")
+    R(cp, "", "^async +bulk +prefetch +tensor +" DIMENSIONS " +L2 +global tile L2::cache_hint", "* hb64")
+    R(cp, "*", "^async +bulk +tensor +" MODES " *", "...")
     R(cp, "u32|s32|u64", "^reduce +async +bulk " NEAR "+add", "] ] u32 ]")
     R(cp, "u32", "^reduce +async +bulk " NEAR "+inc|dec", "] ] u32 ]")
     R(cp, I32, "^reduce +async +bulk " NEAR "+min|max", "] ] u32 ]")
@@ -330,7 +341,9 @@ static const struct ptx_rule rules[] = {
     R(cp, "u32", "^reduce +async +bulk " FAR "+inc|dec", "] ] u32 hb64")
     R(cp, LONGS "|f16|bf16", "^reduce +async +bulk " FAR "+min|max", "] ] u32 hb64")
     R(cp, "b32|b64", "^reduce +async +bulk " FAR "+" BOOL, "] ] u32 hb64")
-    R(cp, "*", "^reduce +async +bulk +tensor *", "...")
+    R(cp, "", "^reduce +async +bulk +tensor +" DIMENSIONS " +global +shared::cta +add|min|max|inc|dec|" BOOL
+      " tile +bulk_group L2::cache_hint", "* ] hb64")
+    R(cp, "*", "^reduce +async +bulk +tensor +" MODES " *", "...")
 
     /* ---- lanes and blocks */
     R(shfl, "b32", "+sync +up|down|bfly|idx", "=0| 0 0 0 u32")

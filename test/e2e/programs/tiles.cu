@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tiles of matrices by tensor maps: a transposition through swizzled shared memory with edges that
+ * stick out of the matrix, sums that are added to what is there, maps that are refused.
+ */
+#include <cuda.h>
+#include <cuda/barrier>
+#include <cuda/ptx>
+
+#include "common.h"
+
+namespace ptx = cuda::ptx;
+
+#define TILE 32
+#define ROWS 100
+#define COLS 72
+
+typedef CUresult encode_fn(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                           const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                           const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                           CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static encode_fn *encode;
+
+static CUresult map_of(CUtensorMap *map, float *matrix, int rows, int cols, int pitch,
+                       CUtensorMapSwizzle swizzle, int width) {
+    cuuint64_t size[2] = {(cuuint64_t)cols, (cuuint64_t)rows}, stride[1] = {pitch * sizeof(float)};
+    cuuint32_t box[2] = {(cuuint32_t)width, TILE}, step[2] = {1, 1};
+    return encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, matrix, size, stride, box, step,
+                  CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* Column c of row r, in a tile of 128 bytes a row: which of its chunks of 16 bytes depends on r. */
+static __device__ float *swizzled(float *tile, int r, int c) {
+    return tile + r * TILE + ((c / 4 ^ r % 8) * 4 + c % 4);
+}
+
+__global__ void transpose(const __grid_constant__ CUtensorMap from,
+                          const __grid_constant__ CUtensorMap to, bool add) {
+    __shared__ alignas(1024) float in[TILE * TILE];
+    __shared__ alignas(128) float out[TILE * TILE];
+    __shared__ uint64_t bar;
+    const int x = blockIdx.x * TILE, y = blockIdx.y * TILE;
+    if (!threadIdx.x) {
+        ptx::mbarrier_init(&bar, 1);
+        const int32_t at[2] = {x, y};
+        ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, in, &from, at, &bar);
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &bar,
+                                       sizeof in);
+    }
+    __syncthreads();
+    while (!ptx::mbarrier_try_wait_parity(&bar, 0))
+        continue;
+    for (int k = threadIdx.x; k < TILE * TILE; k += blockDim.x)
+        out[k] = *swizzled(in, k % TILE, k / TILE);
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x) return;
+    const int32_t at[2] = {y, x};
+    if (add)
+        ptx::cp_reduce_async_bulk_tensor(ptx::space_global, ptx::space_shared, ptx::op_add, &to, at,
+                                         out);
+    else
+        ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &to, at, out);
+    ptx::cp_async_bulk_commit_group();
+    ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+}
+
+/* Matrices have some columns more than are said to be theirs. */
+#define PITCH(cols) ((cols) + 8)
+
+static uint64_t try_transpose(uint64_t sum) {
+    static float a[ROWS * PITCH(COLS)], b[COLS * PITCH(ROWS)];
+    uint32_t seed = 7;
+    float *from, *to;
+    CUtensorMap map[2];
+    for (size_t k = 0; k < ROWS * PITCH(COLS); k++)
+        a[k] = random_unit(&seed);
+    CHECK(cudaMalloc(&from, sizeof a));
+    CHECK(cudaMalloc(&to, sizeof b));
+    CHECK(cudaMemcpy(from, a, sizeof a, cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(to, 0, sizeof b));
+    REQUIRE(!map_of(&map[0], from, ROWS, COLS, PITCH(COLS), CU_TENSOR_MAP_SWIZZLE_128B, TILE) &&
+                !map_of(&map[1], to, COLS, ROWS, PITCH(ROWS), CU_TENSOR_MAP_SWIZZLE_NONE, TILE),
+            "no map");
+    dim3 grid((COLS + TILE - 1) / TILE, (ROWS + TILE - 1) / TILE);
+    for (int add = 0; add < 2; add++)
+        transpose<<<grid, 64>>>(map[0], map[1], add);
+    CHECK(cudaMemcpy(b, to, sizeof b, cudaMemcpyDeviceToHost));
+    for (int r = 0; r < COLS; r++)
+        for (int c = 0; c < PITCH(ROWS); c++) {
+            float want = c < ROWS ? 2 * a[c * PITCH(COLS) + r] : 0;
+            REQUIRE(b[r * PITCH(ROWS) + c] == want, "%d, %d: %g, not %g", r, c,
+                    b[r * PITCH(ROWS) + c], want);
+        }
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(to));
+    return checksum_add(sum, b, sizeof b);
+}
+
+static void try_refused(void) {
+    alignas(64) static char room[sizeof(CUtensorMap) + 64];
+    float *p = (float *)room;
+    CUtensorMap map;
+    REQUIRE(map_of(&map, p, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_NONE, 8) == CUDA_SUCCESS, "a map");
+    REQUIRE(map_of((CUtensorMap *)(room + 32), p, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_NONE, 8) ==
+                CUDA_ERROR_INVALID_VALUE,
+            "a map at 32");
+    REQUIRE(map_of(&map, p + 1, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_NONE, 8) == CUDA_ERROR_INVALID_VALUE,
+            "an address");
+    REQUIRE(map_of(&map, p, 8, 8, 9, CU_TENSOR_MAP_SWIZZLE_NONE, 8) == CUDA_ERROR_INVALID_VALUE,
+            "a stride");
+    REQUIRE(map_of(&map, p, 8, 0, 8, CU_TENSOR_MAP_SWIZZLE_NONE, 8) == CUDA_ERROR_INVALID_VALUE,
+            "no columns");
+    REQUIRE(map_of(&map, p, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_NONE, 257) == CUDA_ERROR_INVALID_VALUE,
+            "a large box");
+    REQUIRE(map_of(&map, p, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_32B, 16) == CUDA_ERROR_INVALID_VALUE,
+            "a box wider than its swizzle");
+    REQUIRE(map_of(&map, p, 8, 8, 8, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B, 8) ==
+                CUDA_ERROR_NOT_SUPPORTED,
+            "a swizzle of 64 bytes");
+}
+
+int main(void) {
+    cudaDriverEntryPointQueryResult found;
+    int supported = 0;
+    CHECK(cudaFree(0));
+    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
+                                           cudaEnableDefault, &found));
+    REQUIRE(found == cudaDriverEntryPointSuccess, "no entry point");
+    CHECK(cudaDeviceGetAttribute(
+        &supported, (cudaDeviceAttr)CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0));
+    REQUIRE(supported == 1, "not supported");
+    uint64_t sum = try_transpose(CHECKSUM_START);
+    try_refused();
+    checksum_print("tiles", sum);
+    CHECK(cudaDeviceReset());
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any tensor map, coordinates and places, as kernels can write them, in every instruction that
+ * copies boxes of tensors: nothing but the client's memory and the block's shared memory is
+ * touched.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "proto/tensor_map.h"
+#include "test/lib/ptxrun.h"
+
+#define MEMORY 4096 /* bytes, of the tensor */
+
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+    struct tensor_map map;
+    int32_t at[5], place, barrier;
+    uint16_t blocks;
+    uint8_t body, as_it_is; /* not where the memory is */
+};
+
+#define UP "shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+#define DOWN "global.shared::cta"
+static const char *const bodies[] = {
+    "cp.async.bulk.tensor.1d." UP " [%d],[%m,{%c0}],[%b];",
+    "cp.async.bulk.tensor.2d." UP " [%d],[%m,{%c0,%c1}],[%b];",
+    "cp.async.bulk.tensor.3d." UP " [%d],[%m,{%c0,%c1,%c2}],[%b];",
+    "cp.async.bulk.tensor.4d." UP " [%d],[%m,{%c0,%c1,%c2,%c3}],[%b];",
+    "cp.async.bulk.tensor.5d." UP " [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b];",
+    "cp.async.bulk.tensor.2d." UP ".multicast::cluster [%d],[%m,{%c0,%c1}],[%b],%h;",
+    "cp.async.bulk.tensor.1d." DOWN ".tile.bulk_group [%m,{%c0}],[%d];",
+    "cp.async.bulk.tensor.2d." DOWN ".tile.bulk_group [%m,{%c0,%c1}],[%d];",
+    "cp.async.bulk.tensor.5d." DOWN ".tile.bulk_group [%m,{%c0,%c1,%c2,%c3,%c4}],[%d];",
+    "cp.reduce.async.bulk.tensor.1d." DOWN ".add.tile.bulk_group [%m,{%c0}],[%d];",
+    "cp.reduce.async.bulk.tensor.2d." DOWN ".min.tile.bulk_group [%m,{%c0,%c1}],[%d];",
+    "cp.reduce.async.bulk.tensor.3d." DOWN ".xor.tile.bulk_group [%m,{%c0,%c1,%c2}],[%d];",
+};
+#define BODIES (sizeof(bodies) / sizeof(bodies[0]))
+
+static struct ptxrun *runs[BODIES];
+static struct input *inputs[BODIES];
+static unsigned char *memories[BODIES];
+
+static void prepare(size_t n) {
+    char text[4096];
+    snprintf(text, sizeof(text),
+             ".version 9.0\n.target sm_90\n.address_size 64\n"
+             ".visible .entry k(.param .u64 in){.shared .align 128 .b8 sh[2048];\n"
+             ".reg .b64 %%m;.reg .b32 %%d,%%b,%%s,%%c<5>;.reg .b16 %%h;\n"
+             "ld.param.u64 %%m,[in];ld.global.v4.b32 {%%c0,%%c1,%%c2,%%c3},[%%m+128];\n"
+             "ld.global.b32 %%c4,[%%m+144];ld.global.b32 %%d,[%%m+148];\n"
+             "ld.global.b32 %%b,[%%m+152];ld.global.b16 %%h,[%%m+156];\n"
+             "mov.u32 %%s,sh;mbarrier.init.shared.b64 [%%s+2040],1;\n"
+             "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%%s+2040],4096;\n%s ret;}\n",
+             bodies[n]);
+    runs[n] = ptxrun_create(text, strlen(text), 0);
+    inputs[n] = ptxrun_alloc(runs[n], sizeof(struct input));
+    memories[n] = ptxrun_alloc(runs[n], MEMORY);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct input in;
+    if (size < sizeof(in)) return 0;
+    memcpy(&in, data, sizeof(in));
+    const size_t n = in.body % BODIES;
+    if (!runs[n]) prepare(n);
+    if (!in.as_it_is) {
+        in.map.magic = TENSOR_MAP_MAGIC;
+        in.map.address = (uint64_t)(uintptr_t)memories[n] + in.map.address % (2 * MEMORY);
+    }
+    memcpy(inputs[n], &in, sizeof(in));
+    int err = ptxrun_launch(runs[n], "k", 1, 1, 1, (uint64_t)(uintptr_t)inputs[n]);
+    if (err && err != ERR_ILLEGAL_ADDRESS && err != ERR_MISALIGNED &&
+        err != ERR_ILLEGAL_INSTRUCTION)
+        abort();
+    return 0;
+}
