@@ -112,9 +112,9 @@ def prove(build, mutant, test, text, folder):
     command = []
     for word in proof.command:
         command += random_files() if word == "{random}" else [word.format(program=program, case=case)]
-    env = dict(os.environ, BUILD=build.folder, SALUS_TEST_PATIENCE="20")
+    env = dict(os.environ, BUILD=build.folder, SALUS_TEST_PATIENCE=str(UNIT_LIMIT_S // 2))
     if proof.program == "daemon":
-        env["SALUS_DAEMON_BUILD"] = folder
+        env.update(SALUS_DAEMON_BUILD=folder, SALUS_TEST_PATIENCE="20")
     words = proof.words.format(case=case) if "{case}" in proof.words else proof.words
     if mutant.hangs:
         words += f"|Timed out|Timed.*{case}"

@@ -20,6 +20,7 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "test/lib/patience.h"
 
 static void fail(const char *what) {
     fprintf(stderr, "broker rig: %s: %s\n", what, strerror(errno));
@@ -27,6 +28,8 @@ static void fail(const char *what) {
 }
 
 /* ---- the fake worker ------------------------------------------------------------------------- */
+
+#define REST_MS 20 /* without an order; then its heart beats */
 
 /* A page of ours that others may only read; NULL where it is too small. */
 static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
@@ -91,9 +94,9 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
     pthread_mutex_lock(&shown);
     w->last_set = *m;
     pthread_mutex_unlock(&shown);
+    atomic_fetch_add(&w->sets, 1); /* who hears the answer finds it counted */
     if (reply.result < 0) strcpy(reply.text, "the lever is stuck");
     if (!atomic_load(&w->set_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
-    atomic_fetch_add(&w->sets, 1);
 }
 
 static void take_kernels(struct broker_rig_worker *w, int memfd) {
@@ -135,8 +138,8 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
 
         atomic_store(&w->detach_result, m->result);
-        atomic_fetch_add(&w->detached, 1);
         fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
+        atomic_fetch_add(&w->detached, 1); /* what is said to the broker from now on comes after */
     }
 }
 
@@ -173,20 +176,38 @@ struct launched {
     int fd;
 };
 
+static void note_silence(struct broker_rig_worker *w, uint64_t since_ns) {
+    uint64_t ns = fdutil_now_ns() - since_ns;
+
+    if (ns > atomic_load(&w->silence_ns)) atomic_store(&w->silence_ns, ns);
+}
+
+/* `spoke_ns`: a time before the latest heartbeat. */
+static void beat(struct broker_rig_worker *w, int fd, uint64_t *spoke_ns) {
+    struct wire_worker_msg m = {.kind = WIRE_BEAT};
+    uint64_t before_ns = fdutil_now_ns();
+
+    if (!atomic_load(&w->silent) && !atomic_load(&w->never_ready))
+        fdutil_send(fd, &m, sizeof(m), NULL, 0);
+    note_silence(w, *spoke_ns);
+    *spoke_ns = before_ns;
+    atomic_fetch_add(&w->rests, 1);
+}
+
 static void *worker_main(void *arg) {
     struct broker_rig_worker *w = ((struct launched *)arg)->w;
     int fd = ((struct launched *)arg)->fd;
+    uint64_t spoke_ns = fdutil_now_ns();
 
     free(arg);
     if (!atomic_load(&w->never_ready)) say_ready(w, fd);
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        struct wire_worker_msg m = {.kind = WIRE_BEAT};
+        struct wire_worker_msg m;
         int fds[4] = {-1, -1, -1, -1}, nfds = 4;
 
-        if (poll(&p, 1, 50) == 0) {
-            if (!atomic_load(&w->silent) && !atomic_load(&w->never_ready))
-                fdutil_send(fd, &m, sizeof(m), NULL, 0);
+        if (poll(&p, 1, REST_MS) == 0) {
+            beat(w, fd, &spoke_ns);
             continue;
         }
         if (fdutil_recv(fd, &m, sizeof(m), fds, &nfds) <= 0) break;
@@ -196,6 +217,8 @@ static void *worker_main(void *arg) {
     }
     atomic_compare_exchange_strong(&w->fd, &(int){fd}, -1);
     close(fd);
+    note_silence(w, spoke_ns);
+    atomic_fetch_sub(&w->running, 1);
     return NULL;
 }
 
@@ -212,13 +235,25 @@ static int launch_fake(void *arg, int fd) {
     if (!l) return -ENOMEM;
     *l = (struct launched){w, fd};
     atomic_store(&w->fd, fd);
+    atomic_fetch_add(&w->running, 1);
     if (pthread_create(&t, NULL, worker_main, l) != 0) {
+        atomic_fetch_sub(&w->running, 1);
         free(l);
         return -EAGAIN;
     }
     pthread_detach(t);
     atomic_fetch_add(&w->launches, 1);
     return 0;
+}
+
+/* The second time it finds nothing to do, it has looked for that after we asked. */
+void broker_rig_settle(struct broker_rig *r) {
+    struct broker_rig_worker *w = &r->worker;
+    int rests;
+
+    if (!broker_rig_wait(&w->running, 1)) fail("one worker");
+    rests = atomic_load(&w->rests);
+    if (!PATIENCE_UNTIL(atomic_load(&w->rests) - rests >= 2)) fail("a worker at rest");
 }
 
 void broker_rig_kill_worker(struct broker_rig *r) {
@@ -279,8 +314,7 @@ void broker_rig_init(struct broker_rig *r) {
     if (!mkdtemp(r->dir)) fail("mkdtemp");
     remove_after_end(r->dir);
     strcpy(r->config.run_dir, r->dir);
-    r->config.handshake_timeout = 5000000000u;
-    r->config.worker_timeout = 5000000000u;
+    r->config.handshake_timeout = r->config.worker_timeout = patience_ms() * 1000000ull;
     r->config.worker_tries = 1000000;
     atomic_store(&r->worker.fd, -1);
 }
@@ -293,31 +327,40 @@ static void *server_main(void *arg) {
     return NULL;
 }
 
-static void start(struct broker_rig *r, const struct server_hooks *hooks) {
+static void make_server(struct broker_rig *r, const struct server_hooks *hooks) {
     char why[512];
 
     if (server_create(&r->server, &r->config, NULL, hooks, why, sizeof(why)) < 0) {
         fprintf(stderr, "broker rig: %s\n", why);
         abort();
     }
+}
+
+void broker_rig_listen(struct broker_rig *r) {
+    struct server_hooks hooks = {.launch = launch_fake, .arg = &r->worker};
+
+    make_server(r, &hooks);
+}
+
+void broker_rig_run(struct broker_rig *r) {
     if (pthread_create(&r->thread, NULL, server_main, r) != 0) fail("thread");
 }
 
 void broker_rig_start(struct broker_rig *r) {
-    struct server_hooks hooks = {.launch = launch_fake, .arg = &r->worker};
-
-    start(r, &hooks);
+    broker_rig_listen(r);
+    broker_rig_run(r);
 }
 
 void broker_rig_start_real(struct broker_rig *r) {
-    start(r, NULL);
+    make_server(r, NULL);
+    broker_rig_run(r);
 }
 
 void broker_rig_stop_keep(struct broker_rig *r) {
     server_stop(r->server);
     pthread_join(r->thread, NULL);
     server_destroy(r->server);
-    broker_rig_wait(&r->worker.fd, -1); /* its thread uses the rig */
+    broker_rig_wait(&r->worker.running, 0); /* its threads use the rig */
 }
 
 void broker_rig_stop(struct broker_rig *r) {
@@ -331,7 +374,7 @@ void broker_rig_stop(struct broker_rig *r) {
 
 int broker_rig_connect(const struct broker_rig *r, const char *socket_name) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    struct timeval limit = {.tv_sec = 10};
+    struct timeval limit = {.tv_sec = patience_ms() / 1000};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/%s", r->dir, socket_name);
@@ -389,11 +432,7 @@ struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *
 }
 
 int broker_rig_wait(const _Atomic int *word, int value) {
-    for (int i = 0; i < 10000; i++) {
-        if (atomic_load(word) == value) return 1;
-        usleep(1000);
-    }
-    return 0;
+    return PATIENCE_UNTIL(atomic_load(word) == value);
 }
 
 int broker_rig_count_fds(void) {

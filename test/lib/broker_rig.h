@@ -43,6 +43,9 @@ struct broker_rig_worker {
     _Atomic int detach_result;      /* of the latest DETACH */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
+    _Atomic int running;            /* threads: one that was killed takes its time to end */
+    _Atomic int rests;              /* times it found nothing to do, and had closed all it had */
+    _Atomic uint64_t silence_ns;    /* the longest without a heartbeat */
     /* The latest of each, to be read once its counter says that it came. */
     struct wire_worker_msg last_attach, last_set, last_forget, last_limits;
     uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
@@ -60,14 +63,19 @@ struct broker_rig {
     _Atomic int ended;
 };
 
-/* Prepares directory and configuration (short timeouts), to be changed before the start. The
- * directory goes with the test, however that ends. */
+/* Prepares directory and configuration (no timeout that a late thread could reach), to be changed
+ * before the start. The directory goes with the test, however that ends. */
 void broker_rig_init(struct broker_rig *r);
-void broker_rig_start(struct broker_rig *r);      /* with the fake worker */
+void broker_rig_start(struct broker_rig *r); /* with the fake worker */
+/* Both halves of it: what clients send between them is there before the broker looks. */
+void broker_rig_listen(struct broker_rig *r);
+void broker_rig_run(struct broker_rig *r);
 void broker_rig_start_real(struct broker_rig *r); /* with the configured worker program */
 void broker_rig_stop(struct broker_rig *r);
 void broker_rig_stop_keep(struct broker_rig *r); /* its directory, to start again in it */
 
+/* Waits until the fake worker, the only one, has done whatever it was told before. */
+void broker_rig_settle(struct broker_rig *r);
 /* Ends the fake worker as a crash would. */
 void broker_rig_kill_worker(struct broker_rig *r);
 /* Sends a message as the worker. */
@@ -76,7 +84,7 @@ void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg);
 /* Sends what it learned of kernels, `bytes` of it. */
 void broker_rig_learned(struct broker_rig *r, const struct kernel_wire_batch *b, size_t bytes);
 
-/* A connected socket (blocking, 10 s receive timeout). */
+/* A connected socket (blocking, a minute's receive timeout). */
 int broker_rig_connect(const struct broker_rig *r, const char *socket_name);
 
 struct wire_hello broker_rig_hello(void);
@@ -89,7 +97,7 @@ int broker_rig_closed(int fd);
 struct wire_offer broker_rig_attach(int fd, int *fds);
 struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *fds);
 
-/* Waits until *word == value, for at most 10 s; returns whether it came to be. */
+/* Waits until *word == value, for at most a minute; returns whether it came to be. */
 int broker_rig_wait(const _Atomic int *word, int value);
 int broker_rig_count_fds(void);
 

@@ -21,11 +21,13 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
+#include "test/lib/patience.h"
 
 #define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
 #define BENCH_PARAMS_AT (9u << 20) /* and for parameter layouts */
 #define BENCH_IMAGE_AT (10u << 20) /* and for images */
 #define BENCH_NAP_US 200
+#define BENCH_NAPS (patience_ms() * (1000 / BENCH_NAP_US))
 
 static void bench_check(bool ok, const char *what) {
     if (ok) return;
@@ -99,7 +101,7 @@ const char *wirebench_launched(struct wirebench *b) {
 }
 
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
-    for (int tries = 0; tries < 1000; tries++) {
+    for (int tries = 0; tries < (b->threaded ? patience_ms() : 1000); tries++) {
         int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
         struct pollfd p = {.fd = b->sock, .events = POLLIN};
         if (!b->threaded) wirebench_run(b);
@@ -216,7 +218,7 @@ uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bo
     r->ticket = reply ? ++wc->ticket : 0;
     r->reply = (uint16_t)(r->ticket % WIRE_REPLIES);
     for (int tries = 0; ring_push(&wc->tx, rec, bytes, tail, tail_bytes) == -EAGAIN; tries++) {
-        bench_check(tries < 10000, "the ring stays full");
+        bench_check(tries < BENCH_NAPS, "the ring stays full");
         wirebench_run(wc->bench);
     }
     doorbell_ring(&wc->sub->worker_sleeping, &wireclient_bell, wc);
@@ -321,7 +323,7 @@ const struct wire_reply *wireclient_reply(const struct wireclient *wc, uint64_t 
 }
 
 int wireclient_result(struct wireclient *wc, uint64_t ticket) {
-    for (int tries = 0; tries < (wc->bench->threaded ? 5000 : 1); tries++) {
+    for (int tries = 0; tries < (wc->bench->threaded ? BENCH_NAPS : 1); tries++) {
         wirebench_run(wc->bench);
         const struct wire_reply *r = wireclient_reply(wc, ticket);
         if (r) return r->result;

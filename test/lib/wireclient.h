@@ -47,16 +47,15 @@ struct wireclient {
 /* A worker on `ops` with at most `cap` operations of a client in flight. Fails the process when
  * anything is wrong: tests have no use for half a bench. */
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
-/* The same with any policy configuration; config->broker_fd is filled in. */
-struct wirebench *wirebench_start_as(const struct worker_config *config);
+/* The same with any policy configuration; its broker_fd is filled in. */
+struct wirebench *wirebench_start_as(const struct worker_config *as);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
 /* Turns the loop until nothing happens any more. */
 void wirebench_run(struct wirebench *b);
 /* Runs, and says which tokens the fake device was given since the last call; static text. */
 const char *wirebench_launched(struct wirebench *b);
-/* The next message from the worker that is not a beat, within a second; false when there is none.
- */
+/* The next message from the worker that is not a beat; false when there is none. */
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);
 
 /* Of a job that says it needs nothing: it is admitted at once, in a lane of its own, and asks for

@@ -13,6 +13,7 @@
 #include "common/fdutil.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/patience.h"
 
 #define THREADS 4
 #define DEATHS 8 /* with the tenth in a minute the broker begins to pause */
@@ -93,7 +94,7 @@ static void *operator_main(void *arg) {
     unsigned seed = 99;
 
     a.fd = broker_rig_connect(&rig, "ctl.sock");
-    while (atomic_load(&running) > 0) {
+    while (atomic_load(&running) > 0 || atomic_load(&changed) == 0) {
         a.request = (struct ctl_request){.verb = (enum ctl_verb)(rand_r(&seed) % CTL_V_COUNT)};
         /* Of the many numbers of a policy few, or one is always out of its range. */
         int one_in = a.request.verb == CTL_V_policy_set ? 12 : 2;
@@ -117,8 +118,8 @@ int main(int argc, char **argv) {
     if (argc > 1) rounds = atoi(argv[1]);
     broker_rig_init(&rig);
     broker_rig_start(&rig);
-    CHECK(broker_rig_wait(&rig.worker.launches, 1));
-    usleep(50000);
+    CHECK(broker_rig_wait(&rig.worker.trials, 1));
+    broker_rig_settle(&rig);
     before = broker_rig_count_fds();
     atomic_store(&running, THREADS);
     for (int i = 0; i < THREADS; i++)
@@ -141,9 +142,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < WIRE_FD_COUNT; i++)
         close(fds[i]);
     close(fd);
-    for (int i = 0; i < 200 && broker_rig_count_fds() > before; i++)
-        usleep(10000);
-    CHECK(broker_rig_count_fds() <= before);
+    CHECK(PATIENCE_UNTIL(broker_rig_count_fds() <= before));
     broker_rig_stop(&rig);
     printf("broker_churn: %d connections, %d welcomed, %d refused, %d workers killed, %d requests, "
            "%d of them new policies\n",

@@ -22,6 +22,9 @@
 #include "daemon/sched/sched.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/patience.h"
+
+#define S 1000000000ull
 
 static struct broker_rig rig;
 static struct asker asker;
@@ -30,8 +33,7 @@ static int job_fd, fds[WIRE_FD_COUNT];
 
 static void setup(void) {
     broker_rig_init(&rig);
-    rig.config.worker_timeout = 600000000;
-    rig.config.overdue = 4000000000;
+    rig.config.overdue = 40 * S;
     broker_rig_start(&rig);
     job_fd = broker_rig_connect(&rig, "job.sock");
     job = broker_rig_attach(job_fd, fds).job_id;
@@ -44,7 +46,7 @@ static void teardown(void) {
     broker_rig_stop(&rig);
 }
 
-TestSuite(broker_control, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(broker_control, .init = setup, .fini = teardown, .timeout = 180);
 
 /* A request with up to two numbers; see also `text`. */
 static bool ask(enum ctl_verb verb, int a, int64_t x, int b, int64_t y) {
@@ -62,6 +64,11 @@ static void expect_refusal(const char *code, const char *text) {
 static const struct ctl_job *job_now(void) {
     cr_assert(ask(CTL_V_job_show, CTL_A_id, job, -1, 0));
     return &asker.items[0].job;
+}
+
+static int ended_jobs(void) {
+    cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
+    return asker.count;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -119,12 +126,24 @@ Test(broker_control, values_out_of_range_never_reach_the_worker) {
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
 
+/* For orders from now on, and for silence after what the worker says from now on. The loop rests,
+ * and has read what the worker said before. */
+static void set_timeout(uint64_t ns) {
+    job_now();
+    job_now();
+    rig.server->broker.config.worker_timeout = ns;
+}
+
 Test(broker_control, a_worker_that_does_not_answer_is_said_and_its_late_answer_is_not_mistaken) {
     struct wire_worker_msg did = {.kind = WIRE_DID, .job_id = job};
 
     atomic_store(&rig.worker.set_silent, 1);
+    atomic_store(&rig.worker.silent, 1);
+    broker_rig_settle(&rig);
+    set_timeout(S / 2);
     cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7));
     expect_refusal("failed", "the GPU worker did not answer; it may still do it");
+    set_timeout(60 * S);
     asker.request = (struct ctl_request){.verb = CTL_V_job_set};
     ctl_msg_put(&asker.request, CTL_A_id, job);
     ctl_msg_put(&asker.request, CTL_A_weight, 9);
@@ -157,9 +176,7 @@ Test(broker_control, a_caller_that_leaves_while_the_worker_works_is_forgotten) {
     close(asker.fd);
     asker.fd = broker_rig_connect(&rig, "ctl.sock");
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DID});
-    for (int i = 0; i < 100 && job_now()->weight != 9; i++)
-        usleep(10000);
-    cr_assert_eq(job_now()->weight, 9);
+    cr_assert(PATIENCE_UNTIL(job_now()->weight == 9));
 }
 
 Test(broker_control, a_worker_that_dies_meanwhile_is_said) {
@@ -186,8 +203,7 @@ Test(broker_control, a_killed_job_is_told_and_remembered) {
     cr_assert_eq(atomic_load(&rig.worker.detach_result), ERR_ENDED, "the worker knows why");
     cr_assert_not(ask(CTL_V_job_kill, CTL_A_id, job, -1, 0));
     cr_assert_str_eq(asker.reply.code, "not_found");
-    cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
-    cr_assert_eq(asker.count, 1);
+    cr_assert(PATIENCE_UNTIL(ended_jobs() == 1));
     cr_assert_eq(asker.items[0].ended.id, job);
     cr_assert_str_eq(asker.items[0].ended.how, "killed");
     snprintf(why, sizeof(why), "by user %u", getuid());
@@ -426,7 +442,8 @@ Test(broker_control, the_next_worker_has_the_policies_of_the_one_before) {
     cr_assert(broker_rig_wait(&rig.worker.launches, 2));
     cr_assert(ask(CTL_V_policy_show, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].policy_config.lane, "pack");
-    usleep(50000);
+    cr_assert(broker_rig_wait(&rig.worker.trials, 2));
+    broker_rig_settle(&rig);
     cr_assert_eq(atomic_load(&rig.worker.sets), 1, "it was started with it");
 }
 
@@ -538,8 +555,6 @@ static void set_running(struct wire_completion *page, const char *what, uint64_t
     atom_store_release(&r->seq, atom_load_relaxed(&r->seq) + 1);
 }
 
-#define S 1000000000ull
-
 Test(broker_control, what_runs_has_a_name_an_age_and_its_time_counts) {
     struct wire_completion *page = rig.worker.page;
     const struct ctl_job *j;
@@ -588,14 +603,18 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
     struct wire_completion *hog = rig.worker.page, *waiter, *third;
     uint32_t id, third_id;
     char named[64];
+    const char *why;
 
     waiter = attach_other(&id);
     snprintf(named, sizeof(named), "waits for its turn: job %u's kernel spin has run for ", job);
     set_place(hog, 1, 1, SCHED_WHY_NONE);
     set_place(waiter, 1, 0, SCHED_WHY_TURN);
-    set_running(hog, "kernel spin", S / 5);
     set_running(waiter, "kernel own", 5 * S);
-    cr_assert_str_eq(why_of(id), "waits for its turn: another job of its lane has it");
+    do { /* again where it was a second old before we asked */
+        set_running(hog, "kernel spin", S / 5);
+        why = why_of(id);
+    } while (fdutil_now_ns() - hog->running.since_ns > S);
+    cr_assert_str_eq(why, "waits for its turn: another job of its lane has it");
     set_running(hog, "kernel spin", 5 * S);
     expect_why(id, named);
     third = attach_other(&third_id); /* older, but in another lane and without the turn */
@@ -618,9 +637,9 @@ Test(broker_control, who_waits_for_memory_is_told_of_what_is_overdue) {
 
     waiter = attach_other(&id);
     set_place(waiter, 0, 0, SCHED_WHY_MEMORY);
-    set_running(hog, "kernel spin", 2 * S);
-    cr_assert_str_eq(why_of(id), plain, "not yet");
     set_running(hog, "kernel spin", 5 * S);
+    cr_assert_str_eq(why_of(id), plain, "not yet");
+    set_running(hog, "kernel spin", 41 * S);
     snprintf(named, sizeof(named), "%s: job %u's kernel spin has run for ", plain, job);
     expect_why(id, named);
 }
@@ -644,14 +663,11 @@ Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {
 
     strcpy(m.text, "waited 30 s\x1b");
     broker_rig_say(&rig, &m);
-    for (int i = 0; i < 1000 && strcmp(job_now()->state, "refused") != 0; i++)
-        usleep(1000);
-    cr_assert_str_eq(job_now()->state, "refused");
+    cr_assert(PATIENCE_UNTIL(strcmp(job_now()->state, "refused") == 0));
     cr_assert_str_eq(asker.items[0].job.why, "waited 30 s?");
     close(job_fd);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
-    for (int i = 0; i < 1000 && (ask(CTL_V_history_list, -1, 0, -1, 0), asker.count == 0); i++)
-        usleep(1000);
+    cr_assert(PATIENCE_UNTIL(ended_jobs() > 0));
     cr_assert_str_eq(asker.items[0].ended.how, "refused");
     cr_assert_str_eq(asker.items[0].ended.why, "waited 30 s?");
 }
@@ -664,8 +680,7 @@ Test(broker_control, the_last_moment_counts) {
 
     atomic_store(&rig.worker.keep, 1); /* the worker is still at it */
     close(job_fd);
-    for (int i = 0; i < 1000 && strcmp(job_now()->state, "ending") != 0; i++)
-        usleep(1000);
+    cr_assert(PATIENCE_UNTIL(strcmp(job_now()->state, "ending") == 0));
     atom_store_relaxed(&st->launches, 1234);
     atom_store_relaxed(&st->busy_ns, 99);
     atom_store_relaxed(&st->demand_milli, 500);
@@ -673,8 +688,7 @@ Test(broker_control, the_last_moment_counts) {
     /* Its waiters are told that it ended; it failed in nothing. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
-    for (int i = 0; i < 1000 && (ask(CTL_V_history_list, -1, 0, -1, 0), asker.count == 0); i++)
-        usleep(1000);
+    cr_assert(PATIENCE_UNTIL(ended_jobs() > 0));
     cr_assert_eq(asker.count, 1);
     cr_assert_eq(e->number, 1);
     cr_assert_eq(e->id, job);

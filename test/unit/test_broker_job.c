@@ -15,6 +15,7 @@
 #include "daemon/broker/jobs/groups.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/patience.h"
 
 #define MIB (1ull << 20)
 
@@ -27,7 +28,7 @@ static void setup(void) {
     hello = broker_rig_hello();
 }
 
-TestSuite(broker_job, .init = setup, .timeout = 60);
+TestSuite(broker_job, .init = setup, .timeout = 180);
 
 /* Attaches and returns the socket; the worker's view of it is rig.worker.last_attach. */
 static int attach(void) {
@@ -347,9 +348,7 @@ Test(broker_job, it_is_written_while_the_daemon_runs) {
     fd = attach();
     measure(10 * MIB, 20 * MIB);
     leave(fd);
-    for (int i = 0; i < 500 && access(path_of("profiles"), F_OK) != 0; i++)
-        usleep(10000);
-    cr_assert_eq(access(path_of("profiles"), F_OK), 0);
+    cr_assert(PATIENCE_UNTIL(access(path_of("profiles"), F_OK) == 0));
     broker_rig_stop(&rig);
 }
 

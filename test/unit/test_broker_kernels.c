@@ -17,6 +17,7 @@
 #include "daemon/kernels/kernel_text.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/patience.h"
 
 #define DEVICE "device sms=4 name=Fake GPU\n"
 #define HINT "hint grid=0,0,0 block=0,0,0 sms=4 class=memory compute=0 memory=700 ns=5000 name=h\n"
@@ -51,7 +52,7 @@ static void teardown(void) {
     broker_rig_stop(&rig);
 }
 
-TestSuite(broker_kernels, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(broker_kernels, .init = setup, .fini = teardown, .timeout = 180);
 
 static struct kernel_profile profile_of(uint64_t func, uint32_t uid) {
     struct kernel_profile p = {.key = {func, {1, 1, 1}, {32, 1, 1}, 0, uid}, .name = "k", .sms = 1};
@@ -73,14 +74,14 @@ static bool ask(enum ctl_verb verb, int arg, int64_t n, const char *name) {
     return asker_ask(&asker);
 }
 
+static int count_listed(void) {
+    cr_assert(ask(CTL_V_profile_list, -1, 0, NULL));
+    return asker.count;
+}
+
 /* Whether the list comes to have so many profiles. */
 static bool listed(int count) {
-    for (int i = 0; i < 5000; i++) {
-        cr_assert(ask(CTL_V_profile_list, -1, 0, NULL));
-        if (asker.count == count) return true;
-        usleep(1000);
-    }
-    return false;
+    return PATIENCE_UNTIL(count_listed() == count);
 }
 
 static const char *path_of(const char *name) {
@@ -318,20 +319,23 @@ Test(broker_kernels, everybody_may_do_so_with_his_own) {
 
 /* ---- long lists ------------------------------------------------------------------------------ */
 
+/* `after`: where the last part began. */
+static uint64_t count_in_parts(uint64_t *after) {
+    uint64_t seen = 0;
+
+    for (*after = 0;; *after = asker.reply.next) {
+        cr_assert(ask(CTL_V_profile_list, CTL_A_after, (int64_t)*after, NULL));
+        seen += (uint64_t)asker.count;
+        if (!asker.reply.next) return seen;
+        cr_assert_gt(asker.reply.next, *after);
+    }
+}
+
 Test(broker_kernels, a_list_goes_on_where_a_message_ended) {
-    uint64_t seen = 0, after = 0;
+    uint64_t after = 0;
 
     for (uint64_t f = 1; f <= 500; f++)
         learn(f, 0);
-    for (int i = 0; i < 5000 && seen != 500; i++) {
-        for (seen = after = 0;; after = asker.reply.next) {
-            cr_assert(ask(CTL_V_profile_list, CTL_A_after, (int64_t)after, NULL));
-            seen += (uint64_t)asker.count;
-            if (!asker.reply.next) break;
-            cr_assert_gt(asker.reply.next, after);
-        }
-        usleep(1000);
-    }
-    cr_assert_eq(seen, 500);
+    cr_assert(PATIENCE_UNTIL(count_in_parts(&after) == 500));
     cr_assert_gt(after, 0, "it took several");
 }

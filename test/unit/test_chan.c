@@ -12,6 +12,7 @@
 
 #include "common/atomics.h"
 #include "test/lib/fakedev.h"
+#include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
 
 struct world {
@@ -161,6 +162,7 @@ Test(chan, a_held_stream_fills_the_quota_and_no_more, .timeout = 60) {
 /* ---- double fetch ---------------------------------------------------------------------------- */
 
 static _Atomic bool flipping;
+static _Atomic uint64_t flips; /* of the whole ring */
 
 static void poke(struct wireclient *wc, uint32_t slot, uint32_t func, uint32_t bytes) {
     struct wire_launch *l = (struct wire_launch *)wc->sub->ring.slots[slot].body;
@@ -177,11 +179,12 @@ static void *flip(void *arg) {
             poke(wc, i, 0xffffff00u + (i & 0xff), 60000);
         for (uint32_t i = 0; i < RING_SLOTS; i++)
             poke(wc, i, 0, 8);
+        atom_add_relaxed(&flips, 1);
     }
     return NULL;
 }
 
-Test(chan, bytes_that_change_while_they_are_read_gain_nothing, .timeout = 60) {
+Test(chan, bytes_that_change_while_they_are_read_gain_nothing, .timeout = 180) {
     int survived = 0, ended = 0;
     for (int round = 0; round < 40; round++) {
         struct world w = begin();
@@ -191,7 +194,9 @@ Test(chan, bytes_that_change_while_they_are_read_gain_nothing, .timeout = 60) {
         for (int i = 0; i < 4 && !wireclient_fault(w.bad); i++) {
             for (int n = 0; n < 200; n++)
                 wireclient_launch(w.bad, 0, 0, 5);
-            usleep(100 + 37 * round); /* the other thread gets at them, on a busy machine too */
+            uint64_t before = atom_load_relaxed(&flips);
+            usleep(100 + 37 * round);
+            cr_assert(PATIENCE_UNTIL(atom_load_relaxed(&flips) != before)); /* it got at them */
             wirebench_run(w.b);
         }
         atom_store_relaxed(&flipping, false);

@@ -14,6 +14,7 @@
 #include "daemon/ctl/refused.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
+#include "test/lib/patience.h"
 
 static struct broker_rig rig;
 static char dir[64];
@@ -61,8 +62,8 @@ static void teardown(void) {
     remove_dir();
 }
 
-TestSuite(ctl_doctor, .init = make_dir, .fini = remove_dir, .timeout = 60);
-TestSuite(ctl_doctor_daemon, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(ctl_doctor, .init = make_dir, .fini = remove_dir, .timeout = 180);
+TestSuite(ctl_doctor_daemon, .init = setup, .fini = teardown, .timeout = 180);
 
 /* The first line of `what` that has this part in it; NULL. */
 static const struct finding *line(const char *what, const char *part) {
@@ -83,11 +84,7 @@ static void expect(enum findings_level level, const char *what, const char *part
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 Test(ctl_doctor_daemon, a_whole_installation_is_ok) {
-    for (int i = 0; i < 10000; i++) {
-        CTL("status", "--json");
-        if (clirun_status == 0) break;
-        usleep(1000);
-    }
+    cr_assert(PATIENCE_UNTIL((CTL("status", "--json"), clirun_status == 0)));
     CTL("doctor");
     cr_assert_eq(clirun_status, 0, "%s", clirun_out);
     cr_assert_str_eq(clirun_err, "");
@@ -132,12 +129,8 @@ Test(ctl_doctor_daemon, a_worker_that_is_not_ready_is_said) {
     snprintf(c.socket, sizeof(c.socket), "%s/ctl.sock", rig.dir);
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_kill_worker(&rig);
-    for (int i = 0; i < 10000 && !line("worker", "no job would be served"); i++) {
-        found = (struct findings){0};
-        cr_assert(checks_daemon(&c, &found));
-        usleep(1000);
-    }
-    cr_assert_not_null(line("worker", "no job would be served"));
+    cr_assert(PATIENCE_UNTIL((found = (struct findings){0}, checks_daemon(&c, &found),
+                              line("worker", "no job would be served"))));
     cr_assert_neq(line("worker", "no job would be served")->level, FINDINGS_OK);
 }
 

@@ -19,7 +19,7 @@
 #include "common/log_limit.h"
 #include "common/log_writer.h"
 
-#define PATIENCE_MS 15000
+#define PATIENCE_MS 60000
 
 static int reader = -1;
 static char text[1 << 20];
@@ -37,7 +37,7 @@ static void new_reader(void) {
 }
 
 static void begin(void) {
-    alarm(20); /* whoever hangs is ended */
+    alarm(150); /* whoever hangs is ended */
     signal(SIGPIPE, SIG_IGN);
     setenv("SALUS_LOG", "info,free:debug", 1);
     new_reader();

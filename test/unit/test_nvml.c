@@ -14,6 +14,7 @@
 
 #include "common/fdutil.h"
 #include "test/lib/broker_rig.h"
+#include "test/lib/patience.h"
 
 static struct broker_rig rig;
 static nvml_handle device;
@@ -87,9 +88,7 @@ Test(nvml, it_keeps_no_descriptor_and_makes_no_job) {
 
     for (int i = 0; i < 50; i++)
         cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
-    for (int i = 0; i < 500 && broker_rig_count_fds() > before; i++)
-        usleep(10000);
-    cr_assert_leq(broker_rig_count_fds(), before);
+    cr_assert(PATIENCE_UNTIL(broker_rig_count_fds() <= before));
     cr_assert_eq(atomic_load(&rig.worker.attached), 0);
 }
 
@@ -126,8 +125,7 @@ Test(nvml, a_worker_that_was_given_up_is_a_lost_gpu) {
     add_job(0); /* so that it was ready: else there would be no daemon either */
     atomic_store(&rig.worker.launch_result, -ENOENT);
     broker_rig_kill_worker(&rig);
-    for (int i = 0; i < 500 && !r; i++, usleep(10000))
-        r = nvmlDeviceGetMemoryInfo(device, &m);
+    cr_assert(PATIENCE_UNTIL((r = nvmlDeviceGetMemoryInfo(device, &m)) != NVML_SUCCESS));
     cr_assert_eq(r, NVML_ERROR_GPU_IS_LOST);
 }
 
@@ -246,9 +244,7 @@ Test(nvml, memory_is_the_jobs_and_comes_back_with_its_end) {
     cr_assert_eq(m.used, 300 << 20);
     cr_assert_eq(m.free, (1ull << 30) - (300 << 20));
     close(job);
-    for (int i = 0; i < 500 && m.used; i++, usleep(10000))
-        cr_assert_eq(nvmlDeviceGetMemoryInfo(device, &m), NVML_SUCCESS);
-    cr_assert_eq(m.used, 0);
+    cr_assert(PATIENCE_UNTIL(nvmlDeviceGetMemoryInfo(device, &m) == NVML_SUCCESS && m.used == 0));
 }
 
 Test(nvml, processes_are_counted_before_they_are_listed) {
@@ -282,20 +278,28 @@ Test(nvml, processes_are_counted_before_they_are_listed) {
     cr_assert_eq(n, 0);
 }
 
+static unsigned int percent(void) {
+    struct nvml_utilization u;
+
+    cr_assert_eq(nvmlDeviceGetUtilizationRates(device, &u), NVML_SUCCESS);
+    cr_assert_eq(u.memory, 0);
+    return u.gpu;
+}
+
+/* All the time since the look before, and more. */
+static unsigned int busy_percent(void) {
+    atomic_fetch_add(&rig.worker.page->stats.busy_ns, 100000000000);
+    return percent();
+}
+
 Test(nvml, utilisation_is_that_of_the_latest_looks) {
     struct nvml_process_sample s[2];
-    struct nvml_utilization u = {0};
     unsigned int n = 2;
     unsigned long long last = 0;
 
     cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, 0), NVML_ERROR_NOT_FOUND);
     add_job(0);
-    for (int i = 0; i < 500 && u.gpu < 100; i++, usleep(10000)) {
-        atomic_fetch_add(&rig.worker.page->stats.busy_ns, 1000000000);
-        cr_assert_eq(nvmlDeviceGetUtilizationRates(device, &u), NVML_SUCCESS);
-    }
-    cr_assert_eq(u.gpu, 100);
-    cr_assert_eq(u.memory, 0);
+    cr_assert(PATIENCE_UNTIL(busy_percent() == 100));
     n = 2;
     cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, last), NVML_SUCCESS);
     cr_assert_eq(n, 1);
@@ -305,9 +309,7 @@ Test(nvml, utilisation_is_that_of_the_latest_looks) {
     n = 2;
     cr_assert_eq(nvmlDeviceGetProcessUtilization(device, s, &n, last + 3600000000ull),
                  NVML_ERROR_NOT_FOUND);
-    for (int i = 0; i < 500 && u.gpu > 0; i++, usleep(10000))
-        cr_assert_eq(nvmlDeviceGetUtilizationRates(device, &u), NVML_SUCCESS);
-    cr_assert_eq(u.gpu, 0);
+    cr_assert(PATIENCE_UNTIL(percent() == 0));
 }
 
 Test(nvml, a_process_is_called_what_it_is_called_by) {

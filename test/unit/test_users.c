@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
+#include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
@@ -99,12 +100,9 @@ static void back(struct wireclient *c, uint64_t offset, uint64_t bytes) {
 
 /* Lets time pass until its stream is complete, and the boundary behind it is passed. */
 static void finish(struct wireclient *c) {
-    for (int i = 0; i < 4000; i++) {
-        wirebench_run(bench);
-        if (wireclient_done(c, 0) == c->seq[0] && !bench->worker->early_count) return;
-        usleep(500);
-    }
-    cr_assert(false, "job %u hangs", c->job_id);
+    cr_assert(PATIENCE_UNTIL((wirebench_run(bench),
+                              wireclient_done(c, 0) == c->seq[0] && !bench->worker->early_count)),
+              "job %u hangs", c->job_id);
 }
 
 /* Fills so many pages of its ephemeral window with the byte, in an iteration of its own. */
