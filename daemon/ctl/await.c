@@ -15,6 +15,7 @@
 #include "proto/job.h"
 
 #define POLL_S 1
+#define LOOK_MS 1000 /* for an answer: meanwhile the command's end would not be seen */
 
 /* Jobs of programs with another library do not say their run: then the process decides. */
 static bool is_ours(const struct await *a, uint64_t run, uint64_t pid) {
@@ -36,9 +37,11 @@ static void say(struct await *a, const struct ctl_job *j) {
 }
 
 static void look(struct await *a) {
+    struct cli hurried = *a->c;
     struct query q;
 
-    if (!query_silently(a->c, CTL_V_job_list, &q)) return;
+    if (hurried.timeout_ms > LOOK_MS) hurried.timeout_ms = LOOK_MS;
+    if (!query_silently(&hurried, CTL_V_job_list, &q)) return;
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 

@@ -14,8 +14,6 @@
 #include "common/fdutil.h"
 #include "proto/ctl_msg.h"
 
-#define QUERY_PATIENCE_MS 1000 /* of what is asked in passing */
-
 int query_connect(const char *path, uint64_t timeout_ms) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct timeval limit = {.tv_sec = (time_t)(timeout_ms / 1000),
@@ -165,7 +163,6 @@ bool query_silently(const struct cli *c, enum ctl_verb verb, struct query *q) {
 
     silent.err = fopen("/dev/null", "we");
     if (!silent.err) return false;
-    if (silent.timeout_ms > QUERY_PATIENCE_MS) silent.timeout_ms = QUERY_PATIENCE_MS;
     ok = query_ask(&silent, verb, 0, true, q) == CLI_OK;
     fclose(silent.err);
     return ok;

@@ -29,8 +29,7 @@ int query_send_fds(struct cli *c, const struct ctl_request *r, struct query_fds 
                    struct query *q);
 /* query_send for a verb that takes nothing, or `id` alone. */
 int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q);
-/* query_ask without diagnostics and with little patience; true when there is an answer, which the
- * caller finishes. */
+/* query_ask without diagnostics; true when there is an answer, which the caller finishes. */
 bool query_silently(const struct cli *c, enum ctl_verb verb, struct query *q);
 const void *query_record(const struct query *q, size_t i);
 void query_finish(struct query *q);

@@ -17,9 +17,11 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/environment.h"
 #include "daemon/ctl/usage.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
+#include "test/lib/patience.h"
 
 static struct broker_rig rig;
 static void setup(void) {
@@ -36,8 +38,8 @@ static void teardown(void) {
     remove_files();
 }
 
-TestSuite(ctl_cli, .fini = remove_files, .timeout = 60);
-TestSuite(ctl_cli_daemon, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(ctl_cli, .fini = remove_files, .timeout = 180);
+TestSuite(ctl_cli_daemon, .init = setup, .fini = teardown, .timeout = 180);
 
 /* ---- usage ----------------------------------------------------------------------------------- */
 
@@ -175,6 +177,7 @@ Test(ctl_cli, version_needs_no_daemon) {
 }
 
 static char fake_dir[64], lib_dir[64];
+static unsigned answer_after_ms; /* the fake daemon */
 
 static void fake_daemon(const char *reply, size_t n);
 
@@ -228,7 +231,10 @@ static void fake_daemon(const char *reply, size_t n) {
         char buf[4096];
         int c = accept(fd, NULL, NULL);
 
-        if (recv(c, buf, sizeof(buf), 0) > 0 && n > 0) send(c, reply, n, 0);
+        if (recv(c, buf, sizeof(buf), 0) > 0 && n > 0) {
+            usleep(answer_after_ms * 1000);
+            send(c, reply, n, 0);
+        }
         _exit(0);
     }
     close(fd);
@@ -244,6 +250,18 @@ Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
     fake_daemon(NULL, 0);
     CTL("--timeout", "0.2", "status");
     expect_ending(124, "/ctl.sock did not answer within 0.2 s; see 'journalctl -u salusd'\n");
+}
+
+/* On a busy machine, say. What the job is to be told depends on the answer. */
+Test(ctl_cli, a_daemon_that_is_late_is_waited_for) {
+    static const char reply[] = "\x83\xa2ok\xc3\xa4next\x00\xa5items\x91\x81\xa6"
+                                "device\xa4soft";
+    struct cli c = {.timeout_ms = 60000};
+
+    answer_after_ms = 1500;
+    fake_daemon(reply, sizeof(reply) - 1);
+    snprintf(c.socket, sizeof(c.socket), "%s/ctl.sock", fake_dir);
+    cr_assert(environment_on_software_gpu(&c));
 }
 
 Test(ctl_cli, a_daemon_that_hangs_up_is_exit_1) {
@@ -289,13 +307,14 @@ Test(ctl_cli, refusals_have_their_exit_statuses) {
 
 /* ---- with a daemon --------------------------------------------------------------------------- */
 
+static const char *status_text(const char *name) {
+    CTL("status", "--json");
+    return clirun_text(clirun_json("status"), name);
+}
+
 static void wait_for_state(const char *state) {
-    for (int i = 0; i < 10000; i++) {
-        CTL("status", "--json");
-        if (strcmp(clirun_text(clirun_json("status"), "state"), state) == 0) return;
-        usleep(1000);
-    }
-    cr_assert_fail("it never is %s: %s", state, clirun_out);
+    cr_assert(PATIENCE_UNTIL(strcmp(status_text("state"), state) == 0), "it never is %s: %s", state,
+              clirun_out);
 }
 
 Test(ctl_cli_daemon, status_tells_what_is) {
@@ -312,7 +331,7 @@ Test(ctl_cli_daemon, status_tells_what_is) {
     cr_assert_eq(clirun_number(s, "pid"), getpid());
     cr_assert_eq(clirun_number(s, "jobs"), 1);
     cr_assert_eq(clirun_number(s, "max_jobs"), 64);
-    cr_assert(clirun_number(s, "uptime_seconds") > 0 && clirun_number(s, "uptime_seconds") < 60);
+    cr_assert(clirun_number(s, "uptime_seconds") > 0 && clirun_number(s, "uptime_seconds") < 600);
     close(fd);
 }
 
@@ -379,12 +398,8 @@ Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
 
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_kill_worker(&rig);
-    for (int i = 0; i < 1000; i++) {
-        CTL("status", "--json");
-        s = clirun_json("status");
-        if (strstr(clirun_text(s, "trouble"), "device soft cannot be opened")) break;
-        usleep(1000);
-    }
+    cr_assert(PATIENCE_UNTIL(strstr(status_text("trouble"), "device soft cannot be opened")));
+    s = clirun_json("status");
     cr_assert_str_eq(clirun_text(s, "state"), "degraded");
     cr_assert_eq(clirun_status, 8);
     cr_assert_str_eq(clirun_err, "salusctl: no job would be served now: device soft cannot be "
@@ -417,6 +432,11 @@ Test(ctl_cli_daemon, a_worker_that_was_given_up_is_started_when_told) {
     EXPECT(0, "gpu 0 is ready\n", "");
 }
 
+static double jobs_running(void) {
+    CTL("status", "--json");
+    return clirun_number(clirun_json("status"), "jobs");
+}
+
 Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
     enum { JOBS = 63 };
     int socks[JOBS], fds[WIRE_FD_COUNT];
@@ -431,7 +451,7 @@ Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
         }
         for (int i = 0; i < JOBS; i++)
             close(socks[i]);
-        usleep(50000);
+        cr_assert(PATIENCE_UNTIL(jobs_running() == 0)); /* or there were more than max_jobs */
     }
     CTL("job", "list", "--json");
     cr_assert_eq(clirun_status, 0, "%s", clirun_err);
