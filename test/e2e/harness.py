@@ -43,9 +43,11 @@ def program(name, variant="default-static"):
 
 
 def wait_for(what, condition, seconds=PATIENCE):
-    """Polls until condition() is true; the error says what never happened."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """Polls until condition() is true; the error says what never happened. It is looked at once more when
+    time is up: it may have been us who stood still."""
+    end, over = time.monotonic() + seconds, False
+    while not over:
+        over = time.monotonic() >= end
         value = condition()
         if value:
             return value
@@ -91,7 +93,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -111,8 +113,8 @@ class Daemon:
             return f.read()
 
     def ctl(self, *args, check=True):
-        r = subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, *args], text=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+        r = subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, "--timeout", str(PATIENCE), *args],
+                           text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * PATIENCE)
         if check and r.returncode:
             raise AssertionError(f"salusctl {' '.join(args)}: exit {r.returncode}: {r.stderr}")
         return r

@@ -52,13 +52,17 @@ def end(daemon, *processes):
     for p in processes:
         p.kill()  # and so does its command end
     for p in processes:
-        p.communicate(timeout=20)
-    wait_for("no jobs", lambda: not daemon.jobs(), 20)
+        p.communicate(timeout=PATIENCE)
+    wait_for("no jobs", lambda: not daemon.jobs())
 
 
 def the_job(daemon, name, state="running"):
     return wait_for(f"{name} is {state}", lambda: next(
-        (j for j in daemon.jobs() if j["name"] == name and j["state"] == state), None), 20)
+        (j for j in daemon.jobs() if j["name"] == name and j["state"] == state), None))
+
+
+def waiting(daemon, name):
+    return next((j for j in daemon.jobs() if j["name"] == name and j["state"] == "waiting"), None)
 
 
 def history(daemon):
@@ -84,12 +88,15 @@ def test_a_job_that_waits_says_why_and_is_refused_in_time():
     with Daemon("--device-memory", "1GiB") as d:
         first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
         the_job(d, "first")
-        second = start(d, ["-v", "--persistent", "800MiB", "--name", "second", "--admit-timeout", "3s"],
-                       SHORT)
-        job = the_job(d, "second", "waiting")
+        for limit in ("3s", "20s", "60s"):  # we may look for it, and its command, when it has been refused
+            second = start(d, ["-v", "--persistent", "800MiB", "--name", "second", "--admit-timeout", limit],
+                           SHORT)
+            job = wait_for("it waits", lambda: waiting(d, "second") or second.poll() is not None)
+            code, _, err = finish(second)
+            if job is not True and "waits for memory" in err:
+                break
         equal((job["position"], job["lane"]), (1, None), "place and lane")
         contains(job["why"], "memory", "why")
-        code, _, err = finish(second)
         equal(code, 6, err)
         contains(err, "waits for memory", "stderr")
         contains(err, "place 1 in the queue", "stderr")
@@ -107,7 +114,7 @@ def test_a_job_that_waited_runs_when_there_is_room():
         code, out, err = finish(second)
         equal((code, bool(CHECKSUM.search(out))), (0, True), err)
         ended = wait_for("it is in the history",
-                         lambda: [e for e in history(d) if e["id"] == job["id"]], 10)
+                         lambda: [e for e in history(d) if e["id"] == job["id"]])
         waited = ended[0]["waited_seconds"]
         if not 0 < waited < PATIENCE:
             raise AssertionError(f"waited {waited} s")
@@ -117,17 +124,20 @@ def test_a_job_that_waited_runs_when_there_is_room():
 def test_needs_are_remembered():
     with Daemon("--unknown-memory", "512MiB") as d:
         equal(finish(start(d, ["--name", "one"], SHORT))[0], 0, "exit status")
-        wait_for("it is in the history", lambda: history(d), 10)
+        wait_for("it is in the history", lambda: history(d))
         measured = history(d)[0]
         if measured["iterations"] < 10 or measured["persistent_peak_bytes"] == 0:
             raise AssertionError(f"nothing was measured: {measured}")
-        two = start(d, ["--name", "two"], SHORT)
-        # It is granted nothing before it is admitted, and listed before that.
-        job = wait_for("the job", lambda: next((j for j in d.jobs() if j["persistent_bytes"]), None), 20)
+        job = True
+        while job is True:  # it had ended before it was seen
+            two = start(d, ["--name", "two"], SHORT)
+            # It is granted nothing before it is admitted, and listed before that.
+            job = wait_for("the job", lambda: next((j for j in d.jobs() if j["persistent_bytes"]),
+                                                   two.poll() is not None))
+            equal(finish(two)[0], 0, "exit status")
         equal(job["persistent_bytes"] if job["reservation"] == "profile" else job, measured["persistent_peak_bytes"],
               "what it is granted")
-        finish(two)
-        wait_for("the file", lambda: os.path.exists(d.run_dir + "/profiles"), 10)
+        wait_for("the file", lambda: os.path.exists(d.run_dir + "/profiles"))
 
 
 # ---- directing -----------------------------------------------------------------------------------
@@ -144,13 +154,13 @@ def test_pause_and_resume():
     with Daemon() as d:
         p = start(d, ["--name", "p"], LONG)
         job = the_job(d, "p")
-        wait_for("it has iterations", lambda: progress(d, job) > 0, 20)
+        wait_for("it has iterations", lambda: progress(d, job) > 0)
         d.ctl("job", "pause", str(job["id"]))
-        time.sleep(0.3)  # the iteration that was running, and what was sent before
+        wait_for("it stands", lambda: the_job(d, "p", "paused")["turn"] == 0)  # the iteration that was running
         equal(progress(d, job), 0, "iterations while paused")
         equal(d.ctl_json("job", "show", str(job["id"]))["job"]["state"], "paused", "state")
         d.ctl("job", "resume", str(job["id"]))
-        wait_for("it goes on", lambda: progress(d, job) > 0, 20)
+        wait_for("it goes on", lambda: progress(d, job) > 0)
         end(d, p)
 
 
@@ -162,9 +172,8 @@ def test_a_killed_job_gets_an_error_and_its_memory_is_free():
         code, _, err = finish(p)
         if code in (0, 6):
             raise AssertionError(f"exit {code}: {err}")
-        wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0,
-                 10)
-        e = wait_for("it is in the history", lambda: history(d), 10)[0]
+        wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+        e = wait_for("it is in the history", lambda: history(d))[0]
         equal((e["id"], e["how"], e["why"]), (job["id"], "killed", f"by user {os.getuid()}"), "history")
 
 
@@ -208,12 +217,12 @@ def test_the_policy_outlives_the_worker_and_sighup_takes_what_changed():
             contains(line.read().replace("\0", " "), "--lane-policy srtf", "its command line")
         equal(d.ctl_json("policy", "show")["policy"]["max_lanes"], 2, "max_lanes")
         d.process.send_signal(signal.SIGHUP)
-        wait_for("reloaded", lambda: d.log().count("event=reloaded") == 1, 10)
+        wait_for("reloaded", lambda: d.log().count("event=reloaded") == 1)
         equal(d.ctl_json("policy", "show")["policy"]["lane"], "srtf", "the file did not change")
         wait_for("ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
         write("[schedule]\nlane_policy = fifo\n")
         d.process.send_signal(signal.SIGHUP)
-        wait_for("it is told", lambda: "event=set lane=fifo" in d.log(), 10)
+        wait_for("it is told", lambda: "event=set lane=fifo" in d.log())
         equal(d.ctl_json("policy", "show")["policy"]["lane"], "fifo", "the file's")
 
 
@@ -241,10 +250,13 @@ def test_a_recording_is_a_workload_for_the_simulator():
         path = d.run_dir + "/recorded"
         recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--until-idle", path],
                                     stderr=subprocess.PIPE, text=True)
-        time.sleep(0.2)
+        wait_for("it records", lambda: os.path.exists(path))
+        hold = start(d, ["--name", "hold"], LONG)  # somebody is there all the time
+        the_job(d, "hold")
         for p in [start(d, ["--name", n, "--weight", w], SHORT) for n, w in (("a", "1"), ("b", "2"))]:
-            finish(p)
-        equal(recorder.wait(20), 0, recorder.stderr.read())
+            equal(finish(p)[0], 0, "exit status")
+        end(d, hold)
+        equal(recorder.wait(PATIENCE), 0, recorder.stderr.read())
         with open(path) as f:
             text = f.read()
         for name, rest in (("a", ""), ("b", " weight=2")):
@@ -264,10 +276,13 @@ def test_top_shows_what_two_jobs_get():
         jobs = [start(d, [*need, "--name", n, "--weight", w], LONG) for n, w in (("one", "1"), ("three", "3"))]
         the_job(d, "one"), the_job(d, "three")
         time.sleep(2)
-        shown = json.loads(d.ctl("top", "--json", "-n", "1", "-w", "3").stdout)
-        by_name = {j["name"]: j for j in shown["jobs"]}
-        equal({n: j["entitled"] for n, j in by_name.items()}, {"one": 0.25, "three": 0.75}, "entitled")
-        if abs(by_name["three"]["share"] - 0.75) > 0.15:
+        for _ in range(5):  # where others use the processors, jobs are late for turns
+            shown = json.loads(d.ctl("top", "--json", "-n", "1", "-w", "3").stdout)
+            by_name = {j["name"]: j for j in shown["jobs"]}
+            equal({n: j["entitled"] for n, j in by_name.items()}, {"one": 0.25, "three": 0.75}, "entitled")
+            if abs(by_name["three"]["share"] - 0.75) <= 0.15:
+                break
+        else:
             raise AssertionError(f"share {by_name['three']['share']}, entitled to 0.75")
         print(f"    weights 1 and 3 got {by_name['one']['share']:.1%} and {by_name['three']['share']:.1%}")
         end(d, *jobs)
