@@ -382,6 +382,37 @@ CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *sr
 CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream); /* async */
 
 /* Textures and surfaces */
+CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name); /* sync */
+CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name); /* sync */
+CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags); /* sync */
+CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags); /* sync */
+CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes); /* sync */
+CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr, size_t Pitch); /* sync */
+CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents); /* sync */
+CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am); /* sync */
+CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm); /* sync */
+CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm); /* sync */
+CUresult cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias); /* sync */
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp, float maxMipmapLevelClamp); /* sync */
+CUresult cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso); /* sync */
+CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor); /* sync */
+CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags); /* sync */
+CUresult cuTexRefGetAddress_v2(CUdeviceptr *pdptr, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim); /* local */
+CUresult cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef); /* local */
+CUresult cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef); /* local */
+CUresult cuTexRefCreate(CUtexref *pTexRef); /* local */
+CUresult cuTexRefDestroy(CUtexref hTexRef); /* local */
+CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags); /* sync */
+CUresult cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef); /* local */
 CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc, const CUDA_TEXTURE_DESC *pTexDesc, const CUDA_RESOURCE_VIEW_DESC *pResViewDesc); /* async */
 CUresult cuTexObjectDestroy(CUtexObject texObject); /* local */
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject); /* local */
@@ -502,6 +533,7 @@ CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream, CUgraphNode *d
 CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags);
 CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream);
 CUresult cuMemcpyAtoHAsync_v2_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream);
+CUresult cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr, size_t Pitch);
 CUresult cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut);
 CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues);
 CUresult cuLinkAddFile(CUlinkState link, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues);

@@ -141,8 +141,8 @@ static void put(struct warp *w, const struct code_extra *e, uint32_t lanes,
     }
 }
 
-static void fetch_from(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,
-                       uint32_t lanes) {
+static void read_together(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,
+                          uint32_t lanes) {
     const struct code_extra *e = i->extra;
     struct sample s = {.texture = t, .lanes = lanes};
     struct place place;
@@ -166,7 +166,7 @@ static void run_fetch(struct warp *w, const struct code_inst *i, uint32_t mask) 
         const uint32_t first = (uint32_t)__builtin_ctz(group);
         const struct texture *t = handle_find(x, i, first, handles[first], false);
         if (!t) return;
-        fetch_from(x, i, t, group);
+        read_together(x, i, t, group);
     }
     if (i->d2 != CODE_NO_SLOT) *SLOT(uint32_t, w, i->d2) |= mask;
 }
