@@ -331,6 +331,12 @@ typedef struct CUmemLocation_st {
     int id; /* of a device or a NUMA node */
 } CUmemLocation;
 
+typedef struct CUmemcpyAttributes_st {
+    CUmemcpySrcAccessOrder srcAccessOrder;
+    CUmemLocation srcLocHint, dstLocHint;
+    unsigned int flags;
+} CUmemcpyAttributes;
+
 typedef struct CUmemAccessDesc_st {
     CUmemLocation location;
     CUmemAccess_flags flags;

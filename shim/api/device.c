@@ -288,6 +288,31 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
     return CUDA_SUCCESS;
 }
 
+/* None reaches host memory: HOST_NATIVE_ATOMIC_SUPPORTED is 0. */
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                           const CUatomicOperation *operations, unsigned int count,
+                                           CUdevice dev) {
+    CUresult r = enter(dev);
+    if (r) return r;
+    if (!capabilities || !operations || !count) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < count; i++) {
+        if ((unsigned int)operations[i] > CU_ATOMIC_OPERATION_FLOAT_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
+        capabilities[i] = 0;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* A link needs two devices. */
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                          const CUatomicOperation *operations, unsigned int count,
+                                          CUdevice srcDevice, CUdevice dstDevice) {
+    CUresult r = state_ready();
+    if (r) return r;
+    bool asked = capabilities && operations && count;
+    return asked ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* A link needs two devices. */
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {

@@ -13,9 +13,7 @@
 /* Those that are not supported take no notice of their arguments. */
 CUresult cuDeviceGetLuid(void);
 CUresult cuDeviceTotalMem(void);
-CUresult cuDeviceGetHostAtomicCapabilities(void);
 CUresult cuDeviceGetNvSciSyncAttributes(void);
-CUresult cuDeviceGetP2PAtomicCapabilities(void);
 CUresult cuCtxGetExecAffinity(void);
 CUresult cuCtxAttach(void);
 CUresult cuCtxDetach(void);
@@ -57,10 +55,6 @@ CUresult cuMemsetD32(void);
 CUresult cuMemsetD2D8(void);
 CUresult cuMemsetD2D16(void);
 CUresult cuMemsetD2D32(void);
-CUresult cuMemcpyBatchAsync(void);
-CUresult cuMemcpyBatchAsync_ptsz(void);
-CUresult cuMemcpyBatchAsync_v2(void);
-CUresult cuMemcpyBatchAsync_v2_ptsz(void);
 CUresult cuMemcpy3DBatchAsync(void);
 CUresult cuMemcpy3DBatchAsync_ptsz(void);
 CUresult cuMemcpy3DBatchAsync_v2(void);

@@ -73,6 +73,30 @@ Test(shim_copy, in_pieces_without_gap_or_overlap) {
     cr_assert_arr_eq(back, pageable, LARGE);
 }
 
+Test(shim_copy, a_batch_is_its_copies) {
+    CUdeviceptr to[] = {device, device + 512}, from[] = {addr_of(pageable), addr_of(pageable) + 99};
+    size_t sizes[] = {100, 200}, firsts[] = {0, 1}, failed = 7;
+    CUmemcpyAttributes how[2] = {{.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM},
+                                 {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY}};
+    CUstream s;
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuMemcpyBatchAsync_v2(to, from, sizes, 2, how, firsts, 2, s), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamSynchronize(s), CUDA_SUCCESS);
+    cr_assert_arr_eq(at(device), pageable, 100);
+    cr_assert_arr_eq(at(device + 512), pageable + 99, 200);
+    firsts[1] = 0;
+    cr_assert_eq(cuMemcpyBatchAsync(to, from, sizes, 2, how, firsts, 2, &failed, s),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(failed, SIZE_MAX, "none of the copies is to blame");
+    to[1] = 0;
+    cr_assert_eq(cuMemcpyBatchAsync(to, from, sizes, 2, how, firsts, 1, &failed, s),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(failed, 1);
+    cr_assert_eq(cuMemcpyBatchAsync_v2(to, from, sizes, 1, how, firsts, 1, NULL),
+                 CUDA_ERROR_INVALID_VALUE, "the default stream has none");
+}
+
 static CUDA_MEMCPY2D rectangle(size_t width, size_t height, size_t pitch) {
     return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
                            .srcHost = pageable,
