@@ -15,13 +15,18 @@
 #include "common/err.h"
 #include "common/minheap.h"
 
+#define NOT_CROSSING (-1)
+
 /* Above this many words of bit sets every register gets a slot of its own (hostile sizes). */
 #define REGALLOC_MAX_WORDS (4u << 20)
 
 struct regalloc {
     struct code_func *f;
     const uint8_t *bytes;
-    uint32_t regs, words; /* words of a set */
+    uint32_t regs;
+    int32_t *crosses;     /* by register: its place in sets, or NOT_CROSSING; `crossing` of them */
+    int32_t *crossing_by; /* by place: the register */
+    uint32_t crossing, words; /* words of a set */
     uint32_t block_count;
     uint32_t *block_start; /* block_count + 1 */
     uint32_t *block_of;    /* by instruction */
@@ -55,11 +60,26 @@ static void put(uint64_t *set, int32_t v) {
     set[v >> 6] |= 1ull << (v & 63);
 }
 
+/* Most registers live within one block. Only one that some block reads before it has surely written
+ * it can be alive where blocks meet, and only those are in the sets. Until all are known `start`
+ * has the block that wrote a register last, from 1 on. */
+static void look_across(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
+    int32_t v = *slot, block = (int32_t)r->block_of[at] + 1;
+    bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
+    if (!def && r->start[v] != block && r->crosses[v] == NOT_CROSSING) {
+        r->crossing_by[r->crossing] = v;
+        r->crosses[v] = (int32_t)r->crossing++;
+    }
+    if (def && !guarded) r->start[v] = block;
+}
+
 static void note(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     size_t base = (size_t)r->block_of[at] * r->words;
     bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
-    if ((!def || guarded) && !has(r->def + base, *slot)) put(r->use + base, *slot);
-    if (def && !guarded) put(r->def + base, *slot);
+    int32_t v = r->crosses[*slot];
+    if (v == NOT_CROSSING) return;
+    if ((!def || guarded) && !has(r->def + base, v)) put(r->use + base, v);
+    if (def && !guarded) put(r->def + base, v);
 }
 
 static void extend(struct regalloc *r, int32_t v, int32_t at) {
@@ -104,6 +124,16 @@ static void find_blocks(struct regalloc *r) {
     for (uint32_t b = 0; b < r->block_count; b++)
         for (uint32_t k = r->block_start[b]; k < r->block_start[b + 1]; k++)
             r->block_of[k] = b;
+}
+
+static void find_crossing(struct regalloc *r) {
+    for (uint32_t v = 0; v < r->regs; v++) {
+        r->start[v] = 0;
+        r->crosses[v] = NOT_CROSSING;
+    }
+    for (uint32_t k = 0; k <= r->f->count; k++)
+        visit_slots(r, k, look_across);
+    r->words = (r->crossing + 63) / 64;
 }
 
 static void join(struct regalloc *r, uint32_t b, uint32_t inst) {
@@ -158,9 +188,10 @@ static int find_lives(struct regalloc *r) {
         for (uint32_t w = 0; w < r->words; w++) {
             uint64_t in = r->in[(size_t)b * r->words + w], out = r->out[(size_t)b * r->words + w];
             for (uint64_t bits = in; bits; bits &= bits - 1)
-                extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits), (int32_t)r->block_start[b]);
+                extend(r, r->crossing_by[w * 64 + (uint32_t)__builtin_ctzll(bits)],
+                       (int32_t)r->block_start[b]);
             for (uint64_t bits = out; bits; bits &= bits - 1)
-                extend(r, (int32_t)(w * 64) + __builtin_ctzll(bits),
+                extend(r, r->crossing_by[w * 64 + (uint32_t)__builtin_ctzll(bits)],
                        (int32_t)r->block_start[b + 1] - 1);
         }
     }
@@ -286,21 +317,24 @@ static int sort_and_scan(struct regalloc *r) {
 }
 
 int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count) {
-    struct regalloc r = {.f = f, .bytes = bytes, .regs = reg_count, .words = (reg_count + 63) / 64};
+    struct regalloc r = {.f = f, .bytes = bytes, .regs = reg_count};
     uint32_t n = f->count + 1;
     r.block_start = malloc((n + 1) * sizeof(*r.block_start));
     r.block_of = malloc((n + 1) * sizeof(*r.block_of));
-    r.start = malloc(((size_t)reg_count + 1) * 3 * sizeof(*r.start));
+    r.start = malloc(((size_t)reg_count + 1) * 5 * sizeof(*r.start));
     int err = r.block_start && r.block_of && r.start ? 0 : -ENOMEM;
     if (!err) {
         r.end = r.start + reg_count;
         r.place = r.end + reg_count;
+        r.crosses = r.place + reg_count;
+        r.crossing_by = r.crosses + reg_count;
+        find_blocks(&r);
+        find_crossing(&r);
         for (uint32_t v = 0; v < reg_count; v++) {
             r.start[v] = INT32_MAX;
             r.end[v] = -1;
             r.place[v] = 0;
         }
-        find_blocks(&r);
         for (uint32_t k = 0; k < n; k++)
             visit_slots(&r, k, touch);
         err = find_lives(&r);
