@@ -43,6 +43,18 @@ $(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/li
 		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK) -lcriterion
 
+# The library that says which calls asked the worker: its entry points and questions are counted.
+COUNTED := $(filter shim/api/% shim/entry/gen_forward.c shim/connection/reply.c,$(SHIM))
+COUNTED_SO := $(BUILD)/counted/libcuda.so.1
+$(BUILD)/counted/shim/%.o: shim/%.c
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -finstrument-functions -c $< -o $@
+$(COUNTED_SO): $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$(filter-out $(COUNTED),$(SHIM))) \
+		$(BUILD)/test/lib/shim/counted.o $(addprefix $(BUILD)/lib,proto.a common.a) $(SHIM_SO)
+	@$(if $(Q),echo "  LINK    $@")
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map -Wl,-Bsymbolic \
+		-Wl,-z,now -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)
+
 # What programs may include.
 .PHONY: install-header uninstall-header
 install: install-header

@@ -141,7 +141,7 @@ class Daemon:
     def environment(self, loading="preload", **extra):
         """How a job finds the shim: `preload` as salusctl run does, or `path` by LD_LIBRARY_PATH."""
         env = dict(os.environ, SALUS_RUN_DIR=self.run_dir, **extra)
-        shim = os.path.join(BUILD, "shim")
+        shim = os.path.join(BUILD, "counted" if "SALUS_COUNTED" in extra else "shim")
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [shim, os.environ.get("LD_LIBRARY_PATH"),
                                                         cuda_lib_dir()]))
         if loading == "preload":

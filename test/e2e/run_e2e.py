@@ -539,6 +539,46 @@ def test_registered_memory():
         equal(d.run([program("registered"), "refused"], SALUS_STRICT="1").returncode, 9, "when strict")
 
 
+# Not ipc: events between processes are the worker's, whichever call is about them.
+COUNTED = ["features", "graph_features", "virtual", "managed", "registered", "textures", "thrust",
+           "train", "matmul", "pipeline"]
+
+
+def class_of_calls():
+    """By name, as docs/cuda-coverage.md has it."""
+    with open(os.path.join(ROOT, "docs", "cuda-coverage.md")) as f:
+        return dict(re.findall(r"^\| `(cu\w+)` \| [^|]+ \| (\w+) \|", f.read(), re.M))
+
+
+def asked(counts, classes, kind):
+    """Calls of a class that asked the worker and waited for the answer: name, calls, questions."""
+    return [(name, *n) for name, n in counts.items() if classes[name] == kind and n[1]]
+
+
+def test_calls_answered_in_the_client_ask_nobody():
+    """Counted over whole programs, by a library that counts questions of each call."""
+    counts, classes = {}, class_of_calls()
+    with Daemon() as d:
+        path = os.path.join(d.run_dir, "counted")
+        for name in COUNTED:
+            done = d.run([program(name)], SALUS_COUNTED=path)
+            equal(done.returncode, 0, f"{name}: {done.stderr}")
+        with open(path) as f:
+            for name, calls, questions in (line.split() for line in f):
+                before = counts.get(name, (0, 0))
+                counts[name] = (before[0] + int(calls), before[1] + int(questions))
+    equal(asked(counts, classes, "local"), [], "local calls that asked the worker")
+    local = [n for n in counts if classes[n] == "local"]
+    if len(local) < 80:
+        raise AssertionError(f"only {len(local)} local calls were made: {sorted(local)}")
+    ordered = [n for name, n in counts.items() if classes[name] == "async"]
+    if sum(q for _, q in ordered) * 1000 > sum(calls for calls, _ in ordered):
+        raise AssertionError(f"asked before what is only sent: {asked(counts, classes, 'async')}")
+    # What is counted is counted: said to be local, a call that asks is found out.
+    equal(asked(counts, dict(classes, cuLibraryGetKernel="local"), "local")[0][0],
+          "cuLibraryGetKernel", "a call that asks")
+
+
 def test_calls_that_need_no_context():
     with Daemon() as d:
         done = d.run([program("contextless")])
