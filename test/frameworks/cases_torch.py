@@ -224,7 +224,7 @@ def compile_reductions():
 
 @case
 def compile_attention():
-    """compiled: scaled dot product attention, written out and by its name"""
+    """compiled: scaled dot product attention, written out"""
     q, k, v = (torch.randn(2, 4, 64, 32) for _ in range(3))
     compiled(lambda a, b, c: (a @ b.transpose(-1, -2) / 32**0.5).softmax(-1) @ c, q, k, v)
 
