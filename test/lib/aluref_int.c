@@ -219,6 +219,7 @@ bool aluref_bits(struct aluref *r) {
     case PTX_OP_or: d = a | b; break;
     case PTX_OP_xor: d = a ^ b; break;
     case PTX_OP_not: d = ~a; break;
+    case PTX_OP_cnot: d = a == 0; break;
     case PTX_OP_mov: d = a; break;
     case PTX_OP_selp: d = c ? a : b; break;
     case PTX_OP_slct:

@@ -103,7 +103,15 @@ static bool exact(struct aluref *r, aluref_real a, aluref_real b, aluref_real c,
     case PTX_OP_rcp: *v = quotient(1, a, error); return true;
     case PTX_OP_sqrt: *v = root(a, error); return true;
     case PTX_OP_min:
-    case PTX_OP_max: *v = choose(i, a, b, r->signs); return true;
+    case PTX_OP_max:
+        if (i->operand_count > 3 && i->mods & PTX_MOD_ABS) {
+            a = aluref_negative(a) ? -a : a;
+            b = aluref_negative(b) ? -b : b;
+            c = aluref_negative(c) ? -c : c;
+        }
+        *v = choose(i, a, b, r->signs);
+        if (i->operand_count > 3) *v = choose(i, *v, c, false);
+        return true;
     default: break;
     }
     if (!is_approximate(i->op)) return false;

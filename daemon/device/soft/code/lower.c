@@ -81,6 +81,7 @@ static uint32_t count_sources(const struct ptx_inst *i) {
     case PTX_OP_abs:
     case PTX_OP_neg:
     case PTX_OP_not:
+    case PTX_OP_cnot:
     case PTX_OP_cvt:
     case PTX_OP_popc:
     case PTX_OP_clz:
@@ -104,7 +105,6 @@ static uint32_t count_sources(const struct ptx_inst *i) {
 static bool is_absent(uint32_t op) {
     switch (op) {
     case PTX_OP_UNKNOWN:
-    case PTX_OP_cnot:
     case PTX_OP_wgmma: return true;
     default: return false;
     }
@@ -116,14 +116,46 @@ static bool mixes_widths(const struct ptx_inst *i) {
     return one_type && i->type_count > 1;
 }
 
+/* A half as f32. */
+static int32_t widened(struct lowering *l, const struct ptx_operand *o, uint8_t type) {
+    struct code_inst c = {.op = PTX_OP_cvt, .type = PTX_F32, .type2 = type, .src = l->inst};
+    c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
+    c.a = operand_source(l, o, 2, false);
+    c.d_bytes = 4;
+    c.a_bytes = 2;
+    c.d = lowering_temp(l, 4);
+    if (l->err) return CODE_NO_SLOT;
+    c.run = isa_select(&c);
+    lowering_emit(l, &c);
+    return c.d;
+}
+
+/* d, a, c and d, a, b, c: all but the last are halves. */
+static void emit_mixed(struct lowering *l, struct code_inst *c) {
+    const uint32_t last = l->inst->op == PTX_OP_fma ? 3 : 2;
+    int32_t *slots[] = {&c->a, &c->b, &c->c};
+    if (l->inst->operand_count != last + 1)
+        return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
+    set_dest(l, c, operand_at(l->inst, 0));
+    for (uint32_t k = 1; k < last; k++)
+        *slots[k - 1] = widened(l, operand_at(l->inst, k), c->type2);
+    *slots[last - 1] = operand_source(l, operand_at(l->inst, last), 4, false);
+    if (l->err) return;
+    c->type2 = PTX_NONE;
+    c->a_bytes = 4;
+    c->run = isa_select(c);
+    if (!c->run) refuse(l);
+}
+
 static void emit_alu(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
     uint32_t need = count_sources(i);
-    if (is_absent(i->op) || mixes_widths(i)) {
+    if (is_absent(i->op)) {
         refuse(l);
         return;
     }
+    if (mixes_widths(i)) return emit_mixed(l, c);
     set_dest(l, c, operand_at(i, 0));
     if (i->operand_count < need + 1) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     for (uint32_t k = 1; k < i->operand_count && k <= 4 && !l->err; k++) {
@@ -282,9 +314,37 @@ static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
     if (!c->run) refuse(l);
 }
 
+/* {d}, [a], {b} of .v2 .v4 .v8: extra's defs and uses. */
+static void emit_atomic_vector(struct lowering *l, struct code_inst *c, bool result) {
+    const struct ptx_operand *d = operand_at(l->inst, 0), *b = operand_at(l->inst, 1u + result);
+    const uint32_t n = l->inst->vec, lane = operand_lane_bytes(c->type);
+    const bool back = result && d->kind == PTX_OPND_VEC;
+    struct code_extra *x = lowering_extra(l, c, n, n);
+    if (!x) return;
+    if (b->kind != PTX_OPND_VEC || b->elem_count != n || (back && d->elem_count != n))
+        return lowering_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
+    operand_address(l, operand_at(l->inst, result), c);
+    for (uint32_t k = 0; k < n && !l->err; k++) {
+        x->uses[k] =
+            (struct code_elem){operand_source(l, &b->elems[k], lane, false), (uint8_t)lane};
+        if (!back) continue;
+        x->defs[k] = (struct code_elem){CODE_NO_SLOT, (uint8_t)lane};
+        if (d->elems[k].kind == PTX_OPND_NONE) continue;
+        x->defs[k].slot = operand_source(l, &d->elems[k], lane, false);
+        if (x->defs[k].slot < 0)
+            lowering_fail(l, ERR_INVALID_PTX, "a destination must be a register");
+    }
+    x->use_count = n;
+    x->def_count = back ? n : 0;
+    if (l->err) return;
+    c->run = atomics_select(c);
+    if (!c->run) refuse(l);
+}
+
 static void emit_atomic(struct lowering *l, struct code_inst *c, bool result) {
     uint32_t lane = operand_lane_bytes(c->type), k = result;
-    if (lane > 8 || c->type == PTX_PRED || l->inst->vec > 1) {
+    if (l->inst->vec > 1) return emit_atomic_vector(l, c, result);
+    if (lane > 8 || c->type == PTX_PRED) {
         refuse(l);
         return;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/atomics.h"
 #include "daemon/device/soft/exec/mem.h"
@@ -135,12 +136,37 @@ ATOMICS_WIDTH(16)
 ATOMICS_WIDTH(32)
 ATOMICS_WIDTH(64)
 
-void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
+static uint64_t swap(const struct code_inst *i, uint64_t addr, uint64_t value) {
     switch (ptx_type_bytes(i->type)) {
-    case 2: swap16(i, addr, (uint16_t)value, 0); break;
-    case 4: swap32(i, addr, (uint32_t)value, 0); break;
-    default: swap64(i, addr, value, 0); break;
+    case 2: return swap16(i, addr, (uint16_t)value, 0);
+    case 4: return swap32(i, addr, (uint32_t)value, 0);
+    default: return swap64(i, addr, value, 0);
     }
+}
+
+/* Of vectors, each element by itself. */
+static void vector(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    const struct code_extra *e = i->extra;
+    const uint32_t each = ptx_type_bytes(i->type);
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    x->spin = true;
+    if (!mem_resolve(x, i, mask, each * e->use_count, true, at)) return;
+    mem_count(x, at);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        for (uint32_t k = 0; k < e->use_count; k++) {
+            uint64_t v = 0;
+            memcpy(&v, SLOT(const unsigned char, w, e->uses[k].slot) + (size_t)l * each, each);
+            v = swap(i, at[l] + (uint64_t)k * each, v);
+            if (k < e->def_count && e->defs[k].slot != CODE_NO_SLOT)
+                memcpy(SLOT(unsigned char, w, e->defs[k].slot) + (size_t)l * each, &v, each);
+        }
+    }
+}
+
+void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
+    swap(i, addr, value);
 }
 
 /* ---- integer add, the usual one ----------------------------------------------------------------
@@ -220,6 +246,7 @@ static bool is_known(const struct code_inst *i) {
 
 code_handler *atomics_select(const struct code_inst *i) {
     if (!is_known(i)) return NULL;
+    if (i->vec > 1) return ptx_type_bytes(i->type) <= 4 ? vector : NULL;
     bool integer = i->type == PTX_U32 || i->type == PTX_S32 || i->type == PTX_B32 ||
                    i->type == PTX_U64 || i->type == PTX_S64 || i->type == PTX_B64;
     switch (ptx_type_bytes(i->type)) {

@@ -173,8 +173,8 @@ typedef uint64_t __attribute__((may_alias)) client_u64;
 
 #define CLIENT __attribute__((no_sanitize("thread")))
 
-/* Four lanes' registers, side by side in memory: of 4 or 8 bytes each. */
-typedef uint32_t client_16 __attribute__((vector_size(16), aligned(4), may_alias));
+/* Four lanes' registers, side by side in memory: of 4 or 8 bytes each, aligned as an element is. */
+typedef uint32_t client_16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* `pieces` of them in a line. */
 CLIENT static inline void load_groups(const struct tile *t, struct place p, uint32_t pieces,

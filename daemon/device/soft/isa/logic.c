@@ -11,6 +11,7 @@
     ISA_OP2(ISA_LANES, bit_or##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, x | y)      \
     ISA_OP2(ISA_LANES, bit_xor##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, x ^ y)     \
     ISA_OP1(ISA_LANES, bit_not##bits, uint##bits##_t, uint##bits##_t, ~x)                        \
+    ISA_OP1(ISA_LANES, bit_cnot##bits, uint##bits##_t, uint##bits##_t, x == 0)                   \
     ISA_OP1(ISA_LANES, mov##bits, uint##bits##_t, uint##bits##_t, x)                             \
     ISA_OP2(ISA_LANES, shl##bits, uint##bits##_t, uint##bits##_t, uint32_t,                      \
             y < bits ? (uint64_t)x << (y & (bits - 1)) : 0)                                      \
@@ -85,6 +86,7 @@ ISA_FAMILY(logic_select) {
     case PTX_OP_or: return LOGIC_BY_WIDTH(bytes, bit_or);
     case PTX_OP_xor: return LOGIC_BY_WIDTH(bytes, bit_xor);
     case PTX_OP_not: return LOGIC_BY_WIDTH(bytes, bit_not);
+    case PTX_OP_cnot: return LOGIC_BY_WIDTH(bytes, bit_cnot);
     case PTX_OP_shl: return LOGIC_BY_WIDTH(bytes, shl);
     case PTX_OP_shr: return sign ? LOGIC_BY_WIDTH(bytes, shr_s) : LOGIC_BY_WIDTH(bytes, shr_u);
     case PTX_OP_selp: return LOGIC_BY_WIDTH(bytes, selp);

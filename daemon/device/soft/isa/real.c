@@ -87,6 +87,19 @@ ISA_HANDLER(choose_f32) {
               const float y = ftz ? real_flush(b[l]) : b[l]; v = real_choose32(x, y, max, mods););
 }
 
+/* Of three, maybe of their absolute values. */
+ISA_HANDLER(choose3_f32) {
+    float *d = SLOT(float, w, i->d);
+    const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
+    const float *c = SLOT(const float, w, i->c);
+    const uint32_t mods = i->mods;
+    const bool max = i->op == PTX_OP_max, ftz = mods & PTX_MOD_FTZ, abs = mods & PTX_MOD_ABS;
+    ISA_LANES(mask, float, d, float x = a[l]; float y = b[l]; float z = c[l];
+              if (abs) x = __builtin_fabsf(x), y = __builtin_fabsf(y), z = __builtin_fabsf(z);
+              if (ftz) x = real_flush(x), y = real_flush(y), z = real_flush(z);
+              v = real_choose32(real_choose32(x, y, max, mods), z, max, mods););
+}
+
 /* testp: the class of a number, as a predicate. */
 static inline bool test_class(uint64_t bits, unsigned width, unsigned mantissa, unsigned what) {
     const uint64_t sign = 1ull << (width - 1), magnitude = bits & (sign - 1);
@@ -120,8 +133,9 @@ REAL_TESTP(64, 52)
 
 static code_handler *pick_min_max(const struct code_inst *i) {
     const bool max = i->op == PTX_OP_max;
-    if (i->c != CODE_NO_SLOT && i->src && i->src->operand_count > 3) return NULL; /* sm_100 */
-    if (i->type == PTX_F64) return max ? max_f64 : min_f64;
+    const bool three = i->src && i->src->operand_count > 3;
+    if (i->type == PTX_F64) return three ? NULL : max ? max_f64 : min_f64;
+    if (three) return i->c == CODE_NO_SLOT || i->mods & PTX_MOD_XORSIGN ? NULL : choose3_f32;
     if (i->mods & (PTX_MOD_FTZ | PTX_MOD_NAN | PTX_MOD_XORSIGN)) return choose_f32;
     return max ? max_f32 : min_f32;
 }

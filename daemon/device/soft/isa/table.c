@@ -90,6 +90,7 @@ code_handler *ISA_FN(table_select)(const struct code_inst *i) {
     case PTX_OP_or:
     case PTX_OP_xor:
     case PTX_OP_not:
+    case PTX_OP_cnot:
     case PTX_OP_shl:
     case PTX_OP_shr:
     case PTX_OP_mov:

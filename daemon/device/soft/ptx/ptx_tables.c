@@ -250,6 +250,7 @@ static const struct mod {
     /* Caches, memory order and scope: the software GPU has no weaker order than the strongest. */
     {"async", MOD_IGNORED, 0},
     {"bulk", MOD_IGNORED, 0},
+    {"mask", MOD_IGNORED, 0},
     {"mbarrier::complete_tx::bytes", MOD_IGNORED, 0},
     {"weak", MOD_IGNORED, 0},
     {"relaxed", MOD_IGNORED, 0},
