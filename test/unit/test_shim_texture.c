@@ -437,3 +437,59 @@ Test(shim_texture, the_widest_linear_texture) {
     cr_assert_eq(cuDeviceGetTexture1DLinearMaxWidth(&width, CU_AD_FORMAT_FLOAT, 3, 0),
                  CUDA_ERROR_INVALID_VALUE);
 }
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+static CUtexref reference(CUmodule *module) {
+    CUtexref t, other;
+    cr_assert_eq(cuModuleLoadData(module, rig_ptx), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetTexRef(&other, *module, "variable"), CUDA_ERROR_NOT_FOUND);
+    cr_assert_eq(cuModuleGetTexRef(&t, *module, "reference"), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetTexRef(&other, *module, "reference"), CUDA_SUCCESS);
+    cr_assert_eq(other, t, "the same each time");
+    rig_forget();
+    return t;
+}
+
+/* The only texture that was made. */
+static const struct wire_texture *made(void) {
+    const struct wire_texture *found = NULL;
+    uint32_t bytes;
+    for (uint32_t k = 0; k < rig_count(); k++) {
+        const struct wire_record *rec = rig_record(k, &bytes);
+        if (rec->op != WIRE_TEXTURE) continue;
+        cr_assert(!found, "more than one");
+        found = (const void *)rec;
+    }
+    cr_assert(found);
+    return found;
+}
+
+Test(shim_texture, a_reference_is_an_object_of_what_it_was_told) {
+    CUmodule module;
+    CUtexref t = reference(&module);
+    size_t offset;
+    cr_assert_eq(cuTexRefSetFormat(t, CU_AD_FORMAT_FLOAT, 4), CUDA_SUCCESS);
+    cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 0, "it reads nothing yet");
+    cr_assert_eq(cuTexRefSetAddress_v2(&offset, t, device + 16, 4096), CUDA_SUCCESS);
+    cr_assert_eq(offset, 16);
+    const struct wire_texture *w = made();
+    cr_assert(w->addr == device && w->width == 257 && w->channels == 4 && w->filter == 1);
+    rig_forget();
+    cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
+    cr_assert_eq(rig_count(), 0, "nothing has changed");
+    cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_POINT), CUDA_SUCCESS);
+    cr_assert_eq(made()->filter, 0);
+}
+
+Test(shim_texture, a_reference_ends_with_its_module) {
+    CUmodule module;
+    CUtexref t = reference(&module);
+    unsigned int flags;
+    cr_assert_eq(cuTexRefGetFlags(&flags, t), CUDA_SUCCESS);
+    cr_assert_eq(cuTexRefDestroy(t), CUDA_ERROR_INVALID_VALUE, "the module's");
+    cr_assert_eq(cuModuleUnload(module), CUDA_SUCCESS);
+    cr_assert_eq(cuTexRefGetFlags(&flags, t), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuTexRefSetFlags(t, 0), CUDA_ERROR_INVALID_VALUE);
+}

@@ -77,7 +77,7 @@ static void answer_func(const struct wire_func_get *get) {
     const char *name = (const char *)(get + 1);
     for (uint32_t i = 0; i < rig.kernel_count; i++) {
         const struct rig_kernel *k = &rig.kernels[i];
-        if (strcmp(k->name, name)) continue;
+        if (strcmp(k->name, name) != 0) continue;
         uint32_t fits =
             k->info.param_count < get->params_cap ? k->info.param_count : get->params_cap;
         if (fits) memcpy(at(get->params), k->params, fits * sizeof(*k->params));
@@ -126,9 +126,11 @@ static void reply(const struct wire_record *rec) {
         answer_name((const void *)rec);
     else if (rec->op == WIRE_MODULE_LOAD)
         answer(rec, 0, &counts, sizeof(counts));
-    else if (rec->op == WIRE_GLOBAL_GET)
+    else if (rec->op == WIRE_GLOBAL_GET) {
+        if (strcmp((const char *)rec + sizeof(struct wire_global_get), "reference") == 0)
+            global.bytes = 8;
         answer(rec, 0, &global, sizeof(global));
-    else if (is_signal(rec->op))
+    } else if (is_signal(rec->op))
         answer(rec, 0, &signal, sizeof(signal));
     else if (gives_key(rec->op))
         answer(rec, 0, &segment, sizeof(segment));
