@@ -81,6 +81,8 @@ def real(workload, policy, recording=None, exclusive=False):
         recorder = recording and subprocess.Popen(
             [tool("salusctl"), "--run-dir", d.run_dir, "record", "--until-idle", recording],
             stderr=subprocess.PIPE, text=True)
+        if recorder:
+            wait_for("it records", lambda: os.path.exists(recording))
         started = start_all(d, workload.jobs)
         try:
             finish_all(d, started)
