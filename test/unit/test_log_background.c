@@ -195,9 +195,9 @@ static void log_long_ones(int round) {
 
 Test(log_background, a_long_record_keeps_the_number) {
     begin();
-    for (int round = 0; round < 20 && count("... suppressed=1\n") == 0; round++)
+    for (int round = 0; round < 20 && count("... suppressed=") == 0; round++)
         log_long_ones(round);
-    cr_assert_gt(count("... suppressed=1\n"), 0);
+    cr_assert_gt(number_after("... suppressed="), 0);
 }
 
 static void *shout(void *arg) {
