@@ -56,14 +56,30 @@ static bool has_flag(const char *flags, const char *flag) {
     return false;
 }
 
-/* Without its value. */
-static bool add_flag(const struct row *r, const char *flags, struct frameworks_setting *s) {
-    char flag[PATH_MAX + 64];
+/* One flag behind those that are there, unless it is there without its value. */
+static bool add_flag(const char *flag, char *flags, size_t cap) {
+    char filled[PATH_MAX + 64];
+    size_t n = strlen(flags);
 
-    if (has_flag(flags, r->value) || !fill(r->value, flag, sizeof(flag))) return false;
-    s->flag = r->value;
-    return snprintf(s->value, sizeof(s->value), "%s%s%s", flags, *flags ? " " : "", flag) <
-           (int)sizeof(s->value);
+    if (has_flag(flags, flag) || !fill(flag, filled, sizeof(filled))) return false;
+    if (n + strlen(filled) + sizeof(" ") > cap) return false;
+    snprintf(flags + n, cap - n, "%s%s", n ? " " : "", filled);
+    return true;
+}
+
+static bool add_flags(const struct row *r, const char *flags, struct frameworks_setting *s) {
+    bool added = false;
+
+    if (snprintf(s->value, sizeof(s->value), "%s", flags) >= (int)sizeof(s->value)) return false;
+    for (const char *at = r->value; *at; at += strspn(at, " ")) {
+        char flag[256];
+        size_t n = strcspn(at, " ");
+
+        snprintf(flag, sizeof(flag), "%.*s", (int)n, at);
+        added |= add_flag(flag, s->value, sizeof(s->value));
+        at += n;
+    }
+    return added;
 }
 
 /* The dynamic linker takes colons and blanks for ends of names. */
@@ -81,7 +97,7 @@ static bool plan(const struct row *r, struct frameworks_setting *s) {
 
     *s = (struct frameworks_setting){
         .framework = r->framework, .variable = r->variable, .why = r->why};
-    if (r->way == ADD) return add_flag(r, now ? now : "", s);
+    if (r->way == ADD) return add_flags(r, now ? now : "", s);
     if (r->way == PRELOAD) return add_library(r, now ? now : "", s);
     return !now && fill(r->value, s->value, sizeof(s->value));
 }

@@ -17,11 +17,10 @@ struct frameworks_choice {
     bool soft;       /* the device is the software GPU */
 };
 
-/* A variable as it will be; `value` with its places filled in, and for a flag behind those that are
+/* A variable as it will be; `value` with its places filled in, and flags behind those that are
  * there already. Other texts are static. */
 struct frameworks_setting {
     const char *framework, *variable, *why;
-    const char *flag; /* of a list, the part that is added; otherwise NULL */
     char value[2 * PATH_MAX];
 };
 

@@ -695,7 +695,8 @@ def test_what_triton_compiles_runs():
     env = dict(clean_environment(), XLA_FLAGS="--xla_dump_to=/x")
     r = subprocess.run([tool("salusctl"), "run", "-q", "--private", "--", sys.executable, "-c", TRITON], env=env,
                        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
-    toolkit = re.fullmatch(r"\[0(?:, 0){7}\] --xla_dump_to=/x --xla_gpu_cuda_data_dir=(\S+)\n", r.stdout)
+    toolkit = re.fullmatch(r"\[0(?:, 0){7}\] --xla_dump_to=/x --xla_gpu_cuda_data_dir=(\S+) "
+                           r"--xla_gpu_autotune_level=1 --xla_gpu_override_gemm_autotuner=\S+\n", r.stdout)
     if not toolkit:
         raise AssertionError(f"exit {r.returncode}: {r.stdout}{r.stderr}")
     version = subprocess.run([toolkit.group(1) + "/bin/ptxas", "--version"], text=True, stdout=subprocess.PIPE)

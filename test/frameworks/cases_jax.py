@@ -163,6 +163,117 @@ def train_mlp():
 
 
 @case
+def types():
+    """float64, integers of 8 to 64 bits, fp8, complex"""
+    with jax.enable_x64(True):
+        a, b = numbers(40, 30, dtype="d"), numbers(30, 20, dtype="d")
+        both(lambda x, y: jnp.exp(x @ y / 9), a, b, tolerance=1e-12)
+        both(lambda x: (x * 1000).astype("int64") * 10**10 // 7, a, tolerance=0)
+        both(lambda x: jnp.linalg.eigvalsh(x @ x.T), a, tolerance=1e-10)
+    for shape in (32, 64), (17, 20), (64, 16):
+        i = rng.integers(-128, 128, shape, "int8")
+        both(lambda x: jax.lax.dot(x, x.T, preferred_element_type="int32"), i, tolerance=0)
+    both(lambda x: jax.lax.population_count(x) + jax.lax.clz(x), i, tolerance=0)
+    for t in "float8_e4m3fn", "float8_e5m2", "bfloat16":
+        both(lambda x: jax.lax.bitcast_convert_type(x.astype(t), "uint16" if t == "bfloat16" else "uint8"), numbers(500), tolerance=0)
+    both(lambda x: jnp.abs((x + 1j * x[::-1]) ** 3), numbers(100), tolerance=1e-4)
+
+
+@case
+def windows():
+    """pooling, scatters, gathers, sorts by several keys, histograms"""
+    a = numbers(4, 16, 16, 3)
+    pool = lambda x, op, z: jax.lax.reduce_window(x, z, op, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    both(lambda x: (pool(x, jax.lax.max, -jnp.inf), pool(x, jax.lax.add, 0.0)), a)
+    both(jax.grad(lambda x: (pool(x, jax.lax.max, -jnp.inf) ** 2).sum()), a, tolerance=1e-5)
+    v, where = numbers(200), rng.integers(0, 50, 200)
+    both(lambda x: jnp.zeros(50).at[where].add(x), v, tolerance=1e-5)
+    both(lambda x: (x[where], jnp.zeros(50).at[where].max(x)), v, tolerance=0)
+    both(lambda x: jax.lax.sort((jnp.asarray(where), x), num_keys=2), v, tolerance=0)
+    both(lambda x: jnp.histogram(x, 20)[0], v, tolerance=0)
+
+
+@case
+def callbacks():
+    """functions of the host within jitted ones; memory of the host"""
+    twice = lambda x: jax.pure_callback(lambda v: numpy.asarray(v) * 2, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    both(lambda x: jnp.sin(twice(x) + 1), numbers(30))
+    x = jax.device_put(numbers(1000), jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host"))
+    back = jax.device_put(x, jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="device"))
+    close(numpy.asarray(back * 2), numpy.asarray(x) * 2, 0)
+
+
+def attend(p, x):
+    """One block of a transformer."""
+    q, k, v = (jnp.einsum("btd,dhe->bthe", x, w, precision="highest") for w in p["qkv"])
+    x = x + jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape)
+    m, s = x.mean(-1, keepdims=True), x.std(-1, keepdims=True)
+    h = jax.nn.gelu(jnp.dot((x - m) / (s + 1e-3), p["up"], precision="highest"))
+    return x + jnp.dot(h, p["down"], precision="highest")
+
+
+@case
+def train_transformer():
+    """one block with attention, Adam, 50 steps"""
+    d, heads = 32, 4
+    p = {"qkv": [numbers(d, heads, d // heads) / d ** 0.5 for _ in range(3)], "up": numbers(d, 64) / d ** 0.5,
+         "down": numbers(64, d) / 8}
+    x, y = numbers(4, 16, d), numbers(4, 16, d)
+
+    @jax.jit
+    def step(p, m, v, i):
+        with jax.default_matmul_precision("highest"):
+            value, g = jax.value_and_grad(lambda p: ((attend(p, x) - y) ** 2).mean())(p)
+        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
+        v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, v, g)
+        new = lambda w, m, v: w - 1e-2 * m / (1 - 0.9 ** i) / (jnp.sqrt(v / (1 - 0.99 ** i)) + 1e-6)
+        return jax.tree.map(new, p, m, v), m, v, value
+
+    def losses(device):
+        with jax.default_device(device):
+            zero = jax.tree.map(numpy.zeros_like, p)
+            state, out = (p, zero, zero), []
+            for i in range(1, 51):
+                *state, value = step(*state, float(i))
+                out.append(float(value))
+        return out
+
+    got, want = losses(jax.devices()[0]), losses(cpu)
+    close(got, want, 1e-3, "losses")
+    holds(want[-1] < want[0] / 2, f"it learns: {want[0]} to {want[-1]}")
+
+
+@case
+def train_cnn():
+    """convolutions and pooling, 50 steps"""
+    p = [numbers(3, 3, 1, 8) / 3, numbers(3, 3, 8, 8) / 8, numbers(128, 5) / 11]
+    x, y = numbers(16, 8, 8, 1), rng.integers(0, 5, 16)
+
+    def f(p):
+        h = x
+        for k in p[:2]:
+            h = jax.nn.relu(jax.lax.conv_general_dilated(h, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                                                         precision="highest"))
+        h = jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").reshape(16, -1)
+        logits = jax.nn.log_softmax(jnp.dot(h, p[2], precision="highest"))
+        return -jnp.take_along_axis(logits, y[:, None], 1).mean()
+
+    step = jax.jit(lambda p: (lambda v, g: (v, [w - 0.1 * d for w, d in zip(p, g)]))(*jax.value_and_grad(f)(p)))
+
+    def losses(device, p):
+        with jax.default_device(device):
+            out = []
+            for _ in range(50):
+                value, p = step(p)
+                out.append(float(value))
+        return out
+
+    got, want = losses(jax.devices()[0], p), losses(cpu, p)
+    close(got, want, 1e-4, "losses")
+    holds(want[-1] < want[0] / 2, f"it learns: {want[0]} to {want[-1]}")
+
+
+@case
 def pallas():
     """a kernel of Pallas, by Triton"""
     from jax.experimental import pallas as pl

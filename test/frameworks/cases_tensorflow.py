@@ -109,6 +109,15 @@ def xla():
 
 
 @case
+def xla_int8():
+    """products of int8 matrices, compiled by XLA"""
+    a, b = (rng.integers(-128, 128, s).astype("int8") for s in ((32, 64), (64, 32)))
+    product = tf.function(lambda x, y: tf.matmul(x, y, output_type=tf.int32), jit_compile=True)
+    with tf.device("/GPU:0"):
+        equal(product(tf.constant(a), tf.constant(b)).numpy(), a.astype("i") @ b.astype("i"), "int8")
+
+
+@case
 def linear_algebra():
     """cuSOLVER and cuFFT: solve, cholesky, SVD, FFT"""
     a = numbers(20, 20)

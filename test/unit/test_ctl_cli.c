@@ -575,7 +575,11 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     unset_framework_variables();
     setenv("XDG_STATE_HOME", lib_dir, 1);
     setenv("PYTORCH_ALLOC_CONF", "mine", 1);
-    setenv("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/mine", 1);
+    setenv("XLA_FLAGS",
+           "--xla_gpu_cuda_data_dir=/mine --xla_gpu_autotune_level=4 "
+           "--xla_gpu_override_gemm_autotuner=",
+           1);
+    setenv("TF_CUDNN_USE_AUTOTUNE", "mine", 1);
     setenv("TRITON_PTXAS_PATH", "mine", 1);
     setenv("TRITON_PTXAS_BLACKWELL_PATH", "mine", 1);
     setenv("TRITON_OVERRIDE_ARCH", "mine", 1);

@@ -89,6 +89,10 @@ Test(ctl_frameworks, ranks_are_known_by_their_launcher) {
     unsetenv("WORLD_SIZE");
 }
 
+#define NO_TRIALS                                                                         \
+    "--xla_gpu_autotune_level=1 --xla_gpu_override_gemm_autotuner=block_m:32,block_n:32," \
+    "block_k:32,num_stages:1,num_warps:4,num_ctas:1"
+
 /* ---- programs that values name --------------------------------------------------------------- */
 
 static char dir[64];
@@ -126,35 +130,41 @@ static void make(const char *name, const char *text) {
 TestSuite(ctl_frameworks_programs, .init = make_dir, .fini = remove_dir, .timeout = 30);
 
 Test(ctl_frameworks_programs, are_named_only_where_they_are) {
-    char expected[128];
+    char expected[320];
 
     setenv("SALUS_LIBEXEC_DIR", dir, 1);
     cr_assert_null(planned(&soft, "TRITON_PTXAS_PATH"));
-    cr_assert_null(planned(&soft, "XLA_FLAGS"));
+    cr_assert_null(planned(&soft, "CUDA_ROOT"));
     make("salus-ptxas", "");
     cr_assert_str_eq(planned(&soft, "TRITON_PTXAS_PATH")->value, in_dir("salus-ptxas"));
     cr_assert_str_eq(planned(&soft, "TRITON_PTXAS_BLACKWELL_PATH")->value, in_dir("salus-ptxas"));
-    cr_assert_null(planned(&soft, "XLA_FLAGS"));
+    cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, NO_TRIALS);
     mkdir(in_dir("cuda"), 0755);
     mkdir(in_dir("cuda/bin"), 0755);
     make("cuda/bin/ptxas", "");
-    snprintf(expected, sizeof(expected), "--xla_gpu_cuda_data_dir=%s/cuda", dir);
+    snprintf(expected, sizeof(expected), "--xla_gpu_cuda_data_dir=%s/cuda " NO_TRIALS, dir);
     cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, expected);
     cr_assert_str_eq(planned(&soft, "CUDA_ROOT")->value, in_dir("cuda"));
 }
 
-Test(ctl_frameworks_programs, a_flag_is_added_to_those_of_the_user) {
-    char expected[256];
+Test(ctl_frameworks_programs, flags_are_added_to_those_of_the_user) {
+    char expected[512];
 
     setenv("SALUS_LIBEXEC_DIR", dir, 1);
     mkdir(in_dir("cuda"), 0755);
     mkdir(in_dir("cuda/bin"), 0755);
     make("cuda/bin/ptxas", "");
     setenv("XLA_FLAGS", "--xla_gpu_cuda_data_dir_other=/x --xla_dump_to=/d", 1);
-    snprintf(expected, sizeof(expected), "%s --xla_gpu_cuda_data_dir=%s/cuda", getenv("XLA_FLAGS"),
-             dir);
+    snprintf(expected, sizeof(expected), "%s --xla_gpu_cuda_data_dir=%s/cuda " NO_TRIALS,
+             getenv("XLA_FLAGS"), dir);
     cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value, expected);
     setenv("XLA_FLAGS", "--xla_dump_to=/d --xla_gpu_cuda_data_dir=/mine", 1);
+    cr_assert_str_eq(planned(&soft, "XLA_FLAGS")->value,
+                     "--xla_dump_to=/d --xla_gpu_cuda_data_dir=/mine " NO_TRIALS);
+    setenv("XLA_FLAGS",
+           "--xla_gpu_autotune_level=4 --xla_gpu_override_gemm_autotuner= "
+           "--xla_gpu_cuda_data_dir=/mine",
+           1);
     cr_assert_null(planned(&soft, "XLA_FLAGS"));
 }
 
