@@ -45,7 +45,7 @@ static void print(FILE *out, unsigned int number) {
     fprintf(out, "%s %llu %llu\n", info.dli_sname, (unsigned long long)n, (unsigned long long)q);
 }
 
-__attribute__((destructor)) static void tell(void) {
+static __attribute__((destructor)) void tell(void) {
     const char *path = getenv("SALUS_COUNTED");
     FILE *out = path ? fopen(path, "ae") : NULL;
     if (!out) return;
