@@ -233,10 +233,8 @@ Test(ptx_parse, functions) {
 
 Test(ptx_parse, what_is_unknown_disables_its_function_alone) {
     cr_assert_str_eq(unsupported("ret; tcgen05.mma.x [%r1], {%rd1}, 0;"), "line 7: tcgen05.mma.x");
-    cr_assert_str_eq(
-        unsupported("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32 %r1;"),
-        "line 7: mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32");
-    cr_assert_str_eq(unsupported("add.rn.f32x2 %rd1, %rd2, %rd3;"), "line 7: add.rn.f32x2");
+    cr_assert_str_eq(unsupported("tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 4;"),
+                     "line 7: tensormap.replace.tile.rank.global.b1024.b32");
     cr_assert_str_eq(unsupported("mov.u32 %r1, %pm0; wgmma.fence;"), "line 7: %pm0");
     cr_assert_str_eq(unsupported(".reg .v4 .f32 q;"), "line 7: .reg of vectors");
     cr_assert_str_eq(unsupported("vadd.s32.s32.s32 %r1, %r2.b0, %r3;"), "line 7: .b0");
