@@ -18,8 +18,7 @@
 #include "common/log.h"
 #include "common/log_limit.h"
 #include "common/log_writer.h"
-
-#define PATIENCE_MS 60000
+#include "test/lib/patience.h"
 
 static int reader = -1;
 static char text[1 << 20];
@@ -37,7 +36,7 @@ static void new_reader(void) {
 }
 
 static void begin(void) {
-    alarm(150); /* whoever hangs is ended */
+    alarm((unsigned)patience_ms() * 3 / 2000); /* whoever hangs is ended */
     signal(SIGPIPE, SIG_IGN);
     setenv("SALUS_LOG", "info,free:debug", 1);
     new_reader();
@@ -52,7 +51,7 @@ static void read_until(const char *part) {
     while (!strstr(text, part)) {
         ssize_t n;
 
-        cr_assert_eq(poll(&p, 1, PATIENCE_MS), 1, "'%s' never came; the last: %s", part,
+        cr_assert_eq(poll(&p, 1, patience_ms()), 1, "'%s' never came; the last: %s", part,
                      text + (text_bytes > 300 ? text_bytes - 300 : 0));
         n = read(reader, text + text_bytes, sizeof(text) - 1 - text_bytes);
         cr_assert_gt(n, 0, "'%s' never came", part);
