@@ -78,7 +78,7 @@ E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader)
 
 .PHONY: e2e-programs check-e2e check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
-check-e2e: all e2e-programs $(E2E_CLIENTS) $(COUNTED_SO) ## nvcc's programs through the real daemon; E2E=part
+check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)

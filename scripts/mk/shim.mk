@@ -45,11 +45,10 @@ $(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/li
 
 # The library that says which calls asked the worker: its entry points and questions are counted.
 COUNTED := $(filter shim/api/% shim/entry/gen_forward.c shim/connection/reply.c,$(SHIM))
-COUNTED_SO := $(BUILD)/counted/libcuda.so.1
 $(BUILD)/counted/shim/%.o: shim/%.c
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -finstrument-functions -c $< -o $@
-$(COUNTED_SO): $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$(filter-out $(COUNTED),$(SHIM))) \
+$(BUILD)/counted/libcuda.so.1: $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$(filter-out $(COUNTED),$(SHIM))) \
 		$(BUILD)/test/lib/shim/counted.o $(addprefix $(BUILD)/lib,proto.a common.a) $(SHIM_SO)
 	@$(if $(Q),echo "  LINK    $@")
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map -Wl,-Bsymbolic \
