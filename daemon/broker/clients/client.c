@@ -26,7 +26,7 @@ void client_close(struct client *c) {
     if (c->attachment) attachments_detach(all->attachments, c->attachment);
     c->attachment = NULL;
     uv_close((uv_handle_t *)&c->readable, on_handle_closed);
-    uv_close((uv_handle_t *)&c->deadline, on_handle_closed);
+    uv_close((uv_handle_t *)&c->deadline.timer, on_handle_closed);
     if (c->pidfd >= 0) uv_close((uv_handle_t *)&c->death, on_handle_closed);
     fdutil_close(&c->fd); /* at once: the peer must not wait for our loop */
     fdutil_close(&c->pidfd);

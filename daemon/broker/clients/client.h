@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "daemon/broker/clients/users.h"
+#include "daemon/broker/expiry.h"
 #include "daemon/broker/jobs/attachments.h"
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/store/profile_store.h"
@@ -47,7 +48,7 @@ struct client {
     enum client_state state;
     int fd, pidfd; /* -1: not open */
     uv_poll_t readable, death;
-    uv_timer_t deadline;
+    struct expiry deadline;
     int handles; /* libuv handles whose close callback has not run */
 
     struct user *user;     /* counts it: as a job from its welcome on */

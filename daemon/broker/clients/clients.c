@@ -72,9 +72,9 @@ static int watch_client(struct client *c) {
     int err = uv_poll_init(loop, &c->readable, c->fd);
 
     if (err < 0) return err;
-    uv_timer_init(loop, &c->deadline);
+    deadline_init(c, loop);
     c->handles = 2;
-    c->readable.data = c->deadline.data = c->death.data = c;
+    c->readable.data = c->death.data = c;
     c->pidfd = open_pidfd(c->fd, c->job.pid);
     if (c->pidfd < 0) return fdutil_scarce(-errno) ? -errno : 0;
     err = uv_poll_init(loop, &c->death, c->pidfd);

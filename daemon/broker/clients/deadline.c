@@ -1,12 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Timers run before sockets are looked at; if it was we who were late, the client's message is
- * there.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/broker/clients/deadline.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "common/err.h"
 #include "daemon/broker/clients/refuse.h"
@@ -17,12 +12,7 @@ static void on_deadline(uv_timer_t *t) {
     struct client *c = t->data;
     const struct clients *all = c->clients;
     unsigned long long ms = all->config->handshake_timeout / NS_PER_MS;
-    char byte;
 
-    if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-        deadline_set(c, all->config->handshake_timeout);
-        return;
-    }
     switch (c->state) {
     case CLIENT_HELLO: refuse_client(c, -ETIMEDOUT, "no hello came within %llu ms", ms); break;
     case CLIENT_OFFERED:
@@ -39,6 +29,10 @@ static void on_deadline(uv_timer_t *t) {
     }
 }
 
+void deadline_init(struct client *c, uv_loop_t *loop) {
+    expiry_init(&c->deadline, loop, c, on_deadline);
+}
+
 void deadline_set(struct client *c, uint64_t ns) {
-    uv_timer_start(&c->deadline, on_deadline, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+    expiry_start(&c->deadline, ns);
 }

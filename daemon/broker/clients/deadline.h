@@ -8,6 +8,8 @@
 
 #include "daemon/broker/clients/client.h"
 
+void deadline_init(struct client *c, uv_loop_t *loop);
+
 /* From now, over the one before. */
 void deadline_set(struct client *c, uint64_t ns);
 

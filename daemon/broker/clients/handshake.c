@@ -242,7 +242,7 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
 static void welcome(struct client *c) {
     struct wire_welcome w = {.magic = WIRE_MAGIC};
 
-    uv_timer_stop(&c->deadline);
+    expiry_stop(&c->deadline);
     pages_close_fds(&c->pages);
     c->state = CLIENT_RUNNING;
     c->clients->running++;

@@ -16,6 +16,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/control/verb.h"
+#include "daemon/broker/expiry.h"
 #include "daemon/broker/scarce.h"
 
 #define CONTROLS_MAX 256
@@ -28,7 +29,7 @@ struct control {
     int fd, handles;
     uid_t uid; /* SO_PEERCRED's */
     uv_poll_t poll;
-    uv_timer_t idle;
+    struct expiry idle;
     bool waiting; /* for the worker's answer to `request` */
     struct ctl_request request;
 };
@@ -49,7 +50,7 @@ static void close_listener(struct control *c) {
     all->count--;
     users_leave(c->user, USERS_CONTROL);
     uv_close((uv_handle_t *)&c->poll, on_handle_closed);
-    uv_close((uv_handle_t *)&c->idle, on_handle_closed);
+    uv_close((uv_handle_t *)&c->idle.timer, on_handle_closed);
     fdutil_close(&c->fd);
 }
 
@@ -70,7 +71,7 @@ static void wait_for_request(struct control *c) {
     list_remove(&c->link);
     list_append(&c->all->list, &c->link);
     uv_poll_start(&c->poll, UV_READABLE, on_readable);
-    uv_timer_start(&c->idle, on_idle, c->all->broker->config.control_idle / 1000000, 0);
+    expiry_start(&c->idle, c->all->broker->config.control_idle);
 }
 
 /* A worker that is as late as that is about to be ended. */
@@ -78,7 +79,7 @@ static void wait_for_worker(struct control *c, const struct ctl_request *r) {
     c->waiting = true;
     c->request = *r;
     uv_poll_stop(&c->poll);
-    uv_timer_start(&c->idle, on_idle, c->all->broker->config.worker_timeout / 2000000, 0);
+    expiry_start(&c->idle, c->all->broker->config.worker_timeout / 2);
 }
 
 static struct asking asking_of(struct control *c, const struct ctl_request *r,
@@ -211,11 +212,11 @@ void control_accept(struct controls *all, int fd) {
     c->uid = cred.uid;
     c->user = user;
     c->handles = 2;
-    c->poll.data = c->idle.data = c;
+    c->poll.data = c;
     if (all->count >= CONTROLS_MAX) close_oldest(all);
     list_append(&all->list, &c->link);
     all->count++;
-    uv_timer_init(all->broker->loop, &c->idle);
+    expiry_init(&c->idle, all->broker->loop, c, on_idle);
     wait_for_request(c);
 }
 
