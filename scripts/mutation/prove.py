@@ -106,6 +106,7 @@ def prove(build, mutant, test, text, folder):
     name = program_of(proof, mutant)
     program = os.path.join(folder, os.path.basename(name))
     if proof.program == "daemon":
+        os.makedirs(folder)
         for other in PROGRAMS:
             shutil.copy2(f"{build.folder}/{other}", folder)
     build.link_mutant(name, build.compile_mutant(mutant, text, folder, name), program)
