@@ -226,13 +226,15 @@ Test(block, asynchronous_copies) {
 static const char copies[] = HEAD COPY("whole16", "16",
                                        "cp.async.cg.shared.global [%r5], [%rd3], 16;\n")
     COPY("whole8", "8", "cp.async.ca.shared.global [%r5], [%rd3], 8;\n")
-        COPY("whole4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
-            COPY("odd4", "4", "@%p1 cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
-                COPY("part4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %r6;\n") COPY(
-                    "ignore4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %p1;\n")
-                    COPY("keep4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, !%p1;\n") COPY(
-                        "bad4", "4",
-                        "add.u64 %rd3, %rd3, 2; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+        COPY("whole4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4;\n") COPY(
+            "odd4", "4", "@%p1 cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
+            COPY("part4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %r6;\n") COPY(
+                "ignore4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, %p1;\n")
+                COPY("keep4", "4", "cp.async.ca.shared.global [%r5], [%rd3], 4, !%p1;\n") COPY(
+                    "null4", "4",
+                    "mov.u64 %rd3, 0; cp.async.ca.shared.global [%r5], [%rd3], 4, 0;\n")
+                    COPY("bad4", "4",
+                         "add.u64 %rd3, %rd3, 2; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
                         COPY("far4", "4",
                              "add.u64 %rd3, %rd3, 8; cp.async.ca.shared.global [%r5], [%rd3], 4;\n")
                             COPY("out4", "4",
@@ -244,6 +246,7 @@ static uint32_t copied(const char *kernel, uint32_t word, uint32_t lane) {
     if (!strcmp(kernel, "odd4")) return lane & 1 ? word : 0x55555555;
     if (!strcmp(kernel, "part4")) return word & keep[lane * 3 & 7];
     if (!strcmp(kernel, "ignore4")) return lane & 1 ? 0 : word;
+    if (!strcmp(kernel, "null4")) return 0;
     if (!strcmp(kernel, "keep4")) return lane & 1 ? word : 0;
     return word;
 }
@@ -271,7 +274,7 @@ static void check_bad_copy(const char *kernel, int want) {
 
 Test(block, asynchronous_copies_of_every_kind) {
     static const char *const builds[] = {"base", "v3", "v4"};
-    static const char *const words[] = {"whole4", "odd4", "part4", "ignore4", "keep4"};
+    static const char *const words[] = {"whole4", "odd4", "part4", "ignore4", "keep4", "null4"};
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         check_copies("whole16", 4);

@@ -244,7 +244,7 @@ bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
         warp_fault(&x->w, i, lane, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, from, NULL);
         return false;
     }
-    memcpy(d, (const void *)(uintptr_t)from, count);
+    if (count) memcpy(d, (const void *)(uintptr_t)from, count); /* else `from` may be anything */
     memset(d + count, 0, i->d_bytes - count);
     x->global |= (uint32_t)(count && is_global(x, from, count)) << lane;
     return true;
