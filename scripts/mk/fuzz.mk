@@ -35,7 +35,7 @@ fuzz-seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/s
 	$(Q)$(BUILD)/seed_fatbin $(BUILD)/fuzz/fatbin/seeds $(BUILD)/fuzz/nvinfo/seeds \
 		$(BUILD)/fuzz/cubin/seeds
 
-FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC=$(FUZZ_CC) SAN=$(FUZZ_SAN) \
+FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC="$(FUZZ_CC)" SAN=$(FUZZ_SAN) \
 	OPT="-O1 -g -fno-sanitize-recover=all"
 
 # All are built first, so that they can run side by side.

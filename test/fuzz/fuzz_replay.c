@@ -10,11 +10,12 @@
 
 #include "daemon/sched/record/replay.h"
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static FILE *null;
-    struct replay r = {0};
+    struct replay r = {.any_build = true};
     FILE *in = size ? fmemopen((void *)data, size, "r") : NULL;
 
     if (!null && !(null = fopen("/dev/null", "w"))) abort();

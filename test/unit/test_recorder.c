@@ -233,6 +233,20 @@ Test(recorder, a_stream_that_cannot_be_written_says_so) {
     finish(w);
 }
 
+/* Zeroes for no line at all are not written: there may be no memory yet to put them in. */
+Test(recorder, a_checkpoint_has_no_run_of_no_lines) {
+    struct world *w = begin("fair", "slack");
+    struct replay r;
+    for (int i = 0; i < 300; i++)
+        step(w);
+    char *text = written(w), *line = strchr(strstr(text, "\ncheckpoint ") + 1, '\n') + 1;
+    memcpy(line, "0 0\n#", 5);
+    cr_expect_eq(replay(text, &r), REPLAY_DAMAGED);
+    cr_expect_str_eq(r.why, "it is no part of the checkpoint");
+    free(text);
+    finish(w);
+}
+
 /* A byte of a checkpoint, an event or an action is another: it is refused, or differs. */
 Test(recorder, what_was_changed_does_not_replay) {
     struct world *w = begin("fair", "slack");

@@ -170,7 +170,7 @@ int checkpoint_read_line(struct checkpoint *c, const char *line, size_t bytes) {
     int end = 0;
     if (line[0] == ':') return read_hex(c, line + 1, bytes);
     if (sscanf(line, "0 %" SCNu64 "%n", &zeroes, &end) != 1 || line[end]) return 1;
-    if (zeroes > (bytes - c->bytes) / CHECKPOINT_LINE) return -EINVAL;
+    if (!zeroes || zeroes > (bytes - c->bytes) / CHECKPOINT_LINE) return -EINVAL;
     if (reserve_bytes(c, c->bytes + zeroes * CHECKPOINT_LINE)) return -ENOMEM;
     memset(c->data + c->bytes, 0, zeroes * CHECKPOINT_LINE);
     c->bytes += zeroes * CHECKPOINT_LINE;
