@@ -7,6 +7,7 @@
 #define COMMON_ATOMICS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Pairs a producer's stores with a consumer's loads of what the word announces. */
@@ -29,6 +30,20 @@
 #define atom_cas(p, expected, desired)                                                        \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_seq_cst, \
                                             memory_order_seq_cst)
+
+/* The same of 16 aligned bytes, which x86-64 compilers leave to a library. */
+struct atom_pair {
+    uint64_t lo, hi;
+};
+static inline bool atom_cas_pair(void *p, struct atom_pair *expected, struct atom_pair desired) {
+    struct atom_pair *at = p;
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*at), "+a"(expected->lo), "+d"(expected->hi)
+                     : "b"(desired.lo), "c"(desired.hi)
+                     : "memory");
+    return done;
+}
 
 /* Orders an earlier store before a later load of another word: the one reordering x86 performs, and
  * what a doorbell must forbid on both sides (publish; fence; look whether the other one sleeps). */

@@ -11,15 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum width { P, B, H, W, D, WIDTHS }; /* predicate, 8, 16, 32, 64 bits */
+enum width { P, B, H, W, D, Q, WIDTHS }; /* predicate, 8, 16, 32, 64, 128 bits */
+typedef unsigned __int128 value;
 
-static const uint32_t width_bytes[WIDTHS] = {0, 1, 2, 4, 8};
-static const char *const width_prefix[WIDTHS] = {"%p", "%b", "%h", "%r", "%d"};
+static const uint32_t width_bytes[WIDTHS] = {0, 1, 2, 4, 8, 16};
+static const char *const width_prefix[WIDTHS] = {"%p", "%b", "%h", "%r", "%d", "%q"};
 
 enum kind {
     FRESH, /* a number that depends on the lane, for each destination */
     ARITH,
     CVT,
+    COPY, /* of 128 bits */
     SELP,
     SETP,
     SETP_PAIR,
@@ -43,7 +45,7 @@ enum kind {
 };
 
 /* One in so many operations. */
-static const uint8_t kind_weight[KINDS] = {10, 22, 8, 6, 8, 5, 4, 5, 5, 5, 9,
+static const uint8_t kind_weight[KINDS] = {10, 22, 8, 3, 6, 8, 5, 4, 5, 5, 5, 9,
                                            16, 3,  4, 3, 3, 3, 4, 9, 3, 4, 1};
 
 #define OPS_MAX 160
@@ -132,9 +134,9 @@ static void add_uses(struct op *o, uint32_t width, uint32_t count) {
 
 /* Memory: `count` elements of up to the registers' width, at an address that fits them. */
 static uint32_t draw_memory(struct ptxrandom *p, struct op *o) {
-    o->width = (uint8_t)(H + draw(p, 3));
-    o->memory = (uint8_t)(draw(p, 3) ? o->width : B + draw(p, o->width - B + 1u));
-    uint32_t count = draw(p, 2) ? 1 : o->memory == D ? 2 : 2u << draw(p, 2);
+    o->width = (uint8_t)(H + draw(p, 4));
+    o->memory = (uint8_t)(draw(p, 3) || o->width == Q ? o->width : B + draw(p, o->width - B + 1u));
+    uint32_t count = o->memory == Q || draw(p, 2) ? 1 : o->memory == D ? 2 : 2u << draw(p, 2);
     uint32_t bytes = count * width_bytes[o->memory];
     o->offset = draw(p, PTXRANDOM_LANE_BYTES / bytes) * bytes;
     o->sub = (uint8_t)draw(p, 2); /* signed */
@@ -156,15 +158,17 @@ static void draw_moves(struct ptxrandom *p, struct op *o) {
         add_uses(o, o->width, count);
         break;
     case ATOM:
-        o->width = o->memory = draw(p, 2) ? W : D;
-        o->offset = draw(p, PTXRANDOM_LANE_BYTES / 8) * 8;
-        o->sub = (uint8_t)draw(p, 2); /* red */
+        o->width = o->memory = (uint8_t)(W + draw(p, 3));
+        o->offset = draw(p, PTXRANDOM_LANE_BYTES / 16) * 16;
+        o->sub = o->width < Q && draw(p, 2); /* red */
         if (!o->sub) add_def(p, o, o->width);
-        add_use(o, o->width);
+        add_uses(o, o->width, o->width == Q ? 2 : 1); /* they are compared and exchanged */
         break;
     default: /* PACK, UNPACK */
-        o->width = draw(p, 2) ? D : W;
-        o->memory = (uint8_t)(o->width == D && draw(p, 2) ? W : H);
+        o->width = (uint8_t)(W + draw(p, 3));
+        o->memory = (uint8_t)(o->width == Q   ? draw(p, 2) ? D : W
+                              : o->width == D ? draw(p, 2) ? W : H
+                                              : H);
         count = width_bytes[o->width] / width_bytes[o->memory];
         if (o->kind == PACK) {
             add_def(p, o, o->width);
@@ -226,6 +230,7 @@ static void draw_op(struct ptxrandom *p, uint32_t at) {
         o->from = (uint8_t)(draw(p, 3) ? o->memory : B + draw(p, o->memory - B + 1u));
         add_def(p, o, o->width), add_use(o, o->memory);
         break;
+    case COPY: add_def(p, o, Q), add_use(o, Q); break;
     case SELP: add_def(p, o, o->width), add_uses(o, o->width, 2), add_use(o, P); break;
     case SETP: add_def(p, o, P), add_uses(o, o->width, 2), add_use(o, P); break;
     case SETP_PAIR:
@@ -359,7 +364,8 @@ static void put_fresh(struct ptxrandom *p, const struct op *o) {
         case B: put(p, "cvt.u8.u32 %%b%d, %%lane;\n", r); break;
         case H: put(p, "mov.b16 %%h%d, %u;\n", r, imm & 0x7fff); break;
         case W: put(p, "mad.lo.u32 %%r%d, %%lane, %u, %u;\n", r, imm | 1, imm); break;
-        default: put(p, "mul.wide.u32 %%d%d, %%lane, %u;\n", r, (imm | 1) * 65537u); break;
+        case D: put(p, "mul.wide.u32 %%d%d, %%lane, %u;\n", r, (imm | 1) * 65537u); break;
+        default: put(p, "mov.b128 %%q%d, {%u, %%wide};\n", r, imm); break;
         }
     }
 }
@@ -376,25 +382,33 @@ static void put_moves(struct ptxrandom *p, const struct op *o, uint32_t at) {
     if (o->temp) put(p, "mov.b64 %%at%u, %%base;\n", at);
     put_guard(p, o);
     if (o->kind == ATOM) {
-        put(p, "%s.global.add.u%u ", o->sub ? "red" : "atom", bits);
+        if (o->width == Q)
+            put(p, "atom.global.cas.b128 ");
+        else
+            put(p, "%s.global.add.u%u ", o->sub ? "red" : "atom", bits);
         if (!o->sub) {
             put_reg(p, o->def[0]);
             put(p, ", ");
         }
         put_address(p, o, at);
-        put(p, ", ");
-        put_reg(p, o->use[0]);
+        for (uint32_t k = 0; k < o->use_count; k++) {
+            put(p, ", ");
+            put_reg(p, o->use[k]);
+        }
     } else if (load) {
         put(p, "ld.global%s.%c%u ",
             count == 1   ? ""
             : count == 2 ? ".v2"
                          : ".v4",
-            o->sub ? 's' : 'u', bits);
+            bits == 128 ? 'b'
+            : o->sub    ? 's'
+                        : 'u',
+            bits);
         put_regs(p, o->def, count);
         put(p, ", ");
         put_address(p, o, at);
     } else {
-        put(p, "st.global%s.u%u ", count == 1 ? "" : count == 2 ? ".v2" : ".v4", bits);
+        put(p, "st.global%s.b%u ", count == 1 ? "" : count == 2 ? ".v2" : ".v4", bits);
         put_address(p, o, at);
         put(p, ", ");
         put_regs(p, o->use, count);
@@ -444,6 +458,7 @@ static void put_compute(struct ptxrandom *p, const struct op *o) {
     switch (o->kind) {
     case ARITH: put(p, "%s%u ", arith_ops[o->sub], bits); break;
     case CVT: put(p, "cvt.u%u.u%u ", 8 * width_bytes[o->to], 8 * width_bytes[o->from]); break;
+    case COPY: put(p, "mov.b128 "); break;
     case SELP: put(p, "selp.b%u ", bits); break;
     case SETP:
     case SETP_PAIR:
@@ -507,14 +522,15 @@ static void put_program(struct ptxrandom *p) {
            "mul.lo.u32 %%r1, %%r1, 5; add.u32 %%r1, %%r1, 1;\n"
            "OUT: xor.b32 %%r1, %%r1, 0x5a5a; st.param.b32 [r], %%r1; ret; }\n"
            ".visible .entry main(.param .u64 memory) {\n"
-           ".reg .pred %%more; .reg .b32 %%lane, %%fuel, %%me; .reg .b64 %%base;\n");
+           ".reg .pred %%more; .reg .b32 %%lane, %%fuel, %%me; .reg .b64 %%base, %%wide;\n");
     put(p, ".reg .pred %%p<%u>; .reg .b8 %%b<%u>; .reg .b16 %%h<%u>; .reg .b32 %%r<%u>;\n",
         p->reg_count, p->reg_count, p->reg_count, p->reg_count);
-    put(p, ".reg .b64 %%d<%u>; .reg .b64 %%at<%u>; .reg .b32 %%to<%u>;\n", p->reg_count,
-        p->op_count, p->op_count);
+    put(p, ".reg .b64 %%d<%u>; .reg .b128 %%q<%u>; .reg .b64 %%at<%u>; .reg .b32 %%to<%u>;\n",
+        p->reg_count, p->reg_count, p->op_count, p->op_count);
     put(p,
         "ld.param.u64 %%base, [memory]; mov.u32 %%lane, %%tid.x; mov.u32 %%me, %%lanemask_eq;\n"
-        "mad.wide.u32 %%base, %%lane, %u, %%base; mov.u32 %%fuel, %u;\n",
+        "mad.wide.u32 %%base, %%lane, %u, %%base; mov.u32 %%fuel, %u; cvt.u64.u32 %%wide, "
+        "%%lane;\n",
         PTXRANDOM_LANE_BYTES, FUEL);
     for (uint32_t i = 0; i < p->op_count; i++)
         put_op(p, i);
@@ -549,32 +565,33 @@ void ptxrandom_destroy(struct ptxrandom *p) {
 
 struct lane {
     const struct ptxrandom *p;
-    uint64_t regs[REGS_MAX];
+    value regs[REGS_MAX];
     uint32_t lane;
     int32_t fuel;
     unsigned char *memory;
 };
 
-static uint64_t cut(uint64_t v, uint32_t width) {
-    return width == P ? v & 1 : width == D ? v : v & ((1ull << 8 * width_bytes[width]) - 1);
+static value cut(value v, uint32_t width) {
+    return width == P ? v & 1 : width == Q ? v : v & (((value)1 << 8 * width_bytes[width]) - 1);
 }
 
-static int64_t sign_of(uint64_t v, uint32_t width) {
+static int64_t sign_of(value v, uint32_t width) {
     const uint32_t unused = 64 - 8 * width_bytes[width];
-    return (int64_t)(v << unused) >> unused;
+    return (int64_t)((uint64_t)v << unused) >> unused;
 }
 
-static void set(struct lane *l, int16_t r, uint64_t v) {
+static void set(struct lane *l, int16_t r, value v) {
     if (r >= 0) l->regs[r] = cut(v, l->p->width[r]);
 }
 
-static uint64_t fresh(const struct lane *l, int16_t r, uint32_t imm) {
+static value fresh(const struct lane *l, int16_t r, uint32_t imm) {
     switch (l->p->width[r]) {
     case P: return l->lane < imm % 33;
     case B: return l->lane;
     case H: return imm & 0x7fff;
     case W: return (uint64_t)l->lane * (imm | 1) + imm;
-    default: return (uint64_t)l->lane * (uint32_t)((imm | 1) * 65537u);
+    case D: return (uint64_t)l->lane * (uint32_t)((imm | 1) * 65537u);
+    default: return (value)l->lane << 64 | imm;
     }
 }
 
@@ -599,23 +616,24 @@ static uint32_t helper(uint32_t x) {
 static void model_memory(struct lane *l, const struct op *o) {
     const uint32_t bytes = width_bytes[o->memory];
     unsigned char *at = l->memory + o->offset;
-    uint64_t v = 0;
+    value v = 0;
     for (uint32_t k = 0; o->kind == LOAD && k < o->def_count; k++) {
         memcpy(&v, at + k * bytes, bytes);
-        set(l, o->def[k], o->sub ? (uint64_t)sign_of(v, o->memory) : v);
+        set(l, o->def[k], o->sub && o->memory < Q ? (uint64_t)sign_of(v, o->memory) : v);
     }
     for (uint32_t k = 0; o->kind == STORE && k < o->use_count; k++)
         memcpy(at + k * bytes, &l->regs[o->use[k]], bytes);
     if (o->kind != ATOM) return;
     memcpy(&v, at, bytes);
-    uint64_t sum = v + l->regs[o->use[0]];
+    value sum = v + l->regs[o->use[0]];
+    if (o->width == Q) sum = v == l->regs[o->use[0]] ? l->regs[o->use[1]] : v;
     memcpy(at, &sum, bytes);
     if (o->def_count) set(l, o->def[0], v);
 }
 
 static void model_pack(struct lane *l, const struct op *o) {
     const uint32_t bits = 8 * width_bytes[o->memory];
-    uint64_t v = 0;
+    value v = 0;
     for (uint32_t k = 0; o->kind == PACK && k < o->use_count; k++)
         v |= l->regs[o->use[k]] << k * bits;
     if (o->kind == PACK) set(l, o->def[0], v);
@@ -625,17 +643,18 @@ static void model_pack(struct lane *l, const struct op *o) {
 }
 
 static void model_compute(struct lane *l, const struct op *o) {
-    uint64_t s[4] = {0};
+    value s[4] = {0};
     for (uint32_t k = 0; k < o->use_count; k++)
         s[k] = l->regs[o->use[k]];
-    bool yes = compare(o->sub, o->width, s[0], s[1]);
+    bool yes = o->width < Q && compare(o->sub, o->width, (uint64_t)s[0], (uint64_t)s[1]);
     switch (o->kind) {
     case FRESH:
         for (uint32_t k = 0; k < o->def_count; k++)
             if (o->def[k] >= 0) set(l, o->def[k], fresh(l, o->def[k], o->imm + k));
         break;
-    case ARITH: set(l, o->def[0], arith(o->sub, s[0], s[1])); break;
+    case ARITH: set(l, o->def[0], arith(o->sub, (uint64_t)s[0], (uint64_t)s[1])); break;
     case CVT: set(l, o->def[0], cut(cut(s[0], o->from), o->to)); break;
+    case COPY: set(l, o->def[0], s[0]); break;
     case SELP: set(l, o->def[0], s[2] ? s[0] : s[1]); break;
     case SETP_PAIR: set(l, o->def[1], logic(o->sub, !yes, s[2])); /* fall through */
     case SETP: set(l, o->def[0], logic(o->sub, yes, s[2])); break;

@@ -33,6 +33,8 @@ static const struct shape shapes[] = {
     {"v4.u8", 4, 1},
     {"relaxed.gpu.v2.u64", 2, 8},
     {"volatile.v4.u32", 4, 4},
+    {"b128", 1, 16},
+    {"relaxed.gpu.b128", 1, 16},
     {"u64", 1, 8},
     {"u32", 1, 4},
     {"u16", 1, 2},
@@ -60,12 +62,16 @@ static const char text_head[] =
     ".visible .entry main(.param .u64 cells, .param .u64 torn) {\n"
     ".reg .pred %p, %q; .reg .b32 %lane, %c, %n, %role, %t, %bad; .reg .b64 %cells, %torn, %a, "
     "%v;\n"
-    ".reg .b64 %x<4>; .reg .b32 %y<4>; .reg .b16 %z<4>;\n"
+    ".reg .b64 %x<4>; .reg .b32 %y<4>; .reg .b16 %z<4>; .reg .b128 %w<1>;\n"
     "ld.param.u64 %cells, [cells]; ld.param.u64 %torn, [torn]; mov.u32 %lane, %laneid;\n"
     "mov.u32 %role, %ctaid.x; mov.u32 %n, 0; mov.u32 %bad, 0;\n";
 
+static char reg_of(const struct shape *s) {
+    return s->bytes == 16 ? 'w' : s->bytes == 8 ? 'x' : s->bytes == 4 ? 'y' : 'z';
+}
+
 static size_t put_elements(char *out, size_t room, const struct shape *s) {
-    const char reg = s->bytes == 8 ? 'x' : s->bytes == 4 ? 'y' : 'z';
+    const char reg = reg_of(s);
     if (s->count == 1) return (size_t)snprintf(out, room, "%%%c0", reg);
     size_t n = 0;
     for (uint32_t k = 0; k < s->count; k++)
@@ -75,10 +81,13 @@ static size_t put_elements(char *out, size_t room, const struct shape *s) {
 
 /* Whether the elements agree with the first, or its bytes with its lowest: %q if not. */
 static size_t put_check(char *out, size_t room, const struct shape *s) {
-    static const char *const bits[] = {[1] = "16", [2] = "16", [4] = "32", [8] = "64"};
-    static const char regs[] = {[1] = 'z', [2] = 'z', [4] = 'y', [8] = 'x'};
-    const char r = regs[s->bytes], *b = bits[s->bytes];
+    static const char *const bits[] = {[1] = "16", [2] = "16", [4] = "32", [8] = "64", [16] = ""};
+    const char r = reg_of(s), *b = bits[s->bytes];
     size_t n = 0;
+    if (s->bytes == 16)
+        return (size_t)snprintf(out, room,
+                                "mov.b128 {%%x0, %%x1}, %%w0; setp.ne.u64 %%q, %%x0, %%x1;\n"
+                                "@%%q add.u32 %%bad, %%bad, 1;\n");
     for (uint32_t k = 1; k < s->count; k++)
         n += (size_t)snprintf(out + n, room - n,
                               "setp.ne.u%s %%q, %%%c0, %%%c%u; @%%q add.u32 %%bad, %%bad, 1;\n", b,
@@ -103,6 +112,7 @@ static void make_text(char *out, size_t room, const struct shape *s, const struc
         "and.b32 %%role, %%role, 1; setp.ne.u32 %%p, %%role, 0; @%%p bra READ;\n"
         "WRITE: mad.lo.u32 %%t, %%n, 7, %%lane; and.b32 %%t, %%t, 255;\n"
         "mul.lo.u32 %%t, %%t, 0x01010101; mov.b64 %%x0, {%%t, %%t}; mov.u64 %%x1, %%x0;\n"
+        "mov.b128 %%w0, {%%x0, %%x1};\n"
         "mov.u32 %%y0, %%t; mov.u32 %%y1, %%t; mov.u32 %%y2, %%t; mov.u32 %%y3, %%t;\n"
         "cvt.u16.u32 %%z0, %%t; mov.u16 %%z1, %%z0; mov.u16 %%z2, %%z0; mov.u16 %%z3, %%z0;\n"
         "st.%s [%%a], %s; add.u32 %%n, %%n, 1; setp.lt.u32 %%p, %%n, %u; @%%p bra WRITE; exit;\n"
@@ -131,7 +141,7 @@ static void check_shape(const struct shape *s, const struct pattern *p) {
 static void each_shape(void (*check)(const struct shape *, const struct pattern *)) {
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
-        if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
+        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not this processor's */
         for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
             for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
                 check(&shapes[s], &patterns[p]);
@@ -155,7 +165,8 @@ Test(tearing, what_moves_at_once_is_whole) {
 static code_handler *stepped_handler;
 static unsigned char stepped_cells[CELLS * 16] __attribute__((aligned(64)));
 static uint32_t stepped_bytes, stepped_torn, stepped_count; /* bytes: of a cell */
-static bool stepped_loads;
+static bool stepped_loads, stepped_swaps;
+static uint64_t stepped_put, stepped_got; /* sums of what was exchanged between instructions */
 
 static bool cell_is_whole(const unsigned char *cell) {
     for (uint32_t k = 1; k < stepped_bytes; k++)
@@ -163,9 +174,25 @@ static bool cell_is_whole(const unsigned char *cell) {
     return true;
 }
 
+/* Somebody else exchanges the first cell now and then, which has 16 bytes {n, ~n}. */
+static void swap_cell(void) {
+    uint64_t cell[2];
+    if (stepped_count % 61) return;
+    memcpy(cell, stepped_cells, sizeof(cell));
+    stepped_torn += cell[1] != ~cell[0];
+    stepped_got += cell[0];
+    stepped_put += cell[0] = 1000 * stepped_count;
+    cell[1] = ~cell[0];
+    memcpy(stepped_cells, cell, sizeof(cell));
+}
+
 static void on_step(int signal_number) {
     (void)signal_number;
     stepped_count++;
+    if (stepped_swaps) {
+        swap_cell();
+        return;
+    }
     if (stepped_loads) memset(stepped_cells, (int)(stepped_count & 255), sizeof(stepped_cells));
     for (uint32_t c = 0; c < CELLS; c++)
         stepped_torn += !cell_is_whole(stepped_cells + c * stepped_bytes);
@@ -192,7 +219,7 @@ static void step_kernel(struct ptxrun *r, uint32_t op) {
 static void make_stepped_text(char *out, size_t room, const struct shape *s,
                               const struct pattern *p) {
     char elems[128];
-    const char reg = s->bytes == 8 ? 'x' : s->bytes == 4 ? 'y' : 'z';
+    const char reg = reg_of(s);
     put_elements(elems, sizeof(elems), s);
     size_t n = (size_t)snprintf(
         out, room,
@@ -201,7 +228,7 @@ static void make_stepped_text(char *out, size_t room, const struct shape *s,
         "add.u32 %%t, %%lane, 1; mul.lo.u32 %%t, %%t, 0x01010101; mov.b64 %%x0, {%%t, %%t};\n"
         "mov.u64 %%x1, %%x0; mov.u32 %%y0, %%t; mov.u32 %%y1, %%t; mov.u32 %%y2, %%t;\n"
         "mov.u32 %%y3, %%t; cvt.u16.u32 %%z0, %%t; mov.u16 %%z1, %%z0; mov.u16 %%z2, %%z0;\n"
-        "mov.u16 %%z3, %%z0;\n",
+        "mov.u16 %%z3, %%z0; mov.b128 %%w0, {%%x0, %%x1};\n",
         text_head, p->cell, s->count * s->bytes, p->lanes);
     if (!stepped_loads) {
         snprintf(out + n, room - n, "st.%s [%%a], %s; ret; }\n", s->access, elems);
@@ -209,7 +236,7 @@ static void make_stepped_text(char *out, size_t room, const struct shape *s,
     }
     n += (size_t)snprintf(out + n, room - n, "ld.%s %s, [%%a];\n", s->access, elems);
     for (uint32_t k = 0; k < s->count; k++)
-        n += (size_t)snprintf(out + n, room - n, "st.u%u [%%v+%u], %%%c%u;\n", 8 * s->bytes,
+        n += (size_t)snprintf(out + n, room - n, "st.b%u [%%v+%u], %%%c%u;\n", 8 * s->bytes,
                               k * s->bytes, reg, k);
     snprintf(out + n, room - n, "ret; }\n");
 }
@@ -251,4 +278,35 @@ Test(tearing, stores_behind_every_instruction) {
 
 Test(tearing, loads_behind_every_instruction) {
     each_step(true);
+}
+
+Test(tearing, exchanges_behind_instructions) {
+    static const char exchange[] =
+        "mov.u32 %t, %tid.x; mad.wide.u32 %v, %t, 16, %torn; cvt.u64.u32 %x0, %t;\n"
+        "not.b64 %x1, %x0; mov.b128 %w0, {%x0, %x1}; atom.exch.b128 %w0, [%cells], %w0;\n"
+        "st.b128 [%v], %w0; ret; }\n";
+    char text[2048];
+    struct sigaction act = {.sa_handler = on_step};
+    sigaction(SIGTRAP, &act, NULL);
+    snprintf(text, sizeof(text), "%s%s", text_head, exchange);
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
+    uint64_t *out = ptxrun_alloc(r, CELLS * 16), cells = (uint64_t)(uintptr_t)stepped_cells, now;
+    struct ranges *with = ranges_with(r->ranges, cells, cells + sizeof(stepped_cells));
+    ranges_unref(r->ranges);
+    r->ranges = with;
+    memset(stepped_cells + 8, 255, 8);
+    stepped_swaps = true;
+    step_kernel(r, PTX_OP_atom);
+    int err = ptxrun_launch(r, "main", 1, 32, 2, cells, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, 0, "%s%s", r->why, r->result.text);
+    cr_assert_gt(stepped_put, 0, "the handler was not stepped through");
+    memcpy(&now, stepped_cells, 8);
+    for (uint32_t l = 0; l < CELLS; l++) {
+        stepped_put += l;
+        stepped_got += out[2ull * l];
+        stepped_torn += out[2ull * l + 1] != ~out[2ull * l];
+    }
+    cr_assert_eq(stepped_torn, 0, "seen by halves");
+    cr_assert_eq(stepped_put, stepped_got + now, "something was lost, or taken twice");
+    ptxrun_destroy(r);
 }

@@ -4,7 +4,7 @@
  * of 32 lanes at once. Seam between the decoder (decode.c), the warp loop (exec/) and the handlers
  * (exec/, isa/).
  *
- * Registers are structures of arrays: a slot is 32 lanes of 2, 4 or 8 bytes (1-byte types use 2),
+ * Registers are structures of arrays: a slot is 32 lanes of 2, 4, 8 or 16 bytes (1-byte types 2),
  * 64-byte aligned; a predicate is one uint32_t mask. A slot >= 0 is a byte offset into the frame's
  * registers; a slot < 0 is minus a byte offset into the function's constant pool, where immediates
  * are broadcast to 32 lanes (predicate immediates to a mask), so that every operand is a pointer.

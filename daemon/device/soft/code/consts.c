@@ -63,7 +63,7 @@ static void broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
         return;
     }
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
-        memcpy(at + lane * bytes, &bits, bytes); /* little-endian: the low bytes */
+        memcpy(at + lane * bytes, &bits, bytes < 8 ? bytes : 8); /* the low ones; zeros behind */
 }
 
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes) {

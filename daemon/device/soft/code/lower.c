@@ -196,7 +196,7 @@ static void emit_fours(struct lowering *l, struct code_inst *c) {
 static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
     const struct ptx_operand *vec = &l->inst->operands[pack];
     uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
-    if (total > 8 || (n != 2 && n != 4 && n != 8) || total % n) {
+    if ((n != 2 && n != 4 && n != 8) || total % n) {
         refuse(l);
         return;
     }
@@ -233,14 +233,20 @@ static bool emit_mov(struct lowering *l, struct code_inst *c) {
         emit_pack(l, c, a->kind == PTX_OPND_VEC);
         return true;
     }
+    const uint32_t bytes = operand_lane_bytes(c->type);
     if ((a->kind == PTX_OPND_SREG || a->kind == PTX_OPND_VAR) && d->kind == PTX_OPND_REG) {
-        uint32_t bytes = operand_lane_bytes(c->type);
         int32_t dest = operand_dest(l, d);
         if (operand_reg_bytes(l, d) != bytes)
             lowering_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
         if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
     }
-    emit_alu(l, c);
+    if (bytes == 16) {
+        c->d = operand_dest(l, d);
+        c->a = operand_source(l, a, bytes, false);
+        c->run = move_select(c);
+    } else {
+        emit_alu(l, c);
+    }
     return true;
 }
 
@@ -258,8 +264,8 @@ static void emit_cvta(struct lowering *l, struct code_inst *c) {
 }
 
 /* ---- memory ------------------------------------------------------------------------------------
- * ld: d or extra's defs, address in a and offset. st: value in b or extra's uses. atom, red: value
- * in b, second in c. The flags are in target.
+ * ld: d or extra's defs, address in a and offset. st: value in b or extra's uses. What has 128 bits
+ * is a vector of one. atom, red: value in b, second in c. The flags are in target.
  */
 
 static void emit_vector(struct lowering *l, struct code_inst *c, const struct ptx_operand *vec,
@@ -288,10 +294,15 @@ static void emit_vector(struct lowering *l, struct code_inst *c, const struct pt
 
 static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
     const struct ptx_operand *value = operand_at(l->inst, load ? 0 : 1);
+    struct ptx_operand elem = *value, one = {.kind = PTX_OPND_VEC, .elem_count = 1};
     uint32_t bytes = ptx_type_bytes(c->type), lane = operand_lane_bytes(c->type);
-    if (bytes > 8 || c->type == PTX_PRED) {
+    if (c->type == PTX_PRED) {
         refuse(l);
         return;
+    }
+    if (bytes == 16 && value->kind != PTX_OPND_VEC) {
+        one.elems = &elem;
+        value = &one;
     }
     operand_address(l, operand_at(l->inst, load ? 1 : 0), c);
     if (value->kind == PTX_OPND_VEC) {
@@ -344,7 +355,7 @@ static void emit_atomic_vector(struct lowering *l, struct code_inst *c, bool res
 static void emit_atomic(struct lowering *l, struct code_inst *c, bool result) {
     uint32_t lane = operand_lane_bytes(c->type), k = result;
     if (l->inst->vec > 1) return emit_atomic_vector(l, c, result);
-    if (lane > 8 || c->type == PTX_PRED) {
+    if (c->type == PTX_PRED) {
         refuse(l);
         return;
     }
@@ -436,7 +447,7 @@ static void add_argument(struct lowering *l, const struct ptx_operand *o, uint32
         return;
     }
     uint32_t have = operand_reg_bytes(l, o);
-    uint32_t lane = have ? have : bytes < 2 ? 2 : bytes > 8 ? 8 : bytes;
+    uint32_t lane = have ? have : bytes < 2 ? 2 : bytes > 8 && bytes != 16 ? 8 : bytes;
     arg->in_slot = true;
     arg->bytes = lane;
     arg->elem.bytes = (uint8_t)lane;

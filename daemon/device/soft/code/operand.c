@@ -101,10 +101,6 @@ static int32_t register_slot(struct lowering *l, const struct ptx_operand *o, ui
 
 int32_t operand_source(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
                        bool wider) {
-    if (o->kind != PTX_OPND_REG && bytes > sizeof(uint64_t)) {
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
-        return CODE_NO_SLOT;
-    }
     switch (o->kind) {
     case PTX_OPND_REG: return register_slot(l, o, bytes, wider);
     case PTX_OPND_IMM: return const_slot(l, float_bits(o, bytes), bytes);

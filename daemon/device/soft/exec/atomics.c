@@ -136,6 +136,54 @@ ATOMICS_WIDTH(16)
 ATOMICS_WIDTH(32)
 ATOMICS_WIDTH(64)
 
+/* ---- 128 bits: exchanged, or compared first -----------------------------------------------------
+ */
+
+static struct atom_pair result128(const struct code_inst *i, struct atom_pair old,
+                                  struct atom_pair b, struct atom_pair c) {
+    if (i->sub != PTX_SUB_CAS) return b;
+    return old.lo == b.lo && old.hi == b.hi ? c : old;
+}
+
+/* What is read first may be torn: it is a guess. */
+static struct atom_pair swap128(const struct code_inst *i, uint64_t addr, struct atom_pair b,
+                                struct atom_pair c) {
+    const _Atomic uint64_t *half = (const _Atomic uint64_t *)(uintptr_t)addr;
+    struct atom_pair old = {atom_load_relaxed(half), atom_load_relaxed(half + 1)};
+    while (!atom_cas_pair((void *)(uintptr_t)addr, &old, result128(i, old, b, c)))
+        continue;
+    return old;
+}
+
+static struct atom_pair plain_swap128(const struct code_inst *i, uint64_t addr, struct atom_pair b,
+                                      struct atom_pair c) {
+    struct atom_pair old, new;
+    memcpy(&old, (void *)(uintptr_t)addr, sizeof(old));
+    new = result128(i, old, b, c);
+    memcpy((void *)(uintptr_t)addr, &new, sizeof(new));
+    return old;
+}
+
+static void any128(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    x->spin = true;
+    if (!mem_resolve(x, i, mask, sizeof(struct atom_pair), true, at)) return;
+    mem_count(x, at);
+    struct atom_pair *d = i->d == CODE_NO_SLOT ? NULL : SLOT(struct atom_pair, w, i->d);
+    const struct atom_pair *b = SLOT(const struct atom_pair, w, i->b);
+    const struct atom_pair *c = i->c == CODE_NO_SLOT ? b : SLOT(const struct atom_pair, w, i->c);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctz(left);
+        const struct atom_pair old =
+            is_plain(i) ? plain_swap128(i, at[l], b[l], c[l]) : swap128(i, at[l], b[l], c[l]);
+        if (d) d[l] = old;
+    }
+}
+
+/* ---- vectors, and for those who do more than one ------------------------------------------------
+ */
+
 static uint64_t swap(const struct code_inst *i, uint64_t addr, uint64_t value) {
     switch (ptx_type_bytes(i->type)) {
     case 2: return swap16(i, addr, (uint16_t)value, 0);
@@ -253,6 +301,7 @@ code_handler *atomics_select(const struct code_inst *i) {
     case 2: return any16;
     case 4: return i->sub == PTX_SUB_ADD && integer ? add32 : any32;
     case 8: return i->sub == PTX_SUB_ADD && integer ? add64 : any64;
+    case 16: return any128;
     default: return NULL;
     }
 }

@@ -19,6 +19,8 @@
         __VA_ARGS__                                        \
     }
 
+#define WIDE 16u /* bytes of a lane of 128 bits */
+
 /* ---- special registers -------------------------------------------------------------------------
  */
 
@@ -279,6 +281,34 @@ static void run_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
 /* ---- packing -----------------------------------------------------------------------------------
  */
 
+/* Of 128 bits: a lane's lie side by side. */
+static void run_wide(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    unsigned char *d = SLOT(unsigned char, w, i->d);
+    const unsigned char *a = SLOT(const unsigned char, w, i->a);
+    MOVE_EACH(mask, memmove(d + WIDE * l, a + WIDE * l, WIDE);)
+}
+
+static void run_pack_wide(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct code_extra *x = i->extra;
+    const size_t part = i->d_bytes;
+    for (uint32_t k = 0; k < x->use_count; k++) {
+        unsigned char *d = SLOT(unsigned char, w, i->d) + k * part;
+        const unsigned char *from = SLOT(const unsigned char, w, x->uses[k].slot);
+        MOVE_EACH(mask, memcpy(d + WIDE * l, from + part * l, part);)
+    }
+}
+
+static void run_unpack_wide(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    const struct code_extra *x = i->extra;
+    const size_t part = i->d_bytes;
+    for (uint32_t k = 0; k < x->def_count; k++) {
+        if (x->defs[k].slot == CODE_NO_SLOT) continue;
+        const unsigned char *a = SLOT(const unsigned char, w, i->a) + k * part;
+        unsigned char *to = SLOT(unsigned char, w, x->defs[k].slot);
+        MOVE_EACH(mask, memcpy(to + part * l, a + WIDE * l, part);)
+    }
+}
+
 static uint64_t read_elem(const struct warp *w, const struct code_elem *e, uint32_t lane) {
     switch (e->bytes) {
     case 2: return SLOT(uint16_t, w, e->slot)[lane];
@@ -344,10 +374,15 @@ static void run_nanosleep(struct warp *w, const struct code_inst *i, uint32_t ma
     ((struct warp_ctx *)w)->spin = true;
 }
 
+static code_handler *select_mov(const struct code_inst *i) {
+    const struct code_extra *x = i->extra;
+    if (i->type == PTX_B128) return !x ? run_wide : x->use_count ? run_pack_wide : run_unpack_wide;
+    return x->use_count ? run_pack : run_unpack;
+}
+
 code_handler *move_select(const struct code_inst *i) {
     switch (i->op) {
-    case PTX_OP_mov:
-        return ((const struct code_extra *)i->extra)->use_count ? run_pack : run_unpack;
+    case PTX_OP_mov: return select_mov(i);
     case PTX_OP_cvta:
         if (i->space == PTX_SHARED || i->space == PTX_CLUSTER) return run_cvta_shared;
         return i->space == PTX_LOCAL ? run_cvta_local : NULL;

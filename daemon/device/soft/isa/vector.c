@@ -205,6 +205,39 @@ ELEMENT_CLIENT static void store_any(struct warp *w, const struct code_inst *i, 
     ELEMENT_LOOP(mask, move(at[l], here[l], size * e->use_count);)
 }
 
+/* ---- 128 bits: a lane's lie side by side in a register -----------------------------------------
+ */
+
+ELEMENT_CLIENT ISA_HANDLER(load_wide) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    const struct code_extra *e = i->extra;
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (!mem_resolve(x, i, mask, VECTOR_PIECE * e->def_count, false, at)) return;
+    if (x->global) x->sectors += sectors_count(at, x->global);
+    for (uint32_t k = 0; k < e->def_count; k++) {
+        if (e->defs[k].slot == CODE_NO_SLOT) continue;
+        vector_16 *d = SLOT(vector_16, w, e->defs[k].slot);
+        ELEMENT_LOOP(mask, d[l] = (vector_16)read16(at[l] + VECTOR_PIECE * k);)
+    }
+}
+
+ELEMENT_CLIENT ISA_HANDLER(store_wide) {
+    struct warp_ctx *x = (struct warp_ctx *)w;
+    const struct code_extra *e = i->extra;
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (!mem_resolve(x, i, mask, VECTOR_PIECE * e->use_count, true, at)) return;
+    if (x->global) x->sectors += sectors_count(at, x->global);
+    for (uint32_t k = 0; k < e->use_count; k++) {
+        const vector_16 *s = SLOT(const vector_16, w, e->uses[k].slot);
+        ELEMENT_LOOP(mask, write16(at[l] + VECTOR_PIECE * k, (__m128i)s[l]);)
+    }
+}
+
+ISA_HANDLER(load_wide_waiting) {
+    ((struct warp_ctx *)w)->spin = true;
+    load_wide(w, i, mask);
+}
+
 /* ---- choice -------------------------------------------------------------------------------------
  */
 
@@ -279,6 +312,8 @@ ISA_HANDLER(load_waiting) {
 }
 
 ISA_FAMILY(vector_select) {
+    if (i->type == PTX_B128)
+        return i->op == PTX_OP_st ? store_wide : isa_waits(i) ? load_wide_waiting : load_wide;
     if (i->op == PTX_OP_st) return store;
     return isa_waits(i) ? load_waiting : load;
 }
