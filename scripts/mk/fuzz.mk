@@ -14,12 +14,16 @@ FUZZ_SEEDS_ptx := test/data/ptx
 FUZZ_SEEDS_replay := test/sim
 # A dictionary of another target.
 FUZZ_DICT_soft := test/fuzz/ptx.dict
-FUZZ_FLAGS := -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
+# A unit takes ms; its time is told by the clock, and on a busy machine it may not run for seconds.
+FUZZ_FLAGS := -timeout=60 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
 
 # These three build inside $(FUZZ_BUILD); check-fuzz comes here through a second make.
 $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
 		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+# Whole statements of PTX, and all its instructions.
+$(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx: $(BUILD)/test/fuzz/mutate_ptx.o
+$(BUILD)/test/fuzz/mutate_ptx.o: $(wildcard test/data/verify/*)
 $(BUILD)/seed_%: $(BUILD)/test/fuzz/seed_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)

@@ -17,7 +17,7 @@
 
 #define ROOM (1 << 20)   /* of variables */
 #define BUFFER (1 << 12) /* that parameters point to */
-#define PENDING 8        /* launches */
+#define PENDING 16       /* launches */
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,7 +54,8 @@ static void fuzz_launch(const struct launch_config *config) {
 }
 
 static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap *heap,
-                       struct runtime *runtime, unsigned char *buffer, int cooperative) {
+                       struct runtime *runtime, unsigned char *buffer, uint32_t threads,
+                       int cooperative) {
     struct code_kernel_info info;
     uint64_t params[512];
     uint32_t sum = 0;
@@ -67,7 +68,7 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
     void *block = calloc(1, launch_param_room(k, bytes));
     struct launch_config config = {.kernel = k,
                                    .grid = {2, 1, 1},
-                                   .block = {40, 1, 1},
+                                   .block = {threads, 1, 1},
                                    .shared_bytes = 256,
                                    .cluster = {cooperative ? 0 : 2},
                                    .cooperative = cooperative,
@@ -95,6 +96,12 @@ static void not_malformed(int err, const char *why) {
         }
 }
 
+/* Mostly the best that the processor has, but each build of the handlers has lines of its own. */
+static void choose_handlers(size_t size) {
+    static const char *const builds[] = {"v4", "v4", "v3", "base"};
+    setenv("SALUS_SOFT_ISA", builds[size % 4], 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ptx_module *ptx;
     struct code_module *m;
@@ -102,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!room) room = aligned_alloc(4096, ROOM);
     memset(room, 0, ROOM);
     room_used = 0;
+    choose_handlers(size);
     if (ptx_parse((const char *)data, size, &ptx, why, sizeof(why))) return 0;
     struct code_env env = {alloc_var, NULL};
     if (code_module_create(&m, ptx, &env, why, sizeof(why))) {
@@ -122,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         int err = code_kernel_get(m, ptx->funcs[f]->name, &k, why, sizeof(why));
         not_malformed(err, why);
         if (err) continue;
-        run_kernel(k, all, heap, &runtime, buffer, (int)(run++ & 1));
+        run_kernel(k, all, heap, &runtime, buffer, size & 4 ? 40 : 64, (int)(run++ & 1));
     }
     runtime_finish(&runtime);
     heap_destroy(heap);

@@ -261,7 +261,7 @@ static const struct ptx_rule rules[] = {
     R(cvt, "bf16x2 ue8m0x2", "+rn", "=b32~ b16~")
     R(cvt, I16 "|u8|s8 s32", "+pack +sat", "=u32~ 1~ 1~")
     R(cvt, I16 "|u8|s8 s32 b32", "+pack +sat", "=u32~ 1~ 1~ b32~")
-    R(cvt, PACKED " *", "*", "...")
+    R(cvt, PACKED " f32|bf16x2", "*", "...")
     R(cvt, "f32|" HALVES " " PACKED " *", "*", "...")
     R(cvt, "*", "+pack *", "...")
     R(cvta, "u32|u64", "+const|global|local|" SHARED "|" PARAM, "=0 0@")
