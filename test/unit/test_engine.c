@@ -93,6 +93,28 @@ Test(engine, an_event_has_the_time_at_which_the_work_before_it_ended) {
     end(&w);
 }
 
+/* An event of `on` behind work of `of`, for which it waits in the legacy order: the work's end,
+ * which lies in the future here. */
+static void expect_end(uint32_t of, uint32_t on) {
+    struct world w = begin(0, false);
+    const uint64_t later = fdutil_now_ns() + 3600 * 1000000000ull;
+    fakedev_cost(w.dev, &(struct fakedev_cost){.ns = later});
+    wireclient_create_stream(w.c, 1, 0);
+    wireclient_launch(w.c, of, KERN, 1);
+    wireclient_event(w.c, on, 11);
+    turn(&w, 0);
+    cr_expect_geq(atom_load_relaxed(&w.c->com->event_ns[11]), later);
+    end(&w);
+}
+
+Test(engine, an_event_of_the_legacy_stream_has_the_time_of_blocking_ones) {
+    expect_end(1, 0);
+}
+
+Test(engine, an_event_of_a_blocking_stream_has_the_time_of_the_legacy_one) {
+    expect_end(0, 1);
+}
+
 Test(engine, a_fault_is_named_and_ends_what_is_queued) {
     struct world w = begin(2, true);
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);

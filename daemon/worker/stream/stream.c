@@ -268,6 +268,8 @@ struct op *stream_advance(struct stream *s) {
  * epoch is nearer to its end. */
 static void end_legacy(struct stream *s, const struct op *op) {
     struct stream_set *set = s->set;
+    if (op->blocking && s->last_end_ns > set->blocking_end_ns)
+        set->blocking_end_ns = s->last_end_ns;
     if (s->id == 0)
         set->legacy_pending += op->following;
     else if (op->blocking && set->legacy_pending)
@@ -290,10 +292,18 @@ static void end_point(struct point *m, bool broken) {
     stream_kick_list(&waiters);
 }
 
+/* When the work ended that stream 0 and the blocking streams do for each other: what an operation
+ * waits for in the legacy order is complete when it retires, and nothing behind it is. */
+static uint64_t legacy_end(const struct stream *s, const struct op *op) {
+    if (s->id == 0) return s->set->blocking_end_ns;
+    return op->blocking ? s->set->streams[0]->last_end_ns : 0;
+}
+
 /* The device's time of an event: when the work before it ended, but not before it was asked for. */
 static void retire_event(struct stream *s, const struct op *op) {
     bool dead = completion_dead(s->set->com);
     note_end(s, op->event.arrived_ns);
+    note_end(s, legacy_end(s, op));
     if (op->event.point) end_point(op->event.point, dead);
     if (!dead) atom_store_relaxed(&s->set->com->page->event_ns[op->event.id], s->last_end_ns);
 }

@@ -57,6 +57,7 @@ struct stream_set {
     struct list *active;        /* streams that may have something to do, of all clients */
     uint64_t pushed, completed; /* operations; the first is the next one's number */
     uint64_t legacy_pending;
+    uint64_t blocking_end_ns;             /* when the latest operation of a blocking stream ended */
     bool legacy_blocked;                  /* stream 0 waits for legacy_pending to become 0 */
     struct op *deferred, **deferred_last; /* what waits for all before it: deferred.h */
     uint64_t deferred_count;
