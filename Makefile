@@ -65,7 +65,7 @@ define isa_rule
 $(BUILD)/%.$(1).o: %.c Makefile
 	@mkdir -p $$(@D)
 	@$(if $(Q),echo "  CC[$(1)] $$<")
-	$(Q)$$(COMPILE) -O3 $(ISA_$(1)) -DISA=$(1) -c $$< -o $$@
+	$(Q)$$(COMPILE) -O3 -fno-math-errno $(ISA_$(1)) -DISA=$(1) -c $$< -o $$@
 endef
 $(foreach v,base v3 v4,$(eval $(call isa_rule,$(v))))
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The approximate functions: rsqrt ex2 lg2 sin cos tanh, and rcp, sqrt with .approx. They go
- * through the C library, more accurate than PTX demands and not bit-exact with hardware; the same
- * library serves all builds, so that these agree.
+ * The approximate functions: rsqrt ex2 lg2 sin cos tanh, and rcp, sqrt with .approx: more accurate
+ * than PTX demands and not bit-exact with hardware. Those that are not computed here go through the
+ * C library; the same one serves all builds, so that these agree.
  */
 #include <math.h>
 
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
+#include "daemon/device/soft/isa/power.h"
 #include "daemon/device/soft/isa/real.h"
 
-static float rsqrt_float(float x) {
-    return x < 0 ? REAL_NAN32 : (float)(1.0 / sqrt((double)x));
+static inline float rsqrt_float(float x) {
+    return (float)(1.0 / __builtin_sqrt((double)x));
 }
 static float tanh_float(float x) {
     return (float)tanh((double)x);
@@ -22,19 +23,20 @@ static float sin_float(float x) {
 static float cos_float(float x) {
     return (float)cos((double)x);
 }
-static float lg2_float(float x) {
-    return x < 0 ? REAL_NAN32 : log2f(x);
+static inline float lg2_float(float x) {
+    const float v = power_lg2(x);
+    return x < 0 ? REAL_NAN32 : v;
 }
 
-#define APPROX_F32(name, fn)                                       \
-    ISA_OP1(ISA_EACH, name##_f32, float, float, real_nan32(fn(x))) \
-    ISA_OP1(ISA_EACH, name##_f32z, float, float, real_flush(real_nan32(fn(real_flush(x)))))
-APPROX_F32(rsqrt, rsqrt_float)
-APPROX_F32(ex2, exp2f)
-APPROX_F32(lg2, lg2_float)
-APPROX_F32(sin, sin_float)
-APPROX_F32(cos, cos_float)
-APPROX_F32(tanh, tanh_float)
+#define APPROX_F32(loop, name, fn)                             \
+    ISA_OP1(loop, name##_f32, float, float, real_nan32(fn(x))) \
+    ISA_OP1(loop, name##_f32z, float, float, real_flush(real_nan32(fn(real_flush(x)))))
+APPROX_F32(ISA_LANES, rsqrt, rsqrt_float)
+APPROX_F32(ISA_LANES, ex2, power_ex2)
+APPROX_F32(ISA_LANES, lg2, lg2_float)
+APPROX_F32(ISA_EACH, sin, sin_float)
+APPROX_F32(ISA_EACH, cos, cos_float)
+APPROX_F32(ISA_EACH, tanh, tanh_float)
 
 /* Halves: one or, seen as twice as many lanes, two in a register. */
 #define APPROX_HALF(name, fn, from, to)                          \
@@ -53,10 +55,10 @@ static inline float from_bf16z(uint16_t h) {
 static inline uint16_t to_bf16z(float x) {
     return half_to_bf16(real_flush(x));
 }
-APPROX_HALF(ex2_f16, exp2f, half_from_f16, half_to_f16)
-APPROX_HALF(ex2_f16z, exp2f, from_f16z, to_f16z)
+APPROX_HALF(ex2_f16, power_ex2, half_from_f16, half_to_f16)
+APPROX_HALF(ex2_f16z, power_ex2, from_f16z, to_f16z)
 APPROX_HALF(tanh_f16, tanh_float, half_from_f16, half_to_f16)
-APPROX_HALF(ex2_bf16z, exp2f, from_bf16z, to_bf16z)
+APPROX_HALF(ex2_bf16z, power_ex2, from_bf16z, to_bf16z)
 APPROX_HALF(tanh_bf16, tanh_float, half_from_bf16, half_to_bf16)
 
 /* rcp and rsqrt.approx.ftz.f64 see and produce only the upper 32 bits of a double. */
@@ -69,11 +71,11 @@ static inline double upper_word(double x) {
     return x == x ? v : x;
 }
 static inline double rsqrt_double(double x) {
-    return x < 0 ? REAL_NAN64 : 1.0 / sqrt(x);
+    return 1.0 / __builtin_sqrt(x);
 }
-ISA_OP1(ISA_EACH, rcp_f64, double, double, upper_word(real_nan64(1.0 / upper_word(x))))
-ISA_OP1(ISA_EACH, rsqrt_f64z, double, double, upper_word(real_nan64(rsqrt_double(upper_word(x)))))
-ISA_OP1(ISA_EACH, rsqrt_f64, double, double, real_nan64(rsqrt_double(x)))
+ISA_OP1(ISA_LANES, rcp_f64, double, double, upper_word(real_nan64(1.0 / upper_word(x))))
+ISA_OP1(ISA_LANES, rsqrt_f64z, double, double, upper_word(real_nan64(rsqrt_double(upper_word(x)))))
+ISA_OP1(ISA_LANES, rsqrt_f64, double, double, real_nan64(rsqrt_double(x)))
 
 #define APPROX_PICK(stem) (i->mods & PTX_MOD_FTZ ? stem##_f32z : stem##_f32)
 
