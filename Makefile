@@ -33,8 +33,8 @@ WORKER := $(call src,daemon/worker)
 BROKER := $(call src,daemon/broker)
 CTL    := $(call src,daemon/ctl)
 NVML   := $(call src,shim/nvml)
-NVRTC  := $(call src,shim/nvrtc)
-SHIM   := $(filter-out $(NVML) $(NVRTC),$(call src,shim))
+JIT    := $(call src,shim/jit)
+SHIM   := $(filter-out $(NVML) $(JIT),$(call src,shim))
 # Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
 ISA_ONCE  := daemon/device/soft/isa/select.c
 ISA_SRC   := $(filter-out $(ISA_ONCE),$(wildcard daemon/device/soft/isa/*.c))
@@ -51,10 +51,10 @@ CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
 PROGRAMS := $(addprefix $(BUILD)/,salusd salus-gpu salusctl)
 SHIM_SO := $(BUILD)/shim/libcuda.so.1
 NVML_SO := $(BUILD)/shim/libnvidia-ml.so.1
-NVRTC_SO := $(BUILD)/shim/libsalus-nvrtc.so
+JIT_SO := $(BUILD)/shim/libsalus-jit.so
 
 .PHONY: all
-all: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(NVRTC_SO) $(SHIM_SO:.1=) $(NVML_SO:.1=) ## the daemon, its worker, salusctl, salus-ptxas, salus-sim, libcuda.so.1, libnvidia-ml.so.1
+all: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(SHIM_SO:.1=) $(NVML_SO:.1=) ## the daemon, its worker, salusctl, salus-ptxas, salus-sim, libcuda.so.1, libnvidia-ml.so.1
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -31,7 +31,7 @@ _Static_assert(ROWS <= FRAMEWORKS_MAX, "a plan has room for all of them");
 static const struct {
     const char *name;
     int (*find)(char *out, size_t cap);
-} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}, {"@NVRTC@", place_nvrtc}};
+} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}, {"@JIT@", place_jit}};
 
 /* `text` with its place filled in; false where it has one that is not there. */
 static bool fill(const char *text, char *out, size_t cap) {

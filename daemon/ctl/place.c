@@ -63,9 +63,9 @@ int place_library(char *out, size_t cap) {
     return find("SALUS_LIB_DIR", libraries, "libcuda.so.1", out, cap);
 }
 
-int place_nvrtc(char *out, size_t cap) {
-    return append(find("SALUS_LIB_DIR", libraries, "libsalus-nvrtc.so", out, cap),
-                  "/libsalus-nvrtc.so", out, cap);
+int place_jit(char *out, size_t cap) {
+    return append(find("SALUS_LIB_DIR", libraries, "libsalus-jit.so", out, cap), "/libsalus-jit.so",
+                  out, cap);
 }
 
 int place_daemon(char *out, size_t cap) {

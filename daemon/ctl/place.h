@@ -13,8 +13,8 @@
 int place_library(char *out, size_t cap);
 int place_daemon(char *out, size_t cap);
 
-/* The path of what stands before NVRTC, beside our libcuda.so.1; the same results. */
-int place_nvrtc(char *out, size_t cap);
+/* The path of what stands before NVRTC and nvJitLink, beside our libcuda.so.1; the same results. */
+int place_jit(char *out, size_t cap);
 
 /* The path of salus-ptxas (in SALUS_LIBEXEC_DIR, beside us, ../libexec/salus), and a directory in
  * whose bin/ it is as ptxas (cuda/ in the same); the same results. */

@@ -5,7 +5,7 @@ INSTALL ?= install
 ROOT_DIR = $(DESTDIR)$(PREFIX)
 
 .PHONY: install uninstall check-install
-install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(NVRTC_SO) $(MAN_PAGES) ## to PREFIX (and DESTDIR)
+install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(MAN_PAGES) ## to PREFIX (and DESTDIR)
 	$(INSTALL) -D -m 0755 $(BUILD)/salusd $(ROOT_DIR)/sbin/salusd
 	$(INSTALL) -D -m 0755 $(BUILD)/salusctl $(ROOT_DIR)/bin/salusctl
 	$(INSTALL) -D -m 0755 $(BUILD)/salus-gpu $(ROOT_DIR)/libexec/salus/salus-gpu
@@ -13,7 +13,7 @@ install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(NVRTC_SO) $(MAN_PAGES) ## to PREFIX
 	ln -sf libcuda.so.1 $(ROOT_DIR)/lib/salus/libcuda.so
 	$(INSTALL) -D -m 0755 $(NVML_SO) $(ROOT_DIR)/lib/salus/libnvidia-ml.so.1
 	ln -sf libnvidia-ml.so.1 $(ROOT_DIR)/lib/salus/libnvidia-ml.so
-	$(INSTALL) -D -m 0755 $(NVRTC_SO) $(ROOT_DIR)/lib/salus/libsalus-nvrtc.so
+	$(INSTALL) -D -m 0755 $(JIT_SO) $(ROOT_DIR)/lib/salus/libsalus-jit.so
 	$(INSTALL) -D -m 0644 config/salus.conf $(ROOT_DIR)/share/doc/salus/salus.conf
 	$(INSTALL) -D -m 0644 config/salus.sysusers $(ROOT_DIR)/lib/sysusers.d/salus.conf
 	$(INSTALL) -D -m 0644 config/salus.tmpfiles $(ROOT_DIR)/lib/tmpfiles.d/salus.conf

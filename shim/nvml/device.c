@@ -67,7 +67,8 @@ nvml_result nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device) {
 
     if (r) return r;
     uuid_print(v.device.uuid, own);
-    if (strcmp(uuid, own) != 0) return NVML_ERROR_NOT_FOUND;
+    if (strcmp(uuid, own) != 0 && strcmp(uuid, own + strlen("GPU-")) != 0)
+        return NVML_ERROR_NOT_FOUND;
     *device = &the_device;
     return NVML_SUCCESS;
 }

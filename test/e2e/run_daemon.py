@@ -735,6 +735,75 @@ def test_who_asks_nvrtc_for_machine_code_gets_ptx():
     equal(said[1], "0 6 0 cubin\n0 0 0 cubin\n", "as it is")
 
 
+# A nvJitLink whose LTO-IR is what the PTX will be, and a program that links a kernel of it with a function in PTX.
+NVJITLINK = """
+#include <stdlib.h>
+#include <string.h>
+static char ptx[4096];
+int nvJitLinkCreate(void **handle, unsigned count, const char **options) {
+    return *handle = ptx, strcmp(options[count - 1], "-ptx") ? 1 : 0;
+}
+int nvJitLinkDestroy(void **handle) { return *handle = NULL, 0; }
+int nvJitLinkAddData(void *h, int type, const void *data, size_t bytes, const char *name) {
+    return type == 3 ? strcpy(ptx, data), 0 : 12;
+}
+int nvJitLinkComplete(void *h) { return *ptx ? 0 : 6; }
+int nvJitLinkGetLinkedPtxSize(void *h, size_t *bytes) { return *bytes = strlen(ptx) + 1, 0; }
+int nvJitLinkGetLinkedPtx(void *h, char *text) { return strcpy(text, ptx), 0; }
+int nvJitLinkGetErrorLogSize(void *h, size_t *bytes) { return *bytes = 0, 0; }
+int nvJitLinkGetErrorLog(void *h, char *text) { return 0; }
+int nvJitLinkVersion(unsigned *major, unsigned *minor) { return *major = 13, *minor = 1, 0; }
+"""
+LINKS = '''
+import ctypes
+own, cuda = ctypes.CDLL(None), ctypes.CDLL("libcuda.so.1")
+HEAD = b".version 8.0\\n.target sm_90\\n.address_size 64\\n"
+DECLARED = b"(.param .b32 r) f(.param .b32 x)"
+LTO = HEAD + b".extern .func " + DECLARED + b""";
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r; .reg .b64 %d; .param .b32 x; .param .b32 r;
+    ld.param.u64 %d, [out]; st.param.b32 [x], 20; call (r), f, (x); ld.param.b32 %r, [r];
+    st.global.u32 [%d], %r; ret; }"""
+PTX = HEAD + b".visible .func " + DECLARED + b""" {
+    .reg .b32 %a; ld.param.b32 %a, [x]; add.u32 %a, %a, 22; st.param.b32 [r], %a; ret; }"""
+def done(r):
+    assert r == 0, r
+cuda.cuInit(0)
+context, linker, module, k = (ctypes.c_void_p() for _ in range(4))
+done(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+done(cuda.cuCtxSetCurrent(context))
+options = (ctypes.c_char_p * 2)(b"-arch=sm_90", b"-lto")
+done(own.nvJitLinkCreate(ctypes.byref(linker), 2, options))
+done(own.nvJitLinkAddData(linker, 3, LTO + b"\\0", len(LTO) + 1, b"lto"))
+done(own.nvJitLinkAddData(linker, 2, PTX, len(PTX), b"ptx"))
+done(own.nvJitLinkComplete(linker))
+size = ctypes.c_size_t()
+done(own.nvJitLinkGetLinkedCubinSize(linker, ctypes.byref(size)))
+cubin = ctypes.create_string_buffer(size.value)
+done(own.nvJitLinkGetLinkedCubin(linker, cubin))
+done(own.nvJitLinkDestroy(ctypes.byref(linker)))
+done(cuda.cuModuleLoadData(ctypes.byref(module), cubin))
+done(cuda.cuModuleGetFunction(ctypes.byref(k), module, b"k"))
+out, said = ctypes.c_uint64(), ctypes.c_uint32()
+done(cuda.cuMemAlloc_v2(ctypes.byref(out), 4))
+args = (ctypes.c_void_p * 1)(ctypes.addressof(out))
+done(cuda.cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, None, args, None))
+done(cuda.cuMemcpyDtoH_v2(ctypes.byref(said), out, ctypes.c_size_t(4)))
+print(said.value)
+'''
+
+
+def test_who_links_by_nvjitlink_gets_ptx():
+    with tempfile.TemporaryDirectory() as d:
+        with open(d + "/nvjitlink.c", "w") as f:
+            f.write(NVJITLINK)
+        subprocess.check_call(["cc", "-shared", "-fPIC", "-o", d + "/libnvJitLink.so.13", d + "/nvjitlink.c"])
+        r = subprocess.run([tool("salusctl"), "run", "-q", "--private", "--", sys.executable, "-c", LINKS],
+                           env=dict(clean_environment(), LD_LIBRARY_PATH=d), text=True, timeout=120,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal(r.stdout + r.stderr, "42\n", "LTO-IR and PTX in one image")
+
+
 # ---- doctor --------------------------------------------------------------------------------------
 
 # Refused: code for a newer device, twice a call that is not supported. It goes on as if nothing were.

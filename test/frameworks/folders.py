@@ -20,7 +20,6 @@ class Framework:
         self.name = name
         self.title = section["title"]
         self.capability = section.get("capability", "")
-        self.hide = section.get("hide", [])
         self.within = section.get("within", "").split()
         self.libraries = section.get("libraries", [])
         self.by_name = section.get("by_name", False)

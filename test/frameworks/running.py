@@ -63,23 +63,17 @@ def cases_in(path):
 
 # ---- the processes -------------------------------------------------------------------------------
 
-def _library_path(framework, python, hidden):
-    """Of what is hidden from it, and of what it has and does not find."""
+def _library_path(framework, python):
+    """Of what it has and does not find."""
     packages = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "python*", "site-packages"))
-    return ":".join([hidden, *(os.path.join(p, l) for p in packages for l in framework.libraries)])
+    return ":".join(os.path.join(p, l) for p in packages for l in framework.libraries)
 
 
 def _environment(framework, case, python, home):
     """The user's without what leads to another toolkit, and with caches that hold nothing yet."""
     keep = {k: v for k, v in os.environ.items() if k not in ("CUDA_HOME", "CUDA_PATH", "PYTHONPATH")}
-    hidden = os.path.join(home, "hidden")
-    os.makedirs(hidden, exist_ok=True)
-    for library in framework.hide:
-        with open(os.path.join(hidden, library), "w"):
-            pass  # empty: what the linker's path has of that name is not reached
-    return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": _library_path(framework, python, hidden),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **case.env}
+    return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": _library_path(framework, python),
+            "PYTHONDONTWRITEBYTECODE": "1", **case.env}
 
 
 def _start(daemon, framework, case, python, home):

@@ -200,7 +200,7 @@ Test(ctl_doctor, frameworks_by_their_folders) {
     found = (struct findings){0};
     checks_python(&found);
     expect(FINDINGS_OK, "framework", "cupy-cuda13x 14.2.0:");
-    expect(FINDINGS_WARNING, "framework", "numba-cuda 0.30.4:");
+    expect(FINDINGS_OK, "framework", "numba-cuda 0.30.4:");
     expect(FINDINGS_WARNING, "framework", "jax-cuda13-plugin 0.10.2:");
     expect(FINDINGS_WARNING, "framework", "torch 2.15.0+cu132:");
     cr_assert_eq(found.count, 5, "and triton without a version, but no others");

@@ -173,11 +173,11 @@ Test(ctl_frameworks_programs, a_library_is_loaded_before_those_of_the_user) {
 
     setenv("SALUS_LIB_DIR", dir, 1);
     cr_assert_null(planned(&soft, "LD_PRELOAD"), "it is not there");
-    make("libsalus-nvrtc.so", "");
-    cr_assert_str_eq(planned(&soft, "LD_PRELOAD")->value, in_dir("libsalus-nvrtc.so"));
+    make("libsalus-jit.so", "");
+    cr_assert_str_eq(planned(&soft, "LD_PRELOAD")->value, in_dir("libsalus-jit.so"));
     cr_assert_null(planned(&other, "LD_PRELOAD"));
     setenv("LD_PRELOAD", "/lib/a.so:/lib/b.so", 1);
-    snprintf(expected, sizeof(expected), "%s:/lib/a.so:/lib/b.so", in_dir("libsalus-nvrtc.so"));
+    snprintf(expected, sizeof(expected), "%s:/lib/a.so:/lib/b.so", in_dir("libsalus-jit.so"));
     cr_assert_str_eq(planned(&soft, "LD_PRELOAD")->value, expected);
     setenv("LD_PRELOAD", expected, 1);
     cr_assert_null(planned(&soft, "LD_PRELOAD"), "it is among them");

@@ -147,6 +147,7 @@ Test(nvml, the_device_is_found_by_everything_that_names_it) {
     h = NULL;
     cr_assert_eq(nvmlDeviceGetHandleByUUID(uuid, &h), NVML_SUCCESS);
     cr_assert_eq(h, device);
+    cr_assert_eq(nvmlDeviceGetHandleByUUID(uuid + 4, &h), NVML_SUCCESS, "without its kind");
     uuid[10] = '1';
     cr_assert_eq(nvmlDeviceGetHandleByUUID(uuid, &h), NVML_ERROR_NOT_FOUND);
     cr_assert_eq(nvmlDeviceGetIndex(device, &index), NVML_SUCCESS);
