@@ -459,8 +459,51 @@ typedef struct CUDA_CONDITIONAL_NODE_PARAMS_st {
     CUcontext ctx;
 } CUDA_CONDITIONAL_NODE_PARAMS;
 
-/* Members for external semaphores and batches of memory operations are left out: no node has them
- * here. */
+typedef union CUstreamBatchMemOpParams_union {
+    CUstreamBatchMemOpType operation; /* which of these it is */
+    struct CUstreamMemOpWaitValueParams_st {
+        CUstreamBatchMemOpType operation;
+        CUdeviceptr address;
+        union {
+            uint32_t value;
+            uint64_t value64;
+        };
+        unsigned int flags; /* CUstreamWaitValue_flags */
+        CUdeviceptr alias;
+    } waitValue;
+    struct CUstreamMemOpWriteValueParams_st {
+        CUstreamBatchMemOpType operation;
+        CUdeviceptr address;
+        union {
+            uint32_t value;
+            uint64_t value64;
+        };
+        unsigned int flags; /* CUstreamWriteValue_flags */
+        CUdeviceptr alias;
+    } writeValue;
+    struct CUstreamMemOpFlushRemoteWritesParams_st {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags; /* 0 */
+    } flushRemoteWrites;
+    struct CUstreamMemOpMemoryBarrierParams_st {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags; /* CUstreamMemoryBarrier_flags */
+    } memoryBarrier;
+    uint64_t pad[6];
+} CUstreamBatchMemOpParams;
+
+/* Newer than the headers of 13.0. */
+#define CU_STREAM_MEM_OP_ATOMIC_REDUCTION 8
+
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
+    CUcontext ctx;
+    unsigned int count;
+    CUstreamBatchMemOpParams *paramArray;
+    unsigned int flags; /* 0 */
+} CUDA_BATCH_MEM_OP_NODE_PARAMS_v2;
+typedef CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 CUDA_BATCH_MEM_OP_NODE_PARAMS;
+
+/* Members for external semaphores are left out: no node has them here. */
 typedef struct CUgraphNodeParams_st {
     CUgraphNodeType type;
     int reserved0[3];
@@ -475,6 +518,7 @@ typedef struct CUgraphNodeParams_st {
         CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
         CUDA_MEM_ALLOC_NODE_PARAMS alloc;
         CUDA_MEM_FREE_NODE_PARAMS free;
+        CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 memOp;
         CUDA_CONDITIONAL_NODE_PARAMS conditional;
     };
     long long reserved2;

@@ -164,6 +164,17 @@ static int check_wait(const struct wire_stream_wait *w, struct why *why) {
     return w->on < WIRE_STREAMS ? 0 : refuse(why, "stream %u is out of range", w->on);
 }
 
+static int check_value(const struct wire_value *v, struct why *why) {
+    uint32_t most = v->rec.op == WIRE_VALUE_WAIT ? WIRE_VALUE_NOR : 0;
+    if (v->bytes != 4 && v->bytes != 8) return refuse(why, "a cell of %u bytes", v->bytes);
+    if (v->addr % v->bytes || !range_ok(v->addr, v->bytes))
+        return refuse(why, "a cell at 0x%" PRIx64, v->addr);
+    if (v->bytes == 4 && v->value > UINT32_MAX)
+        return refuse(why, "0x%" PRIx64 " does not fit the cell", v->value);
+    if (v->compare > most) return refuse(why, "unknown comparison %u", v->compare);
+    return 0;
+}
+
 static int check_signal(const struct wire_signal *s, struct why *why) {
     if (s->signal >= WIRE_SIGNALS) return refuse(why, "signal %u is out of range", s->signal);
     if (s->rec.op != WIRE_SIGNAL_CLOSE && !s->rec.ticket)
@@ -383,6 +394,8 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_MEM_SHOW:
     case WIRE_MEM_EXPORT:
     case WIRE_MEM_SHARE: return check_segment(rec, why);
+    case WIRE_VALUE_WAIT:
+    case WIRE_VALUE_WRITE: return check_value(rec, why);
     case WIRE_SIGNAL_MAKE:
     case WIRE_SIGNAL_OPEN:
     case WIRE_SIGNAL_CLOSE:

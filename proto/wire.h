@@ -22,7 +22,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 3
+#define WIRE_MINOR 4
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -384,7 +384,9 @@ struct wire_completion {
     X(SIGNAL_OPEN, 33, wire_signal)           \
     X(SIGNAL_CLOSE, 34, wire_signal)          \
     X(SIGNAL_ASK, 35, wire_signal)            \
-    X(LIMIT, 36, wire_limit)
+    X(LIMIT, 36, wire_limit)                  \
+    X(VALUE_WAIT, 37, wire_value)             \
+    X(VALUE_WRITE, 38, wire_value)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -393,9 +395,9 @@ enum wire_op {
 };
 
 /* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
- * stream-ordered record (LAUNCH..HOST_FUNC) and the worker publishes it in stream_done. The other
- * records take effect when they are read and carry seq 0. A record with a `ticket` is answered in
- * replies[reply]. */
+ * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*) and the worker publishes it in stream_done.
+ * The other records take effect when they are read and carry seq 0. A record with a `ticket` is
+ * answered in replies[reply]. */
 struct wire_record {
     uint16_t op;
     uint16_t reply;
@@ -466,6 +468,22 @@ struct wire_stream_wait {
 struct wire_host_func {
     struct wire_record rec;
     uint64_t token; /* the client's own; handed back through callbacks[] */
+};
+
+#define WIRE_VALUE_GEQ \
+    0u /* the cell less the value, as signed numbers that wrap around, is not below 0 */
+#define WIRE_VALUE_EQ 1u
+#define WIRE_VALUE_AND 2u /* they have a bit in common */
+#define WIRE_VALUE_NOR 3u /* a bit is in neither */
+
+/* VALUE_WAIT: what comes later in the stream waits until a cell of the client's memory compares so
+ * with the value, whoever writes it: for ever, if nobody does. VALUE_WRITE: the cell becomes it. */
+struct wire_value {
+    struct wire_record rec;
+    uint64_t addr;    /* a multiple of bytes */
+    uint64_t value;   /* fits into bytes */
+    uint32_t bytes;   /* of the cell: 4 or 8 */
+    uint32_t compare; /* WIRE_VALUE_*; of a write: 0 */
 };
 
 #define WIRE_STREAM_NONBLOCKING 1u /* no implicit order with the legacy stream */
@@ -611,7 +629,8 @@ struct wire_func_name {
  *
  * A graph is a sequence of records that the client says once and then has read again by one record
  * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
- * MEM_USE and MEM_DROP. Each is preceded by a wire_graph_item and padded with zeros to 8 bytes.
+ * VALUE_WAIT, VALUE_WRITE, MEM_USE and MEM_DROP. Each is preceded by a wire_graph_item and padded
+ * with zeros to 8 bytes.
  *
  * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
  * A STREAM_WAIT names a lane and a record before it, or, with a slot, one of the launch's waits.

@@ -105,7 +105,8 @@ struct dev_copy {
 
 struct dev_memset {
     uint64_t dst, pitch, width_elems, height;
-    uint32_t value, elem_bytes;
+    uint64_t value; /* fits into elem_bytes: 1, 2, 4 or 8 */
+    uint32_t elem_bytes;
 };
 
 /* Levels of detail of a texture: 32768 wide, and half of it until 1. */
@@ -196,6 +197,9 @@ struct dev_ops {
     /* The same: zero-filled. The caller gives few chunks at a time and waits for no more than these
      * (a fill on a stream of the backend's own, on hardware); mapped or not. */
     int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
+    /* What a cell of the space holds now: 4 or 8 bytes, aligned, read as a whole while anybody may
+     * write them. ERR_ILLEGAL_ADDRESS when they are not backed. */
+    int (*peek)(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t *value);
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 

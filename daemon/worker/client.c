@@ -139,6 +139,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->link);
     list_init(&c->fault_link);
     list_init(&c->clearing);
+    watch_init(&c->watch);
     lifetime_init(&c->lifetime, client_ephemeral(c),
                   c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes), w->seed);
     op_pool_init(&c->pool);
@@ -186,6 +187,7 @@ void client_destroy(struct client *c) {
     list_remove(&c->link);
     list_remove(&c->fault_link);
     list_remove(&c->clearing);
+    watch_forget(&c->watch);
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);
     memory_destroy(c->memory);

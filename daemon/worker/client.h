@@ -28,6 +28,7 @@
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/signal.h"
 #include "daemon/worker/stream/stream.h"
+#include "daemon/worker/stream/watch.h"
 #include "daemon/worker/worker.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
@@ -63,6 +64,7 @@ struct client {
     struct op_pool pool;
     struct ring_rx rx;
     struct graphs graphs;
+    struct watch watch;
 
     /* What it may use, and where that is. */
     struct lifetime lifetime;

@@ -18,6 +18,7 @@
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
+#include "daemon/worker/engine/watching.h"
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/front/kernel_link.h"
 #include "daemon/worker/front/order.h"
@@ -88,7 +89,7 @@ static void tick(struct worker *w) {
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
-    unsigned done = pump_collect(w) + chan_sweep(w) + engine_clear(w);
+    unsigned done = pump_collect(w) + chan_sweep(w) + engine_clear(w) + watching_look(w);
     pump_run(w);
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
@@ -100,6 +101,7 @@ static uint64_t park_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
     if (running_next_ns(w) < until) until = running_next_ns(w);
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
+    if (watching_next_ns(w) < until) until = watching_next_ns(w);
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
     if ((w->early_count || w->telling) && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;

@@ -55,6 +55,7 @@ struct worker {
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;        /* client.boundary.link: may be at a boundary */
     struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
+    struct list watching;       /* client.watch.link: streams of theirs wait for a value */
     bool clear_always;          /* between jobs of one user as well */
     uint32_t held_count;        /* clients with a record that waits for one */
     uint32_t early_count;       /* clients at one, whose next operation may come any moment */

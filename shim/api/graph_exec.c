@@ -188,6 +188,11 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
     SET(graph_params_host(nodeParams, &p));
 }
 
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    SET(graph_params_values(nodeParams, &p));
+}
+
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             CUevent event) {
     SET(graph_params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event, &p));

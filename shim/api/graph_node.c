@@ -111,6 +111,12 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     ADD(NULL, graph_params_release(dptr, &p));
 }
 
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                  const CUgraphNode *dependencies, size_t numDependencies,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    ADD(NULL, graph_params_values(nodeParams, &p));
+}
+
 CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                            const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                            size_t numDependencies, CUgraphNodeParams *nodeParams) {
@@ -209,6 +215,17 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *node
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
+                                        CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
+    struct graph_node *n;
+    CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, nodeParams_out, &n);
+    if (r) return r;
+    const struct params_values *v = &n->params.values;
+    *nodeParams_out =
+        (CUDA_BATCH_MEM_OP_NODE_PARAMS){.ctx = v->ctx, .count = v->count, .paramArray = v->list};
+    return leave(CUDA_SUCCESS);
+}
+
 static CUresult get_event(CUgraphNode hNode, CUgraphNodeType type, CUevent *event_out) {
     struct graph_node *n;
     CUresult r = enter(hNode, type, event_out, &n);
@@ -284,6 +301,11 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PA
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams) {
     SET(graph_params_host(nodeParams, &p));
+}
+
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
+                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    SET(graph_params_values(nodeParams, &p));
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {

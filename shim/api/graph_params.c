@@ -16,6 +16,7 @@
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 #include "shim/memory/fill.h"
+#include "shim/memory/value.h"
 
 #define CHOICES_MAX 4096u /* bodies of one node */
 
@@ -52,6 +53,14 @@ CUresult graph_params_host(const CUDA_HOST_NODE_PARAMS *h, struct params *out) {
     if (!h || !h->fn) return CUDA_ERROR_INVALID_VALUE;
     *out = (struct params){.type = CU_GRAPH_NODE_TYPE_HOST, .host = *h};
     return CUDA_SUCCESS;
+}
+
+CUresult graph_params_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct params *out) {
+    if (!b) return CUDA_ERROR_INVALID_VALUE;
+    const struct params_values asked = {.count = b->count, .list = b->paramArray, .ctx = b->ctx};
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+    CUresult r = value_check(b->count, b->paramArray, b->flags);
+    return r ? r : params_clone_values(&out->values, &asked);
 }
 
 CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out) {
@@ -143,8 +152,7 @@ CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return graph_params_alloc(&p->alloc, out);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return graph_params_release(p->free.dptr, out);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_choice(&p->conditional, out);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        return refuse_call("a batch of memory operations in a graph");
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return graph_params_values(&p->memOp, out);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return refuse_call("external semaphores in a graph");
     default: return CUDA_ERROR_INVALID_VALUE;

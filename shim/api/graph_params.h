@@ -13,6 +13,7 @@ CUresult graph_params_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *k, struct params 
 CUresult graph_params_copy(const CUDA_MEMCPY3D *c, struct params *out);
 CUresult graph_params_fill(const CUDA_MEMSET_NODE_PARAMS *m, struct params *out);
 CUresult graph_params_host(const CUDA_HOST_NODE_PARAMS *h, struct params *out);
+CUresult graph_params_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct params *out);
 CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out);
 CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership ownership,
                             struct params *out);

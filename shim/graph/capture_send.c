@@ -50,6 +50,13 @@ CUresult capture_fill(struct stream *s, const struct fill *f) {
     return capture_add(s, &p);
 }
 
+CUresult capture_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops) {
+    const struct params_values asked = {.count = count, .list = ops};
+    struct params p = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+    CUresult r = params_clone_values(&p.values, &asked);
+    return r ? r : capture_add(s, &p);
+}
+
 CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = *host};
     return capture_add(s, &p);

@@ -9,6 +9,7 @@
 #include "shim/code/function.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/memory/fill.h"
+#include "shim/memory/value.h"
 
 /* A place in a part. In a later one, all of it is complete. */
 struct spot {
@@ -76,6 +77,16 @@ static CUresult put_checked_fill(struct part *p, uint32_t lane, const CUDA_MEMSE
     return r ? r : put_fill(p, lane, &f);
 }
 
+static CUresult put_values(struct part *p, uint32_t lane, const struct params_values *v) {
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned int i = 0; !r && i < v->count; i++) {
+        struct wire_value rec;
+        r = value_record(&v->list[i], &rec);
+        if (!r && rec.rec.op) r = part_put(p, lane, &rec, sizeof(rec), NULL, 0);
+    }
+    return r;
+}
+
 static CUresult put_node(struct compile *c, uint32_t lane, const struct params *n) {
     struct part *p = c->current;
     switch (n->type) {
@@ -83,6 +94,7 @@ static CUresult put_node(struct compile *c, uint32_t lane, const struct params *
     case CU_GRAPH_NODE_TYPE_MEMCPY: return part_put_copy(p, lane, &n->copy.transfer, n->copy.flags);
     case CU_GRAPH_NODE_TYPE_MEMSET: return put_checked_fill(p, lane, &n->fill);
     case CU_GRAPH_NODE_TYPE_HOST: return part_put_function(p, lane, n->host.fn, n->host.userData);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return put_values(p, lane, &n->values);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return part_put_event_wait(p, lane, n->event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return part_put_record(p, lane, n->event);
     default: return CUDA_ERROR_NOT_SUPPORTED;

@@ -21,6 +21,7 @@ static const char *kind_of(CUgraphNodeType type) {
         [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "record",
         [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "allocate",
         [CU_GRAPH_NODE_TYPE_MEM_FREE] = "free",
+        [CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = "memory operations",
         [CU_GRAPH_NODE_TYPE_CONDITIONAL] = "condition",
     };
     const char *name = (unsigned)type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;

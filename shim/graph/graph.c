@@ -139,6 +139,8 @@ CUresult graph_clone_params(const struct params *from, bool visible, struct para
         r = graph_clone(from->child, visible, &to->child);
     else if (from->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         r = clone_bodies(&from->choice, visible, &to->choice);
+    else if (from->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        r = params_clone_values(&to->values, &from->values);
     else if (is_memory(from->type))
         graph_memory_hold(to->memory);
     if (r) to->type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -149,6 +151,7 @@ void graph_free_params(struct params *p) {
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) params_free_kernel(&p->kernel);
     if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && !p->borrowed) graph_free(p->child);
     if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) free_bodies(&p->choice);
+    if (p->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) free(p->values.list);
     if (is_memory(p->type)) graph_memory_drop(p->memory);
     p->type = CU_GRAPH_NODE_TYPE_EMPTY;
 }

@@ -26,6 +26,16 @@ void params_free_kernel(struct params_kernel *k) {
     k->pointers = NULL;
 }
 
+CUresult params_clone_values(struct params_values *to, const struct params_values *from) {
+    size_t bytes = from->count * sizeof(*from->list);
+    CUstreamBatchMemOpParams *list = malloc(bytes + 1);
+    if (!list) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (bytes) memcpy(list, from->list, bytes);
+    *to = *from;
+    to->list = list;
+    return CUDA_SUCCESS;
+}
+
 void **params_pointers(struct params_kernel *k) {
     const struct function *f = function_find(k->function);
     if (!f || f->info.param_count == 0) return NULL;

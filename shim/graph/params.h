@@ -40,6 +40,12 @@ struct params_choice {
     CUgraph *handles;
 };
 
+struct params_values {
+    unsigned int count;
+    CUstreamBatchMemOpParams *list; /* the node's */
+    CUcontext ctx;                  /* as the program said it */
+};
+
 struct params {
     CUgraphNodeType type;
     union {
@@ -53,6 +59,7 @@ struct params {
         };
         CUevent event;
         struct params_choice choice;
+        struct params_values values;
         struct graph_memory *memory; /* held */
     };
 };
@@ -60,6 +67,7 @@ struct params {
 /* A second one with the same values: CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult params_clone_kernel(struct params_kernel *to, const struct params_kernel *from);
 void params_free_kernel(struct params_kernel *k);
+CUresult params_clone_values(struct params_values *to, const struct params_values *from);
 
 /* Pointers to the values of a kernel's parameters; NULL when it has none, or there is no memory. */
 void **params_pointers(struct params_kernel *k);

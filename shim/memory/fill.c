@@ -6,20 +6,17 @@
 
 #include <stdbool.h>
 
-#include "shim/connection/state.h"
 #include "shim/memory/lookup.h"
 
 static bool in_range(const struct fill *f) {
     uint64_t rows, bytes;
     struct mem_block b;
-    const struct wire_windows *w = &state.conn.windows;
     if (__builtin_mul_overflow(f->width, f->elem_bytes, &bytes)) return false;
     if (f->height > 1 && f->pitch < bytes) return false;
     if (__builtin_mul_overflow(f->height - 1, f->pitch, &rows) ||
         __builtin_add_overflow(bytes, rows, &bytes))
         return false;
-    if (conn_in_device(&state.conn, f->dst) && f->dst - w->dev_base >= w->alloc_bytes)
-        return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - f->dst;
+    if (lookup_variable(f->dst, bytes)) return true;
     if (!lookup_range(f->dst, bytes, &b)) return false;
     mem_written(&b);
     return true;

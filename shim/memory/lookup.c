@@ -4,6 +4,7 @@
  */
 #include "shim/memory/lookup.h"
 
+#include "shim/connection/state.h"
 #include "shim/memory/virtual.h"
 
 bool lookup_block(uint64_t addr, struct mem_block *out) {
@@ -15,4 +16,10 @@ bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out) {
         return false;
     if (bytes <= out->bytes - (addr - out->addr)) return true;
     return out->kind == MEM_MAPPED && virtual_covers(addr, bytes);
+}
+
+bool lookup_variable(uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *w = &state.conn.windows;
+    if (!conn_in_device(&state.conn, addr) || addr - w->dev_base < w->alloc_bytes) return false;
+    return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - addr;
 }

@@ -14,4 +14,7 @@ bool lookup_block(uint64_t addr, struct mem_block *out);
  * are as good as one. */
 bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out);
 
+/* The worker placed variables of modules there; where each begins and ends, nobody looks. */
+bool lookup_variable(uint64_t addr, uint64_t bytes);
+
 #endif

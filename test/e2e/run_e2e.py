@@ -30,6 +30,7 @@ TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools"
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
                 "clone", "child", "random", "large", "copies", "objects", "threads", "order", "memory"]
+VALUE_TOPICS = ["processes", "ping_pong", "host", "comparisons", "batches", "graphs"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
 
 solo_cache = {}
@@ -138,6 +139,13 @@ def test_graphs_and_capture():
         done = d.run([program("graph_features")])
         equal([l for l in done.stdout.splitlines() if l.startswith("ok ")], [f"ok {t}" for t in GRAPH_TOPICS],
               "topics; stderr: " + done.stderr[-2000:])
+
+
+def test_streams_wait_for_values():
+    with Daemon() as d:
+        done = d.run([program("values")])
+        equal((done.returncode, [l for l in done.stdout.splitlines() if l.startswith("ok ")]),
+              (0, [f"ok {t}" for t in VALUE_TOPICS]), "topics; stderr: " + done.stderr[-2000:])
 
 
 def test_managed_variables():
@@ -401,6 +409,22 @@ def test_killed_in_an_endless_kernel():
         check_honest(honest, d)
         wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
         print(f"    killed job gone after {took * 1e3:.0f} ms", flush=True)
+
+
+def test_a_wait_for_ever_is_nobody_elses():
+    """In the lane of others, whose turns come: it ends when it is killed, with all that it has."""
+    with Daemon("--max-lanes", "1", "--lease", "50ms") as d:
+        p = d.start([program("values"), "forever"], SALUS_JOB_NAME="patient")
+        equal(p.stdout.readline(), "waits\n", "output")
+        honest = start_honest(d)
+        check_honest(honest, d)
+        equal([j["name"] for j in d.jobs()], ["patient"], "who is left")
+        job = next(j["id"] for j in d.jobs())
+        equal(d.ctl("job", "kill", str(job)).returncode, 0, "salusctl job kill")
+        p.communicate()
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all memory is back",
+                 lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
 
 
 def test_killed_in_mid_launch():

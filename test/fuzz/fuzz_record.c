@@ -33,6 +33,13 @@ static void accepted(const void *rec, uint32_t bytes) {
         if (s->segment >= WIRE_SEGMENTS || !s->bytes || s->addr + s->bytes < s->addr) abort();
         break;
     }
+    case WIRE_VALUE_WAIT:
+    case WIRE_VALUE_WRITE: {
+        const struct wire_value *v = rec;
+        if (v->addr % v->bytes || v->addr + v->bytes < v->addr || v->bytes > 8) abort();
+        if (v->bytes < 8 && v->value >> 8 * v->bytes) abort();
+        break;
+    }
     case WIRE_TEXTURE: {
         const struct wire_texture *t = rec;
         if (record_texture_bytes(t) + t->addr < t->addr || t->levels == 0 || t->levels > 16)

@@ -278,8 +278,8 @@ static int fake_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *
     if (fake_fails(s->dev)) return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         off_t offset = fake_chunk_bytes(s->dev, chunks[i]) - s->dev->memory;
-        mmap((void *)(uintptr_t)(addr + i * FAKEDEV_GRANULARITY), FAKEDEV_GRANULARITY,
-             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->dev->memory_fd, offset);
+        (void)mmap((void *)(uintptr_t)(addr + i * FAKEDEV_GRANULARITY), FAKEDEV_GRANULARITY,
+                   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->dev->memory_fd, offset);
         s->chunks[page + i] = chunks[i];
         chunks[i]->maps++;
     }
@@ -293,8 +293,8 @@ static int fake_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) 
     for (uint32_t i = 0; i < count; i++)
         if (!s->chunks[page + i]) return -ENOENT;
     s->dev->maps++;
-    mmap((void *)(uintptr_t)addr, count * FAKEDEV_GRANULARITY, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap((void *)(uintptr_t)addr, count * FAKEDEV_GRANULARITY, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     for (uint32_t i = 0; i < count; i++) {
         s->chunks[page + i]->maps--;
         s->chunks[page + i] = NULL;
@@ -508,6 +508,15 @@ static int fake_memset(struct dev_queue *q, const struct dev_memset *m, struct d
     return 0;
 }
 
+static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_t *value) {
+    uint64_t page = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
+    bool backs = addr - s->windows.dev_base < s->windows.alloc_bytes;
+    if (backs && !s->chunks[page]) fake_violation(s->dev, "a look at memory that is not there");
+    *value = 0;
+    memcpy(value, (const void *)(uintptr_t)addr, bytes);
+    return 0;
+}
+
 const struct dev_ops fakedev = {
     .name = "fakedev",
     .open = fake_open,
@@ -527,6 +536,7 @@ const struct dev_ops fakedev = {
     .chunk_save = fake_chunk_save,
     .chunk_load = fake_chunk_load,
     .chunk_clear = fake_chunk_clear,
+    .peek = fake_peek,
     .mem_used = fake_mem_used,
     .module_load = fake_module_load,
     .module_unload = fake_module_unload,

@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/loop.h"
+#include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 
@@ -211,7 +212,7 @@ static const struct doorbell_ops wireclient_bell = {.wake = wake_worker};
 uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bool reply, void *rec,
                          uint32_t bytes, const void *tail, uint32_t tail_bytes) {
     struct wire_record *r = rec;
-    bool ordered = op <= WIRE_HOST_FUNC;
+    bool ordered = record_ordered(op);
     r->op = op;
     r->stream = stream;
     r->seq = ordered ? ++wc->seq[stream] : 0;

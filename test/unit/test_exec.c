@@ -19,6 +19,7 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/front/order.h"
 #include "proto/array_layout.h"
+#include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -401,7 +402,7 @@ static void expelled(uint16_t op, uint32_t stream, void *rec, uint32_t bytes, co
     struct wire_worker_msg msg;
     wireclient_kernels(w.c, "kern");
     wireclient_launch(w.c, 0, 0, 1);
-    wireclient_send(w.c, op, stream, op > WIRE_HOST_FUNC, rec, bytes, tail, tail_bytes);
+    wireclient_send(w.c, op, stream, !record_ordered(op), rec, bytes, tail, tail_bytes);
     cr_assert(wirebench_hear(w.b, &msg, NULL), "not expelled for: %s", reason);
     cr_expect_eq(msg.kind, WIRE_EXPELLED);
     cr_expect_eq(msg.job_id, w.c->job_id);

@@ -17,6 +17,7 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_peek.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
@@ -461,6 +462,48 @@ Test(memory, spilled_to_chunks_and_back) {
 }
 Test(memory, spilled_to_the_host_and_back) {
     spill_and_restore(true);
+}
+
+/* ---- peeking --------------------------------------------------------------------------------- */
+
+static void expect_seen(int client, uint64_t addr, uint64_t want) {
+    uint64_t got = ~want;
+    cr_expect_eq(memory_peek(mem[client], addr, 8, &got), 0);
+    cr_expect_eq(got, want);
+}
+static int peek(int client, uint64_t addr) {
+    uint64_t cell;
+    return memory_peek(mem[client], addr, 4, &cell);
+}
+
+/* Wherever they are: on the device, spilled while another has the lane, swapped out. */
+Test(memory, a_peek_sees_what_the_client_wrote_and_nobody_elses) {
+    uint64_t moved;
+    strangers();
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 2), GRAN), 0);
+    words(persistent_at(0, 2))[1] = 77;
+    const uint64_t want = noise(1, 5);
+    expect_seen(0, ephemeral_at(0, 0) + 40, want);
+    expect_seen(0, persistent_at(0, 2) + 8, 77);
+    cr_expect_eq(peek(1, ephemeral_at(1, 0)), -EAGAIN, "the other one has the turn");
+    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    expect_seen(0, ephemeral_at(0, 0) + 40, want);
+    enter(1, 0);
+    fill(ephemeral_at(1, 0), 3 * GRAN, 2);
+    expect_seen(0, ephemeral_at(0, 0) + 40, want);
+    expect_seen(1, ephemeral_at(1, 0) + 40, noise(2, 5));
+    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    expect_seen(0, persistent_at(0, 2) + 8, 77);
+    cr_assert_eq(memory_back(mem[0], persistent_at(0, 5), GRAN), 0);
+    expect_seen(0, persistent_at(0, 5), 0);
+    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    expect_seen(0, persistent_at(0, 2) + 8, 77);
+}
+
+Test(memory, a_peek_of_what_is_not_there_is_an_error) {
+    cr_expect_eq(peek(0, persistent_at(0, 0)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(peek(0, ephemeral_at(0, 0)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(peek(0, window(0) + ALLOC), ERR_ILLEGAL_ADDRESS, "no variable is there");
 }
 
 /* An iteration may end while its memory is elsewhere. */

@@ -23,6 +23,7 @@ union any {
     struct wire_mem mem;
     struct wire_segment segment;
     struct wire_signal signal;
+    struct wire_value value;
     struct wire_module_load load;
     struct wire_module_unload unload;
     struct wire_func_get func;
@@ -74,6 +75,8 @@ static uint32_t valid(uint16_t op, union any *r) {
     case WIRE_MEM_MAKE:
     case WIRE_MEM_SHOW:
     case WIRE_MEM_SHARE: r->segment.bytes = 2 << 20; break;
+    case WIRE_VALUE_WAIT:
+    case WIRE_VALUE_WRITE: r->value = (struct wire_value){r->rec, 4096, UINT32_MAX, 4, 0}; break;
     case WIRE_TEXTURE: /* three layers of 100 x 50, with mips */
         r->texture.addr = 4096;
         r->texture.width = 100;
@@ -332,6 +335,26 @@ Test(record, textures_end_where_their_last_level_does) {
     cr_expect_eq(record_texture_bytes(&r.texture), 49 * 2048 + 1600);
     r.texture.flags = WIRE_TEXTURE_LINEAR;
     cr_expect_eq(record_texture_bytes(&r.texture), 1600);
+}
+
+Test(record, values) {
+    REFUSED(WIRE_VALUE_WAIT, rec.seq, 0);
+    REFUSED(WIRE_VALUE_WRITE, rec.ticket, 1);
+    REFUSED(WIRE_VALUE_WAIT, value.bytes, 2);
+    REFUSED(WIRE_VALUE_WRITE, value.bytes, 16);
+    REFUSED(WIRE_VALUE_WRITE, value.addr, 4098);
+    REFUSED(WIRE_VALUE_WAIT, value.addr, UINT64_MAX - 3);
+    REFUSED(WIRE_VALUE_WAIT, value.value, 1ull << 32);
+    REFUSED(WIRE_VALUE_WAIT, value.compare, 4);
+    ACCEPTED(WIRE_VALUE_WAIT, value.compare, WIRE_VALUE_NOR);
+    REFUSED(WIRE_VALUE_WRITE, value.compare, 1);
+    union any r;
+    uint32_t bytes = valid(WIRE_VALUE_WRITE, &r);
+    r.value.bytes = 8;
+    r.value.value = UINT64_MAX;
+    cr_expect_eq(check(&r, bytes), 0);
+    r.value.addr = 4100;
+    cr_expect_neq(check(&r, bytes), 0, "of eight bytes");
 }
 
 Test(record, the_others) {

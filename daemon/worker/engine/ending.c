@@ -36,6 +36,7 @@ void ending_abandon(struct client *c, int err) {
     engine_left(c);
     if (c->inflight) c->worker->ops->space_cancel(c->space);
     callback_forget(&c->callbacks);
+    watch_forget(&c->watch);
     passing_forget(c);
     for (uint32_t id = 0; id < c->streams.end; id++) {
         struct stream *s = c->streams.streams[id];

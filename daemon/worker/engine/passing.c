@@ -51,9 +51,15 @@ static void release_ops(struct client *c) {
     fault_expel(c, "out of memory for an operation");
 }
 
+/* What a stream waits for may be in any later record: those are of the same iteration. */
+static bool is_open(const struct client *c) {
+    return c->watch.open > 0;
+}
+
 int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
     struct boundary *b = &c->boundary;
-    if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns)) {
+    if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns) &&
+        !is_open(c)) {
         if (b->reading != b->current) {
             op->stream = s;
             hold_op(c, op);
@@ -69,6 +75,7 @@ int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t f
 void passing_mark(struct client *c) {
     struct boundary *b = &c->boundary;
     if (!iteration_mark(b->detector, c->worker->now_ns) || b->first_op == c->streams.pushed) return;
+    if (is_open(c)) return;
     if (b->reading != b->current)
         hold_op(c, NULL);
     else

@@ -4,9 +4,10 @@
  * 3.3.1: fragmentation and switching are dealt with at iteration boundaries).
  *
  * Everything an operation waits for was sent before it, so what is current always ends without what
- * is not read (boundary.h). Where the current iteration is held up by what the client does outside
- * the ring (a host function, a kernel that waits for the host), reading goes on after a while and
- * the two iterations count as one (passing_relent).
+ * is not read (boundary.h). Values of memory are the exception: while a stream waits for one, no
+ * iteration begins. Where the current iteration is held up by what the client does outside the ring
+ * (a host function, a kernel that waits for the host), reading goes on after a while and the two
+ * iterations count as one (passing_relent).
  *
  * Owner: the worker. Thread: its own.
  */

@@ -12,6 +12,7 @@
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/engine/running.h"
+#include "daemon/worker/engine/watching.h"
 #include "daemon/worker/stats.h"
 
 /* Which of the stream's next operations is fetched into the cache while one completes. */
@@ -47,16 +48,26 @@ unsigned pump_collect(struct worker *w) {
 
 /* ---- what can go on -------------------------------------------------------------------------- */
 
+/* True: it is complete already. */
+static bool begin_op(struct worker *w, struct client *c, struct op *op) {
+    switch (op->kind) {
+    case WIRE_HOST_FUNC:
+        if (!callback_post(&c->callbacks, op, &c->com))
+            stream_block(op->stream, &c->callbacks.waiters);
+        return false;
+    case WIRE_VALUE_WAIT: return watching_begin(c, op);
+    default: engine_offer(w, op); return false;
+    }
+}
+
 static void advance_stream(struct worker *w, struct stream *s) {
     struct client *c = client_of(s);
     if (s->state != STREAM_READY || client_dead(c)) return;
     uint64_t before = s->cursor;
     struct op *op = stream_advance(s);
-    if (op && op->kind != WIRE_HOST_FUNC)
-        engine_offer(w, op);
-    else if (op && !callback_post(&c->callbacks, op, &c->com))
-        stream_block(s, &c->callbacks.waiters);
-    if (s->cursor != before) progress_retire(c, s); /* what passed */
+    bool passed = s->cursor != before;
+    if (op && begin_op(w, c, op)) passed = true;
+    if (passed) progress_retire(c, s);
 }
 
 static void take_boundary(struct client *c) {

@@ -215,6 +215,30 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     return push_op(x, op);
 }
 
+/* One element of a fill, for all who come after it. */
+static int run_value_write(struct exec *x, const void *rec) {
+    const struct wire_value *v = rec;
+    struct op *op = new_op(x, WIRE_MEMSET, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->memset = (struct dev_memset){
+        .dst = v->addr, .width_elems = 1, .height = 1, .value = v->value, .elem_bytes = v->bytes};
+    note_writes(op, x->c, v->addr, v->bytes);
+    return push_op(x, op);
+}
+
+static int run_value_wait(struct exec *x, const void *rec) {
+    const struct wire_value *v = rec;
+    struct op *op = new_op(x, WIRE_VALUE_WAIT, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->value.addr = v->addr;
+    op->value.value = v->value;
+    op->value.bytes = v->bytes;
+    op->value.compare = v->compare;
+    note_outside(op, x->c, v->addr, v->bytes);
+    x->c->watch.open++;
+    return push_op(x, op);
+}
+
 static int run_host_func(struct exec *x, const void *rec) {
     const struct wire_host_func *h = rec;
     struct op *op = new_op(x, WIRE_HOST_FUNC, 0);
@@ -387,6 +411,8 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_SIGNAL_CLOSE] = run_signal,
     [WIRE_SIGNAL_ASK] = run_signal,
     [WIRE_LIMIT] = run_limit,
+    [WIRE_VALUE_WAIT] = run_value_wait,
+    [WIRE_VALUE_WRITE] = run_value_write,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -64,6 +64,10 @@ struct op {
             uint64_t seq;
             struct point *point; /* NULL: for `on` */
         } wait;
+        struct {
+            uint64_t addr, value;
+            uint32_t bytes, compare; /* WIRE_VALUE_* */
+        } value;
         uint64_t token;
         struct wire_mem mem;              /* deferred */
         struct wire_segment segment;      /* deferred */

@@ -248,15 +248,19 @@ static bool may_begin(struct stream *s, struct op *op) {
     return false;
 }
 
+/* Runs when all before it is complete (retiring kicks), holds up all behind it, and is ended by
+ * somebody else than the device. */
+static bool is_aside(const struct op *op) {
+    return op->kind == WIRE_HOST_FUNC || op->kind == WIRE_VALUE_WAIT;
+}
+
 struct op *stream_advance(struct stream *s) {
     while (s->cursor != s->next) {
         struct op *op = stream_at(s, s->cursor);
         if (is_blocked(s, op)) return NULL;
         if (!may_begin(s, op)) continue;
-        /* A host function runs when all before it is complete (retiring kicks), and holds up all
-         * behind it. */
-        if (op->kind == WIRE_HOST_FUNC && s->head != s->cursor) return NULL;
-        s->state = op->kind == WIRE_HOST_FUNC ? STREAM_BLOCKED : STREAM_OFFERED;
+        if (is_aside(op) && s->head != s->cursor) return NULL;
+        s->state = is_aside(op) ? STREAM_BLOCKED : STREAM_OFFERED;
         return op;
     }
     return NULL;

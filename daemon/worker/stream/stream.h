@@ -83,8 +83,8 @@ void stream_close(struct stream *s);
 int stream_push(struct stream *s, struct op *op);
 
 /* Of a ready stream: passes waits and records, as far as it can go. The operation at the cursor
- * that may begin now, for the scheduler or, when it is a host function, for the client (the stream
- * is blocked then); NULL: none. Retire it afterwards. */
+ * that may begin now: for the scheduler, or, when it is a host function or a wait for a value, for
+ * whoever ends it (the stream is blocked then); NULL: none. Retire it afterwards. */
 struct op *stream_advance(struct stream *s);
 /* Takes completed operations off the head and publishes how far the stream is: never further than
  * what ran to success. The fault of one that failed is raised before. They are the caller's to

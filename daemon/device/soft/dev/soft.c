@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/atomics.h"
+#include "common/err.h"
 #include "common/hostmem.h"
 #include "daemon/device/device.h"
 #include "daemon/device/soft/dev/chunk.h"
@@ -202,6 +204,14 @@ static int clear_chunks(struct dev *dev, struct dev_chunk *const *chunks, uint32
     return 0;
 }
 
+static int peek(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t *value) {
+    if (!ranges_find(space->ranges, addr, bytes)) return ERR_ILLEGAL_ADDRESS;
+    const void *cell = (const void *)(uintptr_t)addr;
+    *value = bytes == 8 ? atom_load_acquire((const _Atomic uint64_t *)cell)
+                        : atom_load_acquire((const _Atomic uint32_t *)cell);
+    return 0;
+}
+
 static uint64_t mem_used(struct dev *dev) {
     return dev->chunks.used;
 }
@@ -229,6 +239,7 @@ const struct dev_ops dev_soft = {
     .chunk_save = save_chunk,
     .chunk_load = load_chunk,
     .chunk_clear = clear_chunks,
+    .peek = peek,
     .mem_used = mem_used,
     .module_load = module_load,
     .module_unload = module_unload,

@@ -17,16 +17,26 @@ uint64_t transfer_bytes(const struct transfer *t) {
     return row_bytes(t) * row_count(t);
 }
 
-static void fill_elems(unsigned char *dst, uint32_t value, uint32_t elem_bytes, uint64_t bytes) {
-    if (elem_bytes == 1 || (value & 0xffff) == (value & 0xff) * 0x101u) {
-        uint32_t pattern = (value & 0xff) * 0x01010101u;
-        if (elem_bytes < 4 || value == pattern) {
-            memset(dst, (int)(value & 0xff), bytes);
-            return;
-        }
+/* Eight bytes of it. */
+static uint64_t repeat(uint64_t value, uint32_t elem_bytes) {
+    for (uint32_t bits = 8 * elem_bytes; bits < 64; bits *= 2)
+        value =
+            (value & (UINT64_MAX >> (64 - bits))) << bits | (value & (UINT64_MAX >> (64 - bits)));
+    return value;
+}
+
+/* A single element is stored as a whole: somebody may be waiting for it. */
+static void fill_elems(unsigned char *dst, uint64_t value, uint32_t elem_bytes, uint64_t bytes) {
+    uint64_t words = repeat(value, elem_bytes), i = 0;
+    if (words == (words & 0xff) * 0x0101010101010101u && bytes > 8) {
+        memset(dst, (int)(words & 0xff), bytes);
+        return;
     }
-    for (uint64_t i = 0; i < bytes; i += elem_bytes)
-        memcpy(dst + i, &value, elem_bytes);
+    for (; i + 8 <= bytes; i += 8)
+        memcpy(dst + i, &words, 8);
+    for (; i + 4 <= bytes; i += 4)
+        memcpy(dst + i, &words, 4);
+    if (i < bytes) memcpy(dst + i, &words, bytes - i);
 }
 
 /* One piece of one row; both ends are checked before a byte moves. */
@@ -53,11 +63,11 @@ static int copy_piece(const struct transfer *t, const struct ranges *ranges, uin
 int transfer_step(struct transfer *t, const struct ranges *ranges, uint64_t budget,
                   uint64_t *fault_addr) {
     uint64_t width = row_bytes(t), rows = row_count(t);
+    uint64_t whole = t->fill ? t->set.elem_bytes : 4; /* slices have whole elements */
     if (width == 0) return 1;
     while (t->row < rows) {
         uint64_t bytes = width - t->at;
-        /* Slices end on multiples of 4, the largest element of a fill. */
-        if (bytes > budget) bytes = budget & ~3ull;
+        if (bytes > budget) bytes = budget - budget % whole;
         if (bytes == 0) return 0;
         int err = copy_piece(t, ranges, bytes, fault_addr);
         if (err) return err;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One cell of a client's memory, wherever that is.
+ */
+#include "daemon/worker/memory/memory_peek.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_state.h"
+
+/* Nobody writes there; NULL is a granule of zeros. */
+static uint64_t saved(const struct memory *m, const struct page *p, uint64_t addr, uint32_t bytes) {
+    uint64_t value = 0;
+    if (p->host) memcpy(&value, (const char *)p->host + (addr - m->base) % m->granule, bytes);
+    return value;
+}
+
+/* A page shows its own bytes. One of the lane's may show those of whoever has the turn. */
+static int shows_own(const struct memory *m, const struct page *p) {
+    if (!p->mapped) return m->swapped ? -EAGAIN : ERR_ILLEGAL_ADDRESS;
+    if (p->state == PAGE_LANE && m->lane->holder != m) return -EAGAIN;
+    return 0;
+}
+
+int memory_peek(const struct memory *m, uint64_t addr, uint32_t bytes, uint64_t *value) {
+    uint32_t first, count;
+    if (memory_touched(m, addr, bytes, &first, &count)) /* a module's variable */
+        return m->ops->peek(m->space, addr, bytes, value);
+    const struct page *p = &m->pages[first];
+    switch (p->state) {
+    case PAGE_NONE: return ERR_ILLEGAL_ADDRESS;
+    case PAGE_SPILLED: return -EAGAIN;
+    case PAGE_SWAPPED:
+    case PAGE_SPILLED_HOST: *value = saved(m, p, addr, bytes); return 0;
+    default: break;
+    }
+    int err = shows_own(m, p);
+    if (err) return err;
+    *value = 0;
+    if (p->state == PAGE_LANE && !memory_clear_own(m, p->slot)) return 0;
+    return m->ops->peek(m->space, addr, bytes, value);
+}
