@@ -130,6 +130,39 @@ ISA_HANDLER(multiply_doubles) {
     give_doubles(w, x->defs, m, v.sum);
 }
 
+/* m8n8k4 of f64, as it is laid out: a by rows, b by columns, even columns of the sums in one
+ * register and odd ones in the other. Eight columns at a time are the even ones, then the odd. */
+ISA_HANDLER(multiply_squares) {
+    const struct code_extra *x = extra_of(i);
+    const double *a = SLOT(const double, w, x->uses[0].slot);
+    const double *b = SLOT(const double, w, x->uses[1].slot);
+    double y[4][8], sum[8][8];
+    (void)mask;
+    for (unsigned k = 0; k < 4; k++)
+        for (unsigned j = 0; j < 8; j++)
+            y[k][j] = b[4 * (2 * (j % 4) + j / 4) + k];
+    for (unsigned odd = 0; odd < 2; odd++) {
+        const double *c = SLOT(const double, w, x->uses[2 + odd].slot);
+        for (unsigned row = 0; row < 8; row++)
+            memcpy(&sum[row][4 * odd], &c[4 * row], 4 * sizeof(*c));
+    }
+    for (unsigned row = 0; row < 8; row++)
+        for (unsigned k = 0; k < 4; k++)
+            for (unsigned j = 0; j < 8; j++)
+                sum[row][j] = __builtin_fma(a[4 * row + k], y[k][j], sum[row][j]);
+    for (unsigned odd = 0; odd < 2; odd++) {
+        double *d = SLOT(double, w, x->defs[odd].slot);
+        for (unsigned row = 0; row < 8; row++)
+            for (unsigned j = 0; j < 4; j++)
+                d[4 * row + j] = real_nan64(sum[row][4 * odd + j]);
+    }
+}
+
+static bool is_square(const struct ptx_matrix *m) {
+    const bool nearest = m->round == PTX_ROUND_NONE || m->round == PTX_RN;
+    return m->m == 8 && m->n == 8 && m->k == 4 && nearest;
+}
+
 ISA_HANDLER(multiply_bits) {
     const struct code_extra *x = extra_of(i);
     const struct ptx_matrix *m = x->matrix;
@@ -223,7 +256,7 @@ ISA_HANDLER(multiply_quads) {
 ISA_FAMILY(matrix_select) {
     const struct ptx_matrix *m = extra_of(i)->matrix;
     const bool quads = m->a.element == PTX_ELEMENT_F16 && m->k == 4;
-    if (m->a.element == PTX_ELEMENT_F64) return multiply_doubles;
+    if (m->a.element == PTX_ELEMENT_F64) return is_square(m) ? multiply_squares : multiply_doubles;
     if (m->a.element == PTX_ELEMENT_B1) return multiply_bits;
     return quads ? multiply_quads : ISA_FN(tile_select)(i);
 }
