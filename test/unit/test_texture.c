@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/isa/select.h"
 #include "proto/cuda_abi.h"
 #include "test/lib/matrixref.h"
 #include "test/lib/ptxrun.h"
@@ -21,6 +22,23 @@
 #define HANDLE(n) (0x5a1e000000000000ull | (n))
 
 static char text[4096];
+
+/* A test that runs on each build of the handlers which this processor can use. */
+#define EVERY_BUILD(name)     \
+    static void name(void);   \
+    Test(texture, name) {     \
+        on_every_build(name); \
+    }                         \
+    static void name(void)
+
+static void on_every_build(void (*run)(void)) {
+    static const char *const builds[] = {"base", "v3", "v4"};
+    for (unsigned b = 0; b < 3; b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        if (!strcmp(isa_name(), builds[b])) run();
+    }
+    unsetenv("SALUS_SOFT_ISA");
+}
 
 static uint32_t dice(uint32_t n) {
     return (uint32_t)(matrixref_dice() % n);
@@ -243,34 +261,34 @@ static void fetches(const struct geometry *g, enum lod lod, bool whole, bool off
     ptxrun_destroy(s.r);
 }
 
-Test(texture, fetches_follow_the_guide) {
+EVERY_BUILD(fetches_follow_the_guide) {
     for (size_t g = 0; g < sizeof(geometries) / sizeof(geometries[0]); g++) {
         fetches(&geometries[g], BASE, false, false, 150);
         fetches(&geometries[g], LEVEL, false, false, 150);
     }
 }
 
-Test(texture, element_numbers_are_taken_as_they_are) {
+EVERY_BUILD(element_numbers_are_taken_as_they_are) {
     for (size_t g = 0; g < 5; g++) { /* cubes have none */
         fetches(&geometries[g], BASE, true, false, 60);
         fetches(&geometries[g], LEVEL, true, false, 60);
     }
 }
 
-Test(texture, offsets_move_by_elements) {
+EVERY_BUILD(offsets_move_by_elements) {
     for (size_t g = 0; g < 5; g++) {
         fetches(&geometries[g], BASE, false, true, 60);
         fetches(&geometries[g], LEVEL, true, true, 30);
     }
 }
 
-Test(texture, gradients_choose_a_level) {
+EVERY_BUILD(gradients_choose_a_level) {
     for (size_t g = 0; g < 5; g++)
         fetches(&geometries[g], GRAD, false, false, 60);
 }
 
 /* A direction that turns: the place on the face is compared at two points nearby. */
-Test(texture, gradients_of_cubes_are_those_on_the_face) {
+EVERY_BUILD(gradients_of_cubes_are_those_on_the_face) {
     const struct geometry *g = &geometries[5];
     struct stage s = stage(fetch_text(g, GRAD, false, false, "f32"));
     struct dev_texture t = {.handle = HANDLE(1), .format = CU_AD_FORMAT_FLOAT, .channels = 1};
@@ -315,7 +333,7 @@ Test(texture, gradients_of_cubes_are_those_on_the_face) {
     ptxrun_destroy(s.r);
 }
 
-Test(texture, results_come_in_other_types) {
+EVERY_BUILD(results_come_in_other_types) {
     static const char *const bodies[] = {
         "tex.2d.v4.u32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1,%f2}];",
         "tex.2d.v4.f16.f32 {%s0,%s1,%s2,%s3},[%h,{%f1,%f2}];\n"
@@ -352,7 +370,7 @@ Test(texture, results_come_in_other_types) {
     }
 }
 
-Test(texture, gathers_take_the_four_around) {
+EVERY_BUILD(gathers_take_the_four_around) {
     static const size_t which[] = {1, 4, 5, 6};
     for (int n = 0; n < 16; n++) {
         const struct geometry *g = &geometries[which[n / 4]];
@@ -386,7 +404,7 @@ Test(texture, gathers_take_the_four_around) {
 }
 
 /* A cube whose elements are where they are in space: across an edge nothing jumps. */
-Test(texture, seamless_cubes_filter_across_edges) {
+EVERY_BUILD(seamless_cubes_filter_across_edges) {
     const uint32_t n = 32;
     struct stage s = stage(fetch_text(&geometries[5], BASE, false, false, "f32"));
     static const int axes[6][3] = {{2, 1, 0}, {2, 1, 0}, {0, 2, 1},
@@ -437,7 +455,7 @@ static struct dev_texture plane(const void *memory, uint64_t handle, bool surfac
     return t;
 }
 
-Test(texture, every_lane_names_its_own) {
+EVERY_BUILD(every_lane_names_its_own) {
     struct stage s = stage("mov.b64 %h,{%r12,%r13};\n"
                            "tex.2d.v4.u32.s32 {%o0,%o1,%o2,%o3},[%h,{%r1,%r2}];");
     for (uint32_t n = 0; n < 5; n++) {
@@ -460,7 +478,7 @@ Test(texture, every_lane_names_its_own) {
 }
 
 /* Filters, levels and all, for some of the lanes; the others keep what they have. */
-Test(texture, lanes_read_what_they_name_and_the_rest_is_kept) {
+EVERY_BUILD(lanes_read_what_they_name_and_the_rest_is_kept) {
     const struct geometry *g = &geometries[1];
     char body[640];
     snprintf(body, sizeof(body), "mov.b64 %%h,{%%r12,%%r13};setp.ne.u32 %%q1,%%r14,0;\n%s",
@@ -509,7 +527,7 @@ static uint64_t moved_at(struct stage *s, const struct dev_texture *t, float x) 
 }
 
 /* What is around a texture is not read, what is in it is. */
-Test(texture, an_element_a_lane_counts_as_moved) {
+EVERY_BUILD(an_element_a_lane_counts_as_moved) {
     struct stage s = stage("tex.1d.v4.f32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1}];");
     struct dev_texture t = {.handle = HANDLE(3), .format = CU_AD_FORMAT_FLOAT, .channels = 1};
     t.level_count = t.filter = 1;
@@ -545,7 +563,7 @@ static void faults(const char *body, uint64_t handle, int want, const char *word
 #define TEX "tex.2d.v4.u32.s32 {%o0,%o1,%o2,%o3},[%h,{5,5}];"
 #define SULD "suld.b.2d.b32.trap %o0,[%h,{4,4}];"
 
-Test(texture, a_kernel_may_name_anything) {
+EVERY_BUILD(a_kernel_may_name_anything) {
     static const char *const texture = "names no texture", *const surface = "names no surface";
     static const uint64_t numbers[] = {
         0,    1,          8, UINT64_MAX, HANDLE(6), HANDLE(65543), HANDLE(7) + (1ull << 32),
@@ -562,7 +580,7 @@ Test(texture, a_kernel_may_name_anything) {
     faults("sust.b.2d.b32.zero [%h,{4,4}],5;", HANDLE(10), ERR_ILLEGAL_ADDRESS, "no longer there");
 }
 
-Test(texture, what_is_no_fetch_from_here_is_refused_by_name) {
+EVERY_BUILD(what_is_no_fetch_from_here_is_refused_by_name) {
     static const char *const bodies[] = {
         "tex.2d.v4.u32.f32 {%o0,%o1,%o2,%o3},[%h,%p,{%f1,%f2}];",
         "tex.2d.v4.u32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1,%f2}],%f3;",
@@ -581,7 +599,7 @@ Test(texture, what_is_no_fetch_from_here_is_refused_by_name) {
 }
 
 /* The driver puts the handle into the variable; its name stands for it, and so does its address. */
-Test(texture, references_are_variables) {
+EVERY_BUILD(references_are_variables) {
     struct stage s = stage("tex.2d.v4.u32.s32 {%o0,%o1,%o2,%o3},[T,{%r1,%r2}];\nmov.u64 %x0,T;\n"
                            "tex.2d.v4.u32.s32 {%o1,_,_,_},[%x0,{%r1,%r2}];\n"
                            "suld.b.2d.b32.clamp %o2,[S,{%r3,%r2}];\nsuq.width.b32 %o3,[S];");
@@ -625,7 +643,7 @@ static uint32_t ask(const char *question, const struct dev_texture *described) {
     return got;
 }
 
-Test(texture, questions_are_answered) {
+EVERY_BUILD(questions_are_answered) {
     struct dev_texture t = {.handle = HANDLE(3), .format = CU_AD_FORMAT_UNSIGNED_INT8};
     t.channels = 2;
     t.level_count = 3;
@@ -733,7 +751,7 @@ static void random_places(struct stage *s, uint32_t bytes, int beyond) {
         }
 }
 
-Test(texture, surfaces_are_read_and_written_as_bytes) {
+EVERY_BUILD(surfaces_are_read_and_written_as_bytes) {
     for (size_t n = 0; n < 5 * 3 * sizeof(accesses) / sizeof(accesses[0]); n++) {
         const struct access *a = &accesses[n / 15];
         const struct geometry *g = &geometries[n % 5];
@@ -770,7 +788,7 @@ Test(texture, surfaces_are_read_and_written_as_bytes) {
 }
 
 /* In two launches of one warp, since lanes write in the order of their numbers. */
-Test(texture, formatted_stores_convert) {
+EVERY_BUILD(formatted_stores_convert) {
     static const struct {
         uint8_t format, channels;
         uint32_t values[4];
@@ -806,7 +824,7 @@ Test(texture, formatted_stores_convert) {
     }
 }
 
-Test(texture, reductions_are_atomic) {
+EVERY_BUILD(reductions_are_atomic) {
     static const struct {
         const char *what;
         uint64_t start, want;
@@ -844,7 +862,7 @@ Test(texture, reductions_are_atomic) {
     }
 }
 
-Test(texture, what_lies_beyond_a_surface) {
+EVERY_BUILD(what_lies_beyond_a_surface) {
     static const char *const edges = "beyond the edges";
     faults("suld.b.2d.b32.trap %o0,[%h,{64,0}];", HANDLE(8), ERR_LAUNCH_FAILED, edges);
     faults("suld.b.2d.b32.trap %o0,[%h,{-4,0}];", HANDLE(8), ERR_LAUNCH_FAILED, edges);

@@ -32,7 +32,6 @@ code_handler *move_select(const struct code_inst *i);
 code_handler *stack_select(const struct code_inst *i);
 code_handler *rendezvous_select(const struct code_inst *i);
 code_handler *surface_select(const struct ptx_texture *form);
-code_handler *fetch_select(const struct ptx_texture *form);
 /* Has no handler because its lanes wait for each other. */
 bool rendezvous_is(const struct code_inst *i);
 

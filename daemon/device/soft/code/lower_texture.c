@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/operand.h"
+#include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_tables.h"
 
 #define DEFS 4
@@ -151,6 +152,6 @@ void lower_texture(struct lowering *l, struct code_inst *c) {
     p->extra.use_count = CODE_TEXTURE_USES;
     c->extra = &p->extra;
     operands(l, c, p);
-    c->run = fetch_select(&p->form);
+    c->run = isa_select_fetch(&p->form);
     if (!c->run) c->run = surface_select(&p->form);
 }

@@ -10,6 +10,7 @@
 
 #include "daemon/device/soft/isa/access.h"
 #include "daemon/device/soft/isa/copy.h"
+#include "daemon/device/soft/isa/fetch.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/matrix.h"
 
@@ -19,10 +20,12 @@ static const struct select_build {
     code_handler *(*access)(const struct code_inst *i);
     code_handler *(*matrix)(const struct code_inst *i);
     code_handler *(*copy)(const struct code_inst *i);
+    code_handler *(*fetch)(const struct ptx_texture *form);
 } select_builds[] = {
-    {"base", table_select_base, access_select_base, matrix_select_base, copy_select_base},
-    {"v3", table_select_v3, access_select_v3, matrix_select_v3, copy_select_v3},
-    {"v4", table_select_v4, access_select_v4, matrix_select_v4, copy_select_v4},
+    {"base", table_select_base, access_select_base, matrix_select_base, copy_select_base,
+     fetch_select_base},
+    {"v3", table_select_v3, access_select_v3, matrix_select_v3, copy_select_v3, fetch_select_v3},
+    {"v4", table_select_v4, access_select_v4, matrix_select_v4, copy_select_v4, fetch_select_v4},
 };
 
 /* How many of the builds this processor can run. */
@@ -57,6 +60,11 @@ code_handler *isa_select_access(const struct code_inst *i) {
 
 code_handler *isa_select_copy(const struct code_inst *i) {
     code_handler *run = chosen_build()->copy(i);
+    return run;
+}
+
+code_handler *isa_select_fetch(const struct ptx_texture *form) {
+    code_handler *run = chosen_build()->fetch(form);
     return run;
 }
 

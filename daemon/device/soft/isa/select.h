@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/ptx/ptx_texture.h"
 
 /* The ALU handler for an instruction whose slots are filled; NULL: not an ALU operation
  * or not supported in this form. Compiled three times (x86-64, v3, v4); cpuid chooses,
@@ -20,6 +21,8 @@ code_handler *isa_select(const struct code_inst *i);
 code_handler *isa_select_access(const struct code_inst *i);
 /* The handler of cp.async (copy.h). */
 code_handler *isa_select_copy(const struct code_inst *i);
+/* The handler of a fetch from a texture or a question about one (fetch.h); NULL: of a surface. */
+code_handler *isa_select_fetch(const struct ptx_texture *form);
 /* The handler of a product of matrices (matrix.h), run together. */
 code_handler *isa_select_matrix(const struct code_inst *i);
 /* Which build: "base", "v3" or "v4". */

@@ -3,7 +3,7 @@
  * The formats. Normalised integers are their value over the greatest one, in double precision, and
  * rounded once when they become a float.
  */
-#include "daemon/device/soft/exec/texel.h"
+#include "daemon/device/soft/isa/texel.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -77,7 +77,7 @@ static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bit
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-void texel_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
+void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
     const struct texture *x = t->texture;
     read_channel(t, channel, out);
     if (texture_is_number(x) && x->kind != TEXEL_FLOAT) {
@@ -89,7 +89,7 @@ void texel_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANE
         out[__builtin_ctz(left)] = half_bits_of_float(x->as.border[channel]);
 }
 
-void texel_numbers(const struct texel *t, uint32_t channel, double out[WARP_LANES]) {
+void ISA_FN(texel_numbers)(const struct texel *t, uint32_t channel, double out[WARP_LANES]) {
     uint32_t bits[WARP_LANES];
     read_channel(t, channel, bits);
     find_numbers(t->texture, channel, bits, out);
@@ -97,7 +97,7 @@ void texel_numbers(const struct texel *t, uint32_t channel, double out[WARP_LANE
         out[__builtin_ctz(left)] = (double)t->texture->as.border[channel];
 }
 
-uint32_t texel_missing(const struct texture *t, uint32_t channel) {
+uint32_t ISA_FN(texel_missing)(const struct texture *t, uint32_t channel) {
     if (channel < 3) return 0;
     return texture_is_number(t) ? half_bits_of_float(1) : 1;
 }

@@ -5,14 +5,15 @@
  * docs/adr/0009-what-ptx-leaves-open.md. Only reads within the texture's memory (textures.h), which
  * the caller has checked. Pure but for that.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_SAMPLE_H
-#define DAEMON_DEVICE_SOFT_EXEC_SAMPLE_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_SAMPLE_H
+#define DAEMON_DEVICE_SOFT_ISA_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/exec/textures.h"
+#include "daemon/device/soft/isa/isa.h"
 
 /* Of the lanes that do not ask anything may be said here, and nothing is answered. */
 struct sample {
@@ -35,12 +36,13 @@ struct sampled {
     uint32_t touched; /* lanes for which there is one: it was not the border */
 };
 
-void sample_fetch(const struct sample *s, struct sampled *out);
+void ISA_FN(sample_fetch)(const struct sample *s, struct sampled *out);
 /* One component of the four elements around a place of two dimensions, counter-clockwise from the
  * lower left (the next row is below). */
-void sample_gather(const struct sample *s, uint32_t component, struct sampled *out);
+void ISA_FN(sample_gather)(const struct sample *s, uint32_t component, struct sampled *out);
 
 /* The level of detail where the coordinates move by dx and dy. */
-float sample_level(const struct texture *t, uint32_t dims, const float dx[3], const float dy[3]);
+float ISA_FN(sample_level)(const struct texture *t, uint32_t dims, const float dx[3],
+                           const float dy[3]);
 
 #endif

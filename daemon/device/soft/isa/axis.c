@@ -2,7 +2,7 @@
  *
  * All lanes at once, in loops that the compiler vectorises.
  */
-#include "daemon/device/soft/exec/axis.h"
+#include "daemon/device/soft/isa/axis.h"
 
 #include <math.h>
 
@@ -84,7 +84,7 @@ static void find_elements(const struct axis *a, const double x[WARP_LANES],
     }
 }
 
-void axis_point(const struct axis *a, int32_t element[WARP_LANES]) {
+void ISA_FN(axis_point)(const struct axis *a, int32_t element[WARP_LANES]) {
     double x[WARP_LANES];
     if (a->whole) {
         find_numbers(a, x);
@@ -95,7 +95,7 @@ void axis_point(const struct axis *a, int32_t element[WARP_LANES]) {
     find_elements(a, x, element);
 }
 
-void axis_between(const struct axis *a, struct axis_pair *out) {
+void ISA_FN(axis_between)(const struct axis *a, struct axis_pair *out) {
     double x[WARP_LANES], *const upper = out->weight[1], *const lower = out->weight[0];
     find_places(a, x);
     EACH_LANE(l) {

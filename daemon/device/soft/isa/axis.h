@@ -4,13 +4,14 @@
  * weights. The numbers are whole, in double precision, and far from where they would not be exact.
  * Pure.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_AXIS_H
-#define DAEMON_DEVICE_SOFT_EXEC_AXIS_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_AXIS_H
+#define DAEMON_DEVICE_SOFT_ISA_AXIS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/isa/isa.h"
 
 #define AXIS_ONE 256      /* all the weight there is: CUDA's 9-bit fixed point */
 #define AXIS_OUTSIDE (-1) /* instead of an element: what is around the texture */
@@ -31,8 +32,8 @@ struct axis_pair {
 };
 
 /* The element that a place is in. */
-void axis_point(const struct axis *a, int32_t element[WARP_LANES]);
+void ISA_FN(axis_point)(const struct axis *a, int32_t element[WARP_LANES]);
 /* The two whose middles a place is between. */
-void axis_between(const struct axis *a, struct axis_pair *out);
+void ISA_FN(axis_between)(const struct axis *a, struct axis_pair *out);
 
 #endif

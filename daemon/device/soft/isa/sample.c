@@ -4,16 +4,16 @@
  * numbers are exact, or nearly, in double precision and rounded once; an element of weight 0 does
  * not count, whatever it is. All lanes are computed, since that costs as much as one of them.
  */
-#include "daemon/device/soft/exec/sample.h"
+#include "daemon/device/soft/isa/sample.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "daemon/device/soft/exec/axis.h"
 #include "daemon/device/soft/exec/cube.h"
 #include "daemon/device/soft/exec/each_lane.h"
-#include "daemon/device/soft/exec/texel.h"
+#include "daemon/device/soft/isa/axis.h"
 #include "daemon/device/soft/isa/half.h"
+#include "daemon/device/soft/isa/texel.h"
 #include "proto/cuda_abi.h"
 
 static uint32_t size_of(const struct dev_texture_level *l, uint32_t axis) {
@@ -102,7 +102,7 @@ static void find_point(const struct sample *s, const struct dev_texture_level *l
     const int32_t *at[3] = {zeros, zeros, zeros};
     for (uint32_t k = 0; k < s->dims; k++) {
         const struct axis a = axis_of(s, l, k);
-        axis_point(&a, element[k]);
+        ISA_FN(axis_point)(&a, element[k]);
         at[k] = element[k];
     }
     find(s, l, at, t);
@@ -114,7 +114,7 @@ static void fetch_words(const struct sample *s, const struct dev_texture_level *
     find_point(s, l, &e);
     keep_place(s, &e, out);
     for (uint32_t c = 0; c < s->texture->as.channels; c++)
-        texel_words(&e, c, out->words[c]);
+        ISA_FN(texel_words)(&e, c, out->words[c]);
 }
 
 /* What a filter makes of a level: numbers of the channels that the texture has. */
@@ -127,7 +127,7 @@ static void add_weighted(const struct texel *e, const double weight[WARP_LANES],
                          struct numbers *sum) {
     for (uint32_t c = 0; c < e->texture->as.channels; c++) {
         double numbers[WARP_LANES], *const of = sum->of[c];
-        texel_numbers(e, c, numbers);
+        ISA_FN(texel_numbers)(e, c, numbers);
         EACH_LANE(lane) of[lane] += weight[lane] != 0 ? weight[lane] * numbers[lane] : 0;
     }
 }
@@ -140,7 +140,7 @@ static void fetch_around(const struct sample *s, const struct dev_texture_level 
     double part = 1; /* of a weight of 1 along each axis */
     for (uint32_t k = 0; k < s->dims; k++) {
         const struct axis a = axis_of(s, l, k);
-        axis_between(&a, &pairs[k]);
+        ISA_FN(axis_between)(&a, &pairs[k]);
         part /= AXIS_ONE;
     }
     memset(sum, 0, sizeof(*sum));
@@ -166,7 +166,7 @@ static void fetch_numbers(const struct sample *s, const struct dev_texture_level
     find_point(s, l, &e);
     keep_place(s, &e, out);
     for (uint32_t c = 0; c < s->texture->as.channels; c++)
-        texel_numbers(&e, c, n->of[c]);
+        ISA_FN(texel_numbers)(&e, c, n->of[c]);
 }
 
 /* ---- levels of detail ------------------------------------------------------------------------ */
@@ -208,7 +208,8 @@ static uint32_t details(const struct sample *s, uint32_t lanes, uint32_t weight[
     return same;
 }
 
-float sample_level(const struct texture *t, uint32_t dims, const float dx[3], const float dy[3]) {
+float ISA_FN(sample_level)(const struct texture *t, uint32_t dims, const float dx[3],
+                           const float dy[3]) {
     double x = 0, y = 0;
     for (uint32_t k = 0; k < dims; k++) {
         const double n = t->as.normalized_coords ? size_of(&t->as.levels[0], k) : 1;
@@ -264,12 +265,12 @@ static void keep_some(const struct sampled *from, uint32_t lanes, struct sampled
 
 static void fill_missing(const struct texture *t, struct sampled *out) {
     for (uint32_t c = t->as.channels; c < 4; c++) {
-        const uint32_t word = texel_missing(t, c);
+        const uint32_t word = ISA_FN(texel_missing)(t, c);
         EACH_LANE(lane) out->words[c][lane] = word;
     }
 }
 
-void sample_fetch(const struct sample *s, struct sampled *out) {
+void ISA_FN(sample_fetch)(const struct sample *s, struct sampled *out) {
     struct detail d;
     uint32_t weight[WARP_LANES] = {0}, group = details(s, s->lanes, weight, &d);
     out->touched = 0;
@@ -286,23 +287,23 @@ void sample_fetch(const struct sample *s, struct sampled *out) {
     fill_missing(s->texture, out);
 }
 
-void sample_gather(const struct sample *s, uint32_t component, struct sampled *out) {
+void ISA_FN(sample_gather)(const struct sample *s, uint32_t component, struct sampled *out) {
     static const uint8_t steps[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
     const struct dev_texture_level *l = &s->texture->as.levels[0];
     const bool there = component < s->texture->as.channels;
     struct axis_pair x = {0}, y = {0};
     struct texel e = {.texture = s->texture};
     const struct axis along = axis_of(s, l, 0), across = axis_of(s, l, 1);
-    axis_between(&along, &x);
-    axis_between(&across, &y);
+    ISA_FN(axis_between)(&along, &x);
+    ISA_FN(axis_between)(&across, &y);
     out->touched = 0;
     for (int k = 0; k < 4; k++) {
         const int32_t *at[3] = {x.element[steps[k][0]], y.element[steps[k][1]], zeros};
         find(s, l, at, &e);
         if (there)
-            texel_words(&e, component, out->words[k]);
+            ISA_FN(texel_words)(&e, component, out->words[k]);
         else
-            EACH_LANE(lane) out->words[k][lane] = texel_missing(s->texture, component);
+            EACH_LANE(lane) out->words[k][lane] = ISA_FN(texel_missing)(s->texture, component);
         keep_place(s, &e, out);
     }
 }

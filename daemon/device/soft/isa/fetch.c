@@ -3,14 +3,16 @@
  * tex, tld4, and questions about textures and surfaces. Lanes that name the same texture are read
  * together. As traffic counts one element a lane.
  */
+#include "daemon/device/soft/isa/fetch.h"
+
 #include <string.h>
 
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/cube.h"
 #include "daemon/device/soft/exec/handle.h"
-#include "daemon/device/soft/exec/sample.h"
 #include "daemon/device/soft/exec/sectors.h"
 #include "daemon/device/soft/isa/half.h"
+#include "daemon/device/soft/isa/isa.h"
+#include "daemon/device/soft/isa/sample.h"
 #include "proto/cuda_abi.h"
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -53,11 +55,11 @@ static float level_of(const struct sample *s, const struct warp *w, const struct
     float direction[3], dx[3], dy[3], on_x[3] = {0}, on_y[3] = {0};
     floats(w, e, CODE_TEXTURE_GRAD, lane, dx);
     floats(w, e, CODE_TEXTURE_GRAD + 3, lane, dy);
-    if (!s->cube) return sample_level(s->texture, s->dims, dx, dy);
+    if (!s->cube) return ISA_FN(sample_level)(s->texture, s->dims, dx, dy);
     floats(w, e, CODE_TEXTURE_AT, lane, direction);
     cube_derivative(direction, dx, on_x);
     cube_derivative(direction, dy, on_y);
-    return sample_level(s->texture, 2, on_x, on_y);
+    return ISA_FN(sample_level)(s->texture, 2, on_x, on_y);
 }
 
 static void find_levels(struct sample *s, const struct warp *w, const struct code_extra *e,
@@ -149,9 +151,9 @@ static void read_together(struct warp_ctx *x, const struct code_inst *i, const s
     struct sampled out;
     set_sample(&s, &x->w, e, &place);
     if (e->texture->verb == PTX_TEXTURE_GATHER)
-        sample_gather(&s, e->texture->component, &out);
+        ISA_FN(sample_gather)(&s, e->texture->component, &out);
     else
-        sample_fetch(&s, &out);
+        ISA_FN(sample_fetch)(&s, &out);
     put(&x->w, e, lanes, &out);
     if (out.touched) x->sectors += sectors_count(out.at, out.touched);
 }
@@ -249,7 +251,7 @@ static void run_type(struct warp *w, const struct code_inst *i, uint32_t mask) {
     *d = (*d & ~mask) | yes;
 }
 
-code_handler *fetch_select(const struct ptx_texture *form) {
+code_handler *ISA_FN(fetch_select)(const struct ptx_texture *form) {
     switch (form->verb) {
     case PTX_TEXTURE_FETCH:
     case PTX_TEXTURE_GATHER: return run_fetch;

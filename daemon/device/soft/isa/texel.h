@@ -3,11 +3,12 @@
  * Elements of a texture, one a lane: a channel of theirs as the word that a fetch without a filter
  * puts into a register, or as the number that a filter takes. Pure.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_TEXEL_H
-#define DAEMON_DEVICE_SOFT_EXEC_TEXEL_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_TEXEL_H
+#define DAEMON_DEVICE_SOFT_ISA_TEXEL_H
 
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/exec/textures.h"
+#include "daemon/device/soft/isa/isa.h"
 
 struct texel {
     const struct texture *texture;
@@ -16,10 +17,10 @@ struct texel {
 };
 
 /* A channel that elements have. */
-void texel_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]);
-void texel_numbers(const struct texel *t, uint32_t channel, double out[WARP_LANES]);
+void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]);
+void ISA_FN(texel_numbers)(const struct texel *t, uint32_t channel, double out[WARP_LANES]);
 
 /* What stands for a channel that they do not have: 0, and 1 for the fourth. */
-uint32_t texel_missing(const struct texture *t, uint32_t channel);
+uint32_t ISA_FN(texel_missing)(const struct texture *t, uint32_t channel);
 
 #endif
