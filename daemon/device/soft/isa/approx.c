@@ -24,8 +24,8 @@ static float cos_float(float x) {
     return (float)cos((double)x);
 }
 static inline float lg2_float(float x) {
-    const float v = power_lg2(x);
-    return x < 0 ? REAL_NAN32 : v;
+    const uint32_t v = half_bits_of_float(power_lg2(x));
+    return half_float_of_bits(half_choose(x < 0, half_bits_of_float(REAL_NAN32), v));
 }
 
 #define APPROX_F32(loop, name, fn)                             \

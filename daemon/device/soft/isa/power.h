@@ -23,9 +23,10 @@ static inline double power_double(uint64_t bits) {
 /* 2^x. The whole part goes into the exponent, the rest, of at most a half, through the series of
  * e^(r ln 2). NaN stays NaN. */
 static inline float power_ex2(float of) {
-    double x = (double)of;
-    x = x < -160 ? -160 : x; /* 0 */
-    x = x > 130 ? 130 : x;   /* infinity */
+    uint32_t within = half_bits_of_float(of);
+    within = half_choose(of < -160, half_bits_of_float(-160), within); /* 0 */
+    within = half_choose(of > 130, half_bits_of_float(130), within);   /* infinity */
+    const double x = (double)half_float_of_bits(within);
     const double near = x + POWER_WHOLE, r = x - (near - POWER_WHOLE);
     const double scale = power_double((half_bits_of_double(near) + 1023) << 52);
     double p = 0x1.e4cf5158b8ecap-28; /* ln(2)^10 / 10! and so on */
@@ -58,9 +59,10 @@ static inline float power_lg2(float of) {
     p = p * s + 0x1.2776c50ef9bfep-1;
     p = p * s + 0x1.ec709dc3a03fdp-1;
     p = p * s + 0x1.71547652b82fep+1;
-    const double v = p * f + whole;
     const float infinity = __builtin_inff();
-    return of == 0 ? -infinity : of < infinity ? (float)v : of;
+    uint32_t v = half_bits_of_float((float)(p * f + whole));
+    v = half_choose(of == 0, half_bits_of_float(-infinity), v);
+    return half_float_of_bits(half_choose(of < infinity, v, half_bits_of_float(of)));
 }
 
 #endif
