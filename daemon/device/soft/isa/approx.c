@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "daemon/device/soft/isa/circle.h"
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/power.h"
@@ -34,9 +35,29 @@ static inline float lg2_float(float x) {
 APPROX_F32(ISA_LANES, rsqrt, rsqrt_float)
 APPROX_F32(ISA_LANES, ex2, power_ex2)
 APPROX_F32(ISA_LANES, lg2, lg2_float)
-APPROX_F32(ISA_EACH, sin, sin_float)
-APPROX_F32(ISA_EACH, cos, cos_float)
 APPROX_F32(ISA_EACH, tanh, tanh_float)
+
+/* The lanes whose angle is far away, or none. */
+static inline uint32_t far_lanes(const float *x) {
+    uint32_t far = 0;
+    for (unsigned l = 0; l < WARP_LANES; l++)
+        far |= (uint32_t) !(__builtin_fabsf(x[l]) < CIRCLE_NEAR) << l;
+    return far;
+}
+
+/* Each lane in the same way, whatever the others' angles are. */
+#define APPROX_ANGLE(name, near, distant, flush)                         \
+    ISA_HANDLER(name) {                                                  \
+        float *d = SLOT(float, w, i->d);                                 \
+        const float *a = SLOT(const float, w, i->a);                     \
+        const uint32_t far = far_lanes(a) & mask;                        \
+        ISA_EACH(far, float, d, v = flush(real_nan32(distant(a[l])));)   \
+        ISA_LANES(mask & ~far, float, d, v = flush(near(flush(a[l])));); \
+    }
+APPROX_ANGLE(sin_f32, circle_sin, sin_float, )
+APPROX_ANGLE(sin_f32z, circle_sin, sin_float, real_flush)
+APPROX_ANGLE(cos_f32, circle_cos, cos_float, )
+APPROX_ANGLE(cos_f32z, circle_cos, cos_float, real_flush)
 
 /* Halves: one or, seen as twice as many lanes, two in a register. */
 #define APPROX_HALF(name, fn, from, to)                          \
