@@ -42,19 +42,29 @@ MINHEAP_INLINE void minheap_settle(struct minheap *h, uint32_t at, minheap_befor
     minheap_set(h, at, item);
 }
 
+/* Puts it last, to be settled from there: where it is. It must not be there. */
+MINHEAP_INLINE uint32_t minheap_append(struct minheap *h, uint32_t item) {
+    minheap_set(h, h->count, item);
+    return h->count++;
+}
+
+/* Takes out what is at `at`. True: the last one is there now, to be settled. */
+MINHEAP_INLINE bool minheap_cut(struct minheap *h, uint32_t at) {
+    if (h->place) h->place[h->items[at]] = MINHEAP_NONE;
+    if (at == --h->count) return false;
+    minheap_set(h, at, h->items[h->count]);
+    return true;
+}
+
 /* It must not be there. */
 MINHEAP_INLINE void minheap_add(struct minheap *h, uint32_t item, minheap_before_fn *before,
                                 const void *keys) {
-    h->items[h->count++] = item;
-    minheap_settle(h, h->count - 1, before, keys);
+    minheap_settle(h, minheap_append(h, item), before, keys);
 }
 
 MINHEAP_INLINE void minheap_remove(struct minheap *h, uint32_t at, minheap_before_fn *before,
                                    const void *keys) {
-    if (h->place) h->place[h->items[at]] = MINHEAP_NONE;
-    if (at == --h->count) return;
-    h->items[at] = h->items[h->count];
-    minheap_settle(h, at, before, keys);
+    if (minheap_cut(h, at)) minheap_settle(h, at, before, keys);
 }
 
 /* The first, which leaves; there must be one. */

@@ -16,7 +16,7 @@ int slotmap_reserve(struct slotmap *map, uint32_t count) {
     struct slotmap grown = {malloc(size * sizeof(*grown.entries)), size - 1, map->count};
     if (!grown.entries) return -ENOMEM;
     for (uint32_t i = 0; i < size; i++)
-        grown.entries[i].slot = SLOTMAP_NONE;
+        grown.entries[i] = (struct slotmap_entry){.slot = SLOTMAP_NONE};
     for (uint32_t i = 0; map->entries && i <= map->mask; i++) {
         uint32_t at = map->entries[i].tag & grown.mask;
 

@@ -43,13 +43,13 @@ static inline struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64
 }
 
 static inline uint32_t slotmap_next(const struct slotmap *map, struct slotmap_walk *walk) {
-    if (!map->entries) return SLOTMAP_NONE;
-    for (;;) {
-        const struct slotmap_entry *e = &map->entries[walk->at];
-        if (e->slot == SLOTMAP_NONE) return SLOTMAP_NONE;
-        walk->at = (walk->at + 1) & map->mask;
-        if (e->tag == walk->tag) return e->slot;
-    }
+    const struct slotmap_entry *entries = map->entries;
+    uint32_t at = walk->at;
+    if (!entries) return SLOTMAP_NONE;
+    while (entries[at].tag != walk->tag && entries[at].slot != SLOTMAP_NONE)
+        at = (at + 1) & map->mask;
+    walk->at = (at + 1) & map->mask;
+    return entries[at].slot;
 }
 
 /* Entries, used or not. */

@@ -17,8 +17,3 @@ uint32_t cap_of(const struct sched_state *st, const struct sched_job *j) {
     uint64_t fit = c->preempt_ns / j->op_ns;
     return fit < CAP_LEAST ? CAP_LEAST : fit > CAP_MOST ? CAP_MOST : (uint32_t)fit;
 }
-
-void cap_learn(struct sched_state *st, struct sched_job *j, uint64_t busy_ns) {
-    j->op_ns = state_mean(j->op_ns, busy_ns);
-    if (st->config->preempt_ns) j->cap = cap_of(st, j);
-}

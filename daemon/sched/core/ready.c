@@ -10,6 +10,11 @@
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
+static __attribute__((noinline)) void put_ranked(struct sched *s, uint32_t job, uint32_t op) {
+    ranked_put(&s->st.ranked, job, s->policy->rank(&s->st, job), op);
+}
+
+/* Nothing is called but last, so that an operation's way keeps nothing on the stack. */
 void ready_place(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t op = state_oldest(st, job);
@@ -18,7 +23,7 @@ void ready_place(struct sched *s, uint32_t job) {
     else if (op == SCHED_NONE)
         ranked_take(&st->ranked, job);
     else if (s->policy->rank)
-        ranked_put(&st->ranked, job, s->policy->rank(st, job), op);
+        put_ranked(s, job, op);
     else
         ranked_put(&st->ranked, job, st->ops[op].arrival, op);
 }
@@ -75,7 +80,7 @@ static void take_over(struct sched *s, uint32_t job) {
 }
 
 void ready_rebuild(struct sched *s) {
-    ranked_clear(&s->st.ranked);
+    ranked_clear(&s->st.ranked, s->policy->may != NULL);
     classes_clear(&s->st.classes);
     for (uint32_t job = 0; job < s->st.jobs_cap; job++)
         if (s->st.jobs[job].used) take_over(s, job);
@@ -83,21 +88,22 @@ void ready_rebuild(struct sched *s) {
 
 /* ---- who is next ----------------------------------------------------------------------------- */
 
-static uint32_t pick_ranked(const struct sched *s) {
-    const struct sched_state *st = &s->st;
-    const struct ranked *r = &st->ranked;
-    const struct ranked_job *best = NULL;
-    if (r->heap.count == 0) return SCHED_NONE;
-    const struct ranked_job *first = &r->jobs[ranked_first(r)];
-    if (!s->policy->may || s->policy->may(st, first->op)) return first->op;
-    for (uint32_t i = 1; i < r->heap.count; i++) {
-        const struct ranked_job *j = &r->jobs[r->heap.items[i]];
-        if ((!best || j->rank < best->rank) && s->policy->may(st, j->op)) best = j;
+uint32_t ready_of_loose(const struct sched *s) {
+    const struct ranked *r = &s->st.ranked;
+    const struct ranked_job *jobs = r->jobs;
+    const uint32_t *items = r->heap.items, *end = items + r->heap.count;
+    uint32_t best = SCHED_NONE;
+    uint64_t least = UINT64_MAX;
+    for (; items != end; items++) {
+        const struct ranked_job *j = &jobs[*items];
+        if (j->rank >= least || !s->policy->may(&s->st, j->op)) continue;
+        best = j->op;
+        least = j->rank;
     }
-    return best ? best->op : SCHED_NONE;
+    return best;
 }
 
-static uint32_t pick_of_classes(const struct sched *s) {
+uint32_t ready_of_classes(const struct sched *s) {
     const struct sched_state *st = &s->st;
     const struct classes *c = &st->classes;
     if (c->first[CLASS_HIGH] != CLASSES_NONE) return state_oldest(st, c->first[CLASS_HIGH]);
@@ -111,8 +117,4 @@ static uint32_t pick_of_classes(const struct sched *s) {
         job = classes_next(c, job);
     } while (job != first);
     return SCHED_NONE;
-}
-
-uint32_t ready_pick(const struct sched *s) {
-    return s->policy->classes ? pick_of_classes(s) : pick_ranked(s);
 }

@@ -13,11 +13,12 @@
 /* Whatever changed, the job goes to where it belongs now in its queue. */
 void ready_place(struct sched *s, uint32_t job);
 
-/* The same where nothing but more to do came: who is in a queue already, stays where it is. */
+/* The same where nothing but more to do came: who is in a queue already, stays where it is; who has
+ * nothing to do, comes into none. */
 static inline void ready_more(struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     bool in = s->policy->classes ? classes_has(&st->classes, job) : ranked_has(&st->ranked, job);
-    if (!in || s->policy->rank) ready_place(s, job);
+    if (in ? s->policy->rank != NULL : st->jobs[job].waiting > 0) ready_place(s, job);
 }
 
 /* What happened, as the kernel policy's hooks say it (policy.h), when it has happened. */
@@ -51,8 +52,16 @@ void ready_changed(struct sched *s, uint32_t job);
 void ready_iterated(struct sched *s, uint32_t job);
 /* Another kernel policy: all queues anew, of whatever waits and runs. */
 void ready_rebuild(struct sched *s);
+/* Of those that the policy's rule lets go, the operation that is next, or SCHED_NONE. */
+uint32_t ready_of_classes(const struct sched *s);
+uint32_t ready_of_loose(const struct sched *s);
 /* The waiting operation to run now, or SCHED_NONE. */
-uint32_t ready_pick(const struct sched *s);
+static inline uint32_t ready_pick(const struct sched *s) {
+    const struct ranked *r = &s->st.ranked;
+    if (s->policy->classes) return ready_of_classes(s);
+    if (r->heap.count == 0) return SCHED_NONE;
+    return r->loose ? ready_of_loose(s) : r->jobs[ranked_first(r)].op;
+}
 /* When there may be another one although nothing happened; SCHED_NEVER. */
 static inline uint64_t ready_wake(const struct sched *s) {
     return s->policy->wake ? s->policy->wake(&s->st) : SCHED_NEVER;

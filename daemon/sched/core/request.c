@@ -7,12 +7,6 @@
  */
 #include "daemon/sched/core/request.h"
 
-void request_begin(struct sched_state *st, struct sched_job *j) {
-    if (j->requested) return;
-    j->requested = true;
-    j->request_at_ns = st->now_ns;
-}
-
 void request_end(struct sched_state *st, struct sched_job *j) {
     bool alone = j->requested && st->mixed_ns < j->request_at_ns && j->turn &&
                  j->turn_ns <= j->request_at_ns;

@@ -8,7 +8,11 @@
 #include "daemon/sched/state.h"
 
 /* An operation of the job's current iteration came. */
-void request_begin(struct sched_state *st, struct sched_job *j);
+static inline void request_begin(struct sched_state *st, struct sched_job *j) {
+    if (j->requested) return;
+    j->requested = true;
+    j->request_at_ns = st->now_ns;
+}
 /* Its iteration is complete. */
 void request_end(struct sched_state *st, struct sched_job *j);
 /* What is on the device changes now: until this moment, jobs may have shared it. */

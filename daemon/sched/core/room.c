@@ -14,10 +14,6 @@
 #include "daemon/sched/core/turn.h"
 
 #define ROOM_MAX_ENTRIES (1u << 28)
-#define ROOM_ACTIONS_A_JOB \
-    9u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
-#define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
-#define ROOM_ACTIONS_A_STEP 64u
 
 static uint32_t grown_size(uint32_t have, uint32_t need) {
     uint32_t size = have ? have : 64;
@@ -69,15 +65,9 @@ static int grow_jobs(struct sched *s, uint32_t need) {
     return 0;
 }
 
-/* The actions of a step with so many events, at most. */
-static uint64_t actions_needed(const struct sched_state *st, uint64_t events) {
-    return st->ops_used + ROOM_ACTIONS_A_JOB * (st->jobs_used + events) +
-           ROOM_ACTIONS_AN_EVENT * events + ROOM_ACTIONS_A_STEP;
-}
-
 static int grow_events(struct sched *s, uint64_t events) {
     struct sched_state *st = &s->st;
-    uint64_t ops = st->ops_used + events, actions = actions_needed(st, events);
+    uint64_t ops = st->ops_used + events, actions = room_actions(st, events);
     if (ops <= st->ops_cap && actions <= s->actions_cap) return 0;
     if (actions > ROOM_MAX_ENTRIES) return -ENOMEM;
     if (ops > st->ops_cap && grow_ops(st, (uint32_t)ops)) return -ENOMEM;
@@ -95,24 +85,9 @@ static int count_joined(struct sched *s, const struct sched_event *events, uint3
     return need <= s->st.jobs_cap ? 0 : grow_jobs(s, need);
 }
 
-/* A bit for each kind; for what is no kind, SCHED_EVENTS. */
-static uint32_t kinds_of(const struct sched_event *events, uint32_t count, bool *unsorted) {
-    uint32_t kinds = 0, before = 0, falls = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t kind = events[i].kind < SCHED_EVENTS ? events[i].kind : SCHED_EVENTS;
-        falls |= kind < before;
-        kinds |= 1u << kind;
-        before = kind;
-    }
-    *unsorted = falls;
-    return kinds;
-}
-
-int room_reserve(struct sched *s, const struct sched_event *events, uint32_t count,
-                 struct room_batch *batch) {
-    batch->kinds = kinds_of(events, count, &batch->unsorted);
+int room_grow(struct sched *s, const struct sched_event *events, uint32_t count, uint32_t kinds) {
     int err = grow_events(s, count);
-    if (!err && batch->kinds & 1u << SCHED_JOINED) err = count_joined(s, events, count);
-    if (!err && batch->kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
+    if (!err && kinds & 1u << SCHED_JOINED) err = count_joined(s, events, count);
+    if (!err && kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
     return err;
 }

@@ -202,12 +202,13 @@ static enum sched_fault take_set(struct sched *s, uint32_t job, const struct sch
     return SCHED_FAULT_NONE;
 }
 
+/* Operations are what there is most of. */
 static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct sched_event *e) {
     if (e->kind == SCHED_DONE) return take_done(s, job, e);
     if (s->st.jobs[job].left) return SCHED_FAULT_GONE;
+    if (e->kind == SCHED_SUBMITTED) return take_submitted(s, job, e);
     switch (e->kind) {
     case SCHED_LEFT: return take_left(s, job);
-    case SCHED_SUBMITTED: return take_submitted(s, job, e);
     case SCHED_BOUNDARY: return take_boundary(s, job);
     case SCHED_ASKED: admit_asked(s, job, &e->need); break;
     case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
@@ -262,13 +263,13 @@ static bool ranks(const struct sched_event *events, uint32_t i, uint32_t rank) {
 /* In order, as most often, one look at all; else one for each kind that is there: they are few, and
  * so are the events. */
 static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
-                        const struct room_batch *batch) {
-    uint32_t kinds = batch->unsorted ? batch->kinds : 1;
+                        struct room_batch batch) {
+    uint32_t kinds = batch.unsorted ? batch.kinds : 1;
     if (kinds & 1u << SCHED_LEFT) kinds |= 1u << SCHED_EVENTS;
     for (; kinds; kinds &= kinds - 1) {
         uint32_t rank = (uint32_t)__builtin_ctz(kinds);
         for (uint32_t i = 0; i < count; i++)
-            if (!batch->unsorted || ranks(events, i, rank)) take_event(s, &events[i]);
+            if (!batch.unsorted || ranks(events, i, rank)) take_event(s, &events[i]);
     }
 }
 
@@ -312,13 +313,13 @@ static void arm_timer(struct sched *s) {
 
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out) {
-    struct room_batch batch;
-    int err = room_reserve(s, events, count, &batch);
+    struct room_batch batch = room_batch(events, count);
+    int err = room_reserve(s, events, count, batch.kinds);
     *out = (struct sched_actions){s->actions, 0};
     if (err) return err;
     s->st.now_ns = now_ns;
     s->actions_count = 0;
-    take_events(s, events, count, &batch);
+    take_events(s, events, count, batch);
     admit_run(s);
     turn_run(s);
     for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)

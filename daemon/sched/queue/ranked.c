@@ -40,10 +40,21 @@ bool ranked_memory(struct ranked *r, memory_visit *visit, void *arg) {
            visit(arg, (void **)&r->heap.place, r->cap * sizeof(*r->heap.place));
 }
 
-void ranked_clear(struct ranked *r) {
+void ranked_clear(struct ranked *r, bool loose) {
     for (uint32_t i = 0; i < r->heap.count; i++)
         r->heap.place[r->heap.items[i]] = MINHEAP_NONE;
     r->heap.count = 0;
+    r->loose = loose;
+}
+
+static inline bool before(const void *keys, uint32_t a, uint32_t b) {
+    const struct ranked_job *jobs = keys;
+    return jobs[a].rank < jobs[b].rank;
+}
+
+/* Apart, so that a queue of one costs nothing of it. */
+void ranked_settle(struct ranked *r, uint32_t at) {
+    minheap_settle(&r->heap, at, before, r->jobs);
 }
 
 const char *ranked_check(const struct ranked *r) {
@@ -51,7 +62,7 @@ const char *ranked_check(const struct ranked *r) {
     uint32_t in = 0;
     for (uint32_t i = 0; i < h->count; i++) {
         if (h->place[h->items[i]] != i) return "ranked: a job is not where its index says";
-        if (i && ranked_before(r->jobs, h->items[i], h->items[(i - 1) / 2]))
+        if (i && !r->loose && before(r->jobs, h->items[i], h->items[(i - 1) / 2]))
             return "ranked: the heap is out of order";
     }
     for (uint32_t job = 0; job < r->cap; job++)
