@@ -37,6 +37,17 @@ static void expect(const char *kernel, const char *script, const char *trace) {
     sched_destroy(s);
 }
 
+/* ---- streams ---------------------------------------------------------------------------------
+ */
+
+Test(policy, streams_goes_by_arrival_over_all_jobs) {
+    expect("streams",
+           "@0 +2(1,1) +3(1,1)\n"
+           "@1 2:20 3:30 2:21 3:31\n",
+           "@0 lane 0=1, admit 2@0, lane 1=1, admit 3@1\n"
+           "@1 switch 2, switch 3, run 2:20, run 3:30, run 2:21, run 3:31\n");
+}
+
 /* ---- orion ----------------------------------------------------------------------------------- */
 
 Test(policy, orion_runs_anything_while_no_high_priority_operation_is_there) {

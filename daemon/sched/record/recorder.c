@@ -17,20 +17,17 @@
 
 #define RECORDER_SLACK 65536u /* that a step may go beyond a half before more room is needed */
 
-#define RECORDER_OPEN UINT32_MAX
-
 struct recorder_head {
     uint64_t now_ns;
-    uint32_t events, actions; /* actions RECORDER_OPEN: the step has not ended, and is the last */
+    uint32_t events, actions;
 };
 
 struct recorder_half {
+    unsigned char *data;
+    size_t used, cap;
     struct checkpoint begin;
     bool whole; /* it begins with the scheduler: no checkpoint is needed */
     bool kept;  /* it has something */
-    unsigned char *data;
-    size_t used, cap;
-    size_t step; /* where the latest one begins */
 };
 
 /* Text on its way to a file. */
@@ -41,14 +38,20 @@ struct recorder_text {
 };
 
 struct recorder {
-    struct sched_config config;
+    struct recorder_half *now;        /* the half that is filled */
+    const struct sched_event *events; /* of the step that has not ended; else NULL */
+    struct recorder_head head;        /* and the rest of it */
     uint32_t half_bytes;
-    struct recorder_half half[2];
-    uint32_t now; /* the half that is filled */
-    bool failed;  /* no memory: nothing is kept until the next half */
+    bool failed; /* no memory: nothing is kept until the next half */
     bool streaming;
+    struct recorder_half half[2];
+    struct sched_config config;
     struct recorder_text stream;
 };
+
+static inline struct recorder_half *other_half(const struct recorder *r) {
+    return (struct recorder_half *)&r->half[r->now == &r->half[0]];
+}
 
 static int open_half(struct recorder_half *h, uint32_t bytes) {
     h->cap = bytes + RECORDER_SLACK;
@@ -62,6 +65,7 @@ int recorder_create(struct recorder **out, const struct sched_config *config, ui
     if (!r) return -ENOMEM;
     r->config = *config;
     r->half_bytes = half_bytes ? half_bytes : RECORDER_HALF_BYTES;
+    r->now = &r->half[0];
     r->half[0].whole = r->half[0].kept = true;
     for (int i = 0; i < 2; i++)
         if (open_half(&r->half[i], r->half_bytes)) {
@@ -84,6 +88,7 @@ void recorder_destroy(struct recorder *r) {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
+#define RECORDER_HEAD offsetof(struct sched_event, need) /* kind and job */
 /* An event that has this, and nothing more. */
 #define RECORDER_BYTES(field) \
     (offsetof(struct sched_event, field) + sizeof(((struct sched_event *)0)->field))
@@ -96,12 +101,12 @@ static size_t event_bytes(const struct sched_event *e) {
     case SCHED_MEASURED: return RECORDER_BYTES(need);
     case SCHED_BOUNDARY:
     case SCHED_LEFT:
-    case SCHED_TIME: return offsetof(struct sched_event, need);
+    case SCHED_TIME: return RECORDER_HEAD;
     default: return sizeof(*e);
     }
 }
 
-static __attribute__((noinline)) bool grow(struct recorder_half *h, size_t bytes) {
+static bool grow(struct recorder_half *h, size_t bytes) {
     unsigned char *grown = realloc(h->data, h->used + bytes);
     if (!grown) return false;
     h->data = grown;
@@ -109,8 +114,8 @@ static __attribute__((noinline)) bool grow(struct recorder_half *h, size_t bytes
     return true;
 }
 
-static inline bool has_room(struct recorder_half *h, size_t bytes) {
-    return bytes <= h->cap - h->used || grow(h, bytes);
+static inline bool has_room(const struct recorder_half *h, size_t bytes) {
+    return bytes <= h->cap - h->used;
 }
 
 static inline unsigned char *put_bytes(unsigned char *to, const void *from, size_t bytes) {
@@ -118,57 +123,68 @@ static inline unsigned char *put_bytes(unsigned char *to, const void *from, size
     return to + bytes;
 }
 
-/* Those of operations by a few moves: their sizes are known here. */
-static inline unsigned char *put_event(unsigned char *to, const struct sched_event *e) {
-    if (e->kind == SCHED_SUBMITTED) return put_bytes(to, e, RECORDER_BYTES(submitted));
-    if (e->kind == SCHED_DONE) return put_bytes(to, e, RECORDER_BYTES(done));
+static __attribute__((noinline)) unsigned char *put_other(unsigned char *to,
+                                                          const struct sched_event *e) {
     return put_bytes(to, e, event_bytes(e));
 }
 
+/* Those of operations and iterations by a few moves: their sizes are known here. */
+static inline unsigned char *put_event(unsigned char *to, const struct sched_event *e) {
+    if (e->kind == SCHED_SUBMITTED) return put_bytes(to, e, RECORDER_BYTES(submitted));
+    if (e->kind == SCHED_DONE) return put_bytes(to, e, RECORDER_BYTES(done));
+    if (e->kind == SCHED_BOUNDARY) return put_bytes(to, e, RECORDER_HEAD);
+    return put_other(to, e);
+}
+
+static inline unsigned char *put_action(unsigned char *to, const struct sched_action *a) {
+    return put_bytes(to, a, sizeof(*a));
+}
+
+/* What was begun, with what came of it. */
+static inline void keep_step(struct recorder *r, const struct sched_actions *actions) {
+    struct recorder_half *h = r->now;
+    const struct sched_event *events_end = r->events + r->head.events;
+    const struct sched_action *actions_end = actions->items + actions->count;
+    r->head.actions = actions->count;
+    unsigned char *to = put_bytes(h->data + h->used, &r->head, sizeof(r->head));
+    for (const struct sched_event *e = r->events; e != events_end; e++)
+        to = put_event(to, e);
+    for (const struct sched_action *a = actions->items; a != actions_end; a++)
+        to = put_action(to, a);
+    h->used = (size_t)(to - h->data);
+}
+
+/* The most that the step can take. */
+static inline size_t step_bytes(const struct recorder *r, const struct sched_actions *actions) {
+    return sizeof(r->head) + r->head.events * sizeof(struct sched_event) +
+           actions->count * sizeof(*actions->items);
+}
+
+/* ---- rarely ---------------------------------------------------------------------------------- */
+
 /* The older half is given up, and begins anew here. Without memory for a checkpoint nothing is kept
  * until the next step tries again. */
-static __attribute__((noinline)) void swap_halves(struct recorder *r, const struct sched *s) {
-    struct recorder_half *h = &r->half[1 - r->now];
+static void swap_halves(struct recorder *r, const struct sched *s) {
+    struct recorder_half *h = other_half(r);
     r->failed = checkpoint_take(&h->begin, s) != 0;
     h->whole = false;
     h->kept = !r->failed;
     h->used = r->failed ? r->half_bytes : 0;
-    if (r->failed) r->half[r->now].kept = false; /* what follows would not be behind it */
-    r->now = 1 - r->now;
+    if (r->failed) r->now->kept = false; /* what follows would not be behind it */
+    r->now = h;
 }
 
-static __attribute__((cold)) void lose_all(struct recorder *r) {
+static void lose_all(struct recorder *r) {
     r->failed = true;
     r->half[0].kept = r->half[1].kept = false;
-    r->half[r->now].used = r->half_bytes; /* the next step begins a half */
+    r->now->used = r->half_bytes; /* the next step begins a half */
 }
 
-static inline void keep_events(struct recorder *r, const struct sched_event *events, uint32_t count,
-                               uint64_t now_ns) {
-    struct recorder_half *h = &r->half[r->now];
-    struct recorder_head head = {.now_ns = now_ns, .events = count, .actions = RECORDER_OPEN};
-    if (!has_room(h, sizeof(head) + count * sizeof(*events))) {
-        lose_all(r);
-        return;
-    }
-    h->step = h->used;
-    unsigned char *to = put_bytes(h->data + h->used, &head, sizeof(head));
-    for (uint32_t i = 0; i < count; i++)
-        to = put_event(to, &events[i]);
-    h->used = (size_t)(to - h->data);
-}
-
-static inline void keep_actions(struct recorder *r, const struct sched_actions *actions) {
-    struct recorder_half *h = &r->half[r->now];
-    if (!has_room(h, actions->count * sizeof(*actions->items))) {
-        lose_all(r);
-        return;
-    }
-    unsigned char *to = h->data + h->used;
-    for (uint32_t i = 0; i < actions->count; i++)
-        to = put_bytes(to, &actions->items[i], sizeof(*actions->items));
-    h->used = (size_t)(to - h->data);
-    ((struct recorder_head *)(void *)(h->data + h->step))->actions = actions->count;
+/* False: nothing is kept now. */
+static bool make_room(struct recorder *r, size_t bytes) {
+    if (r->failed) return false;
+    if (!has_room(r->now, bytes) && !grow(r->now, bytes)) lose_all(r);
+    return !r->failed;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -235,17 +251,24 @@ static void say_head(struct recorder_text *t, const struct sched_config *config,
     if (begin) say_checkpoint(t, begin);
 }
 
+/* The last one, of which nothing is known but how it began. */
+static void say_open(struct recorder_text *t, const struct recorder *r) {
+    say_events(t, r->head.now_ns);
+    for (uint32_t i = 0; i < r->head.events; i++)
+        say_event(t, &r->events[i]);
+    say(t, NOTATION_WITHIN);
+}
+
 static size_t say_kept_event(struct recorder_text *t, const unsigned char *data) {
     struct sched_event e = {0};
-    memcpy(&e, data, offsetof(struct sched_event, need));
+    memcpy(&e, data, RECORDER_HEAD);
     size_t bytes = event_bytes(&e);
     memcpy(&e, data, bytes);
     say_event(t, &e);
     return bytes;
 }
 
-/* True when its last step has ended. */
-static bool say_half(struct recorder_text *t, const struct recorder_half *h) {
+static void say_half(struct recorder_text *t, const struct recorder_half *h) {
     struct recorder_head head = {0};
     for (size_t at = 0; at < h->used && !t->err;) {
         memcpy(&head, h->data + at, sizeof(head));
@@ -253,7 +276,6 @@ static bool say_half(struct recorder_text *t, const struct recorder_half *h) {
         say_events(t, head.now_ns);
         for (uint32_t i = 0; i < head.events; i++)
             at += say_kept_event(t, h->data + at);
-        if (head.actions == RECORDER_OPEN) return false;
         for (uint32_t i = 0; i < head.actions; i++) {
             struct sched_action a;
             memcpy(&a, h->data + at, sizeof(a));
@@ -261,17 +283,17 @@ static bool say_half(struct recorder_text *t, const struct recorder_half *h) {
             at += sizeof(a);
         }
     }
-    return true;
 }
 
 int recorder_write(const struct recorder *r, int fd) {
     struct recorder_text t = {.fd = fd};
-    const struct recorder_half *older = &r->half[1 - r->now], *newer = &r->half[r->now];
+    const struct recorder_half *older = other_half(r), *newer = r->now;
     const struct recorder_half *first = older->kept ? older : newer;
     if (!newer->kept) return -ENODATA;
     say_head(&t, &r->config, first->whole ? NULL : &first->begin);
     if (older->kept) say_half(&t, older);
-    if (!say_half(&t, newer)) say(&t, NOTATION_WITHIN);
+    say_half(&t, newer);
+    if (r->events) say_open(&t, r);
     say(&t, NOTATION_END);
     flush(&t);
     return t.err;
@@ -309,28 +331,46 @@ bool recorder_failing(const struct recorder *r) {
     return r->streaming && r->stream.err;
 }
 
-static __attribute__((noinline)) void stream_events(struct recorder *r, uint64_t now_ns,
-                                                    const struct sched_event *events,
-                                                    uint32_t count) {
+static void stream_events(struct recorder *r, uint64_t now_ns, const struct sched_event *events,
+                          uint32_t count) {
     say_events(&r->stream, now_ns);
     for (uint32_t i = 0; i < count; i++)
         say_event(&r->stream, &events[i]);
 }
 
-static __attribute__((noinline)) void stream_actions(struct recorder *r,
-                                                     const struct sched_actions *actions) {
+static void stream_actions(struct recorder *r, const struct sched_actions *actions) {
     for (uint32_t i = 0; i < actions->count; i++)
         say_action(&r->stream, &actions->items[i]);
 }
 
+/* A half is full, somebody reads along, or there was no memory. */
+static __attribute__((noinline)) void begin_otherwise(struct recorder *r, const struct sched *s) {
+    if (r->now->used >= r->half_bytes) swap_halves(r, s);
+    if (r->streaming) stream_events(r, r->head.now_ns, r->events, r->head.events);
+}
+
+static __attribute__((noinline)) void end_otherwise(struct recorder *r,
+                                                    const struct sched_actions *actions) {
+    if (make_room(r, step_bytes(r, actions))) keep_step(r, actions);
+    if (r->streaming) stream_actions(r, actions);
+}
+
+/* Each step comes by here: what is rare is apart, so that this keeps nothing on the stack. Events
+ * are kept when it ends: until just now they were written to, piece by piece, and a processor waits
+ * for all pieces of what it copies at once. */
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count) {
-    if (r->half[r->now].used >= r->half_bytes) swap_halves(r, s);
-    if (!r->failed) keep_events(r, events, count, now_ns);
-    if (r->streaming) stream_events(r, now_ns, events, count);
+    r->events = events;
+    r->head.now_ns = now_ns;
+    r->head.events = count;
+    if (r->now->used >= r->half_bytes || r->streaming) begin_otherwise(r, s);
 }
 
 void recorder_end(struct recorder *r, const struct sched_actions *actions) {
-    if (!r->failed) keep_actions(r, actions);
-    if (r->streaming) stream_actions(r, actions);
+    const struct recorder_half *h = r->now;
+    if (has_room(h, step_bytes(r, actions)) && !r->failed && !r->streaming)
+        keep_step(r, actions);
+    else
+        end_otherwise(r, actions);
+    r->events = NULL;
 }

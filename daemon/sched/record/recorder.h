@@ -25,7 +25,8 @@ struct recorder;
 int recorder_create(struct recorder **out, const struct sched_config *config, uint32_t half_bytes);
 void recorder_destroy(struct recorder *r); /* accepts NULL */
 
-/* Before a step with these events, and after it. Without memory nothing is kept for a while. */
+/* Before a step with these events, and after it, until when they stay as they are. Without memory
+ * nothing is kept for a while. */
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count);
 void recorder_end(struct recorder *r, const struct sched_actions *actions);
