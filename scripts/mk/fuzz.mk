@@ -34,10 +34,14 @@ $(BUILD)/mutant_nvinfo: $(BUILD)/test/fuzz/mutant_nvinfo.o $(LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
 		-Wl,--end-group $(DEVICE_LIBS)
 .PHONY: fuzz-seeds
-fuzz-seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/seed_*.c))
+fuzz-seeds: $(BUILD)/fuzz/seeds
 	$(Q)mkdir -p $(foreach n,$(FUZZ_NAMES),$(BUILD)/fuzz/$(n)/seeds $(BUILD)/fuzz/$(n)/found)
-	$(Q)$(BUILD)/seed_fatbin $(BUILD)/fuzz/fatbin/seeds $(BUILD)/fuzz/nvinfo/seeds \
-		$(BUILD)/fuzz/cubin/seeds
+# Not again while a fuzzer may be reading them.
+SEEDED := $(foreach n,fatbin nvinfo cubin,$(BUILD)/fuzz/$(n)/seeds)
+$(BUILD)/fuzz/seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/seed_*.c))
+	$(Q)mkdir -p $(SEEDED)
+	$(Q)$(BUILD)/seed_fatbin $(SEEDED)
+	$(Q)touch $@
 
 FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC="$(FUZZ_CC)" SAN=$(FUZZ_SAN) \
 	OPT="-O1 -g -fno-sanitize-recover=all"
