@@ -12,6 +12,9 @@
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 
+/* Threads of OpenMP look for work as long as 0.2 s before they sleep. */
+#define PATIENCE_NS 300000000ull
+
 /* ---- pinned ---------------------------------------------------------------------------------- */
 
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
@@ -60,7 +63,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
         return CUDA_SUCCESS;
     }
     if (!hostmem_find(addr, &range)) return CUDA_ERROR_INVALID_VALUE;
-    const char *why = range.device ? NULL : hostmem_show(addr, &range);
+    const char *why = range.device ? NULL : hostmem_show(addr, PATIENCE_NS, &range);
     if (why) return refuse_registered(why);
     *pdptr = addr - range.addr + range.device;
     return CUDA_SUCCESS;
@@ -105,7 +108,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     r = hostmem_add(addr, bytesize, Flags);
     /* Where it is not safe now, it may be when its pointer is asked for. */
-    if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)hostmem_show(addr, &range);
+    if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)hostmem_show(addr, 0, &range);
     return r;
 }
 

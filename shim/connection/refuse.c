@@ -77,10 +77,11 @@ void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
 CUresult refuse_registered(const char *reason) {
     static _Atomic uint32_t said;
     refusals_note("call", "cuMemHostGetDevicePointer_v2", NULL, 0, reason, strlen(reason));
-    log_write("shim", first_or_warn(&said),
-              "what=\"registered memory cannot be shown to the device\" reason=\"%s\" "
-              "do=\"allocate it by cudaHostAlloc, or ask before other threads begin\"",
-              reason);
+    log_write(
+        "shim", first_or_warn(&said),
+        "what=\"registered memory cannot be shown to the device\" reason=\"%s\" "
+        "do=\"allocate it by cudaHostAlloc, ask before other threads begin, or allow userfaultfd\"",
+        reason);
     end_if_strict();
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -15,9 +15,9 @@
 #include "common/log.h"
 #include "shim/connection/state.h"
 #include "shim/lock.h"
+#include "shim/memory/calm.h"
 #include "shim/memory/pages.h"
 #include "shim/memory/shadow.h"
-#include "shim/memory/threads.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -154,23 +154,36 @@ static bool is_in_use(uint64_t lo, uint64_t hi) {
 }
 
 static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
-    if (threads_count() != 1) return "other threads of the program could write to it meanwhile";
     if (is_in_use(lo, hi)) return "it is on the stack of the thread that asks";
     if (pages_look(lo, hi, state.conn.host_inode, view)) return "/proc/self/maps cannot be read";
     if (!view->readable) return "it is not mapped any more, or cannot be read";
     return view->unfit;
 }
 
-static const char *show(struct entry *e) {
+static const char *lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot, uint64_t patience_ns) {
+    struct calm calm;
+    calm_begin(&calm, lo, hi, patience_ns);
+    int err = calm.guard == SHADOW_BESIDE ? -EAGAIN : shadow_lay(s, lo, hi, prot, calm.guard);
+    calm_end(&calm);
+    switch (err) {
+    case 0: return NULL;
+    case -EAGAIN: return "other threads of the program could write to it meanwhile";
+    case -EBUSY: return "a device writes to it";
+    default: return "the system does not let its pages be replaced";
+    }
+}
+
+static const char *show(struct entry *e, uint64_t patience_ns) {
     struct pages_view view;
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
     const char *why = why_not(lo, hi, &view);
     if (why) return why;
     struct shadow *s = shadow_take(lo, hi, &why);
     if (!s) return why;
-    if (shadow_lay(s, lo, hi, view.prot)) {
+    why = lay(s, lo, hi, view.prot, patience_ns);
+    if (why) {
         shadow_give(s);
-        return "the system does not let its pages be replaced";
+        return why;
     }
     e->shadow = s;
     e->prot = view.prot;
@@ -179,13 +192,13 @@ static const char *show(struct entry *e) {
     return NULL;
 }
 
-const char *hostmem_show(uint64_t addr, struct hostmem_range *out) {
+const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int saved = errno;
     pthread_once(&once, watch_forks);
     lock_enter(&registered.lock);
     struct entry *e = find_locked(addr);
-    const char *why = !e ? "it is not registered" : e->shadow ? NULL : show(e);
+    const char *why = !e ? "it is not registered" : e->shadow ? NULL : show(e, patience_ns);
     if (e) *out = e->range;
     lock_leave(&registered.lock);
     errno = saved;
@@ -202,12 +215,19 @@ static bool is_shared(const struct entry *self, uint64_t page) {
     return false;
 }
 
+static void lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot) {
+    struct calm calm;
+    calm_begin(&calm, lo, hi, 0);
+    shadow_lift(s, lo, hi, prot, calm.guard);
+    calm_end(&calm);
+}
+
 static void hide(struct entry *e) {
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
     if (!e->shadow) return;
     if (is_shared(e, lo)) lo += PAGES_BYTES;
     if (lo < hi && is_shared(e, hi - PAGES_BYTES)) hi -= PAGES_BYTES;
-    if (lo < hi) shadow_lift(e->shadow, lo, hi, e->prot, threads_count() == 1);
+    if (lo < hi) lift(e->shadow, lo, hi, e->prot);
     shadow_give(e->shadow);
     e->shadow = NULL;
     atom_sub_relaxed(&registered.shown, 1);

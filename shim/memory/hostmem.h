@@ -27,8 +27,9 @@ bool hostmem_find_device(uint64_t device, struct hostmem_range *out);
 CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags);
 
 /* Lets the device see the range that contains `addr`, if that is safe: `out` is what it is then.
- * NULL, or why it is not. */
-const char *hostmem_show(uint64_t addr, struct hostmem_range *out);
+ * Waits up to `patience_ns` for threads of the program that may sleep soon. NULL, or why it is
+ * not. */
+const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out);
 
 /* Where the device sees all of [addr, addr + bytes), of one range; 0: nowhere. */
 uint64_t hostmem_device(uint64_t addr, uint64_t bytes);

@@ -66,6 +66,17 @@ bool pages_find(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_part *out
     return found;
 }
 
+bool pages_private(uint64_t addr) {
+    struct reader r;
+    struct pages_part p = {.shared = true};
+    bool found = false;
+    if (open_maps(&r)) return false;
+    while (!found && next(&r, &p))
+        found = addr >= p.lo && addr < p.hi;
+    close_maps(&r);
+    return found && !p.shared;
+}
+
 /* What writes to memory behind every thread's back. */
 static bool is_io_engine(const char *name) {
     return strstr(name, "[io_uring]") || strstr(name, "/[aio]") || begins(name, "/dev/infiniband/");

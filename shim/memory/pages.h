@@ -24,6 +24,9 @@ struct pages_part {
 /* The first part of [lo, hi) that is a shared mapping of the file with this inode. */
 bool pages_find(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_part *out);
 
+/* Whether what is mapped there is this process's alone. */
+bool pages_private(uint64_t addr);
+
 /* All of [lo, hi), whole pages. */
 struct pages_view {
     bool readable, writable; /* every byte of it */

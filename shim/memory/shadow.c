@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "common/atomics.h"
 #include "shim/connection/state.h"
+#include "shim/memory/hold.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pages.h"
 
@@ -22,6 +24,7 @@
 #endif
 
 #define PIECE_BYTES (16ull << 20)
+#define BUSY_TRIES 50 /* a millisecond apart */
 /* About what is asked for, for what is registered next may share its last page. Addresses only. */
 #define MARGIN_BYTES (256ull << 10)
 
@@ -116,12 +119,40 @@ static void restore(const struct shadow *s, uint64_t addr, uint64_t bytes, int p
 
 /* Between the copy and the mapping nothing may be written: not a variable of this library either,
  * which could lie in these pages. */
-static int lay_piece(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot) {
-    sigset_t before;
-    hold_signals(&before);
+static int lay_alone(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot) {
     memcpy(at(shadow_at(s, addr)), at(addr), bytes);
     int err = map_window(s, addr, bytes, prot, MAP_SHARED);
     if (err) restore(s, addr, bytes, prot);
+    return err;
+}
+
+/* The pages of the heap, where the shadow is noted, may be among those that are held. */
+static int lay_held(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot, int holder) {
+    const struct shadow copy = *s;
+    uint64_t moved;
+    int err = hold_away(holder, addr, bytes, &moved);
+    if (err) return err;
+    memcpy(at(shadow_at(&copy, addr)), at(moved), bytes);
+    err = map_window(&copy, addr, bytes, prot, MAP_SHARED);
+    if (err) {
+        hold_undo(holder, addr, bytes, moved);
+        return err;
+    }
+    hold_end(holder, addr, bytes);
+    munmap(at(moved), bytes);
+    return 0;
+}
+
+/* Nobody writes to what is read-only. */
+static bool needs_holder(int guard, int prot) {
+    return guard >= 0 && prot & PROT_WRITE;
+}
+
+static int lay_piece(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot, int guard) {
+    sigset_t before;
+    hold_signals(&before);
+    int err = needs_holder(guard, prot) ? lay_held(s, addr, bytes, prot, guard)
+                                        : lay_alone(s, addr, bytes, prot);
     let_signals(&before);
     /* hostmem.c gives a forked child pages of its own. */
     if (!err) madvise(at(addr), bytes, MADV_DONTFORK);
@@ -132,15 +163,39 @@ static uint64_t piece_of(uint64_t lo, uint64_t hi) {
     return hi - lo < PIECE_BYTES ? hi - lo : PIECE_BYTES;
 }
 
-static int lay_gap(struct shadow *s, uint64_t lo, uint64_t hi, int prot) {
+/* Direct input of a file ends soon; it is waited for with nothing held. */
+static int lay_when_idle(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot,
+                         int guard) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int err = lay_piece(s, addr, bytes, prot, guard);
+    for (int tries = 0; err == -EBUSY && tries < BUSY_TRIES; tries++) {
+        nanosleep(&pause, NULL);
+        err = lay_piece(s, addr, bytes, prot, guard);
+    }
+    return err;
+}
+
+/* A holder moves no more than is of one mapping: pieces are halved until they are. `*bytes`: of
+ * what was laid. */
+static int lay_next(const struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard,
+                    uint64_t *bytes) {
+    *bytes = piece_of(lo, hi);
+    int err = lay_when_idle(s, lo, *bytes, prot, guard);
+    while (err == -EINVAL && guard >= 0 && *bytes > PAGES_BYTES) {
+        *bytes = (*bytes / PAGES_BYTES + 1) / 2 * PAGES_BYTES;
+        err = lay_when_idle(s, lo, *bytes, prot, guard);
+    }
+    return err;
+}
+
+static int lay_gap(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard) {
     uint64_t first = lo, bytes;
     int err = 0;
     for (; !err && lo < hi; lo += bytes) {
-        bytes = piece_of(lo, hi);
-        err = lay_piece(s, lo, bytes, prot);
+        err = lay_next(s, lo, hi, prot, guard, &bytes);
         if (err) break;
     }
-    if (err) shadow_lift(s, first, lo, prot, true);
+    if (err) shadow_lift(s, first, lo, prot, guard);
     return err;
 }
 
@@ -151,12 +206,12 @@ static bool find_laid(const struct shadow *s, uint64_t lo, uint64_t hi, struct p
     return false;
 }
 
-int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot) {
+int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard) {
     struct pages_part laid;
     int err = conn_has_host(&state.conn) ? 0 : -EBADF;
     while (!err && lo < hi) {
         if (!find_laid(s, lo, hi, &laid)) laid.lo = laid.hi = hi;
-        err = lay_gap(s, lo, laid.lo, prot);
+        err = lay_gap(s, lo, laid.lo, prot, guard);
         lo = laid.hi;
     }
     return err;
@@ -164,15 +219,24 @@ int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot) {
 
 /* ---- lifting --------------------------------------------------------------------------------- */
 
-static int replace(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot) {
+/* Memory of the program's own with what the piece has, put over the pages. */
+static int put_copy(uint64_t addr, uint64_t bytes, int prot, uint64_t from, void *p) {
+    memcpy(p, at(from), bytes);
+    mprotect(p, bytes, prot);
+    void *moved = mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr));
+    return moved == MAP_FAILED ? -errno : 0;
+}
+
+static int replace(const struct shadow *s, uint64_t addr, uint64_t bytes, int prot, int guard) {
     sigset_t before;
+    uint64_t from = shadow_at(s, addr);
+    int holder = needs_holder(guard, prot) ? guard : SHADOW_ALONE, err = 0;
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return -errno;
     hold_signals(&before);
-    memcpy(p, at(shadow_at(s, addr)), bytes);
-    mprotect(p, bytes, prot);
-    void *moved = mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr));
-    int err = moved == MAP_FAILED ? -errno : 0;
+    if (holder >= 0) err = hold_still(holder, addr, bytes);
+    if (!err) err = put_copy(addr, bytes, prot, from, p);
+    if (holder >= 0) hold_end(holder, addr, bytes);
     let_signals(&before);
     if (err) munmap(p, bytes);
     return err;
@@ -198,8 +262,8 @@ static int separate(struct shadow *s, uint64_t addr, uint64_t bytes, int prot) {
     return err;
 }
 
-static int lift_piece(struct shadow *s, uint64_t addr, uint64_t bytes, int prot, bool alone) {
-    int err = alone ? replace(s, addr, bytes, prot) : -EAGAIN;
+static int lift_piece(struct shadow *s, uint64_t addr, uint64_t bytes, int prot, int guard) {
+    int err = guard != SHADOW_BESIDE ? replace(s, addr, bytes, prot, guard) : -EAGAIN;
     if (err) err = separate(s, addr, bytes, prot);
     /* Read again it is zeros, as memory of a program that gave it back. */
     if (!err && (!s->worn || prot & PROT_WRITE))
@@ -207,13 +271,13 @@ static int lift_piece(struct shadow *s, uint64_t addr, uint64_t bytes, int prot,
     return err;
 }
 
-void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, bool alone) {
+void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard) {
     struct pages_part laid;
     uint64_t bytes;
     int err = 0;
     for (; !err && find_laid(s, lo, hi, &laid); lo = laid.lo + bytes) {
         bytes = piece_of(laid.lo, laid.hi);
-        err = lift_piece(s, laid.lo, bytes, prot, alone);
+        err = lift_piece(s, laid.lo, bytes, prot, guard);
     }
     s->worn |= err != 0;
 }

@@ -30,14 +30,17 @@ static inline uint64_t shadow_at(const struct shadow *s, uint64_t addr) {
     return addr - s->lo + s->window;
 }
 
-/* Puts the piece over those of the pages that do not show it yet. Nobody else writes to them
- * meanwhile: this is the program's only thread, and its stack is elsewhere; signals are held back.
- * 0, or -errno: all is as it was. */
-int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot);
+/* How other threads are kept from writing meanwhile: there is none that runs, signals are held back
+ * here; they are not; or by the holder (hold.h) that is said instead. */
+#define SHADOW_ALONE (-1)
+#define SHADOW_BESIDE (-2)
 
-/* Makes the program's own of those that still show it. `alone`: as above; otherwise any thread may
- * go on writing, and nothing that it writes is lost. The device is done with them. What cannot be
- * lifted stays as it is, and works. */
-void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, bool alone);
+/* Puts the piece over those of the pages that do not show it yet. `guard`: not SHADOW_BESIDE; the
+ * caller's stack is elsewhere. 0, or -errno: all is as it was. */
+int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard);
+
+/* Makes the program's own of those that still show it. SHADOW_BESIDE loses no write either, but the
+ * piece is worn. The device is done with them. What cannot be lifted stays as it is, and works. */
+void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard);
 
 #endif

@@ -5,18 +5,24 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "shim/connection/state.h"
+#include "shim/memory/hold.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pages.h"
@@ -98,7 +104,7 @@ static void *pages(uint64_t bytes) {
 static volatile char *show(const volatile void *p, uint64_t bytes) {
     struct hostmem_range r;
     cr_assert_eq(hostmem_add(of(p), bytes, 0), CUDA_SUCCESS);
-    const char *why = hostmem_show(of(p), &r);
+    const char *why = hostmem_show(of(p), 0, &r);
     cr_assert_null(why, "%s", why);
     cr_assert_eq(r.addr, of(p));
     return (volatile char *)(uintptr_t)r.device;
@@ -111,7 +117,7 @@ static void hide(const volatile void *p) {
 static void expect_refused(void *p, uint64_t bytes, unsigned int flags, const char *part) {
     struct hostmem_range r;
     cr_assert_eq(hostmem_add(of(p), bytes, flags), CUDA_SUCCESS);
-    const char *why = hostmem_show(of(p), &r);
+    const char *why = hostmem_show(of(p), 0, &r);
     cr_assert_not_null(why, "%s: it is shown", part);
     cr_expect_not_null(strstr(why, part), "\"%s\", not \"%s\"", why, part);
     cr_expect_eq(r.device, 0);
@@ -210,11 +216,11 @@ Test(shim_registered, what_nobody_could_pin) {
 }
 
 Test(shim_registered, reasons) {
-    char here[64], *two = pages(2 * PAGE);
+    char *two = pages(2 * PAGE);
     int both = PROT_READ | PROT_WRITE;
     expect_refused(mapped(PAGE, both, MAP_SHARED), PAGE, 0, "others have it mapped");
     expect_refused(mapped(PAGE, both | PROT_EXEC, MAP_PRIVATE), PAGE, 0, "executable");
-    expect_refused(here, sizeof(here), 0, "on the stack");
+    expect_refused((char *)__builtin_frame_address(0) - PAGE / 2, PAGE, 0, "on the stack");
     mprotect(two + PAGE, PAGE, PROT_READ);
     expect_refused(two, 2 * PAGE, CU_MEMHOSTREGISTER_READ_ONLY, "only parts");
     expect_refused(pages(2 * WINDOW_BYTES), 2 * WINDOW_BYTES, 0, "no room");
@@ -241,7 +247,7 @@ Test(shim_registered, read_only_memory_stays_so) {
     host[3] = 3;
     mprotect(host, PAGE, PROT_READ);
     cr_assert_eq(hostmem_add(of(host), PAGE, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
-    cr_assert_null(hostmem_show(of(host), &r));
+    cr_assert_null(hostmem_show(of(host), 0, &r));
     cr_expect_eq(((char *)(uintptr_t)r.device)[3], 3);
     struct pages_view view;
     cr_assert_eq(pages_look(of(host), of(host) + PAGE, state.conn.host_inode, &view), 0);
@@ -271,22 +277,16 @@ Test(shim_registered, only_what_is_ours_is_given_back) {
     cr_expect_not(view.readable, "pages came back that the program had given up");
 }
 
+/* Whether nobody can hold pages any more: not whoever runs the test. */
+static bool without_holder(void) {
+    if (geteuid() == 0 && syscall(SYS_setresuid, 65534, 65534, 0)) return false;
+    prctl(PR_SET_DUMPABLE, 1);
+    int holder = hold_open();
+    if (holder >= 0) hold_close(holder);
+    return holder < 0;
+}
+
 /* ---- who writes meanwhile -------------------------------------------------------------------- */
-
-static void *wait_for_lock(void *lock) {
-    pthread_mutex_lock(lock);
-    return NULL;
-}
-
-Test(shim_registered, not_beside_other_threads) {
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t thread;
-    pthread_mutex_lock(&lock);
-    cr_assert_eq(pthread_create(&thread, NULL, wait_for_lock, &lock), 0);
-    expect_refused(pages(PAGE), PAGE, 0, "other threads");
-    pthread_mutex_unlock(&lock);
-    pthread_join(thread, NULL);
-}
 
 static volatile uint64_t *counter;
 static volatile uint64_t counted;
@@ -322,12 +322,12 @@ static void *write_on(void *arg) {
     return (void *)(uintptr_t)n;
 }
 
-Test(shim_registered, a_thread_loses_no_write) {
-    volatile uint64_t *host = pages(8 * MIB);
+/* Given back under the hands of a thread that writes to it: what of it was lost. */
+static uint64_t lost_of(volatile uint64_t *host) {
     uint64_t sum = 0;
     pthread_t thread;
     void *n;
-    show(host, 8 * MIB);
+    stop = 0;
     cr_assert_eq(pthread_create(&thread, NULL, write_on, (void *)host), 0);
     while (host[1023] == 0)
         continue;
@@ -338,11 +338,364 @@ Test(shim_registered, a_thread_loses_no_write) {
     pthread_join(thread, &n);
     for (int i = 0; i < 1024; i++)
         sum += host[i];
-    cr_expect_eq(sum, (uint64_t)(uintptr_t)n);
-    cr_expect_eq(((volatile char *)host)[8 * MIB - 1], 0, "it is seen still");
-    cr_expect_eq(blocks, 1, "a block was given back from which pages of the program come");
-    cr_assert_eq(madvise((void *)host, 4 * MIB, MADV_DONTNEED), 0);
+    return sum - (uint64_t)(uintptr_t)n;
+}
+
+static void expect_own(const volatile uint64_t *host) {
+    cr_expect_eq(((const volatile char *)host)[8 * MIB - 1], 0, "it is seen still");
+    cr_assert_eq(madvise((void *)(uintptr_t)host, 4 * MIB, MADV_DONTNEED), 0);
     cr_expect_eq(host[0], 0, "memory that was given back");
+}
+
+Test(shim_registered, a_thread_loses_no_write) {
+    volatile uint64_t *host = pages(8 * MIB);
+    show(host, 8 * MIB);
+    cr_expect_eq(lost_of(host), 0);
+    expect_own(host);
+}
+
+/* Without a holder: pages of the program may come from the window still. */
+Test(shim_registered, a_thread_loses_no_write_with_less) {
+    volatile uint64_t *host = pages(8 * MIB);
+    if (!without_holder()) cr_skip_test("whoever runs this may hold pages");
+    show(host, 8 * MIB);
+    cr_expect_eq(lost_of(host), 0);
+    cr_expect_eq(blocks, 1, "a block was given back from which pages of the program come");
+    expect_own(host);
+}
+
+/* ---- threads that sleep ----------------------------------------------------------------------
+ *
+ * In a process of their own, for the test's library has a thread that waits for anything. */
+
+#define MUST(condition)                                             \
+    do {                                                            \
+        if (!(condition)) {                                         \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+            _exit(1);                                               \
+        }                                                           \
+    } while (0)
+#define SKIPPED 77
+
+static void in_a_process(void (*run)(void)) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        strangers = 0;
+        if (!without_holder()) _exit(SKIPPED);
+        run();
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+        cr_skip_test("whoever runs this may hold pages");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+}
+
+struct sleeper {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool up, asleep;
+    volatile uint64_t counter;
+};
+
+static void *sleep_until_woken(void *arg) {
+    struct sleeper *s = arg;
+    pthread_mutex_lock(&s->lock);
+    s->asleep = true;
+    while (!s->up)
+        pthread_cond_wait(&s->woken, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* What it waits for is itself in the pages that are exchanged. */
+static pthread_t put_to_sleep(struct sleeper *s) {
+    pthread_t thread;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->woken, NULL);
+    MUST(pthread_create(&thread, NULL, sleep_until_woken, s) == 0);
+    for (bool asleep = false; !asleep; usleep(100)) {
+        pthread_mutex_lock(&s->lock);
+        asleep = s->asleep;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return thread;
+}
+
+static void wake(struct sleeper *s, pthread_t thread) {
+    pthread_mutex_lock(&s->lock);
+    s->up = true;
+    pthread_cond_signal(&s->woken);
+    pthread_mutex_unlock(&s->lock);
+    MUST(pthread_join(thread, NULL) == 0);
+}
+
+static const char *why_not_shown(const volatile void *p, uint64_t bytes, uint64_t patience_ns) {
+    struct hostmem_range r;
+    MUST(hostmem_add(of(p), bytes, 0) == CUDA_SUCCESS);
+    return hostmem_show(of(p), patience_ns, &r);
+}
+
+#define PATIENCE_NS 10000000000ull
+
+static void wake_behind_new_pages(void) {
+    char *host = pages(4 * MIB);
+    struct sleeper *s = (struct sleeper *)(host + 3 * MIB);
+    pthread_t thread = put_to_sleep(s);
+    host[5] = 5;
+    MUST(!why_not_shown(host, 4 * MIB, PATIENCE_NS));
+    MUST(((char *)(uintptr_t)hostmem_device(of(host), 8))[5] == 5);
+    wake(s, thread);
+    hostmem_remove(of(host));
+    MUST(host[5] == 5 && blocks == 0);
+}
+
+Test(shim_registered, beside_a_thread_that_sleeps) {
+    in_a_process(wake_behind_new_pages);
+}
+
+static struct sleeper *interrupted;
+static volatile uint64_t handled;
+
+static void count_there(int number) {
+    interrupted->counter++;
+    handled++;
+}
+
+/* Its handlers run on the thread that sleeps: they wait while pages are exchanged. */
+static void interrupt_a_sleeper(void) {
+    const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    char *host = pages(8 * MIB);
+    int shown = 0;
+    sigset_t alarms;
+    interrupted = (struct sleeper *)(host + 7 * MIB);
+    pthread_t thread = put_to_sleep(interrupted);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    signal(SIGALRM, count_there);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 20; i++) {
+        shown += !why_not_shown(host, 8 * MIB, PATIENCE_NS);
+        hostmem_remove(of(host));
+        if (blocks == 0) taken = 0;
+        if (taken > WINDOW_BYTES / 2) break; /* beside a handler blocks are worn */
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    wake(interrupted, thread);
+    MUST(shown > 0 && handled > 0);
+    MUST(interrupted->counter == handled);
+}
+
+Test(shim_registered, handlers_of_a_sleeper_lose_no_write) {
+    in_a_process(interrupt_a_sleeper);
+}
+
+static int line[2];
+
+static void *read_a_byte(void *arg) {
+    return (void *)(intptr_t)read(line[0], arg, 1);
+}
+
+static const char *why_not_beside(void *(*run)(void *), void *arg, pthread_t *thread) {
+    char *host = pages(PAGE);
+    MUST(pthread_create(thread, NULL, run, arg) == 0);
+    usleep(10000);
+    const char *why = why_not_shown(host, PAGE, 1000000);
+    hostmem_remove(of(host));
+    return why ? why : "nothing";
+}
+
+static void others_may_run(void) {
+    char byte;
+    pthread_t thread;
+    const struct sigaction once = {.sa_handler = count_there, .sa_flags = (int)SA_RESETHAND};
+    struct sleeper s = {.up = false};
+    MUST(pipe(line) == 0);
+    MUST(strstr(why_not_beside(read_a_byte, &byte, &thread), "other threads"));
+    MUST(write(line[1], "x", 1) == 1 && pthread_join(thread, NULL) == 0);
+    volatile uint64_t *words = pages(8 * MIB);
+    stop = 0;
+    MUST(strstr(why_not_beside(write_on, (void *)words, &thread), "other threads"));
+    stop = 1;
+    pthread_join(thread, NULL);
+    thread = put_to_sleep(&s);
+    sigaction(SIGUSR1, &once, NULL);
+    MUST(why_not_shown((void *)words, PAGE, 1000000));
+    signal(SIGUSR1, SIG_DFL);
+    struct hostmem_range r;
+    MUST(!hostmem_show(of(words), PATIENCE_NS, &r));
+    wake(&s, thread);
+}
+
+Test(shim_registered, not_beside_threads_that_may_run) {
+    in_a_process(others_may_run);
+}
+
+/* ---- threads that use it ---------------------------------------------------------------------
+ *
+ * By pointer, by system calls, as what they wait for: nothing is lost, and none sees an error. */
+
+#define ROUNDS 500
+#define USED_BYTES (64 * PAGE)
+
+struct used {
+    _Alignas(64) _Atomic uint64_t sum;
+    _Alignas(64) _Atomic uint32_t ball;
+    _Alignas(PAGE) uint64_t words[1024];
+    _Alignas(PAGE) char out[3 * PAGE], in[3 * PAGE], line_out[PAGE], line_in[PAGE];
+};
+
+static struct used *used;
+static _Atomic uint64_t added, wrong;
+
+static void *add_on(void *arg) {
+    uint64_t n = 0;
+    while (!stop) {
+        used->sum++;
+        n++;
+    }
+    added += n;
+    return NULL;
+}
+
+/* Each word is what it was last. */
+static void *store_on(void *arg) {
+    volatile uint64_t *words = used->words;
+    for (uint64_t n = 0; !stop; n++)
+        for (int i = 0; i < 1024; i += 8) {
+            wrong += words[i] != n;
+            words[i] = n + 1;
+        }
+    return NULL;
+}
+
+static void *use_file(void *arg) {
+    int file = memfd_create("file", MFD_CLOEXEC);
+    for (uint64_t n = 0; !stop; n++) {
+        memset(used->out, (int)n | 1, sizeof(used->out));
+        wrong += pwrite(file, used->out, sizeof(used->out), 5) != sizeof(used->out);
+        wrong += pread(file, used->in, sizeof(used->in), 5) != sizeof(used->in);
+        wrong += memcmp(used->in, used->out, sizeof(used->in)) != 0;
+        memset(used->in, 0, sizeof(used->in));
+    }
+    close(file);
+    return NULL;
+}
+
+static void *send_on(void *arg) {
+    for (uint64_t n = 0; !stop; n++) {
+        memcpy(used->line_out, &n, sizeof(n));
+        wrong += write(line[1], used->line_out, 512) != 512;
+    }
+    close(line[1]);
+    return NULL;
+}
+
+static void *receive_on(void *arg) {
+    uint64_t n = 0, got;
+    ssize_t bytes;
+    for (; (bytes = read(line[0], used->line_in, 512)) == 512; n++) {
+        memcpy(&got, used->line_in, sizeof(got));
+        wrong += got != n;
+    }
+    wrong += bytes != 0;
+    return NULL;
+}
+
+static void pass_the_ball(void) {
+    used->ball++;
+    wrong += syscall(SYS_futex, &used->ball, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) < 0;
+}
+
+static _Atomic uint64_t late; /* who waits was not woken */
+
+/* 0, or -ETIMEDOUT when nobody plays any more. */
+static int wait_for_the_ball(uint32_t mine) {
+    const struct timespec limit = {.tv_sec = 1};
+    uint32_t ball;
+    for (int tries = 0; ((ball = used->ball) & 1) != mine && !stop;) {
+        long err = syscall(SYS_futex, &used->ball, FUTEX_WAIT_PRIVATE, ball, &limit, NULL, 0);
+        if (err == 0 || errno == EAGAIN) continue;
+        if (errno != ETIMEDOUT || tries++ == 4) return -errno;
+        late += used->ball != ball;
+    }
+    return 0;
+}
+
+/* The ball goes from even to odd and back; who waits sleeps on the word itself. */
+static void *play(void *arg) {
+    int err = 0;
+    while (!stop && !err) {
+        err = wait_for_the_ball((uint32_t)(uintptr_t)arg);
+        pass_the_ball();
+    }
+    wrong += err != 0;
+    pass_the_ball(); /* the other may not have seen the end */
+    return NULL;
+}
+
+static void expose(uint64_t *by_device) {
+    struct used *device = (struct used *)(uintptr_t)of(show(used, USED_BYTES));
+    for (int i = 0; i < 100; i++, ++*by_device)
+        device->sum++;
+    sched_yield();
+    hide(used);
+    cr_assert_eq(blocks, 0, "a block is worn");
+    taken = 0;
+}
+
+Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 300) {
+    static void *(*const uses[])(void *) = {add_on, store_on,   use_file, send_on,
+                                            play,   receive_on, play};
+    enum { COUNT = sizeof(uses) / sizeof(*uses) };
+    pthread_t threads_of[COUNT];
+    uint64_t by_device = 0;
+    int holder = hold_open();
+    if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
+    hold_close(holder);
+    cr_assert(sizeof(struct used) <= USED_BYTES && pipe(line) == 0);
+    used = pages(USED_BYTES);
+    for (uint64_t i = 0; i < COUNT; i++)
+        cr_assert_eq(
+            pthread_create(&threads_of[i], NULL, uses[i], (void *)(uintptr_t)(i == COUNT - 1)), 0);
+    for (int i = 0; i < ROUNDS; i++)
+        expose(&by_device);
+    stop = 1;
+    for (int i = 0; i < COUNT; i++)
+        pthread_join(threads_of[i], NULL);
+    cr_expect_eq(wrong, 0, "%lu times", (unsigned long)wrong);
+    cr_expect_eq(used->sum, added + by_device);
+    cr_expect_gt(used->ball, 0);
+    cr_expect_lt(late, 3, "it happens on a machine that is busy, but %lu times",
+                 (unsigned long)late);
+}
+
+/* A part is not anonymous: the rest is as it was, also for who writes to it. */
+Test(shim_registered, what_cannot_be_held) {
+    pthread_t thread;
+    void *n;
+    uint64_t sum = 0;
+    int holder = hold_open(), file = memfd_create("file", MFD_CLOEXEC);
+    if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
+    hold_close(holder);
+    uint64_t *host = pages(20 * PAGE);
+    cr_assert_eq(ftruncate(file, (off_t)PAGE), 0);
+    cr_assert_eq(mmap((char *)host + 19 * PAGE, PAGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_FIXED, file, 0),
+                 (char *)host + 19 * PAGE);
+    stop = 0;
+    cr_assert_eq(pthread_create(&thread, NULL, write_on, host), 0);
+    for (int i = 0; i < 20; i++)
+        expect_refused(host, 20 * PAGE, 0, "the system does not let");
+    cr_expect(pages_private(of(host)), "it shows the window still");
+    stop = 1;
+    pthread_join(thread, &n);
+    for (int i = 0; i < 1024; i++)
+        sum += host[i];
+    cr_expect_eq(sum, (uint64_t)(uintptr_t)n);
+    cr_expect_eq(blocks, 0);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */

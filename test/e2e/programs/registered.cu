@@ -315,12 +315,70 @@ static void written_meanwhile(void) {
     }
 }
 
-/* ---- what cannot be shown -------------------------------------------------------------------- */
+/* A pool as libraries have it, which sleeps between its work on the registered memory. */
+struct crew {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int *cells;
+    int round, open; /* of the round: who has yet to do his part */
+};
 
-static void *idle(void *arg) {
-    pthread_mutex_lock((pthread_mutex_t *)arg);
+static void *work_on(void *arg) {
+    struct crew *c = (struct crew *)arg;
+    pthread_mutex_lock(&c->lock);
+    for (int round = 0; c->round >= 0;) {
+        if (c->round == round) {
+            pthread_cond_wait(&c->changed, &c->lock);
+            continue;
+        }
+        round++;
+        int part = --c->open;
+        for (int i = part; i < 30000; i += 3)
+            c->cells[i] += 1;
+        if (!c->open) pthread_cond_broadcast(&c->changed);
+    }
+    pthread_mutex_unlock(&c->lock);
     return NULL;
 }
+
+static void one_round(struct crew *c) {
+    pthread_mutex_lock(&c->lock);
+    c->open = 3;
+    c->round++;
+    pthread_cond_broadcast(&c->changed);
+    while (c->open)
+        pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void beside_a_crew(void) {
+    static struct crew crew = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0};
+    const int n = 30000;
+    pthread_t threads[3];
+    crew.cells = (int *)malloc(n * sizeof(int));
+    fill(crew.cells, n);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work_on, &crew);
+    for (int i = 0; i < 10; i++) {
+        one_round(&crew);
+        int *device = shown(crew.cells, n * sizeof(int), cudaHostRegisterMapped);
+        one_round(&crew);
+        add_on_device(device, n, 3);
+        CHECK(cudaDeviceSynchronize());
+        one_round(&crew);
+        CHECK(cudaHostUnregister(crew.cells));
+    }
+    expect_filled(crew.cells, n, 60);
+    pthread_mutex_lock(&crew.lock);
+    crew.round = -1;
+    pthread_cond_broadcast(&crew.changed);
+    pthread_mutex_unlock(&crew.lock);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    free(crew.cells);
+}
+
+/* ---- what cannot be shown -------------------------------------------------------------------- */
 
 /* It can be registered and copied from all the same. */
 static void refused(void *host, const char *what) {
@@ -337,8 +395,6 @@ static void refused(void *host, const char *what) {
 }
 
 static void all_refused(void) {
-    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t thread;
     char on_stack[64], *cells = (char *)pages(2 * PAGE);
     void *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     refused(on_stack, "a stack");
@@ -348,11 +404,6 @@ static void all_refused(void) {
     CHECK(cudaHostRegister(cells, 2 * PAGE, cudaHostRegisterReadOnly));
     expect(cudaHostGetDevicePointer(&d, cells, 0), cudaErrorNotSupported, "half of it read-only");
     CHECK(cudaHostUnregister(cells));
-    pthread_mutex_lock(&held);
-    pthread_create(&thread, NULL, idle, &held);
-    refused(cells, "with another thread");
-    pthread_mutex_unlock(&held);
-    pthread_join(thread, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -374,6 +425,7 @@ int main(int argc, char **argv) {
     forked();
     interrupted();
     written_meanwhile();
+    beside_a_crew();
     checksum_print("registered", sum);
     return 0;
 }
