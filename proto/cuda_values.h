@@ -15,6 +15,7 @@
     E(CUdevice_attribute, CUDA_DEVICE_ATTRIBUTES) \
     E(CUdevice_P2PAttribute, CUDA_P2P_ATTRIBUTES) \
     E(CUmemcpySrcAccessOrder, CUDA_COPY_ORDERS) \
+    E(CUmemcpy3DOperandType, CUDA_COPY_OPERANDS) \
     E(CUfunction_attribute, CUDA_FUNC_ATTRIBUTES) \
     E(CUpointer_attribute, CUDA_POINTER_ATTRIBUTES) \
     E(CUmemorytype, CUDA_MEMORY_TYPES) \
@@ -618,6 +619,10 @@
     X(CU_GRAPH_NODE_TYPE_MEM_FREE, 11) \
     X(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, 12) \
     X(CU_GRAPH_NODE_TYPE_CONDITIONAL, 13)
+
+#define CUDA_COPY_OPERANDS(X) \
+    X(CU_MEMCPY_OPERAND_TYPE_POINTER, 1) \
+    X(CU_MEMCPY_OPERAND_TYPE_ARRAY, 2)
 
 #define CUDA_STREAM_MEM_OPS(X) \
     X(CU_STREAM_MEM_OP_WAIT_VALUE_32, 1) \

@@ -8,8 +8,12 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
+#include "shim/memory/array.h"
 
 #define NO_COPY SIZE_MAX /* the call is wrong, rather than one of its copies */
+
+/* ---- plain ones -------------------------------------------------------------------------------
+ */
 
 struct batch {
     const CUdeviceptr *dsts, *srcs;
@@ -70,4 +74,98 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *siz
                                CUstream hStream) {
     struct batch b = {dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs};
     return run(&b, NULL, hStream);
+}
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+static bool is_array(const CUmemcpy3DOperand *o) {
+    return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
+}
+
+/* Of one side; 1 for memory without elements, 0 for what is no place. */
+static size_t element_of(const CUmemcpy3DOperand *o) {
+    if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER) return 1;
+    const struct array *a = is_array(o) ? array_find(o->op.array.array) : NULL;
+    return a ? a->element.bytes : 0;
+}
+
+/* Bytes of an element of the copy; 0: the two sides do not fit. */
+static size_t element(const CUDA_MEMCPY3D_BATCH_OP *b) {
+    size_t src = element_of(&b->src), dst = element_of(&b->dst);
+    if (!src || !dst) return 0;
+    if (!is_array(&b->src)) return dst;
+    return !is_array(&b->dst) || src == dst ? src : 0;
+}
+
+static bool is_packed(const CUmemcpy3DOperand *o, const CUextent3D *e) {
+    if (is_array(o)) return true;
+    size_t row = o->op.ptr.rowLength, layer = o->op.ptr.layerHeight;
+    return (!row || row >= e->width) && (!layer || layer >= e->height);
+}
+
+static bool is_box(const CUDA_MEMCPY3D_BATCH_OP *b) {
+    const CUextent3D *e = &b->extent;
+    size_t bytes;
+    if (!e->width || !e->height || !e->depth || !is_order(b->srcAccessOrder)) return false;
+    if (!is_packed(&b->src, e) || !is_packed(&b->dst, e)) return false;
+    return !__builtin_mul_overflow(e->width, element(b), &bytes) && bytes;
+}
+
+#define FILL_SIDE(side, o, e, bytes)                                             \
+    do {                                                                         \
+        if (is_array(o)) {                                                       \
+            c.side##MemoryType = CU_MEMORYTYPE_ARRAY;                            \
+            c.side##Array = (o)->op.array.array;                                 \
+            c.side##XInBytes = (o)->op.array.offset.x * (bytes);                 \
+            c.side##Y = (o)->op.array.offset.y;                                  \
+            c.side##Z = (o)->op.array.offset.z;                                  \
+        } else {                                                                 \
+            size_t row = (o)->op.ptr.rowLength, layer = (o)->op.ptr.layerHeight; \
+            c.side##MemoryType = CU_MEMORYTYPE_UNIFIED;                          \
+            c.side##Device = (o)->op.ptr.ptr;                                    \
+            c.side##Pitch = (row ? row : (e)->width) * (bytes);                  \
+            c.side##Height = layer ? layer : (e)->height;                        \
+        }                                                                        \
+    } while (0)
+
+static CUresult copy_box(const CUDA_MEMCPY3D_BATCH_OP *b, CUstream hStream) {
+    const CUextent3D *e = &b->extent;
+    size_t bytes = element(b);
+    CUDA_MEMCPY3D c = {.WidthInBytes = e->width * bytes, .Height = e->height, .Depth = e->depth};
+    FILL_SIDE(src, &b->src, e, bytes);
+    FILL_SIDE(dst, &b->dst, e, bytes);
+    return cuMemcpy3DAsync_v2(&c, hStream);
+}
+
+static CUresult run_boxes(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed,
+                          unsigned long long flags, CUstream hStream) {
+    bool during = false;
+    *failed = NO_COPY;
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!count || !boxes || flags || !hStream || hStream == CU_STREAM_LEGACY)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        *failed = i;
+        if (!is_box(&boxes[i])) return CUDA_ERROR_INVALID_VALUE;
+        during |= boxes[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    }
+    for (size_t i = 0; !r && i < count; i++) {
+        *failed = i;
+        r = copy_box(&boxes[i], hStream);
+    }
+    if (!r) *failed = NO_COPY;
+    return r || !during ? r : cuStreamSynchronize(hStream);
+}
+
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+                              unsigned long long flags, CUstream hStream) {
+    size_t ignored;
+    return run_boxes(numOps, opList, failIdx ? failIdx : &ignored, flags, hStream);
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                                 unsigned long long flags, CUstream hStream) {
+    size_t ignored;
+    return run_boxes(numOps, opList, &ignored, flags, hStream);
 }

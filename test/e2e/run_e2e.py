@@ -27,7 +27,7 @@ PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "trai
             "thrust", "cub", "cluster", "tiles", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify",
             "virtual", "ipc", "texture_refs"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
-          "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "reset"]
+          "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "boxes", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
                 "clone", "child", "random", "large", "copies", "objects", "threads", "order", "memory"]
 VALUE_TOPICS = ["processes", "ping_pong", "host", "comparisons", "batches", "graphs"]

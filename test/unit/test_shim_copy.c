@@ -97,6 +97,68 @@ Test(shim_copy, a_batch_is_its_copies) {
                  CUDA_ERROR_INVALID_VALUE, "the default stream has none");
 }
 
+/* 10 x 3 x 2 of rows of 16 in layers of 4, to where there are no gaps. */
+static CUDA_MEMCPY3D_BATCH_OP box_op(void) {
+    return (CUDA_MEMCPY3D_BATCH_OP){
+        .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
+                .op.ptr = {.ptr = addr_of(pageable), .rowLength = 16, .layerHeight = 4}},
+        .dst = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = device}},
+        .extent = {10, 3, 2},
+        .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+    };
+}
+
+Test(shim_copy, a_batch_of_boxes) {
+    CUDA_MEMCPY3D_BATCH_OP ops[2] = {box_op(), box_op()};
+    CUstream s;
+    CUarray array;
+    CUDA_ARRAY3D_DESCRIPTOR shape = {8, 8, 4, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0};
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(cuArray3DCreate_v2(&array, &shape), CUDA_SUCCESS);
+    ops[1].dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY; /* elements of four bytes, so rows of 64 */
+    ops[1].dst.op.array.array = array;
+    ops[1].dst.op.array.offset = (CUoffset3D){1, 2, 1};
+    ops[1].extent = (CUextent3D){5, 3, 2};
+    cr_assert_eq(cuMemcpy3DBatchAsync_v2(2, ops, 0, s), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamSynchronize(s), CUDA_SUCCESS);
+    for (int z = 0; z < 2; z++)
+        for (int y = 0; y < 3; y++)
+            cr_assert_arr_eq(at(device + z * 30 + y * 10), pageable + z * 64 + y * 16, 10);
+    ops[0] = ops[1];
+    ops[0].src = ops[1].dst;
+    ops[0].dst = (CUmemcpy3DOperand){.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
+                                     .op.ptr = {.ptr = device + 512}};
+    cr_assert_eq(cuMemcpy3DBatchAsync_v2(1, ops, 0, s), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamSynchronize(s), CUDA_SUCCESS);
+    for (int z = 0; z < 2; z++)
+        for (int y = 0; y < 3; y++)
+            cr_assert_arr_eq(at(device + 512 + z * 60 + y * 20), pageable + z * 256 + y * 64, 20);
+}
+
+Test(shim_copy, a_box_that_is_none_is_named) {
+    CUDA_MEMCPY3D_BATCH_OP ops[3] = {box_op(), box_op(), box_op()}, good = box_op();
+    CUstream s;
+    size_t failed = 7;
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+#define IS_NONE(member, wrong)                                                                    \
+    ops[1] = good;                                                                                \
+    ops[1].member = wrong;                                                                        \
+    cr_expect_eq(cuMemcpy3DBatchAsync(3, ops, &failed, 0, s), CUDA_ERROR_INVALID_VALUE, #member); \
+    cr_expect_eq(failed, 1)
+    IS_NONE(extent.width, 0);
+    IS_NONE(extent.depth, 0);
+    IS_NONE(src.op.ptr.rowLength, 9);
+    IS_NONE(src.op.ptr.layerHeight, 2);
+    IS_NONE(srcAccessOrder, (CUmemcpySrcAccessOrder)0);
+    IS_NONE(dst.type, (CUmemcpy3DOperandType)3);
+    IS_NONE(dst.type, CU_MEMCPY_OPERAND_TYPE_ARRAY);
+    cr_expect_eq(rig_count(), 0, "none of them was sent");
+    cr_expect_eq(cuMemcpy3DBatchAsync(1, ops, &failed, 1, s), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(failed, SIZE_MAX);
+    cr_expect_eq(cuMemcpy3DBatchAsync(1, ops, NULL, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 static CUDA_MEMCPY2D rectangle(size_t width, size_t height, size_t pitch) {
     return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
                            .srcHost = pageable,

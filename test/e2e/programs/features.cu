@@ -455,6 +455,46 @@ static void topic_fork(void) {
     CHECK(cudaFree(d));
 }
 
+/* Into an array, and a part of it back, by one call each. */
+static void topic_boxes(void) {
+#if CUDART_VERSION >= 13000
+    const int w = 12, h = 5, d = 3;
+    float in[d][h][w], out[2][3][4];
+    cudaArray_t array;
+    cudaStream_t s;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    for (int i = 0; i < d * h * w; i++)
+        (&in[0][0][0])[i] = (float)i;
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(w, h, d)));
+    struct cudaMemcpy3DBatchOp ops[2] = {};
+    ops[0].src.type = cudaMemcpyOperandTypePointer;
+    ops[0].src.op.ptr.ptr = in;
+    ops[0].dst.type = cudaMemcpyOperandTypeArray;
+    ops[0].dst.op.array.array = array;
+    ops[0].extent = make_cudaExtent(w, h, d);
+    ops[0].srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+    CHECK(cudaMemcpy3DBatchAsync(1, ops, 0, s));
+    memset(in, 0, sizeof(in));
+    ops[1].src = ops[0].dst;
+    ops[1].src.op.array.offset = {3, 1, 1};
+    ops[1].dst.type = cudaMemcpyOperandTypePointer;
+    ops[1].dst.op.ptr.ptr = out;
+    ops[1].extent = make_cudaExtent(4, 3, 2);
+    ops[1].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    CHECK(cudaMemcpy3DBatchAsync(1, ops + 1, 0, s));
+    CHECK(cudaStreamSynchronize(s));
+    for (int z = 0; z < 2; z++)
+        for (int y = 0; y < 3; y++)
+            for (int x = 0; x < 4; x++) {
+                float want = (float)(((z + 1) * h + y + 1) * w + x + 3);
+                REQUIRE(out[z][y][x] == want, "%g at %d %d %d", out[z][y][x], x, y, z);
+            }
+    CHECK(cudaFreeArray(array));
+    CHECK(cudaStreamDestroy(s));
+#endif
+}
+
 static void topic_reset(void) {
     int seven = 7, got = -1, *d;
     CHECK(cudaMemcpyToSymbol(counter, &seven, sizeof seven));
@@ -504,7 +544,7 @@ static const struct {
     {"params", topic_params},   {"attributes", topic_attributes},
     {"errors", topic_errors},   {"threads", topic_threads},
     {"fork", topic_fork},       {"heap", topic_heap},
-    {"reset", topic_reset},
+    {"boxes", topic_boxes},     {"reset", topic_reset},
 };
 
 int main(int argc, char **argv) {
