@@ -22,25 +22,72 @@ static inline void count_sectors(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-ELEMENT_CLIENT ISA_HANDLER(load_lanes) {
-    struct warp_ctx *x = ACCESS_CTX(w);
-    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!mem_resolve(x, i, mask, ptx_type_bytes(i->type), false, at)) return;
+/* Memory of which an instruction names offsets: the block's shared memory or the lane's stack. */
+struct access_window {
+    uint64_t offset;            /* to be added to the register's */
+    uint64_t base, step, bytes; /* of lane 0, from lane to lane, and how much there is */
+};
+
+static inline bool find_window(const struct warp_ctx *x, const struct code_inst *i,
+                               struct access_window *out) {
+    const uint64_t offset = (uint64_t)i->offset;
+    if (i->space == PTX_SHARED) {
+        *out = (struct access_window){offset, x->shared_base, 0, x->shared_bytes};
+        return true;
+    }
+    const uint64_t frame = i->target & CODE_FRAME_LOCAL ? x->frame->local_offset : 0;
+    *out = (struct access_window){offset + frame, x->local_base, x->local_stride, x->local_bytes};
+    return i->space == PTX_LOCAL;
+}
+
+/* Offsets in such a window into addresses. False: not of one, or one of them is bad. */
+static inline bool resolve_offsets(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
+                                   uint32_t bytes, uint64_t *at) {
+    struct access_window m;
+    if (!find_window(x, i, &m) || m.bytes < bytes) return false;
+    const uint64_t room = m.bytes - bytes;
+    uint64_t bad = 0;
+    if (i->a == CODE_NO_SLOT) {
+        for (unsigned l = 0; l < WARP_LANES; l++)
+            at[l] = m.offset;
+    } else if (i->a_bytes == 4) {
+        const uint32_t *a = SLOT(const uint32_t, &x->w, i->a);
+        for (unsigned l = 0; l < WARP_LANES; l++)
+            at[l] = a[l] + (uint32_t)m.offset;
+    } else {
+        const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
+        for (unsigned l = 0; l < WARP_LANES; l++)
+            at[l] = a[l] + m.offset;
+    }
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        const uint64_t lane = 0 - (uint64_t)(mask >> l & 1);
+        bad |= ((uint64_t)(at[l] > room) | (at[l] & (bytes - 1))) & lane;
+        at[l] += m.base + l * m.step;
+    }
+    x->global = 0;
+    return !bad;
+}
+
+/* The addresses of all lanes; false after a fault. */
+static inline bool resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, bool write,
+                           uint64_t *at) {
+    const uint32_t bytes = ptx_type_bytes(i->type);
+    if (resolve_offsets(x, i, mask, bytes, at)) return true;
+    if (!mem_resolve(x, i, mask, bytes, write, at)) return false;
     count_sectors(x, at);
+    return true;
+}
+
+ELEMENT_CLIENT ISA_HANDLER(load_lanes) {
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (!resolve(ACCESS_CTX(w), i, mask, false, at)) return;
     element_load(i, SLOT(void, w, i->d), i->d_bytes, at, 0, mask);
 }
 
 ELEMENT_CLIENT ISA_HANDLER(store_lanes) {
-    struct warp_ctx *x = ACCESS_CTX(w);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!mem_resolve(x, i, mask, ptx_type_bytes(i->type), true, at)) return;
-    count_sectors(x, at);
+    if (!resolve(ACCESS_CTX(w), i, mask, true, at)) return;
     element_store(i, SLOT(void, w, i->b), i->d_bytes, at, 0, mask);
-}
-
-ISA_HANDLER(load_waiting) {
-    ACCESS_CTX(w)->spin = true;
-    load_lanes(w, i, mask);
 }
 
 /* ---- the usual: one word a lane, generic address in a 64-bit register --------------------------
@@ -331,6 +378,25 @@ ISA_HANDLER(store_shared32) {
 ACCESS_PARAM(32)
 ACCESS_PARAM(64)
 
+/* ---- loads that may be waiting for somebody ----------------------------------------------------
+ */
+
+#define ACCESS_WAITING(name)        \
+    ISA_HANDLER(waiting_##name) {   \
+        ACCESS_CTX(w)->spin = true; \
+        load_##name(w, i, mask);    \
+    }
+ACCESS_WAITING(lanes)
+ACCESS_WAITING(generic32)
+ACCESS_WAITING(generic64)
+ACCESS_WAITING(shared32)
+
+static code_handler *pick_waiting(code_handler *quick) {
+    if (quick == load_generic32) return waiting_generic32;
+    if (quick == load_generic64) return waiting_generic64;
+    return quick == load_shared32 ? waiting_shared32 : waiting_lanes;
+}
+
 /* ---- choice ------------------------------------------------------------------------------------
  */
 
@@ -363,7 +429,7 @@ static code_handler *pick_quick(const struct code_inst *i, bool load) {
 ISA_FAMILY(access_select) {
     const bool load = i->op != PTX_OP_st;
     if (i->extra) return ISA_FN(vector_select)(i);
-    if (load && isa_waits(i)) return load_waiting;
     code_handler *quick = pick_quick(i, load);
+    if (load && isa_waits(i)) return pick_waiting(quick);
     return quick ? quick : load ? load_lanes : store_lanes;
 }
