@@ -8,7 +8,11 @@
  * streams of operations; the worker resolves every dependency across queues itself before it
  * submits.
  *
- * Threads: all calls come from one thread (the worker's). Completions are collected by poll().
+ * Threads: all calls come from one thread (the worker's), but for those that are said to run beside
+ * it. These may take seconds and come from threads of the caller's, while the worker's goes on with
+ * everything else: whatever reads images, and whatever a driver takes long for. One at a time is
+ * about a module, and no other call about that module is made meanwhile. Completions are collected
+ * by poll().
  * Errors: 0, -errno or ERR_*.
  */
 #ifndef DAEMON_DEVICE_DEVICE_H
@@ -203,17 +207,23 @@ struct dev_ops {
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 
-    /* `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: for which its
+    /* Beside. A module of the space, which does not know of it yet and has given it no memory.
+     * `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: for which its
      * PTX is chosen; 0: what the space is told, and where that cannot be said the only one. On
      * failure `why` (>= 256 bytes) says what is wrong with it and NULL is stored. */
-    int (*module_load)(struct dev_space *space, uint32_t capability, const void *image,
+    int (*module_read)(struct dev_space *space, uint32_t capability, const void *image,
                        size_t bytes, struct dev_module **out, char *why, size_t why_bytes);
-    /* No launch of it may be in flight. */
-    void (*module_unload)(struct dev_module *module);
+    /* Gives it what its variables and its kernels need of the space. ERR_NO_MEMORY and others, with
+     * `why` as above: then it has nothing. */
+    int (*module_place)(struct dev_module *module, char *why, size_t why_bytes);
+    /* Takes that back; it is only to be freed. No launch of it may be in flight. */
+    void (*module_remove)(struct dev_module *module);
+    /* Beside. One that has nothing of its space, which may be gone. Accepts NULL. */
+    void (*module_free)(struct dev_module *module);
     uint32_t (*func_count)(struct dev_module *module);
     const char *(*func_name)(struct dev_module *module, uint32_t index);
-    /* ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid till unload. On
-     * failure `why` says what is wrong with it, for people; maybe nothing. */
+    /* Beside. ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid until the
+     * module is removed. On failure `why` says what is wrong with it, for people; maybe nothing. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
                     struct dev_func_info *info, char *why, size_t why_bytes);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);

@@ -6,8 +6,8 @@
  * A client is dead once it has a fault: what it sends is still read, but nothing runs, nothing is
  * published as complete, and what is answered is the fault. It is expelled when it broke the
  * protocol: then nothing is read any more. It is leaving when the broker said so, and dead at that
- * moment, if not before: as soon as nothing of it is on the device, it is freed. The memory of a
- * dead client goes earlier: its context is lost, and others wait for it.
+ * moment, if not before: as soon as nothing of it is on the device or on an errand, it is freed.
+ * The memory of a dead client goes earlier: its context is lost, and others wait for it.
  */
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
@@ -38,6 +38,7 @@ struct memory;
 /* Why nothing is read of a client that lives. */
 #define CLIENT_WAITS 1u /* for admission */
 #define CLIENT_OUT 2u   /* for its memory: swapped out, it comes back without being asked for */
+#define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
 
 /* What each operation touches comes first, on a few cache lines. */
 struct client {
@@ -60,6 +61,7 @@ struct client {
     struct boundary boundary;
     struct profiling profiling;
     struct objects objects;
+    struct errand *errand; /* under way for it, of the worker's; NULL: none. loading.h */
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
@@ -118,6 +120,11 @@ static inline bool client_accepts(const struct client *c) {
     const struct stream_set *s = &c->streams;
     return !c->leaving && !c->expelled && !c->throttled && !boundary_holds(&c->boundary) &&
            s->pushed - s->completed + s->deferred_count < c->quota;
+}
+
+/* True while another thread may be at what is the client's. */
+static inline bool client_busy(const struct client *c) {
+    return c->inflight || c->errand;
 }
 
 static inline bool client_dead(const struct client *c) {

@@ -21,6 +21,7 @@
 #include "daemon/worker/engine/watching.h"
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/front/kernel_link.h"
+#include "daemon/worker/front/loading.h"
 #include "daemon/worker/front/order.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/page/reply.h"
@@ -39,7 +40,7 @@
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
 static void hint_clients(struct worker *w) {
-    uint32_t busy = w->load.inflight ? w->dev_threads : 0;
+    uint32_t busy = (w->load.inflight ? w->dev_threads : 0) + (w->errands.away != 0);
     uint64_t spin = w->client_count + 1 + busy <= w->cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
     uint32_t cpu = (uint32_t)sched_getcpu();
     struct list *pos;
@@ -89,7 +90,9 @@ static void tick(struct worker *w) {
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
-    unsigned done = pump_collect(w) + chan_sweep(w) + engine_clear(w) + watching_look(w);
+    unsigned done = pump_collect(w);
+    if (w->loading_count) done += loading_collect(w);
+    done += chan_sweep(w) + engine_clear(w) + watching_look(w);
     pump_run(w);
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
@@ -108,14 +111,14 @@ static uint64_t park_ns(const struct worker *w) {
 }
 
 bool loop_idle(const struct worker *w) {
-    return !pump_pending(w) && !order_pending(w);
+    return !pump_pending(w) && !order_pending(w) && !loading_pending(w);
 }
 
 /* Ask to be woken, look once more, sleep. */
 static void park(struct worker *w) {
     show_update(w, true);
     chan_arm(w);
-    if (loop_idle(w) && !w->ops->arm(w->dev) && !chan_ready(w)) {
+    if (loop_idle(w) && !w->ops->arm(w->dev) && loading_arm(w) && !chan_ready(w)) {
         uint64_t wait_ns = park_ns(w);
         poll_descriptors(w, (int)(wait_ns / 1000000) + 1);
         w->tick_ns = 0; /* we may run elsewhere now */
@@ -142,7 +145,7 @@ void loop_run(struct worker *w) {
     }
 }
 
-/* The device must be done with everything before its memory goes. */
+/* The device and all errands must be done with everything before its memory goes. */
 static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
     list_each(pos, &w->clients) {
@@ -153,8 +156,8 @@ static void end_clients(struct worker *w) {
             &c->com,
             &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */
     }
-    while (w->load.inflight) {
-        if (!pump_collect(w)) usleep(100);
+    while (w->load.inflight || w->loading_count) {
+        if (!pump_collect(w) && !loading_collect(w)) usleep(100);
         pump_run(w);
     }
     list_each_safe(pos, tmp, &w->clients) ending_destroy(list_entry(pos, struct client, link));

@@ -21,8 +21,8 @@
 static int open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
-    int fds[] = {w->link.fd, w->ops->event_fd(w->dev)};
-    for (int i = 0; i < 2; i++) {
+    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->errands.event_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
         if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
     }
@@ -43,7 +43,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
     w->link.fd = config->broker_fd;
-    w->epoll_fd = w->board.fd = -1;
+    w->epoll_fd = w->board.fd = w->errands.event_fd = -1;
     w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     w->dev_threads = device_threads(config, w->cores);
     list_init(&w->clients);
@@ -54,6 +54,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->watching);
     list_init(&w->exported);
     list_init(&w->signals);
+    list_init(&w->loaded);
     w->clear_always = config->clear_always;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
         w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */
@@ -82,6 +83,9 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     step = "the table of kernels cannot be made";
     err = profiling_create(&w->kernels, &w->info, w->seed);
     if (err) goto fail;
+    step = "the threads beside the loop cannot be made";
+    err = errand_start(&w->errands);
+    if (err) goto fail;
     step = "the event loop cannot be made";
     err = open_epoll(w);
     if (err) goto fail;
@@ -100,6 +104,7 @@ fail:
 
 void worker_destroy(struct worker *w) {
     if (!w) return;
+    if (w->errands.event_fd >= 0) errand_stop(&w->errands);
     recorder_destroy(w->events_link.recorder);
     sched_destroy(w->sched);
     kernels_destroy(w->kernels);

@@ -2,7 +2,7 @@
  *
  * The worker: one device, the scheduler, and what the clients between them share: the clock, lanes,
  * and lists of what is to be looked at next. It knows no client from inside (client.h). One thread
- * does everything here; the device has its own.
+ * does everything here but errands, which may take long; the device has its own.
  */
 #ifndef DAEMON_WORKER_WORKER_H
 #define DAEMON_WORKER_WORKER_H
@@ -13,6 +13,7 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/sched/sched.h"
+#include "daemon/worker/errand/errand.h"
 #include "daemon/worker/link/board.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/link/events_link.h"
@@ -51,6 +52,9 @@ struct worker {
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
+    struct errands errands;
+    struct list loaded;         /* errands that are back, to be finished: loading.h */
+    uint32_t loading_count;     /* clients with an errand that is not finished */
     struct list active;         /* stream.active: streams that may have something to do */
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;        /* client.boundary.link: may be at a boundary */

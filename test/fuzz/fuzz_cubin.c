@@ -8,10 +8,12 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
+#include "test/lib/devmodule.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct dev *dev;
@@ -48,9 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     void *image = malloc(size ? size : 1);
     if (!image) return 0;
     if (size) memcpy(image, data, size);
-    if (dev_soft.module_load(space, 0, image, size, &m, why, sizeof(why)) == 0) {
+    if (devmodule_load(&dev_soft, space, 0, image, size, &m, why, sizeof(why)) == 0) {
         ask(m);
-        dev_soft.module_unload(m);
+        devmodule_unload(&dev_soft, m);
     }
     free(image);
     if (dev_soft.mem_used(dev) > 8 * MIB) abort(); /* a heap, and nothing else is left */

@@ -112,8 +112,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     choose_handlers(size);
     if (ptx_parse((const char *)data, size, &ptx, why, sizeof(why))) return 0;
     struct code_env env = {alloc_var, NULL};
-    if (code_module_create(&m, ptx, &env, why, sizeof(why))) {
+    if (code_module_create(&m, ptx)) {
         ptx_module_free(ptx);
+        return 0;
+    }
+    if (code_module_place(m, &env, why, sizeof(why))) {
+        code_module_destroy(m);
         return 0;
     }
     const uint64_t behind = BUFFER + runtime_room(PENDING);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device for tests. One thread, like its caller; no operation takes any time.
+ * The device for tests. One thread, like its caller, but for what device.h says runs beside it; no
+ * operation takes any time.
  */
 #include "test/lib/fakedev.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/list.h"
+#include "test/lib/patience.h"
 
 #define FAKE_LAUNCHES 1000000u
 #define FAKE_NAME_BYTES 32
@@ -49,6 +52,10 @@ struct dev {
     bool fail_on;
     struct fake_launch *launches;
     uint32_t launch_count;
+    pthread_mutex_t reading; /* over what follows */
+    pthread_cond_t changed;
+    bool reads_held;
+    uint32_t reads;
     uint32_t most_inflight, violations;
     const char *violation;
 };
@@ -79,7 +86,8 @@ struct dev_func {
 };
 
 struct dev_module {
-    struct dev_space *space;
+    struct dev *dev;
+    struct dev_space *space; /* may be gone when it is freed */
     uint32_t count;
     struct dev_func *funcs;
     char names[16][FAKE_NAME_BYTES];
@@ -102,6 +110,8 @@ static int fake_open(struct dev **out, const struct dev_config *config) {
     dev->clock_ns = 1000;
     dev->cost.ns = 1000;
     list_init(&dev->spaces);
+    pthread_mutex_init(&dev->reading, NULL);
+    pthread_cond_init(&dev->changed, NULL);
     dev->memory_fd = fdutil_memfd("fakedev-memory", FAKE_MEMORY, 0);
     dev->memory = mmap(NULL, FAKE_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED, dev->memory_fd, 0);
     *out = dev;
@@ -335,8 +345,20 @@ static uint64_t fake_mem_used(struct dev *dev) {
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-static int fake_module_load(struct dev_space *s, uint32_t capability, const void *image,
+/* Waits while the test wants it to. */
+static void fake_read(struct dev *dev) {
+    pthread_mutex_lock(&dev->reading);
+    dev->reads++;
+    pthread_cond_broadcast(&dev->changed);
+    while (dev->reads_held)
+        pthread_cond_wait(&dev->changed, &dev->reading);
+    dev->reads--;
+    pthread_mutex_unlock(&dev->reading);
+}
+
+static int fake_module_read(struct dev_space *s, uint32_t capability, const void *image,
                             size_t bytes, struct dev_module **out, char *why, size_t why_bytes) {
+    fake_read(s->dev);
     struct dev_module *m = calloc(1, sizeof(*m));
     char *text = strndup(image, bytes), *rest = text, *name;
     *out = NULL;
@@ -350,19 +372,28 @@ static int fake_module_load(struct dev_space *s, uint32_t capability, const void
     while ((name = strtok_r(rest, " ", &rest)) && m->count < 16)
         snprintf(m->names[m->count++], FAKE_NAME_BYTES, "%.31s", name);
     free(text);
+    m->dev = s->dev;
     m->space = s;
-    s->modules++;
     *out = m;
     return 0;
 }
 
-static void fake_module_unload(struct dev_module *m) {
-    if (m->space->inflight) fake_violation(m->space->dev, "module unloaded while in use");
+static int fake_module_place(struct dev_module *m, char *why, size_t why_bytes) {
+    m->space->modules++;
+    return 0;
+}
+
+static void fake_module_remove(struct dev_module *m) {
+    if (m->space->inflight) fake_violation(m->dev, "module removed while in use");
+    m->space->modules--;
+}
+
+static void fake_module_free(struct dev_module *m) {
+    if (!m) return;
     for (struct dev_func *f = m->funcs, *next; f; f = next) {
         next = f->next;
         free(f);
     }
-    m->space->modules--;
     free(m);
 }
 
@@ -376,6 +407,7 @@ static const char *fake_func_name(struct dev_module *m, uint32_t index) {
 
 static int fake_func_get(struct dev_module *m, const char *name, struct dev_func **out,
                          struct dev_func_info *info, char *why, size_t why_bytes) {
+    fake_read(m->dev);
     for (uint32_t i = 0; i < m->count; i++) {
         if (strcmp(m->names[i], name) != 0) continue;
         struct dev_func *f = calloc(1, sizeof(*f));
@@ -538,8 +570,10 @@ const struct dev_ops fakedev = {
     .chunk_clear = fake_chunk_clear,
     .peek = fake_peek,
     .mem_used = fake_mem_used,
-    .module_load = fake_module_load,
-    .module_unload = fake_module_unload,
+    .module_read = fake_module_read,
+    .module_place = fake_module_place,
+    .module_remove = fake_module_remove,
+    .module_free = fake_module_free,
     .func_count = fake_func_count,
     .func_name = fake_func_name,
     .func_get = fake_func_get,
@@ -560,6 +594,24 @@ const struct dev_ops fakedev = {
 void fakedev_hold(struct dev *dev, bool held) {
     dev->held = held;
     if (!held) fakedev_finish_all(dev);
+}
+
+void fakedev_hold_reads(struct dev *dev, bool held) {
+    pthread_mutex_lock(&dev->reading);
+    dev->reads_held = held;
+    pthread_cond_broadcast(&dev->changed);
+    pthread_mutex_unlock(&dev->reading);
+}
+
+uint32_t fakedev_reads(struct dev *dev) {
+    pthread_mutex_lock(&dev->reading);
+    uint32_t reads = dev->reads;
+    pthread_mutex_unlock(&dev->reading);
+    return reads;
+}
+
+bool fakedev_await_reads(struct dev *dev, uint32_t count) {
+    return PATIENCE_UNTIL(fakedev_reads(dev) >= count);
 }
 
 const struct dev_texture *fakedev_texture(const struct dev *dev, uint32_t number) {

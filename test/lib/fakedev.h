@@ -29,6 +29,12 @@ extern const struct dev_ops fakedev;
 
 /* While held, operations stay on their queues until fakedev_finish. */
 void fakedev_hold(struct dev *dev, bool held);
+/* While held, images are not read and kernels not found, on whatever thread that is asked for. */
+void fakedev_hold_reads(struct dev *dev, bool held);
+/* How many of these are being asked for, each on its thread; and waits for so many: false when they
+ * never are. */
+uint32_t fakedev_reads(struct dev *dev);
+bool fakedev_await_reads(struct dev *dev, uint32_t count);
 /* Queues with an operation on them. */
 uint32_t fakedev_busy(const struct dev *dev);
 /* The token of the first operation of the n-th busy queue, a launch. */

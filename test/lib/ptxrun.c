@@ -54,8 +54,13 @@ struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
     r->max_steps = 20000; /* nothing here runs for minutes */
     int err = ptx_parse(text, bytes, &ptx, r->why, sizeof(r->why));
     if (!err) {
-        err = code_module_create(&r->module, ptx, &env, r->why, sizeof(r->why));
+        err = code_module_create(&r->module, ptx);
         if (err) ptx_module_free(ptx);
+    }
+    if (!err) {
+        err = code_module_place(r->module, &env, r->why, sizeof(r->why));
+        if (err) code_module_destroy(r->module);
+        if (err) r->module = NULL;
     }
     if (err && !may_fail) die("load", r->why);
     return r;

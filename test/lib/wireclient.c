@@ -85,6 +85,9 @@ void wirebench_run(struct wirebench *b) {
     for (int idle = 0; idle < 3;) {
         b->worker->tick_ns = 0; /* look at the socket every time */
         idle = loop_once(b->worker) ? 0 : idle + 1;
+        if (!b->worker->errands.away || b->errands_wait) continue;
+        idle = 0;
+        sched_yield();
     }
 }
 

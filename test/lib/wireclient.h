@@ -25,6 +25,7 @@ struct wirebench {
     int sock;
     pthread_t thread;
     bool threaded;
+    bool errands_wait; /* wirebench_run does not wait for their end */
     uint32_t next_job;
     uint32_t uid; /* of whoever attaches next */
 };
@@ -51,7 +52,7 @@ struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
 struct wirebench *wirebench_start_as(const struct worker_config *as);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
-/* Turns the loop until nothing happens any more. */
+/* Turns the loop until nothing happens any more, and no errand is under way. */
 void wirebench_run(struct wirebench *b);
 /* Runs, and says which tokens the fake device was given since the last call; static text. */
 const char *wirebench_launched(struct wirebench *b);

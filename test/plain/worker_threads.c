@@ -2,7 +2,8 @@
  *
  * The worker on the software GPU with all its threads, for ThreadSanitizer and the leak checkers:
  * clients on threads of their own use kernels, copies, streams, waits, events, host functions and
- * printf; another one is detached in the middle of an endless kernel. The sums must be right.
+ * printf, and load a module again and again; another one is detached in the middle of an endless
+ * kernel, and others while their image is read. The sums must be right.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #define CLIENTS 3
 #define ROUNDS 60
 #define STREAMS 3
+#define LEAVERS 20
 #define PAGE (2u << 20)
 #define TRIES 600000
 
@@ -40,15 +42,17 @@ static const char image[] =
     "AGAIN:\n  ld.volatile.global.u32 %r1, [%rd1];\n  setp.ne.u32 %q1, %r1, 12345;\n"
     "  @%q1 bra AGAIN;\n  ret;\n}\n";
 
-enum { COUNT, GREET, SPIN };
+enum { COUNT, GREET, SPIN, AGAIN };
 
 /* Client and worker map the ring at different addresses of this one process, so ThreadSanitizer
  * cannot see that its words order what lies in the host window, which both have at the same
  * address. Only the two functions that touch the host window for the client are exempt. */
+/* NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): ThreadSanitizer's. */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void) {
     return "race:wireclient_load\nrace:host_word\n";
 }
+/* NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier) */
 
 static __attribute__((noinline)) uint32_t host_word(const struct wireclient *c) {
     uint32_t word;
@@ -83,6 +87,15 @@ static struct wireclient *start(struct wirebench *b) {
     return c;
 }
 
+/* A module of its own for one launch, and nothing is waited for. */
+static void load_again(struct wireclient *c, uint64_t sum) {
+    struct wire_module_unload u = {.module = 1};
+    wireclient_load(c, 1, image);
+    wireclient_func(c, 1, AGAIN, "count");
+    wireclient_launch(c, 0, AGAIN, sum);
+    wireclient_send(c, WIRE_MODULE_UNLOAD, 0, false, &u, sizeof(u), NULL, 0);
+}
+
 static void *client_main(void *arg) {
     struct wireclient *c = arg;
     uint64_t sum = c->windows.dev_base, last[STREAMS + 1] = {0}, launches = 0;
@@ -98,6 +111,10 @@ static void *client_main(void *arg) {
         wireclient_wait(c, 2, 3, last[3]);
         if (round % 10 == 0) wireclient_host_func(c, 2, 1);
         if (round % 20 == 0) wireclient_launch(c, 1, GREET, sum);
+        if (round % 12)
+            continue; /* unloading waits for what runs: the window has room for so many */
+        load_again(c, sum);
+        launches++;
     }
     for (uint32_t s = 1; s <= STREAMS; s++)
         wireclient_wait(c, 0, s, c->seq[s]);
@@ -106,6 +123,16 @@ static void *client_main(void *arg) {
     check(atom_load_acquire(&c->com->text_written) == ROUNDS / 20 * 32 * (8 + 3),
           "printf's text is not all there");
     return NULL;
+}
+
+/* Detached before its image is read, while it is, or after. */
+static void leave_in_the_middle(struct wirebench *b, unsigned moment_us) {
+    struct wireclient *c = wireclient_attach(b);
+    wireclient_load(c, 0, image);
+    wireclient_func(c, 0, 0, "greet");
+    usleep(moment_us);
+    wireclient_detach(c);
+    wireclient_free(c);
 }
 
 int main(void) {
@@ -120,7 +147,8 @@ int main(void) {
         wireclient_launch(victim, 0, SPIN, victim->windows.dev_base);
     for (int i = 0; i < CLIENTS; i++)
         check(pthread_create(&threads[i], NULL, client_main, clients[i]) == 0, "pthread_create");
-    usleep(50000);
+    for (unsigned i = 0; i < LEAVERS; i++)
+        leave_in_the_middle(b, i * 100);
     wireclient_detach(victim);
     wireclient_free(victim);
     for (int i = 0; i < CLIENTS; i++)

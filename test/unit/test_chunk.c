@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "test/lib/devmodule.h"
 
 #define MIB (1ull << 20)
 #define GRAN (2 * MIB)
@@ -169,8 +170,8 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     struct dev_module *m;
     char why[256];
     cr_assert_eq(
-        dev_soft.module_load(space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)), 0,
-        "%s", why);
+        devmodule_load(&dev_soft, space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)),
+        0, "%s", why);
     uint64_t module_bytes = dev_soft.mem_used(dev), room = (MEMORY - module_bytes) / GRAN;
     cr_assert_geq(module_bytes, 2 * GRAN);
     make(c, (uint32_t)room);
@@ -179,12 +180,12 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     cr_expect_eq(dev_soft.chunk_create(dev, &none), ERR_NO_MEMORY);
     cr_expect_null(none);
     dev_soft.chunk_destroy(dev, NULL);
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     cr_expect_eq(dev_soft.mem_used(dev), MEMORY - module_bytes);
     make(c + room, (uint32_t)(module_bytes / GRAN)); /* all of it is chunks now */
     cr_expect_eq(dev_soft.chunk_create(dev, &none), ERR_NO_MEMORY);
     cr_expect_eq(
-        dev_soft.module_load(space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)),
+        devmodule_load(&dev_soft, space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)),
         ERR_NO_MEMORY);
     unmake(c, CHUNKS);
 }

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "test/lib/devmodule.h"
 #include "test/lib/image_build.h"
 
 #define MIB (1ull << 20)
@@ -43,12 +44,12 @@ static void open_device(uint32_t threads) {
 }
 
 static void load(const void *image, size_t bytes) {
-    int err = dev_soft.module_load(space, 0, image, bytes, &module, why, sizeof(why));
+    int err = devmodule_load(&dev_soft, space, 0, image, bytes, &module, why, sizeof(why));
     cr_assert_eq(err, 0, "%d: %s", err, why);
 }
 
 static void close_device(void) {
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     dev_soft.queue_destroy(queue);
     dev_soft.space_destroy(space);
     cr_assert_eq(dev_soft.mem_used(dev), 0, "memory left behind");
@@ -311,7 +312,7 @@ Test(device_runtime, its_memory_is_there_while_a_module_may_need_it) {
     other = module;
     load(family, sizeof(family));
     cr_assert_eq(dev_soft.mem_used(dev), 3 * 2 * MIB, "variables, and what there is once");
-    dev_soft.module_unload(other);
+    devmodule_unload(&dev_soft, other);
     cr_assert_eq(get("of_good"), 0, "%s", why);
     struct dev_op op;
     cr_assert_eq(run("of_good", 1, 1, 0, &op), 0, "%s", op.fault_text);
@@ -443,14 +444,14 @@ Test(device_runtime, the_heap_goes_with_the_last_that_may_use_it_if_nothing_is_i
     other = module;
     load(heaps, sizeof(heaps));
     cr_assert_eq(take(64), 128);
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     module = other;
     cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB);
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     cr_assert_eq(dev_soft.mem_used(dev), 8 * MIB, "what was given out stays");
     load(heaps, sizeof(heaps));
     give();
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     cr_assert_eq(dev_soft.mem_used(dev), 0);
     cr_assert_eq(set_limit(HEAP, 4 * MIB), 0);
     load(heaps, sizeof(heaps));

@@ -5,7 +5,6 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/front/order.h"
 #include "proto/array_layout.h"
 #include "proto/record.h"
@@ -76,38 +74,6 @@ Test(exec, modules_functions_and_globals) {
     struct wire_global_reply *r = (void *)wireclient_reply(w.c, t)->data;
     cr_expect_eq(r->addr, w.c->windows.dev_base + w.c->windows.alloc_bytes);
     cr_expect_eq(r->bytes, 64);
-    end(&w);
-}
-
-/* For how long the worker has said, since this was asked last, that it may stand still. */
-static uint64_t busy_said(struct world *w) {
-    struct pollfd p = {.fd = w->b->sock, .events = POLLIN};
-    union kernel_wire_message in;
-    uint64_t said = 0;
-    while (poll(&p, 1, 0) > 0) {
-        int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
-        int n = fdutil_recv(w->b->sock, &in, sizeof(in), fds, &nfds);
-        cr_assert_gt(n, 0);
-        if (n == sizeof(in.msg) && in.msg.kind == WIRE_BEAT) said += in.msg.for_ns;
-    }
-    return said;
-}
-
-Test(exec, a_large_image_is_announced_for_it_may_take_long) {
-    struct world w = begin();
-    size_t bytes = 5u << 20;
-    char *image = malloc(bytes + 1);
-    memset(image, ' ', bytes);
-    memcpy(image, "FAKE one", 8);
-    image[bytes] = '\0';
-    cr_assert_eq(wireclient_result(w.c, wireclient_load(w.c, 3, "FAKE one")), 0);
-    cr_assert_eq(wireclient_result(w.c, wireclient_func(w.c, 3, 500, "one")), 0);
-    cr_assert_eq(busy_said(&w), 0, "small ones cost no message");
-    cr_assert_eq(wireclient_result(w.c, wireclient_load(w.c, 4, image)), 0);
-    cr_assert_eq(busy_said(&w), 5000000000u);
-    cr_assert_eq(wireclient_result(w.c, wireclient_func(w.c, 4, 501, "one")), 0);
-    cr_assert_eq(busy_said(&w), 5000000000u, "so may a kernel");
-    free(image);
     end(&w);
 }
 

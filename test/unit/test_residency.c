@@ -444,23 +444,21 @@ static uint64_t used_with_modules(struct dev *dev) {
     return fakedev.mem_used(dev) + module_bytes;
 }
 
-static int load_with_memory(struct dev_space *space, uint32_t capability, const void *image,
-                            size_t bytes, struct dev_module **out, char *text, size_t text_bytes) {
-    int err = fakedev.module_load(space, 0, image, bytes, out, text, text_bytes);
-    if (!err) module_bytes += 6 * PAGE;
-    return err;
+static int place_with_memory(struct dev_module *module, char *text, size_t text_bytes) {
+    module_bytes += 6 * PAGE;
+    return fakedev.module_place(module, text, text_bytes);
 }
 
-static void unload_with_memory(struct dev_module *module) {
+static void remove_with_memory(struct dev_module *module) {
     module_bytes -= 6 * PAGE;
-    fakedev.module_unload(module);
+    fakedev.module_remove(module);
 }
 
 Test(residency, modules_count_as_persistent_memory) {
     struct dev_ops ops = fakedev;
     ops.mem_used = used_with_modules;
-    ops.module_load = load_with_memory;
-    ops.module_unload = unload_with_memory;
+    ops.module_place = place_with_memory;
+    ops.module_remove = remove_with_memory;
     struct worker_config config = {.ops = &ops, .policy = one_lane};
     struct world w = {.b = wirebench_start_as(&config)};
     struct wire_job job = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = 10 * PAGE};
@@ -521,6 +519,39 @@ Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     for (unsigned char i = 0; i < 3; i++)
         cr_expect_eq(get(&w, a, i * PAGE), 0xa1 + i);
     cr_expect_eq(get(&w, a, 3 * PAGE), 0);
+    leave(a);
+    end(&w);
+}
+
+/* What was read meanwhile gets its memory when the rest is back. */
+Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_is_back) {
+    struct policy_config policy = {.lane = "srtf", .exclusive = -1, .swap = 1};
+    struct world w = begin(&policy);
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED,
+                           .persistent_bytes = 200 * MIB,
+                           .iterations = 1000,
+                           .duration_ns = 1000ull << 30};
+    struct wireclient *a = wireclient_attach_as(w.b, &job, 0);
+    wireclient_kernels(a, "kern");
+    back(a, 0, PAGE);
+    wireclient_launch(a, 0, 0, 1);
+    wireclient_say(a, WIRE_ITERATION);
+    finish(&w, a);
+    w.b->errands_wait = true;
+    fakedev_hold_reads(w.dev, true);
+    uint64_t ticket = wireclient_load(a, 1, "FAKE one");
+    wirebench_run(w.b);
+    cr_assert(fakedev_await_reads(w.dev, 1));
+    job.iterations = 2;
+    job.duration_ns = 1000;
+    struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
+    cr_expect_eq(stat_of(&a->com->stats.swaps), 1);
+    fakedev_hold_reads(w.dev, false);
+    w.b->errands_wait = false;
+    cr_expect_eq(wireclient_result(a, ticket), -EAGAIN, "its memory is away");
+    cr_expect_eq(w.b->worker->errands.away, 0);
+    leave(b);
+    cr_expect_eq(wireclient_result(a, ticket), 0);
     leave(a);
     end(&w);
 }

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "test/lib/devmodule.h"
 #include "test/lib/image_build.h"
 
 #define MIB (1ull << 20)
@@ -59,8 +60,8 @@ static void open_device(uint32_t threads, uint64_t timeout_ns) {
     struct dev_windows w = {BASE, ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &space), 0);
     cr_assert_eq(dev_soft.queue_create(space, 0, &queue), 0);
-    cr_assert_eq(dev_soft.module_load(space, 0, ptx, sizeof(ptx), &module, why, sizeof(why)), 0,
-                 "%s", why);
+    cr_assert_eq(devmodule_load(&dev_soft, space, 0, ptx, sizeof(ptx), &module, why, sizeof(why)),
+                 0, "%s", why);
 }
 
 #define MOST_CHUNKS 128
@@ -106,7 +107,7 @@ static void launch(struct dev_queue *q, const char *name, uint32_t blocks, uint6
 }
 
 static void close_device(void) {
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     dev_soft.queue_destroy(queue);
     dev_soft.space_destroy(space);
     while (chunk_count)
@@ -121,7 +122,7 @@ static const char newer_ptx[] = ".version 8.7\n.target sm_120\n.address_size 64\
                                 ".visible .entry k()\n{\nret;\n}\n";
 
 static int load_for_120(struct dev_module **m, char *why) {
-    return dev_soft.module_load(space, 0, newer_ptx, sizeof(newer_ptx), m, why, 256);
+    return devmodule_load(&dev_soft, space, 0, newer_ptx, sizeof(newer_ptx), m, why, 256);
 }
 
 Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
@@ -132,15 +133,16 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     open_device(1, 0);
     cr_assert_eq(load_for_120(&m, why), ERR_NO_BINARY);
     cr_assert_str_eq(why, "the PTX is for sm_120, the device is sm_90");
-    cr_assert_eq(dev_soft.module_load(space, 130, newer_ptx, sizeof(newer_ptx), &m, why, 256), 0);
+    cr_assert_eq(devmodule_load(&dev_soft, space, 130, newer_ptx, sizeof(newer_ptx), &m, why, 256),
+                 0);
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(info.binary_version, 130, "as this load says");
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     dev_soft.space_capability(space, 121);
     cr_assert_eq(load_for_120(&m, why), 0, "%s", why);
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_assert(info.ptx_version == 120 && info.binary_version == 121);
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     close_device();
 }
 
@@ -178,8 +180,8 @@ static struct dev_module *load_cubin(struct dev_space *s, int err) {
     char why[256];
     buf_init(&cubin);
     image_build_cubin_vars(&cubin, 90, kernels, 3, vars, 3);
-    cr_assert_eq(dev_soft.module_load(s, 0, cubin.data, cubin.len, &m, why, sizeof(why)), err, "%s",
-                 why);
+    cr_assert_eq(devmodule_load(&dev_soft, s, 0, cubin.data, cubin.len, &m, why, sizeof(why)), err,
+                 "%s", why);
     buf_finish(&cubin);
     return m;
 }
@@ -202,11 +204,11 @@ Test(soft, machine_code_is_taken_where_nothing_is_computed) {
     cr_assert_eq(dev_soft.func_get(m, "no_total", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_expect(info.param_bytes == 12 && info.regs == 16 && info.max_threads == 1024);
     cr_expect_eq(dev_soft.func_get(m, "absent", &f, &info, why, sizeof(why)), ERR_NOT_FOUND);
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     m = load_cubin(space, 0);
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), ERR_NO_BINARY,
                  "the other space computes");
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     close_null();
     close_device();
 }
@@ -228,7 +230,7 @@ Test(soft, variables_of_machine_code_are_there) {
     cr_assert_eq(dev_soft.global_get(m, "zeros", &at, &bytes), 0);
     cr_expect_eq(bytes, 5);
     cr_expect_eq(dev_soft.global_get(m, "absent", &at, &bytes), ERR_NOT_FOUND);
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     close_null();
     close_device();
 }
@@ -245,7 +247,8 @@ Test(soft, too_many_variables_are_refused) {
         vars[1].bytes = large ? UINT32_MAX : 33 * MIB;
         buf_init(&cubin);
         image_build_cubin_vars(&cubin, 90, NULL, 0, vars, 2);
-        int err = dev_soft.module_load(null_space, 0, cubin.data, cubin.len, &m, why, sizeof(why));
+        int err =
+            devmodule_load(&dev_soft, null_space, 0, cubin.data, cubin.len, &m, why, sizeof(why));
         cr_expect_eq(err, ERR_NO_MEMORY);
         cr_expect_str_eq(why, "no room for the cubin's variables");
         buf_finish(&cubin);
@@ -263,12 +266,13 @@ Test(soft, nothing_is_computed_where_nothing_is_to_be) {
     struct dev_module *m;
     open_device(1, 0);
     open_null();
-    cr_assert_eq(dev_soft.module_load(null_space, 0, ptx, sizeof(ptx), &m, why, sizeof(why)), 0);
+    cr_assert_eq(devmodule_load(&dev_soft, null_space, 0, ptx, sizeof(ptx), &m, why, sizeof(why)),
+                 0);
     cr_assert_eq(dev_soft.func_get(m, "add", &l.func, &info, why, sizeof(why)), 0, "%s", why);
     l.param_bytes = info.param_bytes;
     cr_expect_eq(dev_soft.launch(null_queue, &l, &op), -EPERM, "not even PTX");
     cr_expect_eq(dev_soft.spend(queue, 1, 1000, &op), -EPERM, "and the other way round");
-    dev_soft.module_unload(m);
+    devmodule_unload(&dev_soft, m);
     close_null();
     close_device();
 }
@@ -456,7 +460,8 @@ Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
     struct dev_module *mine = module;
     char why[256];
     launch(queue, "forever_table", 8, BASE, 0, &endless);
-    cr_assert_eq(dev_soft.module_load(other, 0, ptx, sizeof(ptx), &module, why, sizeof(why)), 0);
+    cr_assert_eq(devmodule_load(&dev_soft, other, 0, ptx, sizeof(ptx), &module, why, sizeof(why)),
+                 0);
     for (int k = 0; k < 20; k++) {
         launch(theirs, "add", 4, host, 1, &served);
         cr_assert_eq(wait_one(), &served);
@@ -468,7 +473,7 @@ Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
     launch(theirs, "add", 4, host, 1, &served);
     cr_assert_eq(wait_one(), &served);
     cr_assert_eq(served.result, 0);
-    dev_soft.module_unload(module);
+    devmodule_unload(&dev_soft, module);
     module = mine;
     dev_soft.queue_destroy(theirs);
     dev_soft.space_destroy(other);
@@ -541,7 +546,8 @@ Test(soft, what_is_cancelled_waits_for_no_level) {
     char why[256];
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &other), 0);
     cr_assert_eq(dev_soft.queue_create(other, 0, &high), 0);
-    cr_assert_eq(dev_soft.module_load(other, 0, ptx, sizeof(ptx), &theirs, why, sizeof(why)), 0);
+    cr_assert_eq(devmodule_load(&dev_soft, other, 0, ptx, sizeof(ptx), &theirs, why, sizeof(why)),
+                 0);
     launch(queue, "forever", 1, BASE, 0, &running);
     launch(queue, "forever", 1, BASE, 0, &queued);
     dev_soft.queue_level(high, 1);
@@ -557,7 +563,7 @@ Test(soft, what_is_cancelled_waits_for_no_level) {
     cr_expect_eq(queued.result, ERR_CANCELLED);
     dev_soft.space_cancel(other);
     cr_assert_eq(wait_one(), &ticks);
-    dev_soft.module_unload(theirs);
+    devmodule_unload(&dev_soft, theirs);
     dev_soft.queue_destroy(high);
     dev_soft.space_destroy(other);
     close_device();
@@ -665,7 +671,7 @@ Test(soft, modules_and_their_variables) {
     cr_assert_eq(op.result, 0);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 3);
     struct dev_module *bad;
-    cr_assert_eq(dev_soft.module_load(space, 0, "nonsense", 8, &bad, why, sizeof(why)),
+    cr_assert_eq(devmodule_load(&dev_soft, space, 0, "nonsense", 8, &bad, why, sizeof(why)),
                  ERR_INVALID_IMAGE);
     cr_assert_null(bad);
     cr_assert_gt(strlen(why), 0);
@@ -680,20 +686,21 @@ Test(soft, managed_variables_lie_in_the_host_window) {
     uint64_t addr, again, bytes;
     char why[256];
     open_device(1, 0);
-    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &first, why, sizeof(why)), 0,
-                 "%s", why);
+    cr_assert_eq(devmodule_load(&dev_soft, space, 0, text, sizeof(text), &first, why, sizeof(why)),
+                 0, "%s", why);
     cr_assert_eq(dev_soft.global_get(first, "shown", &addr, &bytes), 0);
     cr_assert(addr >= host + 2 * MIB && addr < host + 4 * MIB);
     cr_assert_eq(bytes, 4);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9);
-    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &second, why, sizeof(why)),
+    cr_assert_eq(devmodule_load(&dev_soft, space, 0, text, sizeof(text), &second, why, sizeof(why)),
                  ERR_NO_MEMORY, "there is room for one granule");
     *(uint32_t *)(uintptr_t)addr = 77;
-    dev_soft.module_unload(first);
-    cr_assert_eq(dev_soft.module_load(space, 0, text, sizeof(text), &second, why, sizeof(why)), 0);
+    devmodule_unload(&dev_soft, first);
+    cr_assert_eq(devmodule_load(&dev_soft, space, 0, text, sizeof(text), &second, why, sizeof(why)),
+                 0);
     cr_assert_eq(dev_soft.global_get(second, "shown", &again, &bytes), 0);
     cr_assert_eq(again, addr);
     cr_assert_eq(*(uint32_t *)(uintptr_t)addr, 9, "initialised anew");
-    dev_soft.module_unload(second);
+    devmodule_unload(&dev_soft, second);
     close_device();
 }

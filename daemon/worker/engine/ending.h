@@ -8,9 +8,9 @@
 
 struct client;
 
-/* Stops everything: cancels what runs, drops what is queued. `err` is its fault when it has none
- * yet, and is there before anything is dropped. At a safe point only (not while a step's actions or
- * a poll's completions are being carried out). */
+/* Stops everything: cancels what runs or has not begun, drops what is queued. `err` is its fault
+ * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
+ * step's actions or a poll's completions are being carried out). */
 void ending_abandon(struct client *c, int err);
 /* Gives back its device memory; nothing of it is on the device. */
 void ending_release(struct client *c);

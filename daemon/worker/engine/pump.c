@@ -34,7 +34,7 @@ static void op_ended(struct worker *w, struct op *op) {
     engine_done(w, op);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
     progress_retire(c, s);
-    if (c->abandoned && !c->inflight) ending_release(c);
+    if (c->abandoned && !client_busy(c)) ending_release(c);
 }
 
 unsigned pump_collect(struct worker *w) {

@@ -9,9 +9,9 @@
 #include "daemon/worker/stats.h"
 
 void unload_module(struct client *c, struct module *m) {
-    const struct worker *w = c->worker;
+    struct worker *w = c->worker;
     uint64_t before = w->ops->mem_used(w->dev);
-    uint64_t funcs = object_free(m, w->ops, w->kernels);
+    uint64_t funcs = object_free(m, &w->errands, w->kernels);
     allowance_module_gone(c, before - w->ops->mem_used(w->dev)); /* what others need stays */
     stats_sub(&c->com.page->stats.modules, 1);
     stats_sub(&c->com.page->stats.functions, funcs);

@@ -15,21 +15,45 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/ending.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
 
 #define LOADING_WHY_BYTES 1024
-/* Of an image from here on the broker is told that it keeps the loop; time for each MiB of it. */
-#define LOADING_LARGE_BYTES (4u << 20)
-#define LOADING_MIB_NS 1000000000ull
 
-/* Reading the image, or any kernel of it, may take all of it: of NCCL, with 180 MiB, ten seconds
- * where nobody else computes. Whoever waits for a beat must not take that for a worker that hangs.
- */
-static void tell_busy(struct client *c, uint64_t image_bytes) {
-    if (image_bytes < LOADING_LARGE_BYTES) return;
-    broker_link_busy(&c->worker->link, (image_bytes >> 20) * LOADING_MIB_NS);
+/* ---- errands --------------------------------------------------------------------------------- */
+
+/* An errand for a client: what was asked, and what has come of it. */
+struct loading {
+    struct errand errand;
+    struct client *client;
+    const struct dev_ops *ops;
+    const void *image;           /* the client's, of MODULE_LOAD */
+    struct module *module, made; /* of which FUNC_GET is; which MODULE_LOAD makes */
+    struct dev_func *func;
+    struct dev_func_info info;
+    int err;
+    char text[LOADING_WHY_BYTES];
+    _Alignas(8) unsigned char rec[]; /* wire_module_load, or wire_func_get and the name behind it */
+};
+
+static struct loading *new_loading(struct client *c, const void *rec, size_t bytes) {
+    struct loading *l = calloc(1, sizeof(*l) + bytes);
+    if (!l) return NULL;
+    l->client = c;
+    l->ops = c->worker->ops;
+    memcpy(l->rec, rec, bytes);
+    return l;
+}
+
+static void begin(struct loading *l, void (*run)(struct errand *), uint64_t image_bytes) {
+    struct client *c = l->client;
+    l->errand.run = run;
+    c->errand = &l->errand;
+    c->throttled |= CLIENT_LOADS;
+    c->worker->loading_count++;
+    errand_give(&c->worker->errands, &l->errand, object_line(image_bytes));
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -39,49 +63,32 @@ static void show_why(struct client *c, const struct wire_module_load *m, const c
     if (out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
 }
 
-/* The image is copied before anybody looks at it: the client can still write to the original. */
-static int copy_image(struct client *c, const struct wire_module_load *m, const void *shared,
-                      struct module *out, char *text, size_t cap) {
-    const struct dev_ops *ops = c->worker->ops;
-    if (m->capability && !ops->space_capability) return -ENOTSUP;
-    void *image = malloc(m->image_bytes);
-    if (!image) return -ENOMEM;
-    memcpy(image, shared, m->image_bytes);
-    tell_busy(c, m->image_bytes);
-    uint64_t before = ops->mem_used(c->worker->dev);
-    int err =
-        ops->module_load(c->space, m->capability, image, m->image_bytes, &out->dev, text, cap);
-    uint64_t after = ops->mem_used(c->worker->dev);
-    out->fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
-    free(image);
-    if (err) return err;
-    out->bytes = after > before ? after - before : 0;
-    err = allowance_module(c, out->bytes); /* its size is not known before */
-    if (!err) return 0;
-    allowance_refusal(c, out->bytes, text, (uint32_t)cap);
-    ops->module_unload(out->dev);
-    return err;
+static void refuse_load(struct client *c, const struct wire_module_load *m, int err,
+                        const char *text) {
+    if (!text[0]) text = err_text(err);
+    show_why(c, m, text);
+    log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
+             c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
+    reply_status(&c->com, &m->rec, err);
 }
 
-static int reply_module(struct client *c, const struct wire_module_load *rec,
-                        const struct module *loaded) {
-    const struct dev_ops *ops = c->worker->ops;
-    struct module *m = object_add_module(&c->objects, loaded);
-    if (!m) {
-        ops->module_unload(loaded->dev);
-        allowance_module_gone(c, loaded->bytes);
-        return -ENOMEM;
-    }
-    stats_add(&c->com.page->stats.modules, 1);
-    struct wire_module_reply reply = {ops->func_count(m->dev), ops->global_count(m->dev)};
-    reply_send(&c->com, &rec->rec, 0, &reply, sizeof(reply));
-    return 0;
+/* Beside. The image is copied before anybody looks at it: the client can still write to the
+ * original. */
+static void read_image(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_module_load *m = (const void *)l->rec;
+    void *image = malloc(m->image_bytes);
+    l->err = image ? 0 : -ENOMEM;
+    if (!image) return;
+    memcpy(image, l->image, m->image_bytes);
+    l->made.fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
+    l->err = l->ops->module_read(l->client->space, m->capability, image, m->image_bytes,
+                                 &l->made.dev, l->text, sizeof(l->text));
+    free(image);
 }
 
 int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_load *m = rec;
-    struct module loaded = {.id = m->module, .image_bytes = m->image_bytes};
-    char text[LOADING_WHY_BYTES] = "";
     const void *image = client_host(c, m->image, m->image_bytes);
     if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
         snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
@@ -91,15 +98,69 @@ int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes)
         snprintf(why, why_bytes, "module %u is in use", m->module);
         return ERR_PROTOCOL;
     }
-    int err = c->com.fault ? c->com.fault : copy_image(c, m, image, &loaded, text, sizeof(text));
-    if (!err) err = reply_module(c, m, &loaded);
-    if (!err) return 0;
-    if (!text[0]) snprintf(text, sizeof(text), "%s", err_text(err));
-    show_why(c, m, text);
-    log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
-             c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
-    reply_status(&c->com, &m->rec, err);
+    int err = c->com.fault;
+    if (!err && m->capability && !c->worker->ops->space_capability) err = -ENOTSUP;
+    struct loading *l = err ? NULL : new_loading(c, m, sizeof(*m));
+    if (!l) {
+        refuse_load(c, m, err ? err : -ENOMEM, "");
+        return 0;
+    }
+    l->image = image;
+    l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
+    begin(l, read_image, m->image_bytes);
     return 0;
+}
+
+/* Into the client's memory. How much it takes is not known before. */
+static int place_module(struct client *c, struct loading *l) {
+    struct dev *dev = c->worker->dev;
+    uint64_t before = l->ops->mem_used(dev);
+    int err = l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
+    if (err) return err;
+    l->made.bytes = l->ops->mem_used(dev) - before;
+    err = allowance_module(c, l->made.bytes);
+    if (!err) return 0;
+    allowance_refusal(c, l->made.bytes, l->text, sizeof(l->text));
+    l->ops->module_remove(l->made.dev);
+    return err;
+}
+
+static int keep_module(struct client *c, struct loading *l) {
+    struct module *m = object_add_module(&c->objects, &l->made);
+    if (m) return 0;
+    l->ops->module_remove(l->made.dev);
+    allowance_module_gone(c, l->made.bytes);
+    return -ENOMEM;
+}
+
+static void reply_module(struct client *c, const struct loading *l) {
+    const struct wire_module_load *m = (const void *)l->rec;
+    struct wire_module_reply reply = {l->ops->func_count(l->made.dev),
+                                      l->ops->global_count(l->made.dev)};
+    stats_add(&c->com.page->stats.modules, 1);
+    reply_send(&c->com, &m->rec, 0, &reply, sizeof(reply));
+}
+
+/* Beside. */
+static void free_read(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    l->ops->module_free(l->made.dev);
+    free(l);
+}
+
+static void finish_load(struct client *c, struct loading *l) {
+    const struct wire_module_load *m = (const void *)l->rec;
+    int err = c->com.fault ? c->com.fault : l->err;
+    if (!err) err = place_module(c, l);
+    if (!err) err = keep_module(c, l);
+    if (!err) {
+        reply_module(c, l);
+        free(l);
+        return;
+    }
+    refuse_load(c, m, err, l->text);
+    l->errand = (struct errand){.run = free_read, .last = true};
+    errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
 }
 
 static struct module *find_module(struct client *c, uint32_t id, char *why, size_t why_bytes) {
@@ -173,11 +234,16 @@ static void refuse_func(struct client *c, const struct wire_func_get *g, int err
     reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
 }
 
+/* Beside. */
+static void get_func(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_func_get *g = (const void *)l->rec;
+    l->err = l->ops->func_get(l->module->dev, (const char *)(g + 1), &l->func, &l->info, l->text,
+                              WIRE_REPLY_BYTES);
+}
+
 int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_get *g = rec;
-    struct dev_func *dev;
-    struct dev_func_info info = {0};
-    char text[WIRE_REPLY_BYTES] = "";
     if (c->com.fault) {
         reply_status(&c->com, &g->rec, c->com.fault);
         return 0;
@@ -192,18 +258,31 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
                  g->func);
         return ERR_PROTOCOL;
     }
-    tell_busy(c, m->image_bytes);
-    int err =
-        c->worker->ops->func_get(m->dev, (const char *)(g + 1), &dev, &info, text, sizeof(text));
-    if (!err && !object_add_func(&c->objects, m, g, dev, &info)) err = -ENOMEM;
-    if (err) {
-        refuse_func(c, g, err, text);
+    struct loading *l = new_loading(c, g, sizeof(*g) + g->name_bytes);
+    if (!l) {
+        refuse_func(c, g, -ENOMEM, "");
         return 0;
     }
-    stats_add(&c->com.page->stats.functions, 1);
-    put_params(c, g, &info);
-    reply_func(c, g, &info);
+    l->module = m;
+    begin(l, get_func, m->image_bytes);
     return 0;
+}
+
+static void finish_func(struct client *c, struct loading *l) {
+    const struct wire_func_get *g = (const void *)l->rec;
+    int err = l->err;
+    if (c->com.fault) {
+        reply_status(&c->com, &g->rec, c->com.fault);
+        return;
+    }
+    if (!err && !object_add_func(&c->objects, l->module, g, l->func, &l->info)) err = -ENOMEM;
+    if (err) {
+        refuse_func(c, g, err, l->text);
+        return;
+    }
+    stats_add(&c->com.page->stats.functions, 1);
+    put_params(c, g, &l->info);
+    reply_func(c, g, &l->info);
 }
 
 /* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
@@ -243,4 +322,51 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
     return 0;
+}
+
+/* ---- what is back ---------------------------------------------------------------------------- */
+
+/* What is out of the device has no memory to give. */
+static bool may_finish(const struct errand *e) {
+    const struct client *c = list_entry(e, struct loading, errand)->client;
+    return client_dead(c) || !(c->throttled & CLIENT_OUT);
+}
+
+static void finish(struct worker *w, struct loading *l) {
+    struct client *c = l->client;
+    list_remove(&l->errand.link);
+    w->loading_count--;
+    c->errand = NULL;
+    c->throttled &= (uint8_t)~CLIENT_LOADS;
+    if (l->module) {
+        finish_func(c, l);
+        free(l);
+    } else {
+        finish_load(c, l);
+    }
+    if (c->abandoned && !client_busy(c)) ending_release(c);
+}
+
+unsigned loading_collect(struct worker *w) {
+    unsigned count = 0;
+    struct list *pos, *tmp;
+    for (struct errand *e; (e = errand_take(&w->errands));)
+        list_append(&w->loaded, &e->link);
+    list_each_safe(pos, tmp, &w->loaded) {
+        struct errand *e = list_entry(pos, struct errand, link);
+        if (!may_finish(e)) continue;
+        finish(w, list_entry(e, struct loading, errand));
+        count++;
+    }
+    return count;
+}
+
+bool loading_pending(const struct worker *w) {
+    const struct list *pos;
+    list_each(pos, &w->loaded) if (may_finish(list_entry(pos, struct errand, link))) return true;
+    return false;
+}
+
+bool loading_arm(struct worker *w) {
+    return !w->errands.away || errand_arm(&w->errands);
 }

@@ -2,18 +2,32 @@
  *
  * Records about modules, functions and global variables: 0, or ERR_PROTOCOL with `why`. `rec`
  * passed record_check.
+ *
+ * Reading an image and making a kernel of it ready may take seconds: both are errands. The client's
+ * ring is not read until its errand is finished, so that all it sent behind it finds what it made,
+ * and so that it has one under way at most; nobody else notices. What a finished one needs of the
+ * client's memory is given to it in the loop, and then it is answered.
  */
 #ifndef DAEMON_WORKER_FRONT_LOADING_H
 #define DAEMON_WORKER_FRONT_LOADING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct client;
+struct worker;
 
 int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_unload(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_global_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+
+/* Finishes what is back: how many. */
+unsigned loading_collect(struct worker *w);
+/* True when it would finish one. */
+bool loading_pending(const struct worker *w);
+/* The caller is about to sleep. False: something is back already. */
+bool loading_arm(struct worker *w);
 
 #endif

@@ -73,14 +73,21 @@ struct module *object_next(const struct objects *o, uint32_t from) {
     return NULL;
 }
 
-uint64_t object_free(struct module *m, const struct dev_ops *ops, struct kernels *kernels) {
+static void free_beside(struct errand *e) {
+    struct module *m = list_entry(e, struct module, freeing);
+    m->ops->module_free(m->dev);
+    free(m);
+}
+
+uint64_t object_free(struct module *m, struct errands *errands, struct kernels *kernels) {
     uint64_t funcs = 0;
     for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
         next = f->next;
         kernels_drop(kernels, f->shape.kernel);
         free(f);
     }
-    ops->module_unload(m->dev);
-    free(m);
+    m->ops->module_remove(m->dev);
+    m->freeing = (struct errand){.run = free_beside, .last = true};
+    errand_give(errands, &m->freeing, object_line(m->image_bytes));
     return funcs;
 }

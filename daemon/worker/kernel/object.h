@@ -14,10 +14,14 @@
 #include <string.h>
 
 #include "daemon/device/device.h"
+#include "daemon/worker/errand/errand.h"
 #include "proto/wire.h"
 
 struct kernel;
 struct kernels;
+
+/* Reading an image takes some 20 ms a MiB: this is what a small one may have to wait for. */
+#define OBJECT_LARGE_BYTES (4u << 20)
 
 /* A wire_launch but for the record's head: what one launch of a function has that another may not.
  */
@@ -44,6 +48,8 @@ struct func {
 };
 
 struct module {
+    struct errand freeing; /* its last */
+    const struct dev_ops *ops;
     struct dev_module *dev;
     struct func *funcs;
     uint64_t fingerprint; /* of its image */
@@ -92,7 +98,13 @@ struct func *object_add_func(struct objects *o, struct module *m, const struct w
 void object_forget(struct objects *o, struct module *m);
 /* The first module whose id is `from` or higher, or NULL. */
 struct module *object_next(const struct objects *o, uint32_t from);
-/* Unloads a forgotten one from the device and frees its functions. Returns how many they were. */
-uint64_t object_free(struct module *m, const struct dev_ops *ops, struct kernels *kernels);
+/* Of an image of so many bytes: reading it, a kernel of it, and freeing it. */
+static inline enum errand_line object_line(uint64_t image_bytes) {
+    return image_bytes < OBJECT_LARGE_BYTES ? ERRAND_SHORT : ERRAND_LONG;
+}
+
+/* Removes a forgotten one from the device and frees its functions; what was read of its image is
+ * freed beside. Returns how many they were. */
+uint64_t object_free(struct module *m, struct errands *errands, struct kernels *kernels);
 
 #endif

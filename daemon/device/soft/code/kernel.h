@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels of a module, decoded when they are asked for first. Threads: asked for by the worker's
- * thread; executed by many, which change nothing in them.
+ * Kernels of a module, decoded when they are asked for first. Threads: asked for by one
+ * at a time; executed by many, which change nothing in them.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_KERNEL_H
 #define DAEMON_DEVICE_SOFT_CODE_KERNEL_H

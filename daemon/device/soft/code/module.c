@@ -105,7 +105,7 @@ static void code_scan_addresses(struct code_module *m) {
     }
 }
 
-static int code_place(struct code_module *m, const struct code_env *env, char *why,
+int code_module_place(struct code_module *m, const struct code_env *env, char *why,
                       size_t why_bytes) {
     struct code_layout layout = {.align = 256};
     code_each_var(m->ptx, code_measure, m, &layout);
@@ -136,13 +136,11 @@ static int make_tables(struct code_module *m) {
     return m->address_taken && m->names && m->decoded ? 0 : -ENOMEM;
 }
 
-int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
-                       char *why, size_t why_bytes) {
+int code_module_create(struct code_module **out, struct ptx_module *ptx) {
     struct code_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
     m->ptx = ptx;
     int err = make_tables(m);
-    if (!err) err = code_place(m, env, why, why_bytes);
     if (err) {
         arena_destroy(m->arena);
         free(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A module loaded into one client's space: variables placed at addresses of that client, kernels
- * decoded on first use (kernel.h). Owner: the software device. Threads: the worker's.
+ * decoded on first use (kernel.h). Owner: the software device. Threads: one at a time.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_MODULE_H
 #define DAEMON_DEVICE_SOFT_CODE_MODULE_H
@@ -40,10 +40,13 @@ struct code_env {
     void *arg;
 };
 
-/* Takes `ptx` over on success. 0; -ENOMEM, ERR_NO_MEMORY, ERR_NOT_FOUND (an unresolved .extern) or
- * ERR_INVALID_PTX with `why` filled. Memory obtained from `env` is the caller's to free, always. */
-int code_module_create(struct code_module **out, struct ptx_module *ptx, const struct code_env *env,
-                       char *why, size_t why_bytes);
+/* Takes `ptx` over on success. 0 or -ENOMEM. */
+int code_module_create(struct code_module **out, struct ptx_module *ptx);
+/* Its variables get their places, once, before its kernels are asked for. 0; ERR_NO_MEMORY or
+ * ERR_NOT_FOUND (an unresolved .extern) with `why` filled. Memory obtained from `env` is the
+ * caller's to free, always. */
+int code_module_place(struct code_module *m, const struct code_env *env, char *why,
+                      size_t why_bytes);
 void code_module_destroy(struct code_module *m);
 
 /* Forgets what is launchable. */

@@ -34,17 +34,19 @@ static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
 }
 
 /* What its kernels may ask of the space, beside their own memory. */
-static int need(struct dev_module *m, const struct ptx_module *ptx) {
-    bool heap = false, runtime = false;
+static void find_needs(struct dev_module *m, const struct ptx_module *ptx) {
     for (uint32_t i = 0; i < ptx->func_count; i++) {
         enum code_native native = native_find(ptx->funcs[i]);
-        heap |= native_uses_heap(native);
-        runtime |= native_is_cdp(native);
+        m->needs.heap |= native_uses_heap(native);
+        m->needs.runtime |= native_is_cdp(native);
     }
-    int err = heap ? provision_take_heap(m->space->provision) : 0;
-    m->heap = heap && !err;
-    if (!err && runtime) err = provision_take_runtime(m->space->provision);
-    m->runtime = runtime && !err;
+}
+
+static int take_needs(struct dev_module *m) {
+    int err = m->needs.heap ? provision_take_heap(m->space->provision) : 0;
+    m->has.heap = m->needs.heap && !err;
+    if (!err && m->needs.runtime) err = provision_take_runtime(m->space->provision);
+    m->has.runtime = m->needs.runtime && !err;
     return err;
 }
 
@@ -103,13 +105,11 @@ static int list_names(struct dev_module *m, const struct ptx_module *ptx) {
 }
 
 /* Takes `ptx` over. */
-static int instantiate(struct dev_module *m, struct ptx_module *ptx, char *why, size_t why_bytes) {
-    struct code_env env = {.alloc = var_alloc, .arg = m};
+static int take_ptx(struct dev_module *m, struct ptx_module *ptx) {
     for (uint32_t i = 0; i < ptx->var_count; i++)
         m->managed |= ptx->vars[i]->managed;
-    int err = need(m, ptx);
-    if (err) snprintf(why, why_bytes, "no device memory for what its kernels allocate or launch");
-    if (!err) err = code_module_create(&m->code, ptx, &env, why, why_bytes);
+    find_needs(m, ptx);
+    int err = code_module_create(&m->code, ptx);
     if (err) ptx_module_free(ptx);
     return err ? err : list_names(m, ptx);
 }
@@ -120,11 +120,15 @@ static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
     int err = parse_units(&units, &m->image, why, why_bytes);
     if (!err) err = link_units(&units, &linked, why, why_bytes);
     free_units(&units);
-    return err ? err : instantiate(m, linked, why, why_bytes);
+    return err ? err : take_ptx(m, linked);
 }
 
 /* Without PTX the names are the cubin's; its kernels can be listed but not run. */
 static int names_of_cubin(struct dev_module *m) {
+    if (m->space->config.null) {
+        m->managed = described_managed(&m->image);
+        m->global_count = m->image.var_count;
+    }
     m->names = calloc(m->image.kernel_count + 1, sizeof(*m->names));
     if (!m->names) return -ENOMEM;
     for (; m->name_count < m->image.kernel_count; m->name_count++)
@@ -132,13 +136,7 @@ static int names_of_cubin(struct dev_module *m) {
     return 0;
 }
 
-static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
-    m->managed = described_managed(&m->image);
-    m->global_count = m->image.var_count;
-    return described_place(&m->image, var_alloc, m, &m->var_addrs, why, why_bytes);
-}
-
-int module_load(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
+int module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                 struct dev_module **out, char *why, size_t why_bytes) {
     *out = NULL;
     struct dev_module *m = calloc(1, sizeof(*m));
@@ -154,18 +152,39 @@ int module_load(struct dev_space *space, uint32_t capability, const void *image,
         return err;
     }
     err = m->image.ptx_count ? parse_image(m, why, why_bytes) : names_of_cubin(m);
-    if (!err && space->config.null && !m->code) err = place_vars(m, why, why_bytes);
     if (!err) m->funcs = calloc(m->name_count + 1, sizeof(struct dev_func *));
     if (!err && !m->funcs) err = -ENOMEM;
     if (err) {
-        module_unload(m);
+        module_free(m);
         return err;
     }
     *out = m;
     return 0;
 }
 
-void module_unload(struct dev_module *m) {
+static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
+    struct code_env env = {.alloc = var_alloc, .arg = m};
+    if (m->code) return code_module_place(m->code, &env, why, why_bytes);
+    if (!m->space->config.null) return 0;
+    return described_place(&m->image, var_alloc, m, &m->var_addrs, why, why_bytes);
+}
+
+int module_place(struct dev_module *m, char *why, size_t why_bytes) {
+    int err = take_needs(m);
+    if (err) snprintf(why, why_bytes, "no device memory for what its kernels allocate or launch");
+    if (!err) err = place_vars(m, why, why_bytes);
+    if (err) module_remove(m);
+    return err;
+}
+
+void module_remove(struct dev_module *m) {
+    space_module_free(m->space, &m->blocks);
+    if (m->has.heap) provision_give_heap(m->space->provision);
+    if (m->has.runtime) provision_give_runtime(m->space->provision);
+    m->has.heap = m->has.runtime = false;
+}
+
+void module_free(struct dev_module *m) {
     if (!m) return;
     for (uint32_t i = 0; m->funcs && i < m->name_count; i++) {
         if (m->funcs[i]) free(m->funcs[i]->params);
@@ -175,9 +194,6 @@ void module_unload(struct dev_module *m) {
     free(m->names);
     free(m->var_addrs);
     code_module_destroy(m->code);
-    space_module_free(m->space, &m->blocks);
-    if (m->heap) provision_give_heap(m->space->provision);
-    if (m->runtime) provision_give_runtime(m->space->provision);
     image_finish(&m->image);
     free(m);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images loaded into a space: code, variables, kernels.
+ * Images loaded into a space: code, variables, kernels. Reading, decoding and freeing touch nothing
+ * of the space but what is fixed before its first module, so that a thread of their own may do it.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_MODULE_H
 #define DAEMON_DEVICE_SOFT_DEV_MODULE_H
@@ -25,9 +26,11 @@ struct dev_module {
     struct list blocks;         /* its memory in the module window */
     uint64_t var_next, var_end; /* unused rest of its last block */
     bool managed;               /* a variable is: then all lie in the host window */
-    bool heap, runtime;         /* its kernels may need the space's */
-    uint64_t *var_addrs;        /* of image.vars, where the cubin describes it: described.h */
-    const char **names;         /* kernels */
+    struct {
+        bool heap, runtime; /* of the space's */
+    } needs, has;           /* what its kernels may need; what was taken for them */
+    uint64_t *var_addrs;    /* of image.vars, where the cubin describes it: described.h */
+    const char **names;     /* kernels */
     uint32_t name_count, global_count;
     struct dev_func **funcs; /* by index of names; NULL until asked for */
 };
@@ -39,9 +42,11 @@ struct dev_func {
     struct dev_param *params;
 };
 
-int module_load(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
+int module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                 struct dev_module **out, char *why, size_t why_bytes);
-void module_unload(struct dev_module *module);
+int module_place(struct dev_module *module, char *why, size_t why_bytes);
+void module_remove(struct dev_module *module);
+void module_free(struct dev_module *module);
 uint32_t module_func_count(struct dev_module *module);
 const char *module_func_name(struct dev_module *module, uint32_t index);
 int module_func_get(struct dev_module *module, const char *name, struct dev_func **out,

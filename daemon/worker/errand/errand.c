@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two lines, a thread each.
+ */
+#include "daemon/worker/errand/errand.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/fdutil.h"
+
+static struct errand *first_of(struct list *l) {
+    struct errand *e = list_empty(l) ? NULL : list_entry(l->next, struct errand, link);
+    if (e) list_remove(&e->link);
+    return e;
+}
+
+/* ---- beside the loop ------------------------------------------------------------------------- */
+
+/* Lock held. */
+static void add_done(struct errands *all, struct errand *e) {
+    uint64_t one = 1;
+    list_append(&all->done, &e->link);
+    atom_store_release(&all->any_done, true);
+    if (!all->armed) return;
+    all->armed = false;
+    if (write(all->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+}
+
+/* Lock held, but for the errand itself. */
+static void run_one(struct errands *all, struct errand *e) {
+    bool last = e->last; /* it is gone then */
+    pthread_mutex_unlock(&all->lock);
+    e->run(e);
+    pthread_mutex_lock(&all->lock);
+    if (!last) add_done(all, e);
+}
+
+static void *run_line(void *arg) {
+    struct errand_thread *t = arg;
+    struct errands *all = t->all;
+    pthread_mutex_lock(&all->lock);
+    for (;;) {
+        struct errand *e = first_of(&t->waiting);
+        if (e)
+            run_one(all, e);
+        else if (all->stopping)
+            break;
+        else
+            pthread_cond_wait(&t->more, &all->lock);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* ---- the worker's ---------------------------------------------------------------------------- */
+
+void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
+    struct errand_thread *t = &all->lines[line];
+    all->away += !e->last;
+    pthread_mutex_lock(&all->lock);
+    list_init(&e->link);
+    list_append(&t->waiting, &e->link);
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static bool is_waiting(const struct errands *all, const struct errand *e) {
+    const struct list *pos;
+    for (int i = 0; i < ERRAND_LINES; i++)
+        list_each(pos, &all->lines[i].waiting) if (pos == &e->link) return true;
+    return false;
+}
+
+void errand_cancel(struct errands *all, struct errand *e) {
+    pthread_mutex_lock(&all->lock);
+    if (is_waiting(all, e)) {
+        list_remove(&e->link);
+        add_done(all, e);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+struct errand *errand_take(struct errands *all) {
+    if (!atom_load_acquire(&all->any_done)) return NULL;
+    pthread_mutex_lock(&all->lock);
+    struct errand *e = first_of(&all->done);
+    atom_store_relaxed(&all->any_done, !list_empty(&all->done));
+    pthread_mutex_unlock(&all->lock);
+    all->away -= e != NULL;
+    return e;
+}
+
+bool errand_arm(struct errands *all) {
+    uint64_t drained;
+    while (read(all->event_fd, &drained, sizeof(drained)) > 0)
+        continue;
+    pthread_mutex_lock(&all->lock);
+    all->armed = list_empty(&all->done);
+    bool armed = all->armed;
+    pthread_mutex_unlock(&all->lock);
+    return armed;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int start_line(struct errand_thread *t) {
+    int err = -pthread_create(&t->thread, NULL, run_line, t);
+    t->started = !err;
+    return err;
+}
+
+int errand_start(struct errands *all) {
+    *all = (struct errands){.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (all->event_fd < 0) return -errno;
+    pthread_mutex_init(&all->lock, NULL);
+    list_init(&all->done);
+    for (int i = 0; i < ERRAND_LINES; i++) {
+        all->lines[i].all = all;
+        list_init(&all->lines[i].waiting);
+        pthread_cond_init(&all->lines[i].more, NULL);
+    }
+    int err = 0;
+    for (int i = 0; i < ERRAND_LINES && !err; i++)
+        err = start_line(&all->lines[i]);
+    if (err) errand_stop(all);
+    return err;
+}
+
+void errand_stop(struct errands *all) {
+    pthread_mutex_lock(&all->lock);
+    all->stopping = true;
+    for (int i = 0; i < ERRAND_LINES; i++)
+        pthread_cond_signal(&all->lines[i].more);
+    pthread_mutex_unlock(&all->lock);
+    for (int i = 0; i < ERRAND_LINES; i++) {
+        if (all->lines[i].started) pthread_join(all->lines[i].thread, NULL);
+        pthread_cond_destroy(&all->lines[i].more);
+    }
+    pthread_mutex_destroy(&all->lock);
+    fdutil_close(&all->event_fd);
+}
