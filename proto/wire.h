@@ -165,8 +165,7 @@ enum wire_worker_kind {
     WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
                           it was told, 0 when it went by itself */
     WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
-    WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs. With for_ns: it stands
-                          still for so long at most, for an image or a kernel of it */
+    WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
     WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
     WIRE_SET_JOB = 8,  /* broker -> worker: `job` of job_id is now this; answered */
     WIRE_SET_POLICY = 9, /* broker -> worker: `policy`; answered */
@@ -207,7 +206,7 @@ struct wire_worker_msg {
     uint32_t pad2;
     struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
-    uint64_t for_ns;           /* WIRE_EVENTS, WIRE_BEAT */
+    uint64_t for_ns;           /* WIRE_EVENTS */
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------

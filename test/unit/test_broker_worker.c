@@ -135,26 +135,6 @@ Test(broker_worker, a_silent_one_is_replaced) {
     broker_rig_stop(&rig);
 }
 
-Test(broker_worker, one_that_says_how_long_it_is_busy_may_be_silent) {
-    struct wire_worker_msg busy = {.kind = WIRE_BEAT, .for_ns = 600000000000}, beat = busy;
-    int fd, fds[WIRE_FD_COUNT];
-
-    rig.config.worker_timeout = 500000000;
-    broker_rig_start(&rig);
-    fd = broker_rig_connect(&rig, "job.sock");
-    broker_rig_attach(fd, fds);
-    atomic_store(&rig.worker.silent, 1);
-    usleep(200000); /* its last beat was before */
-    broker_rig_say(&rig, &busy);
-    usleep(1000000);
-    cr_assert_eq(atomic_load(&rig.worker.launches), 1);
-    beat.for_ns = 0;
-    broker_rig_say(&rig, &beat);
-    cr_assert(broker_rig_closed(fd), "once it speaks again it has to go on");
-    close(fd);
-    broker_rig_stop(&rig);
-}
-
 Test(broker_worker, one_that_speaks_nonsense_is_replaced) {
     atomic_store(&rig.worker.nonsense, 1);
     broker_rig_start(&rig);

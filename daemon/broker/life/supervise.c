@@ -25,9 +25,8 @@
 #define NS_PER_MS 1000000u
 #define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
 #define STOP_TIMEOUT_MS 2000
-#define REAP_MS 10                  /* between looks whether the one before is reaped */
-#define BATCH 64                    /* messages read before the loop looks at others */
-#define BUSY_NS_MAX 600000000000ull /* for which a worker's word is taken */
+#define REAP_MS 10 /* between looks whether the one before is reaped */
+#define BATCH 64   /* messages read before the loop looks at others */
 
 static void lose_worker(struct supervise *v, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -55,7 +54,7 @@ static bool has_spoken(const struct worker *w) {
 /* How long it may be silent. */
 static uint64_t silence_ms(const struct supervise *v) {
     if (!worker_ready(worker_of(v))) return START_TIMEOUT_MS;
-    return (v->broker->config.worker_timeout + v->busy_ns) / NS_PER_MS;
+    return v->broker->config.worker_timeout / NS_PER_MS;
 }
 
 static void still_alive(struct supervise *v);
@@ -175,19 +174,10 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) 
     return err;
 }
 
-/* Whoever says how long it stands still is not waited for before; any other word ends that. */
-static void note_busy(struct supervise *v, const struct wire_worker_msg *msg) {
-    uint64_t ns = msg->kind == WIRE_BEAT ? msg->for_ns : 0;
-
-    v->busy_ns = ns < BUSY_NS_MAX ? ns : BUSY_NS_MAX;
-}
-
 /* A message of either kind, of so many bytes. */
 static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, int fd) {
-    if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES) {
-        note_busy(v, &m->msg);
+    if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
         return on_message(v, &m->msg, fd);
-    }
     if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
         return ERR_PROTOCOL;
     kernel_link_learn(&v->broker->kernels, &m->batch);
@@ -365,7 +355,6 @@ static void start(struct supervise *v) {
         return;
     }
     v->started_ns = fdutil_now_ns();
-    v->busy_ns = 0;
     w->state = WORKER_STARTING;
     channel_open(&w->channel, pair[0], v->broker->loop, on_poll, v);
     changes_started(&v->broker->changes);

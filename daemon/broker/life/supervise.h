@@ -28,10 +28,9 @@ struct supervise {
     struct trial trial;
     struct restart restart;
     uint64_t started_ns;
-    uint64_t busy_ns; /* what its latest word said that it may be silent for, beyond the timeout */
-    bool served;      /* a worker of ours was READY once */
-    bool shortage;    /* the latest one was lost for what we lacked, not for what it did */
-    bool hung_up;     /* it closed its socket: why shows when it is reaped */
+    bool served;   /* a worker of ours was READY once */
+    bool shortage; /* the latest one was lost for what we lacked, not for what it did */
+    bool hung_up;  /* it closed its socket: why shows when it is reaped */
 };
 
 void supervise_init(struct supervise *v, struct broker *b, const struct server_hooks *hooks,

@@ -87,11 +87,6 @@ void broker_link_beat(struct broker_link *l) {
     broker_link_say(l, &msg);
 }
 
-void broker_link_busy(struct broker_link *l, uint64_t for_ns) {
-    struct wire_worker_msg msg = {.kind = WIRE_BEAT, .pid = getpid(), .for_ns = for_ns};
-    broker_link_say(l, &msg);
-}
-
 static void say_end(struct broker_link *l, enum wire_worker_kind kind, uint32_t job_id, int err,
                     const char *why) {
     struct wire_worker_msg msg = {.kind = kind, .job_id = job_id, .result = err};

@@ -28,8 +28,6 @@ void broker_link_describe(struct wire_device *out, const struct dev_info *d);
 int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
                       const char *text);
 void broker_link_beat(struct broker_link *l);
-/* The next beat may come this much later. */
-void broker_link_busy(struct broker_link *l, uint64_t for_ns);
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);
 /* The scheduler will never admit it. */
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
