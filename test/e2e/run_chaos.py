@@ -78,7 +78,8 @@ class Chaos:
     def fill(self):
         while len(self.jobs) < self.args.jobs:
             self.started += 1
-            self.jobs.append(Job(self.daemon, self.started, 1 + self.started % 2))
+            does = ("load", "0") if self.started % 3 == 0 else ()  # so that many are hit in mid-load
+            self.jobs.append(Job(self.daemon, self.started, 1 + self.started % 2, does))
 
     def reap(self):
         """Judges those that ended, and those that should have."""

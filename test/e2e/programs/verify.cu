@@ -3,9 +3,10 @@
  * out, compare with the host. The kind of memory and the way of waiting change with each round.
  *     verify [ROUNDS [SEED [THREADS [WHAT ROUND]]]]    ROUNDS 0: until standard input ends
  * WHAT it does in mid-round, once: `fault` on a stream of its own, `endless` likewise, `grow` until
- * the device is full, `leave`, or `deaf`: close all descriptors, as daemons do.
- * A result that is wrong although every call succeeded: WRONG, exit status 3. A CUDA error: which
- * call gave it and after how many rounds, exit status 4, for the test to judge. */
+ * the device is full, `leave`, or `deaf`: close all descriptors, as daemons do. `load`: in each
+ * round from ROUND on, a module so large that it is being read for a good part of it. A result that
+ * is wrong although every call succeeded: WRONG, exit status 3. A CUDA error: which call gave it
+ * and after how many rounds, exit status 4, for the test to judge. */
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ struct job {
 static std::atomic<int> rounds_verified;
 static int threads = 1, offence_round;
 static const char *offence;
+static bool loads;
 
 static void fail(const char *call, cudaError_t err) {
     fprintf(stderr, "ERROR %s: %s (%d) after %d rounds\n", call, cudaGetErrorName(err), (int)err,
@@ -229,6 +231,46 @@ static void grow(cudaStream_t stream) {
         TRY(cudaFree(held[count]));
 }
 
+#define LOADED 400 /* functions of a module, of so many instructions each */
+#define LOADED_INSTS 50
+
+static char *module_text(uint32_t value) {
+    const size_t room = 4096 + LOADED * (200 + LOADED_INSTS * 40);
+    char *text = (char *)malloc(room);
+    size_t n = (size_t)snprintf(text, room, ".version 7.5\n.target sm_75\n.address_size 64\n");
+    for (int f = 0; f < LOADED; f++) {
+        n += (size_t)snprintf(text + n, room - n, ".func f%d()\n{\n.reg .b32 %%r<40>;\n", f);
+        for (int i = 0; i < LOADED_INSTS; i++)
+            n += (size_t)snprintf(text + n, room - n, "mad.lo.s32 %%r%d, %%r%d, 7, %%r%d;\n",
+                                  i % 38, i % 37, i % 31);
+        n += (size_t)snprintf(text + n, room - n, "ret;\n}\n");
+    }
+    snprintf(text + n, room - n,
+             ".global .u32 held = %u;\n.visible .entry put(.param .u64 p)\n{\n"
+             ".reg .b64 %%rd<2>;\n.reg .b32 %%r<2>;\nld.param.u64 %%rd1, [p];\n"
+             "ld.global.u32 %%r1, [held];\nst.global.u32 [%%rd1], %%r1;\nret;\n}\n",
+             value);
+    return text;
+}
+
+/* Nobody else's module has this value. */
+static void load(int round, uint32_t value) {
+    char *text = module_text(value);
+    cudaLibrary_t library;
+    cudaKernel_t put;
+    uint32_t *out, got = UNTOUCHED;
+    void *params[] = {&out};
+    TRY(cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    TRY(cudaLibraryGetKernel(&put, library, "put"));
+    TRY(cudaMalloc(&out, sizeof(*out)));
+    TRY(cudaLaunchKernel((const void *)put, 1, 1, params, 0, 0));
+    TRY(cudaMemcpy(&got, out, sizeof(got), cudaMemcpyDeviceToHost));
+    if (got != value) WRONG("round %d: a module's variable is %08x, not %08x\n", round, got, value);
+    TRY(cudaFree(out));
+    TRY(cudaLibraryUnload(library));
+    free(text);
+}
+
 /* Beside all that the round has under way. */
 static void misbehave(const char *what, uint32_t *data) {
     cudaStream_t apart;
@@ -253,7 +295,8 @@ static void verify(struct job *j, int round) {
     }
     for (int s = 0; s < STREAMS; s++)
         lane_send(&j->lanes[s], s ? &j->lanes[s - 1] : NULL, kind, how != COPY_BLOCKING, keys[s]);
-    if (offence && round == offence_round) misbehave(offence, j->lanes[0].a);
+    if (loads && round >= offence_round) load(round, keys[0]);
+    if (offence && !loads && round == offence_round) misbehave(offence, j->lanes[0].a);
     for (int s = 0; s < STREAMS; s++) {
         lane_wait(&j->lanes[s], kind, how);
         lane_check(&j->lanes[s], kind, how, round);
@@ -288,6 +331,7 @@ int main(int argc, char **argv) {
     if (argc > 3) threads = atoi(argv[3]);
     if (argc > 5) {
         offence = argv[4];
+        loads = !strcmp(offence, "load");
         offence_round = atoi(argv[5]);
     }
     for (int t = 0; t < threads; t++) {
