@@ -57,8 +57,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
     if (!pdptr || Flags) return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr = (uint64_t)(uintptr_t)p;
     *pdptr = 0;
-    if (mem_find(addr, &b) &&
-        (b.kind == MEM_PINNED || b.kind == MEM_MANAGED || b.kind == MEM_VARIABLE)) {
+    if (mem_find(addr, &b) && (b.kind == MEM_PINNED || b.kind == MEM_MANAGED ||
+                               b.kind == MEM_VARIABLE || (b.kind == MEM_POOLED && !b.device))) {
         *pdptr = addr;
         return CUDA_SUCCESS;
     }

@@ -11,6 +11,7 @@
 #include "shim/context/stream.h"
 #include "shim/memory/hints.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/pool.h"
 
 CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
     CUresult r = ctx_enter();
@@ -28,7 +29,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 
 static CUresult check_managed(uint64_t addr, uint64_t bytes) {
     struct mem_block b;
-    if (bytes == 0 || !mem_find(addr, &b) || (b.kind != MEM_MANAGED && b.kind != MEM_VARIABLE))
+    if (bytes == 0 || !mem_find(addr, &b) || (!pool_is_managed(&b) && b.kind != MEM_VARIABLE))
         return CUDA_ERROR_INVALID_VALUE;
     return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

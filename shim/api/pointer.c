@@ -90,16 +90,15 @@ static CUresult answer(void *data, CUpointer_attribute attribute, const struct p
     case CU_POINTER_ATTRIBUTE_CONTEXT: return answer64(data, owner_handle(p), known);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return answer32(data,
-                        !known                                ? 0
-                        : b->device || b->kind == MEM_MANAGED ? CU_MEMORYTYPE_DEVICE
-                                                              : CU_MEMORYTYPE_HOST,
+                        !known                            ? 0
+                        : b->device || pool_is_managed(b) ? CU_MEMORYTYPE_DEVICE
+                                                          : CU_MEMORYTYPE_HOST,
                         known);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer64(data, seen ? p->device : 0, seen);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: return answer64(data, host ? p->host : 0, host);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer32(data, 0, known);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer64(data, known ? b->addr : 0, known);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        return answer32(data, known && b->kind == MEM_MANAGED, known);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer32(data, known && pool_is_managed(b), known);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return answer32(data, known ? 0 : (uint32_t)CU_DEVICE_INVALID, known);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:

@@ -12,6 +12,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/hints.h"
 #include "shim/memory/keyfile.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
@@ -37,7 +38,10 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
     if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream_captured(s)) return allocate_captured(dptr, bytes, s);
+    if (stream_captured(s)) {
+        if (pool && pool_home(pool) != POOL_OF_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+        return allocate_captured(dptr, bytes, s);
+    }
     uint64_t addr;
     struct mem_place place = mem_place(bytes, s->id);
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -47,8 +51,10 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
         if (attempt == 1 && stream_drain()) break;
         if (!pool_reclaim_all() && attempt == 1) break;
     }
-    if (!r) *dptr = addr;
-    return r;
+    if (r) return r;
+    if (pool && pool_home(pool) == POOL_MANAGED) hints_forget(addr, bytes);
+    *dptr = addr;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
@@ -86,17 +92,42 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
+/* Where pinned memory of this place is. */
+static CUresult home_of_pinned(const CUmemLocation *place, enum pool_home *home) {
+    *home = place->type == CU_MEM_LOCATION_TYPE_DEVICE ? POOL_OF_DEVICE : POOL_OF_HOST;
+    switch (place->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return place->id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+        return place->id >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Of managed memory the place says where it would rather be, or nothing. */
+static CUresult home_of(const CUmemLocation *place, CUmemAllocationType type,
+                        enum pool_home *home) {
+    enum pool_home preferred;
+    if (type == CU_MEM_ALLOCATION_TYPE_PINNED) return home_of_pinned(place, home);
+    if (type != CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_INVALID_VALUE;
+    *home = POOL_MANAGED;
+    return place->type == CU_MEM_LOCATION_TYPE_NONE ? CUDA_SUCCESS
+                                                    : home_of_pinned(place, &preferred);
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     CUresult r = ctx_enter_device();
     if (r) return r;
     const unsigned int types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    if (!pool || !poolProps || poolProps->allocType == CU_MEM_ALLOCATION_TYPE_INVALID)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_NOT_SUPPORTED;
+    enum pool_home home;
+    if (!pool || !poolProps) return CUDA_ERROR_INVALID_VALUE;
+    r = home_of(&poolProps->location, poolProps->allocType, &home);
+    if (r) return r;
+    /* Only the device's memory can be another process's as well. */
+    if (poolProps->handleTypes && home != POOL_OF_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->handleTypes & ~types || poolProps->usage) return CUDA_ERROR_NOT_SUPPORTED;
-    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-    if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
-    CUmemoryPool made = pool_create(poolProps->maxSize, poolProps->handleTypes);
+    CUmemoryPool made = pool_create(home, poolProps->maxSize, poolProps->handleTypes);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     *pool = made;
     return CUDA_SUCCESS;
@@ -126,24 +157,46 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
     return value ? pool_get(pool, attr, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The one device always has access. */
+static bool is_host(const CUmemLocation *place) {
+    return place->type == CU_MEM_LOCATION_TYPE_HOST ||
+           (place->type == CU_MEM_LOCATION_TYPE_HOST_NUMA && place->id >= 0);
+}
+
+static bool is_device(const CUmemLocation *place) {
+    return place->type == CU_MEM_LOCATION_TYPE_DEVICE && place->id == 0;
+}
+
+/* Who has the memory keeps its access; the device can be given that to the host's, and no more. */
+static CUresult check_access(enum pool_home home, const CUmemAccessDesc *desc) {
+    bool host = is_host(&desc->location), device = is_device(&desc->location);
+    if (!device && (home == POOL_OF_DEVICE || !host)) return CUDA_ERROR_INVALID_DEVICE;
+    bool none = desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (none && home == POOL_OF_HOST && device) return CUDA_SUCCESS;
+    return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
     CUresult r = ctx_enter_device();
     if (r) return r;
-    for (size_t i = 0; map && i < count; i++) {
-        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].location.id != 0)
-            return CUDA_ERROR_INVALID_DEVICE;
-        if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
-    }
-    return pool_known(pool) && (map || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    enum pool_home home = pool_home(pool);
+    if (home == POOL_HOMES || (!map && count)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !r && i < count; i++)
+        r = check_access(home, &map[i]);
+    for (size_t i = 0; !r && i < count; i++)
+        if (is_device(&map[i].location))
+            pool_let_device(pool, map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return r;
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                             CUmemLocation *location) {
     CUresult r = ctx_enter_device();
     if (r) return r;
-    if (!pool_known(memPool) || !flags || !location) return CUDA_ERROR_INVALID_VALUE;
-    bool here = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+    enum pool_home home = pool_home(memPool);
+    if (home == POOL_HOMES || !flags || !location) return CUDA_ERROR_INVALID_VALUE;
+    bool here = is_device(location) ? pool_lets_device(memPool)
+                                    : home != POOL_OF_DEVICE && is_host(location);
     *flags = here ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }
@@ -158,7 +211,7 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
     CUresult r = check_device(dev);
     if (r) return r;
     if (!pool_out) return CUDA_ERROR_INVALID_VALUE;
-    *pool_out = pool_default();
+    *pool_out = pool_default(POOL_OF_DEVICE);
     return CUDA_SUCCESS;
 }
 
@@ -166,42 +219,49 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
     CUresult r = check_device(dev);
     if (r) return r;
     if (!pool) return CUDA_ERROR_INVALID_VALUE;
-    *pool = pool_chosen();
+    *pool = pool_chosen(POOL_OF_DEVICE);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     CUresult r = check_device(dev);
     if (r) return r;
-    return pool_choose(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return pool_choose(POOL_OF_DEVICE, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- by place -------------------------------------------------------------------------------- */
 
-/* The device's own memory is the only kind that there are pools of. */
-static CUresult check_place(const CUmemLocation *location, CUmemAllocationType type) {
-    if (!location || location->type == CU_MEM_LOCATION_TYPE_INVALID ||
-        type == CU_MEM_ALLOCATION_TYPE_INVALID)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return location->id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+static CUresult check_place(const CUmemLocation *location, CUmemAllocationType type,
+                            enum pool_home *home) {
+    CUresult r = state_ready();
+    if (r) return r;
+    return location ? home_of(location, type, home) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                 CUmemAllocationType type) {
-    CUresult r = check_place(location, type);
-    return r ? r : cuDeviceGetDefaultMemPool(pool_out, 0);
+    enum pool_home home;
+    CUresult r = check_place(location, type, &home);
+    if (r) return r;
+    if (!pool_out) return CUDA_ERROR_INVALID_VALUE;
+    *pool_out = pool_default(home);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
-    CUresult r = check_place(location, type);
-    return r ? r : cuDeviceGetMemPool(pool, 0);
+    enum pool_home home;
+    CUresult r = check_place(location, type, &home);
+    if (r) return r;
+    if (!pool) return CUDA_ERROR_INVALID_VALUE;
+    *pool = pool_chosen(home);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
-    CUresult r = check_place(location, type);
-    return r ? r : cuDeviceSetMemPool(0, pool);
+    enum pool_home home;
+    CUresult r = check_place(location, type, &home);
+    if (r) return r;
+    return pool_choose(home, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- other processes ------------------------------------------------------------------------- */

@@ -301,7 +301,7 @@ void mem_give(uint64_t addr) {
 }
 
 void mem_keep(const struct mem_block *m) {
-    struct vmem *v = &device[m->window];
+    struct vmem *v = window_of(m->addr);
     struct vmem_block b;
     lock_enter(&mem_lock);
     if (vmem_find(v, m->addr, &b) == 0) died(v, &b);
@@ -311,10 +311,10 @@ void mem_keep(const struct mem_block *m) {
 
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes) {
-    struct vmem *v = &device[place->window];
+    struct vmem *v = window_of(addr);
     lock_enter(&mem_lock);
     vmem_retag(v, addr, bytes, tag_of(MEM_POOLED, owner, detail));
-    born(v, addr, bytes, place->key);
+    if (v != &host) born(v, addr, bytes, place->key);
     lock_leave(&mem_lock);
 }
 
@@ -444,8 +444,8 @@ void mem_written(const struct mem_block *b) {
     lock_leave(&mem_lock);
 }
 
-uint64_t mem_capacity(uint64_t bytes) {
-    return vmem_capacity(&device[MEM_PERSISTENT], bytes);
+uint64_t mem_capacity(uint64_t bytes, bool of_device) {
+    return vmem_capacity(of_device ? &device[MEM_PERSISTENT] : &host, bytes);
 }
 
 uint64_t mem_used(void) {

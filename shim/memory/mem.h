@@ -58,7 +58,7 @@ struct mem_place {
 /* After the connection was made. 0 or -errno. */
 int mem_init(void);
 
-/* Host memory: MEM_PINNED and later kinds. Aligned to 512, as everything here. */
+/* Host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as everything here. */
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr);
 
@@ -72,9 +72,10 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
 /* Nothing of the device may still use it. */
 void mem_give(uint64_t addr);
 
-/* A MEM_POOLED block is freed, but its pool keeps it; is handed out again, where `bytes` need the
- * same capacity; or leaves the pool. These three only write the books, under the pool's lock:
- * whoever called one calls mem_tell when he holds none, before he sends what uses the memory. */
+/* A MEM_POOLED block, of either memory, is freed, but its pool keeps it; is handed out again, where
+ * `bytes` need the same capacity; or leaves the pool. These three only write the books, under the
+ * pool's lock: whoever called one calls mem_tell when he holds none, before he sends what uses the
+ * memory. */
 void mem_keep(const struct mem_block *m);
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes);
@@ -119,8 +120,9 @@ void mem_tell_all(void);
 /* Bytes of device memory in use, in whole granules. */
 uint64_t mem_used(void);
 
-/* What a request occupies: blocks of equal capacity can stand in for each other. */
-uint64_t mem_capacity(uint64_t bytes);
+/* What a request occupies: blocks of equal capacity can stand in for each other. Of host memory
+ * unless of the device. */
+uint64_t mem_capacity(uint64_t bytes, bool device);
 
 /* Frees what the context owns, but for MEM_OWN and MEM_SHADOW. */
 void mem_release(uint32_t owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pools. Pool 0 is the device's default and cannot be destroyed. A destroyed pool goes on until its
- * last block is freed, as CUDA promises.
+ * Pools. The first of each home are the default ones and cannot be destroyed. A destroyed pool goes
+ * on until its last block is freed, as CUDA promises.
  *
  * What a block is, and whose, the window's allocator knows (mem.h): MEM_POOLED or MEM_POOL_FREE, of
  * which pool. The bins only find those that are free by their capacity, and know until when each is
@@ -21,10 +21,11 @@
 #include "shim/memory/bins.h"
 
 #define POOLS 256
-#define POOL_DEFAULT 0
 
 struct pool {
     CUmemoryPool handle; /* NULL while the slot is free */
+    enum pool_home home;
+    bool lets_device; /* as the program said */
     uint16_t generation;
     bool dying; /* destroyed; blocks are still out */
     struct bins kept[MEM_WINDOWS];
@@ -38,15 +39,17 @@ struct pool {
 };
 
 static struct pool pools[POOLS];
-static uint32_t chosen = POOL_DEFAULT; /* cuDeviceSetMemPool */
+static uint32_t chosen[POOL_HOMES] = {POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED};
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t kept_bytes; /* of all pools: a look before taking the lock */
 
-static void start(uint32_t index, uint64_t max_bytes) {
+static void start(uint32_t index, enum pool_home home, uint64_t max_bytes) {
     struct pool *p = &pools[index];
     uint16_t generation = p->generation;
     memset(p, 0, sizeof(*p));
     p->generation = generation;
+    p->home = home;
+    p->lets_device = home != POOL_OF_HOST;
     p->max_bytes = max_bytes;
     for (int i = 0; i < 4; i++)
         p->reuse[i] = 1;
@@ -54,13 +57,14 @@ static void start(uint32_t index, uint64_t max_bytes) {
 }
 
 /* With the lock held. */
-static struct pool *default_pool(void) {
-    if (!pools[POOL_DEFAULT].handle) start(POOL_DEFAULT, 0);
-    return &pools[POOL_DEFAULT];
+static void start_defaults(void) {
+    if (pools[POOL_OF_DEVICE].handle) return;
+    for (uint32_t i = 0; i < POOL_HOMES; i++)
+        start(i, (enum pool_home)i, 0);
 }
 
 static struct pool *find(CUmemoryPool handle) {
-    default_pool();
+    start_defaults();
     uint32_t index = handle_index(HANDLE_POOL, handle);
     if (index >= POOLS || pools[index].handle != handle || pools[index].dying) return NULL;
     return &pools[index];
@@ -72,6 +76,15 @@ CUmemoryPool pool_handle_of(uint32_t index) {
 
 unsigned int pool_types_of(uint32_t index) {
     return pools[index].types;
+}
+
+bool pool_is_managed(const struct mem_block *b) {
+    return b->kind == MEM_MANAGED ||
+           (b->kind == MEM_POOLED && pools[b->detail].home == POOL_MANAGED);
+}
+
+static uint64_t capacity_in(const struct pool *p, uint64_t bytes) {
+    return mem_capacity(bytes, p->home == POOL_OF_DEVICE);
 }
 
 static uint64_t kept(const struct pool *p) {
@@ -137,7 +150,7 @@ void pool_release_threshold(void) {
 }
 
 CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
-    struct bins_block block = {b->addr, mem_capacity(b->bytes), seq, stream};
+    struct bins_block block = {b->addr, mem_capacity(b->bytes, b->device), seq, stream};
     lock_enter(&pool_lock);
     struct pool *p = &pools[b->detail];
     p->used -= block.capacity;
@@ -157,7 +170,8 @@ void pool_release(uint32_t owner) {
     lock_enter(&pool_lock);
     for (uint32_t i = 0; i < POOLS; i++)
         forget(&pools[i]);
-    chosen = POOL_DEFAULT;
+    for (uint32_t i = 0; i < POOL_HOMES; i++)
+        chosen[i] = i;
     atom_store_relaxed(&kept_bytes, 0);
     lock_leave(&pool_lock);
 }
@@ -166,7 +180,8 @@ void pool_release(uint32_t owner) {
 
 /* With the lock held: within the pool's bound, from now on out. */
 static CUresult charge(struct pool *p, uint64_t bytes, uint64_t capacity) {
-    if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (p->home == POOL_OF_DEVICE && bytes > state.conn.device.memory_bytes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     p->used += capacity;
     return CUDA_SUCCESS;
@@ -185,7 +200,7 @@ static void note_high(struct pool *p) {
 /* With the lock held. */
 static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *place,
                       uint32_t stream, uint64_t *addr) {
-    uint64_t capacity = mem_capacity(bytes);
+    uint64_t capacity = capacity_in(p, bytes);
     if (!bins_take(&p->kept[place->window], capacity, stream, submit_done, addr)) return false;
     atom_sub_relaxed(&kept_bytes, capacity);
     mem_reuse(*addr, place, CTX_PRIMARY, (uint32_t)(p - pools), bytes);
@@ -193,16 +208,24 @@ static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *pl
     return true;
 }
 
+/* A pool as it was when the lock was left. */
+struct life {
+    enum pool_home home;
+    uint16_t generation;
+};
+
 /* Without the lock, for the worker may have to be asked; the pool was charged. Where it ended
  * meanwhile with its context, so did the block. */
-static CUresult take_new(struct pool *p, uint16_t generation, uint64_t bytes,
+static CUresult take_new(struct pool *p, const struct life *was, uint64_t bytes,
                          const struct mem_place *place, uint64_t *addr) {
-    CUresult r =
-        mem_take_device(place, MEM_POOLED, CTX_PRIMARY, (uint32_t)(p - pools), bytes, addr);
+    uint32_t index = (uint32_t)(p - pools);
+    CUresult r = was->home == POOL_OF_DEVICE
+                     ? mem_take_device(place, MEM_POOLED, CTX_PRIMARY, index, bytes, addr)
+                     : mem_take(MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
     lock_enter(&pool_lock);
-    bool here = p->generation == generation;
+    bool here = p->generation == was->generation;
     if (here && r)
-        uncharge(p, mem_capacity(bytes));
+        uncharge(p, capacity_in(p, bytes));
     else if (here)
         note_high(p);
     lock_leave(&pool_lock);
@@ -212,18 +235,19 @@ static CUresult take_new(struct pool *p, uint16_t generation, uint64_t bytes,
 
 CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
                    uint32_t stream, uint64_t *addr) {
+    struct life was = {.home = POOL_OF_DEVICE};
     lock_enter(&pool_lock);
-    default_pool();
-    struct pool *p = handle ? find(handle) : &pools[chosen];
-    /* What others see is no lane's. */
+    start_defaults();
+    struct pool *p = handle ? find(handle) : &pools[chosen[POOL_OF_DEVICE]];
+    /* What others see is no lane's, nor is memory of the host. */
     struct mem_place lasting = {.window = MEM_PERSISTENT, .key = place->key};
-    if (p && p->types) place = &lasting;
+    if (p && (p->types || p->home != POOL_OF_DEVICE)) place = &lasting;
     CUresult r =
-        p && !p->imported ? charge(p, bytes, mem_capacity(bytes)) : CUDA_ERROR_INVALID_VALUE;
+        p && !p->imported ? charge(p, bytes, capacity_in(p, bytes)) : CUDA_ERROR_INVALID_VALUE;
     bool found = !r && take_kept(p, bytes, place, stream, addr);
-    uint16_t generation = p ? p->generation : 0;
+    if (p) was = (struct life){.home = p->home, .generation = p->generation};
     lock_leave(&pool_lock);
-    if (!r && !found) return take_new(p, generation, bytes, place, addr);
+    if (!r && !found) return take_new(p, &was, bytes, place, addr);
     mem_tell();
     return r;
 }
@@ -231,21 +255,21 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* With the lock held; NULL when there are too many. */
-static struct pool *start_another(uint64_t max_bytes) {
-    default_pool();
-    uint32_t index = POOL_DEFAULT + 1;
+static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
+    start_defaults();
+    uint32_t index = POOL_HOMES;
     while (index < POOLS && pools[index].handle)
         index++;
     if (index == POOLS) return NULL;
-    start(index, max_bytes);
+    start(index, home, max_bytes);
     return &pools[index];
 }
 
-CUmemoryPool pool_create(uint64_t max_bytes, unsigned int types) {
+CUmemoryPool pool_create(enum pool_home home, uint64_t max_bytes, unsigned int types) {
     uint64_t key[2] = {0, 0};
     if (types && getrandom(key, sizeof(key), 0) != sizeof(key)) return NULL;
     lock_enter(&pool_lock);
-    struct pool *p = start_another(max_bytes);
+    struct pool *p = start_another(home, max_bytes);
     if (p) {
         p->types = types;
         memcpy(p->key, key, sizeof(key));
@@ -257,7 +281,7 @@ CUmemoryPool pool_create(uint64_t max_bytes, unsigned int types) {
 
 CUmemoryPool pool_import(const uint64_t *key) {
     lock_enter(&pool_lock);
-    struct pool *p = start_another(0);
+    struct pool *p = start_another(POOL_OF_DEVICE, 0);
     if (p) {
         p->imported = true;
         memcpy(p->key, key, sizeof(p->key));
@@ -287,9 +311,9 @@ bool pool_imported(CUmemoryPool handle, uint64_t *key) {
 bool pool_destroy(CUmemoryPool handle) {
     lock_enter(&pool_lock);
     struct pool *p = find(handle);
-    bool mortal = p && p != default_pool();
+    bool mortal = p && p - pools >= POOL_HOMES;
     if (mortal) {
-        if (chosen == (uint32_t)(p - pools)) chosen = POOL_DEFAULT;
+        if (chosen[p->home] == (uint32_t)(p - pools)) chosen[p->home] = (uint32_t)p->home;
         p->dying = true;
         end_if_unused(p);
     }
@@ -307,28 +331,54 @@ bool pool_trim(CUmemoryPool handle, uint64_t keep) {
     return p != NULL;
 }
 
-CUmemoryPool pool_default(void) {
+static CUmemoryPool handle_at(const uint32_t *index) {
     lock_enter(&pool_lock);
-    CUmemoryPool handle = default_pool()->handle;
+    start_defaults();
+    CUmemoryPool handle = pools[*index].handle;
     lock_leave(&pool_lock);
     return handle;
 }
 
-CUmemoryPool pool_chosen(void) {
-    lock_enter(&pool_lock);
-    default_pool();
-    CUmemoryPool handle = pools[chosen].handle;
-    lock_leave(&pool_lock);
-    return handle;
+CUmemoryPool pool_default(enum pool_home home) {
+    const uint32_t index = (uint32_t)home;
+    return handle_at(&index);
 }
 
-bool pool_choose(CUmemoryPool handle) {
+CUmemoryPool pool_chosen(enum pool_home home) {
+    return handle_at(&chosen[home]);
+}
+
+bool pool_choose(enum pool_home home, CUmemoryPool handle) {
     lock_enter(&pool_lock);
     struct pool *p = find(handle);
-    if (p && p->imported) p = NULL;
-    if (p) chosen = (uint32_t)(p - pools);
+    if (p && (p->imported || p->home != home)) p = NULL;
+    if (p) chosen[home] = (uint32_t)(p - pools);
     lock_leave(&pool_lock);
     return p != NULL;
+}
+
+enum pool_home pool_home(CUmemoryPool handle) {
+    lock_enter(&pool_lock);
+    const struct pool *p = find(handle);
+    enum pool_home home = p ? p->home : POOL_HOMES;
+    lock_leave(&pool_lock);
+    return home;
+}
+
+bool pool_let_device(CUmemoryPool handle, bool let) {
+    lock_enter(&pool_lock);
+    struct pool *p = find(handle);
+    if (p) p->lets_device = let;
+    lock_leave(&pool_lock);
+    return p != NULL;
+}
+
+bool pool_lets_device(CUmemoryPool handle) {
+    lock_enter(&pool_lock);
+    const struct pool *p = find(handle);
+    bool lets = p && p->lets_device;
+    lock_leave(&pool_lock);
+    return lets;
 }
 
 bool pool_known(CUmemoryPool handle) {

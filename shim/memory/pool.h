@@ -11,7 +11,11 @@
 #include "proto/cuda_abi.h"
 #include "shim/memory/mem.h"
 
-/* A block that `stream` may use, from a pool or, for NULL, from the chosen one.
+/* Where a pool's memory is. That of the host and managed memory lie in the host window: kernels and
+ * the program use it in place. */
+enum pool_home { POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED, POOL_HOMES };
+
+/* A block that `stream` may use, from a pool or, for NULL, from the device's chosen one.
  * CUDA_ERROR_OUT_OF_MEMORY may be cured by pool_reclaim_all. */
 CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
                    uint32_t stream, uint64_t *addr);
@@ -29,22 +33,30 @@ void pool_release(uint32_t owner);
 
 /* `max_bytes`: that may be out at a time; 0: no bound. `types`: CU_MEM_HANDLE_TYPE_*, by which
  * other processes may have it. NULL when there are too many. */
-CUmemoryPool pool_create(uint64_t max_bytes, unsigned int types);
+CUmemoryPool pool_create(enum pool_home home, uint64_t max_bytes, unsigned int types);
 /* Another process's, which has this key: nothing is allocated from it here. */
 CUmemoryPool pool_import(const uint64_t *key);
 /* What tells it from all others, everywhere; false for what is none, or cannot be had by others. */
 bool pool_key(CUmemoryPool handle, uint64_t *key);
 bool pool_imported(CUmemoryPool handle, uint64_t *key);
-/* False for what is no pool, or the device's own. */
+/* False for what is no pool, or one that there always is. */
 bool pool_destroy(CUmemoryPool handle);
 /* Complete blocks leave until no more than `keep` bytes are reserved. False for what is none. */
 bool pool_trim(CUmemoryPool handle, uint64_t keep);
 bool pool_known(CUmemoryPool handle);
 
-/* The device's own, and the one that the program chose for allocations that name none. */
-CUmemoryPool pool_default(void);
-CUmemoryPool pool_chosen(void);
-bool pool_choose(CUmemoryPool handle);
+/* The one that there always is for a home, and the one that the program chose for allocations that
+ * name none; only one of that home can be. */
+CUmemoryPool pool_default(enum pool_home home);
+CUmemoryPool pool_chosen(enum pool_home home);
+bool pool_choose(enum pool_home home, CUmemoryPool handle);
+
+/* POOL_HOMES for what is no pool. */
+enum pool_home pool_home(CUmemoryPool handle);
+
+/* Whether the program says that the device uses a pool of the host's; it can in any case. */
+bool pool_let_device(CUmemoryPool handle, bool let);
+bool pool_lets_device(CUmemoryPool handle);
 
 /* An int or 64 bits, by attribute. CUDA_ERROR_INVALID_VALUE for what is no pool or attribute. */
 CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *value);
@@ -52,5 +64,7 @@ CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value);
 
 CUmemoryPool pool_handle_of(uint32_t index);
 unsigned int pool_types_of(uint32_t index);
+/* Whether a block is managed memory: allocated so, or of such a pool. */
+bool pool_is_managed(const struct mem_block *b);
 
 #endif

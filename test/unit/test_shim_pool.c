@@ -112,3 +112,141 @@ Test(shim_pool, the_devices_own_cannot_be_destroyed) {
     cr_assert_eq(cuDeviceGetMemPool(&chosen, 0), CUDA_SUCCESS);
     cr_assert_eq(chosen, own, "the choice goes back to it");
 }
+
+/* ---- other homes ----------------------------------------------------------------------------- */
+
+static const CUmemLocation on_device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+static const CUmemLocation on_host = {CU_MEM_LOCATION_TYPE_HOST, 0};
+static const CUmemLocation on_node = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, 0};
+
+static CUresult try(CUmemLocation place, CUmemAllocationType type, unsigned int handles,
+                    CUmemoryPool *pool) {
+    CUmemPoolProps props = {
+        .allocType = type, .handleTypes = (CUmemAllocationHandleType)handles, .location = place};
+    return cuMemPoolCreate(pool, &props);
+}
+
+static CUmemoryPool make_at(CUmemLocation place, CUmemAllocationType type) {
+    CUmemoryPool pool;
+    cr_assert_eq(try(place, type, 0, &pool), CUDA_SUCCESS);
+    return pool;
+}
+
+static uint64_t told(CUpointer_attribute attribute, CUdeviceptr addr) {
+    uint64_t value = 0;
+    cr_assert_eq(cuPointerGetAttribute(&value, attribute, addr), CUDA_SUCCESS);
+    return value;
+}
+
+static void fill(CUdeviceptr addr, uint64_t bytes) {
+    memset((void *)(uintptr_t)addr, 7, bytes);
+}
+
+Test(shim_pool, memory_of_the_hosts) {
+    CUmemoryPool pool = make_at(on_host, CU_MEM_ALLOCATION_TYPE_PINNED);
+    uint64_t all = ~0ull;
+    void *device;
+    cr_assert_eq(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all),
+                 CUDA_SUCCESS);
+    CUdeviceptr first = take(pool, 1000, a), second = take(pool, 3 * RIG_GRANULE, a);
+    fill(second, 3 * RIG_GRANULE);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, first), CU_MEMORYTYPE_HOST);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_HOST_POINTER, first), first);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, first), first);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, first), (uint64_t)(uintptr_t)pool);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_IS_MANAGED, first), 0);
+    cr_assert_eq(cuMemHostGetDevicePointer_v2((CUdeviceptr *)&device, (void *)first, 0),
+                 CUDA_SUCCESS);
+    cr_expect_eq((CUdeviceptr)device, first);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024 + 3 * RIG_GRANULE);
+    cr_assert_eq(cuMemFreeAsync(second, a), CUDA_SUCCESS);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024 + 3 * RIG_GRANULE);
+    cr_expect_eq(take(pool, 3 * RIG_GRANULE, a), second);
+    cr_assert_eq(cuMemFree_v2(second), CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024);
+    cr_expect_eq(mem_used(), 0, "of the device");
+    struct mem_block found;
+    cr_expect_not(mem_find(second, &found));
+}
+
+Test(shim_pool, managed_memory_of_a_pool) {
+    CUmemoryPool pool = make_at(nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED);
+    int mostly = -1;
+    CUdeviceptr block = take(pool, 4096, a);
+    fill(block, 4096);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_IS_MANAGED, block), 1);
+    cr_expect_eq(told(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block), CU_MEMORYTYPE_DEVICE);
+    cr_assert_eq(cuMemAdvise_v2(block, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuMemFreeAsync(block, a), CUDA_SUCCESS);
+    cr_assert_eq(take(pool, 4096, a), block);
+    cr_assert_eq(cuMemRangeGetAttribute(&mostly, sizeof(mostly), CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                        block, 4096),
+                 CUDA_SUCCESS);
+    cr_expect_eq(mostly, 0, "said of the block before");
+    block = take(make_at(on_host, CU_MEM_ALLOCATION_TYPE_PINNED), 4096, a);
+    cr_expect_eq(cuMemAdvise_v2(block, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device),
+                 CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(shim_pool, what_pools_there_are_not) {
+    CUmemoryPool pool;
+    const CUmemLocation other = {CU_MEM_LOCATION_TYPE_DEVICE, 1},
+                        current = {CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0};
+    const CUmemAllocationType pinned = CU_MEM_ALLOCATION_TYPE_PINNED;
+    cr_expect_eq(try(other, pinned, 0, &pool), CUDA_ERROR_INVALID_DEVICE);
+    cr_expect_eq(try(current, pinned, 0, &pool), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(try(nowhere, pinned, 0, &pool), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(try(on_host, pinned, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &pool),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(try(on_device, CU_MEM_ALLOCATION_TYPE_INVALID, 0, &pool),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(try(on_node, pinned, 0, &pool), CUDA_SUCCESS);
+}
+
+static CUmemAccess_flags access_of(CUmemoryPool pool, CUmemLocation place) {
+    CUmemAccess_flags flags;
+    cr_assert_eq(cuMemPoolGetAccess(&flags, pool, &place), CUDA_SUCCESS);
+    return flags;
+}
+
+static CUresult let(CUmemoryPool pool, CUmemLocation place, CUmemAccess_flags flags) {
+    const CUmemAccessDesc desc = {.location = place, .flags = flags};
+    return cuMemPoolSetAccess(pool, &desc, 1);
+}
+
+Test(shim_pool, who_may_use_it) {
+    const CUmemAccess_flags both = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                            none = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUmemoryPool pool = make_at(on_host, CU_MEM_ALLOCATION_TYPE_PINNED), own = make(0);
+    cr_expect_eq(access_of(pool, on_host), both);
+    cr_expect_eq(access_of(pool, on_device), none);
+    cr_expect_eq(let(pool, on_device, both), CUDA_SUCCESS);
+    cr_expect_eq(access_of(pool, on_device), both);
+    cr_expect_eq(let(pool, on_device, none), CUDA_SUCCESS);
+    cr_expect_eq(access_of(pool, on_device), none);
+    cr_expect_eq(let(pool, on_host, none), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(access_of(own, on_device), both);
+    cr_expect_eq(access_of(own, on_host), none);
+    cr_expect_eq(let(own, on_device, none), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(let(own, on_host, both), CUDA_ERROR_INVALID_DEVICE);
+}
+
+Test(shim_pool, each_home_has_its_own_choice) {
+    CUmemLocation place = on_host, device = on_device;
+    const CUmemAllocationType pinned = CU_MEM_ALLOCATION_TYPE_PINNED;
+    CUmemoryPool first, got, mine = make_at(on_node, pinned), devices;
+    cr_assert_eq(cuMemGetDefaultMemPool(&first, &place, pinned), CUDA_SUCCESS);
+    cr_assert_eq(cuDeviceGetDefaultMemPool(&devices, 0), CUDA_SUCCESS);
+    cr_expect_neq(first, devices);
+    cr_expect_eq(cuMemSetMemPool(&place, pinned, devices), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuDeviceSetMemPool(0, mine), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemSetMemPool(&place, pinned, mine), CUDA_SUCCESS);
+    cr_expect(cuMemGetMemPool(&got, &place, pinned) == CUDA_SUCCESS && got == mine);
+    cr_expect(cuMemGetMemPool(&got, &device, pinned) == CUDA_SUCCESS && got == devices);
+    cr_expect_eq(cuMemPoolDestroy(mine), CUDA_SUCCESS);
+    cr_expect(cuMemGetMemPool(&got, &place, pinned) == CUDA_SUCCESS && got == first);
+    cr_expect_eq(cuMemPoolDestroy(first), CUDA_ERROR_INVALID_VALUE);
+}

@@ -181,6 +181,33 @@ static void topic_managed(void) {
     CHECK(cudaFree(m));
 }
 
+/* Host and kernels use what such a pool gives in place, in the stream's order. */
+static void pool_in_place(int type, int place, cudaStream_t s) {
+    cudaMemPool_t pool;
+    cudaMemPoolProps props = {};
+    props.allocType = (cudaMemAllocationType)type;
+    props.location.type = (cudaMemLocationType)place;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    for (int r = 0; r < 30; r++) {
+        const int n = 1000 + r * 5000;
+        int *p, sum = 0;
+        CHECK(cudaMallocFromPoolAsync(&p, n * sizeof(int), pool, s));
+        CHECK(cudaMemsetAsync(p, 0, n * sizeof(int), s));
+        add_one<<<(n + 255) / 256, 256, 0, s>>>(p, n);
+        CHECK(cudaStreamSynchronize(s));
+        for (int i = 0; i < n; i++)
+            p[i] += i;
+        add_one<<<(n + 255) / 256, 256, 0, s>>>(p, n);
+        CHECK(cudaStreamSynchronize(s));
+        for (int i = 0; i < n; i++)
+            sum += p[i] != i + 2;
+        REQUIRE(sum == 0, "pool of kind %d, place %d: %d of %d are wrong", type, place, sum, n);
+        CHECK(cudaFreeAsync(p, s));
+    }
+    CHECK(cudaMemPoolTrimTo(pool, 0));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
 static void topic_pools(void) {
     cudaStream_t a, b;
     CHECK(cudaStreamCreate(&a));
@@ -216,6 +243,9 @@ static void topic_pools(void) {
     CHECK(cudaStreamSynchronize(a));
     REQUIRE(v == 0x01010101, "value %x", v);
     CHECK(cudaMemPoolDestroy(pool));
+    pool_in_place(1, 2, a); /* pinned, on the host; on its node; managed, wherever */
+    pool_in_place(1, 3, a);
+    pool_in_place(2, 0, a);
     CHECK(cudaStreamDestroy(a));
     CHECK(cudaStreamDestroy(b));
 }
