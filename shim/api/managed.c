@@ -34,12 +34,22 @@ static CUresult check_managed(uint64_t addr, uint64_t bytes) {
     return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* All of the block, or from its beginning without a length. What a stream is said to have is no
+ * less everybody else's: as with concurrent access to managed memory. */
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags) {
     CUresult r = ctx_enter();
     if (r) return r;
+    struct mem_block b;
+    bool own = flags == CU_MEM_ATTACH_SINGLE;
     if (!stream_find(hStream)) return CUDA_ERROR_INVALID_HANDLE;
-    return check_managed(dptr, 1);
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && !own)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (own && (hStream == NULL || hStream == CU_STREAM_LEGACY)) return CUDA_ERROR_INVALID_VALUE;
+    r = check_managed(dptr, 1);
+    if (r || !mem_find(dptr, &b) || b.kind == MEM_VARIABLE) return r;
+    return dptr == b.addr && (length == 0 || length == b.bytes) ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */

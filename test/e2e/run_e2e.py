@@ -563,6 +563,14 @@ def test_registered_memory():
         equal(d.run([program("registered"), "refused"], SALUS_STRICT="1").returncode, 9, "when strict")
 
 
+def test_unified_memory():
+    """Managed memory at random moments, beside a model; the seed chooses them."""
+    with Daemon() as d:
+        for seed in ("1", "2", "3"):
+            done = d.run([program("unified"), seed])
+            equal((done.returncode, done.stderr), (0, ""), f"seed {seed}: {done.stdout}")
+
+
 # Not ipc: events between processes are the worker's, whichever call is about them.
 COUNTED = ["features", "graph_features", "virtual", "managed", "registered", "textures", "thrust",
            "train", "matmul", "pipeline"]

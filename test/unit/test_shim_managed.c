@@ -126,6 +126,16 @@ Test(shim_managed, errors_are_cudas) {
     cr_expect_eq(value, 0);
 }
 
+Test(shim_managed, a_stream_has_all_of_a_block) {
+    const unsigned int global = CU_MEM_ATTACH_GLOBAL, single = CU_MEM_ATTACH_SINGLE;
+    cr_expect_eq(cuStreamAttachMemAsync(stream, block, 0, single), CUDA_SUCCESS);
+    cr_expect_eq(cuStreamAttachMemAsync(NULL, block, BYTES, global), CUDA_SUCCESS);
+    cr_expect_eq(cuStreamAttachMemAsync(NULL, block, 0, single), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamAttachMemAsync(stream, block, 0, 3), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamAttachMemAsync(stream, block, 4096, global), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamAttachMemAsync(stream, block + 64, 0, global), CUDA_ERROR_INVALID_VALUE);
+}
+
 Test(shim_managed, a_new_block_has_nothing_said_of_it) {
     cr_assert_eq(advise(CU_MEM_ADVISE_SET_READ_MOSTLY, host, 0, BYTES), CUDA_SUCCESS);
     CUdeviceptr again;
