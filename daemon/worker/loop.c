@@ -92,7 +92,8 @@ unsigned loop_once(struct worker *w) {
     engine_time(w);
     unsigned done = pump_collect(w);
     if (w->loading_count) done += loading_collect(w);
-    done += chan_sweep(w) + engine_clear(w) + watching_look(w);
+    done += chan_sweep(w) + engine_clear(w);
+    if (!list_empty(&w->watching)) done += watching_look(w);
     pump_run(w);
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
