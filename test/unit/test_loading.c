@@ -26,9 +26,19 @@ struct world {
     struct dev *dev;
 };
 
+static uint32_t placed; /* modules that were given memory */
+
+static int place_counted(struct dev_module *module, char *why, size_t why_bytes) {
+    placed++;
+    return fakedev.module_place(module, why, why_bytes);
+}
+
 /* Two clients with kernels; from now on nothing is read until `resume`. */
 static struct world begin(void) {
-    struct world w = {.b = wirebench_start(&fakedev, 0)};
+    static struct dev_ops ops;
+    ops = fakedev;
+    ops.module_place = place_counted;
+    struct world w = {.b = wirebench_start(&ops, 0)};
     w.a = wireclient_attach(w.b);
     w.other = wireclient_attach(w.b);
     w.dev = w.b->worker->dev;
@@ -217,7 +227,9 @@ Test(loading, a_fault_meanwhile_is_the_answer) {
     wirebench_run(w.b);
     cr_expect_eq(wireclient_fault(w.a), 700);
     cr_expect_neq(w.b->worker->ops->mem_used(w.dev), 0);
+    placed = 0;
     resume(&w);
+    cr_expect_eq(placed, 0, "the scheduler knows it no more");
     cr_expect_eq(wireclient_result(w.a, ticket), ERR_ILLEGAL_ADDRESS);
     cr_expect_eq(w.b->worker->ops->mem_used(w.dev), 0, "a dead client's memory is free");
     cr_expect_eq(wireclient_result(w.a, wireclient_ping(w.a)), ERR_ILLEGAL_ADDRESS);
