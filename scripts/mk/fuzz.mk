@@ -2,7 +2,7 @@
 # Fuzzing: each test/fuzz/fuzz_<x>.c is a libFuzzer target.
 #   make check-fuzz [FUZZ_SECONDS=60]    every target; -j2: two at a time
 #   make fuzz-<x>   [FUZZ_SECONDS=600]   one
-# Seeds are test/fuzz/corpus/<x>/ and, where seeds are binary, what test/fuzz/seed_*.c writes; new
+# Seeds are test/fuzz/corpus/<x>/ and what test/fuzz/seed_*.c writes (binaries, all instructions); new
 # inputs and findings stay in $(FUZZ_BUILD)/fuzz/. Words in test/fuzz/<x>.dict help where given.
 FUZZ_SECONDS ?= 60
 FUZZ_BUILD ?= build-fuzz
@@ -10,7 +10,7 @@ FUZZ_CC ?= clang
 FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZ_SAN := fuzzer-no-link,address,undefined
 # Further folders of seeds, for targets whose inputs exist anyway.
-FUZZ_SEEDS_ptx := test/data/ptx
+FUZZ_SEEDS_ptx = test/data/ptx $(FUZZ_BUILD)/fuzz/soft/seeds
 FUZZ_SEEDS_replay := test/sim
 # A dictionary of another target.
 FUZZ_DICT_soft := test/fuzz/ptx.dict
@@ -22,8 +22,9 @@ $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
 		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 # Whole statements of PTX, and all its instructions.
-$(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx: $(BUILD)/test/fuzz/mutate_ptx.o
-$(BUILD)/test/fuzz/mutate_ptx.o: $(wildcard test/data/verify/*)
+$(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx: $(BUILD)/test/fuzz/mutate_ptx.o $(BUILD)/test/fuzz/ptx_table.o
+$(BUILD)/seed_ptx: $(BUILD)/test/fuzz/ptx_table.o
+$(BUILD)/test/fuzz/ptx_table.o: $(wildcard test/data/verify/*)
 $(BUILD)/seed_%: $(BUILD)/test/fuzz/seed_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
@@ -39,8 +40,9 @@ fuzz-seeds: $(BUILD)/fuzz/seeds
 # Not again while a fuzzer may be reading them.
 SEEDED := $(foreach n,fatbin nvinfo cubin,$(BUILD)/fuzz/$(n)/seeds)
 $(BUILD)/fuzz/seeds: $(patsubst test/fuzz/seed_%.c,$(BUILD)/seed_%,$(wildcard test/fuzz/seed_*.c))
-	$(Q)mkdir -p $(SEEDED)
+	$(Q)mkdir -p $(SEEDED) $(BUILD)/fuzz/soft/seeds
 	$(Q)$(BUILD)/seed_fatbin $(SEEDED)
+	$(Q)$(BUILD)/seed_ptx $(BUILD)/fuzz/soft/seeds
 	$(Q)touch $@
 
 FUZZ_MAKE = $(MAKE) --no-print-directory BUILD=$(FUZZ_BUILD) CC="$(FUZZ_CC)" SAN=$(FUZZ_SAN) \

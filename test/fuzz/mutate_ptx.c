@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINES_MAX 16384u
+#include "test/fuzz/ptx_table.h"
+
 #define LINE_BYTES 512u
 
 /* NOLINTBEGIN(readability-identifier-naming): libFuzzer's. */
@@ -19,37 +20,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t cap, unsigned 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t cap, unsigned seed);
 /* NOLINTEND(readability-identifier-naming) */
-
-/* The tables as they are in the tree. */
-__asm__(".section .rodata\n"
-        "verdicts: .incbin \"test/data/verify/verdicts.txt\"\n"
-        ".byte 0\n"
-        "frame: .incbin \"test/data/verify/frame.ptx\"\n"
-        ".byte 0\n"
-        ".previous");
-extern const char verdicts[], frame[]; /* each ends in a zero byte */
-
-/* What the frame's registers begin with: a to d are addresses of the client, e of the block. */
-#define LONG(t)                                                                          \
-    "ld.param.u64 %" t "a,[pv];add.u64 %" t "b,%" t "a,128;add.u64 %" t "c,%" t "a,256;" \
-    "add.u64 %" t "d,%" t "a,%u64h;mov.u64 %" t "e,sv;cvta.shared.u64 %" t "e,%" t "e;"  \
-    "mov.u64 %" t "f,3;mov.u64 %" t "g,0x8000000000000001;\n"
-#define WORD(t)                                                                      \
-    "mov.b32 %" t "a,sv;mov.b32 %" t "b,%u32h;mov.b32 %" t "c,-1;mov.b32 %" t "d,5;" \
-    "add.u32 %" t "e,%" t "a,%u32h;mov.b32 %" t "f,0x80000001;mov.b32 %" t "g,0x3f8ccccd;\n"
-#define HALF(t) \
-    "cvt.u16.u32 %" t "a,%u32h;mov.b16 %" t "b,3;mov.b16 %" t "c,-1;mov.b16 %" t "d,0x3c01;\n"
-static const char registers[] =
-    "mov.u32 %u32h,%tid.x;shl.b32 %u32h,%u32h,4;cvt.u64.u32 %u64h,%u32h;\n" LONG("b64") LONG("u64")
-        LONG("s64") WORD("b32") WORD("u32") WORD("s32") HALF("b16") HALF("u16")
-            HALF("s16") "mov.b16 %f16a,%u16a;mov.b16 %f16b,%u16b;mov.b16 %f16c,%u16c;mov.b16 "
-                        "%f16d,%u16d;"
-                        "cvt.rn.f32.u32 %f32a,%u32h;mov.f32 %f32b,0f3FC00000;"
-                        "mov.f32 %f32c,0f7F800000;mov.f32 %f32d,0fFFC00001;"
-                        "cvt.rn.f64.u32 %f64a,%u32h;mov.f64 %f64b,0d3FF8000000000000;"
-                        "mov.f64 %f64c,0dFFF0000000000000;mov.b32 %f16x2a,0x3c007c00;"
-                        "mov.b32 %f16x2b,%u32h;"
-                        "and.b32 %u32h,%u32h,16;setp.ne.u32 %preda|%predb,%u32h,0;\n";
 
 struct text {
     char *at;
@@ -203,18 +173,6 @@ static bool other_number(struct text *t) {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static uint32_t lines[LINES_MAX], line_count;
-
-/* Where the instructions begin that are PTX. */
-static void find_lines(void) {
-    for (const char *at = verdicts; line_count < LINES_MAX;) {
-        const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');
-        if (!tab || !end) return;
-        if (strncmp(at, "ok", 2) == 0) lines[line_count++] = (uint32_t)(tab + 1 - verdicts);
-        at = end + 1;
-    }
-}
-
 /* %u32a becomes %u32f, now and then. */
 static void shuffle(struct text *t, char *line, size_t n) {
     for (size_t k = 4; k + 1 < n; k++) {
@@ -224,14 +182,13 @@ static void shuffle(struct text *t, char *line, size_t n) {
     }
 }
 
+/* 0: it is too long. */
 static size_t table_line(struct text *t, char out[LINE_BYTES]) {
-    if (!line_count) find_lines();
-    const char *from = verdicts + lines[chance(t, line_count)];
-    size_t n = (size_t)(strchr(from, '\n') + 1 - from);
-    if (n > LINE_BYTES) return 0;
-    memcpy(out, from, n);
-    shuffle(t, out, n);
-    return n;
+    struct ptx_table_text line = ptx_table_line(chance(t, ptx_table_count()));
+    if (line.bytes > LINE_BYTES) return 0;
+    memcpy(out, line.at, line.bytes);
+    shuffle(t, out, line.bytes);
+    return line.bytes;
 }
 
 static bool from_table(struct text *t) {
@@ -242,19 +199,20 @@ static bool from_table(struct text *t) {
     return n && put(t, s, line, n);
 }
 
+static bool append(struct text *t, struct ptx_table_text text) {
+    return put(t, (struct span){t->len, t->len}, text.at, text.bytes);
+}
+
 /* A text of its own: some instructions in the frame. */
 static bool afresh(struct text *t) {
     char line[LINE_BYTES];
-    const char *here = strstr(frame, "//case\n");
-    const size_t head = (size_t)(here - frame), most = 1 + chance(t, 8);
     t->len = 0;
-    bool ok = put(t, (struct span){0, 0}, frame, head) &&
-              put(t, (struct span){t->len, t->len}, registers, sizeof(registers) - 1);
-    for (size_t k = 0, n; ok && k < most; k++) {
-        n = table_line(t, line);
-        ok = n && put(t, (struct span){t->len, t->len}, line, n);
+    bool ok = append(t, ptx_table_frame()) && append(t, ptx_table_registers());
+    for (uint32_t k = chance(t, 8) + 1; ok && k; k--) {
+        const size_t n = table_line(t, line);
+        ok = n && append(t, (struct ptx_table_text){line, n});
     }
-    return ok && put(t, (struct span){t->len, t->len}, here, strlen(here));
+    return ok && append(t, ptx_table_end());
 }
 
 /* ---- libFuzzer's ----------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ static int digit_value(char c) {
 void ptx_lex_init(struct ptx_lex *l, const char *text, size_t bytes) {
     const char *nul = bytes ? memchr(text, 0, bytes) : NULL;
     l->at = text;
-    l->end = nul ? nul : text + bytes;
+    l->end = nul ? nul : bytes ? text + bytes : text; /* of no bytes it may be NULL */
     l->line = 1;
 }
 
