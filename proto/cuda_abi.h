@@ -52,6 +52,7 @@ typedef struct CUgraphDeviceUpdatableNode_st *CUgraphDeviceNode;
 typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 
 /* Streams that exist without being made. NULL means one of them, by the entry point's variant. */
 #define CU_STREAM_LEGACY ((CUstream)0x1)

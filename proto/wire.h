@@ -385,7 +385,8 @@ struct wire_completion {
     X(SIGNAL_ASK, 35, wire_signal)            \
     X(LIMIT, 36, wire_limit)                  \
     X(VALUE_WAIT, 37, wire_value)             \
-    X(VALUE_WRITE, 38, wire_value)
+    X(VALUE_WRITE, 38, wire_value)            \
+    X(STREAM_SHARE, 39, wire_stream_share)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -495,6 +496,13 @@ struct wire_stream_create {
     int32_t priority;
     uint64_t
         first_seq; /* its first record carries first_seq; stream_done starts at first_seq - 1 */
+};
+
+/* From now on kernels of the stream run on at most so many multiprocessors; 0: on all. A stream
+ * that is created has all. */
+struct wire_stream_share {
+    struct wire_record rec;
+    uint32_t sms, pad;
 };
 
 struct wire_stream_destroy { /* takes effect when all that was sent before it is complete */

@@ -30,6 +30,7 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_GRAPH_EXEC,
     HANDLE_USER_OBJECT,
+    HANDLE_RESOURCES, /* its index is how many multiprocessors */
 };
 
 #define HANDLE_TAG 0x5a1eull

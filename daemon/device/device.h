@@ -244,6 +244,11 @@ struct dev_ops {
      * which change their level with their queue. NULL where info.levels is 1. */
     void (*queue_level)(struct dev_queue *queue, uint32_t level);
 
+    /* Kernels of the queue that are launched from now on run on at most so many multiprocessors at
+     * a time, as far as the device can tell these apart; 0: on all, as it begins. NULL: it cannot.
+     */
+    void (*queue_share)(struct dev_queue *queue, uint32_t sms);
+
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
      * Arguments were validated by the caller against the windows and the function's limits; memory
      * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */

@@ -474,9 +474,19 @@ CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut); /* 
 CUresult cuLinkDestroy(CUlinkState link); /* local */
 
 /* Green contexts */
+CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags); /* local */
+CUresult cuGreenCtxDestroy(CUgreenCtx hCtx); /* local */
+CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx); /* local */
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type); /* local */
 CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type); /* local */
+CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource, CUdevResourceType type); /* local */
+CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups, const CUdevResource *input, CUdevResource *remaining, unsigned int useFlags, unsigned int minCount); /* local */
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources, unsigned int nbResources); /* local */
+CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent); /* async */
+CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent); /* async */
 CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx); /* local */
+CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority); /* async */
+CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId); /* local */
 
 /* Tensor maps and the rest */
 CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, uint32_t tensorRank, void *globalAddress, const uint64_t *globalDim, const uint64_t *globalStrides, const uint32_t *boxDim, const uint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill); /* local */

@@ -18,7 +18,9 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
     CUresult r = ctx_enter();
     if (r) return r;
     if (!phStream || flags & ~(unsigned int)CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    return stream_create(ctx_current()->index, flags, priority, phStream);
+    const struct context *c = ctx_current();
+    r = stream_create(c->index, flags, priority, phStream);
+    return r || !c->sms ? r : stream_share(stream_find(*phStream), c->handle, c->sms);
 }
 
 CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
@@ -138,8 +140,7 @@ CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
 
 CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx) {
     CUresult r = cuStreamGetCtx(hStream, pCtx);
-    if (!r && pGreenCtx) *pGreenCtx = NULL;
-    return r;
+    return r || !pGreenCtx ? r : cuStreamGetGreenCtx(hStream, pGreenCtx);
 }
 
 /* Attributes steer caches and scheduling on a GPU; none changes a result. */

@@ -83,6 +83,7 @@ const size_t ctx_first_limits[CTX_LIMITS] = {
 
 static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->index = index;
+    c->sms = 0;
     c->flags = flags;
     c->api_version = CTX_API_VERSION;
     c->id = ++last_id;
@@ -126,6 +127,14 @@ struct context *ctx_create(unsigned int flags) {
     if (index < CTX_MAX) start(&contexts[index], index, flags);
     lock_leave(&ctx_lock);
     return index < CTX_MAX ? &contexts[index] : NULL;
+}
+
+struct context *ctx_create_green(uint32_t sms) {
+    struct context *c = ctx_create(0);
+    if (!c) return NULL;
+    c->index = CTX_PRIMARY;
+    c->sms = sms;
+    return c;
 }
 
 bool ctx_end(struct context *c, CUcontext handle) {

@@ -20,7 +20,8 @@
 
 struct context {
     CUcontext handle; /* NULL while the slot is free */
-    uint32_t index;
+    uint32_t index;   /* of what it owns: of a green one, the primary context's */
+    uint32_t sms;     /* of a green one: its part of the device; 0: it is none */
     uint16_t generation;
     _Atomic uint32_t live;
     uint32_t refs; /* of the primary context */
@@ -90,6 +91,8 @@ uint32_t ctx_release(bool all, bool *ended);
 
 /* Another one; NULL when there are too many. */
 struct context *ctx_create(unsigned int flags);
+/* A green one, which is the primary context with a part of the device. The caller retained that. */
+struct context *ctx_create_green(uint32_t sms);
 /* True for the one caller who ends it: he releases what it owns, and then its place. */
 bool ctx_end(struct context *c, CUcontext handle);
 void ctx_free(struct context *c);

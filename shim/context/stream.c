@@ -60,11 +60,27 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
         s->flags = flags;
         s->priority = priority;
         s->owner = owner;
+        s->green = NULL;
+        s->sms = 0;
         s->handle = (CUstream)(uintptr_t)handle_make(HANDLE_STREAM, ++s->generation, id);
         *out = s->handle;
     }
     lock_leave(&stream_lock);
     return r;
+}
+
+CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms) {
+    struct wire_stream_share rec = {.rec = {.op = WIRE_STREAM_SHARE, .stream = s->id}, .sms = sms};
+    s->green = green;
+    s->sms = sms;
+    return submit_record(&rec, sizeof(rec), NULL, 0);
+}
+
+struct stream *stream_of_green(CUcontext green, const struct stream *after) {
+    uint32_t limit = atom_load_acquire(&stream_limit);
+    for (uint32_t id = after ? after->id + 1 : STREAM_LEGACY + 1; id < limit; id++)
+        if (streams[id].handle && streams[id].green == green) return &streams[id];
+    return NULL;
 }
 
 /* With the lock held: nobody finds it any more, and nobody gets its id before the worker was told.
@@ -125,6 +141,7 @@ static CUresult make_lane(struct stream *s, uint32_t i) {
     CUstream made;
     CUresult r = stream_create(s->owner, CU_STREAM_NON_BLOCKING, s->priority, &made);
     if (r) return r;
+    if (s->sms) stream_share(&streams[handle_index(HANDLE_STREAM, made)], NULL, s->sms);
     lock_enter(&stream_lock);
     bool first = s->handle && !lane_lives(s, i);
     if (first) s->lanes[i] = made;

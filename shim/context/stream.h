@@ -27,13 +27,20 @@ struct stream {
     bool busy;   /* without one: the worker is being told of its beginning or its end */
     uint32_t id; /* on the wire */
     uint16_t generation;
-    uint32_t owner; /* index of the context */
+    uint32_t owner;  /* index of the context */
+    CUcontext green; /* that has it, and so many multiprocessors for it; NULL and 0: none */
+    uint32_t sms;
     unsigned int flags;
     int priority;
     CUstream lanes[WIRE_GRAPH_LANES - 1]; /* of graphs that are launched in it; made when needed */
 };
 
 CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out);
+
+/* It is a green context's. */
+CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms);
+/* All of a green context, one after the other: NULL after the last; begins with NULL. */
+struct stream *stream_of_green(CUcontext green, const struct stream *after);
 
 /* What a program means by `handle`; NULL when it is not a stream. A NULL handle is the legacy
  * stream: entry points for per-thread defaults have replaced it before. */

@@ -623,6 +623,12 @@ def test_the_device_is_one_whole():
         equal((done.returncode, done.stdout), (0, "whole\n"), done.stderr)
 
 
+def test_green_contexts_have_a_part_of_the_device():
+    with Daemon() as d:
+        done = d.run([program("green")])
+        equal((done.returncode, done.stdout), (0, "green\n"), done.stderr)
+
+
 def library_of_the_device_runtime():
     nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], stdout=subprocess.PIPE, text=True).stdout.strip()
     found = glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "**", "libcudadevrt.a"),

@@ -76,6 +76,7 @@ struct dev_queue {
     struct list link;
     struct dev_op *first, **last;
     uint32_t level;
+    uint32_t sms;
 };
 
 struct dev_func {
@@ -475,6 +476,10 @@ static void fake_queue_destroy(struct dev_queue *q) {
     free(q);
 }
 
+static void fake_queue_share(struct dev_queue *q, uint32_t sms) {
+    q->sms = sms;
+}
+
 static void fake_queue_level(struct dev_queue *q, uint32_t level) {
     if (level >= FAKE_LEVELS) fake_violation(q->space->dev, "no such level");
     q->level = level;
@@ -584,6 +589,7 @@ const struct dev_ops fakedev = {
     .queue_create = fake_queue_create,
     .queue_destroy = fake_queue_destroy,
     .queue_level = fake_queue_level,
+    .queue_share = fake_queue_share,
     .launch = fake_launch,
     .copy = fake_copy,
     .memset = fake_memset,
@@ -674,6 +680,12 @@ const char *fakedev_kernel(const struct dev *dev, uint32_t at) {
 
 uint32_t fakedev_level(const struct dev *dev, uint32_t at) {
     return at < dev->launch_count ? dev->launches[at].level : UINT32_MAX;
+}
+
+uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    return q ? q->sms : UINT32_MAX;
 }
 
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue) {

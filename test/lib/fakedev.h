@@ -50,6 +50,8 @@ const char *fakedev_kernel(const struct dev *dev, uint32_t at);
 /* The level of the launch's queue when it was launched; that of the n-th busy queue now. */
 uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
+/* Its share of the multiprocessors; 0: all. */
+uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
 void fakedev_forget_launches(struct dev *dev);
 
 /* The texture of this number of any space, or NULL. */

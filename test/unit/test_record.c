@@ -364,6 +364,7 @@ Test(record, the_others) {
     REFUSED(WIRE_STREAM_CREATE, create.flags, 2);
     REFUSED(WIRE_STREAM_CREATE, create.first_seq, 0);
     REFUSED(WIRE_STREAM_DESTROY, rec.stream, 0);
+    REFUSED(WIRE_STREAM_SHARE, rec.stream, 0);
     REFUSED(WIRE_MEM_BACK, mem.bytes, 0);
     REFUSED(WIRE_MEM_UNBACK, mem.addr, UINT64_MAX - 4096);
     REFUSED(WIRE_MEM_MAKE, segment.segment, WIRE_SEGMENTS);

@@ -533,6 +533,28 @@ Test(soft, a_level_changes_with_operations_in_flight) {
     close_device();
 }
 
+/* What goes first would take both threads, and never ends. */
+Test(soft, a_queue_has_no_more_than_its_share) {
+    struct dev_queue *greedy;
+    struct dev_op endless, small;
+    struct dev_info info;
+    open_device(2, 0);
+    dev_soft.info(dev, &info);
+    cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+    cr_assert_eq(dev_soft.queue_create(space, 0, &greedy), 0);
+    dev_soft.queue_level(greedy, 1);
+    dev_soft.queue_share(greedy, info.sm_count / 2);
+    launch(greedy, "forever", 64, BASE, 0, &endless);
+    for (int i = 0; i < 20; i++) {
+        launch(queue, "add", 64, BASE, 1, &small);
+        cr_assert_eq(wait_one(), &small);
+    }
+    dev_soft.space_cancel(space);
+    cr_expect_eq(wait_one(), &endless);
+    dev_soft.queue_destroy(greedy);
+    close_device();
+}
+
 /* While the one thread is busy at level 1, a dying client must not wait for it. */
 Test(soft, what_is_cancelled_waits_for_no_level) {
     open_device(1, 0);

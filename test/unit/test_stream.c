@@ -347,3 +347,28 @@ Test(stream, random_programs_start_exactly_what_the_model_says, .timeout = 60) {
     cr_expect_eq(wireclient_fault(w.c), 0);
     end(&w);
 }
+
+/* Whoever has the number next begins with all of the device. */
+Test(stream, a_share_of_the_device_is_the_streams_own) {
+    struct world w = begin(0);
+    struct wire_stream_share half = {.sms = 8};
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_send(w.c, WIRE_STREAM_SHARE, 1, false, &half, sizeof(half), NULL, 0);
+    wireclient_launch(w.c, 1, 0, 1);
+    cr_expect_str_eq(launched(&w), "1");
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 8);
+    wireclient_destroy_stream(w.c, 1);
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 0);
+    end(&w);
+}
+
+Test(stream, a_share_of_no_stream_is_no_clients) {
+    struct world w = begin(0);
+    struct wire_stream_share half = {.sms = 8};
+    wireclient_send(w.c, WIRE_STREAM_SHARE, 9, false, &half, sizeof(half), NULL, 0);
+    wirebench_run(w.b);
+    cr_expect_neq(wireclient_fault(w.c), 0);
+    end(&w);
+}

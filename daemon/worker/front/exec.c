@@ -269,6 +269,15 @@ static int run_stream_destroy(struct exec *x, const void *rec) {
     return 0;
 }
 
+static int run_stream_share(struct exec *x, const void *rec) {
+    const struct wire_stream_share *h = rec;
+    struct stream *s = stream_find(&x->c->streams, h->rec.stream);
+    if (!s) return refuse(x, "stream %u does not exist", h->rec.stream);
+    stream_share(s, h->sms);
+    reply_status(&x->c->com, &h->rec, x->c->com.fault);
+    return 0;
+}
+
 /* Whole pages of one of the two windows. */
 static int check_pages(struct exec *x, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &x->c->windows;
@@ -413,6 +422,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LIMIT] = run_limit,
     [WIRE_VALUE_WAIT] = run_value_wait,
     [WIRE_VALUE_WRITE] = run_value_write,
+    [WIRE_STREAM_SHARE] = run_stream_share,
 };
 
 int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {

@@ -75,6 +75,10 @@ void stream_set_level(struct stream_set *set, uint32_t level) {
             set->ops->queue_level(set->streams[id]->queue, level);
 }
 
+void stream_share(struct stream *s, uint32_t sms) {
+    if (s->queue && s->set->ops->queue_share) s->set->ops->queue_share(s->queue, sms);
+}
+
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
                 uint64_t first_seq) {
     struct stream *s = set->streams[id];
@@ -88,6 +92,7 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
         if (err) return err;
         if (set->level) set->ops->queue_level(s->queue, set->level);
     }
+    if (s->closing) stream_share(s, 0); /* the old one's queue */
     s->open = true;
     s->closing = false;
     s->nonblocking = nonblocking;

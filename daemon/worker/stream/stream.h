@@ -75,6 +75,8 @@ void stream_set_level(struct stream_set *set, uint32_t level);
  * -errno, or ERR_PROTOCOL when it exists or the numbers go back. */
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
                 uint64_t first_seq);
+/* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
+void stream_share(struct stream *s, uint32_t sms);
 /* The client destroyed it: its queue goes once it is empty. */
 void stream_close(struct stream *s);
 

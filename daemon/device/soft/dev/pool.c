@@ -87,6 +87,7 @@ static struct task *take_from(struct list *line) {
         if (t->idle || t->done) continue;
         bool alone = t->exclusive || !family_begun(&t->family); /* it is begun by one thread */
         if (alone && t->inside) continue;
+        if (t->queue->threads && t->inside >= t->queue->threads) continue;
         list_remove(&t->ready_link);
         list_append(line, &t->ready_link);
         t->inside++;

@@ -255,6 +255,7 @@ const struct dev_ops dev_soft = {
     .queue_create = queue_create,
     .queue_destroy = queue_destroy,
     .queue_level = queue_level,
+    .queue_share = queue_share,
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,

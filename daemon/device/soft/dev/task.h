@@ -21,6 +21,7 @@ struct dev_queue {
     struct list space_link;
     struct list tasks; /* first: the one that is ready or running */
     uint32_t level;
+    uint32_t sms, threads; /* that its kernels may have at a time; 0: all */
 };
 
 enum task_kind { TASK_LAUNCH, TASK_TRANSFER, TASK_SPEND };
