@@ -24,6 +24,7 @@
 
 #define SIGNALS 65
 #define PAUSE_NS 100000u
+#define LONGEST_PAUSE_NS 12800000u
 
 /* ---- handlers --------------------------------------------------------------------------------
  *
@@ -188,11 +189,12 @@ bool quiet_begin(struct quiet *q, uint64_t lo, uint64_t hi, uint64_t patience_ns
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &q->before);
     bool quiet = try_once(lo, hi);
-    for (uint64_t pause = PAUSE_NS, slept = 0; !quiet && slept < patience_ns; pause *= 2) {
+    for (uint64_t pause = PAUSE_NS, slept = 0; !quiet && slept < patience_ns;) {
         const struct timespec t = {.tv_nsec = (long)pause};
         pthread_sigmask(SIG_SETMASK, &q->before, NULL);
         nanosleep(&t, NULL);
         slept += pause;
+        if (pause < LONGEST_PAUSE_NS) pause *= 2;
         pthread_sigmask(SIG_SETMASK, &all, NULL);
         quiet = try_once(lo, hi);
     }
