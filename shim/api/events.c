@@ -85,11 +85,18 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
     return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
 }
 
-CUresult cuEventQuery(CUevent hEvent) {
-    CUresult r = ctx_enter_device(); /* asked by threads without a context as well */
+/* The gate of calls about what was recorded: threads that have no context make them as well. */
+static CUresult enter_recorded(CUevent handle, struct event **e) {
+    CUresult r = ctx_enter_device();
     if (r) return r;
-    const struct event *e = event_find(hEvent);
-    if (!e) return CUDA_ERROR_INVALID_HANDLE;
+    *e = event_find(handle);
+    return *e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuEventQuery(CUevent hEvent) {
+    struct event *e;
+    CUresult r = enter_recorded(hEvent, &e);
+    if (r) return r;
     if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
     r = capture_gate();
     if (r) return r;
@@ -100,13 +107,13 @@ CUresult cuEventQuery(CUevent hEvent) {
 
 CUresult cuEventSynchronize(CUevent hEvent) {
     struct event *e;
-    CUresult r = enter(hEvent, &e);
+    CUresult r = enter_recorded(hEvent, &e);
     if (r) return r;
     if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
     r = capture_gate();
     if (r) return r;
     struct event_point at = event_point(e);
-    r = e->signal ? signal_wait(e->signal, ctx_current()->index) : wait_stream(at.stream, at.seq);
+    r = e->signal ? signal_wait(e->signal, e->owner) : wait_stream(at.stream, at.seq);
     text_flush();
     if (r) return r;
     pool_release_threshold();
@@ -116,8 +123,8 @@ CUresult cuEventSynchronize(CUevent hEvent) {
 
 CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
     struct event *first, *second;
-    CUresult r = enter(hStart, &first);
-    if (!r) r = enter(hEnd, &second);
+    CUresult r = enter_recorded(hStart, &first);
+    if (!r) r = enter_recorded(hEnd, &second);
     if (r) return r;
     if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
     if (event_captured(first) || event_captured(second)) return CUDA_ERROR_CAPTURED_EVENT;

@@ -34,8 +34,9 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
     return cuMemHostAlloc(pp, bytesize, 0);
 }
 
+/* By threads without a context as well. */
 CUresult cuMemFreeHost(void *p) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     struct mem_block b;
     uint64_t addr = (uint64_t)(uintptr_t)p;

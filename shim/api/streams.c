@@ -28,7 +28,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream hStream) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device(); /* at the end of threads without a context as well */
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s || s->handle != hStream || s->id == STREAM_LEGACY) return CUDA_ERROR_INVALID_HANDLE;

@@ -71,7 +71,31 @@ static void device(void) {
            CUDA_ERROR_INVALID_DEVICE, "a device that is not there");
 }
 
-/* NVIDIA's documentation lists the error for these; its runtime goes by their not giving it. */
+/* NVIDIA's documentation lists the error for these; its runtime, and programs whose threads clean
+ * up at their ends or wait for one another's events, go by their not giving it. */
+static void others(void) {
+    CUcontext context;
+    CUevent events[2];
+    CUstream stream;
+    void *host;
+    float ms = -1;
+    WORKS(cuDevicePrimaryCtxRetain(&context, 0));
+    WORKS(cuCtxPushCurrent(context));
+    WORKS(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    WORKS(cuMemAllocHost(&host, BYTES));
+    for (int i = 0; i < 2; i++) {
+        WORKS(cuEventCreate(&events[i], CU_EVENT_DEFAULT));
+        WORKS(cuEventRecord(events[i], stream));
+    }
+    WORKS(cuCtxPopCurrent(NULL));
+    WORKS(cuEventSynchronize(events[1]));
+    WORKS(cuEventElapsedTime(&ms, events[0], events[1]));
+    REQUIRE(ms >= 0, "%f ms", ms);
+    WORKS(cuStreamDestroy(stream));
+    WORKS(cuMemFreeHost(host));
+    WORKS(cuDevicePrimaryCtxRelease(0));
+}
+
 static void pointers(void) {
     CUmemorytype type = CU_MEMORYTYPE_DEVICE;
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
@@ -91,6 +115,7 @@ int main(void) {
     pools();
     expect(cuMemAlloc(&p, BYTES), CUDA_ERROR_INVALID_CONTEXT, "an allocation without a context");
     objects();
+    others();
     printf("contextless\n");
     return 0;
 }
