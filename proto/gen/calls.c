@@ -644,7 +644,7 @@ static const struct call_info calls[CALL_LIMIT] = {
     [632] = {"cuGraphicsUnmapResources_ptsz", "cuGraphicsUnmapResources", "Gives graphics resources back in a stream's order.", CALL_UNSUPPORTED, 7000},
     [633] = {"cuFlushGPUDirectRDMAWrites", "cuFlushGPUDirectRDMAWrites", "Makes writes of other PCI devices visible to this one.", CALL_UNSUPPORTED, 11030},
     [634] = {"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "Describes tiles of a tensor for bulk copies.", CALL_LOCAL, 12000},
-    [635] = {"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", "Describes the columns of a convolution for bulk copies.", CALL_UNSUPPORTED, 12000},
+    [635] = {"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", "Describes the columns of a convolution for bulk copies.", CALL_LOCAL, 12000},
     [636] = {"cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeIm2colWide", "Describes the wide columns of a convolution for bulk copies.", CALL_UNSUPPORTED, 12080},
     [637] = {"cuTensorMapReplaceAddress", "cuTensorMapReplaceAddress", "Changes the address in a description of a tensor.", CALL_LOCAL, 12000},
 };

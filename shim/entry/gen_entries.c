@@ -124,7 +124,6 @@ CUresult cuGraphicsMapResources_ptsz(void);
 CUresult cuGraphicsUnmapResources(void);
 CUresult cuGraphicsUnmapResources_ptsz(void);
 CUresult cuFlushGPUDirectRDMAWrites(void);
-CUresult cuTensorMapEncodeIm2col(void);
 CUresult cuTensorMapEncodeIm2colWide(void);
 
 #pragma GCC visibility pop

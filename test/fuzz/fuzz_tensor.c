@@ -24,7 +24,9 @@ struct input {
     uint8_t body, as_it_is; /* not where the memory is */
 };
 
-#define UP "shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+#define FROM "shared::cluster.global."
+#define COME ".mbarrier::complete_tx::bytes"
+#define UP FROM "tile" COME
 #define DOWN "global.shared::cta"
 static const char *const bodies[] = {
     "cp.async.bulk.tensor.1d." UP " [%d],[%m,{%c0}],[%b];",
@@ -39,6 +41,17 @@ static const char *const bodies[] = {
     "cp.reduce.async.bulk.tensor.1d." DOWN ".add.tile.bulk_group [%m,{%c0}],[%d];",
     "cp.reduce.async.bulk.tensor.2d." DOWN ".min.tile.bulk_group [%m,{%c0,%c1}],[%d];",
     "cp.reduce.async.bulk.tensor.3d." DOWN ".xor.tile.bulk_group [%m,{%c0,%c1,%c2}],[%d];",
+    "cp.async.bulk.tensor.2d." FROM "tile::gather4" COME " [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b];",
+    "cp.async.bulk.tensor.2d." DOWN ".tile::scatter4.bulk_group [%m,{%c0,%c1,%c2,%c3,%c4}],[%d];",
+    "cp.async.bulk.tensor.3d." FROM "im2col" COME " [%d],[%m,{%c0,%c1,%c2}],[%b],{%h};",
+    "cp.async.bulk.tensor.5d." FROM "im2col" COME
+    " [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b],{%h,1,%h};",
+    "cp.async.bulk.tensor.4d." DOWN ".im2col_no_offs.bulk_group [%m,{%c0,%c1,%c2,%c3}],[%d];",
+    "tensormap.replace.tile.global_address.global.b1024.b64 [%m],%m;\n"
+    "tensormap.replace.tile.box_dim.global.b1024.b32 [%m],0,%c4;\n"
+    "tensormap.replace.tile.rank.global.b1024.b32 [%m],%c3;\n"
+    "tensormap.replace.tile.global_dim.global.b1024.b32 [%m],1,%c2;\n"
+    "cp.async.bulk.tensor.2d." UP " [%d],[%m,{%c0,%c1}],[%b];",
 };
 #define BODIES (sizeof(bodies) / sizeof(bodies[0]))
 

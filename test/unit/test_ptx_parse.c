@@ -233,15 +233,15 @@ Test(ptx_parse, functions) {
 
 Test(ptx_parse, what_is_unknown_disables_its_function_alone) {
     cr_assert_str_eq(unsupported("ret; tcgen05.mma.x [%r1], {%rd1}, 0;"), "line 7: tcgen05.mma.x");
-    cr_assert_str_eq(unsupported("tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 4;"),
-                     "line 7: tensormap.replace.tile.rank.global.b1024.b32");
+    cr_assert_str_eq(unsupported("tcgen05.commit.x.b64 [%rd1], 4;"),
+                     "line 7: tcgen05.commit.x.b64");
     cr_assert_str_eq(unsupported("mov.u32 %r1, %pm0; wgmma.fence;"), "line 7: %pm0");
     cr_assert_str_eq(unsupported(".reg .v4 .f32 q;"), "line 7: .reg of vectors");
     cr_assert_str_eq(unsupported("vadd.s32.s32.s32 %r1, %r2.b0, %r3;"), "line 7: .b0");
     ptx_module_free(module);
-    module = ptx_text_module(".entry a { tensormap; L: bra L; }\n.entry b { ret; }\n"
+    module = ptx_text_module(".entry a { tcgen05; L: bra L; }\n.entry b { ret; }\n"
                              ".func c(.reg .u32 x) { ret; }");
-    cr_assert_str_eq(module->funcs[0]->unsupported, "line 4: tensormap");
+    cr_assert_str_eq(module->funcs[0]->unsupported, "line 4: tcgen05");
     cr_assert_null(module->funcs[1]->unsupported);
     cr_assert_str_eq(module->funcs[2]->unsupported, "line 6: .reg parameter");
 }

@@ -25,6 +25,12 @@ struct job {
 
 static char text[4096];
 
+/* What is copied: a box, four rows, or a convolution's columns with offsets of pixels. */
+static struct {
+    enum { BOX, ROWS, COLUMNS } form;
+    uint32_t offset[3];
+} what;
+
 /* k(job): loads shared memory from the job, does `copy` on %d (the place) and %m (the map) with
  * coordinates %c0 to %c4, and stores shared memory to the job, and whether the barrier's phase of
  * `bytes` is over to `offset`. */
@@ -86,6 +92,7 @@ static uint32_t below(uint32_t n) {
 
 static uint32_t sizes_of(const struct tensor_map *m, uint32_t *count) {
     uint32_t all = 1;
+    if (what.form != BOX) return m->box[0] * (what.form == ROWS ? 4u : m->pixels);
     for (uint32_t d = 0; d < m->rank; d++)
         all *= count[d] = (m->box[d] + m->step[d] - 1u) / m->step[d];
     return all;
@@ -123,18 +130,43 @@ static void make_job(struct job *j) {
 /* ---- the model: one element ---------------------------------------------------------------------
  */
 
-/* Element `n` of the box: whether it is in the tensor, and where it is there. */
-static bool in_tensor(const struct job *j, uint32_t n, uint64_t *at) {
-    uint32_t count[5];
+/* Element `n` of a box, by its coordinates. */
+static void find_in_box(const struct job *j, uint32_t n, int64_t *k) {
     const struct tensor_map *m = &j->map;
-    bool inside = true;
+    uint32_t count[5];
     sizes_of(m, count);
+    for (uint32_t d = 0; d < m->rank; d++) {
+        k[d] = j->at[d] + (int64_t)(n % count[d]) * m->step[d];
+        n /= count[d];
+    }
+}
+
+/* "im2col mode": pixels are numbers whose digits count steps from the range's lower corner. */
+static void find_in_columns(const struct job *j, uint32_t n, int64_t *k) {
+    const struct tensor_map *m = &j->map;
+    uint64_t digits = n / m->box[0], image = m->rank - 1u;
+    k[0] = j->at[0] + n % m->box[0];
+    for (uint32_t d = 1; d < image; d++) {
+        const int64_t lower = m->lower[d - 1], end = (int64_t)m->last[d] + m->upper[d - 1];
+        const uint64_t base = (uint64_t)((end - lower) / m->step[d]) + 1;
+        digits += (uint64_t)(j->at[d] - lower) / m->step[d];
+        k[d] = lower + (int64_t)(digits % base) * m->step[d] + what.offset[d - 1];
+        digits /= base;
+    }
+    k[image] = j->at[image] + (int64_t)digits;
+}
+
+/* Element `n`: whether it is in the tensor, and where it is there. */
+static bool in_tensor(const struct job *j, uint32_t n, uint64_t *at) {
+    const struct tensor_map *m = &j->map;
+    int64_t k[5] = {j->at[0] + n % m->box[0], j->at[1 + n / m->box[0] % 4]};
+    bool inside = true;
+    if (what.form == BOX) find_in_box(j, n, k);
+    if (what.form == COLUMNS) find_in_columns(j, n, k);
     *at = m->address;
     for (uint32_t d = 0; d < m->rank; d++) {
-        int64_t k = j->at[d] + (int64_t)(n % count[d]) * m->step[d];
-        inside = inside && k >= 0 && k <= m->last[d];
-        *at += (uint64_t)k * (d ? m->stride[d - 1] : tensor_map_element(m->type));
-        n /= count[d];
+        inside = inside && k[d] >= 0 && k[d] <= m->last[d];
+        *at += (uint64_t)k[d] * (d ? m->stride[d - 1] : tensor_map_element(m->type));
     }
     return inside;
 }
@@ -237,6 +269,88 @@ Test(tensor, boxes_are_stored) {
     }
 }
 
+/* ---- four rows, and columns --------------------------------------------------------------------
+ */
+
+static const char *rows_of(bool up) {
+    return up ? "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4"
+                ".mbarrier::complete_tx::bytes [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[bar];"
+              : "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
+                " [%m,{%c0,%c1,%c2,%c3,%c4}],[%d];";
+}
+
+Test(tensor, four_rows_are_gathered_and_scattered) {
+    what.form = ROWS;
+    for (uint32_t up = 0; up < 2; up++) {
+        struct ptxrun *r = kernel(rows_of(up));
+        unsigned char *tensor = ptxrun_alloc(r, TENSOR);
+        struct job *j = ptxrun_alloc(r, sizeof(*j));
+        for (uint32_t k = 0; k < TENSOR; k++)
+            tensor[k] = (unsigned char)matrixref_dice();
+        for (uint32_t n = 0; n < 13u * 4; n++) {
+            make_map(&j->map, n % 13, 2, n / 13 % 4, (uint64_t)(uintptr_t)tensor);
+            make_job(j);
+            for (uint32_t k = 1; k < 5; k++) /* each row once, or none of them */
+                j->at[k] = (int32_t)(below(2) ? (k - 1) ^ (n & 3) : k + 100);
+            up ? check_load(r, j, 2) : check_store(r, j, tensor);
+        }
+        ptxrun_destroy(r);
+    }
+}
+
+static const char *columns_of(uint32_t rank, bool up) {
+    static char copy[256];
+    char offsets[32];
+    snprintf(offsets, sizeof(offsets), "{%u,%u,%u", what.offset[0], what.offset[1], what.offset[2]);
+    offsets[2 * (rank - 2)] = 0; /* digits */
+    snprintf(copy, sizeof(copy),
+             up ? "cp.async.bulk.tensor.%ud.shared::cluster.global.im2col"
+                  ".mbarrier::complete_tx::bytes [%%d],[%%m,%s],[bar],%s};"
+                : "cp.async.bulk.tensor.%ud.global.shared::cta.im2col_no_offs.bulk_group"
+                  " [%%m,%s],[%%d];",
+             rank, coordinates(rank), offsets);
+    return copy;
+}
+
+/* A range of pixels, and a first one in it. */
+static void make_columns(struct job *j) {
+    struct tensor_map *m = &j->map;
+    m->columns = 1;
+    m->pixels = (uint16_t)(1 + below(60));
+    for (uint32_t d = 1; d < m->rank; d++)
+        m->box[d] = 1;
+    for (uint32_t d = 1; d + 1u < m->rank; d++) {
+        m->lower[d - 1] = (int16_t) - (int)below(3);
+        m->upper[d - 1] = (int16_t)((int)below(4) - 1);
+        const uint32_t range = m->last[d] + (uint32_t)(m->upper[d - 1] - m->lower[d - 1]) + 1;
+        j->at[d] = m->lower[d - 1] + (int32_t)(below(range) / m->step[d] * m->step[d]);
+    }
+    j->at[m->rank - 1] = (int32_t)below(3) - 1;
+    cr_assert(tensor_map_is_valid(m));
+}
+
+Test(tensor, columns_of_convolutions_are_loaded_and_stored) {
+    what.form = COLUMNS;
+    for (uint32_t n = 0; n < 90; n++) {
+        const uint32_t rank = 3 + n % 3;
+        const bool up = n % 3 != n / 3 % 3;
+        for (uint32_t d = 0; d < 3; d++)
+            what.offset[d] = up ? below(4) : 0;
+        struct ptxrun *r = kernel(columns_of(rank, up));
+        unsigned char *tensor = ptxrun_alloc(r, TENSOR);
+        struct job *j = ptxrun_alloc(r, sizeof(*j));
+        for (uint32_t k = 0; k < TENSOR; k++)
+            tensor[k] = (unsigned char)matrixref_dice();
+        for (uint32_t type = 0; type < 13; type++) {
+            make_map(&j->map, type, rank, below(4), (uint64_t)(uintptr_t)tensor);
+            make_job(j);
+            make_columns(j);
+            up ? check_load(r, j, rank) : check_store(r, j, tensor);
+        }
+        ptxrun_destroy(r);
+    }
+}
+
 /* ---- combined ----------------------------------------------------------------------------------
  */
 
@@ -333,6 +447,12 @@ Test(tensor, maps_that_are_none_are_refused) {
     NO_MAP(j->map.stride[0] = 1ull << 40);
     NO_MAP((j->map.swizzle = 1, j->map.box[0] = 48));
     REFUSED(ERR_ILLEGAL_INSTRUCTION, "another number", j->map.rank = 1);
+    NO_MAP((j->map.columns = 1, j->map.pixels = 1));
+    NO_MAP((j->map.columns = 1, j->map.rank = 3, j->map.box[2] = j->map.step[2] = 1));
+    NO_MAP(
+        (j->map.columns = 2, j->map.rank = 3, j->map.pixels = j->map.box[2] = j->map.step[2] = 1));
+    NO_MAP((j->map.columns = 1, j->map.rank = 3, j->map.pixels = 1025,
+            j->map.box[2] = j->map.step[2] = 1));
 }
 
 Test(tensor, nothing_outside_is_touched) {
@@ -380,4 +500,160 @@ Test(tensor, maps_lie_in_parameters_and_are_copied_to_several_blocks) {
         cr_assert_eq(out[2 * rank + 1], rank % 2 == 0, "block %u's barrier", rank);
     }
     ptxrun_destroy(r);
+}
+
+/* A map of columns is for columns alone. */
+Test(tensor, maps_of_another_kind_are_refused) {
+    for (uint32_t columns = 0; columns < 2; columns++) {
+        what.form = columns ? BOX : COLUMNS;
+        struct ptxrun *r = kernel(columns ? load_of(3) : columns_of(3, true));
+        struct job *j = plain(r);
+        make_map(&j->map, 0, 3, 0, j->map.address);
+        if (columns) make_columns(j);
+        run(r, j, 64, ERR_ILLEGAL_INSTRUCTION, "was made for");
+        ptxrun_destroy(r);
+    }
+}
+
+/* ---- changed by kernels ------------------------------------------------------------------------
+ */
+
+/* Elements' types as tensormap.replace counts them, and as the driver does. */
+static const struct {
+    uint8_t number, type;
+} types_of[] = {
+    {0, CU_TENSOR_MAP_DATA_TYPE_UINT8},         {1, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+    {2, CU_TENSOR_MAP_DATA_TYPE_UINT32},        {3, CU_TENSOR_MAP_DATA_TYPE_INT32},
+    {4, CU_TENSOR_MAP_DATA_TYPE_UINT64},        {5, CU_TENSOR_MAP_DATA_TYPE_INT64},
+    {6, CU_TENSOR_MAP_DATA_TYPE_FLOAT16},       {7, CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+    {8, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ},   {9, CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+    {10, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},     {11, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+    {12, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ},
+};
+
+static size_t put_replace(char *out, size_t room, const char *field, const char *at,
+                          const char *more) {
+    const bool wide = strstr(field, "global_address") || strstr(field, "global_stride");
+    return (size_t)snprintf(out, room, "tensormap.replace.tile.%s%s.b1024.b%u [%s], %s;\n", field,
+                            at[1] == 's' ? "shared::cta" : "global", wide ? 64u : 32u, at, more);
+}
+
+/* k(map, values): every field of the map becomes what the values say, which are 8 bytes each. */
+static struct ptxrun *changing(const struct tensor_map *m, uint32_t number, bool shared) {
+    const char *at = shared ? "%s" : "%m";
+    char body[3072], more[64];
+    size_t n = 0;
+    uint32_t v = 0;
+#define PUT(field, ...)                                                    \
+    do {                                                                   \
+        snprintf(more, sizeof(more), __VA_ARGS__);                         \
+        n += put_replace(body + n, sizeof(body) - n, field ".", at, more); \
+    } while (0)
+#define VALUE(bits)                                                                            \
+    n += (size_t)snprintf(body + n, sizeof(body) - n, "ld.global.b" #bits " %%%c,[%%v+%u];\n", \
+                          bits == 64 ? 'q' : 'x', 8 * v++)
+    VALUE(64);
+    PUT("global_address", "%%q");
+    VALUE(32);
+    PUT("rank", "%%x");
+    for (uint32_t d = 0; d < 5; d++) {
+        VALUE(32);
+        PUT("box_dim", "%u,%%x", d);
+        VALUE(32);
+        PUT("global_dim", "%u,%%x", d);
+        VALUE(32);
+        PUT("element_stride", "%u,%%x", d);
+        if (d == 4) break;
+        VALUE(64);
+        PUT("global_stride", "%u,%%q", d);
+    }
+    PUT("elemtype", "%u", number);
+    PUT("interleave_layout", "0");
+    PUT("swizzle_mode", "%u", m->swizzle);
+    PUT("swizzle_atomicity", "0");
+    PUT("fill_mode", "%u", m->fill);
+    snprintf(text, sizeof(text),
+             ".version 9.0\n.target sm_90a\n.address_size 64\n"
+             ".visible .entry k(.param .u64 km, .param .u64 kv) {\n"
+             ".shared .align 128 .b8 sh[128];.reg .b64 %%m,%%v,%%q;.reg .b32 %%s,%%x;\n"
+             "ld.param.u64 %%m,[km];ld.param.u64 %%v,[kv];mov.u32 %%s,sh;\n%s%s%s"
+             "fence.proxy.tensormap::generic.acquire.gpu [%%m], 128;\nret;\n}\n",
+             shared ? "mov.u32 %x,0x70616d74;st.shared.u32 [%s],%x;\n" : "", body,
+             shared ? "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
+                      ".sync.aligned [%m],[%s],128;\n"
+                    : "");
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s\n%s", r->why, text);
+    return r;
+}
+
+static void fill_values(const struct tensor_map *m, uint64_t *v) {
+    *v++ = m->address;
+    *v++ = m->rank - 1u; /* "zero-based" */
+    for (uint32_t d = 0; d < 5; d++) {
+        *v++ = m->box[d];
+        *v++ = m->last[d] + 1u;
+        *v++ = m->step[d];
+        if (d < 4) *v++ = m->stride[d];
+    }
+}
+
+Test(tensor, kernels_change_every_field) {
+    for (uint32_t n = 0; n < 13u * 4; n++) {
+        struct tensor_map want = {0};
+        uint64_t some = 4096;
+        make_map(&want, types_of[n % 13].type, 1 + n % 5, n / 13, some);
+        for (uint32_t d = want.rank; d < 5; d++) {
+            want.box[d] = (uint16_t)(1 + d);
+            want.last[d] = d - 1;
+            want.step[d] = (uint8_t)d;
+        }
+        for (uint32_t d = want.rank ? want.rank - 1u : 0; d < 4; d++)
+            want.stride[d] = 16ull * d;
+        struct ptxrun *r = changing(&want, types_of[n % 13].number, n % 2);
+        struct tensor_map *m = ptxrun_alloc(r, sizeof(*m));
+        uint64_t *values = ptxrun_alloc(r, 21 * 8);
+        m->magic = TENSOR_MAP_MAGIC;
+        fill_values(&want, values);
+        int err =
+            ptxrun_launch(r, "k", 1, 32, 2, (uint64_t)(uintptr_t)m, (uint64_t)(uintptr_t)values);
+        cr_assert_eq(err, 0, "%s%s", r->why, r->result.text);
+        cr_assert(memcmp(m, &want, sizeof(want)) == 0, "map %u", n);
+        ptxrun_destroy(r);
+    }
+}
+
+static void refuses_change(const char *body, const char *words) {
+    char whole[1024];
+    snprintf(whole, sizeof(whole),
+             ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 km) {\n"
+             ".shared .align 128 .b8 sh[128];.reg .b64 %%m;ld.param.u64 %%m,[km];\n%s ret; }\n",
+             body);
+    struct ptxrun *r = ptxrun_create(whole, strlen(whole), 1);
+    cr_assert(r->module, "%s", r->why);
+    void *m = ptxrun_alloc(r, 64); /* half of a map */
+    int err = ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)(uintptr_t)m);
+    cr_assert_neq(err, 0, "%s", body);
+    cr_assert(strstr(r->why, words) || strstr(r->result.text, words), "%s: %s%s", body, r->why,
+              r->result.text);
+    ptxrun_destroy(r);
+}
+
+Test(tensor, changes_that_cannot_be_are_refused) {
+    static const char none[] = "has no such tensors";
+    refuses_change("tensormap.replace.tile.elemtype.global.b1024.b32 [%m],13;", none);
+    refuses_change("tensormap.replace.tile.interleave_layout.global.b1024.b32 [%m],1;", none);
+    refuses_change("tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%m],4;", none);
+    refuses_change("tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%m],1;", none);
+    refuses_change("tensormap.replace.tile.fill_mode.global.b1024.b32 [%m],2;", none);
+    refuses_change("tensormap.replace.tile.box_dim.global.b1024.b32 [%m],5,1;", "such dimension");
+    refuses_change("tensormap.replace.tile.global_stride.b1024.b64 [%m],4,16;", "such dimension");
+    refuses_change("tensormap.replace.tile.global_stride.b1024.b64 [%m],1,16;", "address");
+    refuses_change("tensormap.replace.tile.rank.shared::cta.b1024.b32 [sh+128],1;", "outside");
+    refuses_change("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync"
+                   ".aligned [%m],[sh],128;",
+                   "address");
+    refuses_change("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync"
+                   ".aligned [%m],[sh],64;",
+                   "128 bytes");
 }

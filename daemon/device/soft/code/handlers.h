@@ -39,10 +39,18 @@ code_handler *move_sreg(uint32_t bytes);
 void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
 /* code_inst.vec of the next three: which of their addresses are offsets in shared memory, those of
  * the cluster but for `from` and what is filled; the others are generic. */
-enum { CODE_BULK_TO = 1, CODE_BULK_FROM = 2, CODE_BULK_BARRIER = 4, CODE_BULK_MASK = 8 };
+enum {
+    CODE_BULK_TO = 1,
+    CODE_BULK_FROM = 2,
+    CODE_BULK_BARRIER = 4,
+    CODE_BULK_MASK = 8,
+    CODE_BULK_ROWS = 16,
+    CODE_BULK_COLUMNS = 32
+};
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
-/* Of tensors: both places are offsets; CODE_BULK_MASK: the last value is a mask of blocks. */
+/* Of tensors: both places are offsets; CODE_BULK_MASK: the last value is a mask of blocks; _ROWS,
+ * _COLUMNS: four rows, or a convolution's columns, instead of a box. */
 void tensor_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask);
 void cdp_call(struct warp *w, const struct code_inst *i, uint32_t mask);

@@ -14,6 +14,7 @@
 #include "daemon/device/soft/code/lower_bulk.h"
 #include "daemon/device/soft/code/lower_matrix.h"
 #include "daemon/device/soft/code/lower_mbarrier.h"
+#include "daemon/device/soft/code/lower_tensor_map.h"
 #include "daemon/device/soft/code/lower_texture.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
@@ -661,6 +662,7 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_elect:
     case PTX_OP_activemask: emit_rendezvous(l, c); break;
     case PTX_OP_mbarrier: lower_mbarrier(l, c); break;
+    case PTX_OP_tensormap: lower_tensor_map(l, c); break;
     case PTX_OP_ldmatrix:
     case PTX_OP_mma:
     case PTX_OP_movmatrix:
@@ -707,6 +709,7 @@ static bool is_untyped(uint32_t op) {
     case PTX_OP_prefetchu:
     case PTX_OP_ret:
     case PTX_OP_stmatrix:
+    case PTX_OP_tensormap:
     case PTX_OP_trap:
     case PTX_OP_wmma: return true;
     default: return is_absent(op) || ptx_texture_is(op);

@@ -40,38 +40,42 @@ static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
     return operand_source(l, &plain, 8, false);
 }
 
-static void coordinates(struct lowering *l, const struct ptx_operand *o, uint32_t rank,
-                        struct code_extra *x) {
-    const struct ptx_operand *at = o->elem_count == 1 ? &o->elems[0] : NULL;
-    const bool list = at && at->kind == PTX_OPND_VEC;
-    if (!at || (list ? at->elem_count : 1) != rank)
+/* {a, b, ...}, or one alone. */
+static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t count, uint8_t bytes,
+                    struct code_extra *x) {
+    const bool list = o && o->kind == PTX_OPND_VEC;
+    if (!o || (list ? o->elem_count : 1) != count)
         return lowering_fail(l, ERR_INVALID_PTX, "not as many coordinates as the tensor has");
-    for (; x->use_count < rank; x->use_count++)
-        x->uses[x->use_count] = (struct code_elem){
-            operand_source(l, list ? &at->elems[x->use_count] : at, 4, false), 4};
+    for (uint32_t k = 0; k < count; k++)
+        x->uses[x->use_count++] =
+            (struct code_elem){operand_source(l, list ? &o->elems[k] : o, bytes, false), bytes};
 }
 
-/* `text` behind "tensor.": "2d.shared::cluster.global.tile...". What exec/tensor.c has are tiles.
- */
+/* Groups of two blocks are tcgen05's; im2col::w counts pixels in another way. */
+static bool has_tensor_form(const char *text, uint32_t rank) {
+    return rank >= 1 && rank <= 5 && !strstr(text, "im2col::w") && !strstr(text, "cta_group");
+}
+
+/* `text` behind "tensor.": "2d.shared::cluster.global.tile...". */
 static void lower_tensor(struct lowering *l, struct code_inst *c, const char *text) {
     const bool up = begins(text + 3, "shared"), masked = strstr(text, ".multicast::cluster");
+    const bool rows = strstr(text, ".tile::"), columns = strstr(text, ".im2col");
     const struct ptx_operand *map = operand_at(l, up ? 1 : 0), *place = operand_at(l, up ? 0 : 1);
     const uint32_t rank = (uint32_t)(text[0] - '0');
-    if (rank < 1 || rank > 5 || strstr(text, "im2col") || strstr(text, "tile::") ||
-        strstr(text, "cta_group"))
-        return refuse(l);
+    if (!has_tensor_form(text, rank)) return refuse(l);
     if (map->kind != PTX_OPND_ADDR)
         return lowering_fail(l, ERR_INVALID_PTX, "an address is missing");
-    struct code_extra *x = lowering_extra(l, c, 0, rank + 1);
+    struct code_extra *x = lowering_extra(l, c, 0, 10);
     if (!x) return;
-    c->vec = (uint8_t)((up ? CODE_BULK_BARRIER : 0) | (masked ? CODE_BULK_MASK : 0));
+    c->vec = (uint8_t)((up ? CODE_BULK_BARRIER : 0) | (masked ? CODE_BULK_MASK : 0) |
+                       (rows ? CODE_BULK_ROWS : 0) | (columns ? CODE_BULK_COLUMNS : 0));
+    c->d_bytes = (uint8_t)rank;
     c->a = operand_address_value(l, place);
     c->b = map_address(l, map);
-    coordinates(l, map, rank, x);
+    numbers(l, map->elem_count == 1 ? &map->elems[0] : NULL, rows ? 5 : rank, 4, x);
     if (up) c->e = operand_address_value(l, operand_at(l, 2));
-    if (masked)
-        x->uses[x->use_count++] =
-            (struct code_elem){operand_source(l, operand_at(l, 3), 2, false), 2};
+    if (up && columns && rank > 2) numbers(l, operand_at(l, 3), rank - 2, 2, x);
+    if (masked) numbers(l, operand_at(l, columns ? 4 : 3), 1, 2, x);
     c->run = tensor_copy;
 }
 

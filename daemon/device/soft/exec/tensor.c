@@ -6,9 +6,14 @@
  * in chunks of 16 bytes whose places are exchanged as the swizzle says; of what lies outside the
  * tensor zeros or NaNs are read, and nothing is written.
  *
+ * Instead of a box there may be four rows of a tensor of two dimensions (gather4, scatter4), or the
+ * columns of a convolution (im2col): channels of so many pixels, which follow each other through a
+ * range of pixels of an image, and then through that of the next image.
+ *
  * Fields: a is the place in shared memory, of the cluster when it is written; b the map; e the
- * barrier, or none; sub how to combine with what is in global memory, if it has one; extra's uses
- * are the coordinates, and of a copy to several blocks a mask of them.
+ * barrier, or none; sub how to combine with what is in global memory, if it has one; d_bytes the
+ * tensor's dimensions; extra's uses are the coordinates, of columns offsets of pixels behind them,
+ * and of a copy to several blocks a mask of them.
  */
 #include <string.h>
 
@@ -25,10 +30,13 @@
 #define CHUNK 16u
 #define SHARED_ALIGN 128u
 #define ROW_MOST (TENSOR_MAP_BOX * 8u)
+#define GATHERED 4u /* rows */
 
 struct box {
     struct tensor_map map;
-    int64_t at[TENSOR_MAP_RANK];     /* coordinates of its first element */
+    uint32_t form;                   /* CODE_BULK_ROWS, CODE_BULK_COLUMNS or neither */
+    int64_t at[TENSOR_MAP_RANK];     /* coordinates of its first element; or of rows from 1 on */
+    int64_t offset[TENSOR_MAP_RANK]; /* of pixels */
     uint32_t count[TENSOR_MAP_RANK]; /* elements of it */
     uint32_t element, row_bytes;     /* bytes */
     uint64_t rows, bytes;            /* of all */
@@ -60,10 +68,6 @@ static bool read_map(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
     return true;
 }
 
-static uint32_t rank_of(const struct code_inst *i) {
-    return ((const struct code_extra *)i->extra)->use_count - (i->vec & CODE_BULK_MASK ? 1u : 0);
-}
-
 static void measure(struct box *b) {
     const struct tensor_map *m = &b->map;
     const int64_t size = (int64_t)m->last[0] + 1, from = -b->at[0], to = size - b->at[0];
@@ -74,6 +78,8 @@ static void measure(struct box *b) {
         b->count[d] = d ? (m->box[d] + m->step[d] - 1u) / m->step[d] : m->box[0];
         if (d) b->rows *= b->count[d];
     }
+    if (b->form == CODE_BULK_ROWS) b->rows = GATHERED;
+    if (b->form == CODE_BULK_COLUMNS) b->rows = m->pixels;
     b->bytes = b->rows * b->row_bytes;
     b->first = from < 0 ? 0 : from > m->box[0] ? m->box[0] : (uint32_t)from;
     b->behind = to < 0 ? 0 : to > m->box[0] ? m->box[0] : (uint32_t)to;
@@ -81,13 +87,23 @@ static void measure(struct box *b) {
 }
 
 static bool read_box(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct box *b) {
-    const struct code_extra *e = i->extra;
+    const struct code_elem *uses = ((const struct code_extra *)i->extra)->uses;
+    b->form = i->vec & (CODE_BULK_ROWS | CODE_BULK_COLUMNS);
     if (!read_map(x, i, lane, &b->map)) return false;
-    if (b->map.rank != rank_of(i))
+    if (b->map.rank != i->d_bytes)
         return refuse(x, i, lane, ERR_ILLEGAL_INSTRUCTION, b->map.rank,
                       "the tensor has another number of dimensions");
-    for (uint32_t d = 0; d < b->map.rank; d++)
-        b->at[d] = SLOT(const int32_t, &x->w, e->uses[d].slot)[lane];
+    if (b->map.columns != (b->form == CODE_BULK_COLUMNS))
+        return refuse(x, i, lane, ERR_ILLEGAL_INSTRUCTION, b->map.columns,
+                      "the tensor map was made for another kind of copy");
+    const uint32_t count = b->form == CODE_BULK_ROWS ? 1 + GATHERED : b->map.rank;
+    for (uint32_t d = 0; d < count; d++)
+        b->at[d] = SLOT(const int32_t, &x->w, uses[d].slot)[lane];
+    for (uint32_t d = 0; d < TENSOR_MAP_RANK; d++)
+        b->offset[d] = 0;
+    if (b->form == CODE_BULK_COLUMNS && i->e != CODE_NO_SLOT)
+        for (uint32_t d = 1; d + 1 < count; d++)
+            b->offset[d] = SLOT(const uint16_t, &x->w, uses[count + d - 1].slot)[lane];
     measure(b);
     return true;
 }
@@ -95,14 +111,56 @@ static bool read_box(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
-/* Where row `n` begins in global memory; false: outside the tensor. */
-static bool find_row(const struct box *b, uint64_t n, uint64_t *at) {
+/* The rows one after the other. */
+struct walk {
+    uint64_t row;
+    int64_t at[TENSOR_MAP_RANK]; /* the next row's coordinates from 1 on, without offsets */
+};
+
+static struct walk begin(const struct box *b) {
+    struct walk w = {0};
+    memcpy(w.at, b->at, sizeof(w.at));
+    return w;
+}
+
+static void next_in_box(const struct box *b, struct walk *w) {
+    uint64_t n = w->row;
+    for (uint32_t d = 1; d < b->map.rank; d++) {
+        w->at[d] = b->at[d] + (int64_t)(n % b->count[d]) * b->map.step[d];
+        n /= b->count[d];
+    }
+}
+
+/* Along the first dimension of pixels; beyond the range's end from its beginning in the next one,
+ * and so to the next image. */
+static void next_pixel(const struct box *b, struct walk *w) {
+    const struct tensor_map *m = &b->map;
+    const uint32_t image = m->rank - 1u;
+    for (uint32_t d = 1; d < image; d++) {
+        w->at[d] += m->step[d];
+        if (w->at[d] <= (int64_t)m->last[d] + m->upper[d - 1]) return;
+        w->at[d] = m->lower[d - 1];
+    }
+    w->at[image]++;
+}
+
+static void advance(const struct box *b, struct walk *w) {
+    w->row++;
+    if (b->form == CODE_BULK_COLUMNS)
+        next_pixel(b, w);
+    else if (b->form == CODE_BULK_ROWS)
+        w->at[1] = b->at[1 + w->row % GATHERED];
+    else
+        next_in_box(b, w);
+}
+
+/* Where the next row begins in global memory; false: outside the tensor. */
+static bool find_row(const struct box *b, const struct walk *w, uint64_t *at) {
     uint64_t addr = b->map.address + (uint64_t)b->at[0] * b->element;
     for (uint32_t d = 1; d < b->map.rank; d++) {
-        const int64_t k = b->at[d] + (int64_t)(n % b->count[d]) * b->map.step[d];
+        const int64_t k = w->at[d] + b->offset[d];
         if (k < 0 || k > (int64_t)b->map.last[d]) return false;
         addr += (uint64_t)k * b->map.stride[d - 1];
-        n /= b->count[d];
     }
     *at = addr;
     return b->first < b->behind;
@@ -177,7 +235,7 @@ static void flush_row(const struct box *b, unsigned char *row) {
 }
 
 static bool load_row(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
-                     const struct box *b, uint64_t n, unsigned char *row) {
+                     const struct box *b, const struct walk *n, unsigned char *row) {
     uint64_t from, at, bytes;
     fill_row(b, row);
     if (!find_row(b, n, &from)) return true;
@@ -197,9 +255,9 @@ static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane
     if (!bulk_in_cluster(x, i, lane, b->bytes, SHARED_ALIGN, true, &to) ||
         !bulk_find_barrier(x, i, lane, &barrier) || !cluster_find(c, to, &rank, &offset))
         return false;
-    for (uint64_t n = 0; n < b->rows; n++) {
-        if (!load_row(x, i, lane, b, n, row)) return false;
-        move_row(b, to - offset, offset + n * b->row_bytes, row, true);
+    for (struct walk n = begin(b); n.row < b->rows; advance(b, &n)) {
+        if (!load_row(x, i, lane, b, &n, row)) return false;
+        move_row(b, to - offset, offset + n.row * b->row_bytes, row, true);
     }
     return mbarrier_came(&x->w, i, lane, barrier, (uint32_t)b->bytes);
 }
@@ -255,10 +313,10 @@ static bool copy_down(struct warp_ctx *x, const struct code_inst *i, uint32_t la
     if (!bulk_in_cluster(x, i, lane, b->bytes, SHARED_ALIGN, true, &from) ||
         !cluster_find(x->block->cluster, from, &rank, &offset))
         return false;
-    for (uint64_t n = 0; n < b->rows; n++) {
-        if (!find_row(b, n, &to)) continue;
+    for (struct walk n = begin(b); n.row < b->rows; advance(b, &n)) {
+        if (!find_row(b, &n, &to)) continue;
         if (!reach_row(x, i, lane, b, to, true, &at, &bytes)) return false;
-        move_row(b, from - offset, offset + n * b->row_bytes, row, false);
+        move_row(b, from - offset, offset + n.row * b->row_bytes, row, false);
         if (i->sub == PTX_SUB_NONE)
             move(at, (uint64_t)(uintptr_t)row + b->first * b->element, bytes);
         else
@@ -274,7 +332,8 @@ static bool copy_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t la
     if (i->e == CODE_NO_SLOT) return copy_down(x, i, lane, &b, at);
     const uint64_t barrier = SLOT(const uint64_t, &x->w, i->e)[lane];
     if (!(i->vec & CODE_BULK_MASK)) return copy_up(x, i, lane, &b, at, barrier);
-    const struct code_elem *blocks = &((const struct code_extra *)i->extra)->uses[b.map.rank];
+    const struct code_extra *e = i->extra;
+    const struct code_elem *blocks = &e->uses[e->use_count - 1];
     return copy_to_all(x, i, lane, &b, at, barrier,
                        SLOT(const uint16_t, &x->w, blocks->slot)[lane]);
 }

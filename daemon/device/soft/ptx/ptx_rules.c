@@ -331,6 +331,18 @@ static const struct ptx_rule rules[] = {
     R(cp, "", "^async +bulk +tensor +" DIMENSIONS " +global +shared::cta tile +bulk_group L2::cache_hint",
       "* ] hb64")
     R(cp, "", "^async +bulk +prefetch +tensor +" DIMENSIONS " +L2 +global tile L2::cache_hint", "* hb64")
+    R(cp, "", "^async +bulk +tensor +3d|4d|5d +shared::cluster|shared::cta +global +im2col +" COMPLETES
+      " L2::cache_hint", "] * ] * hb64")
+    R(cp, "", "^async +bulk +tensor +3d|4d|5d +shared::cluster +global +im2col +" COMPLETES
+      " +multicast::cluster L2::cache_hint", "] * ] * u16 hb64")
+    R(cp, "", "^async +bulk +tensor +2d +shared::cluster|shared::cta +global +tile::gather4 +" COMPLETES
+      " L2::cache_hint", "] * ] hb64")
+    R(cp, "", "^async +bulk +tensor +2d +shared::cluster +global +tile::gather4 +" COMPLETES
+      " +multicast::cluster L2::cache_hint", "] * ] u16 hb64")
+    R(cp, "", "^async +bulk +tensor +3d|4d|5d +global +shared::cta +im2col_no_offs +bulk_group L2::cache_hint",
+      "* ] hb64")
+    R(cp, "", "^async +bulk +tensor +2d +global +shared::cta +tile::scatter4 +bulk_group L2::cache_hint",
+      "* ] hb64")
     R(cp, "*", "^async +bulk +tensor +" MODES " *", "...")
     R(cp, "u32|s32|u64", "^reduce +async +bulk " NEAR "+add", "] ] u32 ]")
     R(cp, "u32", "^reduce +async +bulk " NEAR "+inc|dec", "] ] u32 ]")
@@ -344,6 +356,15 @@ static const struct ptx_rule rules[] = {
     R(cp, "", "^reduce +async +bulk +tensor +" DIMENSIONS " +global +shared::cta +add|min|max|inc|dec|" BOOL
       " tile +bulk_group L2::cache_hint", "* ] hb64")
     R(cp, "*", "^reduce +async +bulk +tensor +" MODES " *", "...")
+    R(tensormap, "b1024 b64", "^replace +tile +global_address global|shared::cta", "[ b64")
+    R(tensormap, "b1024 b32", "^replace +tile +rank global|shared::cta", "[ b32")
+    R(tensormap, "b1024 b32", "^replace +tile +box_dim|global_dim|element_stride global|shared::cta",
+      "[ # b32")
+    R(tensormap, "b1024 b64", "^replace +tile +global_stride global|shared::cta", "[ # b64")
+    R(tensormap, "b1024 b32", "^replace +tile +elemtype|interleave_layout|swizzle_mode"
+      "|swizzle_atomicity|fill_mode global|shared::cta", "[ #")
+    R(tensormap, "", "^cp_fenceproxy +global +shared::cta +tensormap::generic +release +" SCOPE
+      " +sync +aligned", "] ] #")
 
     /* ---- lanes and blocks */
     R(shfl, "b32", "+sync +up|down|bfly|idx", "=0| 0 0 0 u32")
@@ -473,7 +494,7 @@ static bool in_list(const char *list, const char *text, size_t len) {
 }
 
 bool ptx_rules_other_op(const char *text, size_t len) {
-    return in_list("clusterlaunchcontrol multimem tcgen05 tensormap", text, len);
+    return in_list("clusterlaunchcontrol multimem tcgen05", text, len);
 }
 
 bool ptx_rules_other_sreg(const char *text, size_t len) {
@@ -507,9 +528,10 @@ struct opcode {
 static bool is_type(struct word w) {
     char last = w.at[w.len - 1];
     if ((last < '0' || last > '9') && last != 'd') return false;
-    return ptx_type_find(w.at, w.len) || in_list("b1 b4 u4 s4 b6x16_p32 b4x16_p64 s64x2 s2f6x2 "
-                                                 "e4m3 e5m2 e2m1",
-                                                 w.at, w.len);
+    return ptx_type_find(w.at, w.len) ||
+           in_list("b1 b4 u4 s4 b1024 b6x16_p32 b4x16_p64 s64x2 s2f6x2 "
+                   "e4m3 e5m2 e2m1",
+                   w.at, w.len);
 }
 
 /* False: more of them than any instruction has. */

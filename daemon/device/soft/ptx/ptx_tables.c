@@ -84,6 +84,7 @@ bool ptx_op_is_raw(enum ptx_op op) {
     case PTX_OP_suq:
     case PTX_OP_sured:
     case PTX_OP_sust:
+    case PTX_OP_tensormap:
     case PTX_OP_tex:
     case PTX_OP_tld4:
     case PTX_OP_txq:

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor maps as the driver's calls write them: what lies in them, what is refused, and that a
+ * refused call changes nothing.
+ */
+#include <criterion/criterion.h>
+#include <stdalign.h>
+#include <string.h>
+
+#include "proto/tensor_map.h"
+#include "test/lib/shim/rig.h"
+
+TestSuite(shim_tensor_map, .init = rig_begin, .timeout = 60);
+
+static alignas(64) char memory[256];
+static CUtensorMap room;
+
+/* A call's arguments, good as they are. */
+struct columns {
+    uint32_t rank, channels, pixels, steps[5];
+    uint64_t sizes[5], strides[4];
+    int lower[3], upper[3];
+    void *address;
+    CUtensorMap *map;
+    CUtensorMapDataType type;
+    CUtensorMapInterleave interleave;
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapFloatOOBfill fill;
+};
+
+static struct columns good(void) {
+    return (struct columns){.rank = 4,
+                            .channels = 16,
+                            .pixels = 64,
+                            .steps = {1, 2, 1, 1, 1},
+                            .sizes = {32, 9, 7, 3, 2},
+                            .strides = {64, 576, 4032, 12096},
+                            .lower = {-1, -2, -3},
+                            .upper = {1, -4, 5},
+                            .address = memory,
+                            .map = &room,
+                            .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                            .swizzle = CU_TENSOR_MAP_SWIZZLE_32B,
+                            .fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA};
+}
+
+static CUresult encode(const struct columns *c) {
+    return cuTensorMapEncodeIm2col(
+        c->map, c->type, c->rank, c->address, c->sizes, c->strides, c->lower, c->upper, c->channels,
+        c->pixels, c->steps, c->interleave, c->swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, c->fill);
+}
+
+static struct tensor_map written(void) {
+    struct tensor_map m;
+    memcpy(&m, &room, sizeof(m));
+    return m;
+}
+
+Test(shim_tensor_map, columns_are_described) {
+    struct columns c = good();
+    for (c.rank = 3; c.rank <= 5; c.rank++) {
+        cr_assert_eq(encode(&c), CUDA_SUCCESS, "rank %u", c.rank);
+        const struct tensor_map m = written();
+        cr_assert(tensor_map_is_valid(&m));
+        cr_assert_eq(m.columns, 1);
+        cr_assert_eq(m.rank, c.rank);
+        cr_assert_eq(m.box[0], 16);
+        cr_assert_eq(m.pixels, 64);
+        cr_assert_eq(m.address, (uint64_t)(uintptr_t)memory);
+        cr_assert_eq(m.swizzle, CU_TENSOR_MAP_SWIZZLE_32B);
+        cr_assert_eq(m.fill, 1);
+        for (uint32_t d = 0; d < c.rank; d++) {
+            cr_assert_eq(m.last[d], c.sizes[d] - 1, "size %u", d);
+            cr_assert_eq(m.step[d], c.steps[d], "step %u", d);
+            if (d) cr_assert_eq(m.stride[d - 1], c.strides[d - 1], "stride %u", d);
+        }
+        for (uint32_t d = 0; d + 2 < c.rank; d++) {
+            cr_assert_eq(m.lower[d], c.lower[d], "lower %u", d);
+            cr_assert_eq(m.upper[d], c.upper[d], "upper %u", d);
+        }
+    }
+}
+
+#define REFUSED(want, change)                                                            \
+    do {                                                                                 \
+        struct columns c = good();                                                       \
+        memset(&room, 0x5a, sizeof(room));                                               \
+        change;                                                                          \
+        cr_expect_eq(encode(&c), want, #change);                                         \
+        for (size_t k = 0; k < sizeof(room); k++)                                        \
+            cr_assert_eq(((unsigned char *)&room)[k], 0x5a, "%s: byte %zu", #change, k); \
+    } while (0)
+#define INVALID(change) REFUSED(CUDA_ERROR_INVALID_VALUE, change)
+
+Test(shim_tensor_map, columns_that_cannot_be_are_refused) {
+    INVALID(c.map = NULL);
+    INVALID(c.map = (CUtensorMap *)((char *)&room + 32));
+    INVALID(c.address = NULL);
+    INVALID(c.address = memory + 8);
+    INVALID(c.rank = 2);
+    INVALID(c.rank = 6);
+    INVALID(c.sizes[2] = 0);
+    INVALID(c.sizes[1] = (1ull << 32) + 1);
+    INVALID(c.strides[0] = 72);
+    INVALID(c.strides[2] = 1ull << 40);
+    INVALID(c.steps[1] = 9);
+    INVALID(c.steps[3] = 0);
+    INVALID(c.channels = 0);
+    INVALID(c.channels = 257);
+    INVALID(c.channels = 24); /* wider than the swizzle */
+    INVALID(c.pixels = 0);
+    INVALID(c.pixels = 1025);
+    INVALID(c.lower[1] = -129);
+    INVALID(c.upper[0] = 128);
+    INVALID((c.rank = 5, c.lower[2] = -17));
+    INVALID((c.rank = 5, c.upper[2] = 16));
+    INVALID(c.type = (CUtensorMapDataType)99);
+    INVALID(c.fill = (CUtensorMapFloatOOBfill)2);
+    INVALID(c.type = CU_TENSOR_MAP_DATA_TYPE_UINT16); /* has no NaN */
+    REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.interleave = CU_TENSOR_MAP_INTERLEAVE_16B);
+    REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.type = CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B);
+    REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.swizzle = CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B);
+}
+
+Test(shim_tensor_map, an_address_alone_is_replaced) {
+    struct columns c = good();
+    cr_assert_eq(encode(&c), CUDA_SUCCESS);
+    struct tensor_map want = written(), got;
+    cr_assert_eq(cuTensorMapReplaceAddress(&room, memory + 64), CUDA_SUCCESS);
+    want.address += 64;
+    got = written();
+    cr_assert(memcmp(&got, &want, sizeof(got)) == 0, "more than the address changed");
+    cr_assert_eq(cuTensorMapReplaceAddress(&room, memory + 8), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuTensorMapReplaceAddress(&room, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuTensorMapReplaceAddress(NULL, memory), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuTensorMapReplaceAddress((CUtensorMap *)((char *)&room + 32), memory),
+                 CUDA_ERROR_INVALID_VALUE);
+    got = written();
+    cr_assert(memcmp(&got, &want, sizeof(got)) == 0, "a refused call changed it");
+    memset(&room, 0, sizeof(room));
+    cr_assert_eq(cuTensorMapReplaceAddress(&room, memory), CUDA_ERROR_INVALID_VALUE, "no map");
+}
