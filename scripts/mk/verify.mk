@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is PTX and what is not. The table test/data/verify/verdicts.txt is part of check-unit; here are
 #   check-verdicts         the table, asked of ptxas again (nothing where there is no ptxas)
+#   check-ptx-coverage     docs/ptx-coverage.md is what scripts/ptx-coverage writes, and true
 #   check-long-verify      all mutants of all instructions, asked of ptxas as well
 $(BUILD)/test/verify/%: $(BUILD)/test/verify/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 
-.PHONY: check-verdicts check-long-verify check-long
+.PHONY: check-verdicts check-ptx-coverage check-long-verify check-long
+check-ptx-coverage: $(BUILD)/test/verify/ptx_runs
+	$(Q)scripts/ptx-coverage $< --check
 check-verdicts: $(BUILD)/test/verify/ptx_verdict
 	$(Q)scripts/ptx-verdicts check $<
 check-long-verify: $(BUILD)/test/verify/ptx_verdict check-verdicts

@@ -512,3 +512,56 @@ Test(cluster, what_arrives_nowhere_is_a_fault) {
                  "@%q2 mbarrier.init.b64 [%s0],1;" SYNC,
            ERR_ILLEGAL_ADDRESS, "outside the block's shared memory");
 }
+
+/* ---- the work of other clusters ---------------------------------------------------------------
+ */
+
+#define ASK                                                                      \
+    "@%q0 mbarrier.init.shared.b64 [bar],1;@%q0 st.shared.b64 [sh+8],%p;\n" SYNC \
+    "@%q0 mbarrier.arrive.expect_tx.shared.b64 _,[bar],16;\n" SYNC
+
+/* Nobody gets any: each asks, is told so at its barrier, and does its own. 1000 where the barrier's
+ * phase is over, 1 where the answer is a refusal, and the words of it. */
+#define TOLD                                                                                   \
+    SYNC "mbarrier.test_wait.parity.shared.b64 %q1,[bar],0;@%q1 add.u32 %r10,%r10,1000;\n"     \
+         "{.reg .b128 %c;.reg .b32 %i<5>;ld.shared.b128 %c,[sh];\n"                            \
+         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %q2,%c;\n"                   \
+         "@!%q2 add.u32 %r10,%r10,1;mov.u32 %i3,5;\n"                                          \
+         "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%i0,%i1,%i2,_},%c;\n" \
+         "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %i3,%c;\n"             \
+         "add.u32 %r10,%r10,%i0;add.u32 %r10,%r10,%i1;add.u32 %r10,%r10,%i2;\n"                \
+         "add.u32 %r10,%r10,%i3;}\n"
+
+static uint32_t refused(uint32_t rank, uint32_t thread) {
+    (void)rank;
+    (void)thread;
+    return 1001;
+}
+
+Test(cluster, requests_for_the_work_of_others_fail) {
+    each_rank(ASK "@%q0 clusterlaunchcontrol.try_cancel.async.shared::cta"
+                  ".mbarrier::complete_tx::bytes.b128 [sh],[bar];\n" TOLD,
+              refused);
+    each_rank(ASK "mov.u64 %s0,sh;cvta.shared.u64 %s0,%s0;\n"
+                  "mov.u64 %s1,bar;cvta.shared.u64 %s1,%s1;\n"
+                  "@%q0 clusterlaunchcontrol.try_cancel.async"
+                  ".mbarrier::complete_tx::bytes.b128 [%s0],[%s1];\n" TOLD,
+              refused);
+    each_rank(ASK "setp.eq.u32 %q3,%rank,2;and.pred %q3,%q3,%q0;\n"
+                  "@%q3 clusterlaunchcontrol.try_cancel.async.shared::cta"
+                  ".mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [sh],[bar];\n" TOLD,
+              refused);
+}
+
+/* Whatever is no refusal was granted: the answer is the program's memory. */
+static uint32_t granted(uint32_t rank, uint32_t thread) {
+    (void)rank;
+    (void)thread;
+    return 2 + 3 + 4 + 3;
+}
+
+Test(cluster, answers_are_taken_apart) {
+    each_rank("@%q0 mbarrier.init.shared.b64 [bar],1;mov.u32 %r1,2;mov.u32 %r2,3;mov.u32 %r3,4;\n"
+              "st.shared.v4.b32 [sh],{%r1,%r2,%r3,%r1};\n" TOLD,
+              granted);
+}

@@ -143,8 +143,7 @@ Test(ptx_verify, others_are_known) {
         "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
         "tcgen05.wait::ld.sync.aligned;",
         "multimem.red.add.u32 [%rd1], %r1;",
-        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;",
-        "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 2;",
+        "tcgen05.fence::before_thread_sync;",
         "cnot.b32 %r1, %r2;",
         "mov.u32 %r1, %pm7; mov.u64 %rd1, %pm0_64; mov.u32 %r1, %tid.w;",
     };

@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/lower_bulk.h"
+#include "daemon/device/soft/code/lower_cancel.h"
 #include "daemon/device/soft/code/lower_matrix.h"
 #include "daemon/device/soft/code/lower_mbarrier.h"
 #include "daemon/device/soft/code/lower_tensor_map.h"
@@ -661,6 +662,7 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_redux:
     case PTX_OP_elect:
     case PTX_OP_activemask: emit_rendezvous(l, c); break;
+    case PTX_OP_clusterlaunchcontrol: lower_cancel(l, c); break;
     case PTX_OP_mbarrier: lower_mbarrier(l, c); break;
     case PTX_OP_tensormap: lower_tensor_map(l, c); break;
     case PTX_OP_ldmatrix:

@@ -173,12 +173,29 @@ void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask) {
 
 static void put_value(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t to,
                       const struct code_elem *from) {
-    uint64_t value = from->bytes == 8 ? SLOT(const uint64_t, w, from->slot)[lane]
-                                      : SLOT(const uint32_t, w, from->slot)[lane];
-    if (i->sub == PTX_SUB_NONE)
-        memcpy((void *)(uintptr_t)to, &value, from->bytes);
-    else
-        atomics_combine(i, to, value);
+    const unsigned char *at = SLOT(const unsigned char, w, from->slot) + (size_t)lane * from->bytes;
+    uint64_t value = 0;
+    if (i->sub == PTX_SUB_NONE) {
+        memcpy((void *)(uintptr_t)to, at, from->bytes);
+        return;
+    }
+    memcpy(&value, at, from->bytes);
+    atomics_combine(i, to, value);
+}
+
+/* Sixteen bytes to the same place of every block, and their barriers. */
+static bool store_everywhere(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
+                             uint64_t to, uint64_t barrier) {
+    const struct cluster *c = x->block->cluster;
+    const struct code_elem *value = &((const struct code_extra *)i->extra)->uses[0];
+    uint64_t at = 0, bar = 0;
+    uint32_t rank;
+    if (!cluster_find(c, to, &rank, &at) || !cluster_find(c, barrier, &rank, &bar)) return false;
+    for (uint32_t r = 0; r < c->size; r++) {
+        put_value(&x->w, i, lane, cluster_address(c, r, at), value);
+        if (!mbarrier_came(&x->w, i, lane, cluster_address(c, r, bar), value->bytes)) return false;
+    }
+    return true;
 }
 
 static bool store_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t lane) {
@@ -190,6 +207,7 @@ static bool store_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t l
     if (!bulk_in_cluster(x, i, lane, bytes, bytes, i->vec & CODE_BULK_TO, &to) ||
         !bulk_find_barrier(x, i, lane, &barrier))
         return false;
+    if (i->vec & CODE_BULK_MASK) return store_everywhere(x, i, lane, to, barrier);
     for (uint32_t k = 0; k < values->use_count; k++)
         put_value(w, i, lane, to + k * each, &values->uses[k]);
     return mbarrier_came(w, i, lane, barrier, bytes);

@@ -309,6 +309,15 @@ static void run_unpack_wide(struct warp *w, const struct code_inst *i, uint32_t 
     }
 }
 
+/* Whether a request was granted: its answer is not all zeros. */
+static void run_granted(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    static const unsigned char no[WIDE] = {0};
+    const unsigned char *a = SLOT(const unsigned char, w, i->a);
+    uint32_t p = 0, *d = SLOT(uint32_t, w, i->d);
+    MOVE_EACH(mask, p |= (uint32_t)(memcmp(a + WIDE * l, no, WIDE) != 0) << l;)
+    *d = (*d & ~mask) | p;
+}
+
 static uint64_t read_elem(const struct warp *w, const struct code_elem *e, uint32_t lane) {
     switch (e->bytes) {
     case 2: return SLOT(uint16_t, w, e->slot)[lane];
@@ -383,6 +392,7 @@ static code_handler *select_mov(const struct code_inst *i) {
 code_handler *move_select(const struct code_inst *i) {
     switch (i->op) {
     case PTX_OP_mov: return select_mov(i);
+    case PTX_OP_clusterlaunchcontrol: return i->extra ? run_unpack_wide : run_granted;
     case PTX_OP_cvta:
         if (i->space == PTX_SHARED || i->space == PTX_CLUSTER) return run_cvta_shared;
         return i->space == PTX_LOCAL ? run_cvta_local : NULL;

@@ -406,6 +406,12 @@ static const struct ptx_rule rules[] = {
     R(mbarrier, "b64", "^try_wait acquire|relaxed " SCOPE " " SHARED, "=pred [ b64! ?u32")
     R(mbarrier, "b64", "^try_wait +parity acquire|relaxed " SCOPE " " SHARED, "=pred [ u32 ?u32")
     R(mbarrier, "b64", "^pending_count", "=b32 b64!")
+    R(clusterlaunchcontrol, "b128", "^try_cancel +async shared::cta +" COMPLETES
+      " multicast::cluster::all", "] ]")
+    R(clusterlaunchcontrol, "pred b128", "^query_cancel +is_canceled", "=pred b128!")
+    R(clusterlaunchcontrol, "b32 b128", "^query_cancel +get_first_ctaid +v4", "=b32v b128!")
+    R(clusterlaunchcontrol, "b32 b128", "^query_cancel +get_first_ctaid::x|get_first_ctaid::y"
+      "|get_first_ctaid::z", "=b32 b128!")
     R(griddepcontrol, "", "+wait|launch_dependents", "")
     R(setmaxnreg, I32, "+inc|dec +sync +aligned", "#")
     R(nanosleep, "u32", "", "0")
@@ -494,7 +500,7 @@ static bool in_list(const char *list, const char *text, size_t len) {
 }
 
 bool ptx_rules_other_op(const char *text, size_t len) {
-    return in_list("clusterlaunchcontrol multimem tcgen05", text, len);
+    return in_list("multimem tcgen05", text, len);
 }
 
 bool ptx_rules_other_sreg(const char *text, size_t len) {

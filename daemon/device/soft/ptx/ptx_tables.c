@@ -63,6 +63,7 @@ enum ptx_op ptx_op_find(const char *text, size_t len) {
 bool ptx_op_is_raw(enum ptx_op op) {
     switch (op) {
     case PTX_OP_applypriority:
+    case PTX_OP_clusterlaunchcontrol:
     case PTX_OP_cp:
     case PTX_OP_createpolicy:
     case PTX_OP_discard:
