@@ -254,6 +254,22 @@ static int check_graph_launch(const struct wire_graph_launch *g, uint32_t bytes,
     return 0;
 }
 
+static int check_choice(const struct wire_choice *c, uint32_t bytes, struct why *why) {
+    bool counted = c->kind == WIRE_CHOICE_WHILE ? c->count == 1
+                   : c->kind == WIRE_CHOICE_IF  ? c->count == 1 || c->count == 2
+                                                : c->count - 1 < WIRE_CHOICES;
+    if (c->kind > WIRE_CHOICE_SWITCH || !counted)
+        return refuse(why, "a choice of kind %u with %u bodies", c->kind, c->count);
+    if (bytes != sizeof(*c) + c->count * sizeof(uint32_t))
+        return refuse(why, "%u bytes do not fit %u bodies", bytes, c->count);
+    if (c->value % sizeof(uint32_t)) return refuse(why, "a value at 0x%" PRIx64, c->value);
+    const uint32_t *body = (const uint32_t *)(c + 1);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (body[i] >= WIRE_GRAPHS && body[i] != WIRE_GRAPH_NONE)
+            return refuse(why, "graph %u is out of range", body[i]);
+    return 0;
+}
+
 /* ---- textures -------------------------------------------------------------------------------- */
 
 #define TEXTURE_WIDTH_MAX (1u << 28) /* of linear memory */
@@ -349,7 +365,7 @@ static uint32_t head_bytes(uint16_t op) {
 
 static bool has_tail(uint16_t op) {
     return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET ||
-           op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_LAUNCH;
+           op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_LAUNCH || op == WIRE_GRAPH_CHOICE;
 }
 
 /* What all records have, of one whose operation takes `head` bytes, or with a tail at least. */
@@ -415,6 +431,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         const struct wire_graph_drop *g = rec;
         return g->graph < WIRE_GRAPHS ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
+    case WIRE_GRAPH_CHOICE: return check_choice(rec, bytes, why);
     case WIRE_TEXTURE: return check_texture(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */

@@ -386,7 +386,8 @@ struct wire_completion {
     X(LIMIT, 36, wire_limit)                  \
     X(VALUE_WAIT, 37, wire_value)             \
     X(VALUE_WRITE, 38, wire_value)            \
-    X(STREAM_SHARE, 39, wire_stream_share)
+    X(STREAM_SHARE, 39, wire_stream_share)    \
+    X(GRAPH_CHOICE, 40, wire_choice)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -395,9 +396,9 @@ enum wire_op {
 };
 
 /* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
- * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*) and the worker publishes it in stream_done.
- * The other records take effect when they are read and carry seq 0. A record with a `ticket` is
- * answered in replies[reply]. */
+ * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE) and the worker publishes it in
+ * stream_done. The other records take effect when they are read and carry seq 0. A record with a
+ * `ticket` is answered in replies[reply]. */
 struct wire_record {
     uint16_t op;
     uint16_t reply;
@@ -636,8 +637,8 @@ struct wire_func_name {
  *
  * A graph is a sequence of records that the client says once and then has read again by one record
  * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
- * VALUE_WAIT, VALUE_WRITE, MEM_USE and MEM_DROP. Each is preceded by a wire_graph_item and padded
- * with zeros to 8 bytes.
+ * VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, MEM_USE and MEM_DROP. Each is preceded by a
+ * wire_graph_item and padded with zeros to 8 bytes.
  *
  * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
  * A STREAM_WAIT names a lane and a record before it, or, with a slot, one of the launch's waits.
@@ -685,6 +686,27 @@ struct wire_graph_launch {
 struct wire_graph_drop { /* takes effect at once: launches before it have been read */
     struct wire_record rec;
     uint32_t graph, pad;
+};
+
+#define WIRE_CHOICE_IF 0u     /* the first body; where the value is 0 the second, if there is one */
+#define WIRE_CHOICE_WHILE 1u  /* the only one, again and again, as long as the value is not 0 */
+#define WIRE_CHOICE_SWITCH 2u /* the one with this number, from 0 */
+#define WIRE_CHOICES 4096u    /* bodies of one */
+#define WIRE_GRAPH_DEPTH 32u  /* of graphs in graphs */
+#define WIRE_GRAPH_NONE UINT32_MAX
+
+/* Within a graph only: a conditional node. When all before it in its stream is complete, the worker
+ * reads a word of the host window, and then, by its value, the records of another graph, a body, or
+ * of none. It is complete when they are. Followed by uint32_t[count], the bodies: graphs that were
+ * said before, and that belong to this one from then on, whatever is dropped; WIRE_GRAPH_NONE: one
+ * without records. A loop ends, too, after a turn without a launch, copy or fill. A body holds
+ * LAUNCH, COPY, MEMSET, GRAPH_CHOICE and STREAM_WAIT without a slot; its lanes are streams of the
+ * worker's own. */
+struct wire_choice {
+    struct wire_record rec;
+    uint64_t value; /* address of a uint32_t */
+    uint32_t kind, count;
+    uint32_t first, pad; /* the worker's own: where the bodies are in its list; 0 on the wire */
 };
 
 /* A texture or surface: kernels that are sent from now on may name it. Not answered. The memory is

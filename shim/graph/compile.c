@@ -7,24 +7,15 @@
 #include <stdlib.h>
 
 #include "shim/code/function.h"
+#include "shim/connection/refuse.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/memory/fill.h"
 #include "shim/memory/value.h"
 
-/* A place in a part. In a later one, all of it is complete. */
-struct spot {
-    const struct part *part;
-    struct lanes_place at;
-};
-
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static struct lanes_place begin_of(const struct part *p) {
-    return (struct lanes_place){.at = {1}}; /* the wait for the launch before */
-}
-
 static struct part *add_part(struct compile *c) {
-    struct part *p = part_create();
+    struct part *p = part_create(c->depth == 0);
     if (!p) return NULL;
     p->next = c->first;
     c->first = p;
@@ -37,17 +28,6 @@ static CUresult end_part(struct part *p) {
     for (uint32_t i = 0; i < WIRE_GRAPH_LANES; i++)
         all.at[i] = p->lanes.count[i];
     return part_put_waits(p, 0, &all);
-}
-
-/* As seen from the part that is being written. */
-static struct lanes_place place_of(const struct compile *c, const struct spot *s) {
-    return s->part == c->current ? s->at : begin_of(c->current);
-}
-
-static void join(const struct compile *c, struct spot *to, const struct spot *from) {
-    struct lanes_place at = place_of(c, to), other = place_of(c, from);
-    lanes_join(&at, &other);
-    *to = (struct spot){c->current, at};
 }
 
 /* ---- single nodes ---------------------------------------------------------------------------- */
@@ -87,33 +67,55 @@ static CUresult put_values(struct part *p, uint32_t lane, const struct params_va
     return r;
 }
 
+static CUresult put_choice(struct compile *c, uint32_t lane, const struct params_choice *n);
+
+/* What a body may not have, by CUDA's rules: nobody knows how often it runs. */
+static CUresult check_body(const struct params *n) {
+    switch (n->type) {
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_SUCCESS;
+    }
+}
+
+static CUresult put_copy(struct compile *c, uint32_t lane, const struct params_copy *n) {
+    CUresult r = part_put_copy(c->current, lane, &n->transfer, n->flags);
+    if (!r && c->depth && c->current->function_count)
+        return refuse_call("a copy of pageable memory in the body of a conditional node");
+    return r;
+}
+
 static CUresult put_node(struct compile *c, uint32_t lane, const struct params *n) {
     struct part *p = c->current;
+    CUresult r = c->depth ? check_body(n) : CUDA_SUCCESS;
+    if (r) return r;
     switch (n->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return put_kernel(c, lane, &n->kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return part_put_copy(p, lane, &n->copy.transfer, n->copy.flags);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return put_copy(c, lane, &n->copy);
     case CU_GRAPH_NODE_TYPE_MEMSET: return put_checked_fill(p, lane, &n->fill);
     case CU_GRAPH_NODE_TYPE_HOST: return part_put_function(p, lane, n->host.fn, n->host.userData);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return put_values(p, lane, &n->values);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return part_put_event_wait(p, lane, n->event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return part_put_record(p, lane, n->event);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return put_choice(c, lane, &n->choice);
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
 
-/* A lane for what comes after the spot, which is then behind all of that lane. */
-static CUresult enter_lane(struct compile *c, struct spot *s, uint32_t *lane) {
-    struct lanes_place after = place_of(c, s);
-    *lane = lanes_choose(&c->current->lanes, &after);
-    return part_put_waits(c->current, *lane, &after);
+/* A lane for what comes after the place, which is then behind all of that lane. */
+static CUresult enter_lane(struct compile *c, const struct lanes_place *after, uint32_t *lane) {
+    *lane = lanes_choose(&c->current->lanes, after);
+    return part_put_waits(c->current, *lane, after);
 }
 
-static void leave_lane(const struct compile *c, struct spot *s, uint32_t lane) {
-    *s = (struct spot){c->current, lanes_end(&c->current->lanes, lane)};
+static void leave_lane(const struct compile *c, struct lanes_place *s, uint32_t lane) {
+    *s = lanes_end(&c->current->lanes, lane);
 }
 
 /* `s`: what the node comes after, then what comes after it. */
-static CUresult put_step(struct compile *c, const struct params *n, struct spot *s) {
+static CUresult put_step(struct compile *c, const struct params *n, struct lanes_place *s) {
     uint32_t lane;
     CUresult r = enter_lane(c, s, &lane);
     if (!r) r = put_node(c, lane, n);
@@ -145,11 +147,11 @@ static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-static CUresult put_graph(struct compile *c, struct graph *g, struct spot *s);
+static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place *s);
 
 /* What the words are where the graph begins. */
-static CUresult put_conditions(struct compile *c, const struct graph *g, struct spot *s) {
-    CUresult r = CUDA_SUCCESS;
+static CUresult put_conditions(struct compile *c, const struct graph *g, struct lanes_place *s) {
+    CUresult r = condition_share(g->conditions, &c->conditions);
     for (const struct condition *w = g->conditions; !r && w; w = w->next) {
         const struct fill f = {w->addr, 0, 1, 1, w->value, sizeof(uint32_t)};
         uint32_t lane;
@@ -162,40 +164,36 @@ static CUresult put_conditions(struct compile *c, const struct graph *g, struct 
 }
 
 static CUresult put_body(struct compile *c, struct graph *g, struct part **out) {
+    struct part *before = c->current;
+    struct lanes_place s = {.at = {0}};
+    c->depth++;
     struct part *p = c->current = *out = add_part(c);
-    struct spot s = {p, p ? begin_of(p) : (struct lanes_place){.at = {0}}};
     CUresult r = p ? put_graph(c, g, &s) : CUDA_ERROR_OUT_OF_MEMORY;
-    return r ? r : end_part(c->current);
+    c->depth--;
+    c->current = before;
+    return r;
 }
 
-static CUresult put_choice(struct compile *c, const struct params_choice *n, struct spot *s) {
-    struct part *before = c->current;
-    struct part_choice *choice = calloc(1, sizeof(*choice) + n->count * sizeof(struct part *));
-    before->choice = choice;
-    if (!choice) return CUDA_ERROR_OUT_OF_MEMORY;
-    choice->type = n->type;
-    choice->value = (const volatile uint32_t *)(uintptr_t)n->handle;
-    choice->count = n->count;
-    CUresult r = end_part(before);
-    c->depth++;
+static CUresult put_choice(struct compile *c, uint32_t lane, const struct params_choice *n) {
+    if (c->depth + 1 >= WIRE_GRAPH_DEPTH)
+        return refuse_call("conditional nodes in more than 30 others");
+    struct part **bodies = calloc(n->count, sizeof(struct part *));
+    CUresult r = bodies ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; !r && i < n->count; i++)
-        r = put_body(c, n->bodies[i], &choice->bodies[i]);
-    c->depth--;
-    c->current = choice->then = add_part(c);
-    if (!r && !c->current) r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r) *s = (struct spot){c->current, begin_of(c->current)};
+        r = put_body(c, n->bodies[i], &bodies[i]);
+    if (!r) r = part_put_choice(c->current, lane, n, bodies);
+    free(bodies);
     return r;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static CUresult put_any(struct compile *c, const struct graph_node *n, struct spot *s) {
+static CUresult put_any(struct compile *c, const struct graph_node *n, struct lanes_place *s) {
     const struct params *p = &n->params;
     if (n->disabled) return CUDA_SUCCESS;
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH: return put_graph(c, p->child, s);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return put_choice(c, &p->choice, s);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return put_memory(c, p->memory, true);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return put_memory(c, p->memory, false);
     default: return put_step(c, p, s);
@@ -203,36 +201,38 @@ static CUresult put_any(struct compile *c, const struct graph_node *n, struct sp
 }
 
 static CUresult put_ordered(struct compile *c, struct graph_node **order, uint32_t count,
-                            struct spot *spots, struct spot *s) {
-    const struct spot begin = *s;
+                            struct lanes_place *places, struct lanes_place *s) {
+    const struct lanes_place begin = *s;
     for (uint32_t i = 0; i < count; i++) {
         struct graph_node *n = order[i];
         n->mark = i;
-        spots[i] = begin;
+        places[i] = begin;
         for (uint32_t k = 0; k < n->before.count; k++)
-            join(c, &spots[i], &spots[n->before.list[k].node->mark]);
-        CUresult r = put_any(c, n, &spots[i]);
+            lanes_join(&places[i], &places[n->before.list[k].node->mark]);
+        CUresult r = put_any(c, n, &places[i]);
         if (r) return r;
-        join(c, s, &spots[i]);
+        lanes_join(s, &places[i]);
     }
     return CUDA_SUCCESS;
 }
 
-static CUresult put_graph(struct compile *c, struct graph *g, struct spot *s) {
+static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place *s) {
     struct graph_node **order;
     CUresult r = graph_order(g, &order);
     if (r) return r;
-    struct spot *spots = malloc((g->count + 1u) * sizeof(*spots));
-    r = spots ? put_conditions(c, g, s) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r) r = put_ordered(c, order, g->count, spots, s);
-    free(spots);
+    struct lanes_place *places = malloc((g->count + 1u) * sizeof(*places));
+    r = places ? put_conditions(c, g, s) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) r = put_ordered(c, order, g->count, places, s);
+    free(places);
     free(order);
     return r;
 }
 
 CUresult compile_graph(struct graph *g, struct compile *out) {
-    struct part *first;
-    return put_body(out, g, &first);
+    struct lanes_place begin = {.at = {1}}; /* behind the wait for the launch before */
+    struct part *p = out->current = add_part(out);
+    CUresult r = p ? put_graph(out, g, &begin) : CUDA_ERROR_OUT_OF_MEMORY;
+    return r ? r : end_part(p);
 }
 
 void compile_free(struct compile *c) {
@@ -240,5 +240,6 @@ void compile_free(struct compile *c) {
         next = p->next;
         part_free(p);
     }
+    condition_free(c->conditions);
     free(c->effects);
 }

@@ -3,8 +3,7 @@
  * From nodes to records. A node comes after a place; its records stand one behind the other in one
  * lane, and the place behind them is what its dependents come after.
  *
- * Behind a conditional node a new part begins, and each of its bodies is one: all that was written
- * before is complete where a part begins.
+ * A conditional node is one record, and each of its bodies a part of its own.
  */
 #ifndef SHIM_GRAPH_COMPILE_H
 #define SHIM_GRAPH_COMPILE_H
@@ -24,17 +23,19 @@ struct compile_effect {
 };
 
 struct compile {
-    struct part *first, *current; /* all of them; the one that is being written */
+    struct part *first;   /* all of them: bodies before what they are bodies of */
+    struct part *current; /* the one that is being written */
     struct compile_effect *effects;
     uint32_t effect_count;
-    uint32_t depth;       /* of bodies in bodies */
-    struct function *ask; /* of this kernel the worker has to be asked first; NULL */
+    struct condition *conditions; /* that it reads and sets: they live as long as it is launched */
+    uint32_t depth;               /* of bodies in bodies */
+    struct function *ask;         /* of this kernel the worker has to be asked first; NULL */
 };
 
 /* With graph_lock held. What was written is the caller's to free, also after an error:
  * CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node. `out` is
  * empty. */
 CUresult compile_graph(struct graph *g, struct compile *out);
-void compile_free(struct compile *c);
+void compile_free(struct compile *c); /* with it, too */
 
 #endif

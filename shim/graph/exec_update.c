@@ -13,16 +13,26 @@ struct pair {
     struct params params;
 };
 
+/* The same of graphs, whose conditions are taken over. */
+struct words {
+    struct graph *old;
+    const struct graph *new;
+    struct condition *list;
+};
+
+struct pairing {
+    struct pair *pairs;
+    struct words *words;
+    uint32_t pair_count, word_count;
+    CUgraphExecUpdateResultInfo *info;
+};
+
 static CUgraphExecUpdateResult fail(CUgraphExecUpdateResultInfo *info, CUgraphExecUpdateResult why,
                                     const struct graph_node *n, const struct graph_node *from) {
     info->result = why;
     info->errorNode = n ? n->handle : NULL;
     info->errorFromNode = from ? from->handle : NULL;
     return why;
-}
-
-static const struct graph_node *next_of(const struct graph *g, const struct list *pos) {
-    return pos->next == &g->nodes ? NULL : list_entry(pos->next, struct graph_node, link);
 }
 
 /* Nodes are numbered in their order, and depend on the same numbers. */
@@ -43,76 +53,124 @@ static void number_nodes(const struct graph *g) {
     list_each(pos, &g->nodes) list_entry(pos, struct graph_node, link)->mark = i++;
 }
 
-static uint32_t count_nodes(const struct graph *g) {
+/* All that are in it, at any depth. */
+static void count_inside(const struct graph *g, uint32_t *nodes, uint32_t *graphs) {
     struct list *pos;
-    uint32_t count = 0;
+    ++*graphs;
     list_each(pos, &g->nodes) {
-        const struct graph_node *n = list_entry(pos, struct graph_node, link);
-        count +=
-            1 + (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH ? count_nodes(n->params.child) : 0);
+        const struct params *p = &list_entry(pos, struct graph_node, link)->params;
+        ++*nodes;
+        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) count_inside(p->child, nodes, graphs);
+        if (p->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) continue;
+        for (uint32_t i = 0; i < p->choice.count; i++)
+            count_inside(p->choice.bodies[i], nodes, graphs);
     }
-    return count;
 }
 
-/* What the pairs are, those of child graphs among them. */
-static CUgraphExecUpdateResult match(const struct graph *old, const struct graph *new,
-                                     struct pair *pairs, uint32_t *count,
-                                     CUgraphExecUpdateResultInfo *info) {
-    const struct list *a = &old->nodes, *b = &new->nodes;
-    if (old->count != new->count)
-        return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
-    number_nodes(old);
-    number_nodes(new);
-    for (uint32_t i = 0; i < old->count; i++) {
-        struct graph_node *o = (struct graph_node *)next_of(old, a);
-        const struct graph_node *n = next_of(new, b);
-        if (o->params.type != n->params.type)
-            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, n, NULL);
-        if (n->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
-            n->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-            n->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
-            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, n, NULL);
-        if (!same_edges(o, n))
-            return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, n,
-                        n->before.count ? n->before.list[0].node : NULL);
-        a = &o->link;
-        b = &n->link;
-        if (o->params.type == CU_GRAPH_NODE_TYPE_GRAPH) {
-            CUgraphExecUpdateResult result =
-                match(o->params.child, n->params.child, pairs, count, info);
-            if (result) return result;
-        } else {
-            pairs[(*count)++] = (struct pair){.old = o, .new = n};
-        }
-    }
+static CUgraphExecUpdateResult match(struct pairing *p, struct graph *old, const struct graph *new);
+
+static CUgraphExecUpdateResult match_bodies(struct pairing *p, const struct params_choice *old,
+                                            const struct graph_node *n) {
+    const struct params_choice *new = &n->params.choice;
+    CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    if (old->type != new->type || old->count != new->count)
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, n, NULL);
+    for (uint32_t i = 0; !r && i < old->count; i++)
+        r = match(p, old->bodies[i], new->bodies[i]);
+    return r;
+}
+
+static CUgraphExecUpdateResult match_nodes(struct pairing *p, struct graph_node *old,
+                                           const struct graph_node *new) {
+    CUgraphNodeType type = new->params.type;
+    if (old->params.type != type)
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, new, NULL);
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, new, NULL);
+    if (!same_edges(old, new))
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, new,
+                    new->before.count ? new->before.list[0].node : NULL);
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH) return match(p, old->params.child, new->params.child);
+    p->pairs[p->pair_count++] = (struct pair){.old = old, .new = new};
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return match_bodies(p, &old->params.choice, new);
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-static CUresult replace(struct pair *pairs, uint32_t count) {
-    CUresult r = CUDA_SUCCESS;
-    uint32_t made = 0;
-    for (; !r && made < count; made += !r)
-        r = graph_clone_params(&pairs[made].new->params, false, &pairs[made].params);
-    for (uint32_t i = 0; i < made; i++) {
-        if (!r) {
-            struct params old = pairs[i].old->params;
-            pairs[i].old->params = pairs[i].params;
-            pairs[i].params = old;
-        }
-        graph_free_params(&pairs[i].params);
+/* What the pairs are, those of child graphs and bodies among them. */
+static CUgraphExecUpdateResult match(struct pairing *p, struct graph *old,
+                                     const struct graph *new) {
+    const struct list *a = &old->nodes, *b = &new->nodes;
+    CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    if (old->count != new->count)
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
+    p->words[p->word_count++] = (struct words){.old = old, .new = new};
+    number_nodes(old);
+    number_nodes(new);
+    for (uint32_t i = 0; !r && i < old->count; i++) {
+        struct graph_node *o = list_entry(a->next, struct graph_node, link);
+        const struct graph_node *n = list_entry(b->next, struct graph_node, link);
+        r = match_nodes(p, o, n);
+        a = &o->link;
+        b = &n->link;
     }
     return r;
 }
 
-CUresult exec_update(struct exec *e, const struct graph *part, const struct graph *from,
+/* A conditional node keeps its bodies. */
+static CUresult clone_pair(struct pair *p) {
+    const struct params *from = &p->new->params;
+    if (from->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return graph_clone_params(from, false, &p->params);
+    p->params = p->old->params;
+    p->params.choice.handle = from->choice.handle;
+    return CUDA_SUCCESS;
+}
+
+static void drop_pair(struct pair *p) {
+    if (p->params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) graph_free_params(&p->params);
+}
+
+static void swap(struct pairing *p) {
+    for (uint32_t i = 0; i < p->pair_count; i++) {
+        struct params old = p->pairs[i].old->params;
+        p->pairs[i].old->params = p->pairs[i].params;
+        p->pairs[i].params = old;
+    }
+    for (uint32_t i = 0; i < p->word_count; i++) {
+        struct condition *old = p->words[i].old->conditions;
+        p->words[i].old->conditions = p->words[i].list;
+        p->words[i].list = old;
+    }
+}
+
+static CUresult replace(struct pairing *p) {
+    CUresult r = CUDA_SUCCESS;
+    uint32_t made = 0;
+    for (; !r && made < p->pair_count; made += !r)
+        r = clone_pair(&p->pairs[made]);
+    for (uint32_t i = 0; !r && i < p->word_count; i++)
+        r = condition_share(p->words[i].new->conditions, &p->words[i].list);
+    if (!r) swap(p);
+    for (uint32_t i = 0; i < made; i++)
+        drop_pair(&p->pairs[i]);
+    for (uint32_t i = 0; i < p->word_count; i++)
+        condition_free(p->words[i].list);
+    return r;
+}
+
+CUresult exec_update(struct exec *e, struct graph *part, const struct graph *from,
                      CUgraphExecUpdateResultInfo *info) {
-    struct pair *pairs = malloc((count_nodes(part) + 1u) * sizeof(*pairs));
-    uint32_t count = 0;
+    uint32_t nodes = 0, graphs = 0;
+    count_inside(part, &nodes, &graphs);
+    struct pairing p = {.pairs = malloc((nodes + 1u) * sizeof(*p.pairs)),
+                        .words = malloc(graphs * sizeof(*p.words)),
+                        .info = info};
+    CUresult r = p.pairs && p.words ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     *info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
-    if (!pairs) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = match(part, from, pairs, &count, info) ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-                                                        : replace(pairs, count);
-    free(pairs);
+    if (!r && match(&p, part, from)) r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (!r) r = replace(&p);
+    free(p.pairs);
+    free(p.words);
     if (!r) exec_changed(e);
     return r;
 }

@@ -229,7 +229,7 @@ void graph_remove(struct graph_node *n) {
 
 CUresult graph_change(struct graph_node *n, struct params *params) {
     if (n->params.type != params->type || params->type == CU_GRAPH_NODE_TYPE_GRAPH ||
-        is_memory(params->type))
+        params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || is_memory(params->type))
         return CUDA_ERROR_INVALID_VALUE;
     if (params->type == CU_GRAPH_NODE_TYPE_KERNEL)
         params_copy_attributes(&params->kernel, &n->params.kernel);

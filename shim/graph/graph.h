@@ -68,7 +68,7 @@ CUresult graph_add(struct graph *g, const CUgraphNode *before, const CUgraphEdge
                    size_t count, struct params *params, struct graph_node **out);
 void graph_remove(struct graph_node *n);
 /* It does this from now on, with the attributes that it had; takes the params over unless it fails.
- * CUDA_ERROR_INVALID_VALUE: of another kind, or a graph in it. */
+ * CUDA_ERROR_INVALID_VALUE: of another kind, or a graph in it, or a conditional one. */
 CUresult graph_change(struct graph_node *n, struct params *params);
 
 /* A conditional node's bodies: `count` empty graphs. Without a handle until they are a node's. */

@@ -117,6 +117,46 @@ CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event) {
     return put_wait(p, lane, 0, 0, 1 + p->wait_count);
 }
 
+/* ---- conditional nodes ----------------------------------------------------------------------- */
+
+static uint32_t kind_of(CUgraphConditionalNodeType type) {
+    switch (type) {
+    case CU_GRAPH_COND_TYPE_WHILE: return WIRE_CHOICE_WHILE;
+    case CU_GRAPH_COND_TYPE_SWITCH: return WIRE_CHOICE_SWITCH;
+    default: return WIRE_CHOICE_IF;
+    }
+}
+
+CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
+                         struct part *const *bodies) {
+    struct wire_choice rec = {.rec = {.op = WIRE_GRAPH_CHOICE},
+                              .value = n->handle,
+                              .kind = kind_of(n->type),
+                              .count = n->count};
+    struct part_choice *c = calloc(1, sizeof(*c) + n->count * sizeof(struct part *));
+    uint32_t *ids = calloc(n->count, sizeof(*ids));
+    CUresult r = c && ids ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t at = p->used + sizeof(struct wire_graph_item);
+    if (!r) r = part_put(p, lane, &rec, sizeof(rec), ids, n->count * (uint32_t)sizeof(*ids));
+    free(ids);
+    if (r) {
+        free(c);
+        return r;
+    }
+    *c = (struct part_choice){.next = p->choices, .at = at, .count = n->count};
+    memcpy(c->bodies, bodies, n->count * sizeof(*bodies));
+    p->choices = c;
+    return CUDA_SUCCESS;
+}
+
+void part_number_choices(struct part *p) {
+    for (const struct part_choice *c = p->choices; c; c = c->next) {
+        uint32_t *ids = (uint32_t *)(p->bytes + c->at + sizeof(struct wire_choice));
+        for (uint32_t i = 0; i < c->count; i++)
+            ids[i] = c->bodies[i]->used ? c->bodies[i]->id : WIRE_GRAPH_NONE;
+    }
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static CUresult put_transfer(struct part *p, uint32_t lane, const struct transfer *t) {
@@ -205,9 +245,9 @@ CUresult part_put_copy(struct part *p, uint32_t lane, const struct transfer *ask
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct part *part_create(void) {
+struct part *part_create(bool launched) {
     struct part *p = calloc(1, sizeof(*p));
-    if (!p || put_wait(p, 0, 0, 0, 1) == CUDA_SUCCESS) return p;
+    if (!p || !launched || put_wait(p, 0, 0, 0, 1) == CUDA_SUCCESS) return p;
     free(p);
     return NULL;
 }
@@ -222,10 +262,13 @@ void part_free(struct part *p) {
         mem_give_kept(b->addr); /* host memory: there is nothing to tell */
         free(b);
     }
+    for (struct part_choice *c = p->choices, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
     free(p->bytes);
     free(p->functions);
     free(p->records);
     free(p->waits);
-    free(p->choice);
     free(p);
 }

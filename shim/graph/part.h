@@ -7,17 +7,26 @@
 #ifndef SHIM_GRAPH_PART_H
 #define SHIM_GRAPH_PART_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 #include "shim/context/hostfunc.h"
 #include "shim/graph/lanes.h"
+#include "shim/graph/params.h"
 #include "shim/memory/transfer.h"
 
-struct part_choice;
 struct part_rows;
 struct part_buffer;
+
+/* A conditional node in it: the graphs that the record names are numbered by whoever says it. */
+struct part_choice {
+    struct part_choice *next;
+    uint64_t at; /* byte of the record */
+    uint32_t count;
+    struct part *bodies[];
+};
 
 /* An event that it records: `seq` of `lane`. */
 struct part_record {
@@ -39,25 +48,12 @@ struct part {
     uint32_t wait_count;
     struct part_rows *rows;
     struct part_buffer *buffers;
-    struct part_choice *choice; /* what comes when it is complete; NULL: nothing */
-    struct {                    /* the end of its latest launch */
-        uint32_t stream;
-        uint64_t seq;
-    } last;
-    struct part *next; /* of the same program */
+    struct part_choice *choices;
+    struct part *next; /* of the same program, begun before it */
 };
 
-/* By the value of a condition: bodies, once or again and again; then what follows. */
-struct part_choice {
-    CUgraphConditionalNodeType type;
-    const volatile uint32_t *value; /* the worker writes it */
-    struct part *then;
-    uint32_t count;
-    struct part *bodies[];
-};
-
-/* It begins with the wait for the launch before. NULL when there is no memory. */
-struct part *part_create(void);
+/* One that is launched begins with the wait for the launch before. NULL when there is no memory. */
+struct part *part_create(bool launched);
 void part_free(struct part *p);
 
 CUresult part_put(struct part *p, uint32_t lane, void *head, uint32_t head_bytes, const void *tail,
@@ -67,6 +63,11 @@ CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes);
 CUresult part_put_function(struct part *p, uint32_t lane, CUhostFn fn, void *arg);
 CUresult part_put_record(struct part *p, uint32_t lane, CUevent event);
 CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);
+/* `bodies` may be empty. */
+CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
+                         struct part *const *bodies);
+/* Their numbers are known. */
+void part_number_choices(struct part *p);
 /* For all of these. */
 CUresult part_put_waits(struct part *p, uint32_t lane, const struct lanes_place *after);
 /* What the worker cannot reach is copied by host functions of this library, into and out of a

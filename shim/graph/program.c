@@ -9,7 +9,6 @@
 
 #include "shim/code/function.h"
 #include "shim/connection/submit.h"
-#include "shim/connection/wait.h"
 #include "shim/context/event.h"
 #include "shim/context/hostfunc.h"
 #include "shim/context/stream.h"
@@ -23,8 +22,9 @@ struct program {
     uint32_t age;  /* function_age when it was made */
     uint32_t busy; /* launches that are being sent */
     struct compile written;
-    struct part *first;   /* that is launched; the others come by choice */
-    struct program *next; /* among the retired */
+    struct part *first;        /* that is launched; the others are bodies */
+    struct program_point last; /* the end of its latest launch */
+    struct program *next;      /* among the retired */
     struct graph *with;
 };
 
@@ -36,7 +36,9 @@ static struct {
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
+/* A body without records needs none. */
 static CUresult take_id(struct part *p) {
+    if (p->used == 0) return CUDA_SUCCESS;
     if (p->used > WIRE_GRAPH_BYTES - programs.bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < WIRE_GRAPHS / 64; i++) {
         if (programs.taken[i] == UINT64_MAX) continue;
@@ -50,6 +52,7 @@ static CUresult take_id(struct part *p) {
 }
 
 static void give_id(const struct part *p) {
+    if (p->used == 0) return;
     programs.taken[p->id / 64] &= ~(1ull << p->id % 64);
     programs.bytes -= p->used;
 }
@@ -68,12 +71,14 @@ static CUresult take_ids(struct part *first) {
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
+/* With the lock held. */
 static void free_program(struct program *p) {
     compile_free(&p->written);
     free(p);
 }
 
-/* Parts are in the list in the order opposite to that in which they were begun. */
+/* Parts are in the list in the order opposite to that in which they were begun: what is launched
+ * comes last, as the worker wants it. */
 static struct part *last_of(struct part *p) {
     while (p && p->next)
         p = p->next;
@@ -93,6 +98,8 @@ CUresult program_build(struct graph *g, struct program **out, struct function **
         return r;
     }
     p->first = last_of(p->written.first);
+    for (struct part *q = p->written.first; q; q = q->next)
+        part_number_choices(q);
     *out = p;
     return CUDA_SUCCESS;
 }
@@ -164,8 +171,7 @@ static void set_events(const struct part *p, const struct wire_graph_lane *lanes
     }
 }
 
-static CUresult fill_lanes(const struct part *p, struct stream *s, uint32_t count,
-                           struct wire_graph_lane *lanes) {
+static CUresult fill_lanes(struct stream *s, uint32_t count, struct wire_graph_lane *lanes) {
     uint32_t ids[WIRE_GRAPH_LANES];
     CUresult r = stream_lanes(s, count, ids);
     for (uint32_t i = 0; !r && i < count; i++)
@@ -173,7 +179,8 @@ static CUresult fill_lanes(const struct part *p, struct stream *s, uint32_t coun
     return r;
 }
 
-static CUresult launch_part(struct part *p, struct stream *s, struct program_point *after) {
+CUresult program_launch(struct program *program, struct stream *s, struct program_point *after) {
+    const struct part *p = program->first;
     struct launch_tail tail;
     struct wire_graph_launch head = {
         .rec = {.op = WIRE_GRAPH_LAUNCH},
@@ -185,7 +192,7 @@ static CUresult launch_part(struct part *p, struct stream *s, struct program_poi
     struct wire_graph_wait *waits = (struct wire_graph_wait *)(lanes + head.lanes);
     tail.bytes = (uint32_t)(head.lanes * sizeof(*lanes) + head.waits * sizeof(*waits));
     CUresult r = check_events(p);
-    if (!r) r = fill_lanes(p, s, head.lanes, lanes);
+    if (!r) r = fill_lanes(s, head.lanes, lanes);
     if (!r) r = fill_waits(p, s, after, waits);
     if (!r) r = hostfunc_expect(p->functions, p->function_count, &head.first_token);
     if (r) return r;
@@ -196,50 +203,8 @@ static CUresult launch_part(struct part *p, struct stream *s, struct program_poi
     }
     set_events(p, lanes);
     *after = (struct program_point){s->id, lanes[0].first_seq - 1 + p->lanes.count[0]};
-    p->last.stream = after->stream;
-    p->last.seq = after->seq;
+    program->last = *after;
     return CUDA_SUCCESS;
-}
-
-static CUresult launch_from(struct part *p, struct stream *s, struct program_point *after);
-
-/* The value, once all that could set it is complete. */
-static CUresult read_choice(const struct part_choice *c, const struct program_point *after,
-                            uint32_t *value) {
-    CUresult r = wait_stream(after->stream, after->seq);
-    *value = *c->value;
-    return r;
-}
-
-/* The body for this value; NULL: none. */
-static struct part *body_of(const struct part_choice *c, uint32_t value) {
-    uint32_t i = c->type == CU_GRAPH_COND_TYPE_SWITCH ? value : value ? 0 : 1;
-    return i < c->count ? c->bodies[i] : NULL;
-}
-
-static CUresult choose(const struct part_choice *c, struct stream *s, struct program_point *after) {
-    uint32_t value;
-    do {
-        CUresult r = read_choice(c, after, &value);
-        struct part *body = r ? NULL : body_of(c, value);
-        if (body) r = launch_from(body, s, after);
-        if (r) return r;
-    } while (c->type == CU_GRAPH_COND_TYPE_WHILE && value);
-    return CUDA_SUCCESS;
-}
-
-static CUresult launch_from(struct part *p, struct stream *s, struct program_point *after) {
-    for (;;) {
-        CUresult r = launch_part(p, s, after);
-        if (r || !p->choice) return r;
-        r = choose(p->choice, s, after);
-        if (r) return r;
-        p = p->choice->then;
-    }
-}
-
-CUresult program_launch(struct program *p, struct stream *s, struct program_point *after) {
-    return launch_from(p->first, s, after);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -278,10 +243,7 @@ void program_retire(struct program *p, struct graph *with) {
 }
 
 static bool is_done(const struct program *p) {
-    bool done = !p->busy;
-    for (const struct part *q = p->written.first; done && q; q = q->next)
-        done = submit_done(q->last.stream, q->last.seq);
-    return done;
+    return !p->busy && submit_done(p->last.stream, p->last.seq);
 }
 
 /* Takes those off the list that nothing uses any more. */
@@ -301,6 +263,7 @@ static struct program *take_done(void) {
 static void forget(const struct program *p) {
     for (const struct part *q = p->written.first; q; q = q->next) {
         struct wire_graph_drop rec = {.rec = {.op = WIRE_GRAPH_DROP}, .graph = q->id};
+        if (q->used == 0) continue;
         submit_record(&rec, sizeof(rec), NULL, 0);
         lock_enter(&graph_lock);
         give_id(q);
@@ -318,8 +281,8 @@ void program_reap(void) {
         forget(p);
         lock_enter(&graph_lock);
         graph_free(p->with);
-        lock_leave(&graph_lock);
         free_program(p);
+        lock_leave(&graph_lock);
     }
     if (done) user_object_destroy_unheld();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph as the worker has it: its parts (part.h), of which one is launched, and others where
- * conditional nodes choose them. It never changes: another graph is another program.
+ * A graph as the worker has it: its parts (part.h), of which one is launched, and the others are
+ * bodies of conditional nodes. It never changes: another graph is another program.
  */
 #ifndef SHIM_GRAPH_PROGRAM_H
 #define SHIM_GRAPH_PROGRAM_H
@@ -37,8 +37,7 @@ void program_retire(struct program *p, struct graph *with);
 
 /* The worker has it afterwards. */
 CUresult program_say(struct program *p);
-/* In the order of the stream, and behind the launch `after`, which is then this one. A held one.
- * Waits where there are conditional nodes, for what decides each of them. */
+/* In the order of the stream, and behind the launch `after`, which is then this one. A held one. */
 struct program_point {
     uint32_t stream;
     uint64_t seq;

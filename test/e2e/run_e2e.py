@@ -227,6 +227,23 @@ def test_kernels_decide_about_graphs():
     with Daemon() as d:
         for capability in ("9.0", "12.1"):
             d.checksum([program("conditions", "linked")], SALUS_CAPABILITY=capability)
+        done = d.run([program("conditions", "linked"), "stray"])
+        equal((done.returncode, done.stdout), (0, "cudaErrorIllegalAddress\n"), done.stderr)
+
+
+def test_a_loop_without_end_holds_up_nobody_else():
+    """Others run beside it; it goes on until its job is killed, and nothing of it is left then."""
+    with Daemon() as d:
+        alone = d.checksum([program("vecadd")])
+        endless = d.start([program("conditions", "linked"), "endless"])
+        equal(endless.stdout.readline(), "it runs\n", "a loop")
+        equal(d.checksum([program("vecadd")]), alone, "beside it")
+        equal(d.checksum([program("conditions", "linked")]), d.checksum([program("conditions", "linked")]), "beside it")
+        equal(endless.poll(), None, "it goes on")
+        endless.kill()
+        endless.communicate()
+        wait_for("end of its job", lambda: not d.jobs())
+        equal(d.checksum([program("vecadd")]), alone, "behind it")
 
 
 def test_kernels_launch_kernels():

@@ -119,7 +119,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
                    "one release");
 }
 
@@ -128,7 +128,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.3, this salusd 1.3; install both from "
+                   "the client's library speaks protocol 9.4, this salusd 1.4; install both from "
                    "one release");
 }
 
@@ -561,10 +561,10 @@ Test(broker_client, a_question_of_another_major_is_refused) {
     q.major = 2;
     q.minor = 7;
     expect_refusal(&q, sizeof(q), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
                    "one release");
     expect_refusal(&q, 8, ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.3; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
                    "one release");
 }
 

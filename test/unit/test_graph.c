@@ -3,25 +3,28 @@
  * Graphs in the worker: what is read of a launched one, in which words, and what no client may say.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/loop.h"
 #include "daemon/worker/stream/graph.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-struct text {
+struct script {
     _Alignas(8) unsigned char bytes[64 << 10];
     uint32_t used;
     uint64_t seq[WIRE_GRAPH_LANES];
     uint64_t hosts;
 };
 
-static void add(struct text *t, uint16_t op, uint32_t lane, void *rec, uint32_t bytes,
+static void add(struct script *t, uint16_t op, uint32_t lane, void *rec, uint32_t bytes,
                 const void *tail, uint32_t tail_bytes) {
     struct wire_graph_item item = {.bytes = bytes + tail_bytes};
     struct wire_record *r = rec;
@@ -34,18 +37,18 @@ static void add(struct text *t, uint16_t op, uint32_t lane, void *rec, uint32_t 
     t->used += (uint32_t)sizeof(item) + ((item.bytes + 7) & ~7u);
 }
 
-static void add_launch(struct text *t, uint32_t lane, uint64_t token) {
+static void add_launch(struct script *t, uint32_t lane, uint64_t token) {
     struct wire_launch l = {
         .func = 0, .grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = sizeof(token)};
     add(t, WIRE_LAUNCH, lane, &l, sizeof(l), &token, sizeof(token));
 }
 
-static void add_wait(struct text *t, uint32_t lane, uint32_t on, uint64_t on_seq, uint32_t slot) {
+static void add_wait(struct script *t, uint32_t lane, uint32_t on, uint64_t on_seq, uint32_t slot) {
     struct wire_stream_wait w = {.on = on, .slot = slot, .on_seq = on_seq};
     add(t, WIRE_STREAM_WAIT, lane, &w, sizeof(w), NULL, 0);
 }
 
-static void add_host(struct text *t, uint32_t lane) {
+static void add_host(struct script *t, uint32_t lane) {
     struct wire_host_func h = {.token = t->hosts++};
     add(t, WIRE_HOST_FUNC, lane, &h, sizeof(h), NULL, 0);
 }
@@ -79,14 +82,14 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-static void say_part(struct world *w, uint32_t id, const struct text *t, uint32_t from,
+static void say_part(struct world *w, uint32_t id, const struct script *t, uint32_t from,
                      uint32_t bytes) {
     struct wire_graph_data d = {
         .graph = id, .piece_bytes = bytes, .offset = from, .total_bytes = t->used};
     wireclient_send(w->c, WIRE_GRAPH_DATA, 0, false, &d, sizeof(d), t->bytes + from, bytes);
 }
 
-static void say(struct world *w, uint32_t id, const struct text *t) {
+static void say(struct world *w, uint32_t id, const struct script *t) {
     say_part(w, id, t, 0, t->used);
 }
 
@@ -96,7 +99,7 @@ static void drop(struct world *w, uint32_t id) {
 }
 
 /* Lanes are these streams; the client's numbers go on behind what the graph has in each. */
-static void launch(struct world *w, uint32_t id, const struct text *t, const uint32_t *streams,
+static void launch(struct world *w, uint32_t id, const struct script *t, const uint32_t *streams,
                    uint16_t lanes, const struct wire_graph_wait *waits, uint16_t count,
                    uint64_t token) {
     struct wire_graph_launch l = {
@@ -132,7 +135,7 @@ static bool expelled(struct world *w) {
 
 Test(graph, is_read_where_it_is_launched, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 10);
     add_launch(&t, 0, 11);
     say(&w, 7, &t);
@@ -149,7 +152,7 @@ Test(graph, is_read_where_it_is_launched, .timeout = 60) {
 
 Test(graph, lanes_run_side_by_side_and_meet, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 10);
     add_wait(&t, 1, 0, 1, 0);
     add_launch(&t, 1, 20);
@@ -172,7 +175,7 @@ Test(graph, lanes_run_side_by_side_and_meet, .timeout = 60) {
 
 Test(graph, a_launch_says_what_its_waits_are, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_wait(&t, 0, 0, 0, 1);
     add_launch(&t, 0, 10);
     say(&w, 0, &t);
@@ -190,7 +193,7 @@ Test(graph, a_launch_says_what_its_waits_are, .timeout = 60) {
 
 Test(graph, host_functions_are_numbered_by_the_launch, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_host(&t, 0);
     add_host(&t, 1);
     say(&w, 0, &t);
@@ -203,7 +206,7 @@ Test(graph, host_functions_are_numbered_by_the_launch, .timeout = 60) {
 
 Test(graph, arrives_in_pieces, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     for (uint64_t i = 0; i < 600; i++)
         add_launch(&t, 0, i);
     cr_assert_gt(t.used, WIRE_GRAPH_PIECE);
@@ -219,7 +222,7 @@ Test(graph, arrives_in_pieces, .timeout = 60) {
 
 Test(graph, a_number_is_free_once_it_was_dropped, .timeout = 60) {
     struct world w = begin();
-    struct text one = {.used = 0}, two = {.used = 0};
+    struct script one = {.used = 0}, two = {.used = 0};
     add_launch(&one, 0, 1);
     add_launch(&two, 0, 2);
     say(&w, 0, &one);
@@ -233,7 +236,7 @@ Test(graph, a_number_is_free_once_it_was_dropped, .timeout = 60) {
 
 Test(graph, its_blocks_are_used_and_dropped_each_time, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     uint64_t page = FAKEDEV_GRANULARITY;
     struct wire_mem m = {.addr = w.c->windows.dev_base + WIRECLIENT_EPHEMERAL, .bytes = page};
     cr_assert_eq(
@@ -252,11 +255,274 @@ Test(graph, its_blocks_are_used_and_dropped_each_time, .timeout = 60) {
     end(&w);
 }
 
+/* ---- conditional nodes ----------------------------------------------------------------------- */
+
+static void add_choice(struct script *t, uint32_t lane, uint64_t value, uint32_t kind,
+                       uint32_t count, const uint32_t *bodies) {
+    struct wire_choice c = {.value = value, .kind = kind, .count = count};
+    add(t, WIRE_GRAPH_CHOICE, lane, &c, sizeof(c), bodies, count * (uint32_t)sizeof(*bodies));
+}
+
+/* The word of condition `i`. */
+static uint32_t *cell(struct world *w, uint32_t i) {
+    return (uint32_t *)(w->c->host + 4096) + i;
+}
+
+static uint64_t at(struct world *w, uint32_t i) {
+    return w->c->windows.host_base + 4096 + 4 * i;
+}
+
+/* A graph of one launch. */
+static void say_body(struct world *w, uint32_t id, uint64_t token) {
+    struct script t = {.used = 0};
+    add_launch(&t, 0, token);
+    say(w, id, &t);
+}
+
+static void launch_choice(struct world *w, const struct script *t, uint32_t stream) {
+    launch(w, 100, t, &stream, 1, NULL, 0, 0);
+}
+
+/* What the next of everything runs. */
+static const char *step(struct world *w) {
+    finish_all(w);
+    return launched(w);
+}
+
+Test(graph, a_word_chooses_when_all_before_is_complete, .timeout = 60) {
+    static const struct {
+        uint32_t kind, count, value;
+        const char *runs;
+    } cases[] = {
+        {WIRE_CHOICE_IF, 1, 7, "20"},     {WIRE_CHOICE_IF, 1, 0, "30"},
+        {WIRE_CHOICE_IF, 2, 0, "21"},     {WIRE_CHOICE_SWITCH, 3, 2, "22"},
+        {WIRE_CHOICE_SWITCH, 3, 3, "30"}, {WIRE_CHOICE_WHILE, 1, 0, "30"},
+    };
+    struct world w = begin();
+    const uint32_t bodies[] = {0, 1, 2};
+    for (uint32_t i = 0; i < 3; i++)
+        say_body(&w, i, 20 + i);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct script t = {.used = 0};
+        add_launch(&t, 0, 10);
+        add_choice(&t, 0, at(&w, 0), cases[i].kind, cases[i].count, bodies);
+        add_launch(&t, 0, 30);
+        say(&w, 100, &t);
+        *cell(&w, 0) = 1;
+        launch_choice(&w, &t, 2);
+        cr_expect_str_eq(launched(&w), "10");
+        *cell(&w, 0) = cases[i].value; /* as the kernel does */
+        cr_expect_str_eq(step(&w), cases[i].runs, "case %zu", i);
+        bool body = strcmp(cases[i].runs, "30") != 0;
+        cr_expect_eq(wireclient_done(w.c, 2), 3 * i + (body ? 1 : 2), "what is complete so far");
+        if (body) cr_expect_str_eq(step(&w), "30");
+        finish_all(&w);
+        cr_expect_eq(wireclient_done(w.c, 2), 3 * i + 3);
+        drop(&w, 100);
+    }
+    end(&w);
+}
+
+Test(graph, a_loop_goes_on_while_its_word_is_set, .timeout = 60) {
+    struct world w = begin();
+    struct script body = {.used = 0}, t = {.used = 0};
+    add_launch(&body, 0, 20);
+    add_wait(&body, 1, 0, 1, 0);
+    add_launch(&body, 1, 21);
+    add_launch(&body, 0, 22);
+    say(&w, 0, &body);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    add_launch(&t, 0, 30);
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    launch_choice(&w, &t, 0); /* in the legacy stream, that others wait for */
+    wireclient_launch(w.c, 1, 0, 40);
+    wireclient_launch(w.c, 3, 0, 50);
+    cr_expect_str_eq(launched(&w), "50 20 22", "whoever does not wait for it runs beside it");
+    for (int i = 0; i < 3; i++) {
+        cr_expect_str_eq(step(&w), "21", "behind the first of the other lane");
+        cr_expect_str_eq(step(&w), "20 22");
+    }
+    cr_expect_str_eq(step(&w), "21");
+    *cell(&w, 0) = 0;
+    cr_expect_str_eq(step(&w), "30");
+    cr_expect_str_eq(step(&w), "40");
+    end(&w);
+}
+
+Test(graph, a_body_has_conditions_of_its_own, .timeout = 60) {
+    struct world w = begin();
+    struct script outer = {.used = 0}, t = {.used = 0};
+    say_body(&w, 0, 20);
+    add_choice(&outer, 0, at(&w, 1), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    add_launch(&outer, 0, 21);
+    say(&w, 1, &outer);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){1});
+    say(&w, 100, &t);
+    drop(&w, 0);
+    drop(&w, 1);
+    say_body(&w, 0, 99); /* another, under its number */
+    *cell(&w, 0) = *cell(&w, 1) = 1;
+    launch_choice(&w, &t, 2);
+    drop(&w, 100); /* while it is launched */
+    cr_expect_str_eq(launched(&w), "20");
+    cr_expect_str_eq(step(&w), "20");
+    *cell(&w, 1) = 0;
+    cr_expect_str_eq(step(&w), "21");
+    cr_expect_str_eq(step(&w), "21", "nothing of the inner one this time");
+    *cell(&w, 0) = 0;
+    cr_expect_str_eq(step(&w), "");
+    cr_expect_eq(wireclient_done(w.c, 2), 1);
+    end(&w);
+}
+
+/* More of it than is read ahead, and than the client may have queued, with what stands behind it.
+ */
+Test(graph, a_long_body_runs_though_the_quota_is_used_up, .timeout = 60) {
+    struct world w = begin();
+    struct script body = {.used = 0}, t = {.used = 0};
+    for (uint64_t i = 0; i < 300; i++)
+        add_launch(&body, (uint32_t)(i % 3), i);
+    say(&w, 0, &body);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_IF, 1, (uint32_t[]){0});
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    launch_choice(&w, &t, 2);
+    client_find(w.b->worker, w.c->job_id)->quota = 4;
+    for (int i = 0; i < 10; i++)
+        wireclient_launch(w.c, 2, 0, 1000);
+    for (int i = 0; i < 60; i++)
+        finish_all(&w);
+    cr_expect_eq(fakedev_launches(w.dev), 310);
+    cr_expect_eq(wireclient_done(w.c, 2), 11);
+    end(&w);
+}
+
+Test(graph, memory_that_is_given_back_waits_for_the_loop, .timeout = 60) {
+    struct world w = begin();
+    struct script t = {.used = 0};
+    uint64_t page = FAKEDEV_GRANULARITY;
+    cr_assert_eq(wireclient_result(w.c, wireclient_mem(w.c, WIRE_MEM_BACK, 0, page)), 0);
+    say_body(&w, 0, 20);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    launch_choice(&w, &t, 2);
+    uint64_t ticket = wireclient_mem(w.c, WIRE_MEM_UNBACK, 0, page);
+    wireclient_launch(w.c, 3, 0, 50);
+    cr_expect_str_eq(launched(&w), "20");
+    cr_expect_str_eq(step(&w), "20", "it goes on all the same");
+    cr_expect_eq(wireclient_result(w.c, ticket), -EAGAIN, "not while it runs");
+    *cell(&w, 0) = 0;
+    cr_expect_str_eq(step(&w), "50", "which was sent behind");
+    cr_expect_eq(wireclient_result(w.c, ticket), 0);
+    end(&w);
+}
+
+Test(graph, a_loop_without_end_ends_with_its_client, .timeout = 60) {
+    struct world w = begin();
+    struct script t = {.used = 0};
+    say_body(&w, 0, 20);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    for (uint32_t s = 0; s < 4; s++)
+        launch_choice(&w, &t, s);
+    struct wireclient *other = wireclient_attach(w.b);
+    wireclient_kernels(other, "kern");
+    launched(&w);
+    for (int i = 0; i < 5; i++) {
+        wireclient_launch(other, 0, 0, 70);
+        cr_expect(strstr(step(&w), "70"), "another client's turn comes");
+    }
+    wireclient_detach(other);
+    wireclient_free(other);
+    end(&w);
+}
+
+Test(graph, a_loop_in_which_nothing_runs_has_one_turn, .timeout = 60) {
+    struct world w = begin();
+    struct script idle = {.used = 0}, outer = {.used = 0}, t = {.used = 0};
+    add_wait(&idle, 1, 0, 0, 0);
+    say(&w, 0, &idle);
+    add_choice(&outer, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    say(&w, 1, &outer);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){1});
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    launch_choice(&w, &t, 2);
+    for (int i = 0; i < 100; i++) /* it could go on for ever */
+        loop_once(w.b->worker);
+    cr_assert_eq(wireclient_done(w.c, 2), 1);
+    end(&w);
+}
+
+/* The scheduler runs nothing of any other. */
+Test(graph, a_body_is_of_its_nodes_iteration, .timeout = 60) {
+    struct world w = begin();
+    struct script body = {.used = 0}, t = {.used = 0};
+    for (uint64_t i = 20; i < 24; i++)
+        add_launch(&body, 0, i);
+    say(&w, 0, &body);
+    add_launch(&t, 0, 10);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_IF, 1, (uint32_t[]){0});
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    for (int i = 0; i < 5; i++) {
+        wireclient_say(w.c, WIRE_ITERATION);
+        launch_choice(&w, &t, 2);
+        cr_expect_str_eq(launched(&w), "10", "iteration %d", i);
+        cr_expect_str_eq(step(&w), "20 21 22 23", "iteration %d", i);
+        finish_all(&w);
+    }
+    cr_expect_eq(wireclient_done(w.c, 2), 10);
+    end(&w);
+}
+
+Test(graph, a_fault_in_a_body_is_its_clients, .timeout = 60) {
+    struct world w = begin();
+    struct script body = {.used = 0}, t = {.used = 0};
+    struct wire_memset outside = {.width_elems = 1, .height = 1, .elem_bytes = 4};
+    add(&body, WIRE_MEMSET, 0, &outside, sizeof(outside), NULL, 0);
+    add_launch(&body, 0, 20);
+    say(&w, 0, &body);
+    add_choice(&t, 0, at(&w, 0), WIRE_CHOICE_WHILE, 1, (uint32_t[]){0});
+    add_launch(&t, 0, 30);
+    say(&w, 100, &t);
+    *cell(&w, 0) = 1;
+    launch_choice(&w, &t, 2);
+    finish_all(&w);
+    finish_all(&w);
+    cr_expect_eq(wireclient_fault(w.c), 700);
+    cr_expect_eq(w.c->com->fault.stream, 2, "the stream that the program knows");
+    cr_expect_eq(wireclient_done(w.c, 2), 0);
+    end(&w);
+}
+
+Test(graph, a_word_is_in_the_host_window, .timeout = 60) {
+    struct world w = begin();
+    struct script t = {.used = 0};
+    add_choice(&t, 0, w.c->windows.dev_base, WIRE_CHOICE_IF, 1, (uint32_t[]){WIRE_GRAPH_NONE});
+    say(&w, 100, &t);
+    launch_choice(&w, &t, 2);
+    cr_expect(expelled(&w));
+    end(&w);
+}
+
+Test(graph, a_condition_is_a_graphs, .timeout = 60) {
+    struct world w = begin();
+    struct wire_choice c = {.value = at(&w, 0), .kind = WIRE_CHOICE_IF, .count = 1};
+    uint32_t none = WIRE_GRAPH_NONE;
+    wireclient_send(w.c, WIRE_GRAPH_CHOICE, 2, false, &c, sizeof(c), &none, sizeof(none));
+    cr_expect(expelled(&w));
+    end(&w);
+}
+
 /* ---- what no client may say ------------------------------------------------------------------ */
 
 Test(graph, one_that_was_never_said_is_not_launched, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 1);
     launch(&w, 3, &t, (uint32_t[]){2}, 1, NULL, 0, 0);
     cr_expect(expelled(&w));
@@ -265,7 +531,7 @@ Test(graph, one_that_was_never_said_is_not_launched, .timeout = 60) {
 
 Test(graph, half_of_one_is_not_launched, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 1);
     add_launch(&t, 0, 2);
     say_part(&w, 0, &t, 0, t.used / 2);
@@ -277,7 +543,7 @@ Test(graph, half_of_one_is_not_launched, .timeout = 60) {
 
 Test(graph, a_launch_gives_what_the_graph_takes, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 1);
     add_launch(&t, 1, 1);
     say(&w, 0, &t);
@@ -288,7 +554,7 @@ Test(graph, a_launch_gives_what_the_graph_takes, .timeout = 60) {
 
 Test(graph, numbers_of_a_launch_go_on_where_its_streams_are, .timeout = 60) {
     struct world w = begin();
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 1);
     say(&w, 0, &t);
     w.c->seq[2] = 5;
@@ -298,11 +564,11 @@ Test(graph, numbers_of_a_launch_go_on_where_its_streams_are, .timeout = 60) {
 }
 
 /* One record of each kind that a graph may not hold, or not like that. */
-static struct wire_record *only(struct text *t) {
+static struct wire_record *only(struct script *t) {
     return (struct wire_record *)(t->bytes + sizeof(struct wire_graph_item));
 }
 
-static int check(struct text *t) {
+static int check(struct script *t) {
     struct graphs g = {0};
     char why[128] = "";
     unsigned char room[sizeof(struct wire_graph_data) + sizeof(t->bytes)];
@@ -316,10 +582,10 @@ static int check(struct text *t) {
 }
 
 Test(graph, holds_only_what_a_stream_does) {
-    for (uint16_t op = 0; op <= WIRE_GRAPH_DROP; op++) {
-        struct text t = {.used = 0};
+    for (uint32_t op = 0; op <= WIRE_GRAPH_DROP; op++) {
+        struct script t = {.used = 0};
         struct wire_stream_create r = {.first_seq = 1};
-        add(&t, op, 0, &r, sizeof(r), NULL, 0);
+        add(&t, (uint16_t)op, 0, &r, sizeof(r), NULL, 0);
         if (op >= WIRE_LAUNCH && op <= WIRE_HOST_FUNC) continue;
         if (op == WIRE_MEM_USE || op == WIRE_MEM_DROP) continue;
         only(&t)->seq = 0;
@@ -328,7 +594,7 @@ Test(graph, holds_only_what_a_stream_does) {
 }
 
 Test(graph, its_records_are_checked_and_in_order) {
-    struct text good = {.used = 0}, t;
+    struct script good = {.used = 0}, t;
     add_launch(&good, 0, 1);
     cr_expect_eq(check(&good), 0);
     t = good;
@@ -354,13 +620,13 @@ Test(graph, its_records_are_checked_and_in_order) {
 }
 
 Test(graph, waits_for_what_is_before_it) {
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     add_launch(&t, 0, 1);
     add_wait(&t, 1, 0, 1, 0);
     cr_expect_eq(check(&t), 0);
     add_wait(&t, 1, 0, 2, 0);
     cr_expect_eq(check(&t), ERR_PROTOCOL);
-    struct text lane = {.used = 0}, slot = {.used = 0};
+    struct script lane = {.used = 0}, slot = {.used = 0};
     add_wait(&lane, 0, 5, 0, 0);
     cr_expect_eq(check(&lane), ERR_PROTOCOL, "a lane that no launch would give");
     add_wait(&slot, 0, 0, 0, WIRE_GRAPH_WAITS + 1);
@@ -368,8 +634,62 @@ Test(graph, waits_for_what_is_before_it) {
 }
 
 Test(graph, counts_its_host_functions) {
-    struct text t = {.used = 0};
+    struct script t = {.used = 0};
     t.hosts = 1;
     add_host(&t, 0);
     cr_expect_eq(check(&t), ERR_PROTOCOL);
+}
+
+/* As said by one client, one after the other, with numbers from 0: what the last gives. */
+static int check_all(struct script *const *texts, uint32_t count) {
+    struct graphs g = {0};
+    char why[128] = "";
+    int err = 0;
+    for (uint32_t i = 0; i < count && !err; i++) {
+        static _Alignas(8) unsigned char room[sizeof(struct wire_graph_data) + (64 << 10)];
+        struct wire_graph_data *d = (void *)room;
+        *d = (struct wire_graph_data){
+            .graph = i, .piece_bytes = texts[i]->used, .total_bytes = texts[i]->used};
+        memcpy(d + 1, texts[i]->bytes, texts[i]->used);
+        err = graph_data(&g, d, why, sizeof(why));
+        cr_expect(!err || i + 1 == count, "graph %u: %s", i, why);
+    }
+    graph_finish(&g);
+    cr_expect_eq(g.bytes, 0, "nothing of them is left");
+    return err;
+}
+
+Test(graph, a_body_is_a_graph_that_was_said_before) {
+    struct script good = {.used = 0}, in = {.used = 0}, self = {.used = 0}, later = {.used = 0};
+    add_launch(&good, 0, 1);
+    add_choice(&in, 0, 0, WIRE_CHOICE_SWITCH, 2, (uint32_t[]){WIRE_GRAPH_NONE, 0});
+    cr_expect_eq(check_all((struct script *[]){&good, &in}, 2), 0);
+    add_choice(&self, 0, 0, WIRE_CHOICE_IF, 1, (uint32_t[]){1});
+    cr_expect_eq(check_all((struct script *[]){&good, &self}, 2), ERR_PROTOCOL);
+    add_choice(&later, 0, 0, WIRE_CHOICE_IF, 1, (uint32_t[]){2});
+    cr_expect_eq(check_all((struct script *[]){&good, &later}, 2), ERR_PROTOCOL);
+}
+
+Test(graph, a_body_has_no_waits_functions_and_events) {
+    struct script bodies[3] = {{.used = 0}}, in = {.used = 0};
+    struct wire_event_record e = {.event = 1};
+    add_wait(&bodies[0], 0, 0, 0, 1);
+    add_host(&bodies[1], 0);
+    add(&bodies[2], WIRE_EVENT_RECORD, 0, &e, sizeof(e), NULL, 0);
+    add_choice(&in, 0, 0, WIRE_CHOICE_IF, 1, (uint32_t[]){0});
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(check_all((struct script *[]){&bodies[i], &in}, 2), ERR_PROTOCOL, "body %d",
+                     i);
+}
+
+Test(graph, graphs_are_so_deep_in_graphs_and_no_deeper) {
+    static struct script texts[WIRE_GRAPH_DEPTH + 1];
+    struct script *all[WIRE_GRAPH_DEPTH + 1];
+    add_launch(&texts[0], 0, 1);
+    for (uint32_t i = 1; i <= WIRE_GRAPH_DEPTH; i++)
+        add_choice(&texts[i], 0, 0, WIRE_CHOICE_IF, 2, (uint32_t[]){i - 1, i - 1});
+    for (uint32_t i = 0; i <= WIRE_GRAPH_DEPTH; i++)
+        all[i] = &texts[i];
+    cr_expect_eq(check_all(all, WIRE_GRAPH_DEPTH), 0);
+    cr_expect_eq(check_all(all, WIRE_GRAPH_DEPTH + 1), ERR_PROTOCOL);
 }

@@ -31,6 +31,7 @@ union any {
     struct wire_func_name name;
     struct wire_graph_data data;
     struct wire_graph_launch graph;
+    struct wire_choice choice;
     struct wire_texture texture;
     struct wire_limit limit;
     unsigned char bytes[512];
@@ -106,6 +107,7 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->data.piece_bytes = 16;
         r->data.total_bytes = 48;
         return sizeof(r->data) + 16;
+    case WIRE_GRAPH_CHOICE: r->choice.count = 2; return sizeof(r->choice) + 2 * sizeof(uint32_t);
     case WIRE_GRAPH_LAUNCH:
         r->graph.lanes = r->graph.waits = 2;
         return sizeof(r->graph) + 2 * sizeof(struct wire_graph_lane) +
@@ -409,6 +411,14 @@ Test(record, the_others) {
     REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 1], WIRE_STREAMS >> 8);
     REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 33], WIRE_STREAMS >> 8);
     REFUSED(WIRE_GRAPH_DROP, graph.graph, WIRE_GRAPHS);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_SWITCH + 1);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_WHILE);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.count, 0);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.count, 1);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.count, 3);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.value, 2);
+    REFUSED(WIRE_GRAPH_CHOICE, bytes[sizeof(struct wire_choice) + 6], 1);
+    ACCEPTED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_SWITCH);
     REFUSED(WIRE_FUNC_NAME, name.module, WIRE_MODULES);
     {
         union any r;

@@ -501,17 +501,138 @@ Test(shim_graph, a_condition_chooses) {
     }
 }
 
-Test(shim_graph, what_follows_a_condition_is_a_launch_of_its_own) {
+Test(shim_graph, one_with_conditions_is_launched_by_one_record) {
     uint32_t *decides;
-    CUgraphExec e = executable(make_choice(CU_GRAPH_COND_TYPE_IF, 1, &decides));
+    CUgraphExec e = executable(make_choice(CU_GRAPH_COND_TYPE_IF, 2, &decides));
     *decides = 1;
-    cr_assert_eq(count_of(WIRE_GRAPH_DATA), 3, "before, body, behind");
+    cr_assert_eq(count_of(WIRE_GRAPH_DATA), 3, "two bodies, and what they are bodies of");
+    rig_hold_streams(true);
+    rig_forget();
+    for (int i = 0; i < 3; i++)
+        launch(e, own);
+    cr_assert_eq(count_of(WIRE_GRAPH_LAUNCH), 3, "nobody waits for what decides");
+    cr_assert_eq(cuStreamQuery(own), CUDA_ERROR_NOT_READY);
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(count_of(WIRE_GRAPH_DROP), 0, "it is launched");
+    rig_hold_streams(false);
+    rig_forget();
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphExecDestroy(executable(make())), CUDA_SUCCESS);
+    cr_assert_geq(count_of(WIRE_GRAPH_DROP), 3);
+}
+
+/* What is beside a conditional node does not wait for it. */
+Test(shim_graph, branches_run_beside_a_condition) {
+    uint32_t *decides;
+    CUgraph g = make_choice(CU_GRAPH_COND_TYPE_IF, 1, &decides);
+    add(g, NULL, 0, 300);
+    CUgraphExec e = executable(g);
     rig_forget();
     launch(e, own);
-    cr_assert_eq(count_of(WIRE_GRAPH_LAUNCH), 3);
+    const struct wire_choice *c = nth(WIRE_GRAPH_CHOICE, 0);
+    const struct wire_record *beside = NULL;
+    for (uint32_t i = 0; i < count_of(WIRE_LAUNCH); i++)
+        if (value_of(i) == 300) beside = nth(WIRE_LAUNCH, i);
+    cr_assert(beside && beside->stream != c->rec.stream);
+}
+
+Test(shim_graph, an_update_takes_conditions_over) {
+    uint32_t *decides, *others, *third;
+    CUgraphExecUpdateResultInfo info;
+    CUgraph a = make_choice(CU_GRAPH_COND_TYPE_IF, 2, &decides);
+    CUgraph b = make_choice(CU_GRAPH_COND_TYPE_IF, 2, &others);
+    CUgraph c = make_choice(CU_GRAPH_COND_TYPE_IF, 1, &third);
+    CUgraphExec e = executable(a);
+    rig_hold_streams(true);
+    launch(e, own);
+    cr_assert_eq(cuGraphExecUpdate_v2(e, b, &info), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(a), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(b), CUDA_SUCCESS);
+    *decides = 0;
+    *others = 1;
     rig_forget();
-    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
-    cr_assert_eq(count_of(WIRE_GRAPH_DROP), 3);
+    launch(e, own);
+    const struct wire_choice *choice = nth(WIRE_GRAPH_CHOICE, 0);
+    cr_assert_eq(choice->value, (uint64_t)(uintptr_t)others);
+    cr_assert_eq(value_of(1), 100);
+    cr_assert_eq(cuGraphExecUpdate_v2(e, c, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    cr_assert_eq(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+    rig_hold_streams(false);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+/* A word is somebody else's only when no launch that reads it is under way. */
+Test(shim_graph, words_last_as_long_as_what_reads_them) {
+    uint32_t *decides, *others, *third;
+    CUgraphExecUpdateResultInfo info;
+    CUgraph a = make_choice(CU_GRAPH_COND_TYPE_IF, 1, &decides);
+    CUgraph b = make_choice(CU_GRAPH_COND_TYPE_IF, 1, &others);
+    CUgraphExec e = executable(a);
+    rig_hold_streams(true);
+    launch(e, own);
+    cr_assert_eq(cuGraphExecUpdate_v2(e, b, &info), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(a), CUDA_SUCCESS);
+    make_choice(CU_GRAPH_COND_TYPE_IF, 1, &third);
+    cr_assert_neq(third, decides, "it is launched");
+    rig_hold_streams(false);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+    launch(e, own); /* gives back what is no longer launched */
+    make_choice(CU_GRAPH_COND_TYPE_IF, 1, &third);
+    cr_assert_eq(third, decides);
+}
+
+Test(shim_graph, an_empty_body_is_none) {
+    CUgraph g = make();
+    CUgraphNode n;
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.type = CU_GRAPH_COND_TYPE_SWITCH, .size = 3}};
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, g, NULL, 1,
+                                                CU_GRAPH_COND_ASSIGN_DEFAULT),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    add(p.conditional.phGraph_out[2], NULL, 0, 102);
+    CUgraphExec e = executable(g);
+    cr_assert_eq(count_of(WIRE_GRAPH_DATA), 2);
+    rig_forget();
+    launch(e, own);
+    const struct wire_choice *c = nth(WIRE_GRAPH_CHOICE, 0);
+    const uint32_t *bodies = (const uint32_t *)(c + 1);
+    cr_assert_eq(bodies[0], WIRE_GRAPH_NONE);
+    cr_assert_eq(bodies[1], WIRE_GRAPH_NONE);
+    cr_assert_lt(bodies[2], WIRE_GRAPHS);
+    const struct wire_memset *m = nth(WIRE_MEMSET, 0);
+    cr_assert_eq(m->dst, p.conditional.handle, "its default, at each launch");
+    cr_assert_eq(m->value, 1);
+}
+
+Test(shim_graph, a_body_holds_what_can_run_any_number_of_times) {
+    static char pageable[64];
+    CUgraph g = make();
+    CUgraphNode n;
+    CUgraphExec e;
+    CUdeviceptr device;
+    cr_assert_eq(cuMemAlloc_v2(&device, 4096), CUDA_SUCCESS);
+    CUDA_HOST_NODE_PARAMS host = {.fn = (CUhostFn)abort};
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = pageable,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = device,
+                          .WidthInBytes = sizeof(pageable),
+                          .Height = 1,
+                          .Depth = 1};
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.type = CU_GRAPH_COND_TYPE_IF, .size = 1}};
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, g, NULL, 0, 0),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    CUgraph body = p.conditional.phGraph_out[0];
+    cr_assert_eq(cuGraphAddHostNode(&n, body, NULL, 0, &host), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuGraphDestroyNode(n), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddMemcpyNode(&n, body, NULL, 0, &copy, NULL), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuGraphDestroyNode(n), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
 }
 
 Test(shim_graph, a_condition_is_its_graphs) {

@@ -39,8 +39,8 @@ void ending_abandon(struct client *c, int err) {
     callback_forget(&c->callbacks);
     watch_forget(&c->watch);
     passing_forget(c);
-    for (uint32_t id = 0; id < c->streams.end; id++) {
-        struct stream *s = c->streams.streams[id];
+    for (uint32_t i = 0; i < stream_count(&c->streams); i++) {
+        struct stream *s = stream_any(&c->streams, i);
         if (!s) continue;
         stream_skip(s);
         progress_retire(c, s);

@@ -51,7 +51,7 @@ void fault_raise_op(struct client *c, const struct op *op) {
     if (c->com.fault) return;
     struct wire_fault *f = &c->com.page->fault;
     const char *kernel = op->kind == WIRE_LAUNCH ? op->launch.func->name : "";
-    f->stream = op->stream->id;
+    f->stream = stream_root(op->stream)->id;
     f->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
     f->address = op->dev.fault_addr;
     snprintf(f->kernel, sizeof(f->kernel), "%s", kernel);

@@ -8,11 +8,21 @@
 
 void progress_retire(struct client *c, struct stream *s) {
     struct op *op = stream_retire(s);
+    uint64_t count = 0;
     if (!op) return;
-    for (struct op *next; op; op = next) {
+    for (struct op *next; op; op = next, count++) {
         next = op->next;
-        boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
+        if (!s->parent) boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
         progress_drop(c, op);
     }
+    if (s->parent) choice_retired(s, count);
     if (c->streams.deferred) defer_run(c);
+}
+
+void progress_end_choice(struct client *c, struct stream *s) {
+    struct op *op = stream_at(s, s->cursor);
+    op->state = OP_DONE;
+    op->dev.end_ns = c->worker->now_ns;
+    s->state = STREAM_READY;
+    progress_retire(c, s);
 }

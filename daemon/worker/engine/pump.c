@@ -4,6 +4,8 @@
  */
 #include "daemon/worker/engine/pump.h"
 
+#include <errno.h>
+
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
@@ -54,6 +56,10 @@ static bool begin_op(struct worker *w, struct client *c, struct op *op) {
     case WIRE_HOST_FUNC:
         if (!callback_post(&c->callbacks, op, &c->com))
             stream_block(op->stream, &c->callbacks.waiters);
+        return false;
+    case WIRE_GRAPH_CHOICE:
+        if (choice_begin(op->stream))
+            fault_raise(c, -ENOMEM, "out of memory for a conditional node");
         return false;
     case WIRE_VALUE_WAIT: return watching_begin(c, op);
     default: engine_offer(w, op); return false;

@@ -25,11 +25,12 @@ static uint64_t since_ns_of(const struct stream *s) {
 static struct op *oldest_op(const struct client *c, uint64_t *since_ns) {
     const struct stream *oldest = NULL;
     *since_ns = UINT64_MAX;
-    for (uint32_t id = 0; c->inflight && id < c->streams.end; id++) {
-        uint64_t since = since_ns_of(c->streams.streams[id]);
+    for (uint32_t i = 0; c->inflight && i < stream_count(&c->streams); i++) {
+        const struct stream *s = stream_any(&c->streams, i);
+        uint64_t since = since_ns_of(s);
         if (since >= *since_ns) continue;
         *since_ns = since;
-        oldest = c->streams.streams[id];
+        oldest = s;
     }
     return oldest ? stream_at(oldest, oldest->head) : NULL;
 }

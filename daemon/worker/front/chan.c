@@ -11,6 +11,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/front/choosing.h"
 #include "daemon/worker/front/exec.h"
 #include "daemon/worker/page/reply.h"
 #include "proto/record.h"
@@ -38,9 +39,12 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
 }
 
 /* The next record, from a launched graph first: as ring_pop. */
-static int take_record(struct worker *w, struct client *c) {
-    if (graph_replaying(&c->graphs)) return (int)graph_next(&c->graphs, w->record);
-    return ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+static int take_record(struct worker *w, struct client *c, struct graph **graph) {
+    *graph = NULL;
+    if (!graph_replaying(&c->graphs)) return ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+    int bytes = (int)graph_next(&c->graphs, w->record);
+    *graph = graph_latest(&c->graphs);
+    return bytes;
 }
 
 static unsigned drain_ring(struct worker *w, struct client *c) {
@@ -48,13 +52,14 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
     uint64_t credit = c->rx.published;
     char why[256];
     while (count < CHAN_SHARE && client_accepts(c)) {
-        int bytes = take_record(w, c);
+        struct graph *graph;
+        int bytes = take_record(w, c, &graph);
         if (bytes == 0) break;
         count++;
         int err = bytes < 0 ? ERR_PROTOCOL : 0;
         if (err) snprintf(why, sizeof(why), "the ring is not as any client leaves it");
         if (!err) err = record_check(w->record, (uint32_t)bytes, why, sizeof(why));
-        if (!err) err = exec_record(c, w->record, (uint32_t)bytes, why, sizeof(why));
+        if (!err) err = exec_record(c, w->record, graph, why, sizeof(why));
         if (err) fault_expel(c, why);
     }
     if (c->rx.published != credit) c->com.published = true; /* one may wait for room */
@@ -67,7 +72,7 @@ unsigned chan_sweep(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         count += drain_ring(w, c);
-        if (!client_dead(c)) count += drain_callbacks(w, c);
+        if (!client_dead(c)) count += drain_callbacks(w, c) + choosing_sweep(w, c);
     }
     return count;
 }
@@ -99,7 +104,8 @@ bool chan_ready(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (client_accepts(c) && (graph_replaying(&c->graphs) || ring_ready(&c->rx))) return true;
-        if (!client_dead(c) && callback_ready(&c->callbacks, c->sub)) return true;
+        if (client_dead(c)) continue;
+        if (choosing_ready(c) || callback_ready(&c->callbacks, c->sub)) return true;
     }
     return false;
 }

@@ -14,6 +14,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/launchlog.h"
@@ -27,7 +28,9 @@
 /* What a handler knows besides its record. */
 struct exec {
     struct client *c;
-    struct stream *stream; /* stream-ordered records only */
+    struct stream *stream;       /* stream-ordered records only */
+    struct graph *graph;         /* that the record was read of; NULL: it came in the ring */
+    const struct choice *choice; /* whose body that graph is; NULL: it was launched */
     char *why;
     size_t why_bytes;
 };
@@ -48,7 +51,15 @@ static int drop_op(struct exec *x, struct op *op) {
 
 /* Every stream-ordered record but a launch ends here. */
 static int push_op(struct exec *x, struct op *op) {
-    return progress_push(x->c, x->stream, op) == 0 ? 0 : drop_op(x, op);
+    int err =
+        x->choice ? progress_push_inner(x->c, x->stream, op) : progress_push(x->c, x->stream, op);
+    return err ? drop_op(x, op) : 0;
+}
+
+/* Launches, and what stands for some. */
+static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
+    if (x->choice) return push_op(x, op);
+    return passing_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
 static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
@@ -94,6 +105,13 @@ static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct 
     return op;
 }
 
+/* Of a body: it was right when the graph was launched, or the graph could not have been made. */
+static int refuse_launch(struct exec *x) {
+    if (!x->choice) return ERR_PROTOCOL;
+    fault_raise(x->c, ERR_LAUNCH_FAILED, x->why);
+    return 0;
+}
+
 /* What was asked of the function's latest launch, too, is not asked again. */
 static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
@@ -102,12 +120,12 @@ static int run_launch(struct exec *x, const void *rec) {
     stats_add(&c->com.page->stats.launches, 1);
     if (client_dead(c)) return launch_dead(x);
     if (!f || !object_again(f, l)) {
-        if (check_launch(x, l, f)) return ERR_PROTOCOL;
+        if (check_launch(x, l, f)) return refuse_launch(x);
         profiling_shape(&c->profiling, f, l);
     }
     struct op *op = launch_op(x, l, f);
     if (!op) return ERR_PROTOCOL;
-    return passing_launch(c, x->stream, op, f->shape.fingerprint) == 0 ? 0 : drop_op(x, op);
+    return push_launch(x, op, f->shape.fingerprint);
 }
 
 /* Marks an operation to fail when its turn comes: in order, as the hardware would. */
@@ -192,7 +210,7 @@ static int wait_signal(struct exec *x, uint32_t id) {
     if (!signal) return refuse(x, "wait for signal %u, which does not exist", id);
     struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
     if (!op) return ERR_PROTOCOL;
-    op->wait.on = x->stream->id; /* where nothing was recorded: its own past */
+    op->wait.on = x->stream; /* where nothing was recorded: its own past */
     op->wait.seq = 0;
     struct point *point = op->wait.point = signal_latest(signal);
     int err = push_op(x, op);
@@ -200,19 +218,36 @@ static int wait_signal(struct exec *x, uint32_t id) {
     return err;
 }
 
+static int wait_stream(struct exec *x, struct stream *on, uint64_t seq) {
+    struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->wait.on = on;
+    op->wait.seq = seq;
+    op->wait.point = NULL;
+    return push_op(x, op);
+}
+
 static int run_stream_wait(struct exec *x, const void *rec) {
     const struct wire_stream_wait *w = rec;
+    const struct choice *body = x->choice;
+    if (body) return wait_stream(x, body->lanes[w->on], body->before[w->on] + w->on_seq);
     if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
-    const struct stream *on = x->c->streams.streams[w->on];
+    struct stream *on = x->c->streams.streams[w->on];
     if (!on || w->on_seq >= on->next)
         return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
                       w->on_seq, w->on);
-    struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
+    return wait_stream(x, on, w->on_seq);
+}
+
+static int run_choice(struct exec *x, const void *rec) {
+    const struct wire_choice *w = rec;
+    if (!x->graph) return refuse(x, "a conditional node outside of a graph");
+    if (!client_host(x->c, w->value, sizeof(uint32_t)))
+        return refuse(x, "a value at 0x%" PRIx64 ", outside of the host window", w->value);
+    struct op *op = new_op(x, WIRE_GRAPH_CHOICE, 0);
     if (!op) return ERR_PROTOCOL;
-    op->wait.on = w->on;
-    op->wait.seq = w->on_seq;
-    op->wait.point = NULL;
-    return push_op(x, op);
+    op->choice = graph_hold_choice(x->graph, w);
+    return push_launch(x, op, graph_choice_fingerprint(&op->choice));
 }
 
 /* One element of a fill, for all who come after it. */
@@ -407,6 +442,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GRAPH_DATA] = run_graph_data,
     [WIRE_GRAPH_LAUNCH] = run_graph_launch,
     [WIRE_GRAPH_DROP] = run_graph_drop,
+    [WIRE_GRAPH_CHOICE] = run_choice,
     [WIRE_MEM_MAKE] = run_segment,
     [WIRE_MEM_OPEN] = run_segment,
     [WIRE_MEM_CLOSE] = run_segment,
@@ -425,9 +461,10 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_STREAM_SHARE] = run_stream_share,
 };
 
-int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes) {
+int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,
+                size_t why_bytes) {
     const struct wire_record *r = rec;
-    struct exec x = {.c = c, .why = why, .why_bytes = why_bytes};
+    struct exec x = {.c = c, .graph = graph, .why = why, .why_bytes = why_bytes};
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
         x.stream = stream_find(&c->streams, r->stream);
@@ -439,4 +476,17 @@ int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, si
     int err = handlers[r->op](&x, rec);
     if (!err) launchlog_record(c, rec);
     return err;
+}
+
+int exec_inner(struct client *c, const struct choice *choice, const void *rec, struct graph *graph,
+               char *why, size_t why_bytes) {
+    const struct wire_record *r = rec;
+    struct exec x = {.c = c,
+                     .stream = choice->lanes[r->stream],
+                     .graph = graph,
+                     .choice = choice,
+                     .why = why,
+                     .why_bytes = why_bytes};
+    stats_add(&c->com.page->stats.ops, 1);
+    return handlers[r->op](&x, rec);
 }

@@ -8,10 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct choice;
 struct client;
+struct graph;
 
 /* `rec` is private memory and passed record_check. 0, or ERR_PROTOCOL with `why`: the client sent
- * what no honest one sends and must be expelled. Faults of an honest client are its own affair. */
-int exec_record(struct client *c, const void *rec, uint32_t bytes, char *why, size_t why_bytes);
+ * what no honest one sends and must be expelled. Faults of an honest client are its own affair.
+ * `graph`: that it was read of; NULL: it came in the ring. */
+int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,
+                size_t why_bytes);
+/* The same of a body that was chosen: its stream is a lane of that. What it says of the client's
+ * tables can have become wrong since it was launched, which is the client's fault then. */
+int exec_inner(struct client *c, const struct choice *choice, const void *rec, struct graph *graph,
+               char *why, size_t why_bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client's graphs, and a cursor over the one that was launched.
+ * The client's graphs, and cursors over those that are read.
  */
 #include "daemon/worker/stream/graph.h"
 
@@ -14,8 +14,14 @@
 #include "proto/record.h"
 
 struct graph {
+    struct graphs *all;               /* that count its bytes until nobody holds it */
     uint64_t total_bytes, have_bytes; /* complete when they are equal */
     uint32_t lanes, waits;            /* that a launch has to give; no lanes: not complete */
+    uint32_t holders;
+    uint32_t depth;        /* of bodies in bodies; 0: no conditional nodes */
+    bool bound;            /* it can be launched, but is no body */
+    struct graph **bodies; /* held, of all its conditional nodes; NULL among them: no records */
+    uint32_t body_count;
     unsigned char bytes[] __attribute__((aligned(8)));
 };
 
@@ -37,17 +43,24 @@ static struct graph *find(const struct graphs *g, uint32_t id) {
     return g->table ? g->table[id] : NULL;
 }
 
-static void free_graph(struct graphs *g, uint32_t id) {
-    struct graph *graph = g->table[id];
-    if (!graph) return;
-    g->bytes -= graph->total_bytes;
-    g->table[id] = NULL;
+/* No deeper than WIRE_GRAPH_DEPTH. */
+static void release(struct graph *graph) {
+    if (!graph || --graph->holders) return;
+    for (uint32_t i = 0; i < graph->body_count; i++)
+        release(graph->bodies[i]);
+    graph->all->bytes -= graph->total_bytes;
+    free(graph->bodies);
     free(graph);
+}
+
+static void drop(struct graphs *g, uint32_t id) {
+    release(g->table[id]);
+    g->table[id] = NULL;
 }
 
 void graph_finish(struct graphs *g) {
     for (uint32_t id = 0; g->table && id < WIRE_GRAPHS; id++)
-        free_graph(g, id);
+        drop(g, id);
     free(g->table);
     free(g->replay);
     *g = (struct graphs){0};
@@ -60,6 +73,7 @@ struct scan {
     uint64_t records[WIRE_GRAPH_LANES]; /* with numbers, of each lane */
     uint32_t lanes, waits;
     uint64_t hosts;
+    bool bound; /* what a body may not hold */
 };
 
 static uint64_t padded(uint32_t bytes) {
@@ -69,6 +83,7 @@ static uint64_t padded(uint32_t bytes) {
 static int check_wait(const struct wire_stream_wait *w, struct scan *s, struct why *why) {
     if (w->slot > WIRE_GRAPH_WAITS) return refuse(why, "wait %u is out of range", w->slot);
     if (w->slot > s->waits) s->waits = w->slot;
+    if (w->slot) s->bound = true;
     if (w->slot) return 0;
     if (w->on >= s->lanes || w->on_seq > s->records[w->on])
         return refuse(why, "a graph waits for record %" PRIu64 " of lane %u, which is not before",
@@ -76,10 +91,47 @@ static int check_wait(const struct wire_stream_wait *w, struct scan *s, struct w
     return 0;
 }
 
-static int check_record(const struct wire_record *r, struct scan *s, struct why *why) {
+/* The body with this number, which was said before; WIRE_GRAPH_NONE gives NULL. */
+static int check_body(struct graph *graph, uint32_t id, struct graph **out, struct why *why) {
+    struct graph *body = id == WIRE_GRAPH_NONE ? NULL : find(graph->all, id);
+    *out = body;
+    if (id == WIRE_GRAPH_NONE) return 0;
+    if (!body || !body->lanes || body->bound) return refuse(why, "graph %u cannot be a body", id);
+    if (body->depth + 1 >= WIRE_GRAPH_DEPTH)
+        return refuse(why, "more than %u graphs in graphs", WIRE_GRAPH_DEPTH);
+    if (body->depth >= graph->depth) graph->depth = body->depth + 1;
+    return 0;
+}
+
+/* They are the graph's from now on, and the record says where in its list. */
+static int check_choice(struct graph *graph, struct wire_choice *c, struct why *why) {
+    const uint32_t *ids = (const void *)(c + 1);
+    size_t count = graph->body_count + (size_t)c->count;
+    struct graph **more = realloc(graph->bodies, count * sizeof(struct graph *));
+    if (!more) return refuse(why, "out of memory for a graph");
+    graph->bodies = more;
+    c->first = graph->body_count;
+    for (uint32_t i = 0; i < c->count; i++) {
+        struct graph **body = &more[graph->body_count];
+        int err = check_body(graph, ids[i], body, why);
+        if (err) return err;
+        if (*body) (*body)->holders++;
+        graph->body_count++;
+    }
+    return 0;
+}
+
+static bool is_bound(uint16_t op) {
+    return op == WIRE_EVENT_RECORD || op == WIRE_HOST_FUNC || op == WIRE_VALUE_WAIT ||
+           op == WIRE_VALUE_WRITE || !record_ordered(op);
+}
+
+static int check_record(struct graph *graph, struct wire_record *r, struct scan *s,
+                        struct why *why) {
     bool block = r->op == WIRE_MEM_USE || r->op == WIRE_MEM_DROP;
     if (!record_ordered(r->op) && !block) return refuse(why, "%s in a graph", record_name(r->op));
     if (r->ticket) return refuse(why, "%s in a graph wants a reply", record_name(r->op));
+    s->bound |= is_bound(r->op);
     if (block) return 0;
     if (r->stream >= WIRE_GRAPH_LANES) return refuse(why, "lane %u is out of range", r->stream);
     if (r->seq != s->records[r->stream] + 1)
@@ -90,19 +142,20 @@ static int check_record(const struct wire_record *r, struct scan *s, struct why 
     if (r->op == WIRE_STREAM_WAIT) err = check_wait((const void *)r, s, why);
     if (r->op == WIRE_HOST_FUNC && ((const struct wire_host_func *)r)->token != s->hosts++)
         err = refuse(why, "a host function out of order");
+    if (r->op == WIRE_GRAPH_CHOICE) err = check_choice(graph, (void *)r, why);
     s->records[r->stream]++;
     return err;
 }
 
-static int check_item(const struct graph *graph, uint64_t *at, struct scan *s, struct why *why) {
-    const struct wire_graph_item *item = (const void *)(graph->bytes + *at);
+static int check_item(struct graph *graph, uint64_t *at, struct scan *s, struct why *why) {
+    struct wire_graph_item *item = (void *)(graph->bytes + *at);
     uint64_t left = graph->total_bytes - *at - sizeof(*item); /* all are multiples of 8 */
     if (padded(item->bytes) > left || item->bytes > RING_RECORD_MAX)
         return refuse(why, "a record of %u bytes in a graph, %" PRIu64 " are left", item->bytes,
                       left);
-    const void *rec = item + 1;
+    void *rec = item + 1;
     int err = record_check(rec, item->bytes, why->text, why->cap);
-    if (!err) err = check_record(rec, s, why);
+    if (!err) err = check_record(graph, rec, s, why);
     *at += sizeof(*item) + padded(item->bytes);
     return err;
 }
@@ -115,6 +168,7 @@ static int check_whole(struct graph *graph, struct why *why) {
     }
     graph->lanes = s.lanes;
     graph->waits = s.waits;
+    graph->bound = s.bound;
     return 0;
 }
 
@@ -131,8 +185,7 @@ static int begin(struct graphs *g, const struct wire_graph_data *d, struct why *
         free(graph);
         return refuse(why, "out of memory for a graph");
     }
-    graph->total_bytes = d->total_bytes;
-    graph->have_bytes = graph->lanes = graph->waits = 0;
+    *graph = (struct graph){.all = g, .total_bytes = d->total_bytes, .holders = 1};
     g->table[d->graph] = graph;
     g->bytes += d->total_bytes;
     return 0;
@@ -153,7 +206,7 @@ int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, si
 int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text,
                  size_t text_bytes) {
     struct why why = {text, text_bytes};
-    const struct graph *graph = find(g, l->graph);
+    struct graph *graph = find(g, l->graph);
     if (!graph) return refuse(&why, "graph %u does not exist", l->graph);
     if (l->lanes != graph->lanes || l->waits != graph->waits)
         return refuse(&why, "graph %u takes %u lanes and %u waits, the launch gives %u and %u",
@@ -162,8 +215,7 @@ int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text
     const struct wire_graph_lane *lanes = (const void *)(l + 1);
     memcpy(r->lanes, lanes, l->lanes * sizeof(*lanes));
     memcpy(r->waits, lanes + l->lanes, l->waits * sizeof(*r->waits));
-    r->graph = graph;
-    r->at = 0;
+    r->next = (struct graph_cursor){graph, 0};
     r->first_token = l->first_token;
     return 0;
 }
@@ -171,7 +223,7 @@ int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text
 int graph_drop(struct graphs *g, uint32_t id, char *text, size_t text_bytes) {
     struct why why = {text, text_bytes};
     if (!find(g, id)) return refuse(&why, "graph %u does not exist", id);
-    free_graph(g, id);
+    drop(g, id);
     return 0;
 }
 
@@ -200,14 +252,45 @@ static void place(const struct graph_replay *r, struct wire_record *rec) {
     rec->seq += lane->first_seq - 1;
 }
 
-uint32_t graph_next(struct graphs *g, void *record) {
-    struct graph_replay *r = g->replay;
-    const struct graph *graph = r->graph;
-    const struct wire_graph_item *item = (const void *)(graph->bytes + r->at);
+uint32_t graph_read(struct graph_cursor *c, void *record) {
+    const struct wire_graph_item *item = (const void *)(c->graph->bytes + c->at);
     uint32_t bytes = item->bytes;
     memcpy(record, item + 1, bytes);
-    place(r, record);
-    r->at += sizeof(*item) + padded(bytes);
-    if (r->at == graph->total_bytes) r->graph = NULL;
+    c->at += sizeof(*item) + padded(bytes);
+    if (c->at == c->graph->total_bytes) c->graph = NULL;
     return bytes;
+}
+
+uint32_t graph_next(struct graphs *g, void *record) {
+    struct graph_replay *r = g->replay;
+    r->latest = r->next.graph;
+    uint32_t bytes = graph_read(&r->next, record);
+    place(r, record);
+    return bytes;
+}
+
+/* ---- conditional nodes ----------------------------------------------------------------------- */
+
+struct graph_choice graph_hold_choice(struct graph *g, const struct wire_choice *c) {
+    g->holders++;
+    return (struct graph_choice){g, c->value, c->kind, c->first, c->count};
+}
+
+void graph_drop_choice(const struct graph_choice *c) {
+    release(c->graph);
+}
+
+uint64_t graph_choice_fingerprint(const struct graph_choice *c) {
+    uint64_t bytes = c->graph->total_bytes;
+    return (bytes << 32 | c->first << 8 | c->kind) * 0x9e3779b97f4a7c15ull | 1;
+}
+
+struct graph *graph_body(const struct graph_choice *c, uint32_t value, uint64_t turns) {
+    uint32_t which = c->kind == WIRE_CHOICE_SWITCH ? value : value ? 0 : 1;
+    if (turns && c->kind != WIRE_CHOICE_WHILE) return NULL;
+    return which < c->count ? c->graph->bodies[c->first + which] : NULL;
+}
+
+uint32_t graph_lanes(const struct graph *g) {
+    return g->lanes;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/worker/stream/graph.h"
 #include "proto/wire.h"
 
 struct func;
@@ -25,7 +26,8 @@ enum op_state {
     OP_QUEUED,
     OP_OFFERED, /* the scheduler decides when it runs */
     OP_RUNNING, /* on the device */
-    OP_POSTED,  /* a host function that the client has been told to run */
+    OP_POSTED,  /* a host function that the client has been told to run, or a conditional node that
+                   has begun */
     OP_PASSED,  /* nothing left to do but to wait for what is before it in its stream */
     OP_DONE,
 };
@@ -60,7 +62,7 @@ struct op {
             struct point *point; /* NULL: nobody else sees it */
         } event;
         struct {
-            uint32_t on;
+            struct stream *on;
             uint64_t seq;
             struct point *point; /* NULL: for `on` */
         } wait;
@@ -69,6 +71,7 @@ struct op {
             uint32_t bytes, compare; /* WIRE_VALUE_* */
         } value;
         uint64_t token;
+        struct graph_choice choice;       /* holds its graph */
         struct wire_mem mem;              /* deferred */
         struct wire_segment segment;      /* deferred */
         struct module *module;            /* deferred */

@@ -19,14 +19,14 @@
  * client that has a fault stand still, and its waiters end by the fault. */
 static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
-    if (completion_dead(com)) return;
+    if (completion_dead(com) || s->parent) return;
     atom_store_release(&com->page->stream_done[s->id], s->head - 1);
     com->published = true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static struct stream *new_stream(struct stream_set *set, uint32_t id) {
+static struct stream *make_stream(struct stream_set *set, uint32_t id) {
     struct stream *s = calloc(1, sizeof(*s));
     if (!s) return NULL;
     s->ring = malloc(STREAM_FIRST_RING * sizeof(*s->ring));
@@ -39,6 +39,13 @@ static struct stream *new_stream(struct stream_set *set, uint32_t id) {
     s->id = id;
     s->head = s->cursor = s->next = 1;
     list_init(&s->active);
+    list_init(&s->due);
+    return s;
+}
+
+static struct stream *new_stream(struct stream_set *set, uint32_t id) {
+    struct stream *s = make_stream(set, id);
+    if (!s) return NULL;
     set->streams[id] = s;
     if (id >= set->end) set->end = id + 1;
     return s;
@@ -48,6 +55,7 @@ static void free_stream(struct stream *s) {
     if (!s) return;
     list_remove(&s->active);
     if (s->queue) s->set->ops->queue_destroy(s->queue);
+    free(s->choice);
     free(s->ring);
     free(s);
 }
@@ -56,26 +64,37 @@ int stream_set_init(struct stream_set *set, const struct dev_ops *ops, struct co
                     struct list *active) {
     *set = (struct stream_set){.ops = ops, .com = com, .active = active};
     set->deferred_last = &set->deferred;
+    list_init(&set->due);
     set->streams = calloc(WIRE_STREAMS, sizeof(*set->streams));
     return set->streams ? 0 : -ENOMEM;
 }
 
 void stream_set_finish(struct stream_set *set) {
-    for (uint32_t id = 0; id < set->end; id++)
-        free_stream(set->streams[id]);
+    for (uint32_t i = 0; i < stream_count(set); i++)
+        free_stream(stream_any(set, i));
     free(set->streams);
-    set->streams = NULL;
-    set->end = 0;
+    free(set->inner);
+    set->streams = set->inner = NULL;
+    set->end = set->inner_count = 0;
 }
 
 void stream_set_level(struct stream_set *set, uint32_t level) {
     set->level = level;
-    for (uint32_t id = 0; set->ops->queue_level && id < set->end; id++)
-        if (set->streams[id] && set->streams[id]->queue)
-            set->ops->queue_level(set->streams[id]->queue, level);
+    for (uint32_t i = 0; set->ops->queue_level && i < stream_count(set); i++) {
+        const struct stream *s = stream_any(set, i);
+        if (s && s->queue) set->ops->queue_level(s->queue, level);
+    }
+}
+
+static int open_queue(struct stream *s) {
+    const struct stream_set *set = s->set;
+    int err = set->ops->queue_create(set->space, s->priority, &s->queue);
+    if (!err && set->level) set->ops->queue_level(s->queue, set->level);
+    return err;
 }
 
 void stream_share(struct stream *s, uint32_t sms) {
+    s->share = sms;
     if (s->queue && s->set->ops->queue_share) s->set->ops->queue_share(s->queue, sms);
 }
 
@@ -87,11 +106,9 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
     /* A destroyed stream that is not empty yet goes on as the new one, in order behind the old. */
     if (s->open || first_seq < s->next || (s->head != s->next && first_seq != s->next))
         return ERR_PROTOCOL;
-    if (!s->queue && !completion_dead(set->com)) {
-        int err = set->ops->queue_create(set->space, priority, &s->queue);
-        if (err) return err;
-        if (set->level) set->ops->queue_level(s->queue, set->level);
-    }
+    s->priority = priority;
+    int err = s->queue || completion_dead(set->com) ? 0 : open_queue(s);
+    if (err) return err;
     if (s->closing) stream_share(s, 0); /* the old one's queue */
     s->open = true;
     s->closing = false;
@@ -101,6 +118,23 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
         publish_done(s);
     }
     return 0;
+}
+
+struct stream *stream_open_inner(struct stream *parent) {
+    struct stream_set *set = parent->set;
+    if (set->inner_count == STREAM_INNER_MAX) return NULL;
+    if (!set->inner) set->inner = malloc(STREAM_INNER_MAX * sizeof(*set->inner));
+    struct stream *s = set->inner ? make_stream(set, WIRE_STREAMS + set->inner_count) : NULL;
+    if (!s) return NULL;
+    s->parent = parent;
+    s->nonblocking = true;
+    s->priority = parent->priority;
+    if (open_queue(s)) {
+        free_stream(s);
+        return NULL;
+    }
+    set->inner[set->inner_count++] = s;
+    return s;
 }
 
 static void when_drained(struct stream *s) {
@@ -159,11 +193,23 @@ static void count_legacy(struct stream *s, struct op *op) {
         stream_at(legacy, legacy->next - 1)->following++;
 }
 
+/* An inner stream's has the place of the conditional node that it belongs to: the number, so that
+ * what waits for all that was sent before it waits for no more than that; the iteration. */
+static inline void number_op(struct stream *s, struct op *op) {
+    if (s->parent) {
+        const struct op *node = stream_at(s->parent, s->parent->cursor);
+        op->number = node->number;
+        op->iteration = node->iteration;
+    } else {
+        op->number = s->set->pushed++;
+        count_legacy(s, op);
+    }
+}
+
 static inline void push(struct stream *s, struct op *op) {
     op->stream = s;
     op->seq = s->next;
-    op->number = s->set->pushed++;
-    count_legacy(s, op);
+    number_op(s, op);
     s->ring[s->next++ & s->ring_mask] = op;
     stats_add(&s->set->com->page->stats.queued, 1);
     if (completion_dead(s->set->com)) {
@@ -209,7 +255,7 @@ static bool await_point(struct stream *s, struct point *point) {
 
 static bool is_waiting(struct stream *s, const struct op *op) {
     if (op->wait.point) return await_point(s, op->wait.point);
-    return await_seq(s, s->set->streams[op->wait.on], op->wait.seq);
+    return await_seq(s, op->wait.on, op->wait.seq);
 }
 
 static bool is_blocked(struct stream *s, struct op *op) {
@@ -231,7 +277,7 @@ static bool is_blocked(struct stream *s, struct op *op) {
  * ended before. */
 static bool has_waited(const struct stream *s, struct op *op) {
     if (!op->wait.point) {
-        op->dev.end_ns = s->set->streams[op->wait.on]->last_end_ns;
+        op->dev.end_ns = op->wait.on->last_end_ns;
         return true;
     }
     if (op->wait.point->broken) op->dev.result = ERR_PEER_ENDED;
@@ -256,7 +302,8 @@ static bool may_begin(struct stream *s, struct op *op) {
 /* Runs when all before it is complete (retiring kicks), holds up all behind it, and is ended by
  * somebody else than the device. */
 static bool is_aside(const struct op *op) {
-    return op->kind == WIRE_HOST_FUNC || op->kind == WIRE_VALUE_WAIT;
+    return op->kind == WIRE_HOST_FUNC || op->kind == WIRE_VALUE_WAIT ||
+           op->kind == WIRE_GRAPH_CHOICE;
 }
 
 struct op *stream_advance(struct stream *s) {
@@ -342,7 +389,7 @@ struct op *stream_retire(struct stream *s) {
     }
     if (!first) return NULL;
     *last = NULL;
-    s->set->completed += s->head - before;
+    if (!s->parent) s->set->completed += s->head - before;
     stats_sub(&s->set->com->page->stats.queued, s->head - before);
     publish_done(s);
     if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
@@ -368,4 +415,5 @@ void stream_skip(struct stream *s) {
     s->cursor = s->next;
     s->state = STREAM_READY; /* it may stay on a waiters' list: kicking it is harmless */
     list_remove(&s->active);
+    list_remove(&s->due);
 }

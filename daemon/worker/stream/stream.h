@@ -12,6 +12,10 @@
  * stream 0 lies an epoch, at most one of which runs at a time; set.legacy_pending counts what is
  * incomplete in the running one, and op.following what waits in the others.
  *
+ * A conditional node is an operation of a stream, and its body's operations are those of inner
+ * streams, which belong to that stream (choice.h). No client sees them: they take the place of the
+ * conditional node among all operations, are counted nowhere, and have no part in the legacy order.
+ *
  * Nothing here knows what an operation does: what may run, and what is complete, is returned.
  */
 #ifndef DAEMON_WORKER_STREAM_STREAM_H
@@ -30,19 +34,28 @@ enum stream_state {
     STREAM_BLOCKED, /* something else will kick it */
 };
 
+struct choice;
+
+#define STREAM_INNER_MAX 4096u /* of a client */
+
 struct stream {
     struct stream_set *set;
-    struct list active;         /* set.active */
+    struct stream *parent; /* that it is an inner one of; NULL: the client's own */
+    struct choice *choice; /* of the conditional node at its cursor; NULL: there was none yet */
+    struct list due;       /* set.due */
+    struct list active;    /* set.active */
     struct stream *next_waiter; /* in the one list that blocks it */
     struct dev_queue *queue;    /* NULL when it does not exist or its client is dead */
     struct op **ring;
     uint64_t ring_mask;
     uint64_t head, cursor, next; /* sequence numbers */
     uint64_t last_end_ns;        /* when the latest completed operation ended */
-    uint32_t id;
-    uint8_t state; /* enum stream_state */
-    bool open;     /* the client may use it */
-    bool closing;  /* destroyed by the client, operations left */
+    uint32_t id;                 /* WIRE_STREAMS at least: an inner one */
+    int priority;
+    uint32_t share; /* as stream_share was told */
+    uint8_t state;  /* enum stream_state */
+    bool open;      /* the client may use it */
+    bool closing;   /* destroyed by the client, operations left */
     bool nonblocking;
 };
 
@@ -50,7 +63,10 @@ struct stream {
 struct stream_set {
     struct stream **streams; /* [WIRE_STREAMS] */
     uint32_t end;            /* no stream has this id or a higher one */
-    uint32_t level;          /* of the device's priorities, of all streams */
+    struct stream **inner;
+    uint32_t inner_count;
+    struct list due; /* stream.due: those whose conditional node goes on with the next sweep */
+    uint32_t level;  /* of the device's priorities, of all streams */
     const struct dev_ops *ops;
     struct dev_space *space;
     struct completion *com;
@@ -80,13 +96,30 @@ void stream_share(struct stream *s, uint32_t sms);
 /* The client destroyed it: its queue goes once it is empty. */
 void stream_close(struct stream *s);
 
+/* Another inner stream of this one. NULL: no memory, or STREAM_INNER_MAX. */
+struct stream *stream_open_inner(struct stream *parent);
+/* The client's stream that it is, or that all of its parents belong to. */
+static inline const struct stream *stream_root(const struct stream *s) {
+    while (s->parent)
+        s = s->parent;
+    return s;
+}
+/* Any stream, inner ones too, by a number below the count; some are NULL. */
+static inline uint32_t stream_count(const struct stream_set *set) {
+    return set->end + set->inner_count;
+}
+static inline struct stream *stream_any(const struct stream_set *set, uint32_t i) {
+    return i < set->end ? set->streams[i] : set->inner[i - set->end];
+}
+
 /* Appends an operation whose seq is s->next. 0 or -ENOMEM, with `op` still the caller's. A dead
  * client's is done already: retire it. */
 int stream_push(struct stream *s, struct op *op);
 
 /* Of a ready stream: passes waits and records, as far as it can go. The operation at the cursor
- * that may begin now: for the scheduler, or, when it is a host function or a wait for a value, for
- * whoever ends it (the stream is blocked then); NULL: none. Retire it afterwards. */
+ * that may begin now: for the scheduler, or, when it is a host function, a wait for a value or a
+ * conditional node, for whoever ends it (the stream is blocked then); NULL: none. Retire it
+ * afterwards. */
 struct op *stream_advance(struct stream *s);
 /* Takes completed operations off the head and publishes how far the stream is: never further than
  * what ran to success. The fault of one that failed is raised before. They are the caller's to

@@ -202,6 +202,25 @@ static void keep(const unsigned char *data, uint32_t bytes) {
         reply(rec);
 }
 
+/* What a conditional node chooses when it is read: a loop has one turn. Records of bodies have no
+ * numbers, as no stream of the library's has them. */
+static void keep_body(struct graph *g, const struct wire_choice *c) {
+    _Alignas(8) unsigned char next[RING_RECORD_MAX];
+    struct graph_choice choice = graph_hold_choice(g, c);
+    uint32_t value = *(const volatile uint32_t *)(uintptr_t)c->value;
+    struct graph_cursor at = {graph_body(&choice, value, 0), 0};
+    graph_drop_choice(&choice);
+    while (at.graph) {
+        struct graph *body = at.graph;
+        struct wire_record *rec = (void *)next;
+        uint32_t length = graph_read(&at, next);
+        rec->stream = 0;
+        rec->seq = 0;
+        keep(next, length);
+        if (rec->op == WIRE_GRAPH_CHOICE) keep_body(body, (void *)next);
+    }
+}
+
 /* Graphs are checked and read by the worker's own code. */
 static void take(const unsigned char *data, uint32_t bytes) {
     static _Alignas(8) unsigned char next[RING_RECORD_MAX];
@@ -220,6 +239,8 @@ static void take(const unsigned char *data, uint32_t bytes) {
         uint32_t length = graph_next(&rig.graphs, next);
         must(record_check(next, length, why, sizeof(why)) == 0, why);
         keep(next, length);
+        rec = (const void *)next;
+        if (rec->op == WIRE_GRAPH_CHOICE) keep_body(graph_latest(&rig.graphs), (void *)next);
     }
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conditional nodes whose turn it is: which body is read, and its records. They are read beside the
+ * ring, whatever that waits for, since what it waits for may be they.
+ */
+#ifndef DAEMON_WORKER_FRONT_CHOOSING_H
+#define DAEMON_WORKER_FRONT_CHOOSING_H
+
+#include "daemon/worker/client.h"
+
+/* Of a client that lives, a bounded share: how many records were read, and bodies chosen. */
+unsigned choosing_sweep(struct worker *w, struct client *c);
+/* True when a sweep would find something. */
+static inline bool choosing_ready(const struct client *c) {
+    return !list_empty(&c->streams.due);
+}
+
+#endif
