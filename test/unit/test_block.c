@@ -181,6 +181,28 @@ Test(block, only_sixteen_barriers) {
     ptxrun_destroy(r);
 }
 
+/* Ticks between two looks at the time, and around them. */
+static const char clocks[] =
+    HEAD ".visible .entry clocks(.param .u64 out) { .reg .b64 %o, %t<4>, %c<2>; .reg .pred %p;\n"
+         "ld.param.u64 %o, [out];\n"
+         "mov.u64 %t0, %globaltimer; mov.u64 %c0, %clock64; mov.u64 %t1, %globaltimer;\n"
+         "add.u64 %t2, %t1, 100000;\n"
+         "more: mov.u64 %t3, %globaltimer; setp.lt.u64 %p, %t3, %t2; @%p bra more;\n"
+         "mov.u64 %c1, %clock64; mov.u64 %t2, %globaltimer;\n"
+         "st.global.u64 [%o], %t0; st.global.u64 [%o+8], %t1; st.global.u64 [%o+16], %t2;\n"
+         "st.global.u64 [%o+24], %t3; st.global.u64 [%o+32], %c0; st.global.u64 [%o+40], %c1;\n"
+         "ret; }\n";
+Test(block, clocks_tick_at_the_rate_that_is_told) {
+    struct ptxrun *r = ptxrun_create(clocks, strlen(clocks), 0);
+    uint64_t *out = ptxrun_alloc(r, 48);
+    cr_assert_eq(ptxrun_launch(r, "clocks", 1, 1, 1, (uint64_t)out), 0, "%s", r->result.text);
+    const double ticks = (double)(out[5] - out[4]), rounded = 2;
+    const double within = (double)(out[3] - out[1]), around = (double)(out[2] - out[0]);
+    cr_expect_geq(ticks + rounded, within * 1.98, "%.0f ticks in more than %.0f ns", ticks, within);
+    cr_expect_leq(ticks - rounded, around * 1.98, "%.0f ticks in less than %.0f ns", ticks, around);
+    ptxrun_destroy(r);
+}
+
 /* What a block left in shared memory is gone when the next one begins. */
 static const char residue[] =
     HEAD BEGIN("residue") "ld.shared.u32 %r9, [%r4]; mov.u32 %r10, 77; st.shared.u32 [%r4], %r10;\n"

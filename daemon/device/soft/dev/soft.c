@@ -18,6 +18,7 @@
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/image/image.h"
 
 #define SOFT_CAPABILITY 90
@@ -59,7 +60,7 @@ static void describe(struct dev *dev) {
         .shared_per_block_bytes = 48 << 10,
         .shared_optin_bytes = 227 << 10,
         .shared_reserved_bytes = 1 << 10,
-        .clock_khz = 1980000,
+        .clock_khz = CLOCK_KHZ,
         .mem_clock_khz = 2619000,
         .mem_bus_bits = 5120,
         .l2_bytes = 50 << 20,

@@ -4,11 +4,11 @@
  * packing, address spaces; and the operations that do nothing here, or end the launch.
  */
 #include <string.h>
-#include <time.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/warp.h"
@@ -23,12 +23,6 @@
 
 /* ---- special registers -------------------------------------------------------------------------
  */
-
-static uint64_t clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 /* Those of clusters. */
 static uint64_t cluster_sreg(const struct block *b, enum ptx_sreg r) {
@@ -75,11 +69,11 @@ static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_NSMID: return b->slot + 1;
     case PTX_SREG_GRIDID: return b->launch->serial;
     case PTX_SREG_CLOCK:
-    case PTX_SREG_CLOCK64:
+    case PTX_SREG_CLOCK64: x->spin = true; return clock_ticks();
+    case PTX_SREG_CLOCK_HI: x->spin = true; return clock_ticks() >> 32;
     case PTX_SREG_GLOBALTIMER:
-    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return clock_now();
-    case PTX_SREG_CLOCK_HI:
-    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return clock_now() >> 32;
+    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return clock_ns();
+    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return clock_ns() >> 32;
     case PTX_SREG_DYNAMIC_SMEM: return g->shared_bytes;
     case PTX_SREG_TOTAL_SMEM:
     case PTX_SREG_AGGR_SMEM: return b->shared_bytes;
