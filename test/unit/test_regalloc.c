@@ -59,7 +59,7 @@ static void check_program(struct ptxrandom *p, uint32_t seed) {
 Test(regalloc, random_programs) {
     const char *count = getenv("SALUS_TEST_PROGRAMS");
     struct ptxrandom *p = ptxrandom_create();
-    for (uint32_t seed = 0; seed < (count ? (uint32_t)atoi(count) : 2000); seed++)
+    for (uint32_t seed = 0; seed < (count ? (uint32_t)atoi(count) : 4000); seed++)
         check_program(p, seed);
     ptxrandom_destroy(p);
 }

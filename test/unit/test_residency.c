@@ -691,7 +691,7 @@ Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
     policy.lease_factor = 1;
-    random_lives(&policy, false, PAGE, 1500);
+    random_lives(&policy, false, PAGE, 4000);
 }
 
 /* Two of the three fit: whoever is waited for makes another one go to host memory. */
