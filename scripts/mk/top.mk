@@ -40,7 +40,8 @@ lint: check-layers ## floors, format, static analysis
 # checks are plain programs and the daemon itself under the end-to-end tests.
 check-asan: ## unit tests under ASan and UBSan
 	@mkdir -p build-asan
-	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined check-unit check-plain \
+	@LSAN_OPTIONS=suppressions=$(abspath scripts/lsan.suppress):print_suppressions=0 \
+		$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined check-unit check-plain \
 		>build-asan/check.log 2>&1 || { tail -60 build-asan/check.log; \
 		grep -B40 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; } # two at once: the end is not the cause
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
