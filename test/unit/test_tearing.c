@@ -174,10 +174,13 @@ static bool cell_is_whole(const unsigned char *cell) {
     return true;
 }
 
-/* Somebody else exchanges the first cell now and then, which has 16 bytes {n, ~n}. */
+/* Somebody else exchanges the first cell now and then, which has 16 bytes {n, ~n}: at moments of no
+ * period, or a loop of more instructions than that would never find what it has read. */
 static void swap_cell(void) {
+    static uint32_t drawn = 1;
     uint64_t cell[2];
-    if (stepped_count % 61) return;
+    drawn = drawn * 1664525u + 1013904223u;
+    if ((drawn >> 16) % 61) return;
     memcpy(cell, stepped_cells, sizeof(cell));
     stepped_torn += cell[1] != ~cell[0];
     stepped_got += cell[0];
