@@ -53,6 +53,9 @@ Test(code, variables_and_initialisers) {
     ptxrun_destroy(r);
 }
 
+#define WIDE                                          \
+    ".version 8.3\n.target sm_90\n.address_size 64\n" \
+    ".visible .entry k() { .reg .b128 %w; .reg .b64 %a; .reg .b32 %r;\n"
 /* Texts that do not load or decode, and a piece of what is said about them. */
 static const struct {
     const char *text;
@@ -84,6 +87,14 @@ static const struct {
      "tcgen05"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; st.shared [0], %rd1; ret; }", ERR_INVALID_PTX,
      "types"},
+    {WIDE "cvt.u64.u32 %w, %r; ret; }", ERR_ILLEGAL_INSTRUCTION, "128 bits"},
+    {WIDE "cvt.u32.u64 %r, %w; ret; }", ERR_ILLEGAL_INSTRUCTION, "128 bits"},
+    {WIDE "ld.global.u32 %w, [%a]; ret; }", ERR_ILLEGAL_INSTRUCTION, "128 bits"},
+    {WIDE "st.global.u32 [%a], %w; ret; }", ERR_ILLEGAL_INSTRUCTION, "128 bits"},
+    {WIDE "ld.global.v2.u32 {%r, %w}, [%a]; ret; }", ERR_ILLEGAL_INSTRUCTION, "128 bits"},
+    {WIDE "mov.b128 %a, %w; ret; }", ERR_INVALID_PTX, "mov.b128"},
+    {WIDE "mov.b128 %r, {%a, %a}; ret; }", ERR_INVALID_PTX, "mov.b128"},
+    {WIDE "mov.b64 %w, {%r, %r}; ret; }", ERR_INVALID_PTX, "mov.b64"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; ld.local %rd1, [0]; ret; }", ERR_INVALID_PTX,
      "types"},
     {HEAD ".visible .entry k() { .reg .b64 %rd<2>; atom.add.global %rd1, [%rd1], %rd1; ret; }",

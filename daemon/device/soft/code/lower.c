@@ -42,6 +42,16 @@ static void set_dest(struct lowering *l, struct code_inst *c, const struct ptx_o
     c->d = operand_dest(l, o);
     uint32_t bytes = operand_reg_bytes(l, o);
     c->d_bytes = (uint8_t)bytes;
+    if (bytes > 8) /* what has 128 bits is moved, loaded or exchanged */
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "a result of 128 bits is not supported here");
+}
+
+/* What is moved has the width of its type. */
+static int32_t moved_dest(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
+    int32_t slot = operand_dest(l, o);
+    if (!l->err && o->kind == PTX_OPND_REG && operand_reg_bytes(l, o) != bytes)
+        lowering_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
+    return slot;
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------
@@ -220,7 +230,7 @@ static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
     }
     if (pack) {
         x->use_count = n;
-        c->d = operand_dest(l, &l->inst->operands[0]);
+        c->d = moved_dest(l, &l->inst->operands[0], total);
     } else {
         x->def_count = n;
         c->a = operand_source(l, &l->inst->operands[1], total, false);
@@ -237,13 +247,11 @@ static bool emit_mov(struct lowering *l, struct code_inst *c) {
     }
     const uint32_t bytes = operand_lane_bytes(c->type);
     if ((a->kind == PTX_OPND_SREG || a->kind == PTX_OPND_VAR) && d->kind == PTX_OPND_REG) {
-        int32_t dest = operand_dest(l, d);
-        if (operand_reg_bytes(l, d) != bytes)
-            lowering_fail(l, ERR_INVALID_PTX, "the destination has the wrong width");
+        int32_t dest = moved_dest(l, d, bytes);
         if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
     }
     if (bytes == 16) {
-        c->d = operand_dest(l, d);
+        c->d = moved_dest(l, d, bytes);
         c->a = operand_source(l, a, bytes, false);
         c->run = move_select(c);
     } else {
@@ -313,6 +321,8 @@ static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
         c->d = operand_dest(l, value);
         c->d_bytes = value->kind == PTX_OPND_NONE ? 8 : (uint8_t)operand_reg_bytes(l, value);
         if (c->d_bytes < lane) lowering_fail(l, ERR_INVALID_PTX, "the destination is too narrow");
+        if (c->d_bytes > 8)
+            lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "128 bits for less are not supported");
     } else {
         c->b = operand_source(l, value, lane, true);
         uint32_t have = operand_reg_bytes(l, value);

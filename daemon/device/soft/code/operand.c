@@ -85,6 +85,7 @@ bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32
     return true;
 }
 
+/* A value of 128 bits is wanted as such, or not at all. */
 static int32_t register_slot(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
                              bool wider) {
     if (o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
@@ -93,7 +94,9 @@ static int32_t register_slot(struct lowering *l, const struct ptx_operand *o, ui
     }
     uint32_t have = l->reg_bytes[o->reg];
     bool pred = bytes == LOWERING_PRED;
-    if (pred != (have == LOWERING_PRED) || have < bytes || (have > bytes && !wider))
+    if (wider && have > 8 && have > bytes)
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "128 bits for %u are not supported", 8 * bytes);
+    else if (pred != (have == LOWERING_PRED) || have < bytes || (have > bytes && !wider))
         lowering_fail(l, ERR_INVALID_PTX, "register %s has the wrong width",
                       l->func->regs[o->reg].name);
     return o->reg;
