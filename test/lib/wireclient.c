@@ -124,15 +124,25 @@ bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* Far below where mmap puts things by itself, so that they are still free when the worker asks. */
-struct wire_windows wireclient_windows(void) {
-    static _Atomic uint32_t turn;
-    const uint64_t dev_bytes = WIRECLIENT_ALLOC_BYTES + WIRECLIENT_MODULE_BYTES, align = 2ull << 20;
+static uint64_t windows_top;
+
+static void find_top(void) {
+    const uint64_t align = 2ull << 20;
     void *at = mmap(NULL, align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bench_check(at != MAP_FAILED, "mmap");
     munmap(at, align);
-    uint64_t below = (16ull << 30) + (atom_add_relaxed(&turn, 1) % 1024) * (256ull << 20);
-    uint64_t base = ((uintptr_t)at & ~(align - 1)) - below;
+    windows_top = ((uintptr_t)at & ~(align - 1)) - (16ull << 30);
+}
+
+/* Far below where mmap puts things by itself, so that they are still free when the worker asks.
+ * Where that is moves, by the arena of a thread that begins, so that it is asked for once: windows
+ * are apart however much later they are made. */
+struct wire_windows wireclient_windows(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Atomic uint32_t turn;
+    const uint64_t dev_bytes = WIRECLIENT_ALLOC_BYTES + WIRECLIENT_MODULE_BYTES;
+    pthread_once(&once, find_top);
+    uint64_t base = windows_top - (atom_add_relaxed(&turn, 1) % 1024) * (256ull << 20);
     return (struct wire_windows){base, WIRECLIENT_ALLOC_BYTES, WIRECLIENT_MODULE_BYTES,
                                  base + dev_bytes, WIRECLIENT_HOST_BYTES};
 }
