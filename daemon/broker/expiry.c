@@ -18,6 +18,7 @@ static void on_time(uv_timer_t *t) {
 }
 
 void expiry_start(struct expiry *e, uint64_t ns) {
+    uv_update_time(e->timer.loop); /* its time is that of its last look, however long ago */
     uv_timer_start(&e->timer, on_time, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
 
