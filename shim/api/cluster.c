@@ -6,6 +6,7 @@
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
 #include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 
 #define PORTABLE 8u /* blocks of a cluster that every device with clusters takes */
 
@@ -28,15 +29,16 @@ static uint32_t limit(const struct function *f) {
 }
 
 /* The largest that launches of blocks of so many threads can have; 0: none. */
-static uint32_t most_blocks(const struct function *f, uint32_t threads, uint64_t dynamic) {
-    uint32_t resident = occupancy_resident(f, threads, dynamic) * state.conn.device.sm_count;
+static uint32_t most_blocks(const struct function *f, uint32_t threads, uint64_t dynamic,
+                            uint32_t sms) {
+    uint32_t resident = occupancy_resident(f, threads, dynamic) * sms;
     uint32_t size = limit(f);
     while (size > resident)
         size /= 2;
     return size;
 }
 
-CUresult cluster_check(const struct wire_launch *l, const struct function *f) {
+CUresult cluster_check(const struct wire_launch *l, const struct function *f, uint32_t sms) {
     const uint16_t sides = (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
     uint16_t required = f->info.cluster;
@@ -44,7 +46,7 @@ CUresult cluster_check(const struct wire_launch *l, const struct function *f) {
     for (uint32_t axis = 0; axis < 3; axis++)
         if (l->grid[axis] % wire_cluster_side(l->flags, axis))
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    return blocks_of(l->flags) <= most_blocks(f, threads, l->shared_bytes)
+    return blocks_of(l->flags) <= most_blocks(f, threads, l->shared_bytes, sms)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
@@ -90,6 +92,11 @@ static uint16_t sides_of(const CUlaunchConfig *config, const struct function *f)
     return f->launch_flags;
 }
 
+/* What a launch of it would have. */
+static uint32_t sms_of(const CUlaunchConfig *config) {
+    return occupancy_part(ctx_current() ? stream_find(config->hStream) : NULL);
+}
+
 CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                             const CUlaunchConfig *config) {
     struct function *f;
@@ -97,7 +104,8 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
     if (!r) r = find_ready(func, &f);
     if (r) return r;
     if (!clusterSize || !config) return CUDA_ERROR_INVALID_VALUE;
-    *clusterSize = (int)most_blocks(f, block_threads(config), config->sharedMemBytes);
+    *clusterSize =
+        (int)most_blocks(f, block_threads(config), config->sharedMemBytes, sms_of(config));
     return CUDA_SUCCESS;
 }
 
@@ -110,9 +118,10 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     if (!numClusters || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
     uint32_t threads = block_threads(config), size = blocks_of(sides_of(config, f));
-    if (size > most_blocks(f, threads, config->sharedMemBytes))
+    uint32_t sms = sms_of(config);
+    if (size > most_blocks(f, threads, config->sharedMemBytes, sms))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     uint32_t resident = occupancy_resident(f, threads, config->sharedMemBytes);
-    *numClusters = (int)(resident * state.conn.device.sm_count / size);
+    *numClusters = (int)(resident * sms / size);
     return CUDA_SUCCESS;
 }

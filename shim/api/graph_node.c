@@ -248,7 +248,7 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PAR
     if (r) return r;
     *params_out = (CUDA_MEM_ALLOC_NODE_PARAMS){
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+                      .location = n->params.memory->place},
         .bytesize = n->params.memory->bytes,
         .dptr = n->params.memory->addr,
     };

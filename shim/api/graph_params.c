@@ -85,14 +85,25 @@ CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership owners
     return r;
 }
 
+/* Where a graph can have memory: as a pool of pinned memory. */
+static bool is_place(const CUmemLocation *l) {
+    switch (l->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return l->id == 0;
+    case CU_MEM_LOCATION_TYPE_HOST: return true;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return l->id >= 0;
+    default: return false;
+    }
+}
+
 CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out) {
     if (!a || a->bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
     if (a->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        a->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE || a->poolProps.location.id != 0)
+        !is_place(&a->poolProps.location))
         return CUDA_ERROR_INVALID_VALUE;
     if (a->poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
     *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
-    CUresult r = graph_memory_create(ctx_current()->index, a->bytesize, &out->memory);
+    CUresult r = graph_memory_create(ctx_current()->index, &a->poolProps.location, a->bytesize,
+                                     &out->memory);
     if (!r) a->dptr = out->memory->addr;
     return r;
 }

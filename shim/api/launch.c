@@ -59,21 +59,22 @@ static CUresult check(const struct wire_launch *l, const struct function *f) {
 }
 
 /* All blocks of a cooperative grid must be resident at once. */
-static CUresult check_cooperative(const struct wire_launch *l, const struct function *f) {
+static CUresult check_cooperative(const struct wire_launch *l, const struct function *f,
+                                  uint32_t sms) {
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
-    uint64_t resident =
-        (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * state.conn.device.sm_count;
+    uint64_t resident = (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * sms;
     uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
     return plane <= resident && plane * l->grid[2] <= resident
                ? CUDA_SUCCESS
                : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
-/* What flags ask for, of blocks together. */
-static __attribute__((noinline)) CUresult check_together(const struct wire_launch *l,
-                                                         const struct function *f) {
-    CUresult r = l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f) : CUDA_SUCCESS;
-    return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f) : r;
+/* What flags ask for, of blocks together; `s`: as occupancy_part has it. */
+static __attribute__((noinline)) CUresult
+check_together(const struct wire_launch *l, const struct function *f, const struct stream *s) {
+    uint32_t sms = occupancy_part(s);
+    CUresult r = l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, sms) : CUDA_SUCCESS;
+    return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f, sms) : r;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -195,9 +196,9 @@ static CUresult gather_kept(const struct function *f, void **params, void **extr
     return r;
 }
 
-/* What a launch does, as a graph keeps it. */
-static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, void **params,
-                            void **extra, struct params *out) {
+/* What a launch does, as a graph keeps it; `s`: in which it is captured, or NULL. */
+static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, const struct stream *s,
+                            void **params, void **extra, struct params *out) {
     struct function *f = function_find(handle);
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
     CUresult r = resolve_ready(f);
@@ -208,7 +209,7 @@ static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, void
     if (!(kept->flags & WIRE_LAUNCH_CLUSTER)) kept->flags |= f->launch_flags;
     kept->param_bytes = f->info.param_bytes;
     r = check(kept, f);
-    if (!r && kept->flags) r = check_together(kept, f);
+    if (!r && kept->flags) r = check_together(kept, f, s);
     if (r) return r;
     return gather_kept(f, params, extra, &out->kernel);
 }
@@ -218,7 +219,7 @@ static __attribute__((noinline)) CUresult capture_launch(const struct wire_launc
                                                          void **extra,
                                                          const CUlaunchConfig *config) {
     struct params p;
-    CUresult r = keep_launch(l, f, params, extra, &p);
+    CUresult r = keep_launch(l, f, s, params, extra, &p);
     if (r) return r;
     for (unsigned int i = 0; config && i < config->numAttrs; i++)
         params_set_attribute(&p.kernel, config->attrs[i].id, &config->attrs[i].value);
@@ -238,7 +239,7 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     if (stream_captured(s)) return capture_launch(l, handle, s, params, extra, NULL);
     if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
     r = check(l, f);
-    if (!r && l->flags) r = check_together(l, f);
+    if (!r && l->flags) r = check_together(l, f, s);
     if (r) return r;
     l->rec = (struct wire_record){.op = WIRE_LAUNCH, .stream = s->id};
     l->func = f->id;
@@ -342,7 +343,7 @@ CUresult launch_params(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *ou
                             .shared_bytes = node->sharedMemBytes};
     set_block(&l, node->blockDimX, node->blockDimY, node->blockDimZ);
     CUfunction f = node->func ? node->func : (CUfunction)node->kern;
-    return keep_launch(&l, f, node->kernelParams, node->extra, out);
+    return keep_launch(&l, f, NULL, node->kernelParams, node->extra, out);
 }
 
 CUresult launch_attribute(struct params_kernel *k, const CUlaunchAttribute *a) {
@@ -352,7 +353,7 @@ CUresult launch_attribute(struct params_kernel *k, const CUlaunchAttribute *a) {
     const char *why = read_attribute(a, &l);
     if (why) return refuse_launch(k->function, why);
     const struct function *f = function_find(k->function);
-    CUresult r = f && l.flags ? check_together(&l, f) : CUDA_SUCCESS;
+    CUresult r = f && l.flags ? check_together(&l, f, NULL) : CUDA_SUCCESS;
     if (r) return r;
     k->launch = l;
     return params_set_attribute(k, a->id, &a->value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

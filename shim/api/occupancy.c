@@ -9,6 +9,7 @@
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
 #include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 
 #define WARP 32u
 
@@ -23,6 +24,12 @@ uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t
     const struct occupancy_block block = {threads, f->info.regs, f->info.shared_bytes + dynamic};
     if (threads > f->info.max_threads || dynamic > d->shared_optin_bytes) return 0;
     return occupancy_blocks(&sm, &block);
+}
+
+uint32_t occupancy_part(const struct stream *s) {
+    const struct context *c = !s || s->id == STREAM_LEGACY ? ctx_current() : NULL;
+    uint32_t sms = c ? c->sms : s ? s->sms : 0;
+    return sms ? sms : state.conn.device.sm_count;
 }
 
 static CUresult enter(CUfunction handle, struct function **f) {
@@ -72,7 +79,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
         best_blocks = blocks;
     }
     *blockSize = (int)best;
-    *minGridSize = (int)(best_blocks * state.conn.device.sm_count);
+    *minGridSize = (int)(best_blocks * occupancy_part(NULL));
     return CUDA_SUCCESS;
 }
 

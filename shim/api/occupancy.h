@@ -9,8 +9,13 @@
 #include <stdint.h>
 
 struct function;
+struct stream;
 
 /* 0 when not even one fits. `dynamic`: bytes of shared memory beyond the kernel's own. */
 uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic);
+
+/* Multiprocessors that kernels in the stream have: a green context's, or all. NULL, and a default
+ * stream, stand for the current context. */
+uint32_t occupancy_part(const struct stream *s);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
@@ -21,9 +22,17 @@
 /* ---- allocating ------------------------------------------------------------------------------ */
 
 /* Whatever the pool: the memory is the graph's. */
-static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, struct stream *s) {
+static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool,
+                                  struct stream *s) {
+    static const CUmemLocation places[] = {
+        [POOL_OF_DEVICE] = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+        [POOL_OF_HOST] = {.type = CU_MEM_LOCATION_TYPE_HOST},
+    };
     struct graph_memory *m;
-    CUresult r = graph_memory_create(ctx_current()->index, bytes, &m);
+    enum pool_home home = pool ? pool_home(pool) : POOL_OF_DEVICE;
+    if (home == POOL_HOMES) return CUDA_ERROR_INVALID_VALUE;
+    if (home == POOL_MANAGED) return refuse_call("a graph that allocates managed memory");
+    CUresult r = graph_memory_create(ctx_current()->index, &places[home], bytes, &m);
     if (r) return r;
     uint64_t addr = m->addr;
     r = capture_allocate(s, m);
@@ -38,10 +47,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
     if (!dptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream_captured(s)) {
-        if (pool && pool_home(pool) != POOL_OF_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-        return allocate_captured(dptr, bytes, s);
-    }
+    if (stream_captured(s)) return allocate_captured(dptr, bytes, pool, s);
     uint64_t addr;
     struct mem_place place = mem_place(bytes, s->id);
     for (int attempt = 0; attempt < 3; attempt++) {

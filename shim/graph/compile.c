@@ -140,6 +140,7 @@ static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live)
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     if (e->after == live) return CUDA_ERROR_INVALID_VALUE;
     e->after = live;
+    if (!graph_memory_on_device(m)) return CUDA_SUCCESS;
     struct wire_mem rec = {
         .rec = {.op = live ? WIRE_MEM_USE : WIRE_MEM_DROP}, .addr = m->addr, .bytes = m->bytes};
     return part_put_aside(c->current, &rec, sizeof(rec));

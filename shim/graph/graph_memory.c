@@ -18,28 +18,35 @@ static struct {
     _Atomic uint32_t unheld; /* how many nobody holds and that are not live */
 } memory;
 
-static void count(CUgraphMem_attribute current, CUgraphMem_attribute high, uint64_t bytes,
-                  bool more) {
+static void count(CUgraphMem_attribute current, CUgraphMem_attribute high,
+                  const struct graph_memory *m, bool more) {
     uint64_t *c = memory.counts;
-    c[current] = more ? c[current] + bytes : c[current] - bytes;
+    if (!graph_memory_on_device(m)) return;
+    c[current] = more ? c[current] + m->bytes : c[current] - m->bytes;
     if (c[current] > c[high]) c[high] = c[current];
 }
 
 static void count_used(const struct graph_memory *m, bool more) {
-    count(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, m->bytes, more);
+    count(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, m, more);
 }
 
 static void count_reserved(const struct graph_memory *m, bool more) {
-    count(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, m->bytes,
-          more);
+    count(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, m, more);
 }
 
-CUresult graph_memory_create(uint32_t owner, uint64_t bytes, struct graph_memory **out) {
+static CUresult take(struct graph_memory *m) {
     const struct mem_place place = {.window = MEM_EPHEMERAL};
+    return graph_memory_on_device(m)
+               ? mem_take_device(&place, MEM_GRAPH, m->owner, 0, m->bytes, &m->addr)
+               : mem_take(MEM_GRAPH, m->owner, 0, m->bytes, &m->addr);
+}
+
+CUresult graph_memory_create(uint32_t owner, const CUmemLocation *place, uint64_t bytes,
+                             struct graph_memory **out) {
     struct graph_memory *m = calloc(1, sizeof(*m));
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
-    *m = (struct graph_memory){.bytes = bytes, .owner = owner, .holders = 1};
-    CUresult r = mem_take_device(&place, MEM_GRAPH, owner, 0, bytes, &m->addr);
+    *m = (struct graph_memory){.bytes = bytes, .place = *place, .owner = owner, .holders = 1};
+    CUresult r = take(m);
     if (r) {
         free(m);
         return r;
@@ -73,6 +80,10 @@ void graph_memory_drop(struct graph_memory *m) {
     if (is_unheld(m)) atom_add_relaxed(&memory.unheld, 1);
 }
 
+void graph_memory_rest(const struct graph_memory *m) {
+    if (graph_memory_on_device(m)) mem_rest(m->addr, m->bytes);
+}
+
 void graph_memory_set(struct graph_memory *m, bool live) {
     if (m->live == live) return;
     m->live = live;
@@ -85,7 +96,7 @@ static CUresult end(uint64_t addr, uint32_t stream, uint64_t seq) {
     graph_memory_set(m, false);
     m->last.stream = stream;
     m->last.seq = seq;
-    mem_rest(m->addr, m->bytes);
+    graph_memory_rest(m);
     if (is_unheld(m)) atom_add_relaxed(&memory.unheld, 1);
     return CUDA_SUCCESS;
 }
@@ -136,7 +147,7 @@ void graph_memory_release(uint32_t owner) {
     lock_enter(&graph_lock);
     for (struct graph_memory *m = memory.all; m; m = m->next) {
         if (m->owner != owner || m->gone) continue;
-        if (m->live) mem_rest(m->addr, m->bytes);
+        if (m->live) graph_memory_rest(m);
         if (m->live && m->holders == 0) atom_add_relaxed(&memory.unheld, 1);
         graph_memory_set(m, false);
         m->gone = true;

@@ -16,7 +16,6 @@
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
-#include "shim/memory/mem.h"
 
 struct program {
     uint32_t age;  /* function_age when it was made */
@@ -219,7 +218,7 @@ CUresult program_begin_memory(const struct program *p, int again) {
         if (!may_begin(&p->written.effects[i], again)) return CUDA_ERROR_INVALID_VALUE;
     for (uint32_t i = 0; i < p->written.effect_count; i++) {
         const struct compile_effect *e = &p->written.effects[i];
-        if (e->memory->live && !e->before) mem_rest(e->memory->addr, e->memory->bytes);
+        if (e->memory->live && !e->before) graph_memory_rest(e->memory);
         graph_memory_set(e->memory, true); /* for the most that ever was */
         graph_memory_set(e->memory, e->after);
     }

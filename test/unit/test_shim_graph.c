@@ -418,6 +418,66 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
     cr_assert_eq(bytes, 0);
 }
 
+/* The worker hears nothing of it, and what graphs have of the device is no more. */
+static void is_of_the_host(CUdeviceptr addr) {
+    uint32_t type;
+    uint64_t bytes;
+    cr_assert_eq(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr),
+                 CUDA_SUCCESS);
+    cr_expect_eq(type, CU_MEMORYTYPE_HOST);
+    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes),
+                 CUDA_SUCCESS);
+    cr_expect_eq(bytes, 0);
+    cr_expect_eq(count_of(WIRE_MEM_USE) + count_of(WIRE_MEM_DROP), 0);
+}
+
+Test(shim_graph, its_memory_may_be_the_hosts) {
+    CUDA_MEM_ALLOC_NODE_PARAMS got, p = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                       .location = {CU_MEM_LOCATION_TYPE_HOST, 0}},
+                                         .bytesize = 5000};
+    CUgraph g = make();
+    CUgraphNode a, f;
+    rig_forget();
+    cr_assert_eq(cuGraphAddMemAllocNode(&a, g, NULL, 0, &p), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphMemAllocNodeGetParams(a, &got), CUDA_SUCCESS);
+    cr_expect(got.poolProps.location.type == CU_MEM_LOCATION_TYPE_HOST && got.dptr == p.dptr);
+    *(volatile int *)(uintptr_t)p.dptr = 7;
+    CUgraphNode n = add(g, &a, 1, 1);
+    cr_assert_eq(cuGraphAddMemFreeNode(&f, g, &n, 1, p.dptr), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    for (int i = 0; i < 2; i++)
+        launch(e, own);
+    is_of_the_host(p.dptr);
+    cr_expect_eq(cuMemFreeAsync(p.dptr, own), CUDA_ERROR_INVALID_VALUE, "the graph did");
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+    p.poolProps.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, -1};
+    cr_expect_eq(cuGraphAddMemAllocNode(&a, g, NULL, 0, &p), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(shim_graph, a_captured_pool_may_be_the_hosts) {
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location = {CU_MEM_LOCATION_TYPE_HOST, 0}};
+    CUmemPoolProps managed = {.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED};
+    CUmemoryPool pool, shared;
+    CUdeviceptr addr, none;
+    CUgraph g;
+    cr_assert_eq(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+    cr_assert_eq(cuMemPoolCreate(&shared, &managed), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuStreamBeginCapture_v2(own, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    cr_assert_eq(cuMemAllocFromPoolAsync(&addr, 5000, pool, own), CUDA_SUCCESS);
+    cr_expect_eq(cuMemAllocFromPoolAsync(&none, 5000, shared, own), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuStreamEndCapture(own, &g), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    is_of_the_host(addr);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
+    launch(e, own);
+    cr_expect_eq(cuMemFree_v2(addr), CUDA_SUCCESS);
+    is_of_the_host(addr);
+}
+
 Test(shim_graph, memory_ends_with_its_context) {
     CUgraph g = make();
     CUgraphNode a;

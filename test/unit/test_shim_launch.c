@@ -285,6 +285,63 @@ Test(shim_launch, a_cooperative_grid_fits_the_device) {
     cr_assert_eq(rig_count(), 1);
 }
 
+/* Of 4 multiprocessors, half; `in`: its context, which is current. */
+static CUstream enter_green(CUcontext *in) {
+    CUdevResource all, part;
+    CUdevResourceDesc desc;
+    CUgreenCtx green;
+    CUstream s;
+    unsigned int one = 1;
+    cr_assert_eq(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM), CUDA_SUCCESS);
+    cr_assert_eq(cuDevSmResourceSplitByCount(&part, &one, &all, NULL,
+                                             CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, 2),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuDevResourceGenerateDesc(&desc, &part, 1), CUDA_SUCCESS);
+    cr_assert_eq(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM), CUDA_SUCCESS);
+    cr_assert_eq(cuGreenCtxStreamCreate(&s, green, CU_STREAM_NON_BLOCKING, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxFromGreenCtx(in, green), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxPushCurrent_v2(*in), CUDA_SUCCESS);
+    return s;
+}
+
+static CUresult launch_together(unsigned int blocks, CUstream s) {
+    return cuLaunchCooperativeKernel(plain, blocks, 1, 1, 1024, 1, 1, 0, s, NULL);
+}
+
+Test(shim_launch, a_cooperative_grid_fits_its_green_context) {
+    CUcontext context;
+    CUstream whole, s;
+    int grid, block, clusters;
+    cr_assert_eq(cuStreamCreate(&whole, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    s = enter_green(&context);
+    cr_expect_eq(launch_together(4, s), CUDA_SUCCESS);
+    cr_expect_eq(launch_together(5, s), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    cr_expect_eq(launch_together(5, NULL), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    cr_expect_eq(launch_together(8, whole), CUDA_SUCCESS, "a stream of the whole device");
+    cr_assert_eq(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    cr_expect_eq(launch_together(5, s), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    cr_assert_eq(cuOccupancyMaxPotentialBlockSize(&grid, &block, plain, NULL, 0, 1024),
+                 CUDA_SUCCESS);
+    cr_expect(grid == 4 && block == 1024, "%d blocks of %d", grid, block);
+    CUlaunchConfig config = {.gridDimX = 8,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 1024,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&clusters, plain, &config), CUDA_SUCCESS);
+    cr_expect_eq(clusters, 4);
+    config.hStream = whole;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&clusters, plain, &config), CUDA_SUCCESS);
+    cr_expect_eq(clusters, 8);
+    cr_assert_eq(cuCtxPopCurrent_v2(&context), CUDA_SUCCESS);
+    cr_expect_eq(launch_together(8, NULL), CUDA_SUCCESS);
+    cr_expect_eq(launch_together(5, s), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    cr_assert_eq(cuOccupancyMaxPotentialBlockSize(&grid, &block, plain, NULL, 0, 1024),
+                 CUDA_SUCCESS);
+    cr_expect_eq(grid, 8);
+}
+
 Test(shim_launch, attributes_that_change_results_are_refused) {
     CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
     CUlaunchAttribute updated = {.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE};
