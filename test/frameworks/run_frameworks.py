@@ -17,6 +17,7 @@ import tempfile
 import folders
 import report
 import running
+import tree
 from running import VERDICTS
 
 sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e"))
@@ -31,7 +32,7 @@ def arguments():
     p.add_argument("--case", action="append", metavar="NAME", help="cases with this in their name")
     p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
     p.add_argument("--json", metavar="FILE", help="write all of the results there")
-    p.add_argument("--keep", action="store_true", help="keep the results in results.json, and make the page")
+    p.add_argument("--keep", action="store_true", help="keep each result in results.json as it comes, and make the page")
     p.add_argument("--docs", action="store_true", help="make docs/frameworks.md from results.json, and run nothing")
     p.add_argument("--check-docs", action="store_true", help="say whether that page is as it would be made")
     return p.parse_args()
@@ -66,13 +67,16 @@ def write_down(framework, record):
     return path
 
 
-def run_all(framework, cases, python):
+def run_all(framework, cases, python, kept):
     """A record for each case. Caches of compiled kernels begin empty, and are theirs together."""
     records = []
     with tempfile.TemporaryDirectory(prefix="salus-frameworks-") as home:
         for case in cases:
-            records.append(running.run(framework, case, python, home))
-            say(framework, records[-1], write_down(framework, records[-1]))
+            record = {**running.run(framework, case, python, home), **tree.recorded()}
+            say(framework, record, write_down(framework, record))
+            records.append(record)
+            if kept:
+                keep(framework, record)
     return records
 
 
@@ -86,20 +90,19 @@ def table(done, skipped):
         print(f"SKIPPED {framework.title}: {why}")
 
 
-def keep(done):
-    """Into results.json in the order of versions.toml, and from there into the page."""
+def keep(framework, record):
+    """At once, for all of them take hours: into results.json in the order of versions.toml, and the page."""
     results = report.load()
-    for framework, records in done:
-        names = [c.name for c in running.cases_in(framework.source())]
-        results[framework.name] = report.merge(results, framework, records, names)
+    names = [c.name for c in running.cases_in(framework.source())]
+    results[framework.name] = report.merge(results, framework, [record], names)
     report.save({name: results[name] for name in folders.read() if name in results})
     report.write_page()
 
 
-def failures(done):
-    results = report.load()
+def failures(before, done):
+    """`before`: the results that were kept then."""
     for framework, records in done:
-        for name in report.regressions(results, framework, records):
+        for name in report.regressions(before, framework, records):
             yield f"{framework.name}.{name} was right"
         for record in records:
             if record["verdict"] in BAD:
@@ -107,21 +110,19 @@ def failures(done):
 
 
 def run_frameworks(asked):
-    done, skipped = [], []
+    before, done, skipped = report.load(), [], []
     for framework, cases in chosen(asked):
         try:
             python = folders.python_of(framework, os.path.join(BUILD, "frameworks"))
         except folders.Unavailable as why:
             skipped.append((framework, why))
             continue
-        done.append((framework, run_all(framework, cases, python)))
+        done.append((framework, run_all(framework, cases, python, asked.keep)))
     table(done, skipped)
     if asked.json:
         with open(asked.json, "w") as f:
             json.dump({f.name: records for f, records in done}, f, indent=1)
-    failed = sorted(set(failures(done)))
-    if asked.keep:
-        keep(done)
+    failed = sorted(set(failures(before, done)))
     for line in failed:
         print(f"failed: {line}")
     total = sum(len(records) for _, records in done)

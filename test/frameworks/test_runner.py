@@ -13,6 +13,7 @@ import tempfile
 
 import folders
 import report
+import tree
 
 sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e"))
 from harness import run_tests
@@ -56,6 +57,27 @@ def test_a_case_that_was_right_is_missed():
     kept = {"broken": {"cases": [{"case": "a", "verdict": "right"}, {"case": "b", "verdict": "refused"}]}}
     now = [{"case": "a", "verdict": "refused"}, {"case": "b", "verdict": "refused"}, {"case": "c", "verdict": "failed"}]
     equal(report.regressions(kept, framework, now), ["a"], "regressions")
+
+
+def commit(root):
+    me = ["-c", "user.name=me", "-c", "user.email=me@here"]
+    for argv in (["init", "-q"], ["add", "-A"], [*me, "commit", "-q", "-m", "all"]):
+        subprocess.run(["git", "-C", root, *argv], check=True)
+    return subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], text=True, stdout=subprocess.PIPE).stdout
+
+
+def test_a_record_says_which_engine():
+    with tempfile.TemporaryDirectory() as root:
+        equal(tree.engine(root), "", "where there is no repository")
+        for folder in ("shim", "docs"):
+            os.mkdir(os.path.join(root, folder))
+            open(os.path.join(root, folder, "a"), "w").close()
+        first = commit(root)
+        open(os.path.join(root, "docs", "b"), "w").close()
+        commit(root)
+        equal(tree.engine(root), first[:9], "the engine's last commit")
+        open(os.path.join(root, "shim", "b"), "w").close()
+        equal(tree.engine(root), first[:9] + "+", "with a file that no commit has")
 
 
 def reason_of(f, *arguments):
