@@ -13,7 +13,7 @@ A case is a function that computes on the GPU and compares with the CPU:
 Exit status: RIGHT, WRONG (a comparison said so), or any other, where it did not come to the end. The
 runner reads the functions' names, first lines and the decorator's arguments from the source:
     capability   of the device that is reported to it, in place of the framework's
-    seconds      time limit
+    seconds      time limit; more with SALUS_TEST_PATIENCE
     jobs         how many of it run side by side, each of which must be right and print the same
     lane         the lane policy that is in effect meanwhile
     env          variables, as a user would set them
