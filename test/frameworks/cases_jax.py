@@ -162,6 +162,18 @@ def train_mlp():
     holds(want[-1] < want[0] / 2, f"it learns: {want[0]} to {want[-1]}")
 
 
+@case(env={"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"})
+def train_async_allocator():
+    """the perceptron with memory of cudaMallocAsync"""
+    train_mlp()
+
+
+@case(env={"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})
+def train_platform_allocator():
+    """the perceptron with memory of the driver's, for each array anew"""
+    train_mlp()
+
+
 @case
 def types():
     """float64, integers of 8 to 64 bits, fp8, complex"""

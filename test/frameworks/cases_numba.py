@@ -2,6 +2,9 @@
 """Numba: what its examples show, and what its kernels can call."""
 import math
 import multiprocessing
+import os
+import tempfile
+import unittest
 
 import numpy
 from numba import cuda, float32, float64, guvectorize, int32, uint64, vectorize
@@ -467,9 +470,18 @@ def printing():
         x[i] += 1
 
     x = cuda.to_device(numpy.arange(32.0))
-    kernel[1, 32](x)
-    cuda.synchronize()
+    with tempfile.TemporaryFile() as lines:
+        own = os.dup(1)
+        os.dup2(lines.fileno(), 1)
+        try:
+            kernel[1, 32](x)
+            cuda.synchronize()
+        finally:
+            os.dup2(own, 1)
+        lines.seek(0)
+        said = lines.read().decode().splitlines()
     equal(x.copy_to_host(), numpy.arange(32.0) + 1)
+    holds(sorted(said) == [f"thread {i} {i:f}" for i in range(2)], f"lines: {said}")
 
 
 @case
@@ -505,6 +517,15 @@ def ipc():
     got = results.get(timeout=60)
     p.join()
     equal(got, x)
+
+
+@case
+def own_examples():
+    """all examples of its documentation, as they are in its package: functions of C, captured arrays, heat, sessions"""
+    tests = unittest.defaultTestLoader.loadTestsFromName("numba.cuda.tests.doc_examples")
+    result = unittest.TextTestRunner(verbosity=2).run(tests)
+    holds(result.testsRun >= 15 and not result.skipped, f"{result.testsRun} of 15 ran, skipped: {result.skipped}")
+    holds(result.wasSuccessful(), f"{len(result.errors)} errors, {len(result.failures)} failures")
 
 
 if __name__ == "__main__":

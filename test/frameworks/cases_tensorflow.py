@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow and Keras: operations, gradients, layers, training."""
+import os
+import tempfile
+
 import numpy
 import tensorflow as tf
 
@@ -128,37 +131,136 @@ def linear_algebra():
     both(lambda x: tf.abs(tf.signal.rfft(x)), numbers(3, 100), tolerance=1e-4)
 
 
-def fit(make, x, y, device):
+def fit(make, x, y, device, loss="sparse_categorical_crossentropy"):
     """Losses of 50 steps, from the same weights."""
     tf.keras.utils.set_random_seed(3)
     with tf.device(device):
         model = make()
-        model.compile(tf.keras.optimizers.SGD(0.05, momentum=0.9), "sparse_categorical_crossentropy")
+        model.compile(tf.keras.optimizers.SGD(0.05, momentum=0.9), loss)
         return [float(model.train_on_batch(x[i % 4], y[i % 4])) for i in range(50)]
 
 
-def trained(make, *shape):
-    x, y = numbers(4, 16, *shape), rng.integers(0, 5, (4, 16))
-    got, want = (fit(make, x, y, d) for d in ("/GPU:0", "/CPU:0"))
-    close(got, want, 1e-4, "losses")
+def learns(make, x, y, tolerance=1e-4, **how):
+    """On the GPU as on the CPU."""
+    got, want = (fit(make, x, y, d, **how) for d in ("/GPU:0", "/CPU:0"))
+    close(got, want, tolerance, "losses")
     holds(want[-1] < want[0], f"it learns: {want[0]} to {want[-1]}")
+
+
+def trained(make, *shape, **how):
+    learns(make, numbers(4, 16, *shape), rng.integers(0, 5, (4, 16)), **how)
+
+
+def perceptron():
+    layers = tf.keras.layers
+    return tf.keras.Sequential([layers.Input((20,)), layers.Dense(64, "relu"), layers.Dense(5, "softmax", dtype="float32")])
+
+
+def convolutional():
+    layers = tf.keras.layers
+    return tf.keras.Sequential([
+        layers.Input((8, 8, 1)), layers.Conv2D(8, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(),
+        layers.MaxPooling2D(), layers.Conv2D(16, 3, padding="same", activation="relu"), layers.Flatten(),
+        layers.Dense(5, "softmax", dtype="float32")])
 
 
 @case
 def keras_mlp():
     """a perceptron, 50 steps"""
-    layers = tf.keras.layers
-    trained(lambda: tf.keras.Sequential([layers.Input((20,)), layers.Dense(64, "relu"), layers.Dense(5, "softmax")]), 20)
+    trained(perceptron, 20)
 
 
 @case
 def keras_cnn():
     """convolutions, batch norm and pooling, 50 steps"""
+    trained(convolutional, 8, 8, 1)
+
+
+def recurrent(layer, **options):
+    """A network with one layer of that kind."""
     layers = tf.keras.layers
-    trained(lambda: tf.keras.Sequential([
-        layers.Input((8, 8, 1)), layers.Conv2D(8, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(),
-        layers.MaxPooling2D(), layers.Conv2D(16, 3, padding="same", activation="relu"), layers.Flatten(),
-        layers.Dense(5, "softmax")]), 8, 8, 1)
+    return lambda: tf.keras.Sequential([layers.Input((10, 8)), getattr(layers, layer)(24, **options),
+                                        layers.Dense(5, "softmax")])
+
+
+@case
+def keras_lstm():
+    """an LSTM by cuDNN, 50 steps"""
+    trained(recurrent("LSTM"), 10, 8)
+
+
+@case
+def keras_gru():
+    """a GRU by cuDNN, 50 steps"""
+    trained(recurrent("GRU"), 10, 8)
+
+
+@case
+def keras_lstm_unfused():
+    """the LSTM as a loop of operations (use_cudnn=False), 50 steps"""
+    trained(recurrent("LSTM", use_cudnn=False), 10, 8)
+
+
+def attention():
+    """One block of a transformer over an embedding."""
+    layers = tf.keras.layers
+    tokens = layers.Input((10,), dtype="int32")
+    x = layers.Embedding(50, 32)(tokens)
+    x = layers.LayerNormalization()(x + layers.MultiHeadAttention(4, 8)(x, x))
+    x = layers.LayerNormalization()(x + layers.Dense(32)(layers.Dense(64, "gelu")(x)))
+    return tf.keras.Model(tokens, layers.Dense(5, "softmax")(layers.Flatten()(x)))
+
+
+@case
+def keras_transformer():
+    """an embedding, multi-head attention, layer norms, 50 steps"""
+    learns(attention, rng.integers(0, 50, (4, 16, 10)), rng.integers(0, 5, (4, 16)))
+
+
+@case
+def keras_mixed_precision():
+    """the perceptron in mixed_float16, with its loss scaled, 50 steps"""
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    trained(perceptron, 20, tolerance=5e-3)
+
+
+@case
+def keras_mixed_precision_cnn():
+    """the convolutions in mixed_float16, 50 steps"""
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    trained(convolutional, 8, 8, 1, tolerance=2e-2)
+
+
+@case
+def keras_mixed_bfloat16():
+    """the perceptron in mixed_bfloat16, 50 steps"""
+    tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    trained(perceptron, 20, tolerance=3e-2)
+
+
+@case(env={"TF_GPU_ALLOCATOR": "cuda_malloc_async"})
+def keras_async_allocator():
+    """the perceptron with memory of cudaMallocAsync, 50 steps"""
+    trained(perceptron, 20)
+
+
+@case
+def keras_fit():
+    """fit with a tf.data pipeline, evaluate, predict; saved and loaded"""
+    x, y = numbers(64, 20), rng.integers(0, 5, 64)
+    pipeline = tf.data.Dataset.from_tensor_slices((x, y)).batch(16).prefetch(2)
+    results = []
+    for device in ("/GPU:0", "/CPU:0"):
+        tf.keras.utils.set_random_seed(3)
+        with tf.device(device), tempfile.TemporaryDirectory() as folder:
+            model = perceptron()
+            model.compile("adam", "sparse_categorical_crossentropy")
+            history = model.fit(pipeline, epochs=5, shuffle=False, verbose=0).history["loss"]
+            model.save(os.path.join(folder, "model.keras"))
+            again = tf.keras.models.load_model(os.path.join(folder, "model.keras"))
+            results.append((history, again.evaluate(pipeline, verbose=0), again.predict(x, verbose=0)))
+    for got, want, what in zip(*results, ("losses", "evaluate", "predict")):
+        close(got, want, 1e-4, what)
 
 
 if __name__ == "__main__":

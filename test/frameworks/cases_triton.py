@@ -273,6 +273,85 @@ def attention():
             close(out.cpu(), want.half(), 5e-3, f"size {size}, causal {causal}")
 
 
+@triton.jit
+def attention_rows_kernel(q, k, v, out, d_out, d_q, sums, deltas, n, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
+                          BM: tl.constexpr, BN: tl.constexpr):
+    """The gradient of the queries, and for each row what the other kernel needs: log2 of its softmax's sum, d_out · out."""
+    block, head = tl.program_id(0), tl.program_id(1) * n * D
+    i, d, j = block * BM + tl.arange(0, BM), tl.arange(0, D), tl.arange(0, BN)
+    rows = head + i[:, None] * D + d[None, :]
+    query, g = tl.load(q + rows), tl.load(d_out + rows)
+    delta = tl.sum(tl.load(out + rows).to(tl.float32) * g.to(tl.float32), 1)
+    most = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    end = (block + 1) * BM if CAUSAL else n
+    for at in range(0, end, BN):
+        key = tl.load(k + head + (at + j)[None, :] * D + d[:, None])
+        score = tl.dot(query, key) * (scale * 1.4426950408889634)
+        if CAUSAL:
+            score = tl.where(i[:, None] >= (at + j)[None, :], score, -1.0e6)
+        larger = tl.maximum(most, tl.max(score, 1))
+        total = total * tl.math.exp2(most - larger) + tl.sum(tl.math.exp2(score - larger[:, None]), 1)
+        most = larger
+    most += tl.math.log2(total)
+    s = tl.zeros((BM, D), tl.float32)
+    for at in range(0, end, BN):
+        key = tl.load(k + head + (at + j)[:, None] * D + d[None, :])
+        value = tl.load(v + head + (at + j)[None, :] * D + d[:, None])
+        p = tl.math.exp2(tl.dot(query, tl.trans(key)) * (scale * 1.4426950408889634) - most[:, None])
+        if CAUSAL:
+            p = tl.where(i[:, None] >= (at + j)[None, :], p, 0.0)
+        ds = p * (tl.dot(g, value) - delta[:, None])
+        s = tl.dot(ds.to(tl.float16), key, s)
+    tl.store(d_q + rows, (s * scale).to(tl.float16))
+    tl.store(sums + tl.program_id(1) * n + i, most)
+    tl.store(deltas + tl.program_id(1) * n + i, delta)
+
+
+@triton.jit
+def attention_columns_kernel(q, k, v, d_out, d_k, d_v, sums, deltas, n, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
+                             BM: tl.constexpr, BN: tl.constexpr):
+    """The gradients of the keys and the values; its products are of transposed matrices."""
+    block, head = tl.program_id(0), tl.program_id(1) * n * D
+    j, d, i = block * BN + tl.arange(0, BN), tl.arange(0, D), tl.arange(0, BM)
+    columns = head + j[:, None] * D + d[None, :]
+    key, value = tl.load(k + columns), tl.load(v + columns)
+    sk, sv = tl.zeros((BN, D), tl.float32), tl.zeros((BN, D), tl.float32)
+    begin = block * BN // BM * BM if CAUSAL else 0
+    for at in range(begin, n, BM):
+        query = tl.load(q + head + (at + i)[:, None] * D + d[None, :])
+        g = tl.load(d_out + head + (at + i)[:, None] * D + d[None, :])
+        most = tl.load(sums + tl.program_id(1) * n + at + i)
+        delta = tl.load(deltas + tl.program_id(1) * n + at + i)
+        p = tl.math.exp2(tl.dot(key, tl.trans(query)) * (scale * 1.4426950408889634) - most[None, :])
+        if CAUSAL:
+            p = tl.where((at + i)[None, :] >= j[:, None], p, 0.0)
+        sv = tl.dot(p.to(tl.float16), g, sv)
+        ds = p * (tl.dot(value, tl.trans(g)) - delta[None, :])
+        sk = tl.dot(ds.to(tl.float16), query, sk)
+    tl.store(d_k + columns, (sk * scale).to(tl.float16))
+    tl.store(d_v + columns, sv.to(tl.float16))
+
+
+@case
+def attention_gradient():
+    """gradients of flash attention for queries, keys and values, causal and not"""
+    n, size = 128, 32
+    (a, q), (b, k), (c, v), (e, g) = (numbers(2, 2, n, size, dtype=torch.float16) for _ in range(4))
+    for causal in (False, True):
+        parts = [t.float().requires_grad_() for t in (a, b, c)]
+        want = torch.nn.functional.scaled_dot_product_attention(*parts, is_causal=causal)
+        want.backward(e.float())
+        out, d_q, d_k, d_v = (empty(2, 2, n, size, dtype=torch.float16) for _ in range(4))
+        sums, deltas = empty(4, n), empty(4, n)
+        attention_kernel[(n // 64, 4)](q, k, v, out, n, size**-0.5, CAUSAL=causal, D=size, BM=64, BN=32)
+        shared = dict(CAUSAL=causal, D=size, BM=32, BN=32)
+        attention_rows_kernel[(n // 32, 4)](q, k, v, out, g, d_q, sums, deltas, n, size**-0.5, **shared)
+        attention_columns_kernel[(n // 32, 4)](q, k, v, g, d_k, d_v, sums, deltas, n, size**-0.5, **shared)
+        for got, t, what in zip((d_q, d_k, d_v), parts, ("queries", "keys", "values")):
+            close(got.cpu().float(), t.grad, 1e-2, f"gradient of the {what}, causal {causal}")
+
+
 # ---- what the tutorials do besides ---------------------------------------------------------------
 
 @triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (128, 512) for w in (2, 4)], key=["n"])
