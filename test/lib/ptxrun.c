@@ -12,8 +12,10 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_ir.h"
+#include "test/lib/patience.h"
 
 static void die(const char *what, const char *why) {
     fprintf(stderr, "ptxrun: %s: %s\n", what, why);
@@ -51,7 +53,6 @@ struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
     r->ranges = ranges_with(NULL, 0, 0);
     r->slice = 100000;
     r->threads = 1;
-    r->max_steps = 20000; /* nothing here runs for minutes */
     int err = ptx_parse(text, bytes, &ptx, r->why, sizeof(r->why));
     if (!err) {
         err = code_module_create(&r->module, ptx);
@@ -133,6 +134,7 @@ static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) 
 struct ptxrun_stepper {
     struct ptxrun *run;
     struct family *family;
+    uint64_t end_ns;
 };
 
 static void *run_thread(void *arg) {
@@ -141,11 +143,10 @@ static void *run_thread(void *arg) {
     for (;;) {
         enum grid_state state = family_step(s->family, s->run->slice);
         if (state == GRID_DONE) break;
-        if (state == GRID_IDLE) {
+        if (fdutil_now_ns() > s->end_ns) family_cancel(s->family, ERR_CANCELLED);
+        if (state == GRID_IDLE)
             sched_yield();
-            continue;
-        }
-        if (s->run->max_steps && ++steps == s->run->max_steps)
+        else if (++steps == s->run->max_steps)
             family_cancel(s->family, ERR_CANCELLED);
     }
     __atomic_add_fetch(&s->run->steps, steps, __ATOMIC_RELAXED);
@@ -153,7 +154,7 @@ static void *run_thread(void *arg) {
 }
 
 static void run_family(struct ptxrun *r, struct family *f) {
-    struct ptxrun_stepper s = {r, f};
+    struct ptxrun_stepper s = {r, f, fdutil_now_ns() + patience_ms() * 1000000ull};
     pthread_t threads[16];
     for (uint32_t i = 1; i < r->threads; i++)
         pthread_create(&threads[i], NULL, run_thread, &s);

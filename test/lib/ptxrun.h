@@ -32,7 +32,9 @@ struct ptxrun {
     uint32_t shared;     /* dynamic shared memory of launches */
     uint32_t cluster[3]; /* of launches; zeros: none */
     int cooperative;
-    uint64_t max_steps; /* then the grid is cancelled; 0: never */
+    /* Of one thread; then the grid is cancelled, as it is when patience ends. 0: any number. Where
+     * threads wait for one another they are no measure: one may have no CPU for so long. */
+    uint64_t max_steps;
     uint64_t steps;
     void *blocks[256]; /* memory to free */
     size_t block_bytes[256];

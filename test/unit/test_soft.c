@@ -14,6 +14,7 @@
 #include "daemon/device/device.h"
 #include "test/lib/devmodule.h"
 #include "test/lib/image_build.h"
+#include "test/lib/patience.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull
@@ -84,7 +85,7 @@ static struct dev_op *wait_one(void) {
     while (!(op = dev_soft.poll(dev))) {
         if (dev_soft.arm(dev)) continue;
         struct pollfd p = {.fd = dev_soft.event_fd(dev), .events = POLLIN};
-        cr_assert_eq(poll(&p, 1, 20000), 1, "no completion in 20 seconds");
+        cr_assert_eq(poll(&p, 1, patience_ms()), 1, "no completion");
     }
     return op;
 }

@@ -216,7 +216,6 @@ Test(wide, nothing_is_lost_or_torn_between_threads_and_host) {
     host.cell = &cell[1];
     r->threads = 4;
     r->slice = 500;
-    r->max_steps = 0;
     pthread_create(&thread, NULL, host_exchanges, NULL);
     int err = ptxrun_launch(r, "count", 8, LANES, 2, (uint64_t)(uintptr_t)cell,
                             (uint64_t)(uintptr_t)sums);
