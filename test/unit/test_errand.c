@@ -99,6 +99,7 @@ Test(errand, whoever_sleeps_is_woken_by_one_that_is_done) {
     cr_expect_eq(poll(&p, 1, patience_ms()), 1);
     cr_expect_not(errand_arm(&all), "it is done already");
     cr_expect_eq(take(), &a);
+    cr_expect_eq(poll(&p, 1, 0), 0, "what was taken wakes nobody again");
     give(&b, ERRAND_SHORT);
     cr_expect_eq(take(), &b);
     cr_assert(errand_arm(&all));

@@ -83,20 +83,25 @@ void errand_cancel(struct errands *all, struct errand *e) {
     pthread_mutex_unlock(&all->lock);
 }
 
+/* Lock held. Nothing is done any more: who sleeps on the event is not woken by what was. */
+static void note_none_done(struct errands *all) {
+    uint64_t drained;
+    atom_store_relaxed(&all->any_done, false);
+    while (read(all->event_fd, &drained, sizeof(drained)) > 0)
+        continue;
+}
+
 struct errand *errand_take(struct errands *all) {
     if (!atom_load_acquire(&all->any_done)) return NULL;
     pthread_mutex_lock(&all->lock);
     struct errand *e = first_of(&all->done);
-    atom_store_relaxed(&all->any_done, !list_empty(&all->done));
+    if (list_empty(&all->done)) note_none_done(all);
     pthread_mutex_unlock(&all->lock);
     all->away -= e != NULL;
     return e;
 }
 
 bool errand_arm(struct errands *all) {
-    uint64_t drained;
-    while (read(all->event_fd, &drained, sizeof(drained)) > 0)
-        continue;
     pthread_mutex_lock(&all->lock);
     all->armed = list_empty(&all->done);
     bool armed = all->armed;

@@ -42,7 +42,8 @@ struct errands {
     struct list done;
     bool stopping, armed;
     _Atomic bool any_done; /* lets the loop look without the lock */
-    int event_fd;          /* readable when one is done that errand_arm waited for */
+    int event_fd;          /* readable from when one is done that errand_arm waited for until all
+                              that are done are taken */
     uint32_t away;         /* given and not taken, but the last ones; the worker's alone */
 };
 
