@@ -174,11 +174,15 @@ def test_time_of_overlapping_lanes_is_split():
             p.communicate()
 
 
+# Who holds the turn keeps it to the iteration's end, also on a machine that gives it no processor meanwhile.
+PATIENT = ("--lease", "1h", "--lease-factor", "1000")
+
+
 def test_switching_moves_no_byte():
     """Two jobs alternate in one lane, iteration by iteration; both results are right."""
     for times in (40, 200, 1000): # more where one of them began when the other was about to end
         argv = trainer(times, 2, 8, 8)
-        with Daemon("--device-memory", "22MiB", "--lane-policy", "fair") as d:
+        with Daemon("--device-memory", "22MiB", "--lane-policy", "fair", *PATIENT) as d:
             done = [finish(p, d) for p in [start(d, n, argv, word(2, 8)) for n in ("a", "b")]]
         if all(j["switches"] >= 20 for j in done):
             break
@@ -193,7 +197,7 @@ def test_switching_moves_no_byte():
 
 def test_srtf_preempts_a_long_job_within_an_iteration():
     long_argv, short_argv = trainer(60, 2, 8, 16), trainer(8, 2, 8, 16)
-    with Daemon("--device-memory", "22MiB", "--lane-policy", "srtf") as d:
+    with Daemon("--device-memory", "22MiB", "--lane-policy", "srtf", *PATIENT) as d:
         a = start(d, "long", long_argv, word(2, 8, iterations=60))
         wait_for("the long job iterates", lambda: (job(d, "long") or {}).get("iterations", 0) > 8)
         seen = []

@@ -61,7 +61,7 @@ class Shared(Daemon):
 
 def filled(p, d):
     """Waits until it has been through all its rounds; its last line."""
-    lines, hangs = [], threading.Timer(PATIENCE, p.kill)
+    lines, hangs = [], threading.Timer(5 * PATIENCE, p.kill)  # they are many, and it may have waited for others
     hangs.start()
     for line in p.stdout:
         lines.append(line)
@@ -69,6 +69,7 @@ def filled(p, d):
             hangs.cancel()
             return line.strip()
     hangs.cancel()
+    if p.stdin.closed: p.stdin = None
     _, err = p.communicate()
     raise AssertionError(f"user {p.uid} ended with {p.returncode} before it was done:\n"
                          f"{''.join(lines)}{err}\n{d.log()[-3000:]}")
