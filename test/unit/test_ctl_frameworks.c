@@ -32,7 +32,7 @@ static const struct frameworks_setting *planned(const struct frameworks_choice *
     return NULL;
 }
 
-TestSuite(ctl_frameworks, .init = unset_all, .timeout = 30);
+TestSuite(ctl_frameworks, .init = unset_all, .timeout = 180);
 
 Test(ctl_frameworks, code_generators_are_for_the_software_gpu_only) {
     cr_assert_str_eq(planned(&soft, "CUPY_COMPILE_WITH_PTX")->value, "1");
@@ -127,7 +127,7 @@ static void make(const char *name, const char *text) {
     fclose(f);
 }
 
-TestSuite(ctl_frameworks_programs, .init = make_dir, .fini = remove_dir, .timeout = 30);
+TestSuite(ctl_frameworks_programs, .init = make_dir, .fini = remove_dir, .timeout = 180);
 
 Test(ctl_frameworks_programs, are_named_only_where_they_are) {
     char expected[320];
@@ -187,7 +187,7 @@ Test(ctl_frameworks_programs, a_library_is_loaded_before_those_of_the_user) {
 
 /* ---- what was said --------------------------------------------------------------------------- */
 
-TestSuite(ctl_said, .init = make_dir, .fini = remove_dir, .timeout = 30);
+TestSuite(ctl_said, .init = make_dir, .fini = remove_dir, .timeout = 180);
 
 Test(ctl_said, is_new_once) {
     setenv("HOME", dir, 1);

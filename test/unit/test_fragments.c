@@ -301,7 +301,7 @@ static void check_layouts(struct form f, bool any) {
 
 #define FORM(rows, cols, inner, factor, sum, result) \
     ((struct form){.m = rows, .n = cols, .k = inner, .a = factor, .c = sum, .d = result})
-Test(fragments, wmma, .timeout = 120) {
+Test(fragments, wmma, .timeout = 600) {
     static const unsigned shapes[][3] = {{16, 16, 16}, {32, 8, 16}, {8, 32, 16}};
     for (unsigned b = 0; b < 3; b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);

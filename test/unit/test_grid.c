@@ -55,7 +55,7 @@ static const char *const loops[] = {
     LOOP("{ .param .b32 n; st.param.b32 [n], 60; call twice, (n); } ret;"),
 };
 
-Test(grid, every_endless_loop_gives_way, .timeout = 120) {
+Test(grid, every_endless_loop_gives_way, .timeout = 600) {
     for (size_t k = 0; k < sizeof(loops) / sizeof(loops[0]); k++) {
         char text[2048];
         snprintf(

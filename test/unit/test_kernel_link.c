@@ -41,7 +41,7 @@ static void teardown(void) {
     close(peer);
 }
 
-TestSuite(kernel_link, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(kernel_link, .init = setup, .fini = teardown, .timeout = 600);
 
 static struct kernel *intern(uint64_t func) {
     struct kernel_profile_key key = {func, {1, 1, 1}, {32, 1, 1}, 0, 5};

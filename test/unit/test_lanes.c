@@ -97,7 +97,7 @@ static void follow(struct told *steps, struct lanes_place *known, int count, str
     steps[count] = *s;
 }
 
-Test(lanes, any_graph_keeps_its_order, .timeout = 60) {
+Test(lanes, any_graph_keeps_its_order, .timeout = 600) {
     srand(7);
     for (int round = 0; round < 500; round++) {
         struct lanes l;

@@ -51,7 +51,7 @@ static void tree(struct ptxrun *r) {
 static void check_tree(struct ptxrun *r) {
     each_way(r, tree);
 }
-Test(nest, every_grid_runs_once, .timeout = 120) {
+Test(nest, every_grid_runs_once, .timeout = 600) {
     ptxrun_each("nested", check_tree);
 }
 
@@ -85,7 +85,7 @@ static void orders(struct ptxrun *r) {
 static void check_orders(struct ptxrun *r) {
     each_way(r, orders);
 }
-Test(nest, streams_events_and_tails_keep_their_order, .timeout = 120) {
+Test(nest, streams_events_and_tails_keep_their_order, .timeout = 600) {
     ptxrun_each("nested", check_orders);
 }
 
@@ -146,7 +146,7 @@ static void bounds(struct ptxrun *r) {
 static void check_bounds(struct ptxrun *r) {
     each_way(r, bounds);
 }
-Test(nest, depth_and_launches_are_bounded, .timeout = 120) {
+Test(nest, depth_and_launches_are_bounded, .timeout = 600) {
     ptxrun_each("nested", check_bounds);
 }
 
@@ -201,6 +201,6 @@ static void ends(struct ptxrun *r) {
 static void check_ends(struct ptxrun *r) {
     each_way(r, ends);
 }
-Test(nest, a_fault_or_an_end_is_all_of_its_grids, .timeout = 120) {
+Test(nest, a_fault_or_an_end_is_all_of_its_grids, .timeout = 600) {
     ptxrun_each("nested", check_ends);
 }

@@ -671,7 +671,7 @@ static void random_lives(const struct policy_config *policy, bool strangers, uin
     end(&w);
 }
 
-Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
+Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 600) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
     policy.lease_factor = 1;
@@ -679,7 +679,7 @@ Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 120) {
 }
 
 /* And find nothing of anybody else's. */
-Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 120) {
+Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 600) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
     policy.lease_factor = 1;
@@ -687,7 +687,7 @@ Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 120) {
     random_lives(&policy, true, PAGE, 1500);
 }
 
-Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
+Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 600) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
     policy.lease_factor = 1;
@@ -695,7 +695,7 @@ Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 120) {
 }
 
 /* Two of the three fit: whoever is waited for makes another one go to host memory. */
-Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 120) {
+Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 600) {
     struct policy_config policy = {
         .lane = "srtf", .exclusive = -1, .swap = 1, .max_lanes = 1, .lease_ns = 1000000};
     struct world w = begin_as(&policy, true);

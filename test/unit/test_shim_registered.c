@@ -84,7 +84,7 @@ static void begin(void) {
     strangers = threads() - 1;
 }
 
-TestSuite(shim_registered, .init = begin, .timeout = 60);
+TestSuite(shim_registered, .init = begin, .timeout = 600);
 
 static uint64_t of(const volatile void *p) {
     return (uint64_t)(uintptr_t)p;
@@ -652,7 +652,7 @@ static void expose(uint64_t *by_device) {
     taken = 0;
 }
 
-Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 300) {
+Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 600) {
     static void *(*const uses[])(void *) = {add_on, store_on,   use_file, send_on,
                                             play,   receive_on, play};
     enum { COUNT = sizeof(uses) / sizeof(*uses) };

@@ -139,7 +139,7 @@ static void run_random(uint64_t seed) {
     free(text);
 }
 
-Test(sim_run, random_workloads_keep_every_rule_under_every_policy, .timeout = 300) {
+Test(sim_run, random_workloads_keep_every_rule_under_every_policy, .timeout = 600) {
     for (uint64_t seed = 1; seed <= 250; seed++)
         run_random(seed);
 }

@@ -449,7 +449,7 @@ Test(soft, an_operation_in_flight_has_its_time_so_far) {
 
 /* Eight blocks that loop through a jump table, as many as there are threads and more: those of
  * another client run beside them, and they end when their own is cancelled. */
-Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
+Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 600) {
     open_device(2, 0);
     struct dev_windows w = {BASE + (1ull << 40), 64 * MIB, 32 * MIB, host, MIB, 0};
     static const struct dev_space_ops ops;
@@ -481,7 +481,7 @@ Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 120) {
     close_device();
 }
 
-Test(soft, a_loop_through_a_table_has_its_timeout, .timeout = 120) {
+Test(soft, a_loop_through_a_table_has_its_timeout, .timeout = 600) {
     open_device(2, 20000000);
     struct dev_op endless = {0};
     launch(queue, "forever_table", 8, BASE, 0, &endless);

@@ -198,7 +198,7 @@ static void model_step(struct lifetime *l, struct model *m, bool *marked) {
     }
 }
 
-Test(lifetime, a_random_life_is_as_the_model_says, .timeout = 60) {
+Test(lifetime, a_random_life_is_as_the_model_says, .timeout = 600) {
     static struct model m[BLOCKS];
     struct lifetime l;
     bool marked = false;
