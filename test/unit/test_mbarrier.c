@@ -122,6 +122,19 @@ Test(mbarrier, a_warp_waits_for_another) {
     ptxrun_destroy(r);
 }
 
+/* The first warp waits while the second one counts to 100,000, in many quanta: it asks once in each
+ * of its turns, so that waiting costs next to nothing. */
+Test(mbarrier, who_waits_in_vain_gives_its_turn_away) {
+    struct ptxrun *r =
+        kernel("@%q0 mbarrier.init.shared.b64 [bar],32;\nbar.sync 0;\n@!%q1 bra count;\n"
+               "full: mbarrier.try_wait.parity.shared.b64 %q2,[bar],0;@!%q2 bra full;\nbra done;\n"
+               "count: add.u32 %r10,%r10,1;setp.lt.u32 %q3,%r10,100000;@%q3 bra count;\n"
+               "mbarrier.arrive.shared.b64 %s0,[bar];\ndone:");
+    run(r, 64);
+    cr_assert_lt(r->result.warp_insts, 300200, "%llu", (unsigned long long)r->result.warp_insts);
+    ptxrun_destroy(r);
+}
+
 /* 1 KiB up, doubled there, half of it copied within, and down again. */
 Test(mbarrier, bulk_copies_complete_on_it) {
     struct ptxrun *r = kernel(

@@ -148,7 +148,7 @@ void block_begin(struct block *b) {
         x->live = threads >= WARP_LANES ? UINT32_MAX : (1u << threads) - 1;
         x->split_count = 0;
         x->boost = x->fair_lane = 0;
-        x->spin = x->stop = false;
+        x->spin = x->waits = x->stop = false;
         x->w.carry = 0;
         if (b->kernel->nests) memset(x->last_error, 0, sizeof(x->last_error));
         x->warp_insts = x->thread_insts = x->sectors = 0;

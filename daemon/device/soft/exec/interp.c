@@ -20,7 +20,8 @@
 #include "daemon/device/soft/exec/rendezvous.h"
 
 #define INTERP_QUANTUM 20000
-/* A backward branch after an atomic or volatile access counts for so many instructions. */
+/* A backward branch after an atomic or volatile access counts for so many instructions; one after a
+ * wait in vain for all of them. */
 #define INTERP_SPIN_COST 500
 
 #define likely(e) __builtin_expect(!!(e), 1)
@@ -194,9 +195,9 @@ static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends
     } else {
         valid = run_control(x, c, m, &back);
     }
-    if (back && x->spin) {
-        x->spin = false;
-        *spent += INTERP_SPIN_COST;
+    if (back && (x->spin || x->waits)) {
+        *spent += x->waits ? INTERP_QUANTUM : INTERP_SPIN_COST;
+        x->spin = x->waits = false;
     }
     *ends = back || i->op == PTX_OP_call;
     return valid;

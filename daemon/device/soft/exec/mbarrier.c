@@ -25,6 +25,7 @@ struct mbarrier {
     int64_t bytes : COUNT_BITS + 1; /* announced and still to come */
 };
 _Static_assert(sizeof(struct mbarrier) == sizeof(uint64_t), "a word of shared memory");
+#define PHASE_BIT 1u /* of the word, of a token, of a parity */
 
 static struct mbarrier of_word(uint64_t word) {
     struct mbarrier b;
@@ -48,6 +49,7 @@ enum reach { REACH_BLOCK, REACH_CLUSTER };
 static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                       enum reach reach, uint64_t *at) {
     if (!mem_resolve(x, i, mask, sizeof(struct mbarrier), true, at)) return false;
+    if (i->space == PTX_SHARED) return true; /* the block's own */
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (at[lane] - x->shared_base < x->shared_bytes) continue;
@@ -81,14 +83,27 @@ static void settle(struct mbarrier *b) {
 /* What one lane does to the barrier; false after a fault. */
 typedef bool lane_fn(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at);
 
-static void each(struct warp *w, const struct code_inst *i, uint32_t mask, enum reach reach,
-                 lane_fn *fn) {
-    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!addresses((struct warp_ctx *)w, i, mask, reach, at)) return;
+/* Whether the lanes name one barrier. */
+static bool are_one(const uint64_t *at, uint32_t mask) {
+    const uint64_t first = at[__builtin_ctz(mask)];
+    uint64_t differ = 0;
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+        differ |= (at[lane] ^ first) & (0 - (uint64_t)(mask >> lane & 1));
+    return !differ;
+}
+
+static void each_at(struct warp *w, const struct code_inst *i, uint32_t mask, const uint64_t *at,
+                    lane_fn *fn) {
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (!fn(w, i, lane, at[lane])) return;
     }
+}
+
+static void each(struct warp *w, const struct code_inst *i, uint32_t mask, enum reach reach,
+                 lane_fn *fn) {
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (addresses((struct warp_ctx *)w, i, mask, reach, at)) each_at(w, i, mask, at, fn);
 }
 
 static bool lane_init(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
@@ -149,6 +164,22 @@ static bool arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uin
     return true;
 }
 
+/* The lanes arrive once each, one after the other, at one barrier: the usual case. False: they do
+ * not, or are more than it waits for. */
+static bool arrive_together(struct warp *w, const struct code_inst *i, uint32_t mask,
+                            const uint64_t *at) {
+    uint64_t *word = word_at(at[__builtin_ctz(mask)]);
+    struct mbarrier b = of_word(*word);
+    if (i->b != CODE_NO_SLOT || !are_one(at, mask)) return false;
+    if ((uint32_t)__builtin_popcount(mask) > b.pending) return false;
+    uint64_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint64_t, w, i->d);
+    for (uint32_t left = mask; left; left &= left - 1, b.pending--)
+        if (d) d[__builtin_ctz(left)] = to_word(b);
+    settle(&b);
+    *word = to_word(b);
+    return true;
+}
+
 static bool lane_arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at) {
     return arrive(w, i, lane, at, of_word(*word_at(at)), count_of(w, i, lane, 1), false);
 }
@@ -182,10 +213,15 @@ HANDLER(run_init, REACH_BLOCK, lane_init)
 HANDLER(run_inval, REACH_BLOCK, lane_inval)
 HANDLER(run_expect, REACH_CLUSTER, lane_expect)
 HANDLER(run_complete, REACH_CLUSTER, lane_complete)
-HANDLER(run_arrive, REACH_CLUSTER, lane_arrive)
 HANDLER(run_drop, REACH_CLUSTER, lane_drop)
 HANDLER(run_arrive_expect, REACH_CLUSTER, lane_arrive_expect)
 HANDLER(run_drop_expect, REACH_CLUSTER, lane_drop_expect)
+
+static void run_arrive(struct warp *w, const struct code_inst *i, uint32_t mask) {
+    uint64_t at[WARP_LANES] __attribute__((aligned(64)));
+    if (!addresses((struct warp_ctx *)w, i, mask, REACH_CLUSTER, at)) return;
+    if (!arrive_together(w, i, mask, at)) each_at(w, i, mask, at, lane_arrive);
+}
 
 /* Lanes whose phase is over; the others, if there are any, ask again soon. */
 static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
@@ -193,15 +229,16 @@ static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     uint32_t over = 0, *d = SLOT(uint32_t, w, i->d);
     const bool parity = i->vec;
+    const uint32_t *narrow = SLOT(const uint32_t, w, i->b);
+    const uint64_t *wide = SLOT(const uint64_t, w, i->b);
     if (!addresses(x, i, mask, REACH_BLOCK, at)) return;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
-        uint32_t phase = parity ? SLOT(const uint32_t, w, i->b)[lane] & 1
-                                : of_word(SLOT(const uint64_t, w, i->b)[lane]).phase;
-        over |= (uint32_t)(of_word(*word_at(at[lane])).phase != phase) << lane;
+        uint64_t phase = parity ? narrow[lane] : wide[lane];
+        over |= (uint32_t)((*word_at(at[lane]) ^ phase) & PHASE_BIT) << lane;
     }
     *d = (*d & ~mask) | over;
-    if (over != mask) x->spin = true;
+    if (over != mask) x->waits = true;
 }
 
 static void run_pending(struct warp *w, const struct code_inst *i, uint32_t mask) {

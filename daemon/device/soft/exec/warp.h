@@ -28,6 +28,7 @@ struct warp_ctx {
     struct warp w; /* what handlers see; first, so that they may be given this */
     bool stop;     /* a fault: the loop ends */
     bool spin;     /* something that smells of waiting ran since the last backward branch */
+    bool waits;    /* a wait for other lanes was in vain since then: it is their turn */
     uint32_t live; /* lanes that have not exited */
     /* Where accesses hit lately, by code_inst.target (CODE_WINDOW): tried before all others. They
      * outlive the block, since the client's ranges are those of the launch. */

@@ -16,9 +16,8 @@
  */
 #include <emmintrin.h>
 
-#include "daemon/device/soft/exec/mem.h"
-#include "daemon/device/soft/exec/sectors.h"
 #include "daemon/device/soft/isa/element.h"
+#include "daemon/device/soft/isa/resolve.h"
 
 #define VECTOR_MOST 32 /* bytes of a lane */
 #define VECTOR_PIECE 16
@@ -212,8 +211,7 @@ ELEMENT_CLIENT ISA_HANDLER(load_wide) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!mem_resolve(x, i, mask, VECTOR_PIECE * e->def_count, false, at)) return;
-    if (x->global) x->sectors += sectors_count(at, x->global);
+    if (!resolve_lanes(x, i, mask, VECTOR_PIECE * e->def_count, false, at)) return;
     for (uint32_t k = 0; k < e->def_count; k++) {
         if (e->defs[k].slot == CODE_NO_SLOT) continue;
         vector_16 *d = SLOT(vector_16, w, e->defs[k].slot);
@@ -225,8 +223,7 @@ ELEMENT_CLIENT ISA_HANDLER(store_wide) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
-    if (!mem_resolve(x, i, mask, VECTOR_PIECE * e->use_count, true, at)) return;
-    if (x->global) x->sectors += sectors_count(at, x->global);
+    if (!resolve_lanes(x, i, mask, VECTOR_PIECE * e->use_count, true, at)) return;
     for (uint32_t k = 0; k < e->use_count; k++) {
         const vector_16 *s = SLOT(const vector_16, w, e->uses[k].slot);
         ELEMENT_LOOP(mask, write16(at[l] + VECTOR_PIECE * k, (__m128i)s[l]);)
@@ -258,10 +255,6 @@ static inline void fill_absent(uint64_t *at, uint32_t mask) {
         at[l] = mask >> l & 1 ? at[l] : one;
 }
 
-static inline void count_sectors(struct warp_ctx *x, const uint64_t *at) {
-    if (x->global) x->sectors += sectors_count(at, x->global);
-}
-
 ISA_HANDLER(load) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
@@ -269,8 +262,7 @@ ISA_HANDLER(load) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     uint64_t sink[WARP_LANES] __attribute__((aligned(64)));
     void *d[VECTOR_MOST / 4];
-    if (!mem_resolve(x, i, mask, size * n, false, at)) return;
-    count_sectors(x, at);
+    if (!resolve_lanes(x, i, mask, size * n, false, at)) return;
     if (size < 4 || !find_registers(w, e->defs, n, size, sink, d)) {
         load_any(w, i, at, mask);
         return;
@@ -292,8 +284,7 @@ ISA_HANDLER(store) {
     const uint32_t n = e->use_count, size = ptx_type_bytes(i->type);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     void *s[VECTOR_MOST / 4];
-    if (!mem_resolve(x, i, mask, size * n, true, at)) return;
-    count_sectors(x, at);
+    if (!resolve_lanes(x, i, mask, size * n, true, at)) return;
     if (size < 4 || !find_registers(w, e->uses, n, size, NULL, s))
         store_any(w, i, at, mask);
     else if (size * n == 8)
