@@ -14,6 +14,7 @@
 #include "shim/code/image.h"
 #include "shim/code/jit.h"
 #include "shim/code/link.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
@@ -27,6 +28,7 @@ struct link_state {
     CUlinkState handle; /* NULL while it is free */
     uint16_t generation;
     struct link link;
+    uint32_t image_capability; /* for whoever began it, as in struct image */
     struct jit jit;
     CUjit_option *options;
     struct image_log errors, info;
@@ -90,9 +92,9 @@ static CUresult add(struct link_state *s, CUjitInputType type, const void *data,
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static CUresult begin(struct link_state *s, unsigned int count, const CUjit_option *options,
-                      void **values) {
-    const struct wire_device *d = &state.conn.device;
-    link_init(&s->link, d->cc_major * 10 + d->cc_minor);
+                      void **values, const void *caller) {
+    link_init(&s->link, asker_capability(caller));
+    s->image_capability = asker_image_capability(caller);
     s->options = calloc(count ? count : 1, sizeof(*options));
     if (!s->options) return CUDA_ERROR_OUT_OF_MEMORY;
     if (count) memcpy(s->options, options, count * sizeof(*options));
@@ -111,7 +113,7 @@ CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **
     if (!stateOut || (numOptions && (!options || !optionValues))) return CUDA_ERROR_INVALID_VALUE;
     struct link_state *s = take_state();
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
-    r = begin(s, numOptions, options, optionValues);
+    r = begin(s, numOptions, options, optionValues, __builtin_return_address(0));
     if (r)
         give_state(s);
     else
@@ -162,9 +164,12 @@ CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut) {
     const void *image = link_image(&s->link, &bytes);
     if (!image) return s->link.image.failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
     struct image_log rest = rest_of(&s->errors);
-    r = image_create(
-        &(struct image_source){.code = image, .library = true, .preserved = true, .now = true},
-        &rest, &tried);
+    struct image_source from = {.code = image,
+                                .capability = s->image_capability,
+                                .library = true,
+                                .preserved = true,
+                                .now = true};
+    r = image_create(&from, &rest, &tried);
     jit_close_log(&s->jit, CU_JIT_ERROR_LOG_BUFFER, &s->errors);
     if (r) return r;
     image_destroy(tried);

@@ -18,7 +18,7 @@
 #define LINK_WHY_BYTES 256
 
 struct link {
-    uint32_t capability; /* of the device: 90 for 9.0 */
+    uint32_t capability; /* of the device, as whoever links is told: 90 for 9.0 */
     struct buf image;    /* a linked image (linked.h), without its end */
 };
 
