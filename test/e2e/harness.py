@@ -19,7 +19,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 # The daemons may come from another build, a sanitizer's, than the shim that jobs load.
 DAEMON_BUILD = os.path.join(ROOT, os.environ.get("SALUS_DAEMON_BUILD", os.environ.get("BUILD", "build")))
 # Generous: a test that needs it all has failed anyway; sanitizers and loaded machines are slow.
-PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "120"))
+PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "600"))
 
 # nohup, `&` in a shell and many CI systems start us with signals ignored, which every program that
 # we start would inherit; a shell can then not even trap them.

@@ -434,7 +434,7 @@ def test_what_was_killed_is_swept_up_by_the_next_run():
     """And nothing else: not what another run uses, not what is none of ours."""
     with tempfile.TemporaryDirectory() as base:
         def run():
-            p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; exec sleep 60", base=base)
+            p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; exec sleep 300", base=base)
             return p, p.stdout.readline().strip()
 
         dead, dead_dir = run()
@@ -497,8 +497,9 @@ def launch(d, launches):
 
 
 def profiles(d, *options):
-    """By name."""
-    return {p["name"]: p for p in d.ctl_json("profile", "list", *options)["profiles"]}
+    """By name; without their places in the list, which after a restart are in the order of use."""
+    return {p["name"]: {k: v for k, v in p.items() if k != "number"}
+            for p in d.ctl_json("profile", "list", *options)["profiles"]}
 
 
 def learned(d, launches):
@@ -730,7 +731,7 @@ def test_who_asks_nvrtc_for_machine_code_gets_ptx():
         ask = [tool("salusctl"), "run", "-q", "--private"]
         env = dict(clean_environment(), LD_PRELOAD=d + "/libnvrtc.so")
         said = [subprocess.run([*ask, *how, "--", sys.executable, "-c", ASKS_NVRTC], env=env, text=True,
-                               stdout=subprocess.PIPE, timeout=120).stdout for how in ([], ["--no-frameworks"])]
+                               stdout=subprocess.PIPE, timeout=PATIENCE).stdout for how in ([], ["--no-frameworks"])]
     equal(said[0], "0 4 0 ptx\n0 0 0 cubin\n", "on the software GPU")
     equal(said[1], "0 6 0 cubin\n0 0 0 cubin\n", "as it is")
 
@@ -799,7 +800,7 @@ def test_who_links_by_nvjitlink_gets_ptx():
             f.write(NVJITLINK)
         subprocess.check_call(["cc", "-shared", "-fPIC", "-o", d + "/libnvJitLink.so.13", d + "/nvjitlink.c"])
         r = subprocess.run([tool("salusctl"), "run", "-q", "--private", "--", sys.executable, "-c", LINKS],
-                           env=dict(clean_environment(), LD_LIBRARY_PATH=d), text=True, timeout=120,
+                           env=dict(clean_environment(), LD_LIBRARY_PATH=d), text=True, timeout=PATIENCE,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal(r.stdout + r.stderr, "42\n", "LTO-IR and PTX in one image")
 
