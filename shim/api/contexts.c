@@ -273,10 +273,18 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 
 /* ---- settings: kept and reported; for most the device has no use ----------------------------- */
 
+/* Of the cache as much as was asked for, or as much as may be. */
+static size_t set_aside(size_t bytes) {
+    int most = 0;
+    cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0);
+    return bytes < (size_t)most ? bytes : (size_t)most;
+}
+
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     CUresult r = ctx_enter();
     if (r) return r;
     if ((unsigned)limit >= CTX_LIMITS) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) value = set_aside(value);
     if (ctx_current()->limits[limit] == value) return CUDA_SUCCESS;
     r = set_on_device(limit, value);
     if (!r) ctx_current()->limits[limit] = value;

@@ -12,6 +12,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/connection/asker.h"
 #include "shim/context/ctx.h"
+#include "shim/context/stream_hint.h"
 #include "shim/pci.h"
 
 /* Attributes that do not depend on the device; those that are not listed are 0. */
@@ -106,7 +107,7 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
-    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 134213632},
+    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, STREAM_HINT_WINDOW_BYTES},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0},
     {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 4},
     {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
@@ -129,6 +130,10 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = (int)d->mem_clock_khz; return true;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = (int)d->mem_bus_bits; return true;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = (int)d->l2_bytes; return true;
+    /* How much of the cache may be set aside, as Hopper has it. */
+    case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:
+        *value = (int)(d->l2_bytes / 8 * 5);
+        return true;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
         *value = (int)d->threads_per_sm;
         return true;

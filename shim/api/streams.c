@@ -143,11 +143,13 @@ CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreen
     return r || !pGreenCtx ? r : cuStreamGetGreenCtx(hStream, pGreenCtx);
 }
 
-/* Attributes steer caches and scheduling on a GPU; none changes a result. */
+/* The priority in effect is that of the stream's beginning, whatever is said later. */
 CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
-    struct stream *s;
-    CUresult r = enter(dstStream, &s);
-    return r ? r : enter(srcStream, &s);
+    struct stream *to, *from;
+    CUresult r = enter(dstStream, &to);
+    if (!r) r = enter(srcStream, &from);
+    if (!r) stream_hint_copy(&to->hint, &from->hint);
+    return r;
 }
 
 CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value) {
@@ -155,9 +157,8 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
     CUresult r = enter(hStream, &s);
     if (r) return r;
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    *value = (CUstreamAttrValue){.pad = {0}};
-    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = s->priority;
-    if (attr == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = CU_SYNC_POLICY_AUTO;
+    if (attr != CU_LAUNCH_ATTRIBUTE_PRIORITY) return stream_hint_get(&s->hint, attr, value);
+    *value = (CUstreamAttrValue){.priority = s->priority};
     return CUDA_SUCCESS;
 }
 
@@ -166,5 +167,7 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
     struct stream *s;
     CUresult r = enter(hStream, &s);
     if (r) return r;
-    return param ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!param) return CUDA_ERROR_INVALID_VALUE;
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) return CUDA_SUCCESS;
+    return stream_hint_set(&s->hint, attr, param);
 }

@@ -120,8 +120,6 @@ static CUresult view(const struct array *a, const CUDA_RESOURCE_VIEW_DESC *v,
 static CUresult array(const struct texture *t, const struct array *a, struct array_element *e,
                       struct wire_texture *w) {
     if (!a) return CUDA_ERROR_INVALID_HANDLE;
-    if (t->surface && !(a->asked.Flags & CUDA_ARRAY3D_SURFACE_LDST))
-        return CUDA_ERROR_INVALID_VALUE;
     *e = a->element;
     w->addr = a->addr;
     w->width = a->shape.width;

@@ -8,6 +8,7 @@
 #include "shim/api/texture_desc.h"
 #include "shim/api/texture_ref.h"
 #include "shim/context/ctx.h"
+#include "shim/memory/array.h"
 
 static CUresult find(uint64_t handle, bool surface, struct texture_ref **out) {
     CUresult r = ctx_enter();
@@ -75,7 +76,10 @@ CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flag
     struct texture_ref *t;
     CUresult r = find_surface(hSurfRef, &t);
     if (r) return r;
-    return Flags ? CUDA_ERROR_INVALID_VALUE : bind_array(t, hArray);
+    const struct array *a = array_find(hArray);
+    if (Flags || (a && !(a->asked.Flags & CUDA_ARRAY3D_SURFACE_LDST)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return bind_array(t, hArray);
 }
 
 CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,

@@ -14,7 +14,7 @@
 #include "shim/lock.h"
 
 static struct stream streams[WIRE_STREAMS] = {
-    [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY},
+    [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
 };
 static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +62,7 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
         s->owner = owner;
         s->green = NULL;
         s->sms = 0;
+        s->hint = (struct stream_hint)STREAM_HINT_FIRST;
         s->handle = (CUstream)(uintptr_t)handle_make(HANDLE_STREAM, ++s->generation, id);
         *out = s->handle;
     }

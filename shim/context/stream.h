@@ -13,6 +13,7 @@
 #include "common/atomics.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
+#include "shim/context/stream_hint.h"
 
 #define STREAM_PRIORITY_LEAST 0
 #define STREAM_PRIORITY_GREATEST (-5)
@@ -32,6 +33,7 @@ struct stream {
     uint32_t sms;
     unsigned int flags;
     int priority;
+    struct stream_hint hint;
     CUstream lanes[WIRE_GRAPH_LANES - 1]; /* of graphs that are launched in it; made when needed */
 };
 

@@ -58,6 +58,84 @@ Test(shim_order, a_stream_is_told_as_it_was_asked_for) {
     cr_assert_eq(priority, STREAM_PRIORITY_GREATEST);
 }
 
+static CUresult set_window(CUstream s, CUaccessPolicyWindow window) {
+    CUstreamAttrValue v = {.accessPolicyWindow = window};
+    return cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
+}
+
+static CUstreamAttrValue told_of(CUstream s, CUstreamAttrID attribute) {
+    CUstreamAttrValue v;
+    memset(&v, 0xff, sizeof(v));
+    cr_assert_eq(cuStreamGetAttribute(s, attribute, &v), CUDA_SUCCESS);
+    return v;
+}
+
+Test(shim_order, what_is_said_of_a_stream_is_told_again) {
+    const CUaccessPolicyWindow window = {.base_ptr = &rig_forget,
+                                         .num_bytes = 4096,
+                                         .hitRatio = 0.5f,
+                                         .hitProp = CU_ACCESS_PROPERTY_PERSISTING,
+                                         .missProp = CU_ACCESS_PROPERTY_STREAMING};
+    CUstreamAttrValue v = {.memSyncDomainMap = {.default_ = 2, .remote = 3}};
+    CUstream other;
+    cr_assert_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(told_of(own, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap.remote, 1);
+    cr_assert_eq(set_window(own, window), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamSetAttribute(own, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v),
+                 CUDA_SUCCESS);
+    v.syncPolicy = CU_SYNC_POLICY_YIELD;
+    cr_assert_eq(cuStreamSetAttribute(own, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v),
+                 CUDA_SUCCESS);
+    cr_assert_eq(
+        told_of(other, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW).accessPolicyWindow.base_ptr, NULL);
+    cr_assert_eq(told_of(other, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
+                 CU_SYNC_POLICY_AUTO);
+    cr_assert_eq(cuStreamCopyAttributes(other, own), CUDA_SUCCESS);
+    CUaccessPolicyWindow told =
+        told_of(other, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW).accessPolicyWindow;
+    cr_assert(told.base_ptr == window.base_ptr && told.num_bytes == 4096 && told.hitRatio == 0.5f);
+    cr_assert(told.hitProp == window.hitProp && told.missProp == window.missProp);
+    cr_assert_eq(told_of(other, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap.remote,
+                 3);
+    cr_assert_eq(told_of(other, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
+                 CU_SYNC_POLICY_YIELD);
+}
+
+Test(shim_order, what_cannot_be_said_of_a_stream_is_refused) {
+    const CUaccessPolicyWindow good = {.num_bytes = STREAM_HINT_WINDOW_BYTES, .hitRatio = 1};
+    CUaccessPolicyWindow bad = good;
+    CUstreamAttrValue v = {.cooperative = 1};
+    cr_expect_eq(set_window(own, good), CUDA_SUCCESS);
+    bad.num_bytes++;
+    cr_expect_eq(set_window(own, bad), CUDA_ERROR_INVALID_VALUE);
+    bad = good, bad.hitRatio = 1.5f;
+    cr_expect_eq(set_window(own, bad), CUDA_ERROR_INVALID_VALUE);
+    bad = good, bad.missProp = CU_ACCESS_PROPERTY_PERSISTING;
+    cr_expect_eq(set_window(own, bad), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamSetAttribute(own, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamGetAttribute(own, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v),
+                 CUDA_ERROR_INVALID_VALUE);
+    v.syncPolicy = 0;
+    cr_expect_eq(cuStreamSetAttribute(own, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(told_of(own, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
+                 CU_SYNC_POLICY_AUTO);
+}
+
+Test(shim_order, no_more_of_the_cache_is_set_aside_than_there_is) {
+    size_t bytes;
+    int most;
+    cr_assert_eq(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, (size_t)most / 2), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxGetLimit(&bytes, CU_LIMIT_PERSISTING_L2_CACHE_SIZE), CUDA_SUCCESS);
+    cr_assert_eq(bytes, (size_t)most / 2);
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, SIZE_MAX), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxGetLimit(&bytes, CU_LIMIT_PERSISTING_L2_CACHE_SIZE), CUDA_SUCCESS);
+    cr_assert_eq(bytes, (size_t)most);
+}
+
 Test(shim_order, numbers_go_on_where_they_ended) {
     CUstream next, other;
     uint32_t id = id_of(own);

@@ -418,6 +418,7 @@ static void connect(void) {
         .sm_count = 4,
         .cc_major = 9,
         .threads_per_sm = 2048,
+        .l2_bytes = 1 << 20,
         .blocks_per_sm = 32,
         .regs_per_sm = 65536,
         .shared_per_sm_bytes = 228 << 10,

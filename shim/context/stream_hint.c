@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shim/context/stream_hint.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "shim/lock.h"
+
+static pthread_mutex_t hint_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* of all: they are hardly ever said */
+
+static bool is_waiting(CUsynchronizationPolicy p) {
+    return (unsigned)p >= CU_SYNC_POLICY_AUTO && (unsigned)p <= CU_SYNC_POLICY_BLOCKING_SYNC;
+}
+
+/* What misses the window cannot be what stays. */
+static bool is_window(const CUaccessPolicyWindow *w) {
+    return w->num_bytes <= STREAM_HINT_WINDOW_BYTES && w->hitRatio >= 0 && w->hitRatio <= 1 &&
+           (unsigned)w->hitProp <= CU_ACCESS_PROPERTY_PERSISTING &&
+           (unsigned)w->missProp <= CU_ACCESS_PROPERTY_STREAMING;
+}
+
+static CUresult set(struct stream_hint *h, CUstreamAttrID attribute, const CUstreamAttrValue *v) {
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        if (!is_window(&v->accessPolicyWindow)) return CUDA_ERROR_INVALID_VALUE;
+        h->window = v->accessPolicyWindow;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        if (!is_waiting(v->syncPolicy)) return CUDA_ERROR_INVALID_VALUE;
+        h->waiting = v->syncPolicy;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: h->domains = v->memSyncDomainMap; break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: h->domain = v->memSyncDomain; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult get(const struct stream_hint *h, CUstreamAttrID attribute, CUstreamAttrValue *v) {
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: v->accessPolicyWindow = h->window; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: v->syncPolicy = h->waiting; break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: v->memSyncDomainMap = h->domains; break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: v->memSyncDomain = h->domain; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_hint_set(struct stream_hint *h, CUstreamAttrID attribute,
+                         const CUstreamAttrValue *value) {
+    const CUstreamAttrValue copy = *value;
+    lock_enter(&hint_lock);
+    CUresult r = set(h, attribute, &copy);
+    lock_leave(&hint_lock);
+    return r;
+}
+
+CUresult stream_hint_get(const struct stream_hint *h, CUstreamAttrID attribute,
+                         CUstreamAttrValue *value) {
+    *value = (CUstreamAttrValue){.pad = {0}};
+    lock_enter(&hint_lock);
+    CUresult r = get(h, attribute, value);
+    lock_leave(&hint_lock);
+    return r;
+}
+
+void stream_hint_copy(struct stream_hint *to, const struct stream_hint *from) {
+    lock_enter(&hint_lock);
+    *to = *from;
+    lock_leave(&hint_lock);
+}
