@@ -245,8 +245,8 @@ def keras_own_allocator():
 
 
 @case
-def keras_fit():
-    """fit with a tf.data pipeline, evaluate, predict; saved and loaded"""
+def fit_and_save():
+    """Keras: fit with a tf.data pipeline, evaluate, predict; saved and loaded"""
     x, y = numbers(64, 20), rng.integers(0, 5, 64)
     pipeline = tf.data.Dataset.from_tensor_slices((x, y)).batch(16).prefetch(2)
     results = []
