@@ -18,6 +18,12 @@
 
 #define WORKER_FIRST_EVENTS 256u
 
+static int open_batch(struct event_batch *b) {
+    b->cap = WORKER_FIRST_EVENTS;
+    b->items = malloc(b->cap * sizeof(*b->items));
+    return b->items ? 0 : -ENOMEM;
+}
+
 static int open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
@@ -75,10 +81,9 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = recorder_create(&w->events_link.recorder, &sched, 0);
     if (err) goto fail;
     w->events_link.sched = w->sched;
-    w->event_cap = WORKER_FIRST_EVENTS;
-    w->events = malloc(w->event_cap * sizeof(*w->events));
     step = "the scheduler's events cannot be made";
-    err = w->events ? 0 : -ENOMEM;
+    err = open_batch(&w->events);
+    if (!err) err = open_batch(&w->taken);
     if (err) goto fail;
     step = "the table of kernels cannot be made";
     err = profiling_create(&w->kernels, &w->info, w->seed);
@@ -113,6 +118,7 @@ void worker_destroy(struct worker *w) {
     if (w->dev) w->ops->close(w->dev);
     fdutil_close(&w->epoll_fd);
     fdutil_close(&w->link.fd);
-    free(w->events);
+    free(w->events.items);
+    free(w->taken.items);
     free(w);
 }

@@ -27,6 +27,12 @@
 
 struct kernels;
 
+/* What happened, for one step: room for one event more at least. */
+struct event_batch {
+    struct sched_event *items;
+    uint32_t count, cap;
+};
+
 struct worker {
     const struct dev_ops *ops;
     struct dev *dev;
@@ -35,12 +41,12 @@ struct worker {
 
     struct sched *sched;
     struct events_link events_link; /* its latest steps */
-    struct sched_event *events;     /* for the next step; room for one more at least */
-    uint32_t event_count, event_cap;
-    uint64_t steps;  /* of the scheduler, so far */
-    uint64_t arm_ns; /* it wants one then, at the latest; 0: it does not */
-    bool stepping;   /* its actions are being carried out */
-    uint32_t asker;  /* the job that was asked for last, and whether it was granted */
+    struct event_batch events;      /* for the next step */
+    struct event_batch taken;       /* of the step whose actions are being carried out */
+    uint64_t steps;                 /* of the scheduler, so far */
+    uint64_t arm_ns;                /* it wants one then, at the latest; 0: it does not */
+    bool stepping;                  /* its actions are being carried out */
+    uint32_t asker; /* the job that was asked for last, and whether it was granted */
     bool granted;
 
     uint64_t seed; /* a secret, for hashes of what clients choose */

@@ -241,7 +241,8 @@ static void step(struct world *w) {
     w->steps++;
     recorder_begin(w->r, w->s, w->now_ns, events, count);
     if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
-    recorder_end(w->r, &out);
+    recorder_answer(w->r, &out);
+    recorder_end(w->r);
     for (uint32_t i = 0; i < out.count; i++)
         take_action(w, &out.items[i]);
     const char *broken = sched_check(w->s);

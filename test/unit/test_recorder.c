@@ -84,7 +84,8 @@ static void step(struct world *w) {
     struct sched_actions actions;
     recorder_begin(w->r, w->s, w->now_ns, w->next, w->count);
     cr_assert_eq(sched_step(w->s, w->now_ns, w->next, w->count, &actions), 0);
-    recorder_end(w->r, &actions);
+    recorder_answer(w->r, &actions);
+    recorder_end(w->r);
     w->now_ns += 50 + rnd(w, 300);
     w->count = 0;
     for (uint32_t i = 0; i < actions.count; i++) {
@@ -194,6 +195,30 @@ Test(recorder, what_ended_within_a_step_has_no_actions_of_it) {
     cr_expect(strstr(text, "\nwithin\nend\n"));
     cr_expect_eq(replay(text, &r), REPLAY_SAME, "%s", r.why);
     cr_expect(r.within);
+    cr_expect_eq(r.steps, 6);
+    free(text);
+    finish(w);
+}
+
+Test(recorder, what_ended_while_actions_were_carried_out_has_all_of_them) {
+    struct world *w = begin("fair", "orion");
+    struct sched_actions actions;
+    struct replay r;
+    for (int i = 0; i < 5; i++)
+        step(w);
+    recorder_begin(w->r, w->s, w->now_ns, w->next, w->count);
+    cr_assert_eq(sched_step(w->s, w->now_ns, w->next, w->count, &actions), 0);
+    recorder_answer(w->r, &actions);
+    cr_assert_gt(actions.count, 0);
+    char *text = written(w);
+    cr_expect_not(strstr(text, "within"));
+    cr_expect_eq(replay(text, &r), REPLAY_SAME, "%s", r.why);
+    cr_expect_not(r.within);
+    cr_expect_eq(r.steps, 6);
+    free(text);
+    recorder_end(w->r);
+    text = written(w);
+    cr_expect_eq(replay(text, &r), REPLAY_SAME, "%s", r.why);
     cr_expect_eq(r.steps, 6);
     free(text);
     finish(w);

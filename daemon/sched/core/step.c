@@ -260,17 +260,26 @@ static bool ranks(const struct sched_event *events, uint32_t i, uint32_t rank) {
     return kind >= SCHED_EVENTS || (kind == SCHED_LEFT && left_waits(events, i));
 }
 
-/* In order, as most often, one look at all; else one for each kind that is there: they are few, and
- * so are the events. */
-static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
-                        struct room_batch batch) {
-    uint32_t kinds = batch.unsorted ? batch.kinds : 1;
+/* One look at all for each kind that is there: they are few, and so are the events. */
+static __attribute__((noinline)) void
+take_unsorted(struct sched *s, const struct sched_event *events, uint32_t count, uint32_t kinds) {
     if (kinds & 1u << SCHED_LEFT) kinds |= 1u << SCHED_EVENTS;
     for (; kinds; kinds &= kinds - 1) {
         uint32_t rank = (uint32_t)__builtin_ctz(kinds);
         for (uint32_t i = 0; i < count; i++)
-            if (!batch.unsorted || ranks(events, i, rank)) take_event(s, &events[i]);
+            if (ranks(events, i, rank)) take_event(s, &events[i]);
     }
+}
+
+/* In order, as most often, they are taken as they come. */
+static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
+                        struct room_batch batch) {
+    if (batch.unsorted) {
+        take_unsorted(s, events, count, batch.kinds);
+        return;
+    }
+    for (const struct sched_event *e = events; e != events + count; e++)
+        take_event(s, e);
 }
 
 /* ---- what may run ---------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ struct recorder {
     struct recorder_half *now;        /* the half that is filled */
     const struct sched_event *events; /* of the step that has not ended; else NULL */
     struct recorder_head head;        /* and the rest of it */
+    struct sched_actions actions;     /* what it answered; none: it has not */
     uint32_t half_bytes;
     bool failed; /* no memory: nothing is kept until the next half */
     bool streaming;
@@ -141,23 +142,23 @@ static inline unsigned char *put_action(unsigned char *to, const struct sched_ac
 }
 
 /* What was begun, with what came of it. */
-static inline void keep_step(struct recorder *r, const struct sched_actions *actions) {
+static inline void keep_step(struct recorder *r) {
     struct recorder_half *h = r->now;
     const struct sched_event *events_end = r->events + r->head.events;
-    const struct sched_action *actions_end = actions->items + actions->count;
-    r->head.actions = actions->count;
+    const struct sched_action *actions_end = r->actions.items + r->actions.count;
+    r->head.actions = r->actions.count;
     unsigned char *to = put_bytes(h->data + h->used, &r->head, sizeof(r->head));
     for (const struct sched_event *e = r->events; e != events_end; e++)
         to = put_event(to, e);
-    for (const struct sched_action *a = actions->items; a != actions_end; a++)
+    for (const struct sched_action *a = r->actions.items; a != actions_end; a++)
         to = put_action(to, a);
     h->used = (size_t)(to - h->data);
 }
 
 /* The most that the step can take. */
-static inline size_t step_bytes(const struct recorder *r, const struct sched_actions *actions) {
+static inline size_t step_bytes(const struct recorder *r) {
     return sizeof(r->head) + r->head.events * sizeof(struct sched_event) +
-           actions->count * sizeof(*actions->items);
+           r->actions.count * sizeof(*r->actions.items);
 }
 
 /* ---- rarely ---------------------------------------------------------------------------------- */
@@ -251,12 +252,14 @@ static void say_head(struct recorder_text *t, const struct sched_config *config,
     if (begin) say_checkpoint(t, begin);
 }
 
-/* The last one, of which nothing is known but how it began. */
+/* The last one: perhaps nothing is known but how it began. */
 static void say_open(struct recorder_text *t, const struct recorder *r) {
     say_events(t, r->head.now_ns);
     for (uint32_t i = 0; i < r->head.events; i++)
         say_event(t, &r->events[i]);
-    say(t, NOTATION_WITHIN);
+    if (!r->actions.items) say(t, NOTATION_WITHIN);
+    for (uint32_t i = 0; i < r->actions.count; i++)
+        say_action(t, &r->actions.items[i]);
 }
 
 static size_t say_kept_event(struct recorder_text *t, const unsigned char *data) {
@@ -338,9 +341,9 @@ static void stream_events(struct recorder *r, uint64_t now_ns, const struct sche
         say_event(&r->stream, &events[i]);
 }
 
-static void stream_actions(struct recorder *r, const struct sched_actions *actions) {
-    for (uint32_t i = 0; i < actions->count; i++)
-        say_action(&r->stream, &actions->items[i]);
+static void stream_actions(struct recorder *r) {
+    for (uint32_t i = 0; i < r->actions.count; i++)
+        say_action(&r->stream, &r->actions.items[i]);
 }
 
 /* A half is full, somebody reads along, or there was no memory. */
@@ -349,10 +352,9 @@ static __attribute__((noinline)) void begin_otherwise(struct recorder *r, const 
     if (r->streaming) stream_events(r, r->head.now_ns, r->events, r->head.events);
 }
 
-static __attribute__((noinline)) void end_otherwise(struct recorder *r,
-                                                    const struct sched_actions *actions) {
-    if (make_room(r, step_bytes(r, actions))) keep_step(r, actions);
-    if (r->streaming) stream_actions(r, actions);
+static __attribute__((noinline)) void end_otherwise(struct recorder *r) {
+    if (make_room(r, step_bytes(r))) keep_step(r);
+    if (r->streaming) stream_actions(r);
 }
 
 /* Each step comes by here: what is rare is apart, so that this keeps nothing on the stack. Events
@@ -361,16 +363,21 @@ static __attribute__((noinline)) void end_otherwise(struct recorder *r,
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count) {
     r->events = events;
+    r->actions = (struct sched_actions){0};
     r->head.now_ns = now_ns;
     r->head.events = count;
     if (r->now->used >= r->half_bytes || r->streaming) begin_otherwise(r, s);
 }
 
-void recorder_end(struct recorder *r, const struct sched_actions *actions) {
+void recorder_answer(struct recorder *r, const struct sched_actions *actions) {
+    r->actions = *actions;
+}
+
+void recorder_end(struct recorder *r) {
     const struct recorder_half *h = r->now;
-    if (has_room(h, step_bytes(r, actions)) && !r->failed && !r->streaming)
-        keep_step(r, actions);
+    if (has_room(h, step_bytes(r)) && !r->failed && !r->streaming)
+        keep_step(r);
     else
-        end_otherwise(r, actions);
+        end_otherwise(r);
     r->events = NULL;
 }

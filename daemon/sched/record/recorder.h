@@ -25,14 +25,16 @@ struct recorder;
 int recorder_create(struct recorder **out, const struct sched_config *config, uint32_t half_bytes);
 void recorder_destroy(struct recorder *r); /* accepts NULL */
 
-/* Before a step with these events, and after it, until when they stay as they are. Without memory
- * nothing is kept for a while. */
+/* Before a step with these events; behind it, with what it answered; and once that is carried out,
+ * so that the device need not wait for it. Until then events and actions stay as they are. Without
+ * memory nothing is kept for a while. */
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count);
-void recorder_end(struct recorder *r, const struct sched_actions *actions);
+void recorder_answer(struct recorder *r, const struct sched_actions *actions);
+void recorder_end(struct recorder *r);
 
 /* All that is kept, to a file. Allocates nothing, so that a signal's handler may call it: a step
- * that has not ended has no actions then. 0 or -errno. */
+ * that has not answered has no actions then. 0 or -errno. */
 int recorder_write(const struct recorder *r, int fd);
 
 /* ---- while it goes on ------------------------------------------------------------------------ */

@@ -18,26 +18,26 @@
 /* There is always room for one event more, so that an operation's is filled before anything is
  * called. In its place: copying it here costs more than the rest. */
 static __attribute__((noinline)) void more_events(struct worker *w) {
-    uint32_t cap = 2 * w->event_cap;
-    struct sched_event *events = realloc(w->events, cap * sizeof(*events));
+    uint32_t cap = 2 * w->events.cap;
+    struct sched_event *events = realloc(w->events.items, cap * sizeof(*events));
     if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
         log_error("worker", "out of memory for %u scheduler events", cap);
         abort();
     }
-    w->events = events;
-    w->event_cap = cap;
+    w->events.items = events;
+    w->events.cap = cap;
 }
 
 static inline struct sched_event *first_free(struct worker *w, enum sched_event_kind kind,
                                              uint32_t job) {
-    struct sched_event *e = &w->events[w->event_count];
+    struct sched_event *e = &w->events.items[w->events.count];
     e->kind = kind;
     e->job = job;
     return e;
 }
 
 static inline void count_event(struct worker *w) {
-    if (++w->event_count == w->event_cap) more_events(w);
+    if (++w->events.count == w->events.cap) more_events(w);
 }
 
 void engine_offer(struct worker *w, struct op *op) {
@@ -60,7 +60,7 @@ void engine_done(struct worker *w, const struct op *op) {
 static struct sched_event *add_event(struct worker *w, enum sched_event_kind kind, uint32_t job) {
     first_free(w, kind, job);
     count_event(w);
-    return &w->events[w->event_count - 1];
+    return &w->events.items[w->events.count - 1];
 }
 
 /* ---- submission ------------------------------------------------------------------------------ */
@@ -138,19 +138,23 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
 }
 
 void engine_step(struct worker *w) {
+    struct recorder *recorder = w->events_link.recorder;
+    struct event_batch taken = w->events;
     struct sched_actions actions;
     if (w->stepping) { /* its actions would be overwritten */
         log_error("worker", "a step within a step");
         abort();
     }
-    recorder_begin(w->events_link.recorder, w->sched, w->now_ns, w->events, w->event_count);
-    int err = sched_step(w->sched, w->now_ns, w->events, w->event_count, &actions);
-    w->event_count = 0;
+    w->events = w->taken; /* what the actions lead to is for the next step */
+    w->events.count = 0;
+    w->taken = taken;
+    recorder_begin(recorder, w->sched, w->now_ns, taken.items, taken.count);
+    int err = sched_step(w->sched, w->now_ns, taken.items, taken.count, &actions);
     if (err) { /* out of memory: going on would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();
     }
-    recorder_end(w->events_link.recorder, &actions);
+    recorder_answer(recorder, &actions);
     w->stepping = true;
     w->steps++;
     for (uint32_t i = 0; i < actions.count; i++) {
@@ -160,6 +164,7 @@ void engine_step(struct worker *w) {
         else
             act(w, a);
     }
+    recorder_end(recorder); /* the device has its work meanwhile */
     w->stepping = false;
 }
 

@@ -82,21 +82,23 @@ static void take_boundary(struct client *c) {
 }
 
 bool pump_pending(const struct worker *w) {
-    return !list_empty(&w->active) || !list_empty(&w->passing) || w->event_count ||
+    return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
            !list_empty(&w->faulted) || !list_empty(&w->clearing);
 }
 
+/* Boundaries before the operations behind them: so events come in the order in which the scheduler
+ * takes them. */
 void pump_run(struct worker *w) {
     for (;;) {
-        if (!list_empty(&w->active)) {
-            struct stream *s = list_entry(w->active.next, struct stream, active);
-            list_remove(&s->active);
-            advance_stream(w, s);
-        } else if (!list_empty(&w->passing)) {
+        if (!list_empty(&w->passing)) {
             struct client *c = list_entry(w->passing.next, struct client, boundary.link);
             list_remove(&c->boundary.link);
             take_boundary(c);
-        } else if (w->event_count) {
+        } else if (!list_empty(&w->active)) {
+            struct stream *s = list_entry(w->active.next, struct stream, active);
+            list_remove(&s->active);
+            advance_stream(w, s);
+        } else if (w->events.count) {
             engine_step(w);
         } else if (!list_empty(&w->faulted)) {
             struct client *c = list_entry(w->faulted.next, struct client, fault_link);

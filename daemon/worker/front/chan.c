@@ -72,7 +72,9 @@ unsigned chan_sweep(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         count += drain_ring(w, c);
-        if (!client_dead(c)) count += drain_callbacks(w, c) + choosing_sweep(w, c);
+        if (client_dead(c)) continue;
+        count += drain_callbacks(w, c);
+        if (choosing_ready(c)) count += choosing_sweep(w, c);
     }
     return count;
 }
