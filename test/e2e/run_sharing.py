@@ -196,9 +196,10 @@ def test_switching_moves_no_byte():
 # ---- srtf, fifo, pack -----------------------------------------------------------------------------
 
 def test_srtf_preempts_a_long_job_within_an_iteration():
-    long_argv, short_argv = trainer(60, 2, 8, 16), trainer(8, 2, 8, 16)
+    # However late the short one is seen, the long one has more to do; it is not waited for.
+    long_argv, short_argv = trainer(100000, 2, 8, 16), trainer(8, 2, 8, 16)
     with Daemon("--device-memory", "22MiB", "--lane-policy", "srtf", *PATIENT) as d:
-        a = start(d, "long", long_argv, word(2, 8, iterations=60))
+        a = start(d, "long", long_argv, word(2, 8, iterations=100000))
         wait_for("the long job iterates", lambda: (job(d, "long") or {}).get("iterations", 0) > 8)
         seen = []
         for _ in range(10):  # a short one may have ended before we looked twice
@@ -216,7 +217,8 @@ def test_srtf_preempts_a_long_job_within_an_iteration():
         print(f"    the long job made {made} iterations while the short one ran", flush=True)
         require(made <= 1, f"the long job made {made} iterations meanwhile")
         finish(b, d)
-        finish(a, d)
+        a.kill()
+        a.communicate()
 
 
 def makespan(d, argv, env, count):
