@@ -47,6 +47,13 @@ struct form {
         "mma.sync.aligned.kind::" kind "m16n8k" #k ".row.col.f32." end, 16, 8, k, F32, a, b, F32, \
             at_a, at_b, c_16, c_16, 0, 0, scales, byte_a, lane_a, byte_b, lane_b                  \
     }
+/* Both. */
+#define SPARSE_SCALED(k, kind, a, b, end, at_a, at_b, scales, byte_a, lane_a, byte_b, lane_b)    \
+    {                                                                                            \
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k" #k ".row.col.kind::" kind "f32." end, 16, \
+            8, k, F32, a, b, F32, at_a, at_b, c_16, c_16, 4, 0, scales, byte_a, lane_a, byte_b,  \
+            lane_b                                                                               \
+    }
 #define QUADS(al, bl, d, c, dt, ct, at_c, at_d)                                                \
     {                                                                                          \
         "mma.sync.aligned.m8n8k4." #al "." #bl "." dt ".f16.f16." ct, 8, 8, 4, d, F16, F16, c, \
@@ -114,6 +121,16 @@ static const struct form forms[] = {
            a_s4_64, b_s4_64, 4, 0, 1, 0, 3),
     SCALED(64, "mxf4nvf4.block_scale.scale_vec::4X.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue4m3",
            a_s4_64, b_s4_64, 4, 0, 0, 0, 0),
+    SPARSE_SCALED(64, "mxf8f6f4.block_scale.", E4M3, E2M3, "e4m3.e2m3.f32.ue8m0", a_s8_32, b_s8_64,
+                  1, 2, 1, 3, 2),
+    SPARSE_SCALED(64, "mxf8f6f4.block_scale.scale_vec::1X.", E2M1, E5M2, "e2m1.e5m2.f32.ue8m0",
+                  a_s8_32, b_s8_64, 1, 0, 0, 1, 3),
+    SPARSE_SCALED(128, "mxf4.block_scale.", E2M1_DENSE, E2M1_DENSE, "e2m1.e2m1.f32.ue8m0", a_s4_64,
+                  b_s4_128, 2, 2, 1, 0, 1),
+    SPARSE_SCALED(128, "mxf4nvf4.block_scale.scale_vec::2X.", E2M1_DENSE, E2M1_DENSE,
+                  "e2m1.e2m1.f32.ue8m0", a_s4_64, b_s4_128, 2, 0, 0, 2, 0),
+    SPARSE_SCALED(128, "mxf4nvf4.block_scale.scale_vec::4X.", E2M1_DENSE, E2M1_DENSE,
+                  "e2m1.e2m1.f32.ue4m3", a_s4_64, b_s4_128, 4, 0, 1, 0, 2),
     QUADS(row, col, F32, F32, "f32", "f32", quad_f32, quad_f32),
     QUADS(col, row, F32, F16, "f32", "f16", quad_f16, quad_f32),
     QUADS(row, row, F16, F16, "f16", "f16", quad_f16, quad_f16),
@@ -185,7 +202,7 @@ static char *kernel_of(const struct form *f) {
     strcat(t, ",");
     list(t, "c", c);
     if (f->sparse) sprintf(t + strlen(t), ",%%e,%u", f->selector);
-    if (f->scales) sprintf(t + strlen(t), ",%%s0,{%u,%u},%%s1,{%%h0,%%h1}", f->byte_a, f->lane_a);
+    if (f->scales) sprintf(t + strlen(t), ",%%s0,{%u,%u},{%%s1},{%%h0,%%h1}", f->byte_a, f->lane_a);
     strcat(t, ";\n");
     end = 256;
     transfers(t, "d", d, f->a == F64, &end, false);
@@ -347,10 +364,10 @@ static double scale_value(const struct form *f, unsigned char v) {
 static uint64_t scaled_sum(const struct form *f, const struct matrices *m, unsigned row,
                            unsigned col) {
     volatile float sum = (float)matrixref_value(F32, m->c[0][row][col]);
-    for (unsigned k = 0; k < f->k; k++) {
-        unsigned chunk = k / (f->k / f->scales);
+    for (unsigned k = 0; k < (f->sparse ? f->k / 2 : f->k); k++) {
+        unsigned in = f->sparse ? whole(f, m, row, k) : k, chunk = in / (f->k / f->scales);
         double x = matrixref_value(f->a, m->a[0][row][k]) * scale_value(f, m->scale_a[row][chunk]);
-        double y = matrixref_value(f->b, m->b[0][k][col]) * scale_value(f, m->scale_b[col][chunk]);
+        double y = matrixref_value(f->b, m->b[0][in][col]) * scale_value(f, m->scale_b[col][chunk]);
         volatile float product = (float)(x * y);
         sum = sum + product;
     }

@@ -284,7 +284,7 @@ Test(ptx_parse, errors_name_line_and_reason) {
     cr_assert_str_eq(refused_body(".reg .b32 %r<2000000>;"), "line 6: too many registers");
     cr_assert_str_eq(refused_body(".reg .q32 %r;"),
                      "line 6: expected a register type, found '.q32'");
-    cr_assert_str_eq(refused_body("mov.u32 1, 2, 3, 4, 5, 6, 7, 8, 9;"),
+    cr_assert_str_eq(refused_body("mov.u32 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11;"),
                      "line 6: too many operands");
     cr_assert_eq(refused(PTX_TEXT_HEAD ".entry k { and.pred a, !"), ERR_INVALID_PTX);
     cr_assert_str_eq(why, "line 4: expected a name, found the end");

@@ -24,12 +24,6 @@ static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
 
-static const struct ptx_operand lower_none = {.kind = PTX_OPND_NONE};
-
-static const struct ptx_operand *operand_at(const struct ptx_inst *i, uint32_t k) {
-    return k < i->operand_count && k < PTX_OPERANDS ? &i->operands[k] : &lower_none;
-}
-
 /* `d` or the pair `d|p`. */
 static void set_dest(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
     if (o->kind == PTX_OPND_VEC) {
@@ -148,10 +142,10 @@ static void emit_mixed(struct lowering *l, struct code_inst *c) {
     int32_t *slots[] = {&c->a, &c->b, &c->c};
     if (l->inst->operand_count != last + 1)
         return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
-    set_dest(l, c, operand_at(l->inst, 0));
+    set_dest(l, c, ptx_operand_at(l->inst, 0));
     for (uint32_t k = 1; k < last; k++)
-        *slots[k - 1] = widened(l, operand_at(l->inst, k), c->type2);
-    *slots[last - 1] = operand_source(l, operand_at(l->inst, last), 4, false);
+        *slots[k - 1] = widened(l, ptx_operand_at(l->inst, k), c->type2);
+    *slots[last - 1] = operand_source(l, ptx_operand_at(l->inst, last), 4, false);
     if (l->err) return;
     c->type2 = PTX_NONE;
     c->a_bytes = 4;
@@ -168,7 +162,7 @@ static void emit_alu(struct lowering *l, struct code_inst *c) {
         return;
     }
     if (mixes_widths(i)) return emit_mixed(l, c);
-    set_dest(l, c, operand_at(i, 0));
+    set_dest(l, c, ptx_operand_at(i, 0));
     if (i->operand_count < need + 1) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     for (uint32_t k = 1; k < i->operand_count && k <= 4 && !l->err; k++) {
         const struct ptx_operand *o = &i->operands[k];
@@ -187,14 +181,14 @@ static void emit_alu(struct lowering *l, struct code_inst *c) {
 
 /* cvt.rs of four: d, {a, b, e, f}, random bits; the list is in extra's uses. */
 static void emit_fours(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *list = operand_at(l->inst, 1);
+    const struct ptx_operand *list = ptx_operand_at(l->inst, 1);
     struct code_extra *x = lowering_extra(l, c, 0, 4);
     if (!x) return;
-    set_dest(l, c, operand_at(l->inst, 0));
+    set_dest(l, c, ptx_operand_at(l->inst, 0));
     for (; x->use_count < 4 && x->use_count < list->elem_count; x->use_count++)
         x->uses[x->use_count] =
             (struct code_elem){operand_source(l, &list->elems[x->use_count], 4, false), 4};
-    c->b = operand_source(l, operand_at(l->inst, 2), 4, false);
+    c->b = operand_source(l, ptx_operand_at(l->inst, 2), 4, false);
     if (x->use_count != 4) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     if (l->err) return;
     c->run = isa_select(c);
@@ -206,7 +200,7 @@ static void emit_fours(struct lowering *l, struct code_inst *c) {
 
 /* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}: extra's uses or defs. */
 static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
-    const struct ptx_operand *vec = &l->inst->operands[pack];
+    const struct ptx_operand *vec = ptx_operand_at(l->inst, pack);
     uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
     if ((n != 2 && n != 4 && n != 8) || total % n) {
         refuse(l);
@@ -230,17 +224,17 @@ static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
     }
     if (pack) {
         x->use_count = n;
-        c->d = moved_dest(l, &l->inst->operands[0], total);
+        c->d = moved_dest(l, ptx_operand_at(l->inst, 0), total);
     } else {
         x->def_count = n;
-        c->a = operand_source(l, &l->inst->operands[1], total, false);
+        c->a = operand_source(l, ptx_operand_at(l->inst, 1), total, false);
     }
     c->d_bytes = (uint8_t)part;
     c->run = move_select(c);
 }
 
 static bool emit_mov(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *d = operand_at(l->inst, 0), *a = operand_at(l->inst, 1);
+    const struct ptx_operand *d = ptx_operand_at(l->inst, 0), *a = ptx_operand_at(l->inst, 1);
     if (d->kind == PTX_OPND_VEC || a->kind == PTX_OPND_VEC) {
         emit_pack(l, c, a->kind == PTX_OPND_VEC);
         return true;
@@ -261,8 +255,8 @@ static bool emit_mov(struct lowering *l, struct code_inst *c) {
 }
 
 static void emit_cvta(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *a = operand_at(l->inst, 1);
-    c->d = operand_dest(l, operand_at(l->inst, 0));
+    const struct ptx_operand *a = ptx_operand_at(l->inst, 1);
+    c->d = operand_dest(l, ptx_operand_at(l->inst, 0));
     c->a = operand_source(l, a, 8, false);
     c->d_bytes = c->a_bytes = 8;
     if (a->kind == PTX_OPND_VAR && a->var) c->space = operand_var_space(l, a->var);
@@ -303,7 +297,7 @@ static void emit_vector(struct lowering *l, struct code_inst *c, const struct pt
 }
 
 static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
-    const struct ptx_operand *value = operand_at(l->inst, load ? 0 : 1);
+    const struct ptx_operand *value = ptx_operand_at(l->inst, load ? 0 : 1);
     struct ptx_operand elem = *value, one = {.kind = PTX_OPND_VEC, .elem_count = 1};
     uint32_t bytes = ptx_type_bytes(c->type), lane = operand_lane_bytes(c->type);
     if (c->type == PTX_PRED) {
@@ -314,7 +308,7 @@ static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
         one.elems = &elem;
         value = &one;
     }
-    operand_address(l, operand_at(l->inst, load ? 1 : 0), c);
+    operand_address(l, ptx_operand_at(l->inst, load ? 1 : 0), c);
     if (value->kind == PTX_OPND_VEC) {
         emit_vector(l, c, value, load);
     } else if (load) {
@@ -339,14 +333,15 @@ static void emit_access(struct lowering *l, struct code_inst *c, bool load) {
 
 /* {d}, [a], {b} of .v2 .v4 .v8: extra's defs and uses. */
 static void emit_atomic_vector(struct lowering *l, struct code_inst *c, bool result) {
-    const struct ptx_operand *d = operand_at(l->inst, 0), *b = operand_at(l->inst, 1u + result);
+    const struct ptx_operand *d = ptx_operand_at(l->inst, 0),
+                             *b = ptx_operand_at(l->inst, 1u + result);
     const uint32_t n = l->inst->vec, lane = operand_lane_bytes(c->type);
     const bool back = result && d->kind == PTX_OPND_VEC;
     struct code_extra *x = lowering_extra(l, c, n, n);
     if (!x) return;
     if (b->kind != PTX_OPND_VEC || b->elem_count != n || (back && d->elem_count != n))
         return lowering_fail(l, ERR_INVALID_PTX, "the vector has the wrong length");
-    operand_address(l, operand_at(l->inst, result), c);
+    operand_address(l, ptx_operand_at(l->inst, result), c);
     for (uint32_t k = 0; k < n && !l->err; k++) {
         x->uses[k] =
             (struct code_elem){operand_source(l, &b->elems[k], lane, false), (uint8_t)lane};
@@ -371,13 +366,14 @@ static void emit_atomic(struct lowering *l, struct code_inst *c, bool result) {
         refuse(l);
         return;
     }
-    if (result && operand_at(l->inst, 0)->kind != PTX_OPND_NONE) {
-        c->d = operand_source(l, operand_at(l->inst, 0), lane, false);
+    if (result && ptx_operand_at(l->inst, 0)->kind != PTX_OPND_NONE) {
+        c->d = operand_source(l, ptx_operand_at(l->inst, 0), lane, false);
         if (c->d < 0) lowering_fail(l, ERR_INVALID_PTX, "the destination must be a register");
     }
-    operand_address(l, operand_at(l->inst, k), c);
-    c->b = operand_source(l, operand_at(l->inst, k + 1), lane, false);
-    if (c->sub == PTX_SUB_CAS) c->c = operand_source(l, operand_at(l->inst, k + 2), lane, false);
+    operand_address(l, ptx_operand_at(l->inst, k), c);
+    c->b = operand_source(l, ptx_operand_at(l->inst, k + 1), lane, false);
+    if (c->sub == PTX_SUB_CAS)
+        c->c = operand_source(l, ptx_operand_at(l->inst, k + 2), lane, false);
     c->d_bytes = (uint8_t)lane;
     if (l->err) return;
     c->run = atomics_select(c);
@@ -398,10 +394,10 @@ static void emit_copy(struct lowering *l, struct code_inst *c) {
     c->run = move_select(c); /* nothing to do, unless it has addresses */
     if (strstr(text, "wait") || strstr(text, "commit")) return;
     c->space = PTX_SHARED;
-    operand_address(l, operand_at(l->inst, 0), c);
+    operand_address(l, ptx_operand_at(l->inst, 0), c);
     if (c->space != PTX_SHARED) refuse(l);
-    c->b = operand_address_value(l, operand_at(l->inst, 1));
-    const struct ptx_operand *size = operand_at(l->inst, 2), *from = operand_at(l->inst, 3);
+    c->b = operand_address_value(l, ptx_operand_at(l->inst, 1));
+    const struct ptx_operand *size = ptx_operand_at(l->inst, 2), *from = ptx_operand_at(l->inst, 3);
     if (size->kind != PTX_OPND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16)) {
         lowering_fail(l, ERR_INVALID_PTX, "copies 4, 8 or 16 bytes");
         return;
@@ -420,7 +416,7 @@ static void emit_copy(struct lowering *l, struct code_inst *c) {
  */
 
 static void emit_branch(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *o = operand_at(l->inst, 0);
+    const struct ptx_operand *o = ptx_operand_at(l->inst, 0);
     if (o->kind != PTX_OPND_LABEL || o->target < 0 || (uint32_t)o->target > l->func->inst_count) {
         lowering_fail(l, ERR_INVALID_PTX, "a branch needs a label");
         return;
@@ -432,7 +428,7 @@ static void emit_brx(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     struct code_extra *x = lowering_extra(l, c, 0, 0);
     if (!x) return;
-    c->a = operand_source(l, operand_at(i, 0), 4, false);
+    c->a = operand_source(l, ptx_operand_at(i, 0), 4, false);
     x->table = arena_calloc(l->arena, i->table_count + 1, sizeof(*x->table));
     if (!x->table || !i->table_count) {
         lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
@@ -483,15 +479,11 @@ static void undefined(struct lowering *l, const char *name) {
         lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", name);
 }
 
-/* call {(rets),} func|reg {, (args)} {, prototype} */
+/* (rets), func|reg, (args), prototype: what is absent has no kind. */
 static void emit_call(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
-    uint32_t at = 0;
-    const struct ptx_operand *rets = &lower_none, *args = &lower_none, *callee;
-    if (operand_at(i, 0)->kind == PTX_OPND_VEC || operand_at(i, 0)->kind == PTX_OPND_NONE)
-        rets = operand_at(i, at++);
-    callee = operand_at(i, at++);
-    if (operand_at(i, at)->kind == PTX_OPND_VEC) args = operand_at(i, at);
+    const struct ptx_operand *rets = ptx_operand_at(i, 0), *callee = ptx_operand_at(i, 1),
+                             *args = ptx_operand_at(i, 2);
     struct code_extra *x = lowering_extra(l, c, rets->elem_count, args->elem_count);
     if (!x) return;
     const struct ptx_func *proto = i->proto;
@@ -550,12 +542,12 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     if (pair)
         at = 0;
     else
-        set_dest(l, c, operand_at(i, 0));
+        set_dest(l, c, ptx_operand_at(i, 0));
     switch (i->op) {
     case PTX_OP_shfl:
-        c->a = operand_source(l, operand_at(i, at++), 4, false);
-        c->b = operand_source(l, operand_at(i, at++), 4, false);
-        c->c = operand_source(l, operand_at(i, at++), 4, false);
+        c->a = operand_source(l, ptx_operand_at(i, at++), 4, false);
+        c->b = operand_source(l, ptx_operand_at(i, at++), 4, false);
+        c->c = operand_source(l, ptx_operand_at(i, at++), 4, false);
         break;
     case PTX_OP_vote:
         width = LOWERING_PRED;
@@ -563,8 +555,8 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     case PTX_OP_match:
     case PTX_OP_redux:
         if (width) width = operand_lane_bytes(c->type);
-        c->c_neg = operand_at(i, at)->negated;
-        c->a = operand_source(l, operand_at(i, at++), width, false);
+        c->c_neg = ptx_operand_at(i, at)->negated;
+        c->a = operand_source(l, ptx_operand_at(i, at++), width, false);
         c->a_bytes = (uint8_t)width;
         break;
     default: break;
@@ -574,8 +566,8 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     if ((i->op == PTX_OP_redux || i->op == PTX_OP_shfl) && !narrow) refuse(l);
     bool sync = (i->mods & PTX_MOD_SYNC) || pair || i->op == PTX_OP_elect;
     if (i->op == PTX_OP_activemask) sync = false;
-    if (sync || operand_at(i, at)->kind != PTX_OPND_NONE)
-        c->e = operand_source(l, operand_at(i, at), 4, false);
+    if (sync || ptx_operand_at(i, at)->kind != PTX_OPND_NONE)
+        c->e = operand_source(l, ptx_operand_at(i, at), 4, false);
     if (l->err) return;
     c->run = rendezvous_select(c);
     if (!c->run && !rendezvous_is(c)) refuse(l);
@@ -584,17 +576,17 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
 /* alloca d, size, align; stacksave d; stackrestore a. */
 static void emit_stack(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
-    const struct ptx_operand *align = operand_at(i, 2);
+    const struct ptx_operand *align = ptx_operand_at(i, 2);
     bool restores = i->op == PTX_OP_stackrestore;
     c->offset = align->kind == PTX_OPND_IMM ? (int64_t)align->imm : 8;
     if (c->offset < 1 || c->offset > 4096 || (c->offset & (c->offset - 1))) {
         lowering_fail(l, ERR_INVALID_PTX, "an alignment of %lld", (long long)c->offset);
         return;
     }
-    if (!restores) set_dest(l, c, operand_at(i, 0));
+    if (!restores) set_dest(l, c, ptx_operand_at(i, 0));
     c->a_bytes = (uint8_t)ptx_type_bytes(c->type);
     if (i->op != PTX_OP_stacksave)
-        c->a = operand_source(l, operand_at(i, restores ? 0 : 1), c->a_bytes, false);
+        c->a = operand_source(l, ptx_operand_at(i, restores ? 0 : 1), c->a_bytes, false);
     if (c->offset > l->local_align) l->local_align = (uint32_t)c->offset;
     l->stack = true;
     c->run = stack_select(c);
@@ -602,24 +594,25 @@ static void emit_stack(struct lowering *l, struct code_inst *c) {
 
 /* What move.c does as it stands; false: not one of these. */
 static bool emit_plain(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *a = operand_at(l->inst, 1);
+    const struct ptx_operand *a = ptx_operand_at(l->inst, 1);
     uint32_t have = operand_reg_bytes(l, a);
     switch (l->inst->op) {
     case PTX_OP_mov:
     case PTX_OP_cvta: return false;
     case PTX_OP_isspacep:
         if (have && have != 8) refuse(l);
-        set_dest(l, c, operand_at(l->inst, 0));
+        set_dest(l, c, ptx_operand_at(l->inst, 0));
         c->a = operand_source(l, a, 8, false);
         break;
     case PTX_OP_mapa:
     case PTX_OP_getctarank:
-        set_dest(l, c, operand_at(l->inst, 0));
+        set_dest(l, c, ptx_operand_at(l->inst, 0));
         c->a_bytes = (uint8_t)operand_lane_bytes(c->type);
         c->a = operand_source(l, a, c->a_bytes, false);
-        if (l->inst->op == PTX_OP_mapa) c->b = operand_source(l, operand_at(l->inst, 2), 4, false);
+        if (l->inst->op == PTX_OP_mapa)
+            c->b = operand_source(l, ptx_operand_at(l->inst, 2), 4, false);
         break;
-    case PTX_OP_createpolicy: set_dest(l, c, operand_at(l->inst, 0)); break;
+    case PTX_OP_createpolicy: set_dest(l, c, ptx_operand_at(l->inst, 0)); break;
     default: break;
     }
     if (l->err) return true;
@@ -650,7 +643,7 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_atom: emit_atomic(l, c, true); break;
     case PTX_OP_cp: emit_copy(l, c); break;
     case PTX_OP_cvt:
-        if (operand_at(l->inst, 1)->kind == PTX_OPND_VEC)
+        if (ptx_operand_at(l->inst, 1)->kind == PTX_OPND_VEC)
             emit_fours(l, c);
         else
             emit_alu(l, c);

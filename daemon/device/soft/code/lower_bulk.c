@@ -7,11 +7,6 @@
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/operand.h"
 
-static const struct ptx_operand *operand_at(const struct lowering *l, uint32_t k) {
-    static const struct ptx_operand none = {.kind = PTX_OPND_NONE};
-    return k < l->inst->operand_count ? &l->inst->operands[k] : &none;
-}
-
 static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
@@ -60,7 +55,8 @@ static bool has_tensor_form(const char *text, uint32_t rank) {
 static void lower_tensor(struct lowering *l, struct code_inst *c, const char *text) {
     const bool up = begins(text + 3, "shared"), masked = strstr(text, ".multicast::cluster");
     const bool rows = strstr(text, ".tile::"), columns = strstr(text, ".im2col");
-    const struct ptx_operand *map = operand_at(l, up ? 1 : 0), *place = operand_at(l, up ? 0 : 1);
+    const struct ptx_operand *map = ptx_operand_at(l->inst, up ? 1 : 0),
+                             *place = ptx_operand_at(l->inst, up ? 0 : 1);
     const uint32_t rank = (uint32_t)(text[0] - '0');
     if (!has_tensor_form(text, rank)) return refuse(l);
     if (map->kind != PTX_OPND_ADDR)
@@ -73,9 +69,9 @@ static void lower_tensor(struct lowering *l, struct code_inst *c, const char *te
     c->a = operand_address_value(l, place);
     c->b = map_address(l, map);
     numbers(l, map->elem_count == 1 ? &map->elems[0] : NULL, rows ? 5 : rank, 4, x);
-    if (up) c->e = operand_address_value(l, operand_at(l, 2));
-    if (up && columns && rank > 2) numbers(l, operand_at(l, 3), rank - 2, 2, x);
-    if (masked) numbers(l, operand_at(l, columns ? 4 : 3), 1, 2, x);
+    if (up) c->e = operand_address_value(l, ptx_operand_at(l->inst, 2));
+    if (up && columns && rank > 2) numbers(l, ptx_operand_at(l->inst, 3), rank - 2, 2, x);
+    if (masked) numbers(l, ptx_operand_at(l->inst, columns ? 4 : 3), 1, 2, x);
     c->run = tensor_copy;
 }
 
@@ -90,12 +86,13 @@ void lower_bulk(struct lowering *l, struct code_inst *c) {
     const bool within = up && strstr(text, ".shared::cta.mbarrier");
     c->vec = (uint8_t)((up ? CODE_BULK_TO | CODE_BULK_BARRIER : 0) |
                        (down || within ? CODE_BULK_FROM : 0));
-    c->a = operand_address_value(l, operand_at(l, 0));
-    c->b = operand_address_value(l, operand_at(l, 1));
-    c->c = operand_source(l, operand_at(l, 2), 4, false);
-    if (up) c->e = operand_address_value(l, operand_at(l, 3));
-    if (strstr(text, ".multicast::cluster")) use_mask(l, c, operand_at(l, 4));
-    if (strstr(text, ".cp_mask")) use_mask(l, c, operand_at(l, l->inst->operand_count - 1u));
+    c->a = operand_address_value(l, ptx_operand_at(l->inst, 0));
+    c->b = operand_address_value(l, ptx_operand_at(l->inst, 1));
+    c->c = operand_source(l, ptx_operand_at(l->inst, 2), 4, false);
+    if (up) c->e = operand_address_value(l, ptx_operand_at(l->inst, 3));
+    if (strstr(text, ".multicast::cluster")) use_mask(l, c, ptx_operand_at(l->inst, 4));
+    if (strstr(text, ".cp_mask"))
+        use_mask(l, c, ptx_operand_at(l->inst, l->inst->operand_count - 1u));
     c->run = bulk_copy;
 }
 
@@ -105,13 +102,13 @@ bool lower_is_async(const struct ptx_inst *i) {
 
 /* A place in the cluster's shared memory: an offset, or a generic address. */
 static int32_t place(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t flag) {
-    const struct ptx_operand *o = operand_at(l, k);
+    const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     if (l->inst->space == PTX_CLUSTER || o->var) c->vec |= (uint8_t)flag;
     return operand_address_value(l, o);
 }
 
 void lower_async(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *value = operand_at(l, 1);
+    const struct ptx_operand *value = ptx_operand_at(l->inst, 1);
     const bool list = value->kind == PTX_OPND_VEC;
     const uint32_t count = list ? value->elem_count : 1, bytes = operand_lane_bytes(c->type);
     struct code_extra *x = lowering_extra(l, c, 0, count);
@@ -133,10 +130,10 @@ bool lower_is_fill(const struct ptx_inst *i) {
 
 /* [to], bytes, 0 */
 void lower_fill(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *to = operand_at(l, 0), *value = operand_at(l, 2);
+    const struct ptx_operand *to = ptx_operand_at(l->inst, 0), *value = ptx_operand_at(l->inst, 2);
     c->vec = l->inst->space == PTX_SHARED || to->var ? CODE_BULK_TO : 0;
     c->a = operand_address_value(l, to);
-    c->c = operand_source(l, operand_at(l, 1), 8, false);
+    c->c = operand_source(l, ptx_operand_at(l->inst, 1), 8, false);
     if (value->kind != PTX_OPND_IMM || value->imm)
         lowering_fail(l, ERR_INVALID_PTX, "only zeros are stored so");
     c->run = bulk_fill;

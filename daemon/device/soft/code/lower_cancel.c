@@ -20,7 +20,7 @@ static bool has(const struct lowering *l, const char *word) {
 
 /* An offset in the block's shared memory, or a generic address. */
 static int32_t place(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t flag) {
-    const struct ptx_operand *o = &l->inst->operands[k];
+    const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     if (has(l, ".shared::cta") || o->var) c->vec |= (uint8_t)flag;
     return operand_address_value(l, o);
 }
@@ -42,7 +42,7 @@ static void ask(struct lowering *l, struct code_inst *c) {
 /* The index of the cluster's first block, if there were one: what is asked for of {x, y, z, _}. */
 static void take_index(struct lowering *l, struct code_inst *c) {
     static const char *const words[] = {"::x.", "::y.", "::z."};
-    const struct ptx_operand *d = &l->inst->operands[0];
+    const struct ptx_operand *d = ptx_operand_at(l->inst, 0);
     const bool all = d->kind == PTX_OPND_VEC;
     struct code_extra *x = lowering_extra(l, c, 4, 0);
     if (!x) return;
@@ -64,11 +64,11 @@ void lower_cancel(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     if (i->operand_count != 2) return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     if (has(l, ".try_cancel.")) return ask(l, c);
-    c->a = operand_source(l, &i->operands[1], ANSWER_BYTES, false);
+    c->a = operand_source(l, ptx_operand_at(i, 1), ANSWER_BYTES, false);
     c->type = PTX_B128;
     if (has(l, ".get_first_ctaid")) return take_index(l, c);
-    c->d = operand_dest(l, &i->operands[0]);
-    c->d_bytes = (uint8_t)operand_reg_bytes(l, &i->operands[0]);
+    c->d = operand_dest(l, ptx_operand_at(i, 0));
+    c->d_bytes = (uint8_t)operand_reg_bytes(l, ptx_operand_at(i, 0));
     if (c->d_bytes != LOWERING_PRED)
         return lowering_fail(l, ERR_INVALID_PTX, "a predicate says whether it was");
     c->run = move_select(c);

@@ -19,11 +19,6 @@ static uint32_t bytes_of(struct ptx_fragment f) {
     return f.element == PTX_ELEMENT_F64 ? 8 : 4;
 }
 
-static const struct ptx_operand *operand_at(struct lowering *l, uint32_t k) {
-    static const struct ptx_operand none = {.kind = PTX_OPND_NONE};
-    return k < l->inst->operand_count ? &l->inst->operands[k] : &none;
-}
-
 static int32_t destination(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
     if (o->kind == PTX_OPND_NONE) return lowering_temp(l, bytes);
     int32_t slot = operand_source(l, o, bytes, false);
@@ -56,19 +51,19 @@ static void use(struct lowering *l, struct parts *p, const struct ptx_operand *o
     p->extra.use_count += f.regs;
 }
 
-/* The last of the registers that are read; which lanes have it is in offset. */
+/* Behind the fragments; which lanes have it is in offset. */
 static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
-    const struct ptx_operand *selector = operand_at(l, 5);
+    const struct ptx_operand *selector = ptx_operand_at(l->inst, 5);
     if (selector->kind != PTX_OPND_IMM || selector->imm > 3)
         return lowering_fail(l, ERR_INVALID_PTX, "there are no such lanes in a group");
-    use(l, p, operand_at(l, 4), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
+    use(l, p, ptx_operand_at(l->inst, 4), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
     c->offset = (int64_t)(selector->imm % (4u / p->matrix.sparse));
 }
 
 /* The last six that are read: for a and for b their scales, which byte and which lane. */
 static void scale(struct lowering *l, struct parts *p, uint32_t k) {
-    const struct ptx_operand *list = operand_at(l, k + 1);
-    use(l, p, operand_at(l, k), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
+    const struct ptx_operand *list = ptx_operand_at(l->inst, k + 1);
+    use(l, p, ptx_operand_at(l->inst, k), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
     if (list->kind != PTX_OPND_VEC || list->elem_count != 2)
         return lowering_fail(l, ERR_INVALID_PTX, "which scales is a pair");
     for (uint32_t j = 0; j < 2 && !l->err; j++)
@@ -81,26 +76,26 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
     bool load = m->verb == PTX_MATRIX_LOAD || m->verb == PTX_MATRIX_LOAD_ROWS;
     switch (m->verb) {
     case PTX_MATRIX_MULTIPLY:
-        def(l, p, operand_at(l, 0), m->d);
-        use(l, p, operand_at(l, 1), m->a);
-        use(l, p, operand_at(l, 2), m->b);
-        use(l, p, operand_at(l, 3), m->c);
+        def(l, p, ptx_operand_at(l->inst, 0), m->d);
+        use(l, p, ptx_operand_at(l->inst, 1), m->a);
+        use(l, p, ptx_operand_at(l->inst, 2), m->b);
+        use(l, p, ptx_operand_at(l->inst, 3), m->c);
         if (m->sparse) metadata(l, c, p);
-        if (m->scales) scale(l, p, 4);
-        if (m->scales) scale(l, p, 6);
+        if (m->scales) scale(l, p, m->sparse ? 6 : 4);
+        if (m->scales) scale(l, p, m->sparse ? 8 : 6);
         return;
     case PTX_MATRIX_TRANSPOSE:
-        def(l, p, operand_at(l, 0), m->d);
-        use(l, p, operand_at(l, 1), m->d);
+        def(l, p, ptx_operand_at(l->inst, 0), m->d);
+        use(l, p, ptx_operand_at(l->inst, 1), m->d);
         return;
     default: break;
     }
-    operand_address(l, operand_at(l, load ? 1 : 0), c);
+    operand_address(l, ptx_operand_at(l->inst, load ? 1 : 0), c);
     if (load)
-        def(l, p, operand_at(l, 0), m->d);
+        def(l, p, ptx_operand_at(l->inst, 0), m->d);
     else
-        use(l, p, operand_at(l, 1), m->d);
-    if (l->inst->operand_count == 3) c->b = operand_source(l, operand_at(l, 2), 4, false);
+        use(l, p, ptx_operand_at(l->inst, 1), m->d);
+    if (l->inst->operand_count == 3) c->b = operand_source(l, ptx_operand_at(l->inst, 2), 4, false);
 }
 
 void lower_matrix(struct lowering *l, struct code_inst *c) {
@@ -109,7 +104,7 @@ void lower_matrix(struct lowering *l, struct code_inst *c) {
     if (!ptx_matrix_find((enum ptx_op)c->op, l->inst->text, &m, why, sizeof(why)) ||
         m.verb == PTX_MATRIX_OTHER)
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
-    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 6;
+    uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 7;
     struct parts *p = arena_calloc(l->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     p->matrix = m;

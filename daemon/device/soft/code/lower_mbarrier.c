@@ -7,18 +7,13 @@
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/operand.h"
 
-static const struct ptx_operand *operand_at(const struct lowering *l, uint32_t k) {
-    static const struct ptx_operand none = {.kind = PTX_OPND_NONE};
-    return k < l->inst->operand_count ? &l->inst->operands[k] : &none;
-}
-
 static void third(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t bytes) {
-    if (operand_at(l, k)->kind != PTX_OPND_NONE)
-        c->b = operand_source(l, operand_at(l, k), bytes, false);
+    if (ptx_operand_at(l->inst, k)->kind != PTX_OPND_NONE)
+        c->b = operand_source(l, ptx_operand_at(l->inst, k), bytes, false);
 }
 
 static void result(struct lowering *l, struct code_inst *c, uint32_t bytes) {
-    const struct ptx_operand *o = operand_at(l, 0);
+    const struct ptx_operand *o = ptx_operand_at(l->inst, 0);
     if (o->kind == PTX_OPND_NONE) return;
     c->d = operand_source(l, o, bytes, false);
     if (c->d < 0) lowering_fail(l, ERR_INVALID_PTX, "the destination must be a register");
@@ -42,20 +37,20 @@ void lower_mbarrier(struct lowering *l, struct code_inst *c) {
         what = CODE_MBARRIER_WAIT;
         c->vec = strstr(text, ".parity") != NULL;
         result(l, c, LOWERING_PRED);
-        operand_address(l, operand_at(l, 1), c);
+        operand_address(l, ptx_operand_at(l->inst, 1), c);
         third(l, c, 2, c->vec ? 4 : 8);
         if (c->d == CODE_NO_SLOT) lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     } else if (strstr(text, ".arrive")) {
         what = arrival(text);
         result(l, c, 8);
-        operand_address(l, operand_at(l, 1), c);
+        operand_address(l, ptx_operand_at(l->inst, 1), c);
         third(l, c, 2, 4);
     } else {
         what = strstr(text, ".init")        ? CODE_MBARRIER_INIT
                : strstr(text, ".inval")     ? CODE_MBARRIER_INVAL
                : strstr(text, ".expect_tx") ? CODE_MBARRIER_EXPECT
                                             : CODE_MBARRIER_COMPLETE;
-        operand_address(l, operand_at(l, 0), c);
+        operand_address(l, ptx_operand_at(l->inst, 0), c);
         third(l, c, 1, 4);
     }
     c->run = mbarrier_select(what);
@@ -67,6 +62,6 @@ void lower_mbarrier_copies(struct lowering *l, struct code_inst *c) {
     c->space = l->inst->space;
     c->run = move_select(c);
     if (!strstr(l->inst->text, ".noinc")) return;
-    operand_address(l, operand_at(l, 0), c);
+    operand_address(l, ptx_operand_at(l->inst, 0), c);
     c->run = mbarrier_select(CODE_MBARRIER_ARRIVE);
 }

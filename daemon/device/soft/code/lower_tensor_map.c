@@ -87,8 +87,8 @@ static int32_t literal(struct lowering *l, const struct field *f, const struct p
 static void replace(struct lowering *l, struct code_inst *c, const struct field *f) {
     const struct ptx_inst *i = l->inst;
     const uint32_t bytes = ptx_type_bytes(f->type), last = f->count ? 2 : 1;
-    const uint64_t ordinal = f->count ? i->operands[1].imm : 0;
-    if (i->operand_count != last + 1u || (f->count && i->operands[1].kind != PTX_OPND_IMM))
+    const uint64_t ordinal = f->count ? ptx_operand_at(i, 1)->imm : 0;
+    if (i->operand_count != last + 1u || (f->count && ptx_operand_at(i, 1)->kind != PTX_OPND_IMM))
         return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     if (f->count && ordinal >= f->count)
         return lowering_fail(l, ERR_INVALID_PTX, "a tensor has no such dimension");
@@ -96,24 +96,24 @@ static void replace(struct lowering *l, struct code_inst *c, const struct field 
     c->type = f->type;
     c->vec = 1;
     c->d_bytes = bytes == 8 ? 8 : 4;
-    operand_address(l, &i->operands[0], c);
+    operand_address(l, ptx_operand_at(i, 0), c);
     c->offset += f->at + (int64_t)(ordinal * bytes);
-    c->b = f->values ? literal(l, f, &i->operands[last])
-                     : operand_source(l, &i->operands[last], c->d_bytes, false);
+    c->b = f->values ? literal(l, f, ptx_operand_at(i, last))
+                     : operand_source(l, ptx_operand_at(i, last), c->d_bytes, false);
     if (f->more && !l->err) c->b = added(l, c->b, f->more);
     c->run = f->type ? isa_select_access(c) : move_select(c);
 }
 
 /* [global], [shared], 128 */
 static void hand_on(struct lowering *l, struct code_inst *c) {
-    const struct ptx_operand *size = &l->inst->operands[2];
+    const struct ptx_operand *size = ptx_operand_at(l->inst, 2);
     if (l->inst->operand_count != 3 || size->kind != PTX_OPND_IMM ||
         size->imm != sizeof(struct tensor_map))
         return lowering_fail(l, ERR_INVALID_PTX, "a tensor map has 128 bytes");
     c->vec = CODE_BULK_FROM;
     c->sub = PTX_SUB_NONE;
-    c->a = operand_address_value(l, &l->inst->operands[0]);
-    c->b = operand_address_value(l, &l->inst->operands[1]);
+    c->a = operand_address_value(l, ptx_operand_at(l->inst, 0));
+    c->b = operand_address_value(l, ptx_operand_at(l->inst, 1));
     c->c = operand_source(l, size, 4, false);
     c->run = bulk_copy;
 }

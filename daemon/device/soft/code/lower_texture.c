@@ -17,11 +17,6 @@ struct parts {
     struct code_elem defs[DEFS], uses[CODE_TEXTURE_USES];
 };
 
-static const struct ptx_operand *operand_at(const struct lowering *l, uint32_t k) {
-    static const struct ptx_operand none = {.kind = PTX_OPND_NONE};
-    return k < l->inst->operand_count ? &l->inst->operands[k] : &none;
-}
-
 /* Of a vector, or the operand itself. */
 static const struct ptx_operand *element(const struct ptx_operand *o, uint32_t k) {
     return o->kind == PTX_OPND_VEC ? &o->elems[k] : o;
@@ -86,13 +81,13 @@ static void result(struct lowering *l, struct code_inst *c, struct parts *p,
 
 /* Behind the coordinates and what says the level: an offset, what depths are compared with. */
 static void more(struct lowering *l, struct parts *p, uint32_t at, uint32_t dims) {
-    const struct ptx_operand *o = operand_at(l, at);
+    const struct ptx_operand *o = ptx_operand_at(l->inst, at);
     bool offset = o->kind == PTX_OPND_VEC;
     if (o->kind == PTX_OPND_REG)
         offset = ptx_type_class(l->func->regs[o->reg].type) != 'f' && dims == 1;
     if (o->kind == PTX_OPND_IMM) offset = !o->imm_float_bytes && dims == 1;
     if (offset) several(l, p, CODE_TEXTURE_OFFSET, o, dims);
-    if (operand_at(l, at + offset)->kind != PTX_OPND_NONE)
+    if (ptx_operand_at(l->inst, at + offset)->kind != PTX_OPND_NONE)
         lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "depths are not compared");
 }
 
@@ -100,12 +95,13 @@ static void fetch(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_texture *f = &p->form;
     enum ptx_geometry g = (enum ptx_geometry)f->geometry;
     uint32_t dims = ptx_geometry_coords(g) - ptx_geometry_layered(g), at = 2;
-    result(l, c, p, operand_at(l, 0));
-    place(l, c, p, operand_at(l, 1));
-    if (f->lod == PTX_LOD_LEVEL) use(l, p, CODE_TEXTURE_LEVEL, operand_at(l, at++), 4, false);
+    result(l, c, p, ptx_operand_at(l->inst, 0));
+    place(l, c, p, ptx_operand_at(l->inst, 1));
+    if (f->lod == PTX_LOD_LEVEL)
+        use(l, p, CODE_TEXTURE_LEVEL, ptx_operand_at(l->inst, at++), 4, false);
     if (f->lod == PTX_LOD_GRAD) {
-        several(l, p, CODE_TEXTURE_GRAD, operand_at(l, at++), dims);
-        several(l, p, CODE_TEXTURE_GRAD + 3, operand_at(l, at++), dims);
+        several(l, p, CODE_TEXTURE_GRAD, ptx_operand_at(l->inst, at++), dims);
+        several(l, p, CODE_TEXTURE_GRAD + 3, ptx_operand_at(l->inst, at++), dims);
     }
     more(l, p, at, dims);
 }
@@ -117,23 +113,24 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
     case PTX_TEXTURE_FETCH:
     case PTX_TEXTURE_GATHER: fetch(l, c, p); return;
     case PTX_TEXTURE_QUERY:
-        c->d = operand_source(l, operand_at(l, 0), 4, false);
-        place(l, c, p, operand_at(l, 1));
-        if (f->lod == PTX_LOD_LEVEL) use(l, p, CODE_TEXTURE_LEVEL, operand_at(l, 2), 4, false);
+        c->d = operand_source(l, ptx_operand_at(l->inst, 0), 4, false);
+        place(l, c, p, ptx_operand_at(l->inst, 1));
+        if (f->lod == PTX_LOD_LEVEL)
+            use(l, p, CODE_TEXTURE_LEVEL, ptx_operand_at(l->inst, 2), 4, false);
         return;
     case PTX_TEXTURE_LOAD:
-        result(l, c, p, operand_at(l, 0));
-        place(l, c, p, operand_at(l, 1));
+        result(l, c, p, ptx_operand_at(l->inst, 0));
+        place(l, c, p, ptx_operand_at(l->inst, 1));
         return;
     case PTX_TEXTURE_STORE:
     case PTX_TEXTURE_REDUCE:
-        place(l, c, p, operand_at(l, 0));
+        place(l, c, p, ptx_operand_at(l->inst, 0));
         for (uint32_t k = 0; k < f->elements; k++)
-            use(l, p, CODE_TEXTURE_VALUE + k, element(operand_at(l, 1), k), bytes, true);
+            use(l, p, CODE_TEXTURE_VALUE + k, element(ptx_operand_at(l->inst, 1), k), bytes, true);
         return;
     default:
-        c->d = operand_source(l, operand_at(l, 0), LOWERING_PRED, false);
-        c->a = operand_source(l, operand_at(l, 1), 8, false);
+        c->d = operand_source(l, ptx_operand_at(l->inst, 0), LOWERING_PRED, false);
+        c->a = operand_source(l, ptx_operand_at(l->inst, 1), 8, false);
         return;
     }
 }

@@ -100,7 +100,7 @@ static void code_scan_addresses(struct code_module *m) {
     for (uint32_t f = 0; f < m->ptx->func_count; f++) {
         const struct ptx_func *func = m->ptx->funcs[f];
         for (uint32_t n = 0; n < func->inst_count; n++)
-            for (uint32_t k = 0; k < func->insts[n].operand_count && k < PTX_OPERANDS; k++)
+            for (uint32_t k = 0; k < func->insts[n].operand_count; k++)
                 code_scan_operand(m, &func->insts[n], &func->insts[n].operands[k], k);
     }
 }

@@ -66,7 +66,7 @@ static void look_at_call(struct walk *w, const struct ptx_inst *i) {
 static void look_at(struct walk *w, const struct ptx_func *f) {
     for (uint32_t n = 0; n < f->inst_count; n++) {
         const struct ptx_inst *i = &f->insts[n];
-        for (uint32_t k = 0; k < i->operand_count && k < PTX_OPERANDS; k++)
+        for (uint32_t k = 0; k < i->operand_count; k++)
             look_at_operand(w, &i->operands[k]);
         if (i->op == PTX_OP_call) look_at_call(w, i);
     }

@@ -239,10 +239,15 @@ static uint32_t sparse_at(const struct ptx_matrix *m, const uint32_t *e, uint32_
     return (place / 2 * 4 + metadata(m, e, f, row, place * 2)) * unit + at % unit;
 }
 
+/* Metadata lie behind the fragments. */
+static const uint32_t *metadata_of(const struct code_extra *x, const struct warp *w) {
+    return words(w, &x->uses[x->matrix->a.regs + x->matrix->b.regs + x->matrix->c.regs]);
+}
+
 static void multiply_sparse(const struct code_inst *i, const struct warp *w, const struct shape *s,
                             struct tile *tile) {
     const struct code_extra *x = i->extra;
-    const uint32_t *e = words(w, &x->uses[x->use_count - 1]), f = (uint32_t)i->offset;
+    const uint32_t *e = metadata_of(x, w), f = (uint32_t)i->offset;
     for (uint32_t row = 0; row < 16; row++) {
         const uint32_t g = row % 8 * 4, h = row / 8;
         float v[8];
@@ -293,10 +298,14 @@ static void take_scales(const struct code_extra *x, const struct warp *w, struct
     }
 }
 
-/* Each product is exact, scales and all, before it is rounded once and added. */
-static void multiply_scaled(const struct code_extra *x, const struct warp *w, const struct shape *s,
+/* Each product is exact, scales and all, before it is rounded once and added. A chunk has values of
+ * a of one scale; of a sparse a half as many as of b. */
+static void multiply_scaled(const struct code_inst *i, const struct warp *w, const struct shape *s,
                             struct tile *tile) {
-    const uint32_t p = s->packed, chunk = s->k / x->matrix->scales;
+    const struct code_extra *x = i->extra;
+    const struct ptx_matrix *m = x->matrix;
+    const uint32_t *e = m->sparse ? metadata_of(x, w) : NULL, f = (uint32_t)i->offset;
+    const uint32_t p = s->packed, k = m->sparse ? s->k / 2 : s->k, chunk = k / m->scales;
     struct scales scales;
     take_scales(x, w, &scales);
     for (uint32_t row = 0; row < 16; row++) {
@@ -305,13 +314,14 @@ static void multiply_scaled(const struct code_extra *x, const struct warp *w, co
         float v[8];
         for (uint32_t n = 0; n < 8; n++)
             v[n] = tile->sum[2 * h + n / 4][g + n % 4];
-        for (uint32_t at = 0; at < s->k; at++) {
+        for (uint32_t at = 0; at < k; at++) {
             const uint32_t part = at / p;
             const float y = tile->a[(part / 4 * 2 + h) * p + at % p][g + part % 4];
+            const float *b = tile->b[e ? sparse_at(m, e, f, row, at) : at];
             for (unsigned n = 0; n < 8 && at % chunk == 0; n++)
                 factor[n] = scales.a[row][at / chunk] * scales.b[n % 4 * 2 + n / 4][at / chunk];
             for (unsigned n = 0; n < 8; n++)
-                v[n] += (float)((double)(y * tile->b[at][n]) * factor[n]);
+                v[n] += (float)((double)(y * b[n]) * factor[n]);
         }
         for (uint32_t n = 0; n < 8; n++)
             tile->sum[2 * h + n / 4][g + n % 4] = v[n];
@@ -334,8 +344,10 @@ static void multiply_all(const struct code_inst *i, const struct warp *w, struct
             multiply_block(&s, &tile->sum[(c * s.row_blocks + r) * 2 * s.halves],
                            (const line *)&tile->a[r * lines], (const float(*)[8])tile->b);
     }
-    if (m->sparse) multiply_sparse(i, w, &s, tile);
-    if (m->scales) multiply_scaled(x, w, &s, tile);
+    if (m->scales)
+        multiply_scaled(i, w, &s, tile);
+    else if (m->sparse)
+        multiply_sparse(i, w, &s, tile);
 }
 
 static uint32_t pair_of(float low, float high) {

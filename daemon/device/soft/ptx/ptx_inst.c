@@ -98,9 +98,19 @@ static int32_t guard(struct ptx_parser *p, bool *negated) {
     return pred;
 }
 
+/* The operands of `i` for good. */
+static void keep(struct ptx_parser *p, struct ptx_inst *i, const struct ptx_operand *read,
+                 uint32_t count) {
+    i->operands = count ? ptx_alloc(p, count, sizeof(*read)) : NULL;
+    if (!i->operands) return;
+    memcpy(i->operands, read, count * sizeof(*read));
+    i->operand_count = (uint8_t)count;
+}
+
 static void branch_table(struct ptx_parser *p, struct ptx_inst *i) {
-    ptx_operand(p, &i->operands[0], UINT32_MAX);
-    i->operand_count = 1;
+    struct ptx_operand index;
+    ptx_operand(p, &index, UINT32_MAX);
+    keep(p, i, &index, 1);
     ptx_expect(p, ',');
     struct ptx_token t = ptx_expect_word(p, "a list of targets");
     const struct ptx_name *e = p->err ? NULL : ptx_lookup(p, &t);
@@ -111,15 +121,24 @@ static void branch_table(struct ptx_parser *p, struct ptx_inst *i) {
     i->table_count = targets->count;
 }
 
+static void call(struct ptx_parser *p, struct ptx_inst *i) {
+    struct ptx_operand read[PTX_CALL_OPERANDS];
+    i->proto = ptx_call_operands(p, read);
+    keep(p, i, read, PTX_CALL_OPERANDS);
+}
+
 static void operands(struct ptx_parser *p, struct ptx_inst *i) {
-    if (i->op == PTX_OP_call) return ptx_call_operands(p, i);
+    struct ptx_operand read[PTX_OPERANDS];
+    uint32_t count = 0;
+    if (i->op == PTX_OP_call) return call(p, i);
     if (i->op == PTX_OP_brx) return branch_table(p, i);
     if (ptx_at(p, ';')) return;
     do {
-        if (i->operand_count == PTX_OPERANDS) return ptx_fail(p, "too many operands");
-        ptx_operand(p, &i->operands[i->operand_count], i->operand_count);
-        i->operand_count++;
+        if (count == PTX_OPERANDS) return ptx_fail(p, "too many operands");
+        ptx_operand(p, &read[count], count);
+        count++;
     } while (ptx_accept(p, ','));
+    keep(p, i, read, count);
 }
 
 /* A vector of one is its element where memory is read and written: Triton writes so. */
@@ -161,7 +180,7 @@ static bool is_out_of_reach(const struct ptx_inst *i) {
     return i->op == PTX_OP_UNKNOWN && strncmp(i->text, "multimem.", 9) == 0;
 }
 
-/* Built in place: an instruction is large, and nothing else is added meanwhile. */
+/* Built in place: nothing else is added meanwhile. */
 void ptx_inst(struct ptx_parser *p) {
     uint32_t line = p->tok.line;
     int32_t pred = -1;

@@ -254,7 +254,7 @@ struct ptx_operand {
     uint32_t elem_count;
 };
 
-#define PTX_OPERANDS 8
+#define PTX_OPERANDS 10 /* of an instruction, at most */
 
 struct ptx_inst {
     uint16_t op; /* enum ptx_op */
@@ -267,12 +267,18 @@ struct ptx_inst {
     uint32_t mods;
     uint8_t operand_count;
     uint32_t line;
-    struct ptx_operand operands[PTX_OPERANDS];
-    const char *text; /* the whole opcode as written, e.g. "ld.global.nc.v4.f32" */
-    int32_t *table;   /* brx.idx: instruction indices */
+    struct ptx_operand *operands; /* operand_count of them */
+    const char *text;             /* the whole opcode as written, e.g. "ld.global.nc.v4.f32" */
+    int32_t *table;               /* brx.idx: instruction indices */
     uint32_t table_count;
     struct ptx_func *proto; /* indirect call: its prototype's params and rets, else NULL */
 };
+
+/* One that is absent has no kind. */
+static inline const struct ptx_operand *ptx_operand_at(const struct ptx_inst *i, uint32_t k) {
+    static const struct ptx_operand none = {.kind = PTX_OPND_NONE, .reg = -1};
+    return k < i->operand_count ? &i->operands[k] : &none;
+}
 
 struct ptx_reg {
     const char *name;

@@ -92,6 +92,8 @@ static const struct product {
     {PTX_OP_mma, 16, 8, 64, E(S4) | E(U4), E(S32), MIXED | SATURATES | SPARSE},
     {PTX_OP_mma, 16, 8, 128, E(S4) | E(U4), E(S32), MIXED | SATURATES | SPARSE},
     {PTX_OP_mma, 16, 8, 64, SMALL, E(F16) | E(F32), MIXED | SPARSE | KIND},
+    {PTX_OP_mma, 16, 8, 64, SMALL, E(F32), MIXED | SPARSE | SCALED},
+    {PTX_OP_mma, 16, 8, 128, E(E2M1), E(F32), SPARSE | SCALED},
     {PTX_OP_wmma, 16, 16, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
     {PTX_OP_wmma, 32, 8, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
     {PTX_OP_wmma, 8, 32, 16, E(F16), E(F16) | E(F32), ANY_LAYOUT},
@@ -262,15 +264,21 @@ static struct ptx_fragment factor(const struct product *p, uint8_t element, uint
     return f;
 }
 
+/* Elements of 4 bits that lie without gaps. */
+static bool is_dense(const struct product *p) {
+    return p->flags & SCALED && p->factors == E(E2M1);
+}
+
 /* How many scales a row of a has; 0: there is no such product. */
 static uint8_t scales_of(const struct product *p, const struct spelling *s) {
-    const uint8_t least = p->k == 32 ? 1 : 2, scales = s->scales ? s->scales : least;
+    const bool dense = is_dense(p);
+    const uint8_t least = dense ? 2 : 1, scales = s->scales ? s->scales : least;
     if (!s->scaled || s->scale == SCALE_NONE) return 0;
-    if (s->kind == KIND_MXF4NVF4 && p->k == 64 && s->scales) {
+    if (s->kind == KIND_MXF4NVF4 && dense && s->scales) {
         bool fits = scales == 4 || (scales == 2 && s->scale == SCALE_POWER);
         return fits ? scales : 0;
     }
-    bool kind = s->kind == (p->k == 32 ? KIND_MXF8F6F4 : KIND_MXF4);
+    bool kind = s->kind == (dense ? KIND_MXF4 : KIND_MXF8F6F4);
     return kind && scales == least && s->scale == SCALE_POWER ? scales : 0;
 }
 
@@ -291,7 +299,8 @@ static bool multiplies(const struct product *p, const struct spelling *s, const 
     if (!(p->sums >> types[0] & p->sums >> types[3] & 1)) return false;
     if (p->op == PTX_OP_mma && sums_differ && (p->m != 8 || types[0] != PTX_ELEMENT_F32))
         return false;
-    bool sparse = s->sparse || s->ordered, ordered = p->flags & KIND && p->flags & SPARSE;
+    bool sparse = s->sparse || s->ordered,
+         ordered = p->flags & SPARSE && p->flags & (KIND | SCALED);
     if (!(p->flags & SPARSE) == sparse || !kind_fits(p, s) || (ordered && s->sparse)) return false;
     bool bitwise = (s->xor != s->and) && s->popc, none = !s->xor &&!s->and &&!s->popc;
     return layouts_fit(p, s->cols[0], s->cols[1]) && (p->flags & BITWISE ? bitwise : none) &&
@@ -313,8 +322,8 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
         const struct product *p = &products[k];
         if (!of_shape(p, op, s) || !multiplies(p, s, types)) continue;
+        if (is_dense(p)) types[1] = types[2] = PTX_ELEMENT_E2M1_DENSE;
         const uint32_t many = at_once(p, types), sparse = sparse_lanes(p, types);
-        if (p->flags & SCALED && p->k == 64) types[1] = types[2] = PTX_ELEMENT_E2M1_DENSE;
         *out = (struct ptx_matrix){.verb = PTX_MATRIX_MULTIPLY,
                                    .m = p->m,
                                    .n = p->n,
@@ -399,7 +408,7 @@ bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, c
         w = end;
     }
     bool found = s.sync && s.aligned;
-    if (s.other || (s.scaled && (s.sparse || s.ordered))) return true;
+    if (s.other) return true;
     if (!found)
         snprintf(why, why_bytes, ".sync.aligned is needed");
     else if (op == PTX_OP_mma || (op == PTX_OP_wmma && s.multiply))
@@ -436,6 +445,14 @@ static void want_scalar(struct ptx_sig *sig, enum ptx_type t, bool result) {
     if (result) want->kinds = PTX_WANT_RESULT;
 }
 
+/* A register of metadata or scales; ptxas takes it in {} as well, and CUTLASS writes it so. */
+static void want_word(struct ptx_sig *sig) {
+    struct ptx_want *want = &sig->wants[sig->most++];
+    ptx_rules_want(want, PTX_B32);
+    want->kinds = PTX_WANT_ELEMENTS | PTX_WANT_SINGLE;
+    want->count = 1;
+}
+
 /* {byte, lane} of a scale. */
 static void want_selectors(struct ptx_sig *sig) {
     struct ptx_want *want = &sig->wants[sig->most++];
@@ -454,11 +471,11 @@ static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx
         want_list(sig, m->b, false);
         want_list(sig, m->c, false);
         if (m->sparse) {
-            want_scalar(sig, PTX_B32, false); /* metadata */
+            want_word(sig); /* metadata */
             sig->wants[sig->most++].kinds = PTX_WANT_INT;
         }
         for (uint32_t k = 0; m->scales && k < 2; k++) {
-            want_scalar(sig, PTX_B32, false);
+            want_word(sig);
             want_selectors(sig);
         }
         break;

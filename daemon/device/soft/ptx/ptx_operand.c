@@ -186,26 +186,30 @@ void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index) 
     operand(p, out, index, 0);
 }
 
-/* [(rets),] callee [, (args)] [, prototype]: always three operands. */
-void ptx_call_operands(struct ptx_parser *p, struct ptx_inst *i) {
-    for (int n = 0; n < 3; n++)
-        i->operands[n] = (struct ptx_operand){.reg = -1};
-    i->operand_count = 3;
+static struct ptx_func *prototype(struct ptx_parser *p) {
+    struct ptx_token name = ptx_expect_word(p, "a prototype");
+    const struct ptx_name *e = p->err ? NULL : ptx_lookup(p, &name);
+    if (e && e->kind == PTX_NAME_PROTO) return e->item;
+    unknown_name(p, &name);
+    return NULL;
+}
+
+/* [(rets),] callee [, (args)] [, prototype] */
+struct ptx_func *ptx_call_operands(struct ptx_parser *p, struct ptx_operand *out) {
+    for (int n = 0; n < PTX_CALL_OPERANDS; n++)
+        out[n] = (struct ptx_operand){.reg = -1};
     if (ptx_accept(p, '(')) {
-        ptx_operand_list(p, &i->operands[0], ')');
+        ptx_operand_list(p, &out[0], ')');
         ptx_expect(p, ',');
     }
     struct ptx_token callee = p->tok;
-    operand(p, &i->operands[1], UINT32_MAX, 0);
-    if (!p->err && i->operands[1].kind != PTX_OPND_REG && i->operands[1].kind != PTX_OPND_FUNC)
-        return ptx_fail_at(p, callee.line, "expected a function to call");
-    if (!ptx_accept(p, ',')) return;
+    operand(p, &out[1], UINT32_MAX, 0);
+    if (!p->err && out[1].kind != PTX_OPND_REG && out[1].kind != PTX_OPND_FUNC)
+        ptx_fail_at(p, callee.line, "expected a function to call");
+    if (!ptx_accept(p, ',')) return NULL;
     if (ptx_accept(p, '(')) {
-        ptx_operand_list(p, &i->operands[2], ')');
-        if (!ptx_accept(p, ',')) return;
+        ptx_operand_list(p, &out[2], ')');
+        if (!ptx_accept(p, ',')) return NULL;
     }
-    struct ptx_token proto = ptx_expect_word(p, "a prototype");
-    const struct ptx_name *e = p->err ? NULL : ptx_lookup(p, &proto);
-    if (!e || e->kind != PTX_NAME_PROTO) return unknown_name(p, &proto);
-    i->proto = e->item;
+    return prototype(p);
 }

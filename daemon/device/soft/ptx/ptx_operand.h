@@ -13,6 +13,9 @@ struct ptx_parser;
 
 void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index);
 void ptx_operand_list(struct ptx_parser *p, struct ptx_operand *out, char close);
-void ptx_call_operands(struct ptx_parser *p, struct ptx_inst *i);
+/* Results, callee, arguments. */
+#define PTX_CALL_OPERANDS 3
+/* Gives the prototype that is named behind them, or NULL. */
+struct ptx_func *ptx_call_operands(struct ptx_parser *p, struct ptx_operand *out);
 
 #endif
