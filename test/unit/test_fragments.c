@@ -114,6 +114,86 @@ Test(fragments, stmatrix) {
             check_stmatrix(count, trans);
 }
 
+/* ---- matrices of bytes ------------------------------------------------------------------------
+ */
+
+/* Value `col` of a row of 16, of `bits` each. */
+static unsigned in_row(const unsigned char *row, unsigned bits, unsigned col) {
+    unsigned v = 0;
+    for (unsigned k = 0; k < bits; k++)
+        v |= (row[(col * bits + k) / 8] >> (col * bits + k) % 8 & 1u) << k;
+    return v;
+}
+
+static void random_bytes(void *to) {
+    for (unsigned k = 0; k < 512; k++)
+        ((unsigned char *)to)[k] = (unsigned char)matrixref_dice();
+}
+
+static void check_bytes(const char *form, unsigned bits, unsigned regs, bool turned) {
+    char body[1024] = ROWS;
+    static const char *const lists[] = {"", "{%x4}", "{%x4,%x5}", "", "{%x4,%x5,%x6,%x7}"};
+    sprintf(body + strlen(body),
+            "ldmatrix.sync.aligned.%s %s,[%%row];\n"
+            "mad.wide.u32 %%at,%%lane,16,%%q;st.global.v4.b32 [%%at],{%%x4,%%x5,%%x6,%%x7};",
+            form, lists[regs]);
+    struct ptxrun *r = kernel(body);
+    unsigned char(*in)[16] = ptxrun_alloc(r, 512), (*out)[4][4] = ptxrun_alloc(r, 512);
+    random_bytes(in);
+    cr_assert_eq(launch(r, 32, in, out), 0, "%s", r->result.text);
+    for (unsigned l = 0; l < 32; l++)
+        for (unsigned k = 0; k < 4 * regs; k++) {
+            unsigned reg = k / 4, byte = k % 4, row = reg * 8 + l / 4, col = l % 4 * 4 + byte;
+            if (turned) {
+                row = reg / 2 * 16 + l % 4 * 4 + byte;
+                col = l / 4 + reg % 2 * 8;
+            }
+            cr_assert_eq(out[l][reg][byte], in_row(in[31 - row], bits, col), "%s lane %u byte %u",
+                         form, l, k);
+        }
+    ptxrun_destroy(r);
+}
+
+Test(fragments, ldmatrix_of_bytes) {
+    check_bytes("m16n16.x1.trans.shared.b8", 8, 2, true);
+    check_bytes("m16n16.x2.trans.shared::cta.b8", 8, 4, true);
+    check_bytes("m16n16.x1.trans.shared.b8x16.b6x16_p32", 6, 2, true);
+    check_bytes("m16n16.x2.trans.shared.b8x16.b6x16_p32", 6, 4, true);
+    check_bytes("m16n16.x2.trans.shared.b8x16.b4x16_p64", 4, 4, true);
+    check_bytes("m8n16.x1.shared.b8x16.b6x16_p32", 6, 1, false);
+    check_bytes("m8n16.x2.shared.b8x16.b4x16_p64", 4, 2, false);
+    check_bytes("m8n16.x4.shared.b8x16.b4x16_p64", 4, 4, false);
+    check_bytes("m8n16.x4.shared.b8x16.b6x16_p32", 6, 4, false);
+}
+
+/* As the sum of a product lies: a column of it is a row in memory. */
+static void check_columns(unsigned count) {
+    char body[1024] = ROWS;
+    static const char *const lists[] = {"", "{%x0}", "{%x0,%x1}", "", "{%x0,%x1,%x2,%x3}"};
+    sprintf(body + strlen(body),
+            "stmatrix.sync.aligned.m16n8.x%u.trans.shared.b8 [%%row],%s;bar.warp.sync -1;\n"
+            "ld.shared.v4.b32 {%%x4,%%x5,%%x6,%%x7},[%%row];mad.wide.u32 %%at,%%lane,16,%%q;"
+            "st.global.v4.b32 [%%at],{%%x4,%%x5,%%x6,%%x7};",
+            count, lists[count]);
+    struct ptxrun *r = kernel(body);
+    unsigned char(*in)[4][4] = ptxrun_alloc(r, 512), (*out)[16] = ptxrun_alloc(r, 512);
+    random_bytes(in);
+    cr_assert_eq(launch(r, 32, in, out), 0, "%s", r->result.text);
+    for (unsigned l = 0; l < 32; l++)
+        for (unsigned k = 0; k < 4 * count; k++) {
+            unsigned reg = k / 4, byte = k % 4, row = l / 4 + byte / 2 * 8,
+                     col = l % 4 * 2 + byte % 2;
+            cr_assert_eq(out[8 * reg + col][row], in[l][reg][byte], "x%u lane %u byte %u", count, l,
+                         k);
+        }
+    ptxrun_destroy(r);
+}
+
+Test(fragments, stmatrix_of_bytes) {
+    for (unsigned count = 1; count <= 4; count *= 2)
+        check_columns(count);
+}
+
 Test(fragments, movmatrix) {
     struct ptxrun *r = kernel("mad.wide.u32 %at,%lane,4,%p;ld.global.b32 %x0,[%at];\n"
                               "movmatrix.sync.aligned.m8n8.trans.b16 %x1,%x0;\n"

@@ -1021,11 +1021,13 @@ FORMS = [
      "ldmatrix.sync.aligned.m8n8.x1.b16 wmma.load.a.sync.aligned.row.m8n8k32.s4 "
      "wmma.load.b.sync.aligned.col.m8n8k128.b1"),
     ("{b32,b32}; [sv]",
-     "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"),
+     "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 "
+     "ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b6x16_p32"),
     ("{b32,b32,b32,b32}; [sv]",
-     "ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 wmma.load.a.sync.aligned.row.m16n16k16.shared.bf16"),
+     "ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64 "
+     "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64 wmma.load.a.sync.aligned.row.m16n16k16.shared.bf16"),
     ("[sv]; {b32}",
-     "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
+     "stmatrix.sync.aligned.m8n8.x1.shared.b16 stmatrix.sync.aligned.m16n8.x1.trans.shared.b8"),
     ("[b64]; {b32,b32,b32,b32}",
      "stmatrix.sync.aligned.m8n8.x4.trans.b16 wmma.store.d.sync.aligned.row.m16n16k16.f16"),
     ("b32; b32",
@@ -1044,6 +1046,10 @@ FORMS = [
     ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; {b32,b32,b32,b32}; {s32,s32,s32,s32}; b32; 0",
      "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32 "
      "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.s32.s4.u4.s32"),
+    ("{f32,f32,f32,f32}; {b32,b32,b32,b32}; {b32,b32,b32,b32}; {f32,f32,f32,f32}; b32; 0; b32; {0,1}; b32; {u16,u16}",
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e2m3.f32.ue8m0 "
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 "
+     "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"),
     ("{f64,f64}; {f64}; {f64}; {f64,f64}",
      "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 wmma.mma.sync.aligned.row.row.m8n8k4.rz.f64.f64.f64.f64"),
     ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; {b32,b32}; {s32,s32,s32,s32}",

@@ -101,8 +101,7 @@ static void operands(struct lowering *l, struct code_inst *c, struct parts *p) {
 void lower_matrix(struct lowering *l, struct code_inst *c) {
     struct ptx_matrix m;
     char why[8];
-    if (!ptx_matrix_find((enum ptx_op)c->op, l->inst->text, &m, why, sizeof(why)) ||
-        m.verb == PTX_MATRIX_OTHER)
+    if (!ptx_matrix_find((enum ptx_op)c->op, l->inst->text, &m, why, sizeof(why)))
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
     uint32_t most = (uint32_t)m.a.regs + m.b.regs + m.c.regs + 2u * m.d.regs + 7;
     struct parts *p = arena_calloc(l->arena, 1, sizeof(*p) + most * sizeof(p->elems[0]));

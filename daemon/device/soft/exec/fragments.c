@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrices between memory and the registers of a warp: ldmatrix and stmatrix (8x8 matrices of 16
- * bits, each lane the address of a row), movmatrix, and wmma's loads and stores, for which lane 0
- * says where the matrix is: PTX wants the same of all.
+ * Matrices between memory and the registers of a warp: ldmatrix and stmatrix (each lane has the
+ * address of a row of 16 bytes), movmatrix, and wmma's loads and stores, for which lane 0 says
+ * where the matrix is: PTX wants the same of all.
  */
 #include <emmintrin.h>
 #include <string.h>
@@ -16,16 +16,17 @@ static const struct ptx_matrix *matrix_of(const struct code_inst *i) {
     return ((const struct code_extra *)i->extra)->matrix;
 }
 
-/* ---- 8x8 matrices ---------------------------------------------------------------------------- */
+/* ---- rows of 16 bytes ------------------------------------------------------------------------ */
 
 #define SQUARE_ROW 16 /* bytes */
 
-/* Lane l holds places 2 * (l % 4) and the next of row l / 4: the rows follow each other in a
+/* Lane l holds bytes 4 * (l % 4) to the fourth of row l / 4: the rows follow each other in a
  * register. */
 struct square {
     __m128i rows[8];
 };
 
+/* Of 8x8 values of 16 bits. */
 static struct square transposed(const struct square *s) {
     __m128i a[8], b[8];
     struct square t;
@@ -41,6 +42,56 @@ static struct square transposed(const struct square *s) {
         t.rows[2 * k] = _mm_unpacklo_epi16(b[k], b[k + 4]);
         t.rows[2 * k + 1] = _mm_unpackhi_epi16(b[k], b[k + 4]);
     }
+    return t;
+}
+
+/* 16x16 bytes, in two registers: four times the rows of one are laced with those of the other. */
+static void transpose_bytes(struct square s[2]) {
+    for (unsigned turn = 0; turn < 4; turn++) {
+        __m128i laced[16];
+        for (unsigned k = 0; k < 8; k++) {
+            laced[2 * k] = _mm_unpacklo_epi8(s[0].rows[k], s[1].rows[k]);
+            laced[2 * k + 1] = _mm_unpackhi_epi8(s[0].rows[k], s[1].rows[k]);
+        }
+        memcpy(s, laced, sizeof(laced));
+    }
+}
+
+/* A row of 16 values of 6 or 4 bits, and gaps behind them, as one of bytes. */
+static __m128i expanded(__m128i row, uint8_t element) {
+    const __m128i low = _mm_set1_epi8(15);
+    uint8_t from[SQUARE_ROW + 1] = {0}, to[SQUARE_ROW];
+    if (element == PTX_ELEMENT_B4)
+        return _mm_unpacklo_epi8(_mm_and_si128(row, low),
+                                 _mm_and_si128(_mm_srli_epi16(row, 4), low));
+    _mm_storeu_si128((__m128i *)from, row);
+    for (unsigned k = 0; k < SQUARE_ROW; k++)
+        to[k] = (uint8_t)((from[6 * k / 8] | from[6 * k / 8 + 1] << 8) >> 6 * k % 8 & 63);
+    return _mm_loadu_si128((const __m128i *)to);
+}
+
+/* Rows as they lie in memory to the registers of `m`. */
+static void turn_loaded(const struct ptx_matrix *m, struct square *s, uint32_t count) {
+    const bool expands = m->d.element == PTX_ELEMENT_B6 || m->d.element == PTX_ELEMENT_B4;
+    for (uint32_t k = 0; k < 8 * count && expands; k++)
+        s[k / 8].rows[k % 8] = expanded(s[k / 8].rows[k % 8], m->d.element);
+    for (uint32_t k = 0; k < count && m->trans; k += m->m / 8u)
+        if (m->m == 8)
+            s[k] = transposed(&s[k]);
+        else
+            transpose_bytes(&s[k]);
+}
+
+/* 16x8 bytes as a product has them: bytes 2 * (l % 4) and the next of row l / 4, and of row 8
+ * further down. */
+static struct square columns_of(const struct square *s) {
+    uint8_t from[8][4][2][2], to[8][SQUARE_ROW];
+    struct square t;
+    memcpy(from, s, sizeof(from));
+    for (unsigned col = 0; col < 8; col++)
+        for (unsigned row = 0; row < SQUARE_ROW; row++)
+            to[col][row] = from[row % 8][col / 2][row / 8][col % 2];
+    memcpy(&t, to, sizeof(t));
     return t;
 }
 
@@ -83,10 +134,9 @@ static void load_rows(struct warp *w, const struct code_inst *i, uint32_t mask) 
     if (!row_addresses((struct warp_ctx *)w, i, x->def_count, false, at)) return;
     for (uint32_t k = 0; k < 8 * x->def_count; k++)
         s[k / 8].rows[k % 8] = _mm_load_si128((const __m128i *)(uintptr_t)at[k]);
-    for (uint32_t k = 0; k < x->def_count; k++) {
-        if (x->matrix->trans) s[k] = transposed(&s[k]);
+    turn_loaded(x->matrix, s, x->def_count);
+    for (uint32_t k = 0; k < x->def_count; k++)
         memcpy(SLOT(uint32_t, w, x->defs[k].slot), &s[k], sizeof(s[k]));
-    }
 }
 
 static void store_rows(struct warp *w, const struct code_inst *i, uint32_t mask) {
@@ -97,7 +147,7 @@ static void store_rows(struct warp *w, const struct code_inst *i, uint32_t mask)
     if (!row_addresses((struct warp_ctx *)w, i, x->use_count, true, at)) return;
     for (uint32_t k = 0; k < x->use_count; k++) {
         memcpy(&s, SLOT(const uint32_t, w, x->uses[k].slot), sizeof(s));
-        if (x->matrix->trans) s = transposed(&s);
+        if (x->matrix->trans) s = x->matrix->m == 8 ? transposed(&s) : columns_of(&s);
         for (uint32_t row = 0; row < 8; row++)
             _mm_store_si128((__m128i *)(uintptr_t)at[8 * k + row], s.rows[row]);
     }

@@ -63,7 +63,7 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
             ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
         op = PTX_OP_UNKNOWN;
     }
-    if (o->sig.open && (ptx_matrix_is(op) || ptx_texture_is(op))) op = PTX_OP_UNKNOWN;
+    if (o->sig.open && ptx_texture_is(op)) op = PTX_OP_UNKNOWN;
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);

@@ -120,8 +120,8 @@ struct spelling {
     uint8_t layout_count;
     unsigned m, n, k, number;
     char part;
-    bool load, store, multiply, sync, aligned, satfinite, xor, and, popc, trans, space, other;
-    bool sparse, ordered, scaled;
+    bool load, store, multiply, sync, aligned, satfinite, xor, and, popc, trans, space;
+    bool sparse, ordered, scaled, expands;
     uint8_t round;
     uint8_t kind, scale; /* enum kind; enum scale_type */
     uint8_t scales;      /* as written; 0: not said */
@@ -129,15 +129,6 @@ struct spelling {
 
 static bool is(const char *word, const char *text, size_t len) {
     return strlen(word) == len && memcmp(word, text, len) == 0;
-}
-
-/* Of forms that are not run here. */
-static bool is_other(const char *w, size_t len) {
-    static const char *const words[] = {"b8",     "b8x16", "b6x16_p32", "b4x16_p64",
-                                        "m16n16", "m8n16", "m16n8"};
-    for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
-        if (is(words[k], w, len)) return true;
-    return false;
 }
 
 static bool read_type(struct spelling *s, const char *w, size_t len) {
@@ -202,12 +193,20 @@ static bool read_flag(struct spelling *s, const char *w, size_t len) {
     struct {
         const char *name;
         bool *flag;
-    } flags[] = {
-        {"sync", &s->sync},         {"aligned", &s->aligned}, {"satfinite", &s->satfinite},
-        {"xor", &s->xor },          {"and", &s->and },        {"popc", &s->popc},
-        {"trans", &s->trans},       {"load", &s->load},       {"store", &s->store},
-        {"mma", &s->multiply},      {"sp", &s->sparse},       {"sp::ordered_metadata", &s->ordered},
-        {"block_scale", &s->scaled}};
+    } flags[] = {{"sync", &s->sync},
+                 {"aligned", &s->aligned},
+                 {"satfinite", &s->satfinite},
+                 {"xor", &s->xor },
+                 {"and", &s->and },
+                 {"popc", &s->popc},
+                 {"trans", &s->trans},
+                 {"load", &s->load},
+                 {"store", &s->store},
+                 {"mma", &s->multiply},
+                 {"sp", &s->sparse},
+                 {"sp::ordered_metadata", &s->ordered},
+                 {"block_scale", &s->scaled},
+                 {"b8x16", &s->expands}};
     for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
         if (!*flags[k].flag && is(flags[k].name, w, len)) return *flags[k].flag = true;
     return false;
@@ -230,7 +229,6 @@ static bool read_word(struct spelling *s, enum ptx_op op, const char *w, size_t 
         s->number = (unsigned)(w[1] - '0');
         return true;
     }
-    if (is_other(w, len)) return s->other = true;
     return read_flag(s, w, len) || read_scale(s, w, len) || read_type(s, w, len) ||
            read_layout(s, w, len) || read_shape(s, w, len) || read_round(s, w, len) ||
            read_space(s, op, w, len);
@@ -316,7 +314,7 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
     bool halves = op == PTX_OP_wmma && s->type_count == 2;
     if (!halves) memcpy(types, s->types, sizeof(types));
     if (s->layout_count != 2 || (!halves && s->type_count != 4) || s->part || s->space ||
-        s->number || s->trans || (op == PTX_OP_wmma) != s->multiply ||
+        s->number || s->trans || s->expands || (op == PTX_OP_wmma) != s->multiply ||
         (op == PTX_OP_wmma && !halves && types[1] == PTX_ELEMENT_F16))
         return false;
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
@@ -353,8 +351,8 @@ static bool multiplies_alone(const struct spelling *s) {
 static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
     bool sum = s->part == (s->load ? 'c' : 'd'), col = s->cols[0];
     if (s->load == s->store || s->multiply || s->layout_count != 1 || s->type_count != 1 ||
-        s->number || s->trans || s->satfinite || s->xor || s->and || s->popc || s->round ||
-        multiplies_alone(s))
+        s->number || s->trans || s->expands || s->satfinite || s->xor || s->and || s->popc ||
+        s->round || multiplies_alone(s))
         return false;
     if (!sum && (s->store || (s->part != 'a' && s->part != 'b'))) return false;
     for (size_t k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
@@ -375,32 +373,59 @@ static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
     return false;
 }
 
+/* Matrices whose rows are moved: for ldmatrix and stmatrix a row has 16 bytes, of a matrix that is
+ * turned a column. */
+#define EITHER 2 /* turned or not */
+static const struct rows {
+    uint16_t op, m, n;
+    uint32_t elements;
+    uint8_t turned, most; /* most: matrices at once; 0: one, which is not counted */
+} row_forms[] = {
+    {PTX_OP_movmatrix, 8, 8, E(B16), true, 0},
+    {PTX_OP_ldmatrix, 8, 8, E(B16), EITHER, 4},
+    {PTX_OP_ldmatrix, 16, 16, E(B8) | E(B6) | E(B4), true, 2},
+    {PTX_OP_ldmatrix, 8, 16, E(B6) | E(B4), false, 4},
+    {PTX_OP_stmatrix, 8, 8, E(B16), EITHER, 4},
+    {PTX_OP_stmatrix, 16, 8, E(B8), true, 4},
+};
+
+static bool rows_fit(const struct rows *r, enum ptx_op op, const struct spelling *s) {
+    return r->op == op && r->m == s->m && r->n == s->n && r->elements >> s->types[0] & 1 &&
+           (r->turned == EITHER || r->turned == s->trans) && s->number <= r->most &&
+           !s->number == !r->most && (r->most || !s->space);
+}
+
 static bool find_rows(enum ptx_op op, const struct spelling *s, struct ptx_matrix *out) {
-    bool moves = op == PTX_OP_movmatrix;
-    if (s->m != 8 || s->n != 8 || s->k || s->type_count != 1 || s->types[0] != PTX_ELEMENT_B16 ||
-        s->layout_count || s->part || s->load || s->store || s->multiply || s->satfinite ||
-        s->xor || s->and || s->popc || s->round || multiplies_alone(s))
+    const bool expands = (E(B6) | E(B4)) >> s->types[0] & 1;
+    if (s->k || s->type_count != 1 || s->expands != expands || s->layout_count || s->part ||
+        s->load || s->store || s->multiply || s->satfinite || s->xor || s->and || s->popc ||
+        s->round || multiplies_alone(s))
         return false;
-    if (moves ? s->number || !s->trans || s->space : !s->number) return false;
-    *out = (struct ptx_matrix){.verb = moves                   ? PTX_MATRIX_TRANSPOSE
-                                       : op == PTX_OP_ldmatrix ? PTX_MATRIX_LOAD_ROWS
-                                                               : PTX_MATRIX_STORE_ROWS,
-                               .m = 8,
-                               .n = 8,
-                               .d = {PTX_ELEMENT_B16, (uint8_t)(moves ? 1 : s->number)},
-                               .trans = s->trans};
-    return true;
+    for (size_t k = 0; k < sizeof(row_forms) / sizeof(row_forms[0]); k++) {
+        const struct rows *r = &row_forms[k];
+        if (!rows_fit(r, op, s)) continue;
+        *out = (struct ptx_matrix){.verb = op == PTX_OP_movmatrix  ? PTX_MATRIX_TRANSPOSE
+                                           : op == PTX_OP_ldmatrix ? PTX_MATRIX_LOAD_ROWS
+                                                                   : PTX_MATRIX_STORE_ROWS,
+                                   .m = r->m,
+                                   .n = r->n,
+                                   .trans = s->trans};
+        out->d.element = s->types[0];
+        out->d.regs = (uint8_t)((s->number ? s->number : 1) * (r->m * r->n == 256 ? 2 : 1));
+        return true;
+    }
+    return false;
 }
 
 bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, char *why,
                      size_t why_bytes) {
     struct spelling s = {0};
     const char *w = strchr(text, '.');
-    *out = (struct ptx_matrix){.verb = PTX_MATRIX_OTHER};
+    *out = (struct ptx_matrix){0};
     while (w) {
         const char *end = strchr(++w, '.');
         size_t len = end ? (size_t)(end - w) : strlen(w);
-        if (!read_word(&s, op, w, len) && !s.other) {
+        if (!read_word(&s, op, w, len)) {
             snprintf(why, why_bytes, "'.%.*s' does not go with the operation",
                      len > 60 ? 60 : (int)len, w);
             return false;
@@ -408,7 +433,6 @@ bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, c
         w = end;
     }
     bool found = s.sync && s.aligned;
-    if (s.other) return true;
     if (!found)
         snprintf(why, why_bytes, ".sync.aligned is needed");
     else if (op == PTX_OP_mma || (op == PTX_OP_wmma && s.multiply))
@@ -463,7 +487,7 @@ static void want_selectors(struct ptx_sig *sig) {
 
 static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx_sig *sig) {
     static const struct ptx_want address = {.kinds = PTX_WANT_ADDRESS};
-    *sig = (struct ptx_sig){.open = m->verb == PTX_MATRIX_OTHER};
+    *sig = (struct ptx_sig){0};
     switch (m->verb) {
     case PTX_MATRIX_MULTIPLY:
         want_list(sig, m->d, true);
@@ -493,7 +517,6 @@ static void want_operands(enum ptx_op op, const struct ptx_matrix *m, struct ptx
         want_scalar(sig, PTX_B32, true);
         want_scalar(sig, PTX_B32, false);
         break;
-    default: return;
     }
     sig->least = sig->most;
     if (op != PTX_OP_wmma || m->verb == PTX_MATRIX_MULTIPLY) return;

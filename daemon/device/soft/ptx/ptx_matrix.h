@@ -20,7 +20,8 @@
     X(E4M3, "e4m3", 8) X(E5M2, "e5m2", 8) X(S8, "s8", 8) X(U8, "u8", 8) X(S4, "s4", 4)              \
     X(U4, "u4", 4) X(B1, "b1", 1) X(S32, "s32", 32) X(B16, "b16", 16)                               \
     X(E3M2, "e3m2", 8) X(E2M3, "e2m3", 8) X(E2M1, "e2m1", 8) /* in bytes */                        \
-    X(E2M1_DENSE, "", 4) /* e2m1 too, where nothing wider can stand beside it */
+    X(E2M1_DENSE, "", 4) /* e2m1 too, where nothing wider can stand beside it */               \
+    X(B8, "b8", 8) X(B6, "b6x16_p32", 8) X(B4, "b4x16_p64", 8) /* the latter in bytes of registers */
 /* clang-format on */
 
 enum ptx_element {
@@ -33,11 +34,10 @@ enum ptx_element {
 uint32_t ptx_element_bits(enum ptx_element e);
 
 enum ptx_matrix_verb {
-    PTX_MATRIX_OTHER,    /* PTX, but not run here: scaled sparse ones, of 8-bit rows */
     PTX_MATRIX_MULTIPLY, /* d = a * b + c */
     PTX_MATRIX_LOAD,     /* wmma.load, wmma.store: a fragment from or to memory */
     PTX_MATRIX_STORE,
-    PTX_MATRIX_LOAD_ROWS, /* ldmatrix, stmatrix: 8x8 matrices, whose rows the lanes point to */
+    PTX_MATRIX_LOAD_ROWS, /* ldmatrix, stmatrix: matrices whose rows of 16 bytes lanes point to */
     PTX_MATRIX_STORE_ROWS,
     PTX_MATRIX_TRANSPOSE, /* movmatrix */
 };
@@ -67,8 +67,7 @@ bool ptx_matrix_is(enum ptx_op op);
 /* Holds `text` against the forms of `op`; false with `why` filled. */
 bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, char *why,
                      size_t why_bytes);
-/* The same, and what its operands may be: as ptx_rules_match, open where the form is not run here.
- */
+/* The same, and what its operands may be: as ptx_rules_match. */
 bool ptx_matrix_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                       size_t why_bytes);
 
