@@ -47,6 +47,26 @@ static const char *const bodies[] = {
     "cp.async.bulk.tensor.5d." FROM "im2col" COME
     " [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b],{%h,1,%h};",
     "cp.async.bulk.tensor.4d." DOWN ".im2col_no_offs.bulk_group [%m,{%c0,%c1,%c2,%c3}],[%d];",
+    "cp.async.bulk.tensor.4d." FROM "im2col" COME
+    ".multicast::cluster [%d],[%m,{%c0,%c1,%c2,%c3}],[%b],{%h,%h},%h;",
+    "cp.async.bulk.tensor.3d." DOWN ".im2col_no_offs.bulk_group [%m,{%c0,%c1,%c2}],[%d];",
+    "cp.async.bulk.tensor.5d." DOWN ".im2col_no_offs.bulk_group [%m,{%c0,%c1,%c2,%c3,%c4}],[%d];",
+    "cp.reduce.async.bulk.tensor.4d." DOWN
+    ".add.im2col_no_offs.bulk_group [%m,{%c0,%c1,%c2,%c3}],[%d];",
+    "cp.async.bulk.tensor.2d." FROM "tile::gather4" COME
+    ".multicast::cluster [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b],%h;",
+    "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4" COME
+    " [%d],[%m,{%c0,%c1,%c2,%c3,%c4}],[%b];",
+    "tensormap.replace.tile.global_stride.global.b1024.b64 [%m],0,%w;\n"
+    "tensormap.replace.tile.element_stride.global.b1024.b32 [%m],0,%c4;\n"
+    "tensormap.replace.tile.element_stride.global.b1024.b32 [%m],1,%c3;\n"
+    "tensormap.replace.tile.elemtype.global.b1024.b32 [%m],4;\n"
+    "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%m],3;\n"
+    "tensormap.replace.tile.fill_mode.global.b1024.b32 [%m],1;\n"
+    "cp.async.bulk.tensor.2d." DOWN ".tile::scatter4.bulk_group [%m,{%c0,%c1,%c2,%c3,%c4}],[%d];",
+    "tensormap.replace.tile.box_dim.global.b1024.b32 [%m],1,%c2;\n"
+    "tensormap.replace.tile.rank.global.b1024.b32 [%m],%c3;\n"
+    "cp.async.bulk.tensor.3d." FROM "im2col" COME " [%d],[%m,{%c0,%c1,%c2}],[%b],{%h};",
     "tensormap.replace.tile.global_address.global.b1024.b64 [%m],%m;\n"
     "tensormap.replace.tile.box_dim.global.b1024.b32 [%m],0,%c4;\n"
     "tensormap.replace.tile.rank.global.b1024.b32 [%m],%c3;\n"
@@ -64,10 +84,11 @@ static void prepare(size_t n) {
     snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_90\n.address_size 64\n"
              ".visible .entry k(.param .u64 in){.shared .align 128 .b8 sh[2048];\n"
-             ".reg .b64 %%m;.reg .b32 %%d,%%b,%%s,%%c<5>;.reg .b16 %%h;\n"
+             ".reg .b64 %%m,%%w;.reg .b32 %%d,%%b,%%s,%%c<5>;.reg .b16 %%h;\n"
              "ld.param.u64 %%m,[in];ld.global.v4.b32 {%%c0,%%c1,%%c2,%%c3},[%%m+128];\n"
              "ld.global.b32 %%c4,[%%m+144];ld.global.b32 %%d,[%%m+148];\n"
              "ld.global.b32 %%b,[%%m+152];ld.global.b16 %%h,[%%m+156];\n"
+             "mul.wide.u32 %%w,%%c0,16;\n"
              "mov.u32 %%s,sh;mbarrier.init.shared.b64 [%%s+2040],1;\n"
              "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%%s+2040],4096;\n%s ret;}\n",
              bodies[n]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tiles of matrices by tensor maps: a transposition through swizzled shared memory with edges that
- * stick out of the matrix, sums that are added to what is there, maps that are refused.
+ * stick out of the matrix, sums that are added to what is there, maps that are refused; and a
+ * convolution of images with a border, whose columns are copied.
  */
 #include <cuda.h>
 #include <cuda/barrier>
@@ -98,6 +99,116 @@ static uint64_t try_transpose(uint64_t sum) {
     return checksum_add(sum, b, sizeof b);
 }
 
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+#define IMAGES 2
+#define HIGH 6
+#define WIDE 7
+#define CHANNELS 16
+#define PIXELS 32 /* at once */
+#define ALL (IMAGES * HIGH * WIDE)
+
+typedef CUresult encode_columns_fn(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                                   const cuuint64_t *, const cuuint64_t *, const int *, const int *,
+                                   cuuint32_t, cuuint32_t, const cuuint32_t *,
+                                   CUtensorMapInterleave, CUtensorMapSwizzle,
+                                   CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+/* The pixels under one place of the 3 by 3 filter after the other, of which the first is up to the
+ * left. */
+__global__ void convolve(const __grid_constant__ CUtensorMap images, const float *filter,
+                         float *out) {
+    __shared__ alignas(128) float columns[PIXELS * CHANNELS];
+    __shared__ uint64_t bar;
+    const int first = blockIdx.x * PIXELS, x = first % WIDE - 1, y = first / WIDE % HIGH - 1;
+    float sum = 0;
+    if (!threadIdx.x) ptx::mbarrier_init(&bar, 1);
+    __syncthreads();
+    for (int tap = 0; tap < 9; tap++) {
+        if (!threadIdx.x) {
+            asm volatile(
+                "cp.async.bulk.tensor.4d.shared::cluster.global.im2col"
+                ".mbarrier::complete_tx::bytes [%0],[%1,{%2,%3,%4,%5}],[%6],{%7,%8};" ::"r"(
+                    (unsigned)__cvta_generic_to_shared(columns)),
+                "l"(&images), "r"(0), "r"(x), "r"(y), "r"(first / (WIDE * HIGH)),
+                "r"((unsigned)__cvta_generic_to_shared(&bar)), "h"((short)(tap % 3)),
+                "h"((short)(tap / 3))
+                : "memory");
+            ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                           &bar, sizeof columns);
+        }
+        while (!ptx::mbarrier_try_wait_parity(&bar, tap & 1))
+            continue;
+        for (int c = 0; c < CHANNELS; c++)
+            sum += filter[tap * CHANNELS + c] * columns[threadIdx.x * CHANNELS + c];
+        __syncthreads();
+    }
+    out[first + threadIdx.x] = sum;
+}
+
+static CUresult columns_of(CUtensorMap *map, float *images, cuuint32_t pixels) {
+    cudaDriverEntryPointQueryResult found;
+    encode_columns_fn *encode_columns;
+    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_columns,
+                                           12000, cudaEnableDefault, &found));
+    REQUIRE(found == cudaDriverEntryPointSuccess, "no entry point");
+    cuuint64_t size[4] = {CHANNELS, WIDE, HIGH, IMAGES};
+    cuuint64_t stride[3] = {CHANNELS * 4, CHANNELS * 4 * WIDE, CHANNELS * 4 * WIDE * HIGH};
+    int lower[2] = {-1, -1}, upper[2] = {-1, -1};
+    cuuint32_t step[4] = {1, 1, 1, 1};
+    return encode_columns(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, images, size, stride, lower,
+                          upper, CHANNELS, pixels, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                          CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                          CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+static float pixel_of(const float *images, const float *filter, int image, int y, int x) {
+    float sum = 0;
+    for (int tap = 0; tap < 9; tap++) {
+        int v = y + tap / 3 - 1, u = x + tap % 3 - 1;
+        for (int c = 0; v >= 0 && v < HIGH && u >= 0 && u < WIDE && c < CHANNELS; c++)
+            sum +=
+                filter[tap * CHANNELS + c] * images[((image * HIGH + v) * WIDE + u) * CHANNELS + c];
+    }
+    return sum;
+}
+
+/* Of small integers, so that the sums are exact. */
+static uint64_t try_convolution(uint64_t sum) {
+    const int blocks = (ALL + PIXELS - 1) / PIXELS;
+    static float images[ALL * CHANNELS], filter[9 * CHANNELS], out[ALL + PIXELS];
+    uint32_t seed = 11;
+    float *from, *by, *to;
+    CUtensorMap map;
+    for (float &v : images)
+        v = (float)(random_next(&seed) % 9) - 4;
+    for (float &v : filter)
+        v = (float)(random_next(&seed) % 9) - 4;
+    CHECK(cudaMalloc(&from, sizeof images));
+    CHECK(cudaMalloc(&by, sizeof filter));
+    CHECK(cudaMalloc(&to, sizeof out));
+    CHECK(cudaMemcpy(from, images, sizeof images, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(by, filter, sizeof filter, cudaMemcpyHostToDevice));
+    REQUIRE(columns_of(&map, from, 0) == CUDA_ERROR_INVALID_VALUE, "columns of no pixels");
+    REQUIRE(columns_of(&map, from, PIXELS) == CUDA_SUCCESS, "no map of columns");
+    convolve<<<blocks, PIXELS>>>(map, by, to);
+    CHECK(cudaMemcpy(out, to, blocks * PIXELS * sizeof(float), cudaMemcpyDeviceToHost));
+    for (int k = 0; k < blocks * PIXELS; k++) {
+        float want = k < ALL
+                         ? pixel_of(images, filter, k / (WIDE * HIGH), k / WIDE % HIGH, k % WIDE)
+                         : 0; /* behind the last image */
+        REQUIRE(out[k] == want, "pixel %d: %g, not %g", k, out[k], want);
+    }
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(by));
+    CHECK(cudaFree(to));
+    return checksum_add(sum, out, ALL * sizeof(float));
+}
+
+/* ---- refused ----------------------------------------------------------------------------------
+ */
+
 static void try_refused(void) {
     alignas(64) static char room[sizeof(CUtensorMap) + 64];
     float *p = (float *)room;
@@ -131,7 +242,7 @@ int main(void) {
     CHECK(cudaDeviceGetAttribute(
         &supported, (cudaDeviceAttr)CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0));
     REQUIRE(supported == 1, "not supported");
-    uint64_t sum = try_transpose(CHECKSUM_START);
+    uint64_t sum = try_convolution(try_transpose(CHECKSUM_START));
     try_refused();
     checksum_print("tiles", sum);
     CHECK(cudaDeviceReset());
