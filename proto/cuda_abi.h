@@ -14,11 +14,12 @@
 #include "proto/cuda_values.h"
 
 /* The version that cuDriverGetVersion reports and whose header the layouts come from. */
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 13050
 
 #define CUDA_ENUM(name, value, ...) name = value,
 #define CUDA_ENUM_TYPE(type, list) typedef enum { list(CUDA_ENUM) } type;
 CUDA_ENUMS(CUDA_ENUM_TYPE)
+CUDA_NEWER_ENUMS(CUDA_ENUM_TYPE)
 #undef CUDA_ENUM_TYPE
 enum { CUDA_FLAGS(CUDA_ENUM) };
 enum { CUDA_CONSTANTS(CUDA_ENUM) };
@@ -111,6 +112,8 @@ typedef struct CUctxCreateParams_st {
 
 typedef struct CUdevSmResource_st {
     unsigned int smCount, minSmPartitionSize, smCoscheduledAlignment;
+    unsigned int flags; /* CUdevSmResourceGroup_flags */
+    unsigned int localityDomainId;
 } CUdevSmResource;
 
 typedef struct CUdevResource_st {
@@ -118,9 +121,23 @@ typedef struct CUdevResource_st {
     unsigned char _internal_padding[92];
     union {
         CUdevSmResource sm;
-        unsigned char _oversize[48];
+        unsigned char _oversize[40];
     };
+    struct CUdevResource_st *nextResource;
 } CUdevResource;
+
+typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
+    unsigned int smCount; /* 0: as many as there are, which is written here */
+    unsigned int coscheduledSmCount, preferredCoscheduledSmCount; /* 0: the device's */
+    unsigned int flags;                                           /* CUdevSmResourceGroup_flags */
+    unsigned int localityDomainId;
+    unsigned int reserved[11];
+} CU_DEV_SM_RESOURCE_GROUP_PARAMS;
+
+typedef struct CUcliqueInfo_st {
+    CUcliqueType type;
+    unsigned int id;
+} CUcliqueInfo;
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
@@ -162,6 +179,8 @@ typedef union CUlaunchAttributeValue_union {
     } deviceUpdatableKernelNode;
     unsigned int sharedMemCarveout; /* percent */
     unsigned int nvlinkUtilCentricScheduling;
+    CUlaunchAttributePortableClusterMode portableClusterSizeMode;
+    CUsharedMemoryMode sharedMemoryMode;
 } CUlaunchAttributeValue;
 
 typedef struct CUlaunchAttribute_st {
@@ -404,7 +423,8 @@ typedef struct CUmemPoolProps_st {
     void *win32SecurityAttributes;
     size_t maxSize; /* bytes; 0: the driver's choice */
     unsigned short usage;
-    unsigned char reserved[54];
+    unsigned char gpuDirectRDMACapable;
+    unsigned char reserved[53];
 } CUmemPoolProps;
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -456,19 +476,32 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_v2_st {
     CUcontext ctx;
 } CUDA_MEMSET_NODE_PARAMS_v2;
 
+/* The second form, which is in CUgraphNodeParams, goes on. */
 typedef struct CUDA_HOST_NODE_PARAMS_st {
     CUhostFn fn;
     void *userData;
 } CUDA_HOST_NODE_PARAMS;
+
+typedef struct CUDA_HOST_NODE_PARAMS_v2_st {
+    CUhostFn fn;
+    void *userData;
+    unsigned int syncMode; /* CUhostTaskSyncMode */
+    CUcontext ctx;         /* or a green one; NULL: whichever */
+} CUDA_HOST_NODE_PARAMS_v2;
 
 typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
     CUgraph graph;
     CUgraphChildGraphNodeOwnership ownership;
 } CUDA_CHILD_GRAPH_NODE_PARAMS;
 
-typedef struct CUDA_EVENT_NODE_PARAMS_st {
+typedef struct CUDA_EVENT_RECORD_NODE_PARAMS_st {
     CUevent event;
-} CUDA_EVENT_RECORD_NODE_PARAMS, CUDA_EVENT_WAIT_NODE_PARAMS;
+    CUcontext ctx; /* or a green one; NULL: whichever */
+} CUDA_EVENT_RECORD_NODE_PARAMS;
+
+typedef struct CUDA_EVENT_WAIT_NODE_PARAMS_st {
+    CUevent event;
+} CUDA_EVENT_WAIT_NODE_PARAMS;
 
 typedef struct CUDA_MEM_ALLOC_NODE_PARAMS_st {
     CUmemPoolProps poolProps;
@@ -523,9 +556,6 @@ typedef union CUstreamBatchMemOpParams_union {
     uint64_t pad[6];
 } CUstreamBatchMemOpParams;
 
-/* Newer than the headers of 13.0. */
-#define CU_STREAM_MEM_OP_ATOMIC_REDUCTION 8
-
 typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
     CUcontext ctx;
     unsigned int count;
@@ -543,7 +573,7 @@ typedef struct CUgraphNodeParams_st {
         CUDA_KERNEL_NODE_PARAMS_v2 kernel;
         CUDA_MEMCPY_NODE_PARAMS memcpy;
         CUDA_MEMSET_NODE_PARAMS_v2 memset;
-        CUDA_HOST_NODE_PARAMS host;
+        CUDA_HOST_NODE_PARAMS_v2 host;
         CUDA_CHILD_GRAPH_NODE_PARAMS graph;
         CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
         CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;

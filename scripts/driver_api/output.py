@@ -258,7 +258,7 @@ which CUDA has no more for 9.0 and newer, and graphs launched by kernels are amo
 def gen_coverage(spec):
     out = ["# CUDA driver API coverage\n", f"<!-- {NOTICE} -->\n"]
     out.append(
-        "What this driver answers, of the entry points that the driver of CUDA 13.0 exports.\n"
+        "What this driver answers, of the entry points that the driver of CUDA 13.5 exports.\n"
     )
     out.append("| class | meaning | exports |\n|---|---|---|")
     meaning = {

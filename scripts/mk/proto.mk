@@ -2,8 +2,9 @@
 # The driver API: generated files, and the checks that hold them to their spec.
 
 CUDA_HOME ?= $(shell scripts/find-nvcc --home)
-# The spec is that of 13.0: another toolkit is no measure for it.
-CUDA_INCLUDE := $(shell grep -qs '^.define CUDA_VERSION 13000$$' $(CUDA_HOME)/include/cuda.h && \
+# The spec is that of 13.5: an older toolkit is a measure for what it has, but of those only that of
+# 13.0 was tried.
+CUDA_INCLUDE := $(shell grep -Eqs '^.define CUDA_VERSION 130[05]0$$' $(CUDA_HOME)/include/cuda.h && \
 	echo $(CUDA_HOME)/include)
 
 # Only the tests that compare with it may see the toolkit's own header.
@@ -16,7 +17,7 @@ gen: ## what is generated from proto/driver.api and others, again
 check-gen:
 	$(Q)$(PYTHON) scripts/gen-driver-api --check $(if $(CUDA_INCLUDE),--toolkit $(CUDA_HOME))
 	$(Q)$(PYTHON) test/gen/test_driver_api.py --quiet
-	@$(if $(CUDA_INCLUDE),,echo "  SKIP    no CUDA 13.0 toolkit in $(CUDA_HOME): spec not compared with cuda.h")
+	@$(if $(CUDA_INCLUDE),,echo "  SKIP    no CUDA 13.0 or 13.5 toolkit in $(CUDA_HOME): spec not compared with cuda.h")
 
 # The shim's exports are those of the spec, no more and no fewer.
 .PHONY: check-exports

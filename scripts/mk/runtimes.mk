@@ -14,7 +14,7 @@ check-runtimes: all $(foreach v,default-static default-shared,$(call e2e_bin,$(v
 		$(BUILD)/e2e/objects/train.o $(BUILD)/test/e2e/runtime ## runtimes of CUDA 11.8 to 13.5, shared and static
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_runtimes.py $(E2E)
 
-# The same programs by the newest compiler there; where it cannot be had that is said, and nothing tested.
+# The same programs by the newest compiler there, and what the driver has against its headers; where it cannot be had that is said, and nothing tested.
 NEWEST := build/toolkit-newest
 $(BUILD)/e2e/newest-static/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
@@ -25,5 +25,7 @@ newest-programs: $(call e2e_bin,newest-static,$(E2E_PROGRAMS))
 check-long: check-long-nvcc
 check-long-nvcc: all
 	$(Q)scripts/fetch-nvcc newest || { echo "SKIPPED newest nvcc; skipped: all"; exit 0; } && \
+		$(PYTHON) scripts/gen-driver-api --check --toolkit $(NEWEST) && \
+		$(MAKE) --no-print-directory test T=test_cuda_abi BUILD=$(BUILD)/newest CUDA_HOME=$(NEWEST) && \
 		$(MAKE) --no-print-directory newest-programs && \
 		BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py variant_newest

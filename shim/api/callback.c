@@ -19,8 +19,9 @@ static CUresult enqueue(const struct stream *s, const struct hostfunc *what) {
     return r;
 }
 
-CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
-    if (!fn) return CUDA_ERROR_INVALID_VALUE;
+/* Whatever the mode: the thread that runs them sleeps until then. */
+CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
+    if (!fn || syncMode > CU_HOST_TASK_SPINWAIT) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = ctx_enter();
     if (r) return r;
     struct stream *s = stream_find(hStream);
@@ -28,6 +29,10 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
     if (stream_captured(s))
         return capture_host(s, &(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData});
     return enqueue(s, &(struct hostfunc){.function = fn, .arg = userData});
+}
+
+CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
+    return cuLaunchHostFunc_v2(hStream, fn, userData, CU_HOST_TASK_BLOCKING);
 }
 
 CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several copies by one call. CUDA promises no order among them: here they are in their stream one
- * after the other, each as cuMemcpyAsync makes it.
+ * Copies with attributes, several by one call or one. CUDA promises no order among several: here
+ * they are in their stream one after the other, each as cuMemcpyAsync makes it.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,6 +76,16 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *siz
     return run(&b, NULL, hStream);
 }
 
+CUresult cuMemcpyWithAttributesAsync(CUdeviceptr dst, CUdeviceptr src, size_t size,
+                                     CUmemcpyAttributes *attr, CUstream hStream) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!attr || !is_order(attr->srcAccessOrder)) return CUDA_ERROR_INVALID_VALUE;
+    r = cuMemcpyAsync(dst, src, size, hStream);
+    bool during = attr->srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    return r || !during ? r : cuStreamSynchronize(hStream);
+}
+
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
 static bool is_array(const CUmemcpy3DOperand *o) {
@@ -143,8 +153,7 @@ static CUresult run_boxes(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, siz
     *failed = NO_COPY;
     CUresult r = ctx_enter();
     if (r) return r;
-    if (!count || !boxes || flags || !hStream || hStream == CU_STREAM_LEGACY)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!count || !boxes || flags) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         *failed = i;
         if (!is_box(&boxes[i])) return CUDA_ERROR_INVALID_VALUE;
@@ -158,14 +167,30 @@ static CUresult run_boxes(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, siz
     return r || !during ? r : cuStreamSynchronize(hStream);
 }
 
+/* Several are in no default stream. */
+static CUresult run_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed,
+                          unsigned long long flags, CUstream hStream) {
+    bool named = hStream && hStream != CU_STREAM_LEGACY;
+    if (named) return run_boxes(count, boxes, failed, flags, hStream);
+    *failed = NO_COPY;
+    CUresult r = ctx_enter();
+    return r ? r : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
                               unsigned long long flags, CUstream hStream) {
     size_t ignored;
-    return run_boxes(numOps, opList, failIdx ? failIdx : &ignored, flags, hStream);
+    return run_batch(numOps, opList, failIdx ? failIdx : &ignored, flags, hStream);
 }
 
 CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
                                  unsigned long long flags, CUstream hStream) {
     size_t ignored;
-    return run_boxes(numOps, opList, &ignored, flags, hStream);
+    return run_batch(numOps, opList, &ignored, flags, hStream);
+}
+
+CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags,
+                                       CUstream hStream) {
+    size_t ignored;
+    return run_boxes(1, op, &ignored, flags, hStream);
 }

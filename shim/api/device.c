@@ -5,6 +5,7 @@
  * that is not supported here.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -112,6 +113,8 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 4},
     {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
     {CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, -1},
+    {CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_COUNT, 1},
+    {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_LARGE_TENSOR_MIN_SIZE, INT_MAX}, /* there are no large ones */
 };
 
 /* What the worker said; false when the attribute is not among it. */
@@ -126,6 +129,7 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
         *value = (int)d->regs_per_sm;
         return true;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *value = (int)d->clock_khz; return true;
+    case CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT:
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = (int)d->sm_count; return true;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = (int)d->mem_clock_khz; return true;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = (int)d->mem_bus_bits; return true;
@@ -142,6 +146,7 @@ static bool from_worker(CUdevice_attribute attribute, int *value) {
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
         *value = (int)d->shared_per_sm_bytes;
         return true;
+    case CU_DEVICE_ATTRIBUTE_MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK: /* none is larger */
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
         *value = (int)d->shared_optin_bytes;
         return true;
@@ -182,6 +187,19 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
         if (fixed[i].attribute == attrib) *pi = fixed[i].value;
     }
     return CUDA_SUCCESS;
+}
+
+/* It is in no fabric. */
+CUresult cuDeviceGetCliqueCount(size_t *count, CUdevice dev) {
+    CUresult r = enter(dev);
+    if (r) return r;
+    if (!count) return CUDA_ERROR_INVALID_VALUE;
+    *count = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCliqueInfo(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev) {
+    return cliqueInfo ? cuDeviceGetCliqueCount(count, dev) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDriverGetVersion(int *driverVersion) {

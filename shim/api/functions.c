@@ -7,6 +7,7 @@
 #include "shim/code/function.h"
 #include "shim/code/image.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 
 /* A kernel that is known and whose numbers are there. */
@@ -38,6 +39,8 @@ static CUresult get_attribute(int *pi, CUfunction_attribute attrib, const struct
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *pi = cluster_required(f, attrib); break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *pi = f->non_portable_cluster; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *pi = f->cluster_policy; break;
+    case CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED: *pi = 0; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE: *pi = CU_SHARED_MEMORY_MODE_DEFAULT; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -65,6 +68,10 @@ static CUresult set_attribute(struct function *f, CUfunction_attribute attrib, i
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         f->cluster_policy = value;
         return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:
+        return value == CU_SHARED_MEMORY_MODE_DEFAULT
+                   ? CUDA_SUCCESS
+                   : refuse_call("a kernel's shared memory mode");
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
@@ -124,6 +131,19 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                               size_t *paramSize) {
     return cuFuncGetParamInfo((CUfunction)kernel, paramIndex, paramOffset, paramSize);
+}
+
+CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
+    struct function *f;
+    CUresult r = enter(func, &f);
+    if (r) return r;
+    if (!paramCount) return CUDA_ERROR_INVALID_VALUE;
+    *paramCount = f->info.param_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
+    return cuFuncGetParamCount((CUfunction)kernel, paramCount);
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction hfunc) {

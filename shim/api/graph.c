@@ -109,6 +109,15 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
     return leave(CUDA_SUCCESS);
 }
 
+CUresult cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
+    struct graph_node *n;
+    CUresult r = enter_node(hNode, &n);
+    if (r) return r;
+    if (!phGraph) return leave(CUDA_ERROR_INVALID_VALUE);
+    *phGraph = n->graph->handle;
+    return leave(CUDA_SUCCESS);
+}
+
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
     struct graph_node *n;
     CUresult r = enter_node(hNode, &n);
@@ -118,6 +127,37 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
     *phGraph = n->params.child->handle;
     return leave(CUDA_SUCCESS);
 }
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+CUresult cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
+    struct graph *g;
+    CUresult r = enter_graph(hGraph, &g);
+    if (r) return r;
+    if (!graphId) return leave(CUDA_ERROR_INVALID_VALUE);
+    *graphId = g->id;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
+    struct graph_node *n;
+    CUresult r = enter_node(hNode, &n);
+    if (r) return r;
+    if (!nodeId) return leave(CUDA_ERROR_INVALID_VALUE);
+    *nodeId = n->id;
+    return leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
+    struct graph_node *n;
+    CUresult r = enter_node(hNode, &n);
+    if (r) return r;
+    if (!toolsNodeId) return leave(CUDA_ERROR_INVALID_VALUE);
+    *toolsNodeId = (unsigned long long)n->graph->id << 32 | n->id;
+    return leave(CUDA_SUCCESS);
+}
+
+/* ---- drawn ----------------------------------------------------------------------------------- */
 
 /* Every flag asks for more of what a node does. */
 CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {

@@ -109,6 +109,14 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, uint64_t *flags) {
     return leave(flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+CUresult cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
+    struct exec *e;
+    CUresult r = enter(hGraphExec, &e);
+    if (r) return r;
+    if (graphId) *graphId = e->graph->id;
+    return leave(graphId ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
 /* Only these can be off. */
 static struct graph_node *find_switch(const struct exec *e, CUgraphNode handle) {
     struct graph_node *n = graph_find_copy(e->graph, handle);

@@ -123,6 +123,10 @@ static CUresult read_fill(const CUDA_MEMSET_NODE_PARAMS_v2 *m, struct params *ou
     return graph_params_fill(&shorter, out);
 }
 
+static CUresult read_host(const CUDA_HOST_NODE_PARAMS_v2 *h, struct params *out) {
+    return graph_params_host(&(CUDA_HOST_NODE_PARAMS){h->fn, h->userData}, out);
+}
+
 static bool bodies_ok(CUgraphConditionalNodeType type, unsigned int count) {
     switch (type) {
     case CU_GRAPH_COND_TYPE_IF: return count == 1 || count == 2;
@@ -151,7 +155,7 @@ CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return graph_params_kernel(&p->kernel, out);
     case CU_GRAPH_NODE_TYPE_MEMCPY: return graph_params_copy(&p->memcpy.copyParams, out);
     case CU_GRAPH_NODE_TYPE_MEMSET: return read_fill(&p->memset, out);
-    case CU_GRAPH_NODE_TYPE_HOST: return graph_params_host(&p->host, out);
+    case CU_GRAPH_NODE_TYPE_HOST: return read_host(&p->host, out);
     case CU_GRAPH_NODE_TYPE_GRAPH:
         return graph_params_child(p->graph.graph, p->graph.ownership, out);
     case CU_GRAPH_NODE_TYPE_EMPTY:
@@ -166,8 +170,25 @@ CUresult graph_params_any(CUgraphNodeParams *p, struct params *out) {
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return graph_params_values(&p->memOp, out);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return refuse_call("external semaphores in a graph");
+    case CU_GRAPH_NODE_TYPE_MEMCPY_BATCH: return refuse_call("a batch of copies as a graph's node");
+    case CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH: return refuse_call("copies over a fabric in a graph");
     default: return CUDA_ERROR_INVALID_VALUE;
     }
+}
+
+static bool is_context(CUcontext handle) {
+    return !handle || ctx_find(handle);
+}
+
+CUresult graph_params_newest(CUgraphNodeParams *p, struct params *out) {
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    if (p->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && !is_context(p->eventRecord.ctx))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (p->type == CU_GRAPH_NODE_TYPE_HOST) {
+        if (p->host.syncMode > CU_HOST_TASK_SPINWAIT) return CUDA_ERROR_INVALID_VALUE;
+        if (!is_context(p->host.ctx)) return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    return graph_params_any(p, out);
 }
 
 void graph_params_free(struct params *p) {

@@ -22,6 +22,10 @@ CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out);
 CUresult graph_params_release(CUdeviceptr addr, struct params *out);
 /* Of any kind. CUDA_ERROR_NOT_SUPPORTED, said by name, for those that have no place here. */
 CUresult graph_params_any(CUgraphNodeParams *p, struct params *out);
+/* The same as of 13.4, from when on more of them say in which context they are: the streams that a
+ * graph is launched in run them, whatever the context. CUDA_ERROR_INVALID_CONTEXT: there is none.
+ */
+CUresult graph_params_newest(CUgraphNodeParams *p, struct params *out);
 
 /* What was not given to a node. */
 void graph_params_free(struct params *p);

@@ -31,7 +31,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice de
     if (r) return r;
     uint32_t sms = handle_index(HANDLE_RESOURCES, desc);
     if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
-    if (!phCtx || sms == HANDLE_NONE || flags != CU_GREEN_CTX_DEFAULT_STREAM)
+    if (!phCtx || sms == HANDLE_NONE || flags & ~(unsigned int)CU_GREEN_CTX_DEFAULT_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
     struct context *c = ctx_create_green(sms);
     if (!c) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -265,3 +265,21 @@ CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_att
                     : CUDA_ERROR_INVALID_VALUE;
     return r;
 }
+
+/* It is the host's memory, and the device's as well: where it was last wanted. One piece has one
+ * answer, however finely it is asked about. */
+CUresult cuMemGetLocationInfo(CUdeviceptr ptr, size_t size, size_t summaryGranularity,
+                              size_t samplingGranularity, CUmemLocation *location_out) {
+    CUresult r = ctx_enter_device();
+    if (!r && (!location_out || !summaryGranularity || summaryGranularity > size ||
+               samplingGranularity > summaryGranularity))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = check_managed(ptr, size);
+    for (size_t at = 0; !r && at < size; at += summaryGranularity) {
+        size_t bytes = size - at < summaryGranularity ? size - at : summaryGranularity;
+        CUmemLocation place = unpacked(hint_of(ptr + at, bytes, HINT_PREFETCHED));
+        if (place.type == CU_MEM_LOCATION_TYPE_NONE) place.type = CU_MEM_LOCATION_TYPE_HOST;
+        *location_out++ = place;
+    }
+    return r;
+}

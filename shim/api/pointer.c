@@ -116,6 +116,7 @@ static CUresult answer(void *data, CUpointer_attribute attribute, const struct p
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer64(data, pool_handle(p), known);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return answer64(data, known ? b->addr : 0, known);
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer32(data, 0, true);
+    case CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer32(data, (uint32_t)-1, true);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }

@@ -133,7 +133,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     /* Only the device's memory can be another process's as well. */
     if (poolProps->handleTypes && home != POOL_OF_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->handleTypes & ~types || poolProps->usage) return CUDA_ERROR_NOT_SUPPORTED;
-    CUmemoryPool made = pool_create(home, poolProps->maxSize, poolProps->handleTypes);
+    CUmemoryPool made = pool_create(home, poolProps);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     *pool = made;
     return CUDA_SUCCESS;

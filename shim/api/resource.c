@@ -21,9 +21,7 @@ struct origin {
 
 #define ORIGIN_WHOLE 0x536d7301u /* it can be split */
 #define ORIGIN_PART 0x536d7302u
-
-#define WORKQUEUE_CONFIG 1000 /* resources of 13.1 and later */
-#define WORKQUEUE 10000
+#define ORIGIN_REST 0x536d7303u /* of a split into groups, by which it can be split again */
 
 static struct origin origin_of(const CUdevResource *r) {
     struct origin o;
@@ -45,7 +43,7 @@ static CUdevResource make_sms(uint32_t count, struct origin origin) {
 /* `sms`: of a green context; 0: of the whole device. */
 static CUresult describe(uint32_t sms, CUdevResource *resource, CUdevResourceType type) {
     if (!resource) return CUDA_ERROR_INVALID_VALUE;
-    if ((int)type == WORKQUEUE_CONFIG || (int)type == WORKQUEUE)
+    if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG || type == CU_DEV_RESOURCE_TYPE_WORKQUEUE)
         return refuse_call("work queues as a resource of the device");
     if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     *resource = make_sms(sms ? sms : state.conn.device.sm_count, (struct origin){ORIGIN_WHOLE, 0});
@@ -74,7 +72,22 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
     return c && c->sms ? describe(c->sms, resource, type) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* ---- split ----------------------------------------------------------------------------------- */
+/* The default stream is the current context's. Streams have no work queues as CUDA says it. */
+CUresult cuStreamGetDevResource(CUstream hStream, CUdevResource *resource, CUdevResourceType type) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    const struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    return describe(s->id == STREAM_LEGACY ? ctx_current()->sms : s->sms, resource, type);
+}
+
+/* ---- split into groups of one size ----------------------------------------------------------- */
+
+static uint32_t next_split(void) {
+    static _Atomic uint32_t splits;
+    return atom_add_relaxed(&splits, 1);
+}
 
 /* Of each group: a multiple of what has to be together, and not below the least. */
 static uint32_t group_size(const CUdevSmResource *sm, unsigned int flags, uint32_t asked) {
@@ -98,7 +111,6 @@ static CUresult check_split(const unsigned int *count, const CUdevResource *inpu
 CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
                                      const CUdevResource *input, CUdevResource *remaining,
                                      unsigned int useFlags, unsigned int minCount) {
-    static _Atomic uint32_t splits;
     CUresult r = state_ready();
     if (!r) r = check_split(nbGroups, input, useFlags, minCount);
     if (r) return r;
@@ -106,12 +118,94 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
     uint32_t groups = all / size;
     if (!groups) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
     if (result && *nbGroups < groups) groups = *nbGroups;
-    struct origin part = {ORIGIN_PART, atom_add_relaxed(&splits, 1)};
+    struct origin part = {ORIGIN_PART, next_split()};
     uint32_t left = all - groups * size;
     for (uint32_t i = 0; result && i < groups; i++)
         result[i] = make_sms(size, part);
     if (remaining) *remaining = left ? make_sms(left, part) : (CUdevResource){0};
     *nbGroups = groups;
+    return CUDA_SUCCESS;
+}
+
+/* ---- split into groups of sizes of their own ------------------------------------------------- */
+
+#define COSCHEDULED_MAX 32u /* multiprocessors of one group, where there are clusters */
+#define LOCALITY_FLAGS                                       \
+    ((unsigned)CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID | \
+     (unsigned)CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS)
+
+/* How many have to be together; 0: no device has that. */
+static uint32_t coscheduled(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p) {
+    bool clusters = state.conn.device.cc_major >= 9;
+    uint32_t n = p->coscheduledSmCount ? p->coscheduledSmCount : clusters ? 8 : 2;
+    return n % 2 == 0 && n <= (clusters ? COSCHEDULED_MAX : 2) ? n : 0;
+}
+
+/* All of the device is one domain, which has the number 0. */
+static bool is_in_domain(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p) {
+    bool by_domain = p->flags & CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID;
+    if (!by_domain) return !(p->flags & LOCALITY_FLAGS);
+    return !p->localityDomainId || p->localityDomainId == UINT32_MAX;
+}
+
+/* A size that says itself has to be one; 0: what is left says it. */
+static bool is_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t all) {
+    uint32_t whole = coscheduled(p), preferred = p->preferredCoscheduledSmCount;
+    bool fill = p->flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL;
+    if (p->flags & ~(LOCALITY_FLAGS | CU_DEV_SM_RESOURCE_GROUP_BACKFILL) || !whole) return false;
+    if (preferred && preferred % whole) return false;
+    return p->smCount % 2 == 0 && p->smCount <= all && (fill || p->smCount % whole == 0);
+}
+
+/* Of `left`; may be 0, or fewer than have to be together. */
+static uint32_t group_count(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t left) {
+    bool fill = p->flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL;
+    uint32_t whole = fill ? 2 : coscheduled(p);
+    return p->smCount ? p->smCount : left / whole * whole;
+}
+
+/* What all groups leave of `left`. `needed`: none may be empty. */
+static CUresult check_groups(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, unsigned int groups,
+                             bool needed, uint32_t *left) {
+    const uint32_t all = *left;
+    for (unsigned int i = 0; i < groups; i++) {
+        if (!is_group(&p[i], all)) return CUDA_ERROR_INVALID_VALUE;
+        if (!is_in_domain(&p[i])) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+        uint32_t count = group_count(&p[i], *left);
+        if (count > *left || (needed && count < coscheduled(&p[i])))
+            return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+        *left -= count;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUdevResource make_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, struct origin origin) {
+    CUdevResource r = make_sms(p->smCount, origin);
+    r.sm.smCoscheduledAlignment = coscheduled(p);
+    r.sm.flags = p->flags;
+    r.sm.localityDomainId = p->localityDomainId;
+    return r;
+}
+
+CUresult cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
+                              const CUdevResource *input, CUdevResource *remainder,
+                              unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
+    CUresult r = state_ready();
+    if (r) return r;
+    if (!nbGroups || !input || !groupParams || flags) return CUDA_ERROR_INVALID_VALUE;
+    if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    uint32_t kind = origin_of(input).kind, all = input->sm.smCount, left = all;
+    if (kind != ORIGIN_WHOLE && kind != ORIGIN_REST)
+        return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    r = check_groups(groupParams, nbGroups, result != NULL, &left);
+    if (r) return r;
+    struct origin part = {ORIGIN_PART, next_split()}, rest = {ORIGIN_REST, part.split};
+    for (unsigned int i = 0; i < nbGroups; i++) {
+        groupParams[i].smCount = group_count(&groupParams[i], all);
+        all -= groupParams[i].smCount;
+        if (result) result[i] = make_group(&groupParams[i], part);
+    }
+    if (remainder) *remainder = left ? make_sms(left, rest) : (CUdevResource){0};
     return CUDA_SUCCESS;
 }
 
@@ -123,8 +217,10 @@ static CUresult add_up(const CUdevResource *list, unsigned int count, uint32_t *
     for (unsigned int i = 0; i < count; i++) {
         const struct origin o = origin_of(&list[i]);
         if (list[i].type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-        bool known = o.kind == ORIGIN_WHOLE || o.kind == ORIGIN_PART;
-        bool together = o.kind == ORIGIN_PART && first.kind == o.kind && o.split == first.split;
+        bool known = o.kind >= ORIGIN_WHOLE && o.kind <= ORIGIN_REST;
+        bool together = o.kind != ORIGIN_WHOLE && first.kind != ORIGIN_WHOLE &&
+                        o.split == first.split &&
+                        list[i].sm.smCoscheduledAlignment == list[0].sm.smCoscheduledAlignment;
         if (!known || (i && !together)) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
         *sms += list[i].sm.smCount;
     }

@@ -139,6 +139,20 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType ten
     return finish(&w, &m);
 }
 
+/* The copies here never touch more than the tensor. */
+CUresult cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUtensorMapAllocClass allocClass,
+                                       CUtensorMapAllocClass *outAllocClass) {
+    CUresult r = state_ready();
+    struct tensor_map m;
+    if (r) return r;
+    if (outAllocClass) *outAllocClass = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;
+    if (!tensorMap || !is_aligned(tensorMap, TENSOR_MAP_ALIGN) ||
+        allocClass > CU_TENSOR_MAP_ALLOC_CLASS_LARGE)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&m, tensorMap, sizeof(m));
+    return tensor_map_is_valid(&m) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
     CUresult r = state_ready();
     struct tensor_map m;

@@ -14,6 +14,7 @@
 CUresult cuDeviceGetLuid(void);
 CUresult cuDeviceTotalMem(void);
 CUresult cuDeviceGetNvSciSyncAttributes(void);
+CUresult cuDeviceGetFabricClusterUuid(void);
 CUresult cuCtxGetExecAffinity(void);
 CUresult cuCtxAttach(void);
 CUresult cuCtxDetach(void);
@@ -61,11 +62,16 @@ CUresult cuCoredumpGetAttribute(void);
 CUresult cuCoredumpGetAttributeGlobal(void);
 CUresult cuCoredumpSetAttribute(void);
 CUresult cuCoredumpSetAttributeGlobal(void);
+CUresult cuCoredumpRegisterStartCallback(void);
+CUresult cuCoredumpRegisterCompleteCallback(void);
+CUresult cuCoredumpDeregisterStartCallback(void);
+CUresult cuCoredumpDeregisterCompleteCallback(void);
 CUresult cuCheckpointProcessGetRestoreThreadId(void);
 CUresult cuCheckpointProcessGetState(void);
 CUresult cuCheckpointProcessLock(void);
 CUresult cuCheckpointProcessCheckpoint(void);
 CUresult cuCheckpointProcessRestore(void);
+CUresult cuCheckpointOperationComplete(void);
 CUresult cuCheckpointProcessUnlock(void);
 CUresult cuProfilerInitialize(void);
 CUresult cuGraphAddExternalSemaphoresSignalNode(void);
@@ -76,6 +82,8 @@ CUresult cuGraphExternalSemaphoresWaitNodeGetParams(void);
 CUresult cuGraphExternalSemaphoresWaitNodeSetParams(void);
 CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(void);
 CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(void);
+CUresult cuStreamBeginRecaptureToGraph(void);
+CUresult cuStreamBeginRecaptureToGraph_ptsz(void);
 CUresult cuArrayCreate(void);
 CUresult cuArrayGetDescriptor(void);
 CUresult cuArray3DCreate(void);
@@ -97,9 +105,25 @@ CUresult cuMemGetHandleForAddressRange(void);
 CUresult cuMulticastCreate(void);
 CUresult cuMulticastAddDevice(void);
 CUresult cuMulticastBindMem(void);
+CUresult cuMulticastBindMem_v2(void);
 CUresult cuMulticastBindAddr(void);
+CUresult cuMulticastBindAddr_v2(void);
 CUresult cuMulticastUnbind(void);
 CUresult cuMulticastGetGranularity(void);
+CUresult cuLogicalEndpointIdReserve(void);
+CUresult cuLogicalEndpointIdRelease(void);
+CUresult cuLogicalEndpointCreate(void);
+CUresult cuLogicalEndpointAddDevice(void);
+CUresult cuLogicalEndpointDestroy(void);
+CUresult cuLogicalEndpointBindAddr(void);
+CUresult cuLogicalEndpointBindMem(void);
+CUresult cuLogicalEndpointUnbind(void);
+CUresult cuLogicalEndpointExport(void);
+CUresult cuLogicalEndpointImport(void);
+CUresult cuLogicalEndpointGetLimits(void);
+CUresult cuLogicalEndpointQuery(void);
+CUresult cuFabricCpyBatchAsync(void);
+CUresult cuFabricCpyBatchAsync_ptsz(void);
 CUresult cuCtxRecordEvent(void);
 CUresult cuCtxWaitEvent(void);
 CUresult cuImportExternalMemory(void);
@@ -123,6 +147,10 @@ CUresult cuGraphicsMapResources(void);
 CUresult cuGraphicsMapResources_ptsz(void);
 CUresult cuGraphicsUnmapResources(void);
 CUresult cuGraphicsUnmapResources_ptsz(void);
+CUresult cuStreamBeginCaptureToCig(void);
+CUresult cuStreamBeginCaptureToCig_ptsz(void);
+CUresult cuStreamEndCaptureToCig(void);
+CUresult cuStreamEndCaptureToCig_ptsz(void);
 CUresult cuFlushGPUDirectRDMAWrites(void);
 CUresult cuTensorMapEncodeIm2colWide(void);
 
@@ -159,6 +187,9 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuDeviceCanAccessPeer] = (void *)cuDeviceCanAccessPeer,
     [CALL_cuDeviceGetP2PAttribute] = (void *)cuDeviceGetP2PAttribute,
     [CALL_cuDeviceGetP2PAtomicCapabilities] = (void *)cuDeviceGetP2PAtomicCapabilities,
+    [CALL_cuDeviceGetFabricClusterUuid] = (void *)cuDeviceGetFabricClusterUuid,
+    [CALL_cuDeviceGetCliqueCount] = (void *)cuDeviceGetCliqueCount,
+    [CALL_cuDeviceGetCliqueInfo] = (void *)cuDeviceGetCliqueInfo,
     [CALL_cuDevicePrimaryCtxRetain] = (void *)cuDevicePrimaryCtxRetain,
     [CALL_cuDevicePrimaryCtxRelease] = (void *)cuDevicePrimaryCtxRelease,
     [CALL_cuDevicePrimaryCtxRelease_v2] = (void *)cuDevicePrimaryCtxRelease_v2,
@@ -228,12 +259,14 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuKernelSetCacheConfig] = (void *)cuKernelSetCacheConfig,
     [CALL_cuKernelGetName] = (void *)cuKernelGetName,
     [CALL_cuKernelGetParamInfo] = (void *)cuKernelGetParamInfo,
+    [CALL_cuKernelGetParamCount] = (void *)cuKernelGetParamCount,
     [CALL_cuFuncGetAttribute] = (void *)cuFuncGetAttribute,
     [CALL_cuFuncSetAttribute] = (void *)cuFuncSetAttribute,
     [CALL_cuFuncSetCacheConfig] = (void *)cuFuncSetCacheConfig,
     [CALL_cuFuncGetModule] = (void *)cuFuncGetModule,
     [CALL_cuFuncGetName] = (void *)cuFuncGetName,
     [CALL_cuFuncGetParamInfo] = (void *)cuFuncGetParamInfo,
+    [CALL_cuFuncGetParamCount] = (void *)cuFuncGetParamCount,
     [CALL_cuFuncIsLoaded] = (void *)cuFuncIsLoaded,
     [CALL_cuFuncLoad] = (void *)cuFuncLoad,
     [CALL_cuFuncSetBlockShape] = (void *)cuFuncSetBlockShape,
@@ -253,6 +286,8 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuLaunchKernelEx_ptsz] = (void *)cuLaunchKernelEx_ptsz,
     [CALL_cuLaunchHostFunc] = (void *)cuLaunchHostFunc,
     [CALL_cuLaunchHostFunc_ptsz] = (void *)cuLaunchHostFunc_ptsz,
+    [CALL_cuLaunchHostFunc_v2] = (void *)cuLaunchHostFunc_v2,
+    [CALL_cuLaunchHostFunc_v2_ptsz] = (void *)cuLaunchHostFunc_v2_ptsz,
     [CALL_cuLaunchCooperativeKernel] = (void *)cuLaunchCooperativeKernel,
     [CALL_cuLaunchCooperativeKernel_ptsz] = (void *)cuLaunchCooperativeKernel_ptsz,
     [CALL_cuMemGetInfo] = (void *)cuMemGetInfo,
@@ -282,6 +317,7 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuMemAdvise_v2] = (void *)cuMemAdvise_v2,
     [CALL_cuMemRangeGetAttribute] = (void *)cuMemRangeGetAttribute,
     [CALL_cuMemRangeGetAttributes] = (void *)cuMemRangeGetAttributes,
+    [CALL_cuMemGetLocationInfo] = (void *)cuMemGetLocationInfo,
     [CALL_cuMemPrefetchAsync] = (void *)cuMemPrefetchAsync,
     [CALL_cuMemPrefetchAsync_ptsz] = (void *)cuMemPrefetchAsync_ptsz,
     [CALL_cuMemPrefetchAsync_v2] = (void *)cuMemPrefetchAsync_v2,
@@ -379,6 +415,10 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuMemcpy3DBatchAsync_ptsz] = (void *)cuMemcpy3DBatchAsync_ptsz,
     [CALL_cuMemcpy3DBatchAsync_v2] = (void *)cuMemcpy3DBatchAsync_v2,
     [CALL_cuMemcpy3DBatchAsync_v2_ptsz] = (void *)cuMemcpy3DBatchAsync_v2_ptsz,
+    [CALL_cuMemcpyWithAttributesAsync] = (void *)cuMemcpyWithAttributesAsync,
+    [CALL_cuMemcpyWithAttributesAsync_ptsz] = (void *)cuMemcpyWithAttributesAsync_ptsz,
+    [CALL_cuMemcpy3DWithAttributesAsync] = (void *)cuMemcpy3DWithAttributesAsync,
+    [CALL_cuMemcpy3DWithAttributesAsync_ptsz] = (void *)cuMemcpy3DWithAttributesAsync_ptsz,
     [CALL_cuMemsetD8Async] = (void *)cuMemsetD8Async,
     [CALL_cuMemsetD8Async_ptsz] = (void *)cuMemsetD8Async_ptsz,
     [CALL_cuMemsetD16Async] = (void *)cuMemsetD16Async,
@@ -459,6 +499,10 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuCoredumpGetAttributeGlobal] = (void *)cuCoredumpGetAttributeGlobal,
     [CALL_cuCoredumpSetAttribute] = (void *)cuCoredumpSetAttribute,
     [CALL_cuCoredumpSetAttributeGlobal] = (void *)cuCoredumpSetAttributeGlobal,
+    [CALL_cuCoredumpRegisterStartCallback] = (void *)cuCoredumpRegisterStartCallback,
+    [CALL_cuCoredumpRegisterCompleteCallback] = (void *)cuCoredumpRegisterCompleteCallback,
+    [CALL_cuCoredumpDeregisterStartCallback] = (void *)cuCoredumpDeregisterStartCallback,
+    [CALL_cuCoredumpDeregisterCompleteCallback] = (void *)cuCoredumpDeregisterCompleteCallback,
     [CALL_cuLogsRegisterCallback] = (void *)cuLogsRegisterCallback,
     [CALL_cuLogsUnregisterCallback] = (void *)cuLogsUnregisterCallback,
     [CALL_cuLogsCurrent] = (void *)cuLogsCurrent,
@@ -469,6 +513,7 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuCheckpointProcessLock] = (void *)cuCheckpointProcessLock,
     [CALL_cuCheckpointProcessCheckpoint] = (void *)cuCheckpointProcessCheckpoint,
     [CALL_cuCheckpointProcessRestore] = (void *)cuCheckpointProcessRestore,
+    [CALL_cuCheckpointOperationComplete] = (void *)cuCheckpointOperationComplete,
     [CALL_cuCheckpointProcessUnlock] = (void *)cuCheckpointProcessUnlock,
     [CALL_cuProfilerInitialize] = (void *)cuProfilerInitialize,
     [CALL_cuProfilerStart] = (void *)cuProfilerStart,
@@ -516,8 +561,13 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuDeviceGetGraphMemAttribute] = (void *)cuDeviceGetGraphMemAttribute,
     [CALL_cuDeviceSetGraphMemAttribute] = (void *)cuDeviceSetGraphMemAttribute,
     [CALL_cuGraphClone] = (void *)cuGraphClone,
+    [CALL_cuGraphGetId] = (void *)cuGraphGetId,
+    [CALL_cuGraphExecGetId] = (void *)cuGraphExecGetId,
     [CALL_cuGraphNodeFindInClone] = (void *)cuGraphNodeFindInClone,
     [CALL_cuGraphNodeGetType] = (void *)cuGraphNodeGetType,
+    [CALL_cuGraphNodeGetContainingGraph] = (void *)cuGraphNodeGetContainingGraph,
+    [CALL_cuGraphNodeGetLocalId] = (void *)cuGraphNodeGetLocalId,
+    [CALL_cuGraphNodeGetToolsId] = (void *)cuGraphNodeGetToolsId,
     [CALL_cuGraphGetNodes] = (void *)cuGraphGetNodes,
     [CALL_cuGraphGetRootNodes] = (void *)cuGraphGetRootNodes,
     [CALL_cuGraphGetEdges] = (void *)cuGraphGetEdges,
@@ -560,7 +610,10 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuGraphReleaseUserObject] = (void *)cuGraphReleaseUserObject,
     [CALL_cuGraphAddNode] = (void *)cuGraphAddNode,
     [CALL_cuGraphAddNode_v2] = (void *)cuGraphAddNode_v2,
+    [CALL_cuGraphAddNode_v3] = (void *)cuGraphAddNode_v3,
     [CALL_cuGraphNodeSetParams] = (void *)cuGraphNodeSetParams,
+    [CALL_cuGraphNodeGetParams] = (void *)cuGraphNodeGetParams,
+    [CALL_cuGraphNodeSetParams_v2] = (void *)cuGraphNodeSetParams_v2,
     [CALL_cuGraphExecNodeSetParams] = (void *)cuGraphExecNodeSetParams,
     [CALL_cuGraphConditionalHandleCreate] = (void *)cuGraphConditionalHandleCreate,
     [CALL_cuStreamBeginCapture] = (void *)cuStreamBeginCapture,
@@ -569,6 +622,8 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuStreamBeginCapture_v2_ptsz] = (void *)cuStreamBeginCapture_v2_ptsz,
     [CALL_cuStreamBeginCaptureToGraph] = (void *)cuStreamBeginCaptureToGraph,
     [CALL_cuStreamBeginCaptureToGraph_ptsz] = (void *)cuStreamBeginCaptureToGraph_ptsz,
+    [CALL_cuStreamBeginRecaptureToGraph] = (void *)cuStreamBeginRecaptureToGraph,
+    [CALL_cuStreamBeginRecaptureToGraph_ptsz] = (void *)cuStreamBeginRecaptureToGraph_ptsz,
     [CALL_cuStreamEndCapture] = (void *)cuStreamEndCapture,
     [CALL_cuStreamEndCapture_ptsz] = (void *)cuStreamEndCapture_ptsz,
     [CALL_cuGraphInstantiateWithParams] = (void *)cuGraphInstantiateWithParams,
@@ -684,9 +739,25 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuMulticastCreate] = (void *)cuMulticastCreate,
     [CALL_cuMulticastAddDevice] = (void *)cuMulticastAddDevice,
     [CALL_cuMulticastBindMem] = (void *)cuMulticastBindMem,
+    [CALL_cuMulticastBindMem_v2] = (void *)cuMulticastBindMem_v2,
     [CALL_cuMulticastBindAddr] = (void *)cuMulticastBindAddr,
+    [CALL_cuMulticastBindAddr_v2] = (void *)cuMulticastBindAddr_v2,
     [CALL_cuMulticastUnbind] = (void *)cuMulticastUnbind,
     [CALL_cuMulticastGetGranularity] = (void *)cuMulticastGetGranularity,
+    [CALL_cuLogicalEndpointIdReserve] = (void *)cuLogicalEndpointIdReserve,
+    [CALL_cuLogicalEndpointIdRelease] = (void *)cuLogicalEndpointIdRelease,
+    [CALL_cuLogicalEndpointCreate] = (void *)cuLogicalEndpointCreate,
+    [CALL_cuLogicalEndpointAddDevice] = (void *)cuLogicalEndpointAddDevice,
+    [CALL_cuLogicalEndpointDestroy] = (void *)cuLogicalEndpointDestroy,
+    [CALL_cuLogicalEndpointBindAddr] = (void *)cuLogicalEndpointBindAddr,
+    [CALL_cuLogicalEndpointBindMem] = (void *)cuLogicalEndpointBindMem,
+    [CALL_cuLogicalEndpointUnbind] = (void *)cuLogicalEndpointUnbind,
+    [CALL_cuLogicalEndpointExport] = (void *)cuLogicalEndpointExport,
+    [CALL_cuLogicalEndpointImport] = (void *)cuLogicalEndpointImport,
+    [CALL_cuLogicalEndpointGetLimits] = (void *)cuLogicalEndpointGetLimits,
+    [CALL_cuLogicalEndpointQuery] = (void *)cuLogicalEndpointQuery,
+    [CALL_cuFabricCpyBatchAsync] = (void *)cuFabricCpyBatchAsync,
+    [CALL_cuFabricCpyBatchAsync_ptsz] = (void *)cuFabricCpyBatchAsync_ptsz,
     [CALL_cuIpcGetEventHandle] = (void *)cuIpcGetEventHandle,
     [CALL_cuIpcOpenEventHandle] = (void *)cuIpcOpenEventHandle,
     [CALL_cuIpcGetMemHandle] = (void *)cuIpcGetMemHandle,
@@ -733,7 +804,10 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuDeviceGetDevResource] = (void *)cuDeviceGetDevResource,
     [CALL_cuCtxGetDevResource] = (void *)cuCtxGetDevResource,
     [CALL_cuGreenCtxGetDevResource] = (void *)cuGreenCtxGetDevResource,
+    [CALL_cuStreamGetDevResource] = (void *)cuStreamGetDevResource,
+    [CALL_cuStreamGetDevResource_ptsz] = (void *)cuStreamGetDevResource_ptsz,
     [CALL_cuDevSmResourceSplitByCount] = (void *)cuDevSmResourceSplitByCount,
+    [CALL_cuDevSmResourceSplit] = (void *)cuDevSmResourceSplit,
     [CALL_cuDevResourceGenerateDesc] = (void *)cuDevResourceGenerateDesc,
     [CALL_cuGreenCtxRecordEvent] = (void *)cuGreenCtxRecordEvent,
     [CALL_cuGreenCtxWaitEvent] = (void *)cuGreenCtxWaitEvent,
@@ -761,9 +835,14 @@ void *const shim_entries[CALL_LIMIT] = {
     [CALL_cuGraphicsMapResources_ptsz] = (void *)cuGraphicsMapResources_ptsz,
     [CALL_cuGraphicsUnmapResources] = (void *)cuGraphicsUnmapResources,
     [CALL_cuGraphicsUnmapResources_ptsz] = (void *)cuGraphicsUnmapResources_ptsz,
+    [CALL_cuStreamBeginCaptureToCig] = (void *)cuStreamBeginCaptureToCig,
+    [CALL_cuStreamBeginCaptureToCig_ptsz] = (void *)cuStreamBeginCaptureToCig_ptsz,
+    [CALL_cuStreamEndCaptureToCig] = (void *)cuStreamEndCaptureToCig,
+    [CALL_cuStreamEndCaptureToCig_ptsz] = (void *)cuStreamEndCaptureToCig_ptsz,
     [CALL_cuFlushGPUDirectRDMAWrites] = (void *)cuFlushGPUDirectRDMAWrites,
     [CALL_cuTensorMapEncodeTiled] = (void *)cuTensorMapEncodeTiled,
     [CALL_cuTensorMapEncodeIm2col] = (void *)cuTensorMapEncodeIm2col,
     [CALL_cuTensorMapEncodeIm2colWide] = (void *)cuTensorMapEncodeIm2colWide,
     [CALL_cuTensorMapReplaceAddress] = (void *)cuTensorMapReplaceAddress,
+    [CALL_cuTensorMapSetAllocationClass] = (void *)cuTensorMapSetAllocationClass,
 };

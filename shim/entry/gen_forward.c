@@ -60,6 +60,11 @@ CUresult cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData)
     return cuLaunchHostFunc(own(hStream), fn, userData);
 }
 
+CUresult cuLaunchHostFunc_v2_ptsz(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode)
+{
+    return cuLaunchHostFunc_v2(own(hStream), fn, userData, syncMode);
+}
+
 CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
     return cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, own(hStream), kernelParams);
@@ -168,6 +173,16 @@ CUresult cuMemcpy3DBatchAsync_ptsz(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList
 CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, unsigned long long flags, CUstream hStream)
 {
     return cuMemcpy3DBatchAsync_v2(numOps, opList, flags, own(hStream));
+}
+
+CUresult cuMemcpyWithAttributesAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream hStream)
+{
+    return cuMemcpyWithAttributesAsync(dst, src, size, attr, own(hStream));
+}
+
+CUresult cuMemcpy3DWithAttributesAsync_ptsz(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream hStream)
+{
+    return cuMemcpy3DWithAttributesAsync(op, flags, own(hStream));
 }
 
 CUresult cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
@@ -458,4 +473,9 @@ CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t
 CUresult cuLinkAddFile(CUlinkState link, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues)
 {
     return cuLinkAddFile_v2(link, type, path, numOptions, options, optionValues);
+}
+
+CUresult cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResource *resource, CUdevResourceType type)
+{
+    return cuStreamGetDevResource(own(hStream), resource, type);
 }

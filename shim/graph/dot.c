@@ -58,22 +58,34 @@ static void write_detail(FILE *out, const struct params *p) {
 static void write_graph(FILE *out, const struct graph *g, bool detail);
 
 static void write_box(FILE *out, const struct graph *g, bool detail) {
-    fprintf(out, "subgraph \"cluster_%p\" {\n", (const void *)g);
+    fprintf(out, "subgraph \"cluster_%u\" {\n", g->id);
     write_graph(out, g, detail);
     fprintf(out, "}\n");
 }
 
-/* By where they are in memory: nothing that lasts as long as the drawing has a better name. */
+/* By the numbers that cuGraphGetId and cuGraphNodeGetLocalId give. */
+static void write_name(FILE *out, const struct graph_node *n) {
+    fprintf(out, "\"graph_%u_node_%u\"", n->graph->id, n->id);
+}
+
+static void write_node(FILE *out, const struct graph_node *n, bool detail) {
+    write_name(out, n);
+    fprintf(out, " [label=\"%s", kind_of(n->params.type));
+    if (detail) write_detail(out, &n->params);
+    fprintf(out, "\"];\n");
+    for (uint32_t i = 0; i < n->after.count; i++) {
+        write_name(out, n);
+        fprintf(out, " -> ");
+        write_name(out, n->after.list[i].node);
+        fprintf(out, ";\n");
+    }
+}
+
 static void write_graph(FILE *out, const struct graph *g, bool detail) {
     struct list *pos;
     list_each(pos, &g->nodes) {
         const struct graph_node *n = list_entry(pos, struct graph_node, link);
-        fprintf(out, "\"%p\" [label=\"%s", (const void *)n, kind_of(n->params.type));
-        if (detail) write_detail(out, &n->params);
-        fprintf(out, "\"];\n");
-        for (uint32_t i = 0; i < n->after.count; i++)
-            fprintf(out, "\"%p\" -> \"%p\";\n", (const void *)n,
-                    (const void *)n->after.list[i].node);
+        write_node(out, n, detail);
         if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH) write_box(out, n->params.child, detail);
         if (n->params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) continue;
         for (uint32_t i = 0; i < n->params.choice.count; i++)

@@ -182,6 +182,7 @@ static struct graph_node *new_node(struct graph *g) {
         free(n);
         return NULL;
     }
+    n->id = g->next_node++;
     list_append(&g->nodes, &n->link);
     g->count++;
     return n;
@@ -241,8 +242,10 @@ CUresult graph_change(struct graph_node *n, struct params *params) {
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 struct graph *graph_create(bool visible) {
+    static uint32_t made;
     struct graph *g = calloc(1, sizeof(*g));
     if (!g) return NULL;
+    g->id = ++made;
     list_init(&g->nodes);
     user_objects_init(&g->objects);
     if (visible) g->handle = registry_add(HANDLE_GRAPH, g);

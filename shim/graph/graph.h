@@ -27,6 +27,7 @@ struct graph_edges {
 
 struct graph_node {
     CUgraphNode handle; /* NULL in a graph that no program sees */
+    uint32_t id;        /* no other node of the graph ever has it */
     struct graph *graph;
     struct list link;   /* graph.nodes, in the order in which they were added */
     CUgraphNode origin; /* of which it is a copy */
@@ -39,6 +40,8 @@ struct graph_node {
 struct graph {
     CUgraph handle; /* NULL: no program sees it */
     CUgraph origin;
+    uint32_t id; /* no other graph of the process ever has it */
+    uint32_t next_node;
     struct list nodes;
     uint32_t count;
     bool owned;     /* by a node: the program cannot destroy it */

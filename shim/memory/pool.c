@@ -31,17 +31,25 @@ struct pool {
     struct bins kept[MEM_WINDOWS];
     uint64_t threshold, max_bytes;
     uint64_t used, used_high,
-        reserved_high;  /* bytes; used: capacities of the blocks that are out */
-    int reuse[4];       /* CU_MEMPOOL_ATTR_REUSE_*, by number */
-    unsigned int types; /* by which other processes may have it */
-    bool imported;      /* another process's */
-    uint64_t key[2];    /* of both */
+        reserved_high;   /* bytes; used: capacities of the blocks that are out */
+    int reuse[4];        /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+    CUmemLocation place; /* as the program said */
+    unsigned int types;  /* by which other processes may have it */
+    bool imported;       /* another process's */
+    uint64_t key[2];     /* of both */
 };
 
 static struct pool pools[POOLS];
 static uint32_t chosen[POOL_HOMES] = {POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED};
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t kept_bytes; /* of all pools: a look before taking the lock */
+
+/* Of pools that the program made no other. */
+static const CUmemLocationType first_places[POOL_HOMES] = {
+    [POOL_OF_DEVICE] = CU_MEM_LOCATION_TYPE_DEVICE,
+    [POOL_OF_HOST] = CU_MEM_LOCATION_TYPE_HOST,
+    [POOL_MANAGED] = CU_MEM_LOCATION_TYPE_NONE,
+};
 
 static void start(uint32_t index, enum pool_home home, uint64_t max_bytes) {
     struct pool *p = &pools[index];
@@ -50,6 +58,7 @@ static void start(uint32_t index, enum pool_home home, uint64_t max_bytes) {
     p->generation = generation;
     p->home = home;
     p->lets_device = home != POOL_OF_HOST;
+    p->place.type = first_places[home];
     p->max_bytes = max_bytes;
     for (int i = 0; i < 4; i++)
         p->reuse[i] = 1;
@@ -265,13 +274,14 @@ static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     return &pools[index];
 }
 
-CUmemoryPool pool_create(enum pool_home home, uint64_t max_bytes, unsigned int types) {
+CUmemoryPool pool_create(enum pool_home home, const CUmemPoolProps *props) {
     uint64_t key[2] = {0, 0};
-    if (types && getrandom(key, sizeof(key), 0) != sizeof(key)) return NULL;
+    if (props->handleTypes && getrandom(key, sizeof(key), 0) != sizeof(key)) return NULL;
     lock_enter(&pool_lock);
-    struct pool *p = start_another(home, max_bytes);
+    struct pool *p = start_another(home, props->maxSize);
     if (p) {
-        p->types = types;
+        p->place = props->location;
+        p->types = props->handleTypes;
         memcpy(p->key, key, sizeof(key));
     }
     CUmemoryPool handle = p ? p->handle : NULL;
@@ -415,14 +425,34 @@ static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value)
     }
 }
 
-static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value) {
-    uint64_t wide;
+/* What a pool was made with, and what of it is an int; false when it is another attribute. */
+static bool get_int(const struct pool *p, CUmemPool_attribute attr, int *value) {
     switch (attr) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-        memcpy(value, &p->reuse[attr], sizeof(int));
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *value = p->reuse[attr]; return true;
+    case CU_MEMPOOL_ATTR_ALLOCATION_TYPE:
+        *value = p->home == POOL_MANAGED ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                                         : CU_MEM_ALLOCATION_TYPE_PINNED;
+        return true;
+    case CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES: *value = (int)p->types; return true;
+    case CU_MEMPOOL_ATTR_LOCATION_ID: *value = p->place.id; return true;
+    case CU_MEMPOOL_ATTR_LOCATION_TYPE: *value = (int)p->place.type; return true;
+    case CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED: *value = 0; return true;
+    case CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID: *value = -1; return true;
+    default: return false;
+    }
+}
+
+static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value) {
+    uint64_t wide;
+    int narrow;
+    if (get_int(p, attr, &narrow)) {
+        memcpy(value, &narrow, sizeof(narrow));
         return CUDA_SUCCESS;
+    }
+    switch (attr) {
+    case CU_MEMPOOL_ATTR_MAX_POOL_SIZE: wide = p->max_bytes; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: wide = p->threshold; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: wide = reserved(p); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: wide = p->reserved_high; break;

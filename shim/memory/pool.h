@@ -31,9 +31,9 @@ void pool_release_threshold(void);
 /* The context ended: its pools' kept blocks are freed by mem_release. */
 void pool_release(uint32_t owner);
 
-/* `max_bytes`: that may be out at a time; 0: no bound. `types`: CU_MEM_HANDLE_TYPE_*, by which
- * other processes may have it. NULL when there are too many. */
-CUmemoryPool pool_create(enum pool_home home, uint64_t max_bytes, unsigned int types);
+/* `props`, checked: how much may be out at a time, 0 for no bound; by which handles other processes
+ * may have it; the place that it is asked for. NULL when there are too many. */
+CUmemoryPool pool_create(enum pool_home home, const CUmemPoolProps *props);
 /* Another process's, which has this key: nothing is allocated from it here. */
 CUmemoryPool pool_import(const uint64_t *key);
 /* What tells it from all others, everywhere; false for what is none, or cannot be had by others. */
@@ -58,7 +58,7 @@ enum pool_home pool_home(CUmemoryPool handle);
 bool pool_let_device(CUmemoryPool handle, bool let);
 bool pool_lets_device(CUmemoryPool handle);
 
-/* An int or 64 bits, by attribute. CUDA_ERROR_INVALID_VALUE for what is no pool or attribute. */
+/* 32 or 64 bits, by attribute. CUDA_ERROR_INVALID_VALUE for what is no pool or attribute. */
 CUresult pool_set(CUmemoryPool handle, CUmemPool_attribute attr, const void *value);
 CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value);
 

@@ -15,6 +15,7 @@
 #define BLOCKS ((N + BLOCK - 1) / BLOCK)
 #define TO_DEVICE 1
 #define TO_HOST 2
+#define INVALID_VALUE 1
 #define INVALID_CONFIGURATION 9
 
 struct dim3 {
@@ -192,6 +193,42 @@ static void refuse(void) {
     if (blocks < 1) exit(6);
 }
 
+/* ---- what newer runtimes have ---------------------------------------------------------------- */
+
+static void ask_of_resources(void) {
+    unsigned int words[36] = {
+        0}; /* of a cudaDevResource: type first, and where multiprocessors are */
+    int (*ask)(void *, void *, int) = find("cudaStreamGetDevResource");
+    check(ask(NULL, words, 1), 0, "cudaStreamGetDevResource");
+    if (words[0] != 1 || words[24] == 0) exit(8);
+}
+
+static void use_what_has_more_arguments(void) {
+    static const char sent[] = "as the driver of 13.2 has it";
+    char back[sizeof(sent)] = "";
+    struct {
+        int order, places[4];
+        unsigned int flags;
+    } in_order = {.order = 1};
+    void *device;
+    int noted = 0;
+    size_t count = 0;
+    int (*copy)(void *, const void *, size_t, void *, void *) =
+        find("cudaMemcpyWithAttributesAsync");
+    int (*call)(void *, void (*)(void *), void *, unsigned int) = find("cudaLaunchHostFunc_v2");
+    int (*count_of)(const void *, size_t *) = find("cudaFuncGetParamCount");
+    CHECK(cudaMalloc, &device, sizeof(sent));
+    check(copy(device, sent, sizeof(sent), &in_order, NULL), 0, "cudaMemcpyWithAttributesAsync");
+    check(copy(back, device, sizeof(sent), &in_order, NULL), 0, "cudaMemcpyWithAttributesAsync");
+    check(call(NULL, note, &noted, 1), 0, "cudaLaunchHostFunc_v2");
+    check(call(NULL, note, &noted, 2), INVALID_VALUE, "a way to wait that there is not");
+    check(p_cudaGetLastError(), INVALID_VALUE, "the last error");
+    check(count_of(&scale, &count), 0, "cudaFuncGetParamCount");
+    CHECK(cudaDeviceSynchronize);
+    if (noted != 1 || count != 3 || strcmp(back, sent) != 0) exit(9);
+    CHECK(cudaFree, device);
+}
+
 int main(int argc, char **argv) {
     int version = 0, driver = 0, count = 0;
     if (argc != 3 || !(runtime = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL))) {
@@ -203,9 +240,11 @@ int main(int argc, char **argv) {
     CHECK(cudaRuntimeGetVersion, &version);
     CHECK(cudaDriverGetVersion, &driver);
     CHECK(cudaGetDeviceCount, &count);
-    if (count != 1 || driver < 13000) return 7;
+    if (count != 1 || driver < version) return 7;
     uint64_t hash = work_in_place(work());
     refuse();
+    if (version >= 13010) ask_of_resources();
+    if (version >= 13020) use_what_has_more_arguments();
     printf("version %d\nruntime checksum %016llx\n", version, (unsigned long long)hash);
     CHECK(cudaDeviceReset);
     p___cudaUnregisterFatBinary(handle);

@@ -71,7 +71,7 @@ class BadSpec(Run):
         )
 
     def test_missing_export(self):
-        self.refuse(record("cuCtxGetId"), "", "636 exports have a record, not 637")
+        self.refuse(record("cuCtxGetId"), "", "687 exports have a record, not 688")
 
     def test_export_twice(self):
         spec = SPEC + "\n" + record("cuCtxGetId").replace("call ", "call 9")
@@ -238,11 +238,11 @@ class Output(Run):
 class Toolkit(Run):
     """A toolkit of our own making, with one thing that the spec does not know."""
 
-    def check(self, cuda_h, typedefs, message):
+    def check(self, cuda_h, typedefs, message, version=2000):
         include = os.path.join(self.dir, "toolkit/include")
         os.makedirs(include)
         texts = {
-            "cuda.h": cuda_h,
+            "cuda.h": f"#define CUDA_VERSION {version}\n{cuda_h}",
             "cudaTypedefs.h": typedefs,
             "cudaProfiler.h": "",
             "cudaProfilerTypedefs.h": "",
@@ -265,13 +265,28 @@ class Toolkit(Run):
         )
 
     def test_newer_export(self):
-        self.check("#define cuMemAlloc cuMemAlloc_v3\n", "", "maps cuMemAlloc onto cuMemAlloc_v3")
+        self.check(
+            "#define cuMemAlloc cuMemAlloc_v3\n", "", "maps cuMemAlloc onto cuMemAlloc_v3", 13050
+        )
 
     def test_newer_version(self):
         self.check(
             "",
             "typedef CUresult (CUDAAPI *PFN_cuInit_v14000)(int);\n",
             "no record answers to the typedef cuInit 14000",
+        )
+
+    # cuLaunchHostFunc is of 10.0, and has another form since 13.1.
+    LAUNCH = """typedef CUresult (CUDAAPI *PFN_cuLaunchHostFunc_v10000)(int);
+typedef CUresult (CUDAAPI *PFN_cuLaunchHostFunc_v10000_ptsz)(int);
+"""
+
+    def test_what_is_newer_than_the_toolkit(self):
+        self.check("", self.LAUNCH, "", 13000)
+
+    def test_what_the_toolkit_should_have(self):
+        self.check(
+            "", self.LAUNCH, "cuLaunchHostFunc_v2 claims version 13010, which no typedef has", 13010
         )
 
 

@@ -7,4 +7,5 @@
 #include "proto/cuda_abi.h"
 #include "test/lib/cuda_abi_rows.inc"
 
-const struct cuda_abi_table cuda_abi_ours = {rows, sizeof(rows) / sizeof(rows[0]), NULL};
+const struct cuda_abi_table cuda_abi_ours = {rows, sizeof(rows) / sizeof(rows[0]), CUDA_VERSION,
+                                             NULL};

@@ -16,6 +16,7 @@ struct cuda_abi_row {
 struct cuda_abi_table {
     const struct cuda_abi_row *rows; /* NULL: there is none, `why` says so */
     size_t count;
+    int version; /* of the header */
     const char *why;
 };
 

@@ -18,8 +18,9 @@ Test(cuda_abi, equals_the_toolkits_header) {
         fprintf(stderr, "  SKIP    cuda_abi: %s: ABI not compared\n", theirs->why);
         cr_skip_test("%s", theirs->why);
     }
-    cr_assert_eq(ours->count, theirs->count);
-    for (size_t i = 0; i < ours->count; i++) {
+    cr_assert(theirs->version < ours->version ? theirs->count < ours->count
+                                              : theirs->count == ours->count);
+    for (size_t i = 0; i < theirs->count; i++) {
         cr_expect_str_eq(ours->rows[i].what, theirs->rows[i].what);
         cr_expect_eq(ours->rows[i].value, theirs->rows[i].value, "%s: %lld here, %lld in cuda.h",
                      ours->rows[i].what, ours->rows[i].value, theirs->rows[i].value);

@@ -62,7 +62,7 @@ Test(nvml_alone, without_a_daemon_there_is_no_driver) {
     cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(0, &h), NVML_ERROR_UNINITIALIZED);
     cr_assert_eq(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
     cr_assert_eq(nvmlSystemGetCudaDriverVersion_v2(&version), NVML_SUCCESS);
-    cr_assert_eq(version, 13000);
+    cr_assert_eq(version, 13050);
     cr_assert_str_eq(nvmlErrorString(NVML_ERROR_UNINITIALIZED), "Uninitialized");
     cr_assert_str_eq(nvmlErrorString(12345), "Unknown Error");
 }

@@ -97,6 +97,33 @@ Test(shim_copy, a_batch_is_its_copies) {
                  CUDA_ERROR_INVALID_VALUE, "the default stream has none");
 }
 
+Test(shim_copy, one_with_attributes_is_a_copy) {
+    CUmemcpyAttributes how = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    CUdeviceptr from = addr_of(pageable);
+    cr_assert_eq(cuMemcpyWithAttributesAsync(device, from, 100, &how, NULL), CUDA_SUCCESS,
+                 "also in the default stream");
+    cr_assert_eq(cuStreamSynchronize(NULL), CUDA_SUCCESS);
+    cr_assert_arr_eq(at(device), pageable, 100);
+    how.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
+    cr_expect_eq(cuMemcpyWithAttributesAsync(device, from, 100, &how, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemcpyWithAttributesAsync(device, from, 100, NULL, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
+    CUDA_MEMCPY3D_BATCH_OP box = {
+        .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
+                .op.ptr = {.ptr = from + 64, .rowLength = 16}},
+        .dst = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = device + 512}},
+        .extent = {10, 2, 1},
+        .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL};
+    cr_assert_eq(cuMemcpy3DWithAttributesAsync(&box, 0, NULL), CUDA_SUCCESS);
+    cr_assert_arr_eq(at(device + 512), pageable + 64, 10, "when the call returns");
+    cr_assert_arr_eq(at(device + 522), pageable + 80, 10);
+    cr_expect_eq(cuMemcpy3DWithAttributesAsync(&box, 1, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemcpy3DWithAttributesAsync(NULL, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemcpy3DBatchAsync_v2(1, &box, 0, NULL), CUDA_ERROR_INVALID_VALUE,
+                 "several are in none");
+}
+
 /* 10 x 3 x 2 of rows of 16 in layers of 4, to where there are no gaps. */
 static CUDA_MEMCPY3D_BATCH_OP box_op(void) {
     return (CUDA_MEMCPY3D_BATCH_OP){

@@ -4,6 +4,7 @@
  * is no longer needed is given back. The rig's worker checks and reads graphs as the real one does.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -514,6 +515,109 @@ Test(shim_graph, a_drawing_shows_nodes_and_edges) {
     cr_assert(strstr(text, "digraph") && strstr(text, "kernel\\nword") &&
               strstr(text, "subgraph") && strstr(text, " -> "));
     cr_assert_eq(cuGraphDebugDotPrint(g, "/nonexistent/graph.dot", 0), CUDA_ERROR_OPERATING_SYSTEM);
+}
+
+Test(shim_graph, a_drawing_names_nodes_by_their_numbers) {
+    char text[4096] = "", want[64], path[] = "/tmp/salus-dot-XXXXXX";
+    CUgraph g = make(), inner = make(), got;
+    unsigned int graph, node, another, executable_graph;
+    unsigned long long tools, first_tools;
+    CUgraphNode first = add(g, NULL, 0, 1), second = add(g, &first, 1, 2);
+    CUgraphNode foreign = add(inner, NULL, 0, 3);
+    cr_assert_eq(cuGraphDestroyNode(first), CUDA_SUCCESS);
+    CUgraphNode third = add(g, &second, 1, 4);
+    cr_assert_eq(cuGraphGetId(g, &graph), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphGetId(inner, &another), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphExecGetId(executable(g), &executable_graph), CUDA_SUCCESS);
+    cr_expect(graph != another && graph != executable_graph && another != executable_graph);
+    cr_assert_eq(cuGraphNodeGetLocalId(third, &node), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphNodeGetLocalId(second, &another), CUDA_SUCCESS);
+    cr_expect_neq(node, another, "a number is not used again");
+    snprintf(want, sizeof(want), "\"graph_%u_node_%u\" -> \"graph_%u_node_%u\"", graph, another,
+             graph, node);
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(cuGraphDebugDotPrint(g, path, 0), CUDA_SUCCESS);
+    cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
+    close(fd);
+    unlink(path);
+    cr_expect(strstr(text, want), "%s in %s", want, text);
+    cr_assert_eq(cuGraphNodeGetToolsId(third, &tools), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphNodeGetToolsId(foreign, &first_tools), CUDA_SUCCESS);
+    cr_expect_neq(tools, first_tools);
+    cr_assert_eq(cuGraphNodeGetContainingGraph(foreign, &got), CUDA_SUCCESS);
+    cr_expect_eq(got, inner);
+    cr_expect_eq(cuGraphNodeGetContainingGraph(first, &got), CUDA_ERROR_INVALID_VALUE,
+                 "it is gone");
+    cr_expect_eq(cuGraphGetId((CUgraph)third, &graph), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- nodes of any kind -------------------------------------------------------------------------
+ */
+
+static CUgraphNodeParams told(CUgraphNode n) {
+    CUgraphNodeParams p;
+    memset(&p, 0xff, sizeof(p));
+    cr_assert_eq(cuGraphNodeGetParams(n, &p), CUDA_SUCCESS);
+    return p;
+}
+
+Test(shim_graph, any_node_says_what_it_does) {
+    CUgraph g = make(), inner = make();
+    CUgraphNode n;
+    CUevent e;
+    CUgraphNodeParams p = told(add(g, NULL, 0, 77));
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_KERNEL && p.kernel.func == word && !p.reserved2);
+    cr_expect_eq(*(uint32_t *)p.kernel.kernelParams[0], 77);
+    CUDA_HOST_NODE_PARAMS host = {.fn = (CUhostFn)abort, .userData = &e};
+    cr_assert_eq(cuGraphAddHostNode(&n, g, NULL, 0, &host), CUDA_SUCCESS);
+    p = told(n);
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_HOST && p.host.fn == host.fn && p.host.userData == &e);
+    cr_assert_eq(cuEventCreate(&e, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddEventRecordNode(&n, g, NULL, 0, e), CUDA_SUCCESS);
+    p = told(n);
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && p.eventRecord.event == e);
+    cr_assert_eq(cuGraphAddChildGraphNode(&n, g, NULL, 0, inner), CUDA_SUCCESS);
+    p = told(n);
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_GRAPH && p.graph.graph && p.graph.graph != inner);
+    cr_expect_eq(p.graph.ownership, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID);
+    CUdeviceptr memory = allocate(g, &n);
+    p = told(n);
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && p.alloc.dptr == memory);
+    CUDA_MEMSET_NODE_PARAMS fill = {
+        .dst = memory, .value = 5, .elementSize = 4, .width = 6, .height = 1};
+    cr_assert_eq(cuGraphAddMemsetNode(&n, g, NULL, 0, &fill, NULL), CUDA_SUCCESS);
+    p = told(n);
+    cr_expect(p.type == CU_GRAPH_NODE_TYPE_MEMSET && p.memset.dst == memory && !p.memset.ctx);
+    cr_expect(p.memset.value == 5 && p.memset.elementSize == 4 && p.memset.width == 6);
+    cr_expect_eq(cuGraphNodeGetParams((CUgraphNode)g, &p), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuGraphNodeGetParams(n, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Those from before do not know the end of the params. */
+Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
+    CUgraph g = make();
+    CUgraphNode n;
+    CUcontext current;
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST,
+                           .host = {.fn = (CUhostFn)abort, .ctx = (CUcontext)g}};
+    cr_expect_eq(cuGraphAddNode_v3(&n, g, NULL, NULL, 0, &p), CUDA_ERROR_INVALID_CONTEXT);
+    cr_expect_eq(cuGraphAddNode_v2(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    cr_expect_eq(cuGraphNodeSetParams_v2(n, &p), CUDA_ERROR_INVALID_CONTEXT);
+    cr_expect_eq(cuGraphNodeSetParams(n, &p), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    p.host.ctx = current;
+    cr_expect_eq(cuGraphAddNode_v3(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    p.host.syncMode = 2;
+    cr_expect_eq(cuGraphNodeSetParams_v2(n, &p), CUDA_ERROR_INVALID_VALUE);
+    p = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD};
+    cr_assert_eq(cuEventCreate(&p.eventRecord.event, 0), CUDA_SUCCESS);
+    p.eventRecord.ctx = (CUcontext)g;
+    cr_expect_eq(cuGraphAddNode_v3(&n, g, NULL, NULL, 0, &p), CUDA_ERROR_INVALID_CONTEXT);
+    p.eventRecord.ctx = NULL;
+    cr_expect_eq(cuGraphAddNode_v3(&n, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    p.type = CU_GRAPH_NODE_TYPE_MEMCPY_BATCH;
+    cr_expect_eq(cuGraphAddNode_v3(&n, g, NULL, NULL, 0, &p), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /* ---- conditions -------------------------------------------------------------------------------

@@ -94,6 +94,16 @@ Test(shim_launch, parameters_lie_where_the_kernel_has_them) {
     check_mixed((const unsigned char *)(l + 1));
 }
 
+Test(shim_launch, parameters_are_counted) {
+    size_t count = 77;
+    cr_expect_eq(cuFuncGetParamCount(mixed, &count), CUDA_SUCCESS);
+    cr_expect_eq(count, 4);
+    cr_expect_eq(cuKernelGetParamCount((CUkernel)plain, &count), CUDA_SUCCESS);
+    cr_expect_eq(count, 0);
+    cr_expect_eq(cuFuncGetParamCount(mixed, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuFuncGetParamCount((CUfunction)&count, &count), CUDA_ERROR_INVALID_HANDLE);
+}
+
 Test(shim_launch, parameters_are_those_of_the_call) {
     uint64_t kept = pointer;
     rig_stand(true);

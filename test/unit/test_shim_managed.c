@@ -144,3 +144,20 @@ Test(shim_managed, a_new_block_has_nothing_said_of_it) {
     cr_assert_eq(again, block, "its place");
     cr_expect_eq(ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, 0, BYTES), 0);
 }
+
+Test(shim_managed, each_piece_is_where_it_was_last_wanted) {
+    CUmemLocation got[4] = {{.type = 99}, {.type = 99}, {.type = 99}, {.type = 99}};
+    cr_assert_eq(cuMemPrefetchAsync_v2(block + 4096, 4096, device, 0, stream), CUDA_SUCCESS);
+    cr_assert_eq(cuMemGetLocationInfo(block, 3 * 4096 - 64, 4096, 64, got), CUDA_SUCCESS);
+    cr_expect(got[0].type == CU_MEM_LOCATION_TYPE_HOST && got[2].type == CU_MEM_LOCATION_TYPE_HOST);
+    cr_expect(got[1].type == CU_MEM_LOCATION_TYPE_DEVICE && got[1].id == 0);
+    cr_expect_eq(got[3].type, 99, "three pieces, the last one shorter");
+    got[2].type = 99;
+    cr_assert_eq(cuMemGetLocationInfo(block, 8192, 4096, 0, got), CUDA_SUCCESS);
+    cr_expect_eq(got[2].type, 99, "two");
+    cr_expect_eq(cuMemGetLocationInfo(block, 4096, 0, 0, got), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemGetLocationInfo(block, 4096, 4097, 0, got), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemGetLocationInfo(block, 4096, 64, 65, got), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemGetLocationInfo(block, BYTES + 1, 64, 0, got), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemGetLocationInfo(0x1000, 4096, 64, 0, got), CUDA_ERROR_INVALID_VALUE);
+}

@@ -318,6 +318,7 @@ Test(shim_order, a_host_function_that_cannot_be_sent_does_not_run) {
     cr_assert_eq(cuStreamDestroy_v2(gone), CUDA_SUCCESS);
     cr_assert_eq(cuLaunchHostFunc(gone, function, (void *)1), CUDA_ERROR_INVALID_HANDLE);
     cr_assert_eq(cuLaunchHostFunc(own, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuLaunchHostFunc_v2(own, function, (void *)3, 2), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuLaunchHostFunc(own, function, (void *)2), CUDA_SUCCESS);
     rig_callback();
     cr_assert(ran_count == 1 && ran[0] == 2);

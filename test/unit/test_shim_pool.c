@@ -250,3 +250,40 @@ Test(shim_pool, each_home_has_its_own_choice) {
     cr_expect(cuMemGetMemPool(&got, &place, pinned) == CUDA_SUCCESS && got == first);
     cr_expect_eq(cuMemPoolDestroy(first), CUDA_ERROR_INVALID_VALUE);
 }
+
+static int get_int(CUmemoryPool pool, CUmemPool_attribute attr) {
+    int value[2] = {-99, -99};
+    cr_assert_eq(cuMemPoolGetAttribute(pool, attr, value), CUDA_SUCCESS);
+    cr_expect_eq(value[1], -99, "it is an int");
+    return value[0];
+}
+
+Test(shim_pool, a_pool_says_how_it_was_made) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                            .maxSize = 1 << 20};
+    CUmemoryPool pool, first;
+    cr_assert_eq(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_ALLOCATION_TYPE), CU_MEM_ALLOCATION_TYPE_PINNED);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES), props.handleTypes);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_DEVICE);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_LOCATION_ID), 0);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED), 0);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID), -1);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_MAX_POOL_SIZE), 1 << 20);
+    uint64_t more = 2 << 20;
+    cr_expect_eq(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_MAX_POOL_SIZE, &more),
+                 CUDA_ERROR_INVALID_VALUE, "once and for all");
+    props = (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED,
+                             .location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 3}};
+    cr_assert_eq(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_ALLOCATION_TYPE), CU_MEM_ALLOCATION_TYPE_MANAGED);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST_NUMA);
+    cr_expect_eq(get_int(pool, CU_MEMPOOL_ATTR_LOCATION_ID), 3);
+    CUmemLocation host = {.type = CU_MEM_LOCATION_TYPE_HOST};
+    cr_assert_eq(cuMemGetDefaultMemPool(&first, &host, CU_MEM_ALLOCATION_TYPE_PINNED),
+                 CUDA_SUCCESS);
+    cr_expect_eq(get_int(first, CU_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST);
+    cr_expect_eq(get(first, CU_MEMPOOL_ATTR_MAX_POOL_SIZE), 0, "no bound");
+}

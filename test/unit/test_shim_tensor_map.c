@@ -140,3 +140,24 @@ Test(shim_tensor_map, an_address_alone_is_replaced) {
     memset(&room, 0, sizeof(room));
     cr_assert_eq(cuTensorMapReplaceAddress(&room, memory), CUDA_ERROR_INVALID_VALUE, "no map");
 }
+
+Test(shim_tensor_map, all_tensors_are_of_the_small_class) {
+    struct columns c = good();
+    CUtensorMapAllocClass is = CU_TENSOR_MAP_ALLOC_CLASS_AUTO;
+    cr_assert_eq(encode(&c), CUDA_SUCCESS);
+    struct tensor_map want = written();
+    cr_assert_eq(cuTensorMapSetAllocationClass(&room, CU_TENSOR_MAP_ALLOC_CLASS_LARGE, &is),
+                 CUDA_SUCCESS);
+    cr_expect_eq(is, CU_TENSOR_MAP_ALLOC_CLASS_SMALL);
+    struct tensor_map got = written();
+    cr_expect(memcmp(&got, &want, sizeof(got)) == 0, "nothing changed");
+    is = CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
+    cr_expect_eq(cuTensorMapSetAllocationClass(&room, (CUtensorMapAllocClass)3, &is),
+                 CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(is, CU_TENSOR_MAP_ALLOC_CLASS_SMALL);
+    cr_expect_eq(cuTensorMapSetAllocationClass(NULL, CU_TENSOR_MAP_ALLOC_CLASS_AUTO, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
+    memset(&room, 0, sizeof(room));
+    cr_expect_eq(cuTensorMapSetAllocationClass(&room, CU_TENSOR_MAP_ALLOC_CLASS_AUTO, NULL),
+                 CUDA_ERROR_INVALID_VALUE, "no map");
+}

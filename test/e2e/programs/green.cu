@@ -44,7 +44,7 @@ static CUgreenCtx make(CUdevResource *from, unsigned count) {
     CUgreenCtx green;
     WORKS(cuDevResourceGenerateDesc(&desc, from, count));
     WORKS(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuGreenCtxCreate(&green, desc, 0, 0));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuGreenCtxCreate(&green, desc, 0, 2));
     return green;
 }
 
