@@ -281,10 +281,13 @@ def test_iterations_are_found():
     for argv, launches, by in ((["accumulate", "1500", "1"], 20, "period"),
                                (["accumulate", "400", "4"], 71, "period"),
                                (["pair", "500"], 44, "period"), (["requests", "200"], 12.9, "idle gaps")):
-        job = found_iterations(argv)
-        equal(job["boundaries"], by, f"{argv}: how boundaries are found")
-        true = job["launches"] / launches
-        if not 0.75 * true - 20 <= job["iterations"] <= true + 1:
+        for _ in range(5):  # again where it had no processor for as long as it pauses
+            job = found_iterations(argv)
+            equal(job["boundaries"], by, f"{argv}: how boundaries are found")
+            true = job["launches"] / launches
+            if 0.75 * true - 20 <= job["iterations"] <= true + 1:
+                break
+        else:
             raise AssertionError(f"{argv}: {job['iterations']} iterations, expected at most {true:.0f}")
     equal(found_iterations(["aimless", "20000"])["iterations"], 0, "iterations of a program without")
 
@@ -435,7 +438,7 @@ def test_a_wait_for_ever_is_nobody_elses():
         equal(p.stdout.readline(), "waits\n", "output")
         honest = start_honest(d)
         check_honest(honest, d)
-        equal([j["name"] for j in d.jobs()], ["patient"], "who is left")
+        wait_for("the others have left", lambda: [j["name"] for j in d.jobs()] == ["patient"])
         job = next(j["id"] for j in d.jobs())
         equal(d.ctl("job", "kill", str(job)).returncode, 0, "salusctl job kill")
         p.communicate()
