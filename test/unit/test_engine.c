@@ -4,6 +4,7 @@
  * clients that leave in mid-flight, waking and parking.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/sched/record/notation.h"
+#include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
@@ -114,6 +117,44 @@ Test(engine, an_event_of_the_legacy_stream_has_the_time_of_blocking_ones) {
 Test(engine, an_event_of_a_blocking_stream_has_the_time_of_the_legacy_one) {
     expect_end(0, 1);
 }
+
+/* ---- what the scheduler is told -------------------------------------------------------------- */
+
+/* The steps so far, as text; the caller's. */
+static char *told(struct world *w) {
+    FILE *f = tmpfile();
+    cr_assert_eq(recorder_write(w->b->worker->events_link.recorder, fileno(f)), 0);
+    long bytes = lseek(fileno(f), 0, SEEK_END);
+    char *text = calloc(1, (size_t)bytes + 1);
+    cr_assert_eq(pread(fileno(f), text, (size_t)bytes, 0), bytes);
+    fclose(f);
+    return text;
+}
+
+/* Else each step would look at its events once for each kind. */
+Test(engine, what_ends_and_begins_an_iteration_comes_in_the_order_of_its_kinds) {
+    struct world w = begin(0, true);
+    uint32_t ends = 0, most = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        wireclient_launch(w.c, 0, KERN, i);
+        wireclient_say(w.c, WIRE_ITERATION);
+        turn(&w, i > 0);
+    }
+    char *text = told(&w), *rest = text;
+    for (const char *line; (line = strsep(&rest, "\n"));) {
+        struct sched_event e;
+        if (line[0] == '@') most = 0;
+        if (notation_read_event(line, &e)) continue;
+        cr_expect_geq(e.kind, most, "%s", line);
+        ends += most == SCHED_BOUNDARY && e.kind == SCHED_SUBMITTED;
+        most = e.kind;
+    }
+    cr_expect_geq(ends, 6, "an end and what follows it, in one step");
+    free(text);
+    end(&w);
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 Test(engine, a_fault_is_named_and_ends_what_is_queued) {
     struct world w = begin(2, true);

@@ -3,17 +3,27 @@
  * Events and actions as text: the one notation of recordings, of the simulator's traces and of the
  * unit tests. Times in ns, sizes in bytes, everything in decimal. An event is a word, without a
  * blank in it:
+ */
+/* clang-format off
  *
- *   +J(P,E)opts  job J joined; (?P,E): its needs are not known; (0,0) may be left out, as the
- * zeroes of (?0,0) may. opts: wN weight, hN priority, iN iterations, dN duration_ns, tN admission
- * timeout, gN group, uN user, qN request_ns, p paused -J           it left J:N/K        its
- * operation N of iteration K submitted (/0 may be left out): a memory operation; with #cS*D~T%C,M
- * behind it a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for D ns (*0
- * may be left out), 0.99 of the times for no more than T (~D may be), and C and M thousandths of
- * the peaks (%0,0 may be) J=N*B        operation N done after B ns of device time (*1 may be left
- * out) J|           boundary             J?P,E  asked            J!P,E  word J%opts       set, to
- * these options and the defaults of all others policy(KEY=VALUE,...)             a configuration;
- * what is not said is the policy's own .            nothing but the time
+ *   +J(P,E)opts        job J joined; (?P,E): its needs are not known; (0,0) may be left out, as the
+ *                      zeroes of (?0,0) may
+ *     wN hN iN dN      opts: weight, high priority, iterations, duration_ns,
+ *     tN gN uN qN p          admission timeout, group, user, request_ns, paused
+ *   -J                 it left
+ *   J:N/K              its operation N of iteration K submitted (/0 may be left out): of memory
+ *   J:N/K#cS*D~T%C,M   a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for
+ *                      D ns (*0 may be left out), 0.99 of the times for no more than T (~D may be),
+ *                      and C and M thousandths of the peaks (%0,0 may be)
+ *   J=N*B              operation N done after B ns of device time (*1 may be left out)
+ *   J|                 boundary
+ *   J?P,E              asked
+ *   J!P,E              measured
+ *   J%opts             set, to these options and the defaults of all others
+ *   policy(KEY=VALUE,...)  a configuration; what is not said is the policy's own
+ *   .                  nothing but the time
+ */
+/* clang-format on
  *
  * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
  * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
@@ -22,8 +32,8 @@
  * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N policy(...)`,
  * the scheduler's; where it does not begin with the scheduler, a checkpoint (checkpoint.h); then
  * steps; NOTATION_WITHIN, when it ended within a step, whose actions are not known; NOTATION_END. A
- * step is `@TIME`, its events in the order of their array, a line each, and
- * its actions in theirs, each with `> ` before it. Lines with # are comments.
+ * step is `@TIME`, its events in the order of their array, a line each, and its actions in theirs,
+ * each with `> ` before it. Lines with # are comments.
  */
 #ifndef DAEMON_SCHED_RECORD_NOTATION_H
 #define DAEMON_SCHED_RECORD_NOTATION_H
