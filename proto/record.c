@@ -432,6 +432,11 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         return g->graph < WIRE_GRAPHS ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
     case WIRE_GRAPH_CHOICE: return check_choice(rec, bytes, why);
+    case WIRE_GRAPH_OFFER: {
+        const struct wire_graph_offer *g = rec;
+        bool known = g->graph < WIRE_GRAPHS || g->graph == WIRE_GRAPH_NONE;
+        return known ? 0 : refuse(why, "graph %u is out of range", g->graph);
+    }
     case WIRE_TEXTURE: return check_texture(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */

@@ -26,7 +26,7 @@ const char *record_name(uint16_t op);
 /* True for operations that are numbered and ordered within their stream. */
 static inline int record_ordered(uint16_t op) {
     return (op >= WIRE_LAUNCH && op <= WIRE_HOST_FUNC) || op == WIRE_VALUE_WAIT ||
-           op == WIRE_VALUE_WRITE || op == WIRE_GRAPH_CHOICE;
+           op == WIRE_VALUE_WRITE || op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
 }
 
 /* Bytes from the first to the last that a checked texture may touch. */

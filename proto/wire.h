@@ -387,7 +387,9 @@ struct wire_completion {
     X(VALUE_WAIT, 37, wire_value)             \
     X(VALUE_WRITE, 38, wire_value)            \
     X(STREAM_SHARE, 39, wire_stream_share)    \
-    X(GRAPH_CHOICE, 40, wire_choice)
+    X(GRAPH_CHOICE, 40, wire_choice)          \
+    X(GRAPH_OFFER, 41, wire_graph_offer)      \
+    X(GRAPH_SETTLE, 42, wire_graph_settle)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -396,9 +398,9 @@ enum wire_op {
 };
 
 /* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
- * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE) and the worker publishes it in
- * stream_done. The other records take effect when they are read and carry seq 0. A record with a
- * `ticket` is answered in replies[reply]. */
+ * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE, GRAPH_SETTLE) and the worker
+ * publishes it in stream_done. The other records take effect when they are read and carry seq 0. A
+ * record with a `ticket` is answered in replies[reply]. */
 struct wire_record {
     uint16_t op;
     uint16_t reply;
@@ -590,6 +592,9 @@ struct wire_param {
     uint32_t offset, bytes;
 };
 
+#define WIRE_LAUNCHES_KERNELS 1u
+#define WIRE_LAUNCHES_GRAPHS 2u
+
 struct wire_func_reply {
     uint32_t param_count, param_bytes;
     uint32_t regs, shared_bytes, local_bytes, const_bytes;
@@ -599,6 +604,7 @@ struct wire_func_reply {
     uint16_t cluster;      /* .reqnctapercluster, as flags of wire_launch; else 0 */
     uint16_t cluster_must; /* 1: .explicitcluster, launches have to have clusters */
     uint32_t max_cluster;  /* .maxclusterrank, blocks; else 0 */
+    uint32_t launches;     /* WIRE_LAUNCHES_*: what it calls CUDA's device runtime for */
 };
 
 struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */
@@ -637,7 +643,7 @@ struct wire_func_name {
  *
  * A graph is a sequence of records that the client says once and then has read again by one record
  * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
- * VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, MEM_USE and MEM_DROP. Each is preceded by a
+ * VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, GRAPH_SETTLE, MEM_USE and MEM_DROP. Each is preceded by a
  * wire_graph_item and padded with zeros to 8 bytes.
  *
  * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
@@ -707,6 +713,24 @@ struct wire_choice {
     uint64_t value; /* address of a uint32_t */
     uint32_t kind, count;
     uint32_t first, pad; /* the worker's own: where the bodies are in its list; 0 on the wire */
+};
+
+#define WIRE_GRAPH_OFFERS 4096u
+
+/* From now on kernels may launch this graph under this handle, until another is offered under it;
+ * WIRE_GRAPH_NONE: none any more, nor what was asked for and has not begun. A graph that could be a
+ * body, which belongs to the offer from then on, whatever is dropped; so many at a time. */
+struct wire_graph_offer {
+    struct wire_record rec;
+    uint64_t handle;
+    uint32_t graph, pad;
+};
+
+/* Within a graph that is launched only, the last record of its first lane: kernels of it may launch
+ * others. It is complete when all before it in the lane is, and what they launched. */
+struct wire_graph_settle {
+    struct wire_record rec;
+    uint64_t handle; /* of what this is a launch of, as its kernels are told it; 0: none */
 };
 
 /* A texture or surface: kernels that are sent from now on may name it. Not answered. The memory is

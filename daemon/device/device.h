@@ -65,6 +65,10 @@ struct dev_param {
     uint32_t offset, bytes;
 };
 
+/* What a kernel calls CUDA's device runtime for. */
+#define DEV_LAUNCHES_KERNELS 1u /* and whatever else it has, but for graphs */
+#define DEV_LAUNCHES_GRAPHS 2u
+
 struct dev_func_info {
     const struct dev_param *params; /* owned by the module */
     uint32_t param_count, param_bytes;
@@ -74,6 +78,7 @@ struct dev_func_info {
     uint32_t req_cluster[3]; /* blocks of a cluster; zeros: any */
     uint32_t max_cluster;    /* 0: any */
     int must_cluster;        /* launches have to say how large */
+    uint32_t launches;       /* DEV_LAUNCHES_* */
 };
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */
@@ -92,6 +97,18 @@ struct dev_op {
     char fault_text[160]; /* what happened, for people; empty when nothing */
 };
 
+/* The launch of a graph whose kernels may launch others, as these see it. The worker's. */
+struct dev_graph {
+    uint64_t handle; /* of what it is a launch of, where kernels may launch that; else 0 */
+};
+
+/* How a kernel launches one. */
+enum dev_graph_order {
+    DEV_GRAPH_TAIL = 1,    /* when the graph that it is in is complete, and what that launched */
+    DEV_GRAPH_FORGET = 2,  /* now; it is complete before that graph is */
+    DEV_GRAPH_SIBLING = 3, /* now; it is complete before what that graph is in is */
+};
+
 struct dev_launch {
     struct dev_func *func;
     uint32_t grid[3], block[3];
@@ -100,6 +117,7 @@ struct dev_launch {
     int cooperative;
     const void *params; /* copied by the call */
     uint32_t param_bytes;
+    struct dev_graph *graph; /* that it is part of, for as long as it runs; NULL: none */
 };
 
 struct dev_copy {
@@ -143,6 +161,10 @@ struct dev_texture {
 struct dev_space_ops {
     /* Output of printf (to_stderr 0) and assert (1) in kernels. */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
+    /* A kernel of `from` launches the graph of this handle, whatever value that is; poll's thread
+     * is woken afterwards. 0; -EINVAL: there is none that could be launched so; -EAGAIN: it
+     * launched too many. NULL: there are no graphs that kernels may launch. */
+    int (*graph)(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how);
 };
 
 struct dev_ops {

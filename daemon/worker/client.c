@@ -79,13 +79,24 @@ static uint64_t owner_of(const struct client *c) {
     return 1ull + (c->worker->clear_always ? c->job_id : c->uid);
 }
 
+/* From the device's threads. */
+static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+    text_put(&((struct client *)arg)->text, to_stderr, text, bytes);
+}
+
+static int ask_graph(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how) {
+    return launching_ask(&((struct client *)arg)->launching, from, handle, how);
+}
+
+static const struct dev_space_ops space_ops = {.text = put_text, .graph = ask_graph};
+
 static int open_space(struct client *c) {
     const struct wire_windows *win = &c->windows;
     struct dev_windows dev = {win->dev_base,     win->alloc_bytes,
                               win->module_bytes, win->host_base,
                               win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
     struct worker *w = c->worker;
-    int err = w->ops->space_create(w->dev, &dev, &text_ops, &c->text, &c->space);
+    int err = w->ops->space_create(w->dev, &dev, &space_ops, c, &c->space);
     if (err) return err;
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     if (err) return err;
@@ -143,6 +154,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     lifetime_init(&c->lifetime, client_ephemeral(c),
                   c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes), w->seed);
     op_pool_init(&c->pool);
+    launching_init(&c->launching, w->seed);
     text_init(&c->text);
     c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
     int err = boundary_init(&c->boundary);
@@ -191,6 +203,7 @@ void client_destroy(struct client *c) {
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);
     memory_destroy(c->memory);
+    launching_finish(&c->launching);
     stream_set_finish(&c->streams);
     signal_finish(&c->signals);
     if (c->space) w->ops->space_destroy(c->space);

@@ -25,6 +25,7 @@
 #include "daemon/worker/page/text.h"
 #include "daemon/worker/stream/callback.h"
 #include "daemon/worker/stream/graph.h"
+#include "daemon/worker/stream/launching.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/signal.h"
 #include "daemon/worker/stream/stream.h"
@@ -66,6 +67,7 @@ struct client {
     struct op_pool pool;
     struct ring_rx rx;
     struct graphs graphs;
+    struct launching launching;
     struct watch watch;
 
     /* What it may use, and where that is. */

@@ -6,7 +6,6 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/api/graph_params.h"
-#include "shim/connection/refuse.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/exec.h"
@@ -24,8 +23,9 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
     CUresult r = ctx_enter();
     if (r) return r;
     if (!phGraphExec || flags & ~(unsigned long long)FLAGS_KNOWN) return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-        return refuse_call("a graph that kernels launch");
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH &&
+        flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+        return CUDA_ERROR_INVALID_VALUE;
     return exec_create(hGraph, flags, phGraphExec);
 }
 

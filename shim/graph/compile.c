@@ -22,15 +22,29 @@ static struct part *add_part(struct compile *c) {
     return p;
 }
 
-/* The stream's own lane ends behind all others. */
-static CUresult end_part(struct part *p) {
+/* The stream's own lane ends behind all others, and behind what kernels launched. */
+static CUresult end_part(const struct compile *c, struct part *p) {
+    struct wire_graph_settle rec = {.rec = {.op = WIRE_GRAPH_SETTLE}, .handle = c->handle};
     struct lanes_place all;
     for (uint32_t i = 0; i < WIRE_GRAPH_LANES; i++)
         all.at[i] = p->lanes.count[i];
-    return part_put_waits(p, 0, &all);
+    CUresult r = part_put_waits(p, 0, &all);
+    if (r || !(c->settles || c->handle)) return r;
+    return part_put(p, 0, &rec, sizeof(rec), NULL, 0);
 }
 
 /* ---- single nodes ---------------------------------------------------------------------------- */
+
+/* By CUDA's rules. */
+static CUresult check_launches(struct compile *c, uint32_t launches) {
+    bool offered = c->offered && c->current == c->offered;
+    if (offered && launches & WIRE_LAUNCHES_KERNELS) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!(launches & WIRE_LAUNCHES_GRAPHS)) return CUDA_SUCCESS;
+    if (c->depth && !offered)
+        return refuse_call("a kernel that launches graphs in the body of a conditional node");
+    c->settles = true;
+    return CUDA_SUCCESS;
+}
 
 static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params_kernel *k) {
     struct function *f = function_find(k->function);
@@ -43,7 +57,8 @@ static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params
     if (l.param_bytes != f->info.param_bytes) return CUDA_ERROR_INVALID_VALUE;
     l.rec = (struct wire_record){.op = WIRE_LAUNCH};
     l.func = f->id;
-    return part_put(c->current, lane, &l, sizeof(l), k->values, l.param_bytes);
+    CUresult r = check_launches(c, f->info.launches);
+    return r ? r : part_put(c->current, lane, &l, sizeof(l), k->values, l.param_bytes);
 }
 
 static CUresult put_fill(struct part *p, uint32_t lane, const struct fill *f) {
@@ -83,7 +98,9 @@ static CUresult check_body(const struct params *n) {
 static CUresult put_copy(struct compile *c, uint32_t lane, const struct params_copy *n) {
     CUresult r = part_put_copy(c->current, lane, &n->transfer, n->flags);
     if (!r && c->depth && c->current->function_count)
-        return refuse_call("a copy of pageable memory in the body of a conditional node");
+        return refuse_call(c->current == c->offered
+                               ? "a copy of pageable memory in a graph that kernels launch"
+                               : "a copy of pageable memory in the body of a conditional node");
     return r;
 }
 
@@ -229,11 +246,17 @@ static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place
     return r;
 }
 
+/* The part is known while it is written: who is in it goes by other rules than bodies do. */
+static CUresult put_offered(struct compile *c, struct graph *g) {
+    return put_body(c, g, &c->offered);
+}
+
 CUresult compile_graph(struct graph *g, struct compile *out) {
     struct lanes_place begin = {.at = {1}}; /* behind the wait for the launch before */
     struct part *p = out->current = add_part(out);
     CUresult r = p ? put_graph(out, g, &begin) : CUDA_ERROR_OUT_OF_MEMORY;
-    return r ? r : end_part(p);
+    if (!r) r = end_part(out, p);
+    return r || !out->handle ? r : put_offered(out, g);
 }
 
 void compile_free(struct compile *c) {

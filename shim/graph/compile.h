@@ -3,7 +3,8 @@
  * From nodes to records. A node comes after a place; its records stand one behind the other in one
  * lane, and the place behind them is what its dependents come after.
  *
- * A conditional node is one record, and each of its bodies a part of its own.
+ * A conditional node is one record, and each of its bodies a part of its own. So is what kernels
+ * launch, which has nothing in it that belongs to one launch.
  */
 #ifndef SHIM_GRAPH_COMPILE_H
 #define SHIM_GRAPH_COMPILE_H
@@ -28,13 +29,16 @@ struct compile {
     struct compile_effect *effects;
     uint32_t effect_count;
     struct condition *conditions; /* that it reads and sets: they live as long as it is launched */
-    uint32_t depth;               /* of bodies in bodies */
+    uint64_t handle;              /* by which kernels may launch the graph; 0: they may not */
+    struct part *offered;         /* it, for these */
+    uint32_t depth;               /* of bodies in bodies, and in what kernels launch */
+    bool settles;                 /* its kernels launch graphs */
     struct function *ask;         /* of this kernel the worker has to be asked first; NULL */
 };
 
 /* With graph_lock held. What was written is the caller's to free, also after an error:
  * CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node. `out` is
- * empty. */
+ * empty but for the handle. */
 CUresult compile_graph(struct graph *g, struct compile *out);
 void compile_free(struct compile *c); /* with it, too */
 

@@ -16,6 +16,8 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
+static uint32_t offers; /* executable graphs that kernels may launch; with graph_lock held */
+
 struct exec *exec_find(CUgraphExec handle) {
     return registry_find(HANDLE_GRAPH_EXEC, handle);
 }
@@ -27,6 +29,12 @@ void exec_changed(struct exec *e) {
 
 /* ---- its program ----------------------------------------------------------------------------- */
 
+/* By which kernels may launch it; 0: they may not. */
+static uint64_t offered_handle(const struct exec *e) {
+    bool offered = e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    return offered ? (uint64_t)(uintptr_t)e->handle : 0;
+}
+
 /* With the lock held. The program when there is one, held; or a new one to be said. */
 static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
                              struct function **ask) {
@@ -35,7 +43,7 @@ static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
     if (e->program && !program_current(e->program)) exec_changed(e);
     *p = e->program;
     *fresh = !*p;
-    if (*fresh) r = program_build(e->graph, p, ask);
+    if (*fresh) r = program_build(e->graph, offered_handle(e), p, ask);
     if (!r) program_hold(*p);
     return r;
 }
@@ -82,13 +90,15 @@ static void give_program(struct program *p) {
 static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     const struct graph *g = graph_find(handle);
     if (!g) return CUDA_ERROR_INVALID_VALUE;
-    struct exec *e = calloc(1, sizeof(*e));
+    bool offered = flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    struct exec *e = offered && offers == WIRE_GRAPH_OFFERS ? NULL : calloc(1, sizeof(*e));
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     e->flags = flags;
     CUresult r = graph_is_claimed(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, false, &e->graph);
     if (!r) e->handle = registry_add(HANDLE_GRAPH_EXEC, e);
     if (!r && e->handle) {
         graph_claim(e->graph, true);
+        offers += offered;
         *out = e;
         return CUDA_SUCCESS;
     }
@@ -100,6 +110,7 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
 /* With the lock held. What is under way goes on; the graph and what it holds last as long. */
 static void end(struct exec *e) {
     graph_claim(e->graph, false);
+    offers -= offered_handle(e) != 0;
     registry_remove(HANDLE_GRAPH_EXEC, e->handle);
     if (e->program)
         program_retire(e->program, e->graph);
@@ -136,8 +147,10 @@ CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out) {
 CUresult exec_destroy(CUgraphExec handle) {
     lock_enter(&graph_lock);
     struct exec *e = exec_find(handle);
+    uint64_t offered = e ? offered_handle(e) : 0;
     if (e) end(e);
     lock_leave(&graph_lock);
+    if (offered) program_withdraw(offered);
     reap();
     return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -84,11 +84,13 @@ static struct part *last_of(struct part *p) {
     return p;
 }
 
-CUresult program_build(struct graph *g, struct program **out, struct function **ask) {
+CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
+                       struct function **ask) {
     struct program *p = calloc(1, sizeof(*p));
     *ask = NULL;
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     p->age = atom_load_acquire(&function_age);
+    p->written.handle = handle;
     CUresult r = compile_graph(g, &p->written);
     if (!r) r = take_ids(p->written.first);
     if (r) {
@@ -123,11 +125,22 @@ static CUresult say_part(const struct part *p) {
     return r;
 }
 
+static CUresult offer(uint64_t handle, const struct part *p) {
+    struct wire_graph_offer rec = {.rec = {.op = WIRE_GRAPH_OFFER},
+                                   .handle = handle,
+                                   .graph = p && p->used ? p->id : WIRE_GRAPH_NONE};
+    return submit_record(&rec, sizeof(rec), NULL, 0);
+}
+
+void program_withdraw(uint64_t handle) {
+    offer(handle, NULL);
+}
+
 CUresult program_say(struct program *p) {
     CUresult r = CUDA_SUCCESS;
     for (const struct part *q = p->written.first; !r && q; q = q->next)
         r = say_part(q);
-    return r;
+    return r || !p->written.offered ? r : offer(p->written.handle, p->written.offered);
 }
 
 /* ---- launched -------------------------------------------------------------------------------- */

@@ -17,10 +17,12 @@ struct stream;
 
 /* What follows, with graph_lock held. */
 
-/* `ask`: a kernel of which the worker has to be asked before (resolve_ready, without the lock);
- * NULL otherwise. CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node.
+/* `handle`: by which kernels may launch it; 0: they may not. `ask`: a kernel of which the worker
+ * has to be asked before (resolve_ready, without the lock); NULL otherwise.
+ * CUDA_ERROR_INVALID_VALUE when the edges make a circle; what is wrong with a node.
  */
-CUresult program_build(struct graph *g, struct program **out, struct function **ask);
+CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
+                       struct function **ask);
 /* Whether it still means what it did: kernels may have been unloaded. */
 int program_current(const struct program *p);
 /* What it allocates and frees is so, for a launch. `again`: what was left allocated is freed first.
@@ -35,8 +37,10 @@ void program_retire(struct program *p, struct graph *with);
 
 /* And these without it. */
 
-/* The worker has it afterwards. */
+/* The worker has it afterwards, and kernels may launch it. */
 CUresult program_say(struct program *p);
+/* They may no longer. */
+void program_withdraw(uint64_t handle);
 /* In the order of the stream, and behind the launch `after`, which is then this one. A held one. */
 struct program_point {
     uint32_t stream;

@@ -256,6 +256,15 @@ def test_kernels_launch_kernels():
         logged(d, "kernel=_Z12launch_strayv launch=1", "the launch that the host asked for")
 
 
+def test_kernels_launch_graphs():
+    """In the orders that CUDA promises; and what one of them does wrong is named."""
+    with Daemon() as d:
+        d.checksum([program("device_graphs", "linked")])
+        done = d.run([program("device_graphs", "linked"), "stray"])
+        equal((done.returncode, done.stdout), (0, "cudaErrorIllegalAddress\n"), done.stderr)
+        logged(d, "kernel=_Z5strayPi launch=2", "the kernel that a kernel's graph launched")
+
+
 # ---- iterations that nobody marks ----------------------------------------------------------------
 
 def found_iterations(argv):

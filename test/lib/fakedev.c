@@ -75,6 +75,7 @@ struct dev_queue {
     struct dev_space *space;
     struct list link;
     struct dev_op *first, **last;
+    struct dev_graph *graph; /* of the latest launch */
     uint32_t level;
     uint32_t sms;
 };
@@ -514,6 +515,7 @@ static int fake_launch(struct dev_queue *q, const struct dev_launch *l, struct d
     op->thread_insts = dev->cost.thread_insts;
     op->memory_bytes = dev->cost.memory_bytes;
     op->fault_addr = log->token; /* where fakedev_head finds it */
+    q->graph = l->graph;
     if (strncmp(name, "fault", 5) == 0) {
         op->fault_addr = 0xbad;
         snprintf(op->fault_text, sizeof(op->fault_text), "told to");
@@ -686,6 +688,23 @@ uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue) {
     uint32_t count;
     const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
     return q ? q->sms : UINT32_MAX;
+}
+
+int fakedev_ask(struct dev *dev, uint64_t token, uint64_t handle, enum dev_graph_order how) {
+    uint32_t count, i = 0;
+    struct dev_queue *q;
+    while ((q = fake_busy_queue(dev, i, &count)) && q->first->fault_addr != token)
+        i++;
+    if (!q) return -ENOENT;
+    return q->graph ? q->space->ops->graph(q->space->arg, q->graph, handle, how) : -EPERM;
+}
+
+uint64_t fakedev_handle(struct dev *dev, uint64_t token) {
+    uint32_t count, i = 0;
+    const struct dev_queue *q;
+    while ((q = fake_busy_queue(dev, i, &count)) && q->first->fault_addr != token)
+        i++;
+    return q && q->graph ? q->graph->handle : 0;
 }
 
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue) {

@@ -52,6 +52,11 @@ uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
 /* Its share of the multiprocessors; 0: all. */
 uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
+/* The kernel with this token, which runs and is the latest of its queue, launches a graph: what
+ * that gives; -ENOENT: there is no such kernel; -EPERM: it is part of no graph that could. And the
+ * handle of the graph that it is part of. */
+int fakedev_ask(struct dev *dev, uint64_t token, uint64_t handle, enum dev_graph_order how);
+uint64_t fakedev_handle(struct dev *dev, uint64_t token);
 void fakedev_forget_launches(struct dev *dev);
 
 /* The texture of this number of any space, or NULL. */

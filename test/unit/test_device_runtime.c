@@ -33,9 +33,28 @@ static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) 
         printed[printed_bytes++] = text[i];
 }
 
+/* What kernels asked for, and what they are told: odd handles are none. */
+static struct {
+    struct dev_graph *from;
+    uint64_t handle;
+    enum dev_graph_order how;
+} asked[64];
+static uint32_t ask_count;
+
+static int keep_graph(void *arg, struct dev_graph *from, uint64_t handle,
+                      enum dev_graph_order how) {
+    (void)arg;
+    if (handle == 42) return -EAGAIN;
+    if (handle & 1) return -EINVAL;
+    asked[ask_count].from = from;
+    asked[ask_count].handle = handle;
+    asked[ask_count++].how = how;
+    return 0;
+}
+
 static void open_device(uint32_t threads) {
     struct dev_config config = {.memory_bytes = 256 * MIB, .threads = threads};
-    static const struct dev_space_ops ops = {.text = keep_text};
+    static const struct dev_space_ops ops = {.text = keep_text, .graph = keep_graph};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);
     host = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct dev_windows w = {BASE, 64 * MIB, 64 * MIB, (uint64_t)(uintptr_t)host, 4 * MIB, 2 * MIB};
@@ -69,6 +88,7 @@ static struct dev_op *wait_one(void) {
 
 /* With the host's memory as the first parameter, and a number. */
 static uint64_t number;
+static struct dev_graph *in; /* the graph that it is part of */
 static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperative,
                struct dev_op *op) {
     struct dev_func *f;
@@ -80,7 +100,8 @@ static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperat
                            .block = {threads, 1, 1},
                            .cooperative = cooperative,
                            .params = (const uint64_t[]){(uint64_t)(uintptr_t)host, number},
-                           .param_bytes = info.param_bytes};
+                           .param_bytes = info.param_bytes,
+                           .graph = in};
     *op = (struct dev_op){0};
     cr_assert_eq(dev_soft.launch(queue, &l, op), 0);
     cr_assert_eq(wait_one(), op);
@@ -168,118 +189,21 @@ static int get(const char *name) {
     ".param .b32 s; .param .b64 b; mov.u64 %rd, " child "; st.param.b64 [k], %rd;\n"             \
     "call (b), __cudaCDP2GetParameterBufferV2, (k, g, t, s); ret;\n}\n"
 
+/* clang-format off */
 static const char family[] = HEAD
     ".extern .func (.param .b64 b) __cudaCDP2GetParameterBufferV2(.param .b64 k,\n"
     ".param .align 4 .b8 g[12], .param .align 4 .b8 t[12], .param .b32 s);\n"
-    ".extern .func (.param .b32 e) cudaGraphLaunch(.param .b64 g, .param .b64 s);\n"
+    ".extern .func (.param .b32 e) cudaGraphKernelNodeUpdatesApply(.param .b64 u, .param .b64 n);\n"
     ".visible .entry bad()\n{\nwgmma.fence.sync.aligned; ret;\n}\n"
     ".visible .entry good()\n{\nret;\n}\n"
     ".visible .global .align 8 .u64 table[2] = {bad, good};\n"
-    ".visible .entry of_good()" LAUNCHES("good") ".visible .entry of_bad()" LAUNCHES(
-        "ba"
-        "d") ".visible .entry of_both()" LAUNCHES("of_bad") ".visible .entry "
-                                                            "of_itself()" LAUNCHES("of_"
-                                                                                   "itsel"
-                                                                                   "f") "."
-                                                                                        "v"
-                                                                                        "i"
-                                                                                        "s"
-                                                                                        "i"
-                                                                                        "b"
-                                                                                        "l"
-                                                                                        "e"
-                                                                                        " "
-                                                                                        "."
-                                                                                        "e"
-                                                                                        "n"
-                                                                                        "t"
-                                                                                        "r"
-                                                                                        "y"
-                                                                                        " "
-                                                                                        "o"
-                                                                                        "f"
-                                                                                        "_"
-                                                                                        "g"
-                                                                                        "r"
-                                                                                        "a"
-                                                                                        "p"
-                                                                                        "h"
-                                                                                        "s"
-                                                                                        "("
-                                                                                        ")"
-                                                                                        "\n{\n."
-                                                                                        "p"
-                                                                                        "a"
-                                                                                        "r"
-                                                                                        "a"
-                                                                                        "m"
-                                                                                        " "
-                                                                                        "."
-                                                                                        "b"
-                                                                                        "6"
-                                                                                        "4"
-                                                                                        " "
-                                                                                        "g"
-                                                                                        ","
-                                                                                        " "
-                                                                                        "s"
-                                                                                        ";"
-                                                                                        " "
-                                                                                        "."
-                                                                                        "p"
-                                                                                        "a"
-                                                                                        "r"
-                                                                                        "a"
-                                                                                        "m"
-                                                                                        " "
-                                                                                        "."
-                                                                                        "b"
-                                                                                        "3"
-                                                                                        "2"
-                                                                                        " "
-                                                                                        "e"
-                                                                                        ";"
-                                                                                        "\n"
-                                                                                        "c"
-                                                                                        "a"
-                                                                                        "l"
-                                                                                        "l"
-                                                                                        " "
-                                                                                        "("
-                                                                                        "e"
-                                                                                        ")"
-                                                                                        ","
-                                                                                        " "
-                                                                                        "c"
-                                                                                        "u"
-                                                                                        "d"
-                                                                                        "a"
-                                                                                        "G"
-                                                                                        "r"
-                                                                                        "a"
-                                                                                        "p"
-                                                                                        "h"
-                                                                                        "L"
-                                                                                        "a"
-                                                                                        "u"
-                                                                                        "n"
-                                                                                        "c"
-                                                                                        "h"
-                                                                                        ","
-                                                                                        " "
-                                                                                        "("
-                                                                                        "g"
-                                                                                        ","
-                                                                                        " "
-                                                                                        "s"
-                                                                                        ")"
-                                                                                        ";"
-                                                                                        " "
-                                                                                        "r"
-                                                                                        "e"
-                                                                                        "t"
-                                                                                        ";"
-                                                                                        "\n}\n";
+    ".visible .entry of_good()" LAUNCHES("good")
+    ".visible .entry of_bad()" LAUNCHES("bad")
+    ".visible .entry of_both()" LAUNCHES("of_bad")
+    ".visible .entry of_itself()" LAUNCHES("of_itself")
+    ".visible .entry of_graphs()\n{\n.param .b64 u, n; .param .b32 e;\n"
+    "call (e), cudaGraphKernelNodeUpdatesApply, (u, n); ret;\n}\n";
+/* clang-format on */
 
 Test(device_runtime, a_kernel_is_refused_for_one_that_it_names_to_launch) {
     open_device(1);
@@ -299,8 +223,11 @@ Test(device_runtime, what_it_does_not_have_is_refused_by_name) {
     open_device(1);
     load(family, sizeof(family));
     cr_assert_eq(get("of_graphs"), ERR_NOT_FOUND);
-    cr_assert(strstr(why, "cudaGraphLaunch is not among the calls of CUDA's device runtime here"),
-              "%s", why);
+    cr_assert(
+        strstr(
+            why,
+            "cudaGraphKernelNodeUpdatesApply is not among the calls of CUDA's device runtime here"),
+        "%s", why);
     close_device();
 }
 
@@ -456,5 +383,67 @@ Test(device_runtime, the_heap_goes_with_the_last_that_may_use_it_if_nothing_is_i
     cr_assert_eq(set_limit(HEAP, 4 * MIB), 0);
     load(heaps, sizeof(heaps));
     cr_assert_eq(dev_soft.mem_used(dev), 4 * MIB);
+    close_device();
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* Each thread launches graph 16 + its number; stream: what the host says. And what it is told. */
+static const char launching[] =
+    HEAD ".extern .func (.param .b32 e) cudaGraphLaunch(.param .b64 g, .param .b64 s);\n"
+         ".visible .entry each(.param .u64 p, .param .u64 n)\n{\n"
+         ".reg .b32 %r<4>; .reg .b64 %rd<6>; .param .b64 g, s; .param .b32 e;\n"
+         "ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [n]; mov.u32 %r1, %tid.x;\n"
+         "cvt.u64.u32 %rd3, %r1; add.u64 %rd4, %rd3, 16;\n"
+         "st.param.b64 [g], %rd4; st.param.b64 [s], %rd2; call (e), cudaGraphLaunch, (g, s);\n"
+         "ld.param.b32 %r2, [e]; mad.wide.u32 %rd5, %r1, 8, %rd1; cvt.u64.u32 %rd4, %r2;\n"
+         "st.global.u64 [%rd5], %rd4; mov.u64 %rd4, %current_graph_exec;\n"
+         "st.global.u64 [%rd5+4096], %rd4; ret;\n}\n"
+         ".visible .entry none(.param .u64 p, .param .u64 n)\n{\nret;\n}\n";
+
+Test(device_runtime, a_kernel_launches_graphs) {
+    struct dev_op op;
+    struct dev_graph graph = {.handle = 0x5a1e};
+    struct dev_func *f;
+    struct dev_func_info info;
+    open_device(2);
+    load(launching, sizeof(launching));
+    cr_assert_eq(dev_soft.func_get(module, "each", &f, &info, why, sizeof(why)), 0);
+    cr_expect_eq(info.launches, DEV_LAUNCHES_GRAPHS);
+    cr_assert_eq(dev_soft.func_get(module, "none", &f, &info, why, sizeof(why)), 0);
+    cr_expect_eq(info.launches, 0);
+    in = &graph;
+    for (number = 1ull << 56; number >> 56 <= 3; number += 1ull << 56) {
+        ask_count = 0;
+        cr_assert_eq(run("each", 1, 28, 0, &op), 0, "%s", op.fault_text);
+        cr_expect_eq(ask_count, 13);
+        for (uint32_t i = 0; i < 28; i++) {
+            cr_expect_eq(host[i], i & 1 ? 1u : i == 26 ? 69u : 0u, "%u: %lu", i, host[i]);
+            cr_expect_eq(host[512 + i], 0x5a1e);
+        }
+        for (uint32_t i = 0; i < 13; i++)
+            cr_expect(asked[i].from == &graph && asked[i].handle == 16 + 2 * i &&
+                      asked[i].how == number >> 56);
+    }
+    close_device();
+}
+
+Test(device_runtime, a_kernel_launches_graphs_from_a_graph_alone) {
+    static const uint64_t none[] = {0, 2, 4ull << 56, (2ull << 56) + 1, ~0ull};
+    struct dev_op op;
+    struct dev_graph graph = {.handle = 0};
+    open_device(1);
+    load(launching, sizeof(launching));
+    in = &graph;
+    for (uint32_t i = 0; i < 5; i++) {
+        number = none[i];
+        cr_assert_eq(run("each", 1, 1, 0, &op), 0);
+        cr_expect_eq(host[0], 1, "stream 0x%lx", number);
+    }
+    in = NULL;
+    number = 2ull << 56;
+    cr_assert_eq(run("each", 1, 1, 0, &op), 0);
+    cr_expect(host[0] == 1 && host[512] == 0);
+    cr_expect_eq(ask_count, 0);
     close_device();
 }

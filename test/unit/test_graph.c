@@ -693,3 +693,257 @@ Test(graph, graphs_are_so_deep_in_graphs_and_no_deeper) {
     cr_expect_eq(check_all(all, WIRE_GRAPH_DEPTH), 0);
     cr_expect_eq(check_all(all, WIRE_GRAPH_DEPTH + 1), ERR_PROTOCOL);
 }
+
+/* ---- graphs that kernels launch -------------------------------------------------------------- */
+
+#define TAIL DEV_GRAPH_TAIL
+#define FORGET DEV_GRAPH_FORGET
+#define SIBLING DEV_GRAPH_SIBLING
+
+static void add_settle(struct script *t, uint64_t handle) {
+    struct wire_graph_settle s = {.handle = handle};
+    add(t, WIRE_GRAPH_SETTLE, 0, &s, sizeof(s), NULL, 0);
+}
+
+static void offer(struct world *w, uint64_t handle, uint32_t id) {
+    struct wire_graph_offer o = {.handle = handle, .graph = id};
+    wireclient_send(w->c, WIRE_GRAPH_OFFER, 0, false, &o, sizeof(o), NULL, 0);
+}
+
+/* A graph of one launch, whose number and handle are its token. */
+static void offer_one(struct world *w, uint32_t token) {
+    say_body(w, token, token);
+    offer(w, token, token);
+}
+
+/* One launch, of this token, which may launch others; in stream 2. */
+static void launch_settling(struct world *w, uint64_t token, uint64_t handle) {
+    struct script t = {.used = 0};
+    add_launch(&t, 0, token);
+    add_settle(&t, handle);
+    say(w, 100, &t);
+    launch(w, 100, &t, (uint32_t[]){2}, 1, NULL, 0, 0);
+    drop(w, 100);
+}
+
+static int ask(struct world *w, uint64_t token, uint64_t handle, enum dev_graph_order how) {
+    return fakedev_ask(w->dev, token, handle, how);
+}
+
+/* The one with this token is complete. */
+static const char *finish(struct world *w, uint64_t token) {
+    for (uint32_t i = 0; i < fakedev_busy(w->dev); i++)
+        if (fakedev_head(w->dev, i) == token) {
+            fakedev_finish(w->dev, i);
+            break;
+        }
+    return launched(w);
+}
+
+Test(graph, kernels_launch_and_forget, .timeout = 60) {
+    struct world w = begin();
+    offer_one(&w, 20);
+    offer_one(&w, 21);
+    launch_settling(&w, 10, 0);
+    wireclient_launch(w.c, 2, 0, 99);
+    cr_expect_str_eq(launched(&w), "10");
+    cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
+    cr_expect_str_eq(launched(&w), "20", "at once");
+    cr_expect_eq(ask(&w, 20, 21, FORGET), 0);
+    cr_expect_str_eq(launched(&w), "21");
+    cr_expect_str_eq(finish(&w, 10), "");
+    cr_expect_str_eq(finish(&w, 20), "", "what it launched is not complete");
+    cr_expect_eq(wireclient_done(w.c, 2), 1);
+    cr_expect_str_eq(finish(&w, 21), "99", "behind all of it");
+    cr_expect_eq(wireclient_done(w.c, 2), 2);
+    end(&w);
+}
+
+Test(graph, a_tail_comes_behind_what_was_forgotten, .timeout = 60) {
+    struct world w = begin();
+    for (uint32_t i = 20; i < 26; i++)
+        offer_one(&w, i);
+    launch_settling(&w, 10, 0);
+    wireclient_launch(w.c, 2, 0, 99);
+    cr_expect_str_eq(launched(&w), "10");
+    cr_expect_eq(ask(&w, 10, 20, TAIL), 0);
+    cr_expect_eq(ask(&w, 10, 21, TAIL), 0);
+    cr_expect_eq(ask(&w, 10, 22, FORGET), 0);
+    cr_expect_eq(ask(&w, 10, 25, SIBLING), 0);
+    cr_expect_str_eq(launched(&w), "22 25");
+    cr_expect_str_eq(finish(&w, 10), "");
+    cr_expect_str_eq(finish(&w, 22), "20", "the sibling is not waited for");
+    cr_expect_eq(ask(&w, 20, 23, TAIL), 0);
+    cr_expect_eq(ask(&w, 20, 24, TAIL), 0);
+    cr_expect_str_eq(finish(&w, 20), "23", "its own tail comes first");
+    cr_expect_str_eq(finish(&w, 23), "24");
+    cr_expect_str_eq(finish(&w, 24), "21");
+    cr_expect_str_eq(finish(&w, 21), "", "but for the stream");
+    cr_expect_str_eq(finish(&w, 25), "99");
+    end(&w);
+}
+
+Test(graph, one_launches_itself, .timeout = 60) {
+    struct world w = begin();
+    offer_one(&w, 20);
+    launch_settling(&w, 20, 20);
+    cr_expect_str_eq(launched(&w), "20");
+    cr_expect_eq(fakedev_handle(w.dev, 20), 20);
+    for (int i = 0; i < 300; i++) {
+        cr_assert_eq(ask(&w, 20, 20, TAIL), 0, "%d", i);
+        cr_assert_eq(ask(&w, 20, 20, TAIL), -EINVAL, "one at a time");
+        cr_assert_str_eq(finish(&w, 20), "20");
+        cr_assert_eq(ask(&w, 20, 20, FORGET), -EINVAL, "it runs");
+    }
+    cr_expect_eq(wireclient_done(w.c, 2), 1);
+    cr_expect_str_eq(finish(&w, 20), "");
+    cr_expect_eq(wireclient_done(w.c, 2), 2);
+    end(&w);
+}
+
+Test(graph, a_kernel_launches_what_is_offered, .timeout = 60) {
+    struct world w = begin();
+    offer_one(&w, 20);
+    offer_one(&w, 21);
+    say_body(&w, 22, 22);
+    launch_settling(&w, 10, 0);
+    wireclient_launch(w.c, 3, 0, 11);
+    cr_expect_str_eq(launched(&w), "10 11");
+    cr_expect_eq(ask(&w, 11, 20, FORGET), -EPERM, "it is in no graph");
+    cr_expect_eq(ask(&w, 10, 22, FORGET), -EINVAL);
+    cr_expect_eq(ask(&w, 10, 0, TAIL), -EINVAL);
+    cr_expect_eq(ask(&w, 10, UINT64_MAX, SIBLING), -EINVAL);
+    cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
+    cr_expect_eq(ask(&w, 10, 20, TAIL), -EINVAL, "it runs");
+    cr_expect_str_eq(launched(&w), "20");
+    drop(&w, 20); /* the offer has it */
+    offer(&w, 20, 22);
+    offer(&w, 21, WIRE_GRAPH_NONE);
+    offer(&w, 4711, WIRE_GRAPH_NONE);
+    wirebench_run(w.b);
+    cr_expect_eq(ask(&w, 10, 21, FORGET), -EINVAL, "not any more");
+    cr_expect_str_eq(finish(&w, 20), "");
+    cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
+    cr_expect_str_eq(launched(&w), "22", "what is offered now");
+    offer(&w, 20, WIRE_GRAPH_NONE);
+    cr_expect_str_eq(step(&w), "");
+    cr_expect_eq(wireclient_done(w.c, 2), 2);
+    end(&w);
+}
+
+Test(graph, kernels_launch_so_many, .timeout = 60) {
+    struct world w = begin();
+    for (uint32_t i = 1000; i < 1300; i++)
+        offer_one(&w, i);
+    launch_settling(&w, 10, 0);
+    launched(&w);
+    for (uint32_t i = 0; i < 300; i++)
+        cr_assert_eq(ask(&w, 10, 1000 + i, i & 1 ? SIBLING : FORGET), i < 120 ? 0 : -EAGAIN);
+    wirebench_run(w.b);
+    const struct client *c = client_find(w.b->worker, w.c->job_id);
+    cr_expect_eq(c->launching.begun, LAUNCHING_BEGUN, "the others wait");
+    for (int i = 0; i < 120; i++)
+        finish_all(&w);
+    cr_expect_eq(fakedev_launches(w.dev), 120);
+    cr_expect_eq(wireclient_done(w.c, 2), 2);
+    launch_settling(&w, 10, 0);
+    launched(&w);
+    for (uint32_t i = 0; i < 300; i++)
+        cr_assert_eq(ask(&w, 10, 1000 + i, TAIL), i < 255 ? 0 : -EAGAIN);
+    for (int i = 0; i < 256; i++)
+        finish_all(&w);
+    cr_expect_eq(wireclient_done(w.c, 2), 4);
+    end(&w);
+}
+
+/* Neither the iteration nor what waits for all before it sees that these are many. */
+Test(graph, what_kernels_launch_is_of_their_launch, .timeout = 60) {
+    struct world w = begin();
+    struct client *c = client_find(w.b->worker, w.c->job_id);
+    offer_one(&w, 20);
+    launch_settling(&w, 10, 0);
+    launched(&w);
+    uint64_t pushed = c->streams.pushed;
+    wireclient_send(w.c, WIRE_STREAM_DESTROY, 3, false, &(struct wire_stream_destroy){0},
+                    sizeof(struct wire_stream_destroy), NULL, 0);
+    cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
+    cr_expect_str_eq(launched(&w), "20");
+    cr_expect_eq(c->streams.pushed, pushed);
+    cr_expect_str_eq(step(&w), "");
+    cr_expect_eq(c->streams.completed, c->streams.pushed);
+    end(&w);
+}
+
+Test(graph, its_client_ends_while_kernels_launch, .timeout = 60) {
+    struct world w = begin();
+    for (uint32_t i = 20; i < 24; i++)
+        offer_one(&w, i);
+    launch_settling(&w, 10, 0);
+    launched(&w);
+    cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
+    cr_expect_eq(ask(&w, 10, 21, TAIL), 0);
+    wirebench_run(w.b);
+    cr_expect_eq(ask(&w, 20, 22, SIBLING), 0); /* not seen yet */
+    end(&w);
+}
+
+Test(graph, a_graph_settles_once_at_the_end_of_its_first_lane, .timeout = 60) {
+    for (int wrong = 0; wrong < 4; wrong++) {
+        struct world w = begin();
+        struct script t = {.used = 0};
+        add_launch(&t, 0, 1);
+        if (wrong == 0) add_launch(&t, 1, 2);
+        struct wire_graph_settle s = {.handle = 5};
+        add(&t, WIRE_GRAPH_SETTLE, wrong == 0 ? 1 : 0, &s, sizeof(s), NULL, 0);
+        if (wrong == 1) add_launch(&t, 0, 3);
+        if (wrong == 2) add_settle(&t, 5);
+        say(&w, 7, &t);
+        if (wrong == 3) offer(&w, 7, 7); /* what is launched by the client alone */
+        cr_expect(expelled(&w), "%d", wrong);
+        end(&w);
+    }
+}
+
+Test(graph, only_a_graph_settles, .timeout = 60) {
+    struct world w = begin();
+    struct wire_graph_settle s = {.handle = 5};
+    wireclient_send(w.c, WIRE_GRAPH_SETTLE, 2, false, &s, sizeof(s), NULL, 0);
+    cr_expect(expelled(&w));
+    end(&w);
+    w = begin();
+    offer(&w, 1, 50);
+    cr_expect(expelled(&w), "a graph that nobody said");
+    end(&w);
+}
+
+/* A graph in two lanes, with a conditional node, launched by a kernel. */
+Test(graph, what_kernels_launch_has_lanes_and_conditions, .timeout = 60) {
+    struct world w = begin();
+    struct script t = {.used = 0};
+    uint32_t body = 40;
+    say_body(&w, body, 40);
+    add_launch(&t, 0, 30);
+    add_launch(&t, 1, 31);
+    add_choice(&t, 1, at(&w, 0), WIRE_CHOICE_WHILE, 1, &body);
+    add_wait(&t, 0, 1, 2, 0);
+    add_launch(&t, 0, 32);
+    say(&w, 20, &t);
+    offer(&w, 20, 20);
+    *cell(&w, 0) = 1;
+    launch_settling(&w, 10, 0);
+    cr_expect_str_eq(launched(&w), "10");
+    for (int again = 0; again < 2; again++) {
+        cr_expect_eq(ask(&w, 10, 20, again ? TAIL : FORGET), 0);
+        *cell(&w, 0) = 1;
+        if (!again) cr_expect_str_eq(launched(&w), "30 31");
+        if (again) cr_expect_str_eq(finish(&w, 10), "30 31");
+        cr_expect_str_eq(finish(&w, 31), "40");
+        cr_expect_str_eq(finish(&w, 40), "40");
+        cr_expect_str_eq(finish(&w, 30), "");
+        *cell(&w, 0) = 0;
+        cr_expect_str_eq(finish(&w, 40), "32");
+        cr_expect_str_eq(finish(&w, 32), "");
+    }
+    cr_expect_eq(wireclient_done(w.c, 2), 2);
+    end(&w);
+}

@@ -32,6 +32,7 @@ union any {
     struct wire_graph_data data;
     struct wire_graph_launch graph;
     struct wire_choice choice;
+    struct wire_graph_offer offer;
     struct wire_texture texture;
     struct wire_limit limit;
     unsigned char bytes[512];
@@ -411,6 +412,9 @@ Test(record, the_others) {
     REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 1], WIRE_STREAMS >> 8);
     REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 33], WIRE_STREAMS >> 8);
     REFUSED(WIRE_GRAPH_DROP, graph.graph, WIRE_GRAPHS);
+    REFUSED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPHS);
+    ACCEPTED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPH_NONE);
+    ACCEPTED(WIRE_GRAPH_OFFER, offer.handle, UINT64_MAX);
     REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_SWITCH + 1);
     REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_WHILE);
     REFUSED(WIRE_GRAPH_CHOICE, choice.count, 0);

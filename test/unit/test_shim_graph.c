@@ -19,6 +19,8 @@ static const struct wire_param word_param[] = {{0, 4}};
 static const struct rig_kernel kernels[] = {
     {"plain", NULL, {.max_threads = 1024}},
     {"word", word_param, {.param_count = 1, .param_bytes = 4, .max_threads = 1024}},
+    {"starts", NULL, {.max_threads = 1024, .launches = WIRE_LAUNCHES_GRAPHS}},
+    {"nests", NULL, {.max_threads = 1024, .launches = WIRE_LAUNCHES_KERNELS}},
 };
 static CUmodule module;
 static CUfunction plain, word;
@@ -26,7 +28,7 @@ static CUstream own, other;
 
 static void begin(void) {
     rig_begin();
-    rig_kernels(kernels, 2);
+    rig_kernels(kernels, 4);
     cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
     cr_assert_eq(cuModuleGetFunction(&plain, module, "plain"), CUDA_SUCCESS);
     cr_assert_eq(cuModuleGetFunction(&word, module, "word"), CUDA_SUCCESS);
@@ -817,4 +819,75 @@ Test(shim_graph, a_condition_is_its_graphs) {
                  "it is the node's");
     cr_assert_eq(cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+}
+
+/* ---- launched by kernels --------------------------------------------------------------------- */
+
+static CUgraphNode add_named(CUgraph g, const char *name) {
+    CUDA_KERNEL_NODE_PARAMS_v2 p = {.gridDimX = 1,
+                                    .gridDimY = 1,
+                                    .gridDimZ = 1,
+                                    .blockDimX = 1,
+                                    .blockDimY = 1,
+                                    .blockDimZ = 1};
+    CUgraphNode n;
+    cr_assert_eq(cuModuleGetFunction(&p.func, module, name), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &p), CUDA_SUCCESS);
+    return n;
+}
+
+static CUresult offer(CUgraph g, CUgraphExec *e) {
+    return cuGraphInstantiateWithFlags(e, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+}
+
+Test(shim_graph, kernels_may_launch_one_under_its_handle) {
+    CUgraph g = make();
+    CUgraphExec e;
+    add(g, NULL, 0, 1);
+    rig_forget();
+    cr_assert_eq(offer(g, &e), CUDA_SUCCESS);
+    const struct wire_graph_offer *o = nth(WIRE_GRAPH_OFFER, 0);
+    cr_expect_eq(o->handle, (uint64_t)(uintptr_t)e);
+    cr_expect_eq(count_of(WIRE_GRAPH_DATA), 2, "for the host, and for kernels");
+    cr_expect_eq(o->graph, ((const struct wire_graph_data *)nth(WIRE_GRAPH_DATA, 0))->graph,
+                 "what is launched by the host comes last");
+    launch(e, own);
+    const struct wire_graph_settle *s = nth(WIRE_GRAPH_SETTLE, 0);
+    cr_expect_eq(s->handle, o->handle);
+    rig_forget();
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    o = nth(WIRE_GRAPH_OFFER, 0);
+    cr_expect(o->handle == (uint64_t)(uintptr_t)e && o->graph == WIRE_GRAPH_NONE);
+}
+
+Test(shim_graph, it_settles_where_kernels_launch_graphs) {
+    CUgraph g = make(), none = make();
+    add_named(g, "starts");
+    add_named(none, "plain");
+    CUgraphExec e = executable(g), plainly = executable(none);
+    rig_forget();
+    launch(e, own);
+    launch(plainly, own);
+    cr_expect_eq(count_of(WIRE_GRAPH_SETTLE), 1);
+    cr_expect_eq(((const struct wire_graph_settle *)nth(WIRE_GRAPH_SETTLE, 0))->handle, 0);
+    cr_expect_eq(count_of(WIRE_GRAPH_OFFER), 0);
+}
+
+Test(shim_graph, kernels_launch_no_graph_of_every_kind) {
+    CUgraph g = make(), nests = make(), host = make(), memory = make(), good = make();
+    CUgraphExec e;
+    CUgraphNode n;
+    CUDA_HOST_NODE_PARAMS h = {.fn = (CUhostFn)begin};
+    add_named(g, "starts");
+    cr_expect_eq(offer(g, &e), CUDA_SUCCESS, "others in turn");
+    add_named(nests, "nests");
+    cr_expect_eq(offer(nests, &e), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuGraphAddHostNode(&n, host, NULL, 0, &h), CUDA_SUCCESS);
+    cr_expect_eq(offer(host, &e), CUDA_ERROR_NOT_SUPPORTED);
+    allocate(memory, &n);
+    cr_expect_eq(offer(memory, &e), CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(cuGraphInstantiateWithFlags(&e, good,
+                                             CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                                 CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
+                 CUDA_ERROR_INVALID_VALUE);
 }

@@ -15,11 +15,11 @@ void progress_retire(struct client *c, struct stream *s) {
         if (!s->parent) boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
         progress_drop(c, op);
     }
-    if (s->parent) choice_retired(s, count);
+    if (s->parent) body_retired(s, count);
     if (c->streams.deferred) defer_run(c);
 }
 
-void progress_end_choice(struct client *c, struct stream *s) {
+void progress_end_aside(struct client *c, struct stream *s) {
     struct op *op = stream_at(s, s->cursor);
     op->state = OP_DONE;
     op->dev.end_ns = c->worker->now_ns;

@@ -7,7 +7,7 @@
 #define DAEMON_WORKER_ENGINE_PROGRESS_H
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/stream/choice.h"
+#include "daemon/worker/stream/body.h"
 
 /* What is complete of the stream is freed, and what waited for it goes on. */
 void progress_retire(struct client *c, struct stream *s);
@@ -21,15 +21,16 @@ static inline int progress_push(struct client *c, struct stream *s, struct op *o
     return 0;
 }
 
-/* The same, of a body's to its inner stream: the iteration is that of its conditional node. */
+/* The same, of a body's to its inner stream: the iteration is that of whose place it has. */
 static inline int progress_push_inner(struct client *c, struct stream *lane, struct op *op) {
-    int err = choice_push(lane, op);
+    int err = body_push(lane, op);
     if (!err && client_dead(c)) progress_retire(c, lane);
     return err;
 }
 
-/* The conditional node at the stream's cursor is complete. */
-void progress_end_choice(struct client *c, struct stream *s);
+/* What has begun at the stream's cursor and is no affair of the device is complete: a conditional
+ * node, or what ends a graph whose kernels launch others. */
+void progress_end_aside(struct client *c, struct stream *s);
 
 /* An operation that was not pushed is freed. */
 static inline void progress_drop(struct client *c, struct op *op) {

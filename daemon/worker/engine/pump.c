@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/running.h"
 #include "daemon/worker/engine/watching.h"
 #include "daemon/worker/stats.h"
+#include "daemon/worker/stream/choice.h"
 
 /* Which of the stream's next operations is fetched into the cache while one completes. */
 #define PUMP_AHEAD 3
@@ -60,6 +61,10 @@ static bool begin_op(struct worker *w, struct client *c, struct op *op) {
     case WIRE_GRAPH_CHOICE:
         if (choice_begin(op->stream))
             fault_raise(c, -ENOMEM, "out of memory for a conditional node");
+        return false;
+    case WIRE_GRAPH_SETTLE:
+        op->state = OP_POSTED;
+        launching_settle(&c->launching, op->environment);
         return false;
     case WIRE_VALUE_WAIT: return watching_begin(c, op);
     default: engine_offer(w, op); return false;

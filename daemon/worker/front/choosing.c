@@ -14,47 +14,77 @@
 
 #define CHOOSING_SHARE 64 /* bodies and records, a client and sweep, within one body's records */
 
+/* ---- conditional nodes ----------------------------------------------------------------------- */
+
 /* What kernels have set. Where none ran, as in a null job, the word would be the same for ever:
  * such a loop has one turn. */
 static struct graph *choose_body(const struct client *c, const struct graph_choice *node,
                                  const struct choice *now) {
     const _Atomic uint32_t *word = client_host(c, node->value, sizeof(uint32_t));
-    if (now->turns && (c->null || !now->worked)) return NULL;
+    if (now->turns && (c->null || !now->body.worked)) return NULL;
     return graph_body(node, atom_load_acquire(word), now->turns);
 }
 
 /* False: there is none any more, and what follows the node goes on. */
-static bool next_body(struct client *c, struct stream *s) {
+static bool next_body(struct client *c, struct choice *choice) {
+    struct stream *s = choice->body.parent;
     const struct op *op = stream_at(s, s->cursor);
-    struct graph *body = choose_body(c, &op->choice, s->choice);
-    if (body && choice_enter(s, body) == 0) return true;
+    struct graph *body = choose_body(c, &op->choice, choice);
+    if (body && choice_enter(choice, body) == 0) return true;
     if (body)
         fault_raise(c, -ENOMEM, "out of memory for a conditional node");
     else
-        progress_end_choice(c, s);
+        progress_end_aside(c, s);
     return false;
 }
 
-static unsigned read_body(struct worker *w, struct client *c, struct stream *s) {
-    struct choice *choice = s->choice;
+/* ---- what kernels launch --------------------------------------------------------------------- */
+
+static void check_launched(struct client *c, int err) {
+    if (err) fault_raise(c, err, "out of memory for a graph that a kernel launched");
+}
+
+/* Whatever became complete by that. */
+static unsigned end_settled(struct client *c) {
+    unsigned count = 0;
+    for (struct stream *s; !client_dead(c) && (s = launching_settled(&c->launching)); count++)
+        progress_end_aside(c, s);
+    return count;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
     unsigned count = 0;
     char why[256];
-    while (choice_reads(choice) && !client_dead(c)) {
-        struct graph *graph = choice->next.graph;
-        graph_read(&choice->next, w->record);
+    while (body_reads(b) && !client_dead(c)) {
+        struct graph *graph = b->next.graph;
+        graph_read(&b->next, w->record);
         count++;
-        if (exec_inner(c, choice, w->record, graph, why, sizeof(why))) fault_expel(c, why);
+        if (exec_inner(c, b, w->record, graph, why, sizeof(why))) fault_expel(c, why);
     }
     return count;
 }
 
+static unsigned go_on(struct worker *w, struct client *c, struct body *b) {
+    if (!body_over(b)) return read_body(w, c, b);
+    if (b->launched) {
+        check_launched(c, launching_ended(&c->launching, b->launched));
+        return end_settled(c);
+    }
+    return next_body(c, choice_of(b)) ? read_body(w, c, b) : 0;
+}
+
 unsigned choosing_sweep(struct worker *w, struct client *c) {
     unsigned count = 0;
+    if (launching_ready(&c->launching)) {
+        check_launched(c, launching_sweep(&c->launching));
+        count += 1 + end_settled(c);
+    }
     while (count < CHOOSING_SHARE && !client_dead(c)) {
-        struct stream *s = choice_take(&c->streams);
-        if (!s) break;
-        count++;
-        if (!choice_over(s->choice) || next_body(c, s)) count += read_body(w, c, s);
+        struct body *b = body_take(&c->streams);
+        if (!b) break;
+        count += 1 + go_on(w, c, b);
     }
     return count;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conditional nodes whose turn it is: which body is read, and its records. They are read beside the
- * ring, whatever that waits for, since what it waits for may be they.
+ * Graphs that are chosen while others run: bodies of conditional nodes, and what kernels launch.
+ * Their records are read beside the ring, whatever that waits for, since what it waits for may be
+ * they.
  */
 #ifndef DAEMON_WORKER_FRONT_CHOOSING_H
 #define DAEMON_WORKER_FRONT_CHOOSING_H
@@ -12,7 +13,7 @@
 unsigned choosing_sweep(struct worker *w, struct client *c);
 /* True when a sweep would find something. */
 static inline bool choosing_ready(const struct client *c) {
-    return !list_empty(&c->streams.due);
+    return !list_empty(&c->streams.due) || launching_ready(&c->launching);
 }
 
 #endif

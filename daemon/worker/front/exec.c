@@ -28,9 +28,9 @@
 /* What a handler knows besides its record. */
 struct exec {
     struct client *c;
-    struct stream *stream;       /* stream-ordered records only */
-    struct graph *graph;         /* that the record was read of; NULL: it came in the ring */
-    const struct choice *choice; /* whose body that graph is; NULL: it was launched */
+    struct stream *stream;   /* stream-ordered records only */
+    struct graph *graph;     /* that the record was read of; NULL: it came in the ring */
+    const struct body *body; /* which that graph is; NULL: the client launched it */
     char *why;
     size_t why_bytes;
 };
@@ -52,13 +52,13 @@ static int drop_op(struct exec *x, struct op *op) {
 /* Every stream-ordered record but a launch ends here. */
 static int push_op(struct exec *x, struct op *op) {
     int err =
-        x->choice ? progress_push_inner(x->c, x->stream, op) : progress_push(x->c, x->stream, op);
+        x->body ? progress_push_inner(x->c, x->stream, op) : progress_push(x->c, x->stream, op);
     return err ? drop_op(x, op) : 0;
 }
 
 /* Launches, and what stands for some. */
 static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
-    if (x->choice) return push_op(x, op);
+    if (x->body) return push_op(x, op);
     return passing_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
@@ -92,13 +92,21 @@ static int launch_dead(struct exec *x) {
     return push_op(x, op);
 }
 
+/* Of what its kernels may launch graphs from; NULL: they may not. */
+static struct environment *environment_of(const struct exec *x) {
+    if (x->body) return x->body->launched;
+    return x->graph ? x->c->graphs.replay->environment : NULL;
+}
+
 static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct func *f) {
     struct op *op = new_op(x, WIRE_LAUNCH, l->param_bytes);
     if (!op) return NULL;
     void *params = op_params(op);
     memcpy(params, l + 1, l->param_bytes);
     op->launch.args = f->shape.launch;
+    struct environment *e = environment_of(x);
     op->launch.args.params = params;
+    op->launch.args.graph = e ? launching_shown(e) : NULL;
     op->launch.func = f;
     op->launch.number = atom_load_relaxed(&x->c->com.page->stats.launches);
     profiling_launch(x->c->worker->kernels, op, f->shape.kernel);
@@ -107,7 +115,7 @@ static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct 
 
 /* Of a body: it was right when the graph was launched, or the graph could not have been made. */
 static int refuse_launch(struct exec *x) {
-    if (!x->choice) return ERR_PROTOCOL;
+    if (!x->body) return ERR_PROTOCOL;
     fault_raise(x->c, ERR_LAUNCH_FAILED, x->why);
     return 0;
 }
@@ -229,7 +237,7 @@ static int wait_stream(struct exec *x, struct stream *on, uint64_t seq) {
 
 static int run_stream_wait(struct exec *x, const void *rec) {
     const struct wire_stream_wait *w = rec;
-    const struct choice *body = x->choice;
+    const struct body *body = x->body;
     if (body) return wait_stream(x, body->lanes[w->on], body->before[w->on] + w->on_seq);
     if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
     struct stream *on = x->c->streams.streams[w->on];
@@ -248,6 +256,16 @@ static int run_choice(struct exec *x, const void *rec) {
     if (!op) return ERR_PROTOCOL;
     op->choice = graph_hold_choice(x->graph, w);
     return push_launch(x, op, graph_choice_fingerprint(&op->choice));
+}
+
+static int run_settle(struct exec *x, const void *rec) {
+    (void)rec;
+    if (!x->graph) return refuse(x, "the end of a graph outside of one");
+    struct op *op = new_op(x, WIRE_GRAPH_SETTLE, 0);
+    if (!op) return ERR_PROTOCOL;
+    struct environment *e = op->environment = x->c->graphs.replay->environment;
+    if (e) launching_note(e, x->c->boundary.reading);
+    return push_op(x, op);
 }
 
 /* One element of a fill, for all who come after it. */
@@ -401,8 +419,33 @@ static int run_graph_data(struct exec *x, const void *rec) {
     return graph_data(&x->c->graphs, rec, x->why, x->why_bytes);
 }
 
+/* What its kernels launch is in its place. */
+static int open_environment(struct exec *x, uint32_t lane, uint64_t handle) {
+    struct client *c = x->c;
+    struct stream *s = stream_find(&c->streams, lane);
+    if (!s) return refuse(x, "stream %u does not exist", lane);
+    struct environment *e = launching_open(&c->launching, s, handle, c->streams.pushed);
+    if (!e) return refuse(x, "out of memory for a graph's launch");
+    launching_note(e, c->boundary.reading);
+    c->graphs.replay->environment = e;
+    return 0;
+}
+
 static int run_graph_launch(struct exec *x, const void *rec) {
-    return graph_launch(&x->c->graphs, rec, x->why, x->why_bytes);
+    const struct graphs *g = &x->c->graphs;
+    uint64_t handle;
+    int err = graph_launch(&x->c->graphs, rec, x->why, x->why_bytes);
+    if (err || client_dead(x->c) || !graph_settles(g, &handle)) return err;
+    return open_environment(x, g->replay->lanes[0].stream, handle);
+}
+
+static int run_graph_offer(struct exec *x, const void *rec) {
+    const struct wire_graph_offer *o = rec;
+    struct graph *graph = graph_find_body(&x->c->graphs, o->graph);
+    if (o->graph != WIRE_GRAPH_NONE && !graph)
+        return refuse(x, "graph %u cannot be launched by kernels", o->graph);
+    int err = launching_offer(&x->c->launching, o->handle, graph);
+    return err ? refuse(x, "graph %u is not offered: %s", o->graph, err_text(err)) : 0;
 }
 
 static int run_graph_drop(struct exec *x, const void *rec) {
@@ -443,6 +486,8 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GRAPH_LAUNCH] = run_graph_launch,
     [WIRE_GRAPH_DROP] = run_graph_drop,
     [WIRE_GRAPH_CHOICE] = run_choice,
+    [WIRE_GRAPH_OFFER] = run_graph_offer,
+    [WIRE_GRAPH_SETTLE] = run_settle,
     [WIRE_MEM_MAKE] = run_segment,
     [WIRE_MEM_OPEN] = run_segment,
     [WIRE_MEM_CLOSE] = run_segment,
@@ -478,13 +523,13 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
     return err;
 }
 
-int exec_inner(struct client *c, const struct choice *choice, const void *rec, struct graph *graph,
+int exec_inner(struct client *c, const struct body *body, const void *rec, struct graph *graph,
                char *why, size_t why_bytes) {
     const struct wire_record *r = rec;
     struct exec x = {.c = c,
-                     .stream = choice->lanes[r->stream],
+                     .stream = body->lanes[r->stream],
                      .graph = graph,
-                     .choice = choice,
+                     .body = body,
                      .why = why,
                      .why_bytes = why_bytes};
     stats_add(&c->com.page->stats.ops, 1);

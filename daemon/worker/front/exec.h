@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct choice;
+struct body;
 struct client;
 struct graph;
 
@@ -17,9 +17,10 @@ struct graph;
  * `graph`: that it was read of; NULL: it came in the ring. */
 int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,
                 size_t why_bytes);
-/* The same of a body that was chosen: its stream is a lane of that. What it says of the client's
- * tables can have become wrong since it was launched, which is the client's fault then. */
-int exec_inner(struct client *c, const struct choice *choice, const void *rec, struct graph *graph,
+/* The same of one that is read into inner streams: its stream is a lane of that. What it says of
+ * the client's tables can have become wrong since it was launched, which is the client's fault
+ * then. */
+int exec_inner(struct client *c, const struct body *body, const void *rec, struct graph *graph,
                char *why, size_t why_bytes);
 
 #endif

@@ -221,6 +221,7 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
         .cluster = cluster_of(info),
         .cluster_must = info->must_cluster,
         .max_cluster = info->max_cluster,
+        .launches = info->launches,
     };
     reply_send(&c->com, &g->rec, 0, &reply, sizeof(reply));
 }

@@ -30,8 +30,7 @@ static void copy_into(char *ring, uint64_t at, const void *from, size_t bytes) {
     memcpy(ring, (const char *)from + first, bytes - first);
 }
 
-static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
-    struct text *t = arg;
+void text_put(struct text *t, int to_stderr, const char *text, size_t bytes) {
     uint32_t head[2] = {(uint32_t)bytes, to_stderr ? 1 : 0};
     if (bytes == 0 || bytes > WIRE_TEXT_BYTES - sizeof(head)) return;
     pthread_mutex_lock(&t->lock);
@@ -45,5 +44,3 @@ static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     }
     pthread_mutex_unlock(&t->lock);
 }
-
-const struct dev_space_ops text_ops = {.text = put_text};

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 
-#include "daemon/device/device.h"
 #include "proto/wire.h"
 
 struct text {
@@ -22,7 +21,7 @@ void text_init(struct text *t);
 void text_attach(struct text *t, struct wire_completion *page, const struct wire_submission *sub);
 void text_finish(struct text *t);
 
-/* With a struct text as their `arg`; what does not fit is dropped. */
-extern const struct dev_space_ops text_ops;
+/* As dev_space_ops.text; what does not fit is dropped. */
+void text_put(struct text *t, int to_stderr, const char *text, size_t bytes);
 
 #endif

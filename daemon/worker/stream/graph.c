@@ -20,6 +20,8 @@ struct graph {
     uint32_t holders;
     uint32_t depth;        /* of bodies in bodies; 0: no conditional nodes */
     bool bound;            /* it can be launched, but is no body */
+    bool settles;          /* its kernels launch graphs */
+    uint64_t handle;       /* its own, as these are told it */
     struct graph **bodies; /* held, of all its conditional nodes; NULL among them: no records */
     uint32_t body_count;
     unsigned char bytes[] __attribute__((aligned(8)));
@@ -43,18 +45,33 @@ static struct graph *find(const struct graphs *g, uint32_t id) {
     return g->table ? g->table[id] : NULL;
 }
 
+void graph_hold(struct graph *graph) {
+    graph->holders++;
+}
+
+struct graph *graph_find_body(const struct graphs *g, uint32_t id) {
+    struct graph *body = id == WIRE_GRAPH_NONE ? NULL : find(g, id);
+    return body && body->lanes && !body->bound ? body : NULL;
+}
+
+bool graph_settles(const struct graphs *g, uint64_t *handle) {
+    const struct graph *graph = g->replay->next.graph;
+    *handle = graph->handle;
+    return graph->settles;
+}
+
 /* No deeper than WIRE_GRAPH_DEPTH. */
-static void release(struct graph *graph) {
+void graph_release(struct graph *graph) {
     if (!graph || --graph->holders) return;
     for (uint32_t i = 0; i < graph->body_count; i++)
-        release(graph->bodies[i]);
+        graph_release(graph->bodies[i]);
     graph->all->bytes -= graph->total_bytes;
     free(graph->bodies);
     free(graph);
 }
 
 static void drop(struct graphs *g, uint32_t id) {
-    release(g->table[id]);
+    graph_release(g->table[id]);
     g->table[id] = NULL;
 }
 
@@ -93,10 +110,10 @@ static int check_wait(const struct wire_stream_wait *w, struct scan *s, struct w
 
 /* The body with this number, which was said before; WIRE_GRAPH_NONE gives NULL. */
 static int check_body(struct graph *graph, uint32_t id, struct graph **out, struct why *why) {
-    struct graph *body = id == WIRE_GRAPH_NONE ? NULL : find(graph->all, id);
+    struct graph *body = graph_find_body(graph->all, id);
     *out = body;
     if (id == WIRE_GRAPH_NONE) return 0;
-    if (!body || !body->lanes || body->bound) return refuse(why, "graph %u cannot be a body", id);
+    if (!body) return refuse(why, "graph %u cannot be a body", id);
     if (body->depth + 1 >= WIRE_GRAPH_DEPTH)
         return refuse(why, "more than %u graphs in graphs", WIRE_GRAPH_DEPTH);
     if (body->depth >= graph->depth) graph->depth = body->depth + 1;
@@ -115,15 +132,22 @@ static int check_choice(struct graph *graph, struct wire_choice *c, struct why *
         struct graph **body = &more[graph->body_count];
         int err = check_body(graph, ids[i], body, why);
         if (err) return err;
-        if (*body) (*body)->holders++;
+        if (*body) graph_hold(*body);
         graph->body_count++;
     }
     return 0;
 }
 
+static int check_settle(struct graph *graph, const struct wire_graph_settle *r, struct why *why) {
+    if (r->rec.stream) return refuse(why, "lane %u settles, not the first", r->rec.stream);
+    graph->settles = true;
+    graph->handle = r->handle;
+    return 0;
+}
+
 static bool is_bound(uint16_t op) {
-    return op == WIRE_EVENT_RECORD || op == WIRE_HOST_FUNC || op == WIRE_VALUE_WAIT ||
-           op == WIRE_VALUE_WRITE || !record_ordered(op);
+    return op == WIRE_EVENT_RECORD || op == WIRE_GRAPH_SETTLE || op == WIRE_HOST_FUNC ||
+           op == WIRE_VALUE_WAIT || op == WIRE_VALUE_WRITE || !record_ordered(op);
 }
 
 static int check_record(struct graph *graph, struct wire_record *r, struct scan *s,
@@ -137,12 +161,15 @@ static int check_record(struct graph *graph, struct wire_record *r, struct scan 
     if (r->seq != s->records[r->stream] + 1)
         return refuse(why, "lane %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
                       s->records[r->stream] + 1, r->seq);
+    if (graph->settles && r->stream == 0)
+        return refuse(why, "%s behind the end", record_name(r->op));
     if (r->stream >= s->lanes) s->lanes = r->stream + 1;
     int err = 0;
     if (r->op == WIRE_STREAM_WAIT) err = check_wait((const void *)r, s, why);
     if (r->op == WIRE_HOST_FUNC && ((const struct wire_host_func *)r)->token != s->hosts++)
         err = refuse(why, "a host function out of order");
     if (r->op == WIRE_GRAPH_CHOICE) err = check_choice(graph, (void *)r, why);
+    if (r->op == WIRE_GRAPH_SETTLE) err = check_settle(graph, (const void *)r, why);
     s->records[r->stream]++;
     return err;
 }
@@ -216,6 +243,7 @@ int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text
     memcpy(r->lanes, lanes, l->lanes * sizeof(*lanes));
     memcpy(r->waits, lanes + l->lanes, l->waits * sizeof(*r->waits));
     r->next = (struct graph_cursor){graph, 0};
+    r->environment = NULL;
     r->first_token = l->first_token;
     return 0;
 }
@@ -272,12 +300,12 @@ uint32_t graph_next(struct graphs *g, void *record) {
 /* ---- conditional nodes ----------------------------------------------------------------------- */
 
 struct graph_choice graph_hold_choice(struct graph *g, const struct wire_choice *c) {
-    g->holders++;
+    graph_hold(g);
     return (struct graph_choice){g, c->value, c->kind, c->first, c->count};
 }
 
 void graph_drop_choice(const struct graph_choice *c) {
-    release(c->graph);
+    graph_release(c->graph);
 }
 
 uint64_t graph_choice_fingerprint(const struct graph_choice *c) {

@@ -29,10 +29,13 @@ struct graph_cursor {
     uint64_t at; /* byte of it */
 };
 
+struct environment;
+
 /* What is being read of a launched graph. */
 struct graph_replay {
     struct graph_cursor next;
-    struct graph *latest; /* that the latest record was read of */
+    struct graph *latest;            /* that the latest record was read of */
+    struct environment *environment; /* of what its kernels launch; NULL: they launch none */
     uint64_t first_token;
     struct wire_graph_lane lanes[WIRE_GRAPH_LANES];
     struct wire_graph_wait waits[WIRE_GRAPH_WAITS];
@@ -64,6 +67,14 @@ uint32_t graph_next(struct graphs *g, void *record);
 static inline struct graph *graph_latest(const struct graphs *g) {
     return g->replay->latest;
 }
+
+/* A graph that could be a body, with this number; NULL: none is, as WIRE_GRAPH_NONE. */
+struct graph *graph_find_body(const struct graphs *g, uint32_t id);
+/* It stays, whatever is dropped, until it is released as often. */
+void graph_hold(struct graph *graph);
+void graph_release(struct graph *graph);
+/* Whether the graph that was launched last has kernels that launch others, and its handle. */
+bool graph_settles(const struct graphs *g, uint64_t *handle);
 
 /* ---- conditional nodes ----------------------------------------------------------------------- */
 

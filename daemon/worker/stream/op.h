@@ -72,6 +72,7 @@ struct op {
         } value;
         uint64_t token;
         struct graph_choice choice;       /* holds its graph */
+        struct environment *environment;  /* that settles */
         struct wire_mem mem;              /* deferred */
         struct wire_segment segment;      /* deferred */
         struct module *module;            /* deferred */

@@ -39,7 +39,6 @@ static struct stream *make_stream(struct stream_set *set, uint32_t id) {
     s->id = id;
     s->head = s->cursor = s->next = 1;
     list_init(&s->active);
-    list_init(&s->due);
     return s;
 }
 
@@ -193,13 +192,12 @@ static void count_legacy(struct stream *s, struct op *op) {
         stream_at(legacy, legacy->next - 1)->following++;
 }
 
-/* An inner stream's has the place of the conditional node that it belongs to: the number, so that
- * what waits for all that was sent before it waits for no more than that; the iteration. */
+/* An inner stream's has the place of the operation that its body has: the number, so that what
+ * waits for all that was sent before it waits for no more than that; the iteration. */
 static inline void number_op(struct stream *s, struct op *op) {
     if (s->parent) {
-        const struct op *node = stream_at(s->parent, s->parent->cursor);
-        op->number = node->number;
-        op->iteration = node->iteration;
+        op->number = s->place->number;
+        op->iteration = s->place->iteration;
     } else {
         op->number = s->set->pushed++;
         count_legacy(s, op);
@@ -303,7 +301,7 @@ static bool may_begin(struct stream *s, struct op *op) {
  * somebody else than the device. */
 static bool is_aside(const struct op *op) {
     return op->kind == WIRE_HOST_FUNC || op->kind == WIRE_VALUE_WAIT ||
-           op->kind == WIRE_GRAPH_CHOICE;
+           op->kind == WIRE_GRAPH_CHOICE || op->kind == WIRE_GRAPH_SETTLE;
 }
 
 struct op *stream_advance(struct stream *s) {
@@ -415,5 +413,4 @@ void stream_skip(struct stream *s) {
     s->cursor = s->next;
     s->state = STREAM_READY; /* it may stay on a waiters' list: kicking it is harmless */
     list_remove(&s->active);
-    list_remove(&s->due);
 }

@@ -13,8 +13,9 @@
  * incomplete in the running one, and op.following what waits in the others.
  *
  * A conditional node is an operation of a stream, and its body's operations are those of inner
- * streams, which belong to that stream (choice.h). No client sees them: they take the place of the
+ * streams, which belong to that stream (body.h). No client sees them: they take the place of the
  * conditional node among all operations, are counted nowhere, and have no part in the legacy order.
+ * So do those of a graph that a kernel launched, in the place of the graph that this is part of.
  *
  * Nothing here knows what an operation does: what may run, and what is complete, is returned.
  */
@@ -34,15 +35,23 @@ enum stream_state {
     STREAM_BLOCKED, /* something else will kick it */
 };
 
+struct body;
 struct choice;
+
+/* Of an operation, in whose place those of an inner stream are. */
+struct stream_place {
+    uint64_t number;
+    uint32_t iteration;
+};
 
 #define STREAM_INNER_MAX 4096u /* of a client */
 
 struct stream {
     struct stream_set *set;
-    struct stream *parent; /* that it is an inner one of; NULL: the client's own */
+    struct stream *parent;            /* that it is an inner one of; NULL: the client's own */
+    struct body *body;                /* that it is a lane of; NULL: the client's own */
+    const struct stream_place *place; /* that one has */
     struct choice *choice; /* of the conditional node at its cursor; NULL: there was none yet */
-    struct list due;       /* set.due */
     struct list active;    /* set.active */
     struct stream *next_waiter; /* in the one list that blocks it */
     struct dev_queue *queue;    /* NULL when it does not exist or its client is dead */
@@ -65,7 +74,7 @@ struct stream_set {
     uint32_t end;            /* no stream has this id or a higher one */
     struct stream **inner;
     uint32_t inner_count;
-    struct list due; /* stream.due: those whose conditional node goes on with the next sweep */
+    struct list due; /* body.due: those that go on with the next sweep */
     uint32_t level;  /* of the device's priorities, of all streams */
     const struct dev_ops *ops;
     struct dev_space *space;

@@ -123,7 +123,8 @@ struct code_kernel {
     bool reserved;        /* uses the shared memory that the system reserves */
     bool recursive;       /* or calls through pointers: the depth is unknown */
     bool nests;           /* calls the device runtime */
-    bool *launches;       /* kernels whose address its functions take, by the module's index */
+    bool launches_graphs;
+    bool *launches; /* kernels whose address its functions take, by the module's index */
     struct arena *arena;
     struct code_kernel *next;
 };

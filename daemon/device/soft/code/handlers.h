@@ -54,6 +54,7 @@ void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
 void tensor_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask);
 void cdp_call(struct warp *w, const struct code_inst *i, uint32_t mask);
+void graph_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

@@ -169,6 +169,7 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
         const struct code_func *f = k->funcs[r->list[n]];
         if (!f) continue;
         k->nests |= k->module->names[r->list[n]]->nests;
+        k->launches_graphs |= k->module->names[r->list[n]]->launches_graphs;
         k->recursive |= f->stack;
         k->const_bytes += f->const_bytes;
         if (f->local_align > k->local_align) k->local_align = f->local_align;
@@ -337,5 +338,7 @@ void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out)
                                                           : regs,
                                      .shared_bytes = k->shared_bytes,
                                      .local_bytes = k->local_bytes,
-                                     .const_bytes = 0};
+                                     .const_bytes = 0,
+                                     .nests = k->nests,
+                                     .launches_graphs = k->launches_graphs};
 }

@@ -6,6 +6,7 @@
 #ifndef DAEMON_DEVICE_SOFT_CODE_KERNEL_H
 #define DAEMON_DEVICE_SOFT_CODE_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct code_kernel_info {
     uint32_t regs;               /* estimate, 32-bit registers a thread */
     uint32_t shared_bytes;       /* static */
     uint32_t local_bytes, const_bytes;
+    bool nests, launches_graphs; /* it calls the device runtime; graphs */
 };
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out);
 /* Threads that a block of it may have. */

@@ -506,7 +506,10 @@ static void emit_call(struct lowering *l, struct code_inst *c) {
         uint64_t bytes = proto && k < proto->ret_count ? proto->rets[k]->bytes : 8;
         add_argument(l, &rets->elems[k], (uint32_t)bytes, true, x, &x->rets[x->ret_count++]);
     }
-    if (x->native) c->run = native_is_cdp(x->native) ? cdp_call : devrt_call;
+    if (x->native)
+        c->run = native_is_cdp(x->native)          ? cdp_call
+                 : x->native == NATIVE_GraphLaunch ? graph_call
+                                                   : devrt_call;
 }
 
 /* bar: id a, count b, predicate c, result d (LOWERING_PRED: d_bytes 0). */

@@ -57,7 +57,9 @@ static void look_at_call(struct walk *w, const struct ptx_inst *i) {
         if (i->operands[k].kind != PTX_OPND_FUNC) continue;
         direct = true;
         if (!f) continue;
-        w->names->nests |= native_is_cdp(native_find(f));
+        enum code_native native = native_find(f);
+        w->names->nests |= native_is_cdp(native);
+        w->names->launches_graphs |= native == NATIVE_GraphLaunch;
         if (f->index < w->ptx->func_count) add(&w->calls, f->index);
     }
     w->names->indirect |= !direct;

@@ -25,6 +25,7 @@ struct code_names {
     bool indirect;              /* it calls through a pointer */
     bool reserved;              /* it asks for the shared memory that the system reserves */
     bool nests;                 /* it calls the device runtime */
+    bool launches_graphs;
 };
 
 /* The function's, found now or before. NULL: out of memory. */

@@ -12,7 +12,7 @@ struct shape {
 
 static const struct shape shapes[] = {
 #define X(name, ...) [NATIVE_##name] = {#name, {__VA_ARGS__}},
-    NATIVE_SYSTEM(X) NATIVE_CDP(X)
+    NATIVE_SYSTEM(X) NATIVE_GRAPH(X) NATIVE_CDP(X)
 #undef X
 };
 
@@ -54,8 +54,8 @@ enum code_native native_find(const struct ptx_func *f) {
     const char *cdp = cdp_name(f->name, &cdp_bytes);
     for (uint32_t i = NATIVE_NONE + 1; i < COUNT; i++) {
         const struct shape *s = &shapes[i];
-        bool mine = !native_is_cdp((enum code_native)i) ? is_named(s, f->name, bytes)
-                                                        : cdp && is_named(s, cdp, cdp_bytes);
+        bool mine = i < NATIVE_GraphLaunch ? is_named(s, f->name, bytes)
+                                           : cdp && is_named(s, cdp, cdp_bytes);
         if (mine && has_shape(f, s)) return (enum code_native)i;
     }
     return NATIVE_NONE;

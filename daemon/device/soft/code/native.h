@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that kernels call and nobody defines in PTX: those of the system, and the device
- * runtime's (cudadevrt), which programs know as cudaX, and what nvcc 12 and newer compiles as
- * __cudaCDP2X, each with a twin _ptsz that means the thread's own default stream.
+ * Functions that kernels call and nobody defines in PTX: those of the system, the launch of graphs,
+ * and the device runtime's (cudadevrt), which programs know as cudaX, and what nvcc 12 and newer
+ * compiles as __cudaCDP2X, each with a twin _ptsz that means the thread's own default stream.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_NATIVE_H
 #define DAEMON_DEVICE_SOFT_CODE_NATIVE_H
@@ -17,6 +17,8 @@
     X(malloc, 8)         \
     X(free, 8)           \
     X(__assertfail, 8, 8, 4, 8, 8)
+
+#define NATIVE_GRAPH(X) X(GraphLaunch, 8, 8)
 
 #define NATIVE_CDP(X)                                        \
     X(GetParameterBuffer, 8, 8)                              \
@@ -56,7 +58,7 @@
 enum code_native {
     NATIVE_NONE,
 #define X(name, ...) NATIVE_##name,
-    NATIVE_SYSTEM(X) NATIVE_CDP(X)
+    NATIVE_SYSTEM(X) NATIVE_GRAPH(X) NATIVE_CDP(X)
 #undef X
 };
 
@@ -66,7 +68,7 @@ enum code_native native_find(const struct ptx_func *f);
 
 /* The device runtime's, which a grid needs more for than its own launch. */
 static inline bool native_is_cdp(enum code_native native) {
-    return native > NATIVE___assertfail;
+    return native > NATIVE_GraphLaunch;
 }
 
 /* Gives or takes memory of the client's heap. */

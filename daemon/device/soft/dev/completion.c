@@ -21,15 +21,19 @@ void completion_finish(struct completions *c) {
     fdutil_close(&c->event_fd);
 }
 
+void completion_wake(struct completions *c) {
+    if (!c->armed) return;
+    c->armed = false;
+    uint64_t one = 1;
+    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+}
+
 void completion_add(struct completions *c, struct dev_op *op) {
     op->next = NULL;
     *c->last = op;
     c->last = &op->next;
     atom_store_release(&c->waiting, 1);
-    if (!c->armed) return;
-    c->armed = false;
-    uint64_t one = 1;
-    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+    completion_wake(c);
 }
 
 bool completion_none(struct completions *c) {

@@ -24,6 +24,8 @@ int completion_init(struct completions *c);
 void completion_finish(struct completions *c);
 
 void completion_add(struct completions *c, struct dev_op *op);
+/* There is something else for the worker to look at. */
+void completion_wake(struct completions *c);
 bool completion_none(struct completions *c);
 /* All of them, in order, through `next`. */
 struct dev_op *completion_take(struct completions *c);

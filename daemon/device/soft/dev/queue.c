@@ -71,6 +71,18 @@ static void submit_task(struct task *t) {
     pthread_mutex_unlock(&p->lock);
 }
 
+/* The owner may sleep, for want of completions. */
+static int launch_graph(void *space, struct dev_graph *from, uint64_t handle,
+                        enum dev_graph_order how) {
+    const struct space_config *c = &((struct dev_space *)space)->config;
+    int err = c->ops->graph(c->ops_arg, from, handle, how);
+    if (err) return err;
+    pthread_mutex_lock(&c->pool->lock);
+    completion_wake(&c->pool->done);
+    pthread_mutex_unlock(&c->pool->lock);
+    return 0;
+}
+
 int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
     const struct dev_space *s = q->space;
     struct code_kernel *kernel = launch->func->kernel;
@@ -89,6 +101,9 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .ranges = t->ranges,
         .text = s->config.ops->text,
         .text_arg = s->config.ops_arg,
+        .launch_graph = s->config.ops->graph ? launch_graph : NULL,
+        .space = q->space,
+        .graph = launch->graph,
         .heap = s->provision->heap,
         .textures = s->textures,
         .runtime = s->provision->runtime,

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/device/device.h"
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/exec/ranges.h"
 
@@ -34,6 +35,11 @@ struct launch_config {
     struct ranges *ranges; /* referenced while the launch lives */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
     void *text_arg;
+    /* Of the device; as dev_space_ops.graph. */
+    int (*launch_graph)(void *space, struct dev_graph *from, uint64_t handle,
+                        enum dev_graph_order how);
+    void *space;
+    struct dev_graph *graph; /* that the launch is part of; NULL: none that launches others */
     struct heap *heap;       /* of malloc() in kernels, one a client (heap.h); NULL: none */
     struct runtime *runtime; /* for kernels that call it (runtime.h); NULL: none */
     struct nested *self;     /* the grid, as its nest knows it (nest.h); NULL: it is in none */

@@ -68,6 +68,7 @@ static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_SMID: return b->slot;
     case PTX_SREG_NSMID: return b->slot + 1;
     case PTX_SREG_GRIDID: return b->launch->serial;
+    case PTX_SREG_CURRENT_GRAPH_EXEC: return g->graph ? g->graph->handle : 0;
     case PTX_SREG_CLOCK:
     case PTX_SREG_CLOCK64: x->spin = true; return clock_ticks();
     case PTX_SREG_CLOCK_HI: x->spin = true; return clock_ticks() >> 32;

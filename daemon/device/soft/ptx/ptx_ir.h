@@ -213,7 +213,8 @@ enum ptx_sub {
     X(RESERVED_SMEM_BEGIN, "%reserved_smem_offset_begin")                                          \
     X(RESERVED_SMEM_END, "%reserved_smem_offset_end")                                              \
     X(RESERVED_SMEM_CAP, "%reserved_smem_offset_cap")                                              \
-    X(RESERVED_SMEM_0, "%reserved_smem_offset_0") X(RESERVED_SMEM_1, "%reserved_smem_offset_1")
+    X(RESERVED_SMEM_0, "%reserved_smem_offset_0") X(RESERVED_SMEM_1, "%reserved_smem_offset_1")    \
+    X(CURRENT_GRAPH_EXEC, "%current_graph_exec")
 /* clang-format on */
 
 enum ptx_sreg {

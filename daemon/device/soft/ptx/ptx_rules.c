@@ -506,8 +506,7 @@ bool ptx_rules_other_op(const char *text, size_t len) {
 bool ptx_rules_other_sreg(const char *text, size_t len) {
     static const char names[] = "%tid %ntid %ctaid %nctaid %clusterid %nclusterid %cluster_ctaid "
                                 "%cluster_nctaid %tid.w %ntid.w %ctaid.w %nctaid.w %clusterid.w "
-                                "%nclusterid.w %cluster_ctaid.w %cluster_nctaid.w "
-                                "%current_graph_exec";
+                                "%nclusterid.w %cluster_ctaid.w %cluster_nctaid.w";
     char numbered[16];
     for (int i = 0; i < 32 && len < sizeof(numbered); i++) {
         int n = snprintf(numbered, sizeof(numbered), "%%envreg%d", i);

@@ -56,6 +56,7 @@ static void check_special(const struct check *c, const struct ptx_want *want,
     bool fits;
     switch (o->sreg) {
     case PTX_SREG_CLOCK64:
+    case PTX_SREG_CURRENT_GRAPH_EXEC:
     case PTX_SREG_GLOBALTIMER: fits = want->bytes == 8; break;
     case PTX_SREG_GRIDID: fits = want->bytes > 1; break;
     case PTX_SREG_IS_EXPLICIT_CLUSTER: fits = want->regs >> PTX_PRED & 1; break;
