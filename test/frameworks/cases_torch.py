@@ -378,25 +378,6 @@ def train_expandable_segments():
     trained(perceptron, (20,))
 
 
-@case
-def train_mixed_precision():
-    """the perceptron in bfloat16 by autocast, 50 steps"""
-    def make():
-        model = perceptron()
-        plain = model.forward
-
-        def forward(x):
-            with torch.autocast(x.device.type, dtype=torch.bfloat16):
-                return plain(x).float()
-
-        model.forward = forward
-        return model
-
-    got, want = train(make, (20,), "cuda"), train(make, (20,), "cpu")
-    close(got, want, 3e-2, "losses")
-    holds(want[-1] < want[0] / 2, f"it learns: {want[0]:.3f} to {want[-1]:.3f}")
-
-
 @case(jobs=2, lane="fair")
 def train_beside_fair():
     """two jobs side by side, in turns, with the same losses to the bit"""
