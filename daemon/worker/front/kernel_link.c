@@ -38,9 +38,7 @@ void kernel_link_tell(struct worker *w) {
         w->telling = b.count == KERNEL_WIRE_BATCH;
         if (b.count == 0) return;
         err = fdutil_send(w->link.fd, &b, kernel_wire_batch_bytes(b.count), NULL, 0);
-        if (err == 0) continue;
-        log_error("worker", "broker does not listen: kind=%u error=%s", b.kind, err_name(err));
-        w->link.over = true;
+        if (err) broker_link_lost(&w->link, b.kind, err);
     }
 }
 

@@ -31,20 +31,20 @@ bool broker_link_closed(int result) {
     return result == 0 || result == -EPIPE || result == -ECONNRESET;
 }
 
-void broker_link_lost(struct broker_link *l, const struct wire_worker_msg *msg, int err) {
+void broker_link_lost(struct broker_link *l, uint32_t kind, int err) {
     if (!broker_link_closed(err))
-        log_error("worker", "broker does not listen: kind=%u error=%s", msg->kind, err_name(err));
+        log_error("worker", "broker does not listen: kind=%u error=%s", kind, err_name(err));
     l->over = true;
 }
 
 void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg) {
     int err = send_msg(l->fd, msg, NULL, 0);
-    if (err) broker_link_lost(l, msg, err);
+    if (err) broker_link_lost(l, msg->kind, err);
 }
 
 int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, int fd) {
     int err = send_msg(l->fd, msg, &fd, 1);
-    if (err && !fdutil_scarce(err)) broker_link_lost(l, msg, err);
+    if (err && !fdutil_scarce(err)) broker_link_lost(l, msg->kind, err);
     return fdutil_scarce(err) ? err : 0;
 }
 

@@ -38,7 +38,8 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, i
 
 /* What sending or receiving returned means that the broker ended. */
 bool broker_link_closed(int result);
-/* The link is over: `msg` could not be sent. */
-void broker_link_lost(struct broker_link *l, const struct wire_worker_msg *msg, int err);
+/* The link is over: a message of that kind could not be sent. An error only where the broker did
+ * not end. */
+void broker_link_lost(struct broker_link *l, uint32_t kind, int err);
 
 #endif
