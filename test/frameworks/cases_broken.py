@@ -55,12 +55,23 @@ def hangs():
     time.sleep(600)
 
 
-@case
-def refused():
-    """it calls what the driver does not support, and then has the wrong numbers"""
+def call_unsupported():
     cuda = ctypes.CDLL("libcuda.so.1")
     cuda.cuInit(0)
     cuda.cuImportExternalMemory(None, None)
+
+
+@case
+def refused():
+    """it calls what the driver does not support, and ends"""
+    call_unsupported()
+    raise RuntimeError("it cannot go on")
+
+
+@case
+def refused_and_wrong():
+    """it calls what the driver does not support, and then has the wrong numbers"""
+    call_unsupported()
     close([1.0], [2.0])
 
 

@@ -2,8 +2,8 @@
 """One case: a daemon of its own on the software GPU, its processes under `salusctl run`, the verdict.
 
     right     it compared and found all as wanted
-    refused   Salus said on standard error what it does not do, and the case did not come out right
-    wrong     a comparison failed and nothing was said: a wrong result without an error
+    refused   it ended with an error, and Salus said on standard error what it does not do
+    wrong     it went on to a comparison that failed, whatever was said
     failed    it ended with an error about which Salus said nothing
     crashed   the same by a signal
     hangs     it was ended at its time limit
@@ -121,10 +121,11 @@ def verdict(status, err):
         return "right", ""
     if status is None:
         return "hangs", refusal(err) or _last_line(err)
+    if status == WRONG:
+        return "wrong", refusal(err) or _last_line(err)
     if refusal(err):
         return "refused", refusal(err)
-    name = "wrong" if status == WRONG else "crashed" if status > 128 else "failed"
-    return name, _last_line(err)
+    return "crashed" if status > 128 else "failed", _last_line(err)
 
 
 def _differ(outputs):

@@ -20,7 +20,7 @@ from harness import run_tests
 
 EARNED = {"right": "right", "wrong": "wrong", "not_a_number": "wrong", "too_few": "wrong", "nothing": "wrong",
           "raises": "failed", "crashes": "crashed", "hangs": "hangs", "refused": "refused",
-          "differ": "wrong", "agree": "right"}
+          "refused_and_wrong": "wrong", "differ": "wrong", "agree": "right"}
 
 
 def equal(got, want, what):
