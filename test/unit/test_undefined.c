@@ -7,6 +7,7 @@
  */
 #include <criterion/criterion.h>
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,41 +68,52 @@ static unsigned find_regs(const char *text, struct reg *regs) {
     return count;
 }
 
+struct body {
+    size_t used;
+    char text[32768];
+};
+
+static __attribute__((format(printf, 2, 3))) void add(struct body *b, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    b->used += (size_t)vsnprintf(b->text + b->used, sizeof(b->text) - b->used, format, args);
+    cr_assert_lt(b->used, sizeof(b->text));
+    va_end(args);
+}
+
 /* Registers get bytes of the input, addresses a variable's; all are stored afterwards. */
 static char *program(const struct ptx_frame *frame, const char *text) {
-    static char body[32768];
+    struct body b = {.used = 0};
     struct reg regs[REGS];
     const unsigned count = find_regs(text, regs);
     const char *home = strstr(text, ".shared") ? "sv" : "gv";
-    char *at = body;
-    at += sprintf(at,
-                  ".reg .b64 %%zi,%%zo; .reg .b32 %%zl,%%zv; ld.param.b64 %%zi,[pv];\n"
-                  "ld.param.b64 %%zo,[pv+8]; mov.u32 %%zl,%%laneid;\n"
-                  "mad.wide.u32 %%zi,%%zl,%u,%%zi; mad.wide.u32 %%zo,%%zl,%u,%%zo;\n",
-                  OUT_BYTES, OUT_BYTES);
+    add(&b,
+        ".reg .b64 %%zi,%%zo; .reg .b32 %%zl,%%zv; ld.param.b64 %%zi,[pv];\n"
+        "ld.param.b64 %%zo,[pv+8]; mov.u32 %%zl,%%laneid;\n"
+        "mad.wide.u32 %%zi,%%zl,%u,%%zi; mad.wide.u32 %%zo,%%zl,%u,%%zo;\n",
+        OUT_BYTES, OUT_BYTES);
     for (unsigned k = 0; k < count; k++) {
         const struct reg *r = &regs[k];
         const unsigned bytes = r->type->bytes;
         if (!bytes)
-            at += sprintf(at, "and.b32 %%zv,%%zl,%u; setp.ne.u32 %%pred%c,%%zv,0;\n", 1u << k % 5,
-                          r->letter);
+            add(&b, "and.b32 %%zv,%%zl,%u; setp.ne.u32 %%pred%c,%%zv,0;\n", 1u << k % 5, r->letter);
         else if (r->address && (bytes == 4 || bytes == 8))
-            at += sprintf(at, "mov.b%u %%%s%c,%s;\n", 8 * bytes, r->type->name, r->letter, home);
+            add(&b, "mov.b%u %%%s%c,%s;\n", 8 * bytes, r->type->name, r->letter, home);
         else
-            at += sprintf(at, "ld.global.b%u %%%s%c,[%%zi+%u];\n", 8 * bytes, r->type->name,
-                          r->letter, 16 * (k % (OUT_BYTES / 16)));
+            add(&b, "ld.global.b%u %%%s%c,[%%zi+%u];\n", 8 * bytes, r->type->name, r->letter,
+                16 * (k % (OUT_BYTES / 16)));
     }
-    at += sprintf(at, "%s\n", text);
+    add(&b, "%s\n", text);
     for (unsigned k = 0; k < count && k < OUT_BYTES / 16; k++) {
         const struct reg *r = &regs[k];
         if (r->type->bytes)
-            at += sprintf(at, "st.global.b%u [%%zo+%u],%%%s%c;\n", 8 * r->type->bytes, 16 * k,
-                          r->type->name, r->letter);
+            add(&b, "st.global.b%u [%%zo+%u],%%%s%c;\n", 8 * r->type->bytes, 16 * k, r->type->name,
+                r->letter);
         else
-            at += sprintf(at, "selp.b32 %%zv,1,0,%%pred%c; st.global.b32 [%%zo+%u],%%zv;\n",
-                          r->letter, 16 * k);
+            add(&b, "selp.b32 %%zv,1,0,%%pred%c; st.global.b32 [%%zo+%u],%%zv;\n", r->letter,
+                16 * k);
     }
-    return ptx_frame_text(frame, body);
+    return ptx_frame_text(frame, b.text);
 }
 
 static __attribute__((noinline)) void fill_stack(unsigned char byte) {
