@@ -81,7 +81,7 @@ static __attribute__((format(printf, 2, 3))) void add(struct body *b, const char
     va_end(args);
 }
 
-/* Registers get bytes of the input, addresses a variable's; all are stored afterwards. */
+/* Registers get bytes of the input, addresses a variable's; all but these are stored afterwards. */
 static char *program(const struct ptx_frame *frame, const char *text) {
     struct body b = {.used = 0};
     struct reg regs[REGS];
@@ -106,6 +106,7 @@ static char *program(const struct ptx_frame *frame, const char *text) {
     add(&b, "%s\n", text);
     for (unsigned k = 0; k < count && k < OUT_BYTES / 16; k++) {
         const struct reg *r = &regs[k];
+        if (r->address) continue;
         if (r->type->bytes)
             add(&b, "st.global.b%u [%%zo+%u],%%%s%c;\n", 8 * r->type->bytes, 16 * k, r->type->name,
                 r->letter);
@@ -186,14 +187,15 @@ struct counts {
     unsigned cases, ran, wider;
 };
 
-/* What tells the time differs in every run. */
-static bool tells_time(const char *text) {
-    return strstr(text, "%clock") || strstr(text, "%globaltimer");
+/* What tells the time, or where memory is, differs in every run. */
+static bool differs_anyway(const char *text) {
+    return strstr(text, "%clock") || strstr(text, "%globaltimer") ||
+           (strstr(text, "cvta.") && strstr(text, ".shared"));
 }
 
 static void try_line(const struct ptx_frame *frame, const char *text, struct counts *n) {
     char wide[2048], why[256];
-    if (tells_time(text)) return;
+    if (differs_anyway(text)) return;
     n->cases++;
     n->ran += try_case(frame, text);
     for (size_t t = 1; t < TYPES; t++)
