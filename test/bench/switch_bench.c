@@ -75,11 +75,12 @@ static void iterate(struct wireclient *c) {
 /* Of those in the middle half: the clock may count in tens of nanoseconds, which a median shows as
  * they are. */
 static double midmean(uint64_t *ns, uint32_t count) {
+    const uint32_t begin = count / 4, end = count - count / 4;
     uint64_t sum = 0;
     qsort(ns, count, sizeof(ns[0]), by_number);
-    for (uint32_t i = count / 4; i < count - count / 4; i++)
+    for (uint32_t i = begin; i < end; i++)
         sum += ns[i];
-    return (double)sum / (count - 2 * (count / 4));
+    return (double)sum / (end - begin);
 }
 
 /* The mean time from completion to launch, with so many clients at work; `share`: which part of
