@@ -92,14 +92,15 @@ void wirebench_run(struct wirebench *b) {
 }
 
 const char *wirebench_launched(struct wirebench *b) {
-    static char text[256];
+    static char text[16384];
     struct dev *dev = b->worker->dev;
     size_t used = 0;
     wirebench_run(b);
     text[0] = 0;
-    for (uint32_t i = 0; i < fakedev_launches(dev); i++)
+    for (uint32_t i = 0; i < fakedev_launches(dev) && used < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lu", i ? " " : "",
                                  (unsigned long)fakedev_token(dev, i));
+    bench_check(used < sizeof(text), "there is room for all tokens");
     fakedev_forget_launches(dev);
     return text;
 }
