@@ -23,8 +23,8 @@ struct room_batch {
 
 static inline struct room_batch room_batch(const struct sched_event *events, uint32_t count) {
     uint32_t kinds = 0, falls = 0;
-    for (const struct sched_event *e = events; e != events + count; e++) {
-        uint32_t kind = e->kind < SCHED_EVENTS ? e->kind : SCHED_EVENTS;
+    for (uint32_t i = 0; i < count; i++) { /* events is NULL where there are none */
+        uint32_t kind = events[i].kind < SCHED_EVENTS ? events[i].kind : SCHED_EVENTS;
         falls |= kinds >> kind >> 1;
         kinds |= 1u << kind;
     }

@@ -278,8 +278,8 @@ static void take_events(struct sched *s, const struct sched_event *events, uint3
         take_unsorted(s, events, count, batch.kinds);
         return;
     }
-    for (const struct sched_event *e = events; e != events + count; e++)
-        take_event(s, e);
+    for (uint32_t i = 0; i < count; i++)
+        take_event(s, &events[i]);
 }
 
 /* ---- what may run ---------------------------------------------------------------------------- */
