@@ -106,11 +106,12 @@ const char *wirebench_launched(struct wirebench *b) {
 }
 
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
-    for (int tries = 0; tries < (b->threaded ? patience_ms() : 1000); tries++) {
+    const uint64_t end_ns = fdutil_now_ns() + patience_ms() * 1000000ull;
+    while (fdutil_now_ns() < end_ns) {
         int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
         struct pollfd p = {.fd = b->sock, .events = POLLIN};
         if (!b->threaded) wirebench_run(b);
-        if (poll(&p, 1, b->threaded ? 1 : 0) <= 0) continue;
+        if (poll(&p, 1, 1) <= 0) continue; /* a thread of the worker or of its device is not done */
         union kernel_wire_message in;
         int n = fdutil_recv(b->sock, &in, sizeof(in), fds, &nfds);
         if (n > 0 && kernel_wire_is_batch(&in, (size_t)n)) continue;
@@ -232,8 +233,9 @@ uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bo
     r->seq = ordered ? ++wc->seq[stream] : 0;
     r->ticket = reply ? ++wc->ticket : 0;
     r->reply = (uint16_t)(r->ticket % WIRE_REPLIES);
-    for (int tries = 0; ring_push(&wc->tx, rec, bytes, tail, tail_bytes) == -EAGAIN; tries++) {
-        bench_check(tries < BENCH_NAPS, "the ring stays full");
+    const uint64_t end_ns = fdutil_now_ns() + patience_ms() * 1000000ull;
+    while (ring_push(&wc->tx, rec, bytes, tail, tail_bytes) == -EAGAIN) {
+        bench_check(fdutil_now_ns() < end_ns, "the ring stays full");
         wirebench_run(wc->bench);
     }
     doorbell_ring(&wc->sub->worker_sleeping, &wireclient_bell, wc);
