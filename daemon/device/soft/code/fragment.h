@@ -51,4 +51,25 @@ static inline void fragment_sum_at(const struct ptx_matrix *m, uint32_t element,
     *col = block / (m->m / tall) * 8 + element % 2;
 }
 
+/* Where a register's units lie in memory: unit k of lane l is at (outer + l / 4,
+ * inner + l % 4 * step + k). */
+struct fragment_place {
+    uint8_t outer, inner;
+};
+
+#define FRAGMENT_REGS_MOST 8
+
+/* A matrix as wmma.load and wmma.store find it, in units: an element, or a register of those
+ * smaller than a byte. */
+struct fragment_tile {
+    uint8_t lines, units, unit_bytes; /* rows; or columns, if it is stored by them */
+    uint8_t packed, step;             /* units of a register, and from lane to lane */
+    uint8_t bits;                     /* of an element, in which the stride counts */
+    uint8_t unique;                   /* registers until they repeat */
+    bool of_lines; /* its outer dimension, the row of a lane's group, is a line */
+    struct fragment_place place[FRAGMENT_REGS_MOST];
+};
+
+struct fragment_tile fragment_tile(const struct ptx_matrix *m);
+
 #endif

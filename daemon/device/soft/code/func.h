@@ -85,6 +85,7 @@ struct code_extra {
     int32_t func; /* index in the module; -1: the handle is in slot a */
     enum code_native native;
     const struct ptx_matrix *matrix;   /* what lanes hold together, or NULL */
+    const struct fragment_tile *tile;  /* of wmma.load and wmma.store */
     code_handler *together;            /* runs it when all lanes of the warp are there */
     const struct ptx_texture *texture; /* of an instruction about one, or NULL */
 };

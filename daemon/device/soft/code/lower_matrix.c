@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/code/fragment.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
@@ -11,6 +12,7 @@
 
 struct parts {
     struct ptx_matrix matrix;
+    struct fragment_tile tile;
     struct code_extra extra;
     struct code_elem elems[]; /* of defs, then of uses */
 };
@@ -108,6 +110,8 @@ void lower_matrix(struct lowering *l, struct code_inst *c) {
     if (!p) return lowering_fail(l, -ENOMEM, "out of memory");
     p->matrix = m;
     p->extra.matrix = &p->matrix;
+    if (m.verb == PTX_MATRIX_LOAD || m.verb == PTX_MATRIX_STORE) p->tile = fragment_tile(&m);
+    p->extra.tile = &p->tile;
     p->extra.func = -1;
     p->extra.defs = p->elems;
     p->extra.uses = p->elems + m.d.regs;

@@ -164,55 +164,19 @@ static void transpose(struct warp *w, const struct code_inst *i, uint32_t mask) 
 
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------- */
 
-/* A matrix in memory, in units: an element, or a register of those smaller than a byte. */
-struct tile {
-    uint32_t lines, units, unit_bytes; /* rows; or columns, if it is stored by them */
-    uint32_t packed;                   /* units of a register */
-    bool of_lines;   /* its outer dimension, the row of a lane's group, is a line */
-    uint64_t at[32]; /* addresses of the lines */
+/* A matrix in memory: what it is, and the addresses of its lines. */
+struct lines {
+    const struct fragment_tile *tile;
+    uint64_t at[WARP_LANES];
 };
-
-static struct tile tile_of(const struct ptx_matrix *m) {
-    uint32_t outer = m->part == 'b' ? m->n : m->m, inner = m->part == 'c' ? m->n : m->k;
-    uint32_t bits = ptx_element_bits((enum ptx_element)m->d.element);
-    uint32_t packed = fragment_packed(m->d), unit_bytes = bits / 8;
-    if (bits < 8) {
-        unit_bytes = 4;
-        inner = inner * bits / 32;
-        packed = 1;
-    }
-    bool lines = m->part == 'b' ? m->a_col : !m->a_col;
-    return (struct tile){.lines = lines ? outer : inner,
-                         .units = lines ? inner : outer,
-                         .unit_bytes = unit_bytes,
-                         .packed = packed,
-                         .of_lines = lines};
-}
 
 /* Finds and checks the lines, which lie as far apart as the stride says, in elements. */
-static bool tile_resolve(struct warp_ctx *x, const struct code_inst *i, struct tile *t,
-                         bool write) {
-    uint32_t bits = ptx_element_bits((enum ptx_element)matrix_of(i)->d.element);
-    uint64_t line = (uint64_t)t->units * t->unit_bytes, pitch = line;
-    if (i->b != CODE_NO_SLOT) pitch = (uint64_t)SLOT(const uint32_t, &x->w, i->b)[0] * bits / 8;
-    return mem_lines(x, i, t->lines, line, pitch, t->unit_bytes, write, t->at);
-}
-
-/* Where a register's units lie: unit k of lane l is at (outer + l / 4, inner + l % 4 * step + k).
- */
-struct place {
-    uint32_t outer, inner, step;
-};
-
-static struct place place_of(const struct ptx_matrix *m, const struct tile *t, uint32_t r) {
-    struct place p = {.step = m->part == 'c' ? 2 : t->packed};
-    if (m->part == 'c') {
-        fragment_sum_at(m, r * t->packed, &p.outer, &p.inner);
-        return p;
-    }
-    const struct fragment_factor f = fragment_factor(m, m->part, m->d);
-    fragment_factor_at(&f, t->packed, r, &p.outer, &p.inner);
-    return p;
+static bool find_lines(struct warp_ctx *x, const struct code_inst *i, struct lines *t, bool write) {
+    const struct fragment_tile *f = t->tile = ((const struct code_extra *)i->extra)->tile;
+    const uint64_t line = (uint64_t)f->units * f->unit_bytes;
+    uint64_t pitch = line;
+    if (i->b != CODE_NO_SLOT) pitch = (uint64_t)SLOT(const uint32_t, &x->w, i->b)[0] * f->bits / 8;
+    return mem_lines(x, i, f->lines, line, pitch, f->unit_bytes, write, t->at);
 }
 
 /* A client's memory has no type of ours, and its threads order themselves. */
@@ -227,18 +191,18 @@ typedef uint64_t __attribute__((may_alias)) client_u64;
 typedef uint32_t client_16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* `pieces` of them in a line. */
-CLIENT static inline void load_groups(const struct tile *t, struct place p, uint32_t pieces,
-                                      void *reg) {
-    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->unit_bytes;
+CLIENT static inline void load_groups(const struct lines *t, struct fragment_place p,
+                                      uint32_t pieces, void *reg) {
+    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->tile->unit_bytes;
     client_16 *to = reg;
     for (uint32_t g = 0; g < 8; g++)
         for (uint32_t k = 0; k < pieces; k++)
             *to++ = ((const volatile client_16 *)(uintptr_t)(at[g] + offset))[k];
 }
 
-CLIENT static inline void store_groups(const struct tile *t, struct place p, uint32_t pieces,
-                                       const void *reg) {
-    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->unit_bytes;
+CLIENT static inline void store_groups(const struct lines *t, struct fragment_place p,
+                                       uint32_t pieces, const void *reg) {
+    const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->tile->unit_bytes;
     const client_16 *from = reg;
     for (uint32_t g = 0; g < 8; g++)
         for (uint32_t k = 0; k < pieces; k++)
@@ -246,13 +210,13 @@ CLIENT static inline void store_groups(const struct tile *t, struct place p, uin
 }
 
 /* Eight lines of eight units of 16 bits, stored by the other dimension. */
-static bool is_square(const struct tile *t, struct place p) {
-    return !t->of_lines && t->unit_bytes == 2 && p.step == 2;
+static bool is_square(const struct lines *t) {
+    return !t->tile->of_lines && t->tile->unit_bytes == 2 && t->tile->step == 2;
 }
 
 typedef uint16_t client_row __attribute__((vector_size(16), aligned(2), may_alias));
 
-CLIENT static void load_square(const struct tile *t, struct place p, void *reg) {
+CLIENT static void load_square(const struct lines *t, struct fragment_place p, void *reg) {
     struct square s;
     for (uint32_t k = 0; k < 8; k++) {
         const uint64_t from = t->at[p.inner + k] + 2ull * p.outer;
@@ -265,11 +229,12 @@ CLIENT static void load_square(const struct tile *t, struct place p, void *reg) 
 /* Sums of 32 bits in two registers: of four lanes side by side in memory, the even and the odd
  * ones.
  */
-static bool is_pair(const struct tile *t, struct place p) {
-    return t->of_lines && t->unit_bytes == 4 && p.step == 2;
+static bool is_pair(const struct lines *t) {
+    return t->tile->of_lines && t->tile->unit_bytes == 4 && t->tile->step == 2;
 }
 
-CLIENT static void load_pair(const struct tile *t, struct place p, float *even, float *odd) {
+CLIENT static void load_pair(const struct lines *t, struct fragment_place p, float *even,
+                             float *odd) {
     for (uint32_t g = 0; g < 8; g++) {
         const uint64_t from = t->at[p.outer + g] + 4ull * p.inner;
         const __m128 a = (__m128) * (const volatile client_16 *)(uintptr_t)from;
@@ -279,7 +244,7 @@ CLIENT static void load_pair(const struct tile *t, struct place p, float *even, 
     }
 }
 
-CLIENT static void store_pair(const struct tile *t, struct place p, const float *even,
+CLIENT static void store_pair(const struct lines *t, struct fragment_place p, const float *even,
                               const float *odd) {
     for (uint32_t g = 0; g < 8; g++) {
         const uint64_t to = t->at[p.outer + g] + 4ull * p.inner;
@@ -291,7 +256,7 @@ CLIENT static void store_pair(const struct tile *t, struct place p, const float 
 
 /* Units apart, `packed` of `type` in a register of type `reg`. */
 #define LOADS(type, reg, packed)                                                                  \
-    CLIENT static void load_##type(const struct tile *t, struct place p, reg *d) {                \
+    CLIENT static void load_##type(const struct lines *t, struct fragment_place p, reg *d) {      \
         for (uint32_t l = 0; l < WARP_LANES; l++) {                                               \
             reg v = 0;                                                                            \
             for (uint32_t k = 0; k < (packed); k++)                                               \
@@ -300,20 +265,21 @@ CLIENT static void store_pair(const struct tile *t, struct place p, const float 
             d[l] = v;                                                                             \
         }                                                                                         \
     }
-#define UNITS(type, reg, packed)                                                          \
-    LOADS(type, reg, packed)                                                              \
-    CLIENT static void store_##type(const struct tile *t, struct place p, const reg *s) { \
-        for (uint32_t l = 0; l < WARP_LANES; l++)                                         \
-            for (uint32_t k = 0; k < (packed); k++)                                       \
-                *(volatile type *)(uintptr_t)unit_at(t, &p, l, k, sizeof(type)) =         \
-                    (type)(s[l] >> (8 * sizeof(type) * k));                               \
+#define UNITS(type, reg, packed)                                                    \
+    LOADS(type, reg, packed)                                                        \
+    CLIENT static void store_##type(const struct lines *t, struct fragment_place p, \
+                                    const reg *s) {                                 \
+        for (uint32_t l = 0; l < WARP_LANES; l++)                                   \
+            for (uint32_t k = 0; k < (packed); k++)                                 \
+                *(volatile type *)(uintptr_t)unit_at(t, &p, l, k, sizeof(type)) =   \
+                    (type)(s[l] >> (8 * sizeof(type) * k));                         \
     }
 
-static inline uint64_t unit_at(const struct tile *t, const struct place *p, uint32_t lane,
+static inline uint64_t unit_at(const struct lines *t, const struct fragment_place *p, uint32_t lane,
                                uint32_t k, uint32_t bytes) {
-    const uint32_t outer = p->outer + lane / 4, inner = p->inner + lane % 4 * p->step + k;
-    return t->of_lines ? t->at[outer] + (uint64_t)inner * bytes
-                       : t->at[inner] + (uint64_t)outer * bytes;
+    const uint32_t outer = p->outer + lane / 4, inner = p->inner + lane % 4 * t->tile->step + k;
+    return t->tile->of_lines ? t->at[outer] + (uint64_t)inner * bytes
+                             : t->at[inner] + (uint64_t)outer * bytes;
 }
 
 LOADS(client_u8, uint32_t, 4)
@@ -321,11 +287,11 @@ UNITS(client_u16, uint32_t, 2)
 UNITS(client_u32, uint32_t, 1)
 UNITS(client_u64, uint64_t, 1)
 
-static void load_register(const struct tile *t, struct place p, uint32_t bytes, void *d) {
-    if (t->of_lines && p.step == t->packed)
+static void load_register(const struct lines *t, struct fragment_place p, uint32_t bytes, void *d) {
+    if (t->tile->of_lines && t->tile->step == t->tile->packed)
         return bytes == 4 ? load_groups(t, p, 1, d) : load_groups(t, p, 2, d);
-    if (is_square(t, p)) return load_square(t, p, d);
-    switch (t->unit_bytes) {
+    if (is_square(t)) return load_square(t, p, d);
+    switch (t->tile->unit_bytes) {
     case 1: load_client_u8(t, p, d); break;
     case 2: load_client_u16(t, p, d); break;
     case 4: load_client_u32(t, p, d); break;
@@ -333,27 +299,38 @@ static void load_register(const struct tile *t, struct place p, uint32_t bytes, 
     }
 }
 
+/* A factor's registers repeat: what one has is copied at once, since those that nobody reads may
+ * be one slot. */
+static void repeat_register(const struct warp *w, const struct code_extra *x, uint32_t r) {
+    const struct code_elem *from = &x->defs[r];
+    for (uint32_t to = r + x->tile->unique; to < x->def_count; to += x->tile->unique)
+        if (x->defs[to].slot != from->slot)
+            memcpy(SLOT(void, w, x->defs[to].slot), SLOT(const void, w, from->slot),
+                   (size_t)WARP_LANES * from->bytes);
+}
+
 static void load_tile(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
-    struct tile t = tile_of(x->matrix);
+    struct lines t;
     (void)mask;
-    if (!tile_resolve((struct warp_ctx *)w, i, &t, false)) return;
-    for (uint32_t r = 0; r < x->def_count; r++) {
-        const struct place p = place_of(x->matrix, &t, r);
-        if (is_pair(&t, p)) {
+    if (!find_lines((struct warp_ctx *)w, i, &t, false)) return;
+    const uint32_t step = is_pair(&t) ? 2 : 1;
+    for (uint32_t r = 0; r < t.tile->unique; r += step) {
+        const struct fragment_place p = t.tile->place[r];
+        if (step == 2)
             load_pair(&t, p, SLOT(float, w, x->defs[r].slot), SLOT(float, w, x->defs[r + 1].slot));
-            r++;
-            continue;
-        }
-        load_register(&t, p, x->defs[r].bytes, SLOT(void, w, x->defs[r].slot));
+        else
+            load_register(&t, p, x->defs[r].bytes, SLOT(void, w, x->defs[r].slot));
+        repeat_register(w, x, r);
     }
 }
 
 /* Sums alone are stored. */
-static void store_register(const struct tile *t, struct place p, uint32_t bytes, const void *s) {
-    if (t->of_lines && p.step == t->packed)
+static void store_register(const struct lines *t, struct fragment_place p, uint32_t bytes,
+                           const void *s) {
+    if (t->tile->of_lines && t->tile->step == t->tile->packed)
         return bytes == 4 ? store_groups(t, p, 1, s) : store_groups(t, p, 2, s);
-    switch (t->unit_bytes) {
+    switch (t->tile->unit_bytes) {
     case 2: store_client_u16(t, p, s); break;
     case 4: store_client_u32(t, p, s); break;
     default: store_client_u64(t, p, s); break;
@@ -362,18 +339,17 @@ static void store_register(const struct tile *t, struct place p, uint32_t bytes,
 
 static void store_tile(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
-    struct tile t = tile_of(x->matrix);
+    struct lines t;
     (void)mask;
-    if (!tile_resolve((struct warp_ctx *)w, i, &t, true)) return;
-    for (uint32_t r = 0; r < x->use_count; r++) {
-        const struct place p = place_of(x->matrix, &t, r);
-        if (is_pair(&t, p)) {
+    if (!find_lines((struct warp_ctx *)w, i, &t, true)) return;
+    const uint32_t step = is_pair(&t) ? 2 : 1;
+    for (uint32_t r = 0; r < x->use_count; r += step) {
+        const struct fragment_place p = t.tile->place[r];
+        if (step == 2)
             store_pair(&t, p, SLOT(const float, w, x->uses[r].slot),
                        SLOT(const float, w, x->uses[r + 1].slot));
-            r++;
-            continue;
-        }
-        store_register(&t, p, x->uses[r].bytes, SLOT(const void, w, x->uses[r].slot));
+        else
+            store_register(&t, p, x->uses[r].bytes, SLOT(const void, w, x->uses[r].slot));
     }
 }
 

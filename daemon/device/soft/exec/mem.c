@@ -127,6 +127,14 @@ static void add_offsets(const struct warp_ctx *x, const struct code_inst *i, uin
     }
 }
 
+/* The same of lane 0 alone. */
+static uint64_t first_offset(const struct warp_ctx *x, const struct code_inst *i) {
+    const uint64_t offset = (uint64_t)i->offset;
+    if (i->a == CODE_NO_SLOT) return offset;
+    if (i->a_bytes == 8) return SLOT(const uint64_t, &x->w, i->a)[0] + offset;
+    return (uint32_t)(SLOT(const uint32_t, &x->w, i->a)[0] + (uint32_t)offset);
+}
+
 static bool in_window(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                       uint64_t size, const char *what, uint64_t *at) {
     if (are_inside(at, mask, bytes, 0, size)) return true;
@@ -206,29 +214,53 @@ static uint32_t line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes)
     return sectors;
 }
 
+/* Whether one range around all lines, and what lies between them, is good: the usual. */
+static bool lines_together(struct warp_ctx *x, const struct code_inst *i, uint64_t first,
+                           uint64_t bytes, bool *global) {
+    struct range *window = &x->windows[CODE_WINDOW(i)], fresh;
+    *global = false;
+    if (i->space == PTX_SHARED) return is_inside(first, bytes, 0, x->shared_bytes);
+    if (!is_inside(first, bytes, window->lo, window->hi - window->lo)) {
+        if (!find_window(x, first, bytes, &fresh)) return false;
+        *window = fresh;
+    }
+    *global = window->lo - x->cluster_base >= x->cluster_bytes;
+    return true;
+}
+
+/* Each line for itself: the lane's stack, parameters, or ranges with gaps. */
+static bool lines_apart(struct warp_ctx *x, const struct code_inst *i, uint32_t count,
+                        uint64_t bytes, uint32_t align, bool write, const uint64_t *at,
+                        bool *global) {
+    const bool shared = i->space == PTX_SHARED;
+    uint32_t outside = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const bool ok = shared ? is_inside(at[k], bytes, 0, x->shared_bytes)
+                               : mem_lane_ok(x, 0, at[k], bytes, write);
+        outside += !shared && !mem_in_cluster(x, at[k], bytes);
+        if (ok && !(at[k] & (align - 1))) continue;
+        warp_fault(&x->w, i, 0, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[k],
+                   ok || !shared ? NULL : "outside the block's shared memory");
+        return false;
+    }
+    *global = outside == count;
+    return true;
+}
+
 bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,
                uint64_t pitch, uint32_t align, bool write, uint64_t *at) {
-    uint64_t start[WARP_LANES];
-    const bool shared = i->space == PTX_SHARED;
-    const struct range *window = &x->windows[CODE_WINDOW(i)];
-    uint32_t global = 0;
-    add_offsets(x, i, 0, start);
-    for (uint32_t k = 0; k < count; k++) {
-        at[k] = start[0] + k * pitch;
-        bool ok = shared && is_inside(at[k], bytes, 0, x->shared_bytes);
-        if (!shared) {
-            ok = is_inside(at[k], bytes, window->lo, window->hi - window->lo) ||
-                 mem_lane_ok(x, 0, at[k], bytes, write);
-            global += !mem_in_cluster(x, at[k], bytes);
-        }
-        if (!ok || at[k] & (align - 1)) {
-            warp_fault(&x->w, i, 0, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, at[k],
-                       ok || !shared ? NULL : "outside the block's shared memory");
-            return false;
-        }
-        if (shared) at[k] += x->shared_base;
+    const uint64_t first = first_offset(x, i);
+    bool global;
+    for (uint32_t k = 0; k < count; k++)
+        at[k] = first + k * pitch;
+    if ((first | pitch) & (align - 1) ||
+        !lines_together(x, i, first, (count - 1) * pitch + bytes, &global)) {
+        if (!lines_apart(x, i, count, bytes, align, write, at, &global)) return false;
     }
-    if (global == count) x->sectors += line_sectors(at, count, bytes);
+    if (i->space == PTX_SHARED)
+        for (uint32_t k = 0; k < count; k++)
+            at[k] += x->shared_base;
+    if (global) x->sectors += line_sectors(at, count, bytes);
     return true;
 }
 

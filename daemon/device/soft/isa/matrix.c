@@ -13,6 +13,7 @@
 #include "daemon/device/soft/isa/matrix.h"
 
 #include <fenv.h>
+#include <immintrin.h>
 #include <string.h>
 
 #include "daemon/device/soft/code/fragment.h"
@@ -130,6 +131,66 @@ ISA_HANDLER(multiply_doubles) {
     give_doubles(w, x->defs, m, v.sum);
 }
 
+#ifdef __AVX512F__
+
+/* b's columns, for each k the even ones or the odd ones twice: lane 4 * n + k of the registers has
+ * column n. */
+static inline void deal_square(const double *b, __m512d even[4], __m512d odd[4]) {
+    const __m512i evens = _mm512_set_epi64(9, 8, 1, 0, 9, 8, 1, 0);
+    const __m512i steps = _mm512_set1_epi64(2),
+                  odds = _mm512_add_epi64(evens, _mm512_set1_epi64(4));
+    const __m512d x = _mm512_load_pd(b), y = _mm512_load_pd(b + 8);
+    const __m512d z = _mm512_load_pd(b + 16), u = _mm512_load_pd(b + 24);
+    const __m512d left[2] = {_mm512_unpacklo_pd(x, y), _mm512_unpackhi_pd(x, y)};
+    const __m512d right[2] = {_mm512_unpacklo_pd(z, u), _mm512_unpackhi_pd(z, u)};
+    for (unsigned k = 0; k < 2; k++) {
+        even[k] = _mm512_permutex2var_pd(left[k], evens, right[k]);
+        odd[k] = _mm512_permutex2var_pd(left[k], odds, right[k]);
+        even[k + 2] = _mm512_permutex2var_pd(left[k], _mm512_add_epi64(evens, steps), right[k]);
+        odd[k + 2] = _mm512_permutex2var_pd(left[k], _mm512_add_epi64(odds, steps), right[k]);
+    }
+}
+
+static inline __m512d one_nan(__m512d x) {
+    const __mmask8 nan = _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_mask_mov_pd(x, nan, _mm512_set1_pd(REAL_NAN64));
+}
+
+/* m8n8k4 of f64, where the lanes hold it: a group of four has a row of a, whose values are handed
+ * round among them, and a row's even columns of the sums in one register and its odd ones in the
+ * other. */
+ISA_HANDLER(multiply_squares) {
+    const struct code_extra *x = extra_of(i);
+    const double *a = SLOT(const double, w, x->uses[0].slot);
+    const double *c = SLOT(const double, w, x->uses[2].slot);
+    const double *c_odd = SLOT(const double, w, x->uses[3].slot);
+    __m512d even[4], odd[4], sum[8];
+    (void)mask;
+    deal_square(SLOT(const double, w, x->uses[1].slot), even, odd);
+#define SQUARE_STEP(k)                                               \
+    {                                                                \
+        const __m512d v = _mm512_permutex_pd(rows, (k)*0x55);        \
+        sum[2 * q] = _mm512_fmadd_pd(v, even[k], sum[2 * q]);        \
+        sum[2 * q + 1] = _mm512_fmadd_pd(v, odd[k], sum[2 * q + 1]); \
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        const __m512d rows = _mm512_load_pd(a + 8 * q);
+        sum[2 * q] = _mm512_load_pd(c + 8 * q);
+        sum[2 * q + 1] = _mm512_load_pd(c_odd + 8 * q);
+        SQUARE_STEP(0)
+        SQUARE_STEP(1)
+        SQUARE_STEP(2)
+        SQUARE_STEP(3)
+    }
+    double *d = SLOT(double, w, x->defs[0].slot), *d_odd = SLOT(double, w, x->defs[1].slot);
+    for (unsigned q = 0; q < 4; q++) {
+        _mm512_store_pd(d + 8 * q, one_nan(sum[2 * q]));
+        _mm512_store_pd(d_odd + 8 * q, one_nan(sum[2 * q + 1]));
+    }
+}
+
+#else
+
 /* m8n8k4 of f64, as it is laid out: a by rows, b by columns, even columns of the sums in one
  * register and odd ones in the other. Eight columns at a time are the even ones, then the odd. */
 ISA_HANDLER(multiply_squares) {
@@ -157,6 +218,8 @@ ISA_HANDLER(multiply_squares) {
                 d[4 * row + j] = real_nan64(sum[row][4 * odd + j]);
     }
 }
+
+#endif
 
 static bool is_square(const struct ptx_matrix *m) {
     const bool nearest = m->round == PTX_ROUND_NONE || m->round == PTX_RN;

@@ -60,7 +60,15 @@ static struct shape shape_of(const struct ptx_matrix *m) {
     }                                                           \
     break
 
-#ifdef __F16C__
+#ifdef __AVX512F__
+static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
+    const __m128i count = _mm_cvtsi32_si128((int)shift);
+    for (unsigned l = 0; l < WARP_LANES; l += 16) {
+        const __m512i x = _mm512_srl_epi32(_mm512_load_si512(&r[l]), count);
+        _mm512_store_ps(&out[l], _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)));
+    }
+}
+#elif defined __F16C__
 static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
     const __m128i low = _mm_set1_epi32(0xffff), count = _mm_cvtsi32_si128((int)shift);
     for (unsigned l = 0; l < WARP_LANES; l += 8) {
@@ -108,6 +116,19 @@ static void take_lines(const struct warp *w, const struct code_elem *e, uint32_t
 }
 
 /* Lane 4 * n + t of a line holds column n of rows t, which lie `packed` apart. */
+#ifdef __AVX512F__
+static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
+    const __m512i first =
+        _mm512_set_epi32(29, 21, 13, 5, 25, 17, 9, 1, 28, 20, 12, 4, 24, 16, 8, 0);
+    const __m512 low = _mm512_load_ps(v), high = _mm512_load_ps(v + 16);
+    for (unsigned t = 0; t < 4; t += 2) {
+        const __m512i from = _mm512_add_epi32(first, _mm512_set1_epi32((int)t));
+        const __m512 two = _mm512_permutex2var_ps(low, from, high);
+        _mm256_store_ps(to[t * packed], _mm512_castps512_ps256(two));
+        _mm256_store_ps(to[(t + 1) * packed], _mm512_extractf32x8_ps(two, 1));
+    }
+}
+#else
 static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
     for (unsigned odd = 0; odd < 2; odd++) {
         __m128 x = _mm_load_ps(&v[4 * odd]), y = _mm_load_ps(&v[4 * odd + 8]);
@@ -119,6 +140,7 @@ static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
         _mm_store_ps(&to[3 * packed][4 * odd], u);
     }
 }
+#endif
 
 static void take_b(const struct warp *w, const struct code_elem *e, const struct shape *s,
                    uint8_t element, struct tile *tile) {
