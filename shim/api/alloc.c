@@ -11,6 +11,7 @@
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
+#include "shim/memory/placed.h"
 #include "shim/memory/pool.h"
 
 #define PITCH 512u
@@ -54,7 +55,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     if (!dptr) return CUDA_SUCCESS;
     r = capture_gate();
     if (r) return r;
-    if (!mem_find(dptr, &b) || b.addr != dptr)
+    if (!(mem_find(dptr, &b) || placed_find(dptr, &b)) || b.addr != dptr)
         return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (b.kind != MEM_PLAIN && b.kind != MEM_POOLED && b.kind != MEM_MANAGED && b.kind != MEM_GRAPH)
         return CUDA_ERROR_INVALID_VALUE;

@@ -6,6 +6,8 @@
 #include "shim/api/graph_params.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/graph_memory.h"
+#include "shim/graph/placing.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
@@ -24,7 +26,7 @@ static CUresult add(const struct place *at, CUresult r, struct params *p) {
     if (r) return r;
     lock_enter(&graph_lock);
     struct graph *g = graph_find(at->graph);
-    r = g && at->out ? graph_add(g, at->before, at->data, at->count, p, &n)
+    r = g && at->out ? placing_add(g, at->before, at->data, at->count, p, &n)
                      : CUDA_ERROR_INVALID_VALUE;
     if (r)
         graph_free_params(p);
@@ -34,12 +36,18 @@ static CUresult add(const struct place *at, CUresult r, struct params *p) {
     return r;
 }
 
-/* `make`: gives CUDA_SUCCESS and the node's params, p. */
-#define ADD(data, make)                                                           \
+/* `make`: gives CUDA_SUCCESS and the node's params, p. `then`: with these, added. */
+#define ADD_THEN(data, make, then)                                                \
     struct params p;                                                              \
     CUresult r = ctx_enter_device();                                              \
     struct place at = {phGraphNode, hGraph, dependencies, data, numDependencies}; \
-    return r ? r : add(&at, (make), &p)
+    if (!r) r = add(&at, (make), &p);                                             \
+    if (!r) {                                                                     \
+        then;                                                                     \
+    }                                                                             \
+    return r
+
+#define ADD(data, make) ADD_THEN(data, make, )
 
 CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUgraphNode *dependencies, size_t numDependencies,
@@ -98,7 +106,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                 const CUgraphNode *dependencies, size_t numDependencies,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
-    ADD(NULL, graph_params_alloc(nodeParams, &p));
+    ADD_THEN(NULL, graph_params_alloc(nodeParams, &p), nodeParams->dptr = p.memory->addr);
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -113,16 +121,20 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     ADD(NULL, graph_params_values(nodeParams, &p));
 }
 
+static void tell_address(const struct params *p, CUgraphNodeParams *out) {
+    if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) out->alloc.dptr = p->memory->addr;
+}
+
 CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                            const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                            size_t numDependencies, CUgraphNodeParams *nodeParams) {
-    ADD(dependencyData, graph_params_any(nodeParams, &p));
+    ADD_THEN(dependencyData, graph_params_any(nodeParams, &p), tell_address(&p, nodeParams));
 }
 
 CUresult cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
                            const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                            size_t numDependencies, CUgraphNodeParams *nodeParams) {
-    ADD(dependencyData, graph_params_newest(nodeParams, &p));
+    ADD_THEN(dependencyData, graph_params_newest(nodeParams, &p), tell_address(&p, nodeParams));
 }
 
 CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,

@@ -95,17 +95,15 @@ static bool is_place(const CUmemLocation *l) {
     }
 }
 
-CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out) {
+CUresult graph_params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out) {
     if (!a || a->bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
     if (a->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
         !is_place(&a->poolProps.location))
         return CUDA_ERROR_INVALID_VALUE;
     if (a->poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
     *out = (struct params){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
-    CUresult r = graph_memory_create(ctx_current()->index, &a->poolProps.location, a->bytesize,
-                                     &out->memory);
-    if (!r) a->dptr = out->memory->addr;
-    return r;
+    return graph_memory_create(ctx_current()->index, &a->poolProps.location, a->bytesize,
+                               &out->memory);
 }
 
 CUresult graph_params_release(CUdeviceptr addr, struct params *out) {

@@ -17,8 +17,8 @@ CUresult graph_params_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct para
 CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out);
 CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership ownership,
                             struct params *out);
-/* With a current context; fills in where the memory is. */
-CUresult graph_params_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out);
+/* With a current context; where the memory is, the node knows. */
+CUresult graph_params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out);
 CUresult graph_params_release(CUdeviceptr addr, struct params *out);
 /* Of any kind. CUDA_ERROR_NOT_SUPPORTED, said by name, for those that have no place here. */
 CUresult graph_params_any(CUgraphNodeParams *p, struct params *out);

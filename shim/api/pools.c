@@ -17,6 +17,7 @@
 #include "shim/memory/keyfile.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
+#include "shim/memory/placed.h"
 #include "shim/memory/pool.h"
 
 /* ---- allocating ------------------------------------------------------------------------------ */
@@ -34,9 +35,8 @@ static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, CUmemoryPool 
     if (home == POOL_MANAGED) return refuse_call("a graph that allocates managed memory");
     CUresult r = graph_memory_create(ctx_current()->index, &places[home], bytes, &m);
     if (r) return r;
-    uint64_t addr = m->addr;
     r = capture_allocate(s, m);
-    if (!r) *dptr = addr;
+    if (!r) *dptr = m->addr;
     return r;
 }
 
@@ -82,7 +82,8 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (!dptr) return CUDA_SUCCESS;
     if (stream_captured(s)) return capture_free(s, dptr);
-    if (!mem_find(dptr, &b) || b.addr != dptr || (b.kind != MEM_POOLED && b.kind != MEM_GRAPH))
+    if (!(mem_find(dptr, &b) || placed_find(dptr, &b)) || b.addr != dptr ||
+        (b.kind != MEM_POOLED && b.kind != MEM_GRAPH))
         return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);
     if (s->id == STREAM_LEGACY) {

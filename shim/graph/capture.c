@@ -11,6 +11,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/graph/graph.h"
+#include "shim/graph/placing.h"
 #include "shim/graph/registry.h"
 #include "shim/graph/tail.h"
 #include "shim/lock.h"
@@ -296,7 +297,7 @@ static CUresult add(struct stream *s, struct params *params) {
     if (r) return r;
     struct tail *tail = &lane->tail;
     tail_tidy(tail);
-    r = graph_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
+    r = placing_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
     if (r) return invalidate(lane->capture, r);
     params->type = CU_GRAPH_NODE_TYPE_EMPTY;
     tail->count = 0;

@@ -13,6 +13,7 @@
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
+#include "shim/graph/room.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
@@ -164,14 +165,33 @@ static struct exec *find(CUgraphExec handle) {
     return e;
 }
 
-/* What the launch allocates and frees is so from now on. */
-static CUresult begin_memory(const struct exec *e, const struct program *p) {
+static CUresult try_memory(const struct exec *e, const struct program *p, uint32_t stream,
+                           uint64_t *missing) {
     lock_enter(&graph_lock);
-    CUresult r =
-        program_begin_memory(p, e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    CUresult r = program_begin_memory(p, e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
+                                      stream, missing);
     lock_leave(&graph_lock);
     mem_tell();
     return r;
+}
+
+/* What the launch allocates and frees is so from now on. If there is no more memory, what others
+ * use may do when they are complete. */
+static CUresult begin_memory(const struct exec *e, const struct program *p, uint32_t stream) {
+    uint64_t missing;
+    CUresult r, full = CUDA_SUCCESS;
+    while ((r = try_memory(e, p, stream, &missing)) && missing && !full) {
+        full = room_supply(missing);
+        if (full && stream_drain()) break;
+    }
+    return r;
+}
+
+static void end_launch(struct program *p, uint32_t stream, uint64_t seq) {
+    lock_enter(&graph_lock);
+    program_end_memory(p, stream, seq);
+    program_drop(p);
+    lock_leave(&graph_lock);
 }
 
 CUresult exec_launch(CUgraphExec handle, struct stream *s) {
@@ -181,10 +201,14 @@ CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     program_reap();
     CUresult r = take_program(e, &p);
     if (r) return r;
-    r = begin_memory(e, p);
-    if (!r) r = program_launch(p, s, &e->latest);
+    r = begin_memory(e, p, s->id);
+    if (r) {
+        give_program(p);
+        return r;
+    }
+    r = program_launch(p, s, &e->latest);
     struct program_point at = e->latest;
-    give_program(p);
+    end_launch(p, at.stream, r ? 0 : at.seq);
     return r || !state.launch_blocking ? r : wait_stream(at.stream, at.seq);
 }
 

@@ -48,19 +48,27 @@ CUresult graph_link(struct graph_node *from, struct graph_node *to, const CUgrap
     return CUDA_SUCCESS;
 }
 
+static bool is_memory(CUgraphNodeType type) {
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+static bool has_memory(const struct graph *g) {
+    struct list *pos;
+    list_each(pos, &g->nodes) if (is_memory(list_entry(pos, struct graph_node, link)
+                                                ->params.type)) return true;
+    return false;
+}
+
 CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data) {
     const struct graph_edge *e = find_edge(&from->after, to);
     if (!e || (data && memcmp(&e->data, data, sizeof(*data)) != 0)) return CUDA_ERROR_INVALID_VALUE;
+    if (has_memory(from->graph)) return CUDA_ERROR_NOT_SUPPORTED;
     drop_edge(&from->after, to);
     drop_edge(&to->before, from);
     return CUDA_SUCCESS;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
-
-static bool is_memory(CUgraphNodeType type) {
-    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
-}
 
 bool graph_is_bound(const struct graph *g) {
     struct list *pos;

@@ -86,7 +86,8 @@ void graph_claim(const struct graph *g, bool claimed);
 
 /* An edge that is not there yet; no edge of a node to itself. */
 CUresult graph_link(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
-/* CUDA_ERROR_INVALID_VALUE when there is none like that. */
+/* CUDA_ERROR_INVALID_VALUE when there is none like that; CUDA_ERROR_NOT_SUPPORTED where allocations
+ * have their places by it. */
 CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 
 /* An order in which each comes after what it depends on: graph.count nodes, for the caller to free.

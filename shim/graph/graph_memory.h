@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that graphs allocate. Its address stays for as long as a graph could allocate it, with
- * what lies behind it. That of the device is of the ephemeral window; the worker takes it for alive
- * from the node that allocates it to the one, or the call, that frees it. That of the host is
- * nobody's affair but ours. With graph_lock held but where it says otherwise.
+ * Memory that graphs allocate. Its address stays for as long as a graph could allocate it. That of
+ * the device is in a room (room.h), which others may share; that of the host is its own. With
+ * graph_lock held but where it says otherwise.
  */
 #ifndef SHIM_GRAPH_GRAPH_MEMORY_H
 #define SHIM_GRAPH_GRAPH_MEMORY_H
@@ -13,14 +12,22 @@
 
 #include "proto/cuda_abi.h"
 
+struct graph_node;
+struct room;
+
 struct graph_memory {
-    uint64_t addr, bytes;
-    CUmemLocation place; /* the device, or as the program named the host */
-    uint32_t owner;      /* index of the context */
-    uint32_t holders;    /* nodes that allocate or free it */
-    bool claimed;        /* by an executable graph: one at a time */
-    bool live;           /* allocated by a launch, and not freed by one or by a call since */
-    bool gone;           /* with its context */
+    uint64_t addr, bytes; /* of the device: has no address before its node is in a graph */
+    CUmemLocation place;  /* the device, or as the program named the host */
+    uint32_t owner;       /* index of the context */
+    uint32_t holders;     /* nodes that allocate or free it */
+    bool claimed;         /* by an executable graph: one at a time */
+    bool live;            /* allocated by a launch, and not freed by one or by a call since */
+    bool gone;            /* with its context */
+    struct room *room;    /* of the device; and how much of it, and where it was allocated: */
+    uint64_t capacity;
+    uint32_t graph;                    /* its id */
+    const struct graph_node *freed_by; /* of the same graph; NULL */
+    bool replaced;                     /* another allocation of that graph has its place */
     struct graph_memory *next;
     struct { /* nobody can allocate it any more, and this was the last that used it */
         uint32_t stream;
@@ -35,21 +42,14 @@ static inline bool graph_memory_on_device(const struct graph_memory *m) {
 /* Without the lock. With one holder. `place`: the device, or any of the host. */
 CUresult graph_memory_create(uint32_t owner, const CUmemLocation *place, uint64_t bytes,
                              struct graph_memory **out);
-/* What begins at this address; NULL: none does. */
+/* What begins at this address, of several the latest; NULL: none does. */
 struct graph_memory *graph_memory_find(uint64_t addr);
 void graph_memory_hold(struct graph_memory *m);
 /* By a node; it goes when nobody holds it and it is not live. */
 void graph_memory_drop(struct graph_memory *m);
 
-/* A launch finds it alive that allocates it: the worker is to be told (mem_tell, without the lock)
- * that it was freed. */
-void graph_memory_rest(const struct graph_memory *m);
 /* A launch leaves it allocated, or freed. */
 void graph_memory_set(struct graph_memory *m, bool live);
-/* Bytes of the device that are allocated now, that graphs have in all, and the most of each since
- * they were set to 0; of cuDeviceGetGraphMemAttribute. */
-uint64_t graph_memory_count(CUgraphMem_attribute attr);
-void graph_memory_reset(CUgraphMem_attribute attr);
 
 /* ---- without the lock ------------------------------------------------------------------------ */
 

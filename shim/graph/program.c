@@ -15,6 +15,7 @@
 #include "shim/graph/compile.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
+#include "shim/graph/room.h"
 #include "shim/lock.h"
 
 struct program {
@@ -226,16 +227,38 @@ static bool may_begin(const struct compile_effect *e, bool again) {
     return !m->gone && (m->live == e->before || (again && m->live));
 }
 
-CUresult program_begin_memory(const struct program *p, int again) {
+/* Of the first `count` effects. */
+static void leave_rooms(const struct program *p, uint32_t count, uint32_t stream, uint64_t seq) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct room *r = p->written.effects[i].memory->room;
+        if (r) room_leave(r, stream, seq);
+    }
+}
+
+/* All or none. */
+static bool enter_rooms(const struct program *p, uint32_t stream, uint64_t *missing) {
+    for (uint32_t i = 0; i < p->written.effect_count; i++) {
+        struct room *r = p->written.effects[i].memory->room;
+        if (!r || room_enter(r, stream, missing)) continue;
+        leave_rooms(p, i, stream, 0);
+        return false;
+    }
+    return true;
+}
+
+CUresult program_begin_memory(const struct program *p, int again, uint32_t stream,
+                              uint64_t *missing) {
+    *missing = 0;
     for (uint32_t i = 0; i < p->written.effect_count; i++)
         if (!may_begin(&p->written.effects[i], again)) return CUDA_ERROR_INVALID_VALUE;
-    for (uint32_t i = 0; i < p->written.effect_count; i++) {
-        const struct compile_effect *e = &p->written.effects[i];
-        if (e->memory->live && !e->before) graph_memory_rest(e->memory);
-        graph_memory_set(e->memory, true); /* for the most that ever was */
-        graph_memory_set(e->memory, e->after);
-    }
+    if (!enter_rooms(p, stream, missing)) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < p->written.effect_count; i++)
+        graph_memory_set(p->written.effects[i].memory, p->written.effects[i].after);
     return CUDA_SUCCESS;
+}
+
+void program_end_memory(const struct program *p, uint32_t stream, uint64_t seq) {
+    leave_rooms(p, p->written.effect_count, stream, seq);
 }
 
 /* ---- retired --------------------------------------------------------------------------------- */

@@ -25,10 +25,14 @@ CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
                        struct function **ask);
 /* Whether it still means what it did: kernels may have been unloaded. */
 int program_current(const struct program *p);
-/* What it allocates and frees is so, for a launch. `again`: what was left allocated is freed first.
+/* What it allocates and frees is so, for a launch in this stream, and has memory, unless so many
+ * bytes are missing (room_supply). `again`: what was left allocated is freed first.
  * CUDA_ERROR_INVALID_VALUE: what it allocates is allocated, or what it frees is not. Whoever called
  * this calls mem_tell without the lock, before the launch. */
-CUresult program_begin_memory(const struct program *p, int again);
+CUresult program_begin_memory(const struct program *p, int again, uint32_t stream,
+                              uint64_t *missing);
+/* The launch was sent: this is its end; `seq` 0: it was not. */
+void program_end_memory(const struct program *p, uint32_t stream, uint64_t seq);
 /* For a launch, so that it stays meanwhile; and when that was sent. */
 void program_hold(struct program *p);
 void program_drop(struct program *p);

@@ -5,10 +5,11 @@
 #include "shim/memory/lookup.h"
 
 #include "shim/connection/state.h"
+#include "shim/memory/placed.h"
 #include "shim/memory/virtual.h"
 
 bool lookup_block(uint64_t addr, struct mem_block *out) {
-    return mem_find(addr, out) || virtual_find(addr, out);
+    return mem_find(addr, out) || virtual_find(addr, out) || placed_find(addr, out);
 }
 
 bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out) {

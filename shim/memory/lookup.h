@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What lies at an address of the windows, however it came there: allocated, or mapped. Any thread.
+ * What lies at an address of the windows, however it came there: allocated, by a call or a
+ * graph, or mapped. Any thread.
  */
 #ifndef SHIM_MEMORY_LOOKUP_H
 #define SHIM_MEMORY_LOOKUP_H

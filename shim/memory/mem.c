@@ -211,9 +211,9 @@ static void learn(void) {
                    atom_load_relaxed(&comp->boundary_filled));
 }
 
-/* A block that a pool keeps has died before, and one of a graph dies otherwise. */
+/* A block that a pool keeps has died before. */
 static void died(const struct vmem *v, const struct vmem_block *b) {
-    if (v == &host || kind_of(b->tag) == MEM_POOL_FREE || kind_of(b->tag) == MEM_GRAPH) return;
+    if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
     learn();
     learn_died(lifetimes, b->addr);
     if (v == &device[MEM_EPHEMERAL]) tell(WIRE_MEM_DROP, b->addr, b->bytes);
@@ -277,7 +277,7 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
         lock_enter(&mem_lock);
         err = vmem_settle(v, &ask, granted, addr);
     }
-    if (!err && kind != MEM_GRAPH) born(v, *addr, bytes, place->key);
+    if (!err) born(v, *addr, bytes, place->key);
     must_tell |= backlog.backs > 0; /* it may lie in what another thread has yet to tell */
     lock_leave(&mem_lock);
     mem_tell();
@@ -394,12 +394,6 @@ void mem_trim(void) {
     vmem_trim(&device[MEM_EPHEMERAL]);
     lock_leave(&mem_lock);
     mem_tell();
-}
-
-void mem_rest(uint64_t addr, uint64_t bytes) {
-    lock_enter(&mem_lock);
-    tell(WIRE_MEM_DROP, addr, bytes);
-    lock_leave(&mem_lock);
 }
 
 static struct mem_block describe(const struct vmem *v, const struct vmem_block *b) {

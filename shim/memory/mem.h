@@ -18,7 +18,7 @@ enum mem_kind {
     MEM_PLAIN,     /* cuMemAlloc */
     MEM_POOLED,    /* handed out by a pool; `detail` is the pool */
     MEM_POOL_FREE, /* kept by a pool */
-    MEM_GRAPH,     /* of graphs, which tell the worker themselves when it is alive */
+    MEM_GRAPH,     /* of graphs: of the host; that of the device is placed (placed.h) */
     MEM_PINNED,    /* cuMemHostAlloc; `detail` is its flags */
     MEM_MANAGED,
     MEM_VARIABLE, /* declared __managed__; placed by the worker */
@@ -80,9 +80,6 @@ void mem_keep(const struct mem_block *m);
 void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uint32_t detail,
                uint64_t bytes);
 void mem_give_kept(uint64_t addr);
-
-/* MEM_GRAPH of the ephemeral window, which a graph left alive, is freed: as the three above. */
-void mem_rest(uint64_t addr, uint64_t bytes);
 
 /* Until the worker was sent what the books say: waits only while the ring is full. */
 void mem_tell(void);

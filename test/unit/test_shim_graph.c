@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/err.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/event.h"
@@ -358,40 +359,198 @@ Test(shim_graph, pageable_memory_is_read_when_its_turn_comes) {
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-static CUdeviceptr allocate(CUgraph g, CUgraphNode *n) {
+#define MIB (1ull << 20)
+
+static CUdeviceptr allocate_behind(CUgraph g, const CUgraphNode *before, size_t count,
+                                   uint64_t bytes, CUgraphNode *n) {
     CUDA_MEM_ALLOC_NODE_PARAMS a = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                                                   .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
-                                    .bytesize = 5000};
-    cr_assert_eq(cuGraphAddMemAllocNode(n, g, NULL, 0, &a), CUDA_SUCCESS);
+                                    .bytesize = bytes};
+    cr_assert_eq(cuGraphAddMemAllocNode(n, g, before, count, &a), CUDA_SUCCESS);
     return a.dptr;
 }
 
-Test(shim_graph, its_memory_is_alive_from_node_to_node) {
+static CUdeviceptr allocate(CUgraph g, CUgraphNode *n) {
+    return allocate_behind(g, NULL, 0, 5000, n);
+}
+
+static CUgraphNode release(CUgraph g, CUgraphNode before, CUdeviceptr addr) {
+    CUgraphNode n;
+    cr_assert_eq(cuGraphAddMemFreeNode(&n, g, &before, 1, addr), CUDA_SUCCESS);
+    return n;
+}
+
+static uint64_t graph_bytes(CUgraphMem_attribute attr) {
+    uint64_t bytes;
+    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, attr, &bytes), CUDA_SUCCESS);
+    return bytes;
+}
+
+static uint64_t reserved(void) {
+    return graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+}
+
+static uint64_t used(void) {
+    return graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
+}
+
+static void trim(void) {
+    cr_assert_eq(cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
+}
+
+/* A graph that allocates so much, uses it, and frees it unless it is kept. */
+static CUgraphExec allocating(uint64_t bytes, bool kept, CUdeviceptr *addr) {
     CUgraph g = make();
-    CUgraphNode a, f;
+    CUgraphNode a;
+    *addr = allocate_behind(g, NULL, 0, bytes, &a);
+    CUgraphNode n = add(g, &a, 1, 1);
+    if (!kept) release(g, n, *addr);
+    return executable(g);
+}
+
+Test(shim_graph, its_memory_is_there_from_the_first_launch_on) {
+    CUgraph g = make();
+    CUgraphNode a;
     rig_forget();
     CUdeviceptr addr = allocate(g, &a);
-    cr_assert_eq(count_of(WIRE_MEM_USE), 0, "not before it is launched");
-    CUgraphNode n = add(g, &a, 1, 1);
-    cr_assert_eq(cuGraphAddMemFreeNode(&f, g, &n, 1, addr), CUDA_SUCCESS);
+    release(g, add(g, &a, 1, 1), addr);
     CUgraphExec e = executable(g);
-    for (int i = 0; i < 2; i++) {
+    cr_assert_eq(count_of(WIRE_MEM_MAKE), 0, "not before it is launched");
+    cr_assert(reserved() == 0 && used() == 0);
+    for (uint32_t i = 0; i < 3; i++) {
         rig_forget();
         launch(e, own);
-        cr_assert_eq(count_of(WIRE_MEM_USE), 1);
-        cr_assert_eq(count_of(WIRE_MEM_DROP), 1);
-        const struct wire_mem *use = nth(WIRE_MEM_USE, 0);
-        cr_assert(use->addr == addr && use->bytes == 5000);
+        cr_assert_eq(count_of(WIRE_MEM_MAKE), i == 0);
+        cr_assert_eq(count_of(WIRE_MEM_SHOW), i == 0);
+        cr_assert(reserved() == RIG_GRANULE && used() == RIG_GRANULE);
     }
     cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE, "the graph did");
     rig_forget();
     cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
-    cr_assert_eq(count_of(WIRE_MEM_DROP), 0);
+    const struct wire_mem *hidden = nth(WIRE_MEM_UNBACK, 0);
+    cr_assert(hidden->addr == addr && hidden->bytes == RIG_GRANULE);
+    cr_assert(reserved() == RIG_GRANULE && used() == 0, "kept for the next graph");
+    trim();
+    cr_assert_eq(count_of(WIRE_MEM_CLOSE), 1);
+    cr_assert_eq(reserved(), 0);
+    cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), RIG_GRANULE);
+    cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), RIG_GRANULE);
+}
+
+Test(shim_graph, what_is_freed_gives_its_place_to_what_comes_behind) {
+    CUgraph g = make();
+    CUgraphNode a, b, c, d, e;
+    CUdeviceptr first = allocate_behind(g, NULL, 0, 8 * MIB, &a);
+    CUgraphNode freed = release(g, add(g, &a, 1, 1), first);
+    CUgraphNode far = add(g, &freed, 1, 2);
+    CUdeviceptr beside = allocate_behind(g, &a, 1, 8 * MIB, &b);
+    CUdeviceptr larger = allocate_behind(g, &far, 1, 9 * MIB, &c);
+    CUdeviceptr behind = allocate_behind(g, &far, 1, 7 * MIB, &d);
+    CUdeviceptr late = allocate_behind(g, &far, 1, 7 * MIB, &e);
+    cr_expect_neq(beside, first, "not behind the node that frees it");
+    cr_expect_neq(larger, first, "it has no room there");
+    cr_expect_eq(behind, first);
+    cr_expect_neq(late, first, "another has it");
+    release(g, b, beside);
+    release(g, d, behind);
+    cr_expect_eq(cuGraphRemoveDependencies(g, &a, &b, 1), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+Test(shim_graph, small_allocations_share_a_granule) {
+    CUgraph g = make();
+    CUgraphNode n[3];
+    CUdeviceptr at[3], base;
+    size_t bytes;
+    for (int i = 0; i < 3; i++)
+        at[i] = allocate(g, &n[i]);
+    cr_expect_eq(at[1], at[0] + 5120);
+    cr_expect_eq(at[2], at[1] + 5120);
+    cr_assert_eq(cuMemGetAddressRange_v2(&base, &bytes, at[1] + 100), CUDA_SUCCESS);
+    cr_expect(base == at[1] && bytes == 5000);
+    launch(executable(g), own);
+    cr_expect_eq(reserved(), RIG_GRANULE);
+    cr_expect_eq(cuMemFreeAsync(at[1] + 512, own), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuMemFreeAsync(at[1], own), CUDA_SUCCESS);
+    trim();
+    cr_expect_eq(reserved(), RIG_GRANULE, "the others are allocated");
+}
+
+Test(shim_graph, graphs_one_behind_the_other_share_memory) {
+    CUdeviceptr addr[3];
+    CUgraphExec e[3];
+    for (uint32_t i = 0; i < 3; i++)
+        e[i] = allocating((i + 1) * 10 * MIB, false, &addr[i]);
+    cr_assert(addr[0] != addr[1] && addr[1] != addr[2] && addr[0] != addr[2]);
+    rig_hold_streams(true);
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 3; i++)
+            launch(e[i], own);
+    cr_expect_eq(reserved(), 30 * MIB, "that of the largest");
+    cr_expect_eq(count_of(WIRE_MEM_UNBACK), 0, "each has it at addresses of its own");
+    trim();
+    cr_expect_eq(reserved(), 30 * MIB, "they run");
+    rig_hold_streams(false);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+    trim();
+    cr_expect(reserved() == 0 && used() == 0, "though they could be launched again");
+    launch(e[1], own);
+    cr_expect_eq(reserved(), 20 * MIB);
+}
+
+Test(shim_graph, graphs_that_may_run_at_once_share_none) {
+    CUdeviceptr addr;
+    CUgraphExec first = allocating(10 * MIB, false, &addr),
+                second = allocating(10 * MIB, false, &addr);
+    launch(first, own);
+    launch(second, own);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+    cr_expect_eq(reserved(), 10 * MIB);
+    rig_hold_streams(true);
+    launch(first, other);
+    rig_forget();
+    launch(second, own);
+    cr_expect_eq(reserved(), 20 * MIB);
+    const struct wire_mem *hidden = nth(WIRE_MEM_UNBACK, 0);
+    cr_expect_eq(hidden->addr, addr, "it shows what the other one uses now");
+    rig_hold_streams(false);
+}
+
+Test(shim_graph, what_is_not_freed_is_nobody_elses) {
+    CUdeviceptr addr[2], third;
+    CUgraphExec e[2] = {allocating(10 * MIB, true, &addr[0]), allocating(10 * MIB, true, &addr[1])};
+    launch(e[0], own);
+    launch(e[1], own);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+    cr_expect_eq(reserved(), 20 * MIB);
+    trim();
+    cr_expect_eq(reserved(), 20 * MIB);
+    rig_hold_streams(true);
+    add(make(), NULL, 0, 1);
+    launch(allocating(MIB, false, &third), other);
+    cr_expect_eq(reserved(), 22 * MIB);
+    cr_expect_eq(cuMemFreeAsync(addr[0], own), CUDA_SUCCESS);
+    cr_expect_eq(cuMemFreeAsync(addr[1], own), CUDA_SUCCESS);
+    rig_hold_streams(false);
+    cr_assert_eq(cuCtxSynchronize(), CUDA_SUCCESS);
+    cr_expect_eq(reserved(), 22 * MIB, "kept");
+    trim();
+    cr_expect_eq(reserved(), 0);
+}
+
+Test(shim_graph, memory_that_there_is_not) {
+    CUdeviceptr addr;
+    CUgraphExec e = allocating(10 * MIB, true, &addr);
+    rig_refuse(WIRE_MEM_MAKE, ERR_NO_MEMORY, NULL);
+    cr_expect_eq(cuGraphLaunch(e, own), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE, "nothing was allocated");
+    rig_refuse(0, 0, NULL);
+    cr_expect_eq(reserved(), 0);
+    launch(e, own);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
 }
 
 Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
-    uint64_t bytes;
     CUgraph g = make();
     CUgraphNode a;
     CUgraphExec e;
@@ -400,38 +559,29 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
         cuGraphInstantiateWithFlags(&e, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
         CUDA_SUCCESS);
     launch(e, own);
-    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes),
-                 CUDA_SUCCESS);
-    cr_assert_eq(bytes, 5000);
-    rig_forget();
     launch(e, own);
-    const struct wire_record *first = rig_record(0, NULL);
-    cr_assert_eq(first->op, WIRE_MEM_DROP, "one that is alive cannot come to be");
-    cr_assert_eq(count_of(WIRE_MEM_USE), 1);
+    cr_assert_eq(used(), RIG_GRANULE);
+    cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
     /* It outlives its graph, and goes with the call that frees it. */
     cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+    cr_assert_eq(used(), RIG_GRANULE);
     rig_count();
     rig_forget();
     cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
-    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_UNBACK, 0))->addr, addr);
     cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE);
-    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes),
-                 CUDA_SUCCESS);
-    cr_assert_eq(bytes, 0);
+    cr_assert_eq(used(), 0);
 }
 
 /* The worker hears nothing of it, and what graphs have of the device is no more. */
 static void is_of_the_host(CUdeviceptr addr) {
     uint32_t type;
-    uint64_t bytes;
     cr_assert_eq(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr),
                  CUDA_SUCCESS);
     cr_expect_eq(type, CU_MEMORYTYPE_HOST);
-    cr_assert_eq(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes),
-                 CUDA_SUCCESS);
-    cr_expect_eq(bytes, 0);
-    cr_expect_eq(count_of(WIRE_MEM_USE) + count_of(WIRE_MEM_DROP), 0);
+    cr_expect_eq(reserved(), 0);
+    cr_expect_eq(count_of(WIRE_MEM_MAKE) + count_of(WIRE_MEM_SHOW), 0);
 }
 
 Test(shim_graph, its_memory_may_be_the_hosts) {
@@ -489,7 +639,9 @@ Test(shim_graph, memory_ends_with_its_context) {
     launch(e, own);
     rig_forget();
     cr_assert_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
-    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_UNBACK, 0))->addr, addr);
+    cr_assert_eq(count_of(WIRE_MEM_CLOSE), 1);
+    cr_assert(reserved() == 0 && used() == 0);
     CUcontext again;
     CUstream s;
     cr_assert_eq(cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);

@@ -686,7 +686,6 @@ static size_t graph_bytes(cudaGraphMemAttributeType what) {
 static void allocate_inside(cudaStream_t s, int *p) {
     int *inside;
     cudaGraph_t g, copy;
-    size_t before = graph_bytes(cudaGraphMemAttrUsedMemCurrent);
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync(&inside, 3 << 20, s));
     set_value<<<1, 1, 0, s>>>(inside + 1000, 40);
@@ -704,10 +703,12 @@ static void allocate_inside(cudaStream_t s, int *p) {
         CHECK(cudaStreamSynchronize(s));
         REQUIRE(value_of(p) == 42, "%d", value_of(p));
     }
-    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemCurrent) == before, "something is left");
-    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemHigh) >= before + (3 << 20), "nothing ever was");
+    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemCurrent) == 4 << 20, "it is kept");
     CHECK(cudaGraphExecDestroy(e));
     CHECK(cudaGraphDestroy(g));
+    CHECK(cudaDeviceSynchronize());
+    REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 4 << 20, "for the next graph");
+    REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemHigh) == 4 << 20, "nothing ever was");
 }
 
 /* A graph that leaves an allocation of 77 behind. */
@@ -724,6 +725,66 @@ static cudaGraph_t leaving(int **kept) {
     EXPECT(cudaGraphDestroyNode(kernel_node(g, &alloc, 1, set_value, *kept, 77)),
            cudaErrorNotSupported);
     return g;
+}
+
+/* Each allocates, writes, adds and frees, behind the one before: all in one place. Then graphs that
+ * do so one behind the other, at places of their own that show the same memory. */
+static cudaGraph_t chain(int *p, int links, size_t bytes, int value) {
+    cudaStream_t s = stream();
+    cudaGraph_t g;
+    int *inside, *first = NULL;
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < links; i++) {
+        CHECK(cudaMallocAsync(&inside, bytes, s));
+        REQUIRE(!first || inside == first, "the place of the one before");
+        first = inside;
+        set_value<<<1, 1, 0, s>>>(inside + bytes / 8, value + i);
+        CHECK(cudaMemcpyAsync(p + i, inside + bytes / 8, sizeof(int), cudaMemcpyDeviceToDevice, s));
+        CHECK(cudaFreeAsync(inside, s));
+    }
+    CHECK(cudaStreamEndCapture(s, &g));
+    CHECK(cudaStreamDestroy(s));
+    return g;
+}
+
+static void share_memory(cudaStream_t s) {
+    const size_t mib = 1 << 20;
+    int *p = ints(24), got[24];
+    cudaGraph_t g[3];
+    cudaGraphExec_t e[3];
+    CHECK(cudaDeviceGraphMemTrim(0));
+    for (int i = 0; i < 3; i++)
+        e[i] = executable(g[i] = chain(p + 8 * i, 8, (16 * i + 16) * mib, 100 * i));
+    REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "before a launch");
+    for (int round = 0; round < 3; round++) {
+        CHECK(cudaMemsetAsync(p, 255, sizeof(got), s));
+        for (int i = 0; i < 3; i++)
+            CHECK(cudaGraphLaunch(e[i], s));
+        CHECK(cudaMemcpyAsync(got, p, sizeof(got), cudaMemcpyDeviceToHost, s));
+        CHECK(cudaStreamSynchronize(s));
+        for (int i = 0; i < 24; i++)
+            REQUIRE(got[i] == i / 8 * 100 + i % 8, "%d: %d", i, got[i]);
+        REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 48 * mib, "the largest's");
+        if (round == 1) CHECK(cudaDeviceGraphMemTrim(0));
+    }
+    /* In streams of their own they may run at once. */
+    cudaStream_t beside[3] = {stream(), stream(), stream()};
+    for (int round = 0; round < 20; round++) {
+        CHECK(cudaMemset(p, 255, sizeof(got)));
+        for (int i = 0; i < 3; i++)
+            CHECK(cudaGraphLaunch(e[(i + round) % 3], beside[i]));
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaMemcpy(got, p, sizeof(got), cudaMemcpyDeviceToHost));
+        for (int i = 0; i < 24; i++)
+            REQUIRE(got[i] == i / 8 * 100 + i % 8, "%d: %d", i, got[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(cudaGraphExecDestroy(e[i]));
+        CHECK(cudaGraphDestroy(g[i]));
+        CHECK(cudaStreamDestroy(beside[i]));
+    }
+    CHECK(cudaDeviceGraphMemTrim(0));
+    REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "reserved without a graph");
 }
 
 static void topic_memory(void) {
@@ -772,6 +833,7 @@ static void topic_memory(void) {
     EXPECT(cudaFreeAsync(pooled, s), cudaErrorInvalidValue);
     CHECK(cudaStreamEndCapture(s, &g));
     CHECK(cudaFreeAsync(pooled, s));
+    share_memory(s);
 }
 
 /* ---- objects and threads --------------------------------------------------------------------- */

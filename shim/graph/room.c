@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory comes in chunks, segments of the worker's that can be shown at several places. A chunk is
+ * its latest room's. Another takes it over when that one's uses are complete, or come before its
+ * own in a stream; both go on showing it, and whoever is launched next takes it over in turn. Only
+ * a room that cannot have its chunks back is emptied and filled anew, which waits in the worker for
+ * all that was sent before.
+ */
+#include "shim/graph/room.h"
+
+#include <stdlib.h>
+
+#include "shim/connection/state.h"
+#include "shim/context/stream.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
+#include "shim/memory/allocation.h"
+#include "shim/memory/mem.h"
+
+/* At most in one piece: rooms of other sizes find some of it of use. */
+#define CHUNK_BYTES (32ull << 20)
+
+struct room_chunk {
+    CUmemGenericAllocationHandle handle;
+    uint32_t segment;
+    uint64_t bytes;
+    uint32_t shown;      /* by rooms */
+    struct room *latest; /* NULL: nobody's */
+    bool chosen;         /* for the room that is being filled */
+    struct room_chunk *next;
+};
+
+static struct {
+    struct room *all;
+    struct room_chunk *chunks;
+    uint64_t counts[CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1];
+} rooms;
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static void count(CUgraphMem_attribute current, uint64_t bytes, bool more) {
+    uint64_t *now = &rooms.counts[current], *high = &rooms.counts[current + 1];
+    *now = more ? *now + bytes : *now - bytes;
+    if (*now > *high) *high = *now;
+}
+
+uint64_t room_count(CUgraphMem_attribute attr) {
+    return rooms.counts[attr];
+}
+
+void room_reset(CUgraphMem_attribute attr) {
+    rooms.counts[attr] = rooms.counts[attr - 1];
+}
+
+/* ---- what is behind it ----------------------------------------------------------------------- */
+
+static uint64_t piece_bytes(const struct room_chunk *c, uint64_t left) {
+    return c->bytes < left ? c->bytes : left;
+}
+
+static void show(struct room *r) {
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct room_chunk *c = r->chunks[i];
+        struct allocation_info info;
+        uint64_t bytes = piece_bytes(c, r->bytes - at);
+        allocation_show(c->handle, &info);
+        mem_segment_show(info.segment, r->addr + at, bytes);
+        c->segment = info.segment;
+        if (c->shown++ == 0) count(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, c->bytes, true);
+        at += bytes;
+    }
+}
+
+static void empty(struct room *r) {
+    if (r->count) mem_segment_hide(r->addr, r->bytes);
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct room_chunk *c = r->chunks[i];
+        allocation_hide(c->segment);
+        if (c->latest == r) c->latest = NULL;
+        if (--c->shown == 0) count(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, c->bytes, false);
+    }
+    free(r->chunks);
+    r->chunks = NULL;
+    r->count = 0;
+}
+
+/* A launch in this stream would come behind all that uses the room. */
+static bool is_free_for(struct room *r, uint32_t stream) {
+    return !r->entered && !r->live && uses_before(&r->uses, stream);
+}
+
+static bool can_take(const struct room_chunk *c, struct room *r, uint32_t stream) {
+    return !c->latest || c->latest == r || is_free_for(c->latest, stream);
+}
+
+static bool has_its_own(struct room *r, uint32_t stream) {
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!can_take(r->chunks[i], r, stream)) return false;
+    return r->count > 0;
+}
+
+/* ---- filling it ------------------------------------------------------------------------------ */
+
+/* The smallest that is enough; else the largest. */
+static bool fits_better(uint64_t bytes, uint64_t than, uint64_t wanted) {
+    if ((bytes >= wanted) != (than >= wanted)) return bytes >= wanted;
+    return bytes >= wanted ? bytes < than : bytes > than;
+}
+
+static struct room_chunk *choose(struct room *r, uint32_t stream, uint64_t wanted) {
+    struct room_chunk *best = NULL;
+    for (struct room_chunk *c = rooms.chunks; c; c = c->next) {
+        if (c->chosen || (best && !fits_better(c->bytes, best->bytes, wanted))) continue;
+        if (can_take(c, r, stream)) best = c;
+    }
+    return best;
+}
+
+/* The room was emptied. What is missing then. */
+static uint64_t gather(struct room *r, uint32_t stream) {
+    uint64_t missing = r->bytes;
+    struct room_chunk *c;
+    while (missing && (c = choose(r, stream, missing))) {
+        struct room_chunk **more = realloc(r->chunks, (r->count + 1) * sizeof(*more));
+        if (!more) break;
+        r->chunks = more;
+        r->chunks[r->count++] = c;
+        c->chosen = true;
+        missing -= piece_bytes(c, missing);
+    }
+    for (uint32_t i = 0; i < r->count; i++)
+        r->chunks[i]->chosen = false;
+    if (missing) r->count = 0;
+    return missing;
+}
+
+bool room_enter(struct room *r, uint32_t stream, uint64_t *missing) {
+    *missing = 0;
+    if (!has_its_own(r, stream)) {
+        empty(r);
+        *missing = gather(r, stream);
+        if (*missing) return false;
+        show(r);
+    }
+    for (uint32_t i = 0; i < r->count; i++)
+        r->chunks[i]->latest = r;
+    r->entered++;
+    return true;
+}
+
+void room_leave(struct room *r, uint32_t stream, uint64_t seq) {
+    r->entered--;
+    if (seq) uses_add(&r->uses, stream, seq);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static CUresult make_chunk(uint64_t bytes) {
+    struct room_chunk *c = calloc(1, sizeof(*c));
+    if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = allocation_make(bytes, 0, &c->handle);
+    if (r) {
+        free(c);
+        return r;
+    }
+    c->bytes = bytes;
+    lock_enter(&graph_lock);
+    c->next = rooms.chunks;
+    rooms.chunks = c;
+    count(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, bytes, true);
+    lock_leave(&graph_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult room_supply(uint64_t bytes) {
+    CUresult r = CUDA_SUCCESS;
+    for (uint64_t made = 0; !r && made < bytes; made += CHUNK_BYTES)
+        r = make_chunk(bytes - made < CHUNK_BYTES ? bytes - made : CHUNK_BYTES);
+    return r;
+}
+
+/* Rooms that show it are not in use. Looks at all of them: who trims has time. */
+static bool is_idle(const struct room_chunk *c) {
+    for (struct room *r = rooms.all; r; r = r->next)
+        for (uint32_t i = 0; i < r->count; i++)
+            if (r->chunks[i] == c && (r->entered || r->live || !uses_done(&r->uses))) return false;
+    return true;
+}
+
+static void hide_everywhere(const struct room_chunk *c) {
+    for (struct room *r = rooms.all; r; r = r->next)
+        for (uint32_t i = 0; i < r->count; i++)
+            if (r->chunks[i] == c) empty(r);
+}
+
+static struct room_chunk *take_idle(void) {
+    for (struct room_chunk **at = &rooms.chunks, *c; (c = *at); at = &c->next) {
+        if (!is_idle(c)) continue;
+        hide_everywhere(c);
+        *at = c->next;
+        count(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, c->bytes, false);
+        return c;
+    }
+    return NULL;
+}
+
+void room_trim(void) {
+    struct room_chunk *c;
+    do {
+        lock_enter(&graph_lock);
+        c = take_idle();
+        lock_leave(&graph_lock);
+        if (c) allocation_release(c->handle);
+        free(c);
+    } while (c);
+    mem_tell();
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct room *room_create(uint64_t bytes) {
+    uint64_t granule = state.conn.device.granularity_bytes;
+    if (bytes > state.conn.device.memory_bytes) return NULL;
+    struct room *r = calloc(1, sizeof(*r));
+    if (!r) return NULL;
+    r->bytes = (bytes + granule - 1) / granule * granule;
+    if (mem_reserve(r->bytes, 0, 0, &r->addr)) {
+        free(r);
+        return NULL;
+    }
+    r->holders = 1;
+    r->next = rooms.all;
+    rooms.all = r;
+    return r;
+}
+
+void room_hold(struct room *r) {
+    r->holders++;
+}
+
+void room_drop(struct room *r) {
+    struct room **at = &rooms.all;
+    if (--r->holders) return;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    empty(r);
+    mem_unreserve(r->addr, r->bytes);
+    uses_finish(&r->uses);
+    free(r);
+}
