@@ -159,13 +159,16 @@ CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeI
 
 /* ---- drawn ----------------------------------------------------------------------------------- */
 
-/* Every flag asks for more of what a node does. */
+/* Says in whose words; the runtime adds it to whatever it is asked for. */
+#define DOT_RUNTIME_TYPES (1u << 1)
+
+/* Every other flag asks for more of what a node does. */
 CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
     struct graph *g;
     CUresult r = enter_graph(hGraph, &g);
     if (r) return r;
     FILE *out = path ? fopen(path, "we") : NULL;
-    if (out) dot_write(out, g, flags != 0);
+    if (out) dot_write(out, g, (flags & ~DOT_RUNTIME_TYPES) != 0);
     bool good = out && !ferror(out);
     if (out && fclose(out)) good = false;
     return leave(good ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM);

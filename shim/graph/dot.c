@@ -28,11 +28,15 @@ static const char *kind_of(CUgraphNodeType type) {
     return name ? name : "?";
 }
 
-static void write_kernel(FILE *out, const struct params_kernel *k) {
+static void write_kernel_name(FILE *out, const struct params_kernel *k) {
     const struct function *f = function_find(k->function);
+    fprintf(out, "\\n%s", f ? f->name : "?");
+}
+
+static void write_kernel(FILE *out, const struct params_kernel *k) {
     const struct wire_launch *l = &k->launch;
-    fprintf(out, "\\n%s\\n<<<%ux%ux%u, %ux%ux%u, %u>>>", f ? f->name : "?", l->grid[0], l->grid[1],
-            l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes);
+    fprintf(out, "\\n<<<%ux%ux%u, %ux%ux%u, %u>>>", l->grid[0], l->grid[1], l->grid[2], l->block[0],
+            l->block[1], l->block[2], l->shared_bytes);
 }
 
 static void write_detail(FILE *out, const struct params *p) {
@@ -71,6 +75,7 @@ static void write_name(FILE *out, const struct graph_node *n) {
 static void write_node(FILE *out, const struct graph_node *n, bool detail) {
     write_name(out, n);
     fprintf(out, " [label=\"%s", kind_of(n->params.type));
+    if (n->params.type == CU_GRAPH_NODE_TYPE_KERNEL) write_kernel_name(out, &n->params.kernel);
     if (detail) write_detail(out, &n->params);
     fprintf(out, "\"];\n");
     for (uint32_t i = 0; i < n->after.count; i++) {

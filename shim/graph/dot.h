@@ -9,7 +9,8 @@
 
 #include "shim/graph/graph.h"
 
-/* With graph_lock held. `detail`: what each node does, not only of which kind it is. */
+/* With graph_lock held. `detail`: what each node does, not only of which kind it is and which
+ * kernel. */
 void dot_write(FILE *out, const struct graph *g, bool detail);
 
 #endif

@@ -21,6 +21,7 @@
 #include "shim/memory/bins.h"
 
 #define POOLS 256
+#define GROWTH (32ull << 20) /* bytes by which CUDA's pools grow, and programs see them do so */
 
 struct pool {
     CUmemoryPool handle; /* NULL while the slot is free */
@@ -102,6 +103,11 @@ static uint64_t kept(const struct pool *p) {
 
 static uint64_t reserved(const struct pool *p) {
     return p->used + kept(p);
+}
+
+/* As programs are told it. */
+static uint64_t reserved_shown(const struct pool *p) {
+    return (reserved(p) + GROWTH - 1) / GROWTH * GROWTH;
 }
 
 static void forget(struct pool *p) {
@@ -203,7 +209,7 @@ static void uncharge(struct pool *p, uint64_t capacity) {
 
 static void note_high(struct pool *p) {
     if (p->used > p->used_high) p->used_high = p->used;
-    if (reserved(p) > p->reserved_high) p->reserved_high = reserved(p);
+    if (reserved_shown(p) > p->reserved_high) p->reserved_high = reserved_shown(p);
 }
 
 /* With the lock held. */
@@ -419,7 +425,7 @@ static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value)
         if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
             p->used_high = p->used;
         else
-            p->reserved_high = reserved(p);
+            p->reserved_high = reserved_shown(p);
         return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -454,7 +460,7 @@ static CUresult get(const struct pool *p, CUmemPool_attribute attr, void *value)
     switch (attr) {
     case CU_MEMPOOL_ATTR_MAX_POOL_SIZE: wide = p->max_bytes; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: wide = p->threshold; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: wide = reserved(p); break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: wide = reserved_shown(p); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: wide = p->reserved_high; break;
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: wide = p->used; break;
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: wide = p->used_high; break;

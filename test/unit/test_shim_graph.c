@@ -654,25 +654,44 @@ Test(shim_graph, memory_ends_with_its_context) {
 /* ---- drawn ------------------------------------------------------------------------------------
  */
 
+/* What is drawn of `g`; for the caller to free. */
+static char *drawn(CUgraph g, unsigned int flags) {
+    char *text = calloc(1, 4096), path[] = "/tmp/salus-dot-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert(text && fd >= 0);
+    cr_assert_eq(cuGraphDebugDotPrint(g, path, flags), CUDA_SUCCESS);
+    cr_assert_gt(read(fd, text, 4095), 0);
+    close(fd);
+    unlink(path);
+    return text;
+}
+
 Test(shim_graph, a_drawing_shows_nodes_and_edges) {
-    char text[4096] = "", path[] = "/tmp/salus-dot-XXXXXX";
     CUgraph inner = make(), g = make();
     CUgraphNode child, first = add(g, NULL, 0, 1);
     add(inner, NULL, 0, 2);
     cr_assert_eq(cuGraphAddChildGraphNode(&child, g, &first, 1, inner), CUDA_SUCCESS);
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(cuGraphDebugDotPrint(g, path, 1), CUDA_SUCCESS);
-    cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
-    close(fd);
-    unlink(path);
+    char *text = drawn(g, 1);
     cr_assert(strstr(text, "digraph") && strstr(text, "kernel\\nword") &&
               strstr(text, "subgraph") && strstr(text, " -> "));
+    free(text);
     cr_assert_eq(cuGraphDebugDotPrint(g, "/nonexistent/graph.dot", 0), CUDA_ERROR_OPERATING_SYSTEM);
 }
 
+Test(shim_graph, a_drawing_says_more_of_kernels_than_their_names_when_asked) {
+    CUgraph g = make();
+    add(g, NULL, 0, 1);
+    char *brief = drawn(g, 0), *in_runtime_types = drawn(g, 2), *verbose = drawn(g, 1);
+    cr_expect(strstr(brief, "kernel\\nword") && !strstr(brief, "<<<"), "%s", brief);
+    cr_expect_str_eq(in_runtime_types, brief);
+    cr_expect(strstr(verbose, "kernel\\nword\\n<<<"), "%s", verbose);
+    free(brief);
+    free(in_runtime_types);
+    free(verbose);
+}
+
 Test(shim_graph, a_drawing_names_nodes_by_their_numbers) {
-    char text[4096] = "", want[64], path[] = "/tmp/salus-dot-XXXXXX";
+    char want[64];
     CUgraph g = make(), inner = make(), got;
     unsigned int graph, node, another, executable_graph;
     unsigned long long tools, first_tools;
@@ -689,13 +708,9 @@ Test(shim_graph, a_drawing_names_nodes_by_their_numbers) {
     cr_expect_neq(node, another, "a number is not used again");
     snprintf(want, sizeof(want), "\"graph_%u_node_%u\" -> \"graph_%u_node_%u\"", graph, another,
              graph, node);
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(cuGraphDebugDotPrint(g, path, 0), CUDA_SUCCESS);
-    cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
-    close(fd);
-    unlink(path);
+    char *text = drawn(g, 0);
     cr_expect(strstr(text, want), "%s in %s", want, text);
+    free(text);
     cr_assert_eq(cuGraphNodeGetToolsId(third, &tools), CUDA_SUCCESS);
     cr_assert_eq(cuGraphNodeGetToolsId(foreign, &first_tools), CUDA_SUCCESS);
     cr_expect_neq(tools, first_tools);

@@ -10,6 +10,8 @@
 #include "shim/memory/mem.h"
 #include "test/lib/shim/rig.h"
 
+#define GROWTH (32ull << 20) /* bytes by which pools are seen to grow */
+
 static CUstream a, b;
 
 static void begin(void) {
@@ -66,15 +68,19 @@ Test(shim_pool, a_pool_counts_what_is_out_and_what_it_keeps) {
     uint64_t all = ~0ull;
     cr_assert_eq(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all),
                  CUDA_SUCCESS);
-    CUdeviceptr first = take(pool, 1000, a), second = take(pool, RIG_GRANULE, a);
-    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024 + RIG_GRANULE);
+    CUdeviceptr first = take(pool, 1000, a), second = take(pool, GROWTH, a);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024 + GROWTH);
     cr_assert_eq(cuMemFreeAsync(second, a), CUDA_SUCCESS);
     cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024);
-    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 1024 + RIG_GRANULE);
-    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024 + RIG_GRANULE);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 1024 + GROWTH);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 2 * GROWTH);
     cr_assert_eq(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
-    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), GROWTH);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 2 * GROWTH);
     cr_assert_eq(cuMemFreeAsync(first, a), CUDA_SUCCESS);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), GROWTH, "it is kept");
+    cr_assert_eq(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+    cr_assert_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
 }
 
 Test(shim_pool, no_more_than_its_bound) {
@@ -149,8 +155,8 @@ Test(shim_pool, memory_of_the_hosts) {
     void *device;
     cr_assert_eq(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all),
                  CUDA_SUCCESS);
-    CUdeviceptr first = take(pool, 1000, a), second = take(pool, 3 * RIG_GRANULE, a);
-    fill(second, 3 * RIG_GRANULE);
+    CUdeviceptr first = take(pool, 1000, a), second = take(pool, GROWTH, a);
+    fill(second, GROWTH);
     cr_expect_eq(told(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, first), CU_MEMORYTYPE_HOST);
     cr_expect_eq(told(CU_POINTER_ATTRIBUTE_HOST_POINTER, first), first);
     cr_expect_eq(told(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, first), first);
@@ -159,13 +165,13 @@ Test(shim_pool, memory_of_the_hosts) {
     cr_assert_eq(cuMemHostGetDevicePointer_v2((CUdeviceptr *)&device, (void *)first, 0),
                  CUDA_SUCCESS);
     cr_expect_eq((CUdeviceptr)device, first);
-    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024 + 3 * RIG_GRANULE);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 1024 + GROWTH);
     cr_assert_eq(cuMemFreeAsync(second, a), CUDA_SUCCESS);
-    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024 + 3 * RIG_GRANULE);
-    cr_expect_eq(take(pool, 3 * RIG_GRANULE, a), second);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 2 * GROWTH);
+    cr_expect_eq(take(pool, GROWTH, a), second);
     cr_assert_eq(cuMemFree_v2(second), CUDA_SUCCESS);
     cr_assert_eq(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
-    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 1024);
+    cr_expect_eq(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), GROWTH);
     cr_expect_eq(mem_used(), 0, "of the device");
     struct mem_block found;
     cr_expect_not(mem_find(second, &found));
