@@ -8,7 +8,7 @@ $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALID
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
-$(BUILD)/test/unit/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,calm.o hold.o hostmem.o \
+$(BUILD)/test/unit/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
 	pages.o quiet.o shadow.o)
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o

@@ -23,11 +23,16 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#define NEAR_BYTES (64ull << 10) /* more than fork needs of its caller's stack */
+#define FORK_PATIENCE_NS 300000000ull
+
 struct entry {
     struct hostmem_range range;
     struct shadow *shadow; /* NULL: the device does not see it */
     int prot;              /* of its pages, if it does */
-    void *copy;            /* of its pages, while a child is forked */
+    bool stack;            /* they are the main thread's */
+    bool away;             /* the device does not see them while a child is forked */
+    char *copy;            /* of its pages, while a child is forked */
 };
 
 static struct {
@@ -81,12 +86,47 @@ uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
     return addr - r.addr + r.device;
 }
 
+/* ---- exchanging pages ------------------------------------------------------------------------ */
+
+static struct shadow_how how_of(const struct entry *e, int guard) {
+    return (struct shadow_how){.prot = e->prot,
+                               .guard = guard,
+                               .stack = e->stack,
+                               .since = e->away ? e->copy : NULL,
+                               .since_lo = first_page(&e->range)};
+}
+
+static const char *lay(struct entry *e, uint64_t patience_ns) {
+    struct calm calm;
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    calm_begin(&calm, lo, hi, patience_ns);
+    const struct shadow_how how = how_of(e, calm.guard);
+    int err = calm.guard == SHADOW_BESIDE ? -EAGAIN : shadow_lay(e->shadow, lo, hi, &how);
+    calm_end(&calm);
+    switch (err) {
+    case 0: return NULL;
+    case -EAGAIN: return "other threads of the program could write to it meanwhile";
+    case -EBUSY: return "a device writes to it";
+    default: return "the system does not let its pages be replaced";
+    }
+}
+
+/* -EAGAIN when it was done beside other threads. */
+static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns) {
+    struct calm calm;
+    calm_begin(&calm, lo, hi, patience_ns);
+    const struct shadow_how how = how_of(e, calm.guard);
+    shadow_lift(e->shadow, lo, hi, &how);
+    calm_end(&calm);
+    return calm.guard == SHADOW_BESIDE ? -EAGAIN : 0;
+}
+
 /* ---- fork ------------------------------------------------------------------------------------
  *
  * Pages that show the window are not inherited. The child finds copies in their place, made when
  * fork was called: what a single thread wrote before is all there. */
 
-static void *copy_of(const struct entry *e) {
+static char *copy_of(const struct entry *e) {
     uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
@@ -94,11 +134,38 @@ static void *copy_of(const struct entry *e) {
     return p;
 }
 
+/* Whether the caller's stack is about these pages. */
+static bool is_near(const struct entry *e) {
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    return frame + NEAR_BYTES >= first_page(&e->range) && frame < end_page(&e->range) + NEAR_BYTES;
+}
+
+/* What fork itself runs on cannot be missing in the child: it inherits pages of the program's own.
+ */
+static void take_away(struct entry *e) {
+    e->away = true;
+    if (lift(e, first_page(&e->range), end_page(&e->range), FORK_PATIENCE_NS) == 0) return;
+    e->away = false;
+    log_error("shim", "what=\"the device sees registered memory no more: a child was forked beside "
+                      "threads that run\"");
+}
+
+static void lay_again(struct entry *e) {
+    const char *why = lay(e, FORK_PATIENCE_NS);
+    e->away = false;
+    if (why)
+        log_error("shim",
+                  "what=\"the device sees registered memory no more since a child was "
+                  "forked\" reason=\"%s\"",
+                  why);
+}
+
 static void before_fork(void) {
     lock_enter(&registered.lock);
     for (uint32_t i = 0; i < registered.count; i++) {
         struct entry *e = &registered.entries[i];
         e->copy = e->shadow ? copy_of(e) : NULL;
+        if (e->copy && is_near(e)) take_away(e);
         if (e->shadow && !e->copy)
             log_error("shim",
                       "what=\"no memory for a child's registered pages: it has none there\"");
@@ -108,7 +175,9 @@ static void before_fork(void) {
 static void in_parent(void) {
     for (uint32_t i = 0; i < registered.count; i++) {
         struct entry *e = &registered.entries[i];
+        if (e->away) lay_again(e);
         if (e->copy) munmap(e->copy, end_page(&e->range) - first_page(&e->range));
+        e->copy = NULL;
     }
     lock_leave(&registered.lock);
 }
@@ -146,31 +215,27 @@ static void watch_forks(void) {
 
 /* ---- showing to the device ------------------------------------------------------------------- */
 
-/* The thread that asks is using its stack, and the kernel writes beside its thread's variables. */
-static bool is_in_use(uint64_t lo, uint64_t hi) {
+/* Where the kernel writes beside its thread's variables, and where calls say their errors. */
+static bool has_own_variables(uint64_t lo, uint64_t hi) {
+    uint64_t thread = (uint64_t)pthread_self(), error = (uint64_t)(uintptr_t)&errno;
+    return (thread >= lo && thread < hi) || (error >= lo && error < hi);
+}
+
+/* A stack grows from its end, which must not be among the pages: the caller's, which is the main
+ * thread's, is made to go on below. */
+static bool grow_stack(uint64_t lo, uint64_t hi) {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    uint64_t thread = (uint64_t)pthread_self();
-    return (frame >= lo && frame < hi) || (thread >= lo && thread < hi);
+    if (frame < lo || frame >= hi) return false;
+    (void)*(volatile char *)(uintptr_t)(lo - 1);
+    return true;
 }
 
 static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
-    if (is_in_use(lo, hi)) return "it is on the stack of the thread that asks";
+    if (has_own_variables(lo, hi)) return "the thread that asks has its own variables there";
     if (pages_look(lo, hi, state.conn.host_inode, view)) return "/proc/self/maps cannot be read";
     if (!view->readable) return "it is not mapped any more, or cannot be read";
+    if (view->stack_end == lo && !grow_stack(lo, hi)) return "the main thread's stack ends there";
     return view->unfit;
-}
-
-static const char *lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot, uint64_t patience_ns) {
-    struct calm calm;
-    calm_begin(&calm, lo, hi, patience_ns);
-    int err = calm.guard == SHADOW_BESIDE ? -EAGAIN : shadow_lay(s, lo, hi, prot, calm.guard);
-    calm_end(&calm);
-    switch (err) {
-    case 0: return NULL;
-    case -EAGAIN: return "other threads of the program could write to it meanwhile";
-    case -EBUSY: return "a device writes to it";
-    default: return "the system does not let its pages be replaced";
-    }
 }
 
 static const char *show(struct entry *e, uint64_t patience_ns) {
@@ -180,13 +245,15 @@ static const char *show(struct entry *e, uint64_t patience_ns) {
     if (why) return why;
     struct shadow *s = shadow_take(lo, hi, &why);
     if (!s) return why;
-    why = lay(s, lo, hi, view.prot, patience_ns);
-    if (why) {
-        shadow_give(s);
-        return why;
-    }
     e->shadow = s;
     e->prot = view.prot;
+    e->stack = view.stack_end != 0;
+    why = lay(e, patience_ns);
+    if (why) {
+        shadow_give(s);
+        e->shadow = NULL;
+        return why;
+    }
     e->range.device = shadow_at(s, e->range.addr);
     atom_add_relaxed(&registered.shown, 1);
     return NULL;
@@ -215,19 +282,12 @@ static bool is_shared(const struct entry *self, uint64_t page) {
     return false;
 }
 
-static void lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot) {
-    struct calm calm;
-    calm_begin(&calm, lo, hi, 0);
-    shadow_lift(s, lo, hi, prot, calm.guard);
-    calm_end(&calm);
-}
-
 static void hide(struct entry *e) {
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
     if (!e->shadow) return;
     if (is_shared(e, lo)) lo += PAGES_BYTES;
     if (lo < hi && is_shared(e, hi - PAGES_BYTES)) hi -= PAGES_BYTES;
-    if (lo < hi) lift(e->shadow, lo, hi, e->prot);
+    if (lo < hi) (void)lift(e, lo, hi, 0);
     shadow_give(e->shadow);
     e->shadow = NULL;
     atom_sub_relaxed(&registered.shown, 1);

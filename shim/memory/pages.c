@@ -94,15 +94,25 @@ static bool can_be_read(const struct pages_part *p) {
 static const char *judge(const struct pages_part *p, const char *name) {
     if (p->shared) return "others have it mapped as well, or a file keeps it";
     if (p->prot & PROT_EXEC) return "it is executable";
-    if (begins(name, "[stack")) return "it is on a stack";
     if (begins(name, "/anon_hugepage")) return "it is in huge pages of hugetlbfs";
     if (p->inode && !can_be_read(p)) return "it is a file's, of which not all can be read";
     return NULL;
 }
 
+/* Mappings without a hole between them: pieces of the window part the stack in several. */
+struct row {
+    uint64_t lo, hi;
+};
+
+static void extend(struct row *row, const struct pages_part *p) {
+    if (p->lo != row->hi) row->lo = p->lo;
+    row->hi = p->hi;
+}
+
 int pages_look(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_view *out) {
     struct reader r;
     struct pages_part p;
+    struct row row = {0, 0};
     uint64_t at = lo, writable = lo;
     int err = open_maps(&r);
     if (err) return err;
@@ -111,6 +121,8 @@ int pages_look(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_view *out)
         bool own = p.shared && p.inode == inode;
         if (is_io_engine(r.name))
             out->unfit = "the program has input and output that no thread does";
+        extend(&row, &p);
+        if (begins(r.name, "[stack]") && lo >= row.lo && lo < row.hi) out->stack_end = row.lo;
         if (p.hi <= lo || p.lo >= hi) continue;
         clip(&p, lo, hi);
         if (p.lo == lo) out->prot = p.prot;

@@ -31,6 +31,7 @@ bool pages_private(uint64_t addr);
 struct pages_view {
     bool readable, writable; /* every byte of it */
     int prot;                /* of its first page */
+    uint64_t stack_end;      /* lowest page of the main thread's stack, if it is there; or 0 */
     const char *unfit;       /* why shared memory cannot stand in for it; NULL: it can */
 };
 

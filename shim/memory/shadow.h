@@ -17,6 +17,7 @@ struct shadow {
     uint64_t block;  /* the window's, which holds it */
     uint32_t users;
     bool worn; /* pages of the program may still be read from it: the block is kept */
+    struct parked *parked;
     struct shadow *next;
 };
 
@@ -35,12 +36,25 @@ static inline uint64_t shadow_at(const struct shadow *s, uint64_t addr) {
 #define SHADOW_ALONE (-1)
 #define SHADOW_BESIDE (-2)
 
-/* Puts the piece over those of the pages that do not show it yet. `guard`: not SHADOW_BESIDE; the
- * caller's stack is elsewhere. 0, or -errno: all is as it was. */
-int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard);
+/* How pages are exchanged, the caller's stack among them or not. */
+struct shadow_how {
+    int prot; /* of the program's pages */
+    int guard;
+    bool
+        stack; /* the main thread's: its own pages are kept, for only they grow and are one piece */
+    /* NULL, or bytes for all pages from `since_lo` on. Lifted with it, they are for a while: it has
+     * what they were then, and the device keeps the piece. Laid with it, only what the program
+     * changed since goes into that. */
+    char *since;
+    uint64_t since_lo;
+};
+
+/* Puts the piece over those of the pages that do not show it yet. `guard`: not SHADOW_BESIDE. 0, or
+ * -errno: all is as it was. */
+int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, const struct shadow_how *how);
 
 /* Makes the program's own of those that still show it. SHADOW_BESIDE loses no write either, but the
  * piece is worn. The device is done with them. What cannot be lifted stays as it is, and works. */
-void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, int prot, int guard);
+void shadow_lift(struct shadow *s, uint64_t lo, uint64_t hi, const struct shadow_how *how);
 
 #endif

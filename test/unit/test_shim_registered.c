@@ -220,7 +220,6 @@ Test(shim_registered, reasons) {
     int both = PROT_READ | PROT_WRITE;
     expect_refused(mapped(PAGE, both, MAP_SHARED), PAGE, 0, "others have it mapped");
     expect_refused(mapped(PAGE, both | PROT_EXEC, MAP_PRIVATE), PAGE, 0, "executable");
-    expect_refused((char *)__builtin_frame_address(0) - PAGE / 2, PAGE, 0, "on the stack");
     mprotect(two + PAGE, PAGE, PROT_READ);
     expect_refused(two, 2 * PAGE, CU_MEMHOSTREGISTER_READ_ONLY, "only parts");
     expect_refused(pages(2 * WINDOW_BYTES), 2 * WINDOW_BYTES, 0, "no room");
@@ -730,4 +729,253 @@ Test(shim_registered, a_child_has_its_own) {
     hide(host);
     hide(small);
     cr_expect(host[0] == 4 && small[99] == 2);
+}
+
+/* ---- stacks ----------------------------------------------------------------------------------
+ *
+ * Of who asks: what is exchanged is what it runs on. */
+
+#define CELLS 4 /* of who has the page */
+
+static size_t stack_bytes(void) {
+    pthread_attr_t a;
+    void *from;
+    size_t bytes;
+    cr_assert_eq(pthread_getattr_np(pthread_self(), &a), 0);
+    cr_assert_eq(pthread_attr_getstack(&a, &from, &bytes), 0);
+    pthread_attr_destroy(&a);
+    return bytes;
+}
+
+/* So deep that the stack grows, if it is the main thread's. */
+static __attribute__((noinline)) uint64_t descend(unsigned int depth) {
+    volatile char frame[PAGE];
+    frame[0] = (char)depth;
+    uint64_t below = depth ? descend(depth - 1) : 0;
+    return below + (uint64_t)(unsigned char)frame[0];
+}
+
+static uint64_t sum_to(unsigned int n) {
+    uint64_t sum = 0;
+    for (; n; n--)
+        sum += (unsigned char)n;
+    return sum;
+}
+
+static __attribute__((noinline)) void use_own_stack(unsigned int depth) {
+    volatile uint64_t cells[CELLS] = {1, 2, 3, 4};
+    volatile uint64_t *device = (volatile uint64_t *)show(cells, sizeof(cells));
+    cr_assert(device[0] == 1 && device[3] == 4);
+    device[1] = 20;
+    cells[2] = 30;
+    cr_assert_eq(descend(depth), sum_to(depth));
+    cr_assert(cells[1] == 20 && device[2] == 30);
+    hide(cells);
+    device[3] = 40;
+    cr_assert(cells[0] == 1 && cells[1] == 20 && cells[2] == 30 && cells[3] == 4);
+    cr_assert_eq(blocks, 0);
+    taken = 0;
+}
+
+static bool on_main_stack(const volatile void *p) {
+    struct pages_view view;
+    uint64_t page = of(p) & ~(PAGE - 1);
+    cr_assert_eq(pages_look(page, page + PAGE, state.conn.host_inode, &view), 0);
+    return view.stack_end != 0;
+}
+
+Test(shim_registered, on_the_stack_of_who_asks) {
+    volatile char here = 0;
+    size_t before = stack_bytes();
+    cr_assert(on_main_stack(&here));
+    for (unsigned int i = 0; i < 20; i++)
+        use_own_stack(64 * i);
+    cr_expect_eq(stack_bytes(), before, "it is in parts");
+}
+
+/* Two variables in pages of their own: the lower part of the stack has no name meanwhile. */
+Test(shim_registered, twice_on_the_stack) {
+    _Alignas(PAGE) volatile char upper[PAGE];
+    volatile char room[4 * PAGE], lower = 7;
+    size_t before = stack_bytes();
+    upper[0] = room[0] = 5;
+    volatile char *of_upper = show(upper, 1), *of_lower = show(&lower, 1);
+    *of_upper = *of_lower = 9;
+    cr_expect(upper[0] == 9 && lower == 9 && room[0] == 5);
+    hide(upper);
+    hide(&lower);
+    cr_expect_eq(stack_bytes(), before, "it is in parts");
+    cr_expect_eq(blocks, 0);
+}
+
+/* Ever deeper, so that what is shown is the last page that the stack has. */
+static __attribute__((noinline)) void at_the_end(unsigned int level) {
+    volatile char room[64 * 1024 + 64];
+    if (level == 0) return;
+    room[0] = (char)level;
+    use_own_stack(0);
+    at_the_end(level - 1);
+    cr_assert_eq(room[0], (char)level);
+}
+
+Test(shim_registered, at_the_end_of_the_stack) {
+    at_the_end(80);
+}
+
+static void *use_a_threads_stack(void *arg) {
+    for (int i = 0; i < 20; i++)
+        use_own_stack(200);
+    return NULL;
+}
+
+Test(shim_registered, on_a_threads_stack) {
+    pthread_t thread;
+    int holder = hold_open();
+    if (holder < 0) strangers++; /* the other waits, as it would for a program */
+    if (holder >= 0) hold_close(holder);
+    cr_assert_eq(pthread_create(&thread, NULL, use_a_threads_stack, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+/* Where the C library and the kernel have what is the thread's. */
+static void *show_own_variables(void *arg) {
+    struct hostmem_range r;
+    hostmem_add((uint64_t)pthread_self(), 8, 0);
+    const char *why = hostmem_show((uint64_t)pthread_self(), 0, &r);
+    hostmem_remove((uint64_t)pthread_self());
+    return (void *)(uintptr_t)why;
+}
+
+Test(shim_registered, not_a_threads_own_variables) {
+    pthread_t thread;
+    void *why;
+    strangers++; /* nothing else is in the way: this one waits */
+    cr_assert_eq(pthread_create(&thread, NULL, show_own_variables, NULL), 0);
+    pthread_join(thread, &why);
+    cr_assert_not_null(why, "they are shown");
+    cr_expect_not_null(strstr(why, "its own variables"), "%s", (char *)why);
+}
+
+static void count_on_stack(void) {
+    const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    volatile uint64_t on_stack = 0;
+    counter = &on_stack;
+    counted = 0;
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 300 || counted == 0; i++) {
+        show(&on_stack, sizeof(on_stack));
+        hide(&on_stack);
+        taken = 0;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    cr_expect_eq(on_stack, counted);
+}
+
+Test(shim_registered, a_handler_on_the_stack_loses_no_write) {
+    const stack_t other = {.ss_sp = pages(64 * PAGE), .ss_size = 64 * PAGE};
+    struct sigaction action = {.sa_handler = count};
+    sigaction(SIGALRM, &action, NULL);
+    count_on_stack();
+    cr_assert_eq(sigaltstack(&other, NULL), 0);
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGALRM, &action, NULL);
+    count_on_stack();
+}
+
+/* By pointer from another thread, beside the frames of this one. */
+Test(shim_registered, a_stack_that_others_write_to) {
+    pthread_t thread;
+    void *n;
+    _Alignas(PAGE) uint64_t words[1024] = {0};
+    uint64_t sum = 0;
+    int holder = hold_open();
+    if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
+    hold_close(holder);
+    stop = 0;
+    cr_assert_eq(pthread_create(&thread, NULL, write_on, words), 0);
+    for (int i = 0; i < 200; i++) {
+        volatile uint64_t beside = (uint64_t)i;
+        show(words, sizeof(words));
+        hide(words);
+        show(&beside, sizeof(beside));
+        cr_assert_eq(beside, (uint64_t)i);
+        hide(&beside);
+        taken = 0;
+    }
+    stop = 1;
+    pthread_join(thread, &n);
+    for (int i = 0; i < 1024; i++)
+        sum += words[i];
+    cr_expect_eq(sum, (uint64_t)(uintptr_t)n);
+    cr_expect_eq(blocks, 0);
+}
+
+static void stack_beside_a_sleeper(void) {
+    struct sleeper *s = pages(PAGE);
+    pthread_t thread = put_to_sleep(s);
+    volatile uint64_t cell = 3;
+    MUST(!why_not_shown(&cell, sizeof(cell), PATIENCE_NS));
+    ++*(volatile uint64_t *)(uintptr_t)hostmem_device(of(&cell), 8);
+    MUST(cell == 4);
+    MUST(hostmem_remove(of(&cell)));
+    MUST(cell == 4);
+    wake(s, thread);
+}
+
+Test(shim_registered, on_the_stack_beside_a_thread_that_sleeps) {
+    in_a_process(stack_beside_a_sleeper);
+}
+
+/* A device of which nobody knows: it writes to the window all the time. */
+static void *write_as_device(void *arg) {
+    volatile uint64_t *cell = arg;
+    uint64_t n = 0;
+    for (; !stop; n++)
+        ++*cell;
+    return (void *)(uintptr_t)n;
+}
+
+static volatile uint64_t *forks_seen;
+
+/* The first to be registered: before fork it is called last, behind it first. */
+static void see_fork(void) {
+    if (forks_seen) ++*forks_seen;
+}
+
+static void fork_on_stack(volatile uint64_t *cells, int round) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        bool same = cells[1] == (uint64_t)round && cells[2] == 2 * (uint64_t)round + 2;
+        cells[0] = cells[1] = 0;
+        _exit(same && descend(64) == sum_to(64) ? 0 : 1);
+    }
+    cells[1]++;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+    cr_assert_eq(cells[1], (uint64_t)round + 1);
+}
+
+Test(shim_registered, children_of_who_has_it_on_the_stack) {
+    volatile uint64_t cells[CELLS] = {0};
+    pthread_t device;
+    void *n;
+    forks_seen = &cells[2];
+    pthread_atfork(see_fork, see_fork, see_fork);
+    volatile uint64_t *shown = (volatile uint64_t *)show(cells, sizeof(cells));
+    stop = 0;
+    cr_assert_eq(pthread_create(&device, NULL, write_as_device, (void *)shown), 0);
+    strangers++;
+    for (int round = 0; round < 100; round++)
+        fork_on_stack(cells, round);
+    stop = 1;
+    pthread_join(device, &n);
+    strangers--;
+    forks_seen = NULL;
+    cr_expect_eq(cells[0], (uint64_t)(uintptr_t)n);
+    shown[3] = 5;
+    cr_expect_eq(cells[3], 5, "it is seen no more");
+    hide(cells);
+    cr_expect_eq(cells[2], 200);
+    cr_expect_eq(blocks, 0);
 }

@@ -256,6 +256,37 @@ static void forked(void) {
     free(small);
 }
 
+/* A variable of this function, as NPP's watershed has one; and a child that runs on the same page.
+ */
+static void on_the_stack(void) {
+    volatile int cells[2] = {1, 2};
+    int status;
+    int *device = shown((void *)cells, sizeof(cells), cudaHostRegisterMapped);
+    for (int i = 0; i < 10; i++) {
+        add_on_device(device, 2, 1);
+        CHECK(cudaDeviceSynchronize());
+        REQUIRE(cells[0] == 2 + 2 * i && cells[1] == 3 + i, "on the stack: %d %d", cells[0],
+                cells[1]);
+        cells[0]++;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        cells[1]++;
+        _exit(cells[0] == 21 && cells[1] == 13 ? 0 : 1);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child: %d", status);
+    add_on_device(device, 2, 1);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaHostUnregister((void *)cells));
+    REQUIRE(cells[0] == 22 && cells[1] == 13, "after a fork: %d %d", cells[0], cells[1]);
+}
+
+static void *on_a_threads_stack(void *arg) {
+    (void)arg;
+    on_the_stack();
+    return NULL;
+}
+
 /* ---- who writes meanwhile -------------------------------------------------------------------- */
 
 static volatile uint64_t *counter;
@@ -395,9 +426,8 @@ static void refused(void *host, const char *what) {
 }
 
 static void all_refused(void) {
-    char on_stack[64], *cells = (char *)pages(2 * PAGE);
+    char *cells = (char *)pages(2 * PAGE);
     void *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    refused(on_stack, "a stack");
     refused(shared, "shared memory");
     mprotect(cells + PAGE, PAGE, PROT_READ);
     int *d;
@@ -423,6 +453,10 @@ int main(int argc, char **argv) {
     told();
     taken_away();
     forked();
+    on_the_stack();
+    pthread_t thread;
+    pthread_create(&thread, NULL, on_a_threads_stack, NULL);
+    pthread_join(thread, NULL);
     interrupted();
     written_meanwhile();
     beside_a_crew();
