@@ -550,6 +550,9 @@ Test(fragments, bad_addresses_are_a_fault) {
     faults("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
            "{%x0,%x1,%x2,%x3,%x4,%x5,%x6,%x7},[sh+8192],16;",
            32, ERR_ILLEGAL_ADDRESS, outside);
+    faults("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
+           "{%x0,%x1,%x2,%x3,%x4,%x5,%x6,%x7},[sh+1],16;",
+           32, ERR_MISALIGNED, "");
     faults("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%p],{%x0,%x1,%x2,%x3,%x4,%x5,%x6,%x7};",
            32, ERR_ILLEGAL_ADDRESS, "");
 }

@@ -38,6 +38,7 @@ struct tile {
 struct shape {
     uint32_t k, packed, halves, row_blocks, col_blocks;
     uint32_t a_regs, b_regs; /* of a block */
+    bool exact;              /* products of 16 bits: f32 holds them, whatever they are */
 };
 
 static struct shape shape_of(const struct ptx_matrix *m) {
@@ -48,7 +49,8 @@ static struct shape shape_of(const struct ptx_matrix *m) {
                           .row_blocks = m->m / (8u * halves),
                           .col_blocks = m->n / 8u,
                           .a_regs = fragment_factor(m, 'a', m->a).block,
-                          .b_regs = fragment_factor(m, 'b', m->b).block};
+                          .b_regs = fragment_factor(m, 'b', m->b).block,
+                          .exact = m->a.element == PTX_ELEMENT_F16};
 }
 
 /* ---- elements of a register, of all lanes ---------------------------------------------------- */
@@ -179,6 +181,22 @@ typedef __m128 lanes;
 #endif
 #define TIMES 2 /* at once */
 
+/* z + x * y, each rounded. Where f32 holds the product exactly, whatever it is, rounding once is
+ * the same in one instruction. */
+static inline __attribute__((always_inline)) lanes added(lanes x, lanes y, lanes z,
+                                                         const bool exact) {
+#if defined __AVX512F__
+    if (exact) return _mm512_fmadd_ps(x, y, z);
+#elif defined __FMA__
+    if (exact) return _mm256_fmadd_ps(x, y, z);
+#endif
+    (void)exact;
+    return z + x * y;
+}
+
+/* The compiler would load everything first, for which there are not registers enough. */
+#define NOT_YET __asm__ volatile("" ::: "memory")
+
 /* Lane t of each group gives its values of a. */
 #define STEP(t)                                                                \
     for (uint32_t e = 0; e < packed; e++, b++) {                               \
@@ -186,16 +204,17 @@ typedef __m128 lanes;
         for (unsigned u = 0; u < TIMES; u++)                                   \
             for (unsigned h = 0; h < halves; h++) {                            \
                 const lanes x = LOAD_LANES(&a[h * packed + e][l + u * LANES]); \
-                s[u][2 * h] += ONE_LANE(x, t) * even;                          \
-                s[u][2 * h + 1] += ONE_LANE(x, t) * odd;                       \
+                const lanes v = ONE_LANE(x, t);                                \
+                s[u][2 * h] = added(v, even, s[u][2 * h], exact);              \
+                s[u][2 * h + 1] = added(v, odd, s[u][2 * h + 1], exact);       \
             }                                                                  \
+        NOT_YET;                                                               \
     }
 
 /* sum += a * b for TIMES rows of lanes from `l` on, in ascending k, each step rounded. */
-static inline __attribute__((always_inline)) void multiply_rows(line *sum, const line *a,
-                                                                const float (*b)[8], uint32_t k,
-                                                                const uint32_t packed,
-                                                                const unsigned halves, unsigned l) {
+static inline __attribute__((always_inline)) void
+multiply_rows(line *sum, const line *a, const float (*b)[8], uint32_t k, const uint32_t packed,
+              const unsigned halves, const bool exact, unsigned l) {
     lanes s[TIMES][4];
     for (unsigned u = 0; u < TIMES; u++)
         for (unsigned j = 0; j < 2 * halves; j++)
@@ -211,29 +230,30 @@ static inline __attribute__((always_inline)) void multiply_rows(line *sum, const
             STORE_LANES(&sum[j][l + u * LANES], s[u][j]);
 }
 
-#define MULTIPLY(packed, halves)                                                           \
-    static void multiply_##packed##_##halves(line *sum, const line *a, const float(*b)[8], \
-                                             uint32_t k) {                                 \
-        for (unsigned l = 0; l < WARP_LANES; l += TIMES * LANES)                           \
-            multiply_rows(sum, a, b, k, packed, halves, l);                                \
+#define MULTIPLY(name, packed, halves, exact)                                               \
+    static void multiply_##name(line *sum, const line *a, const float(*b)[8], uint32_t k) { \
+        for (unsigned l = 0; l < WARP_LANES; l += TIMES * LANES)                            \
+            multiply_rows(sum, a, b, k, packed, halves, exact, l);                          \
     }
-MULTIPLY(1, 2)
-MULTIPLY(2, 1)
-MULTIPLY(2, 2)
-MULTIPLY(4, 1)
-MULTIPLY(4, 2)
-MULTIPLY(8, 1)
-MULTIPLY(8, 2)
+MULTIPLY(tf32, 1, 2, false)
+MULTIPLY(bf16_low, 2, 1, false)
+MULTIPLY(bf16, 2, 2, false)
+MULTIPLY(f16_low, 2, 1, true)
+MULTIPLY(f16, 2, 2, true)
+MULTIPLY(bytes_low, 4, 1, true)
+MULTIPLY(bytes, 4, 2, true)
+MULTIPLY(nibbles_low, 8, 1, true)
+MULTIPLY(nibbles, 8, 2, true)
 
 static void multiply_block(const struct shape *s, line *sum, const line *a, const float (*b)[8]) {
     switch (s->packed * 2 + s->halves) {
-    case 4: multiply_1_2(sum, a, b, s->k); break;
-    case 5: multiply_2_1(sum, a, b, s->k); break;
-    case 6: multiply_2_2(sum, a, b, s->k); break;
-    case 9: multiply_4_1(sum, a, b, s->k); break;
-    case 10: multiply_4_2(sum, a, b, s->k); break;
-    case 17: multiply_8_1(sum, a, b, s->k); break;
-    default: multiply_8_2(sum, a, b, s->k); break;
+    case 4: multiply_tf32(sum, a, b, s->k); break;
+    case 5: (s->exact ? multiply_f16_low : multiply_bf16_low)(sum, a, b, s->k); break;
+    case 6: (s->exact ? multiply_f16 : multiply_bf16)(sum, a, b, s->k); break;
+    case 9: multiply_bytes_low(sum, a, b, s->k); break;
+    case 10: multiply_bytes(sum, a, b, s->k); break;
+    case 17: multiply_nibbles_low(sum, a, b, s->k); break;
+    default: multiply_nibbles(sum, a, b, s->k); break;
     }
 }
 
