@@ -35,6 +35,7 @@ PROGRAMS = ("salusd", "salus-gpu", "salusctl")
 PROOFS = {
     "lane_random": Proof("test/plain/lane_random", ("{program}",),
                          "seed [0-9]+ step [0-9]+, line [0-9]+: not so"),
+    "launch_threads": Proof("test/plain/launch_threads", ("{program}", "50"), "line [0-9]+: not so"),
     "sched_world": Proof("test/plain/sched_world", ("{program}", "1", "60"), "sched_world: |sched: "),
     "random_programs": Proof(
         "test/random/play",
