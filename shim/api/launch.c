@@ -15,6 +15,7 @@
 #include "shim/api/occupancy.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
@@ -29,7 +30,7 @@
 #define LAUNCH_BLOCK_Z_MAX 64u
 #define LAUNCH_THREADS_MAX 1024u
 /* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
-#define LAUNCH_BAD_SHAPE ((CUresult)9)
+#define LAUNCH_INVALID_CONFIGURATION ((CUresult)9)
 #define LAUNCH_SMALL_PARAMS 4096u /* what kernels had at most before CUDA 12.1 */
 
 /* The record has 16 bits for each; what does not fit is too large in any case, and stays so. */
@@ -39,19 +40,24 @@ static inline void set_block(struct wire_launch *l, uint32_t x, uint32_t y, uint
     l->block[2] = (uint16_t)(z < UINT16_MAX ? z : UINT16_MAX);
 }
 
-/* The runtime hands these results on unchanged, so each must be what CUDA gives: 9 for a shape that
- * no device takes, 701 for one that this kernel does not, 1 for too much shared memory. */
+/* Of a shape that no device takes. */
+static __attribute__((noinline, cold)) CUresult bad_shape(void) {
+    return asker_is_runtime() ? LAUNCH_INVALID_CONFIGURATION : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The runtime hands these results on unchanged, so each must be what CUDA gives: 701 for a shape
+ * that this kernel does not take, 1 for too much shared memory. */
 static CUresult check(const struct wire_launch *l, const struct function *f) {
     const uint32_t *g = l->grid, *required = f->info.req_block;
     const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
     if (g[0] - 1 >= LAUNCH_GRID_X_MAX || g[1] - 1 >= LAUNCH_GRID_YZ_MAX ||
         g[2] - 1 >= LAUNCH_GRID_YZ_MAX)
-        return LAUNCH_BAD_SHAPE;
+        return bad_shape();
     if (b[0] - 1 >= LAUNCH_BLOCK_XY_MAX || b[1] - 1 >= LAUNCH_BLOCK_XY_MAX ||
         b[2] - 1 >= LAUNCH_BLOCK_Z_MAX)
-        return LAUNCH_BAD_SHAPE;
+        return bad_shape();
     uint32_t threads = b[0] * b[1] * b[2];
-    if (threads > LAUNCH_THREADS_MAX) return LAUNCH_BAD_SHAPE;
+    if (threads > LAUNCH_THREADS_MAX) return bad_shape();
     if (threads > f->info.max_threads) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
         return CUDA_ERROR_INVALID_VALUE;

@@ -23,6 +23,7 @@
 static const char ptx[] =
     ".version 8.0\n.target sm_75\n.address_size 64\n"
     ".visible .global .align 4 .u32 hits;\n"
+    ".const .align 4 .b8 table[80];\n.const .u32 factor = 3;\n"
     ".visible .entry add(.param .u64 p, .param .u32 v)\n{\n"
     ".reg .b32 %r<8>; .reg .b64 %rd<6>;\n"
     "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [v];\n"
@@ -685,6 +686,7 @@ Test(soft, modules_and_their_variables) {
     cr_assert_eq(info.params[1].offset, 8);
     cr_assert_eq(info.ptx_version, 75);
     cr_assert_eq(info.binary_version, 90);
+    cr_assert_eq(info.const_bytes, 84);
     cr_assert_eq(dev_soft.global_get(module, "hits", &addr, &bytes), 0);
     cr_assert_eq(bytes, 4);
     cr_assert(addr >= BASE + ALLOC && addr < BASE + ALLOC + 32 * MIB, "outside the module window");

@@ -329,6 +329,14 @@ uint32_t code_kernel_threads(const struct code_kernel *k) {
     return threads < CODE_BLOCK_THREADS ? (uint32_t)threads : CODE_BLOCK_THREADS;
 }
 
+/* Of all its variables in constant memory, whichever the kernel reads: as cubins say it. */
+static uint32_t constant_bytes(const struct ptx_module *ptx) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < ptx->var_count; i++)
+        if (ptx->vars[i]->space == PTX_CONST) bytes += ptx->vars[i]->bytes;
+    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+}
+
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {
     uint32_t regs = k->entry->pressure + 8; /* addresses and constants that are free here */
     *out = (struct code_kernel_info){.name = k->name,
@@ -338,7 +346,7 @@ void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out)
                                                           : regs,
                                      .shared_bytes = k->shared_bytes,
                                      .local_bytes = k->local_bytes,
-                                     .const_bytes = 0,
+                                     .const_bytes = constant_bytes(k->module->ptx),
                                      .nests = k->nests,
                                      .launches_graphs = k->launches_graphs};
 }

@@ -227,7 +227,7 @@ static void describe_func(struct dev_func *f, const char *name) {
                              : regs,
         .shared_bytes = k.shared_bytes,
         .local_bytes = c ? c->local_bytes : k.local_bytes,
-        .const_bytes = k.const_bytes,
+        .const_bytes = c ? c->const_bytes : k.const_bytes,
         .max_threads = code_kernel_threads(f->kernel),
         .ptx_version = f->module->image.ptx_target,
         .binary_version = f->module->capability,
