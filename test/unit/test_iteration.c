@@ -505,7 +505,7 @@ Test(iteration, requests_between_idle_gaps) {
         cr_expect_eq(iteration_source(p.it), ITERATION_GAP);
         char what[64];
         snprintf(what, sizeof(what), "requests of five kinds, %u waits within", syncs);
-        expect(&p, what, 1, 0.75);
+        expect(&p, what, 1, 0.65); /* each kind has to be seen to begin, too */
     }
     struct play p = play_start();
     for (int i = 0; i < 200; i++)
@@ -528,7 +528,7 @@ Test(iteration, steps_of_a_request_are_none) {
             p.now_ns += 2000000 + play_random(&p, 20000000);
         }
         expect(&p, first ? "four answers a request, all at first" : "four answers a request",
-               first ? 0.8 : 1, 0.85);
+               first ? 0.75 : 1, 0.85);
     }
 }
 
@@ -588,5 +588,19 @@ Test(iteration, a_long_pause_now_and_then_is_no_gap) {
         if (play_random(&p, 10) == 0) p.now_ns += 20000000;
     }
     cr_expect_eq(p.found, 0);
+    iteration_destroy(p.it);
+}
+
+/* A compiler tries out kernels, each a new one, and what it compares them by; on a machine so busy
+ * that every pause is a long one. */
+Test(iteration, trying_out_kernels_is_no_request) {
+    struct play p = play_start();
+    for (uint32_t i = 0; i < 600; i++) {
+        launch(&p, i % 2 ? 1 : 10000 + i);
+        iteration_idle(p.it, p.now_ns);
+        p.now_ns += 2000000 + play_random(&p, 20000000);
+    }
+    cr_expect_eq(p.found, 0);
+    cr_expect_eq(iteration_source(p.it), ITERATION_NONE);
     iteration_destroy(p.it);
 }

@@ -96,7 +96,7 @@ static const struct {
     {"train", 0.75, 4},       {"temporaries", 0.9, 20},    {"accumulate2", 0.85, 37},
     {"accumulate4", 0.9, 71}, {"accumulate16", 0.69, 275}, {"evaluate", 0.8, 20},
     {"pair", 0.9, 44},        {"requests", 0.75, 0},       {"requests_busy", 0.5, 0},
-    {"aimless", 1, 0},
+    {"aimless", 1, 0},        {"autotune", 0.8, 44},
 };
 
 Test(iteration_data, recordings) {

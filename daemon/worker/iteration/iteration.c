@@ -7,7 +7,9 @@
  * more, not before a quarter of the time that the work before it took, nor of what gaps take, and
  * at the floor of live memory. A pause in the middle of a request is one of those by chance only
  * (the machine is busy); so gaps count once enough pauses were gaps: eight in a row, or clearly
- * more than one in five of many.
+ * more than one in five of many. And who serves requests comes back to the launches that they begin
+ * with, who compiles and tries out kernels, and pauses for that, goes on to others: a gap before a
+ * launch that none was before says nothing yet, and two of three must be before known ones.
  *
  * Gaps that count speak against a period of which there are a few between two of them: these are
  * the steps of a request. Many of them are not: then the program pauses now and then to write a
@@ -24,9 +26,11 @@
 #define GAP_NS 1000000ull
 #define GAP_PART 4
 #define GAP_GAIN 4 /* points of a gap; another pause costs one */
+#define GAP_LOSS 8 /* that a gap before a launch costs that none was before */
 #define GAP_ENOUGH 32
 #define GAP_MOST 40
 #define GAP_MEAN 8u /* gaps over which the distance is taken */
+#define GAP_FIRSTS 1024u
 
 struct iteration {
     uint64_t launches, begun; /* so far; when the latest iteration began */
@@ -37,7 +41,8 @@ struct iteration {
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
     uint64_t gap_mean_ns;      /* of pauses of GAP_NS and more */
     uint32_t gap_points, gap_count;
-    uint64_t gap_at[GAP_MEAN]; /* numbers of launches, by gap_count modulo GAP_MEAN */
+    uint64_t gap_at[GAP_MEAN];       /* numbers of launches, by gap_count modulo GAP_MEAN */
+    uint16_t gap_firsts[GAP_FIRSTS]; /* launches behind gaps, by fingerprint */
     struct period period;
     struct pattern pattern;
 };
@@ -78,16 +83,27 @@ static bool is_long(struct iteration *it, uint64_t gap_ns) {
     return gap_ns >= work_ns / GAP_PART && gap_ns >= mean_ns / GAP_PART;
 }
 
-static bool after_gap(struct iteration *it, uint64_t now_ns) {
+static bool lose_points(struct iteration *it, uint32_t points) {
+    it->gap_points -= it->gap_points < points ? it->gap_points : points;
+    return false;
+}
+
+/* Whether there was a gap before such a launch; now there was. */
+static bool is_first_again(struct iteration *it, uint16_t fingerprint) {
+    uint16_t *first = &it->gap_firsts[fingerprint % GAP_FIRSTS];
+    bool again = *first == fingerprint;
+    *first = fingerprint;
+    return again;
+}
+
+static bool after_gap(struct iteration *it, uint16_t fingerprint, uint64_t now_ns) {
     uint64_t gap_ns = now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
     if (!it->idle) return false;
     bool gap = is_long(it, gap_ns) && period_at_floor(&it->period);
     it->idle = false;
     it->busy_ns = now_ns;
-    if (!gap) {
-        it->gap_points -= it->gap_points > 0;
-        return false;
-    }
+    if (!gap) return lose_points(it, 1);
+    if (!is_first_again(it, fingerprint)) return lose_points(it, GAP_LOSS);
     it->gap_points += GAP_GAIN;
     if (it->gap_points > GAP_MOST) it->gap_points = GAP_MOST;
     it->gap_at[it->gap_count++ % GAP_MEAN] = it->launches;
@@ -143,7 +159,7 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
     bool begins = false;
     if (!it->marked) {
         period_push(&it->period, code, low);
-        bool gap = after_gap(it, now_ns);
+        bool gap = after_gap(it, code, now_ns);
         if (gap && it->pattern.period && in_steps(it, it->pattern.period)) forget_pattern(it);
         begins = it->pattern.period ? follow_pattern(it, code, low) : search_pattern(it);
         if (gap && !pattern_sure(&it->pattern)) begins = true;
