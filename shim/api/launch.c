@@ -40,25 +40,25 @@ static inline void set_block(struct wire_launch *l, uint32_t x, uint32_t y, uint
     l->block[2] = (uint16_t)(z < UINT16_MAX ? z : UINT16_MAX);
 }
 
-/* Of a shape that no device takes. */
-static __attribute__((noinline, cold)) CUresult bad_shape(void) {
-    return asker_is_runtime() ? LAUNCH_INVALID_CONFIGURATION : CUDA_ERROR_INVALID_VALUE;
+/* The runtime hands on what it is given unchanged, so that this must be what it shows: 9 for a
+ * shape that no device takes, 701 for one that this kernel does not. Others are given 1, as for too
+ * much shared memory. */
+static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
+    return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The runtime hands these results on unchanged, so each must be what CUDA gives: 701 for a shape
- * that this kernel does not take, 1 for too much shared memory. */
 static CUresult check(const struct wire_launch *l, const struct function *f) {
     const uint32_t *g = l->grid, *required = f->info.req_block;
     const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
     if (g[0] - 1 >= LAUNCH_GRID_X_MAX || g[1] - 1 >= LAUNCH_GRID_YZ_MAX ||
         g[2] - 1 >= LAUNCH_GRID_YZ_MAX)
-        return bad_shape();
+        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
     if (b[0] - 1 >= LAUNCH_BLOCK_XY_MAX || b[1] - 1 >= LAUNCH_BLOCK_XY_MAX ||
         b[2] - 1 >= LAUNCH_BLOCK_Z_MAX)
-        return bad_shape();
+        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
     uint32_t threads = b[0] * b[1] * b[2];
-    if (threads > LAUNCH_THREADS_MAX) return bad_shape();
-    if (threads > f->info.max_threads) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (threads > LAUNCH_THREADS_MAX) return bad_shape(LAUNCH_INVALID_CONFIGURATION);
+    if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
         return CUDA_ERROR_INVALID_VALUE;
     return l->shared_bytes <= f->max_dynamic ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

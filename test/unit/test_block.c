@@ -98,10 +98,13 @@ static void check_beyond(struct ptxrun *r) {
         int err = ptxrun_launch(r, "beyond_shared", 1, 32, 2, (uint64_t)out, (uint64_t)at[i]);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s at %d: %d", ptxrun_what, at[i], err);
     }
-    r->shared = 124;
+    r->shared = 116; /* compilers read a vector whole */
     int err = ptxrun_launch(r, "beyond_shared", 1, 32, 2, (uint64_t)out, (uint64_t)0);
+    cr_assert_eq(err, 0, "%s", r->result.text);
+    r->shared = 112;
+    err = ptxrun_launch(r, "beyond_shared", 1, 32, 2, (uint64_t)out, (uint64_t)0);
     cr_assert_eq(err, ERR_ILLEGAL_ADDRESS);
-    cr_assert(strstr(r->result.text, "thread (31,0,0)"), "%s", r->result.text);
+    cr_assert(strstr(r->result.text, "thread (28,0,0)"), "%s", r->result.text);
 }
 Test(block, shared_memory_ends_where_it_ends) {
     ptxrun_each("engine", check_beyond);

@@ -255,7 +255,7 @@ static struct shape shapes[] = {
     {{1, 1, 1}, {32, 32, 2}, 0, 1, BAD_SHAPE},
     {{1, 1, 1}, {65537, 1, 1}, 0, 1, BAD_SHAPE}, /* no number of 16 bits */
     {{1, 1, 1}, {1, 65536, 1}, 0, 1, BAD_SHAPE},
-    {{1, 1, 1}, {257, 1, 1}, 0, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+    {{1, 1, 1}, {257, 1, 1}, 0, 0, BAD_SHAPE},
     {{1, 1, 1}, {8, 4, 2}, 0, 3, CUDA_SUCCESS},
     {{1, 1, 1}, {4, 8, 2}, 0, 3, CUDA_ERROR_INVALID_VALUE},
     {{1, 1, 1}, {1, 1, 1}, 47 << 10, 1, CUDA_SUCCESS},
@@ -280,6 +280,8 @@ Test(shim_launch, a_runtime_is_told_the_number_that_it_shows) {
     asker_note_runtime((const void *)begin);
     asker_note_runtime((const void *)begin);
     cr_expect_eq(shaped(plain, one, many, 0), invalid_configuration);
+    many[0] = 257;
+    cr_expect_eq(shaped(mixed, one, many, 0), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     cr_expect_eq(shaped(plain, one, one, 1 << 20), CUDA_ERROR_INVALID_VALUE);
 }
 

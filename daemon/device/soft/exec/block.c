@@ -41,10 +41,13 @@ static uint64_t stride_bytes(const struct launch_config *c, uint64_t stack) {
     return (units | 1) * unit;
 }
 
+/* Devices give it in units, so that compilers read a whole vector where a program needs a part: to
+ * the end of its 16 bytes it may, which finds more mistakes than a device's unit. */
 static uint64_t shared_bytes(const struct launch_config *c) {
     uint64_t bytes = c->kernel->shared_bytes;
     if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
-    return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES : bytes;
+    return c->kernel->reserved ? ((bytes + 127) & ~127ull) + CODE_RESERVED_BYTES
+                               : (bytes + 15) & ~15ull;
 }
 
 uint64_t block_bytes(const struct launch_config *c) {
