@@ -87,6 +87,7 @@ struct code_extra {
     const struct ptx_matrix *matrix;   /* what lanes hold together, or NULL */
     const struct fragment_tile *tile;  /* of wmma.load and wmma.store */
     code_handler *together;            /* runs it when all lanes of the warp are there */
+    code_handler *at_once;             /* shfl: runs it when all lanes come in one split */
     const struct ptx_texture *texture; /* of an instruction about one, or NULL */
 };
 

@@ -538,6 +538,11 @@ static void emit_bar(struct lowering *l, struct code_inst *c) {
 }
 
 /* ---- lanes together: the member mask is in e, CODE_NO_SLOT for the forms without .sync ------- */
+static void set_at_once(struct lowering *l, struct code_inst *c) {
+    struct code_extra *x = lowering_extra(l, c, 0, 0);
+    if (x) x->at_once = isa_select(c);
+}
+
 static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     uint32_t at = 1, width = 4;
@@ -572,6 +577,7 @@ static void emit_rendezvous(struct lowering *l, struct code_inst *c) {
     if (sync || ptx_operand_at(i, at)->kind != PTX_OPND_NONE)
         c->e = operand_source(l, ptx_operand_at(i, at), 4, false);
     if (l->err) return;
+    if (i->op == PTX_OP_shfl) set_at_once(l, c);
     c->run = rendezvous_select(c);
     if (!c->run && !rendezvous_is(c)) refuse(l);
 }

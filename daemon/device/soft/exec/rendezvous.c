@@ -87,20 +87,26 @@ static void run_vote(const struct code_inst *i, struct meeting *m) {
         m->d[lane] = yes;
 }
 
+/* Lanes of `among` that brought this value. */
+static uint32_t lanes_with(const struct meeting *m, uint64_t value, uint32_t among) {
+    uint32_t same = 0;
+    for (uint32_t left = among; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        same |= (uint32_t)(m->wide[lane] == value) << lane;
+    }
+    return same;
+}
+
 static void run_match(const struct code_inst *i, struct meeting *m) {
+    const bool all = i->sub == PTX_SUB_ALL;
     m->p = 0;
-    for (uint32_t left = m->mask; left; left &= left - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(left), same = 0;
-        for (uint32_t other = m->mask; other; other &= other - 1) {
-            uint32_t k = (uint32_t)__builtin_ctz(other);
-            if (m->wide[k] == m->wide[lane]) same |= 1u << k;
-        }
-        if (i->sub == PTX_SUB_ALL) {
-            m->d[lane] = same == m->mask ? same : 0;
-            if (same == m->mask) m->p |= 1u << lane;
-        } else {
-            m->d[lane] = same;
-        }
+    for (uint32_t left = m->mask; left;) {
+        const uint32_t same = lanes_with(m, m->wide[__builtin_ctz(left)], left);
+        const uint32_t told = all && same != m->mask ? 0 : same;
+        if (all) m->p |= told;
+        for (uint32_t rest = same; rest; rest &= rest - 1)
+            m->d[__builtin_ctz(rest)] = told;
+        left &= ~same;
     }
 }
 
@@ -118,25 +124,39 @@ static uint32_t redux_floats(const struct code_inst *i, uint32_t x, uint32_t y) 
     return (less || negative_zero) == (i->sub == PTX_SUB_MIN) ? x : y;
 }
 
-static uint32_t redux_pair(const struct code_inst *i, uint32_t x, uint32_t y) {
-    bool is_signed = i->type == PTX_S32;
-    if (i->type == PTX_F32) return redux_floats(i, x, y);
+/* Of all lanes but the first, whose value is x, with each other one's as y. */
+#define REDUX_REST(expr)                                                    \
+    for (uint32_t left = m->mask & (m->mask - 1); left; left &= left - 1) { \
+        const uint32_t y = m->a[__builtin_ctz(left)];                       \
+        x = (expr);                                                         \
+    }                                                                       \
+    break
+
+static uint32_t redux_integers(const struct code_inst *i, const struct meeting *m) {
+    const uint32_t top = i->type == PTX_S32 ? 1u << 31 : 0; /* turned, they compare as unsigned */
+    uint32_t x = m->a[__builtin_ctz(m->mask)];
     switch (i->sub) {
-    case PTX_SUB_ADD: return x + y;
-    case PTX_SUB_AND: return x & y;
-    case PTX_SUB_OR: return x | y;
-    case PTX_SUB_XOR: return x ^ y;
-    case PTX_SUB_MIN: return (is_signed ? (int32_t)x < (int32_t)y : x < y) ? x : y;
-    default: return (is_signed ? (int32_t)x > (int32_t)y : x > y) ? x : y;
+    case PTX_SUB_ADD: REDUX_REST(x + y);
+    case PTX_SUB_AND: REDUX_REST(x & y);
+    case PTX_SUB_OR: REDUX_REST(x | y);
+    case PTX_SUB_XOR: REDUX_REST(x ^ y);
+    case PTX_SUB_MIN: REDUX_REST((x ^ top) < (y ^ top) ? x : y);
+    default: REDUX_REST((x ^ top) > (y ^ top) ? x : y);
     }
+    return x;
+}
+
+static uint32_t redux_all_floats(const struct code_inst *i, const struct meeting *m) {
+    const uint32_t bits = i->mods & PTX_MOD_ABS ? INT32_MAX : UINT32_MAX;
+    uint32_t left = m->mask, v = m->a[__builtin_ctz(left)] & bits;
+    v = redux_floats(i, v, v);
+    for (left &= left - 1; left; left &= left - 1)
+        v = redux_floats(i, v, m->a[__builtin_ctz(left)] & bits);
+    return v;
 }
 
 static void run_redux(const struct code_inst *i, struct meeting *m) {
-    const uint32_t bits = i->mods & PTX_MOD_ABS ? INT32_MAX : UINT32_MAX;
-    uint32_t left = m->mask, v = m->a[__builtin_ctz(left)] & bits;
-    if (i->type == PTX_F32) v = redux_floats(i, v, v);
-    for (left &= left - 1; left; left &= left - 1)
-        v = redux_pair(i, v, m->a[__builtin_ctz(left)] & bits);
+    const uint32_t v = i->type == PTX_F32 ? redux_all_floats(i, m) : redux_integers(i, m);
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
         m->d[lane] = v;
 }
@@ -170,10 +190,8 @@ static void take_operands(const struct frame *f, const struct code_inst *i, uint
         return;
     }
     if (i->a == CODE_NO_SLOT) return;
-    if (i->op == PTX_OP_shfl && mask == UINT32_MAX) {
+    if (i->op == PTX_OP_redux && mask == UINT32_MAX) {
         memcpy(m->a, SLOT(uint32_t, &w, i->a), sizeof(m->a));
-        memcpy(m->b, SLOT(uint32_t, &w, i->b), sizeof(m->b));
-        memcpy(m->c, SLOT(uint32_t, &w, i->c), sizeof(m->c));
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -386,8 +404,19 @@ static bool all_present(const struct warp_ctx *x, const struct code_inst *i, uin
     return true;
 }
 
+/* The whole warp comes at once, which is usual: a handler made for that, or NULL. */
+static code_handler *handler_at_once(const struct code_inst *i, uint32_t mask) {
+    const struct code_extra *e = i->extra;
+    return e && mask == UINT32_MAX ? e->at_once : NULL;
+}
+
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask) {
     if (all_present(x, i, mask)) {
+        code_handler *at_once = handler_at_once(i, mask);
+        if (at_once) {
+            at_once(&x->w, i, mask);
+            return true;
+        }
         if (handler_of_all(i)) {
             run(x, x->frame, i, mask);
             return true;

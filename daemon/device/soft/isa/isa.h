@@ -110,6 +110,7 @@ ISA_FAMILY(matrix_select);
 ISA_FAMILY(packed_select);
 ISA_FAMILY(pair_select);
 ISA_FAMILY(real_select);
+ISA_FAMILY(shuffle_select);
 ISA_FAMILY(small_select);
 ISA_FAMILY(stochastic_select);
 ISA_FAMILY(tile_select);

@@ -111,6 +111,7 @@ code_handler *ISA_FN(table_select)(const struct code_inst *i) {
     case PTX_OP_set:
     case PTX_OP_setp: return ISA_FN(compare_select)(i);
     case PTX_OP_cvt: return ISA_FN(convert_select)(i);
+    case PTX_OP_shfl: return ISA_FN(shuffle_select)(i);
     default: return pick_video(i);
     }
 }
