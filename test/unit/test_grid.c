@@ -77,11 +77,12 @@ Test(grid, every_endless_loop_gives_way, .timeout = 600) {
     }
 }
 
-static void check_slices(struct ptxrun *r) {
+/* Warp-instructions of twenty slices of 100,000 of an endless kernel. */
+static uint64_t insts_of_slices(struct ptxrun *r, const char *kernel) {
     int32_t *flag = ptxrun_alloc(r, 4);
     struct code_kernel *k;
     struct grid *g;
-    cr_assert_eq(code_kernel_get(r->module, "forever_alone", &k, r->why, sizeof(r->why)), 0);
+    cr_assert_eq(code_kernel_get(r->module, kernel, &k, r->why, sizeof(r->why)), 0);
     uint64_t param = (uint64_t)flag;
     struct launch_config config = {.kernel = k,
                                    .grid = {1, 1, 1},
@@ -97,12 +98,58 @@ static void check_slices(struct ptxrun *r) {
     struct grid_result result;
     grid_result(g, &result);
     cr_assert_eq(result.err, ERR_KERNEL_TIMEOUT);
-    cr_assert(result.warp_insts >= 2000000 && result.warp_insts < 4000000, "%llu",
-              (unsigned long long)result.warp_insts);
     grid_destroy(g);
+    return result.warp_insts;
+}
+
+static struct ptxrun *kernel_of(const char *body) {
+    static char text[1024];
+    snprintf(text, sizeof(text),
+             ".version 8.0\n.target sm_80\n.address_size 64\n"
+             ".visible .entry main(.param .u64 flag) { .reg .pred %%p; .reg .b64 %%d; .reg .b32 "
+             "%%r<5>;\n"
+             "ld.param.u64 %%d, [flag]; mov.u32 %%r1, %%tid.x; %s }\n",
+             body);
+    return ptxrun_create(text, strlen(text), 0);
+}
+
+static void check_slices(struct ptxrun *r) {
+    uint64_t insts = insts_of_slices(r, "forever_alone");
+    cr_assert(insts >= 2000000 && insts < 4000000, "%llu", (unsigned long long)insts);
 }
 Test(grid, a_slice_is_about_its_budget) {
     ptxrun_each("engine", check_slices);
+}
+
+/* Turns in which a block only asks again are short, and what they cost beside counts. */
+Test(grid, a_slice_of_waiting_is_no_longer) {
+    struct ptxrun *r =
+        kernel_of("A: ld.volatile.global.u32 %r3, [%d]; setp.eq.u32 %p, %r3, 0; @%p bra A;");
+    uint64_t insts = insts_of_slices(r, "main");
+    cr_assert(insts >= 50000 && insts < 1000000, "%llu", (unsigned long long)insts);
+    ptxrun_destroy(r);
+}
+
+/* The first warp waits while the second one counts to 100,000, in many quanta. */
+static void check_asking(const char *ask) {
+    char body[512];
+    snprintf(body, sizeof(body),
+             "setp.ge.u32 %%p, %%r1, 32; mov.u32 %%r2, 0; @%%p bra count;\n"
+             "ask: %s setp.eq.u32 %%p, %%r3, 0; @%%p bra ask; ret;\n"
+             "count: add.u32 %%r2, %%r2, 1; setp.lt.u32 %%p, %%r2, 100000; @%%p bra count;\n"
+             "st.global.u32 [%%d], 1;",
+             ask);
+    struct ptxrun *r = kernel_of(body);
+    int err = ptxrun_launch(r, "main", 1, 64, 1, (uint64_t)ptxrun_alloc(r, 4));
+    cr_assert_eq(err, 0, "%d %s", err, r->result.text);
+    cr_assert_lt(r->result.warp_insts, 300400, "%s: %llu", ask,
+                 (unsigned long long)r->result.warp_insts);
+    ptxrun_destroy(r);
+}
+Test(grid, who_asks_in_vain_gives_its_turn_away) {
+    check_asking("ld.volatile.global.u32 %r3, [%d];");
+    check_asking("ld.relaxed.gpu.global.u32 %r3, [%d];");
+    check_asking("atom.global.or.b32 %r3, [%d], 0;");
 }
 
 static void check_wait(struct ptxrun *r) {

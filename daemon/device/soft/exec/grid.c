@@ -28,6 +28,9 @@
 #define GRID_MAX_BYTES (2ull << 30) /* of all resident blocks */
 /* Slices that a cluster gets before it is suspected of waiting for one that has not begun. */
 #define GRID_PATIENCE 8
+/* Warp-instructions that a turn which ends in waiting counts for beside its own, which are few: so
+ * that a slice in which all wait is no longer than others. */
+#define GRID_TURN_COST 50
 
 struct grid {
     struct launch launch;
@@ -174,6 +177,7 @@ enum grid_state grid_spend(struct grid *g, int64_t *left) {
         if (!c) break;
         pthread_mutex_unlock(&g->lock);
         bool ended = cluster_run(c, left);
+        if (!ended) *left -= GRID_TURN_COST;
         pthread_mutex_lock(&g->lock);
         put_cluster(g, c, ended);
     }

@@ -21,16 +21,35 @@
 
 #define INTERP_QUANTUM 20000
 /* A backward branch after an atomic or volatile access counts for so many instructions; one after a
- * wait in vain for all of them. */
+ * wait in vain, or one that changed nothing, for all of them. */
 #define INTERP_SPIN_COST 500
 
 #define likely(e) __builtin_expect(!!(e), 1)
 #define unlikely(e) __builtin_expect(!!(e), 0)
 
+/* How often in a quantum it is looked at whether a split only waits, and of how large a frame. */
+#define INTERP_LOOKS 4
+#define INTERP_LOOK_BYTES 8192u
+
+/* A split at its latest backward branch that smelled of waiting. */
+struct look {
+    const struct code_inst *at; /* NULL: there was none */
+    const struct frame *frame;
+    uint32_t mask, left; /* looks */
+    unsigned char regs[INTERP_LOOK_BYTES];
+};
+
 struct cursor {
     const struct code_inst *insts, *ip, *lim; /* lim: the nearest runnable split ahead */
     uint32_t mask, lanes;
 };
+
+/* Lanes of a mask; a processor of the oldest kind has no instruction for it, and a call is dear. */
+static inline uint32_t count_lanes(uint32_t m) {
+    m -= m >> 1 & 0x55555555;
+    m = (m & 0x33333333) + (m >> 2 & 0x33333333);
+    return ((m + (m >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
 
 static bool runs_before(const struct warp_ctx *x, const struct split *a, const struct split *b) {
     bool favour_a = a->mask & x->boost, favour_b = b->mask & x->boost;
@@ -62,7 +81,7 @@ static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     c->ip = c->insts + s.pc;
     c->lim = c->insts + lim;
     c->mask = s.mask;
-    c->lanes = (uint32_t)__builtin_popcount(s.mask);
+    c->lanes = count_lanes(s.mask);
     return true;
 }
 
@@ -120,7 +139,7 @@ static bool take_branch(struct warp_ctx *x, struct cursor *c, const struct code_
     if (ahead < c->lim) c->lim = ahead;
     c->ip = back ? target : next;
     c->mask = back ? m : rest;
-    c->lanes = (uint32_t)__builtin_popcount(c->mask);
+    c->lanes = count_lanes(c->mask);
     return true;
 }
 
@@ -179,13 +198,41 @@ static bool run_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *
     return false;
 }
 
+/* Lanes that come back to a branch with every register as it was the last time can but ask again,
+ * until somebody else has done something. Few looks, since a loop of atomics that gets on pays for
+ * them as well. */
+static bool asks_again(const struct warp_ctx *x, const struct code_inst *at, uint32_t mask,
+                       struct look *l) {
+    const struct frame *f = x->frame;
+    const uint32_t bytes = f->func->reg_bytes;
+    if (!l->left || bytes > sizeof(l->regs)) return false;
+    l->left--;
+    const bool again = l->at == at && l->frame == f && l->mask == mask;
+    if (again && !memcmp(l->regs, f->regs, bytes)) return true;
+    l->at = at;
+    l->frame = f;
+    l->mask = mask;
+    memcpy(l->regs, f->regs, bytes);
+    return false;
+}
+
+/* What a backward branch costs. */
+static int64_t branch_cost(struct warp_ctx *x, const struct code_inst *at, uint32_t mask,
+                           struct look *l) {
+    if (!x->spin && !x->waits) return 0;
+    const bool vain = x->waits || asks_again(x, at, mask, l);
+    x->spin = x->waits = false;
+    return vain ? INTERP_QUANTUM : INTERP_SPIN_COST;
+}
+
 static enum interp_outcome outcome_at_rest(const struct warp_ctx *x) {
     return x->split_count ? INTERP_BLOCKED : INTERP_ENDED;
 }
 
 /* An instruction without a handler. True when the cursor is still valid; `*ends`: the quantum may
  * end behind it. */
-static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends, int64_t *spent) {
+static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends, int64_t *spent,
+                    struct look *l) {
     const struct code_inst *i = c->ip;
     bool back = false, valid;
     if (i->op == PTX_OP_bra) {
@@ -195,10 +242,7 @@ static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends
     } else {
         valid = run_control(x, c, m, &back);
     }
-    if (back && (x->spin || x->waits)) {
-        *spent += x->waits ? INTERP_QUANTUM : INTERP_SPIN_COST;
-        x->spin = x->waits = false;
-    }
+    if (back) *spent += branch_cost(x, i, m, l);
     *ends = back || i->op == PTX_OP_call;
     return valid;
 }
@@ -210,6 +254,9 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
     int64_t done = 0;
     uint64_t lanes = 0;
     enum interp_outcome state = INTERP_FAULT;
+    struct look look; /* its registers are not cleared */
+    look.at = NULL;
+    look.left = INTERP_LOOKS;
     for (;;) {
         if (unlikely(c.ip >= c.lim)) {
             warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
@@ -222,7 +269,7 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
         if (i->pred != CODE_NO_SLOT) {
             uint32_t p = code_pred(&x->w, i->pred);
             m &= i->pred_neg ? ~p : p;
-            lanes += m == c.mask ? c.lanes : (uint32_t)__builtin_popcount(m);
+            lanes += m == c.mask ? c.lanes : count_lanes(m);
             if (!m) {
                 c.ip++;
                 continue;
@@ -236,7 +283,7 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
             if (likely(!x->stop)) continue;
             break;
         }
-        bool ends, valid = run_one(x, &c, m, &ends, spent);
+        bool ends, valid = run_one(x, &c, m, &ends, spent, &look);
         if (unlikely(x->stop)) break;
         if (unlikely(ends && done + *spent >= INTERP_QUANTUM)) {
             if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
