@@ -133,7 +133,7 @@ static void one_text(const struct one *o, char *text, size_t bytes) {
     int cas = !strcmp(o->op, "cas");
     const char *s = o->bits == 64 ? "%rd" : o->bits == 32 ? "%r" : "%rs";
     char red[128] = "";
-    if (!cas && strcmp(o->op, "exch"))
+    if (!cas && strcmp(o->op, "exch") != 0)
         snprintf(red, sizeof(red), "red.global.%s.%s [%%rd9+32], %s5;", o->op, o->type, s);
     char third[16] = "";
     if (cas) snprintf(third, sizeof(third), ", %s6", s);
@@ -171,7 +171,7 @@ Test(atomics, every_operation) {
         cr_assert_eq(p[3] & mask, o->old & mask, "%s.%s returns", o->op, o->type);
         cr_assert_eq(p[5] & mask, o->old & mask, "%s.%s shared returns", o->op, o->type);
         cr_assert_eq(p[6] & mask, o->want & mask, "%s.%s shared", o->op, o->type);
-        if (strcmp(o->op, "cas") && strcmp(o->op, "exch"))
+        if (strcmp(o->op, "cas") != 0 && strcmp(o->op, "exch") != 0)
             cr_assert_eq(p[4] & mask, o->want & mask, "red.%s.%s", o->op, o->type);
         ptxrun_destroy(r);
     }
@@ -202,5 +202,41 @@ Test(atomics, nothing_is_lost_among_threads) {
     cr_assert_eq(p->b, want);
     cr_assert_eq(p->c, want);
     cr_assert_eq(p->d, want);
+    ptxrun_destroy(r);
+}
+
+/* Lanes that come to one address at once do so one after the other. */
+static const char row_text[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p) {\n"
+    ".reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<9>; .reg .f32 %f<4>;\n"
+    "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; add.u32 %r2, %r1, 1; cvt.rn.f32.u32 %f1, %r2;\n"
+    "mad.wide.u32 %rd2, %r1, 4, %rd1; mul.lo.u32 %r3, %r1, 7; and.b32 %r3, %r3, 31;\n"
+    "and.b32 %r4, %r1, 1; setp.eq.u32 %p1, %r4, 1;\n"
+    "atom.global.add.f32 %f2, [%rd1], %f1; st.global.f32 [%rd2+64], %f2;\n"
+    "atom.global.cas.b32 %r5, [%rd1+8], %r1, %r2; st.global.u32 [%rd2+192], %r5;\n"
+    "atom.global.max.s32 %r6, [%rd1+16], %r3; st.global.u32 [%rd2+320], %r6;\n"
+    "@%p1 atom.global.inc.u32 %r7, [%rd1+24], 100; @%p1 st.global.u32 [%rd2+448], %r7;\n"
+    "cvt.u64.u32 %rd3, %r2; atom.global.exch.b64 %rd4, [%rd1+32], %rd3;\n"
+    "cvt.u32.u64 %r8, %rd4; st.global.u32 [%rd2+576], %r8; ret; }\n";
+Test(atomics, lanes_at_one_address) {
+    struct ptxrun *r = ptxrun_create(row_text, strlen(row_text), 0);
+    uint32_t *p = ptxrun_alloc(r, 704), most = 0;
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 32, 1, (uint64_t)p), 0, "%s", r->result.text);
+    for (uint32_t t = 0; t < 32; t++) {
+        float sum;
+        memcpy(&sum, &p[16 + t], sizeof(sum));
+        cr_assert_eq((uint32_t)sum, t * (t + 1) / 2, "%u", t);
+        cr_assert_eq(p[48 + t], t);
+        cr_assert_eq(p[80 + t], most);
+        cr_assert_eq(p[112 + t], t & 1 ? t / 2 : 0, "%u: %u", t, p[112 + t]);
+        cr_assert_eq(p[144 + t], t);
+        if ((t * 7 & 31) > most) most = t * 7 & 31;
+    }
+    cr_assert_eq(p[0], 0x44040000); /* 528 */
+    cr_assert_eq(p[2], 32);
+    cr_assert_eq(p[4], 31);
+    cr_assert_eq(p[6], 16);
+    cr_assert_eq(p[8], 32);
     ptxrun_destroy(r);
 }
