@@ -290,6 +290,14 @@ CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgrap
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* A kernel that says that it may. */
+static bool begins_early(const struct params *p) {
+    const CUlaunchAttributeID early = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    const CUlaunchAttributeValue *v =
+        p->type == CU_GRAPH_NODE_TYPE_KERNEL ? params_attribute(&p->kernel, early) : NULL;
+    return v && v->programmaticStreamSerializationAllowed;
+}
+
 static CUresult add(struct stream *s, struct params *params) {
     struct capture_lane *lane;
     struct graph_node *n;
@@ -297,6 +305,7 @@ static CUresult add(struct stream *s, struct params *params) {
     if (r) return r;
     struct tail *tail = &lane->tail;
     tail_tidy(tail);
+    if (begins_early(params)) tail_begin_early(tail);
     r = placing_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
     if (r) return invalidate(lane->capture, r);
     params->type = CU_GRAPH_NODE_TYPE_EMPTY;

@@ -46,9 +46,22 @@ void tail_tidy(struct tail *t) {
     t->count = kept;
 }
 
-bool tail_is_plain(const struct tail *t) {
+static bool is_plain(const CUgraphEdgeData *data) {
     static const CUgraphEdgeData plain;
+    return memcmp(data, &plain, sizeof(plain)) == 0;
+}
+
+void tail_begin_early(struct tail *t) {
+    for (size_t i = 0; i < t->count; i++) {
+        const struct graph_node *n = graph_find_node(t->list[i]);
+        if (n && n->params.type == CU_GRAPH_NODE_TYPE_KERNEL && is_plain(&t->data[i]))
+            t->data[i] = (CUgraphEdgeData){.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                           .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+    }
+}
+
+bool tail_is_plain(const struct tail *t) {
     for (size_t i = 0; i < t->count; i++)
-        if (memcmp(&t->data[i], &plain, sizeof(plain)) != 0) return false;
+        if (!is_plain(&t->data[i])) return false;
     return true;
 }

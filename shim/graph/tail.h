@@ -23,6 +23,8 @@ CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData
                   size_t count);
 /* Nodes that the program has destroyed since are no more to be waited for. */
 void tail_tidy(struct tail *t);
+/* The next node may begin before kernels in it end, where the edges from them say nothing else. */
+void tail_begin_early(struct tail *t);
 /* The data of the edges say nothing. */
 bool tail_is_plain(const struct tail *t);
 /* Empty afterwards. */

@@ -87,6 +87,34 @@ Test(shim_capture, nothing_is_sent) {
     rig_only(WIRE_LAUNCH);
 }
 
+static CUresult launch_early(CUstream s, int allowed) {
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value = {.programmaticStreamSerializationAllowed = allowed}};
+    const CUlaunchConfig c = {1, 1, 1, 1, 1, 1, 0, s, &early, 1};
+    return cuLaunchKernelEx(&c, plain, NULL, NULL);
+}
+
+/* Behind a kernel alone there is something that it can begin before the end of. */
+Test(shim_capture, a_kernel_that_may_begin_early_has_such_an_edge) {
+    CUgraphNode from[4], to[4];
+    CUgraphEdgeData data[4];
+    size_t count = 4;
+    start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cr_assert_eq(launch(own), CUDA_SUCCESS);
+    cr_assert_eq(launch_early(own, 1), CUDA_SUCCESS);
+    cr_assert_eq(cuMemsetD8Async(device, 1, 100, own), CUDA_SUCCESS);
+    cr_assert_eq(launch_early(own, 1), CUDA_SUCCESS);
+    cr_assert_eq(launch_early(own, 0), CUDA_SUCCESS);
+    CUgraph g = finish(own);
+    cr_expect_eq(cuGraphGetEdges(g, from, to, &count), CUDA_ERROR_LOSSY_QUERY);
+    cr_assert_eq(cuGraphGetEdges_v2(g, from, to, data, &count), CUDA_SUCCESS);
+    cr_assert_eq(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        cr_expect_eq(data[i].type, i == 0, "%zu", i);
+        cr_expect_eq(data[i].from_port, i == 0 ? CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC : 0);
+    }
+}
+
 Test(shim_capture, other_streams_go_on) {
     start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cr_assert_eq(launch(other), CUDA_SUCCESS);
