@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,16 +171,28 @@ static void put_cluster(struct grid *g, struct cluster *c, bool ended) {
     g->idle = c;
 }
 
+/* All that is resident waits for what others have, whose thread may want this processor. */
+static void let_others_run(struct grid *g) {
+    pthread_mutex_unlock(&g->lock);
+    sched_yield();
+    pthread_mutex_lock(&g->lock);
+}
+
 enum grid_state grid_spend(struct grid *g, int64_t *left) {
+    uint32_t vain = 0; /* turns since one that did not end in waiting */
     pthread_mutex_lock(&g->lock);
     while (*left > 0) {
         struct cluster *c = take_cluster(g);
         if (!c) break;
         pthread_mutex_unlock(&g->lock);
-        bool ended = cluster_run(c, left);
+        const bool ended = cluster_run(c, left), waits = !ended && *left > 0;
         if (!ended) *left -= GRID_TURN_COST;
         pthread_mutex_lock(&g->lock);
         put_cluster(g, c, ended);
+        vain = waits ? vain + 1 : 0;
+        if (!waits || vain < g->resident) continue;
+        let_others_run(g);
+        vain = 0;
     }
     bool over = launch_stopping(&g->launch) || g->ended == g->total;
     enum grid_state state = over          ? (g->inside ? GRID_IDLE : GRID_DONE)
