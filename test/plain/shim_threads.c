@@ -37,6 +37,8 @@ struct job {
     CUdeviceptr plain[SLOTS], pooled[SLOTS];
     CUstream stream;
     CUfunction kernel;
+    CUgraph graph;
+    CUgraphExec executable; /* NULL: there is none */
 };
 
 static unsigned int pick(struct job *j, unsigned int count) {
@@ -79,6 +81,32 @@ static void launch(struct job *j) {
     CHECK(cuLaunchKernel(j->kernel, 1, 1, 1, 1, 1, 1, 0, j->stream, arguments, NULL));
 }
 
+/* One that allocates, launches, and frees. */
+static void make_graph(struct job *j) {
+    CUdeviceptr p;
+    CHECK(cuStreamBeginCapture_v2(j->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CHECK(cuMemAllocAsync(&p, 1 + pick(j, 3u << 20), j->stream));
+    launch(j);
+    CHECK(cuMemFreeAsync(p, j->stream));
+    CHECK(cuStreamEndCapture(j->stream, &j->graph));
+    CHECK(cuGraphInstantiateWithFlags(&j->executable, j->graph, 0));
+}
+
+static void drop_graph(struct job *j) {
+    if (!j->executable) return;
+    CHECK(cuGraphExecDestroy(j->executable));
+    CHECK(cuGraphDestroy(j->graph));
+    j->executable = NULL;
+}
+
+static void graph(struct job *j) {
+    unsigned int what = pick(j, 10);
+    if (!j->executable) make_graph(j);
+    CHECK(cuGraphLaunch(j->executable, j->stream));
+    if (what == 0) drop_graph(j);
+    if (what == 1) CHECK(cuDeviceGraphMemTrim(0));
+}
+
 static void event(struct job *j) {
     CUevent e;
     CHECK(cuEventCreate(&e, 0));
@@ -90,6 +118,7 @@ static void event(struct job *j) {
 static void begin_anew(struct job *j) {
     CUmodule other;
     CUfunction f;
+    drop_graph(j);
     CHECK(cuStreamDestroy_v2(j->stream));
     CHECK(cuStreamCreate(&j->stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuModuleLoadData(&other, rig_ptx));
@@ -105,8 +134,10 @@ static void step(struct job *j) {
         pooled(j, bytes);
     else if (what < 50)
         plain(j, bytes);
-    else if (what < 90)
+    else if (what < 80)
         launch(j);
+    else if (what < 90)
+        graph(j);
     else if (what < 99)
         event(j);
     else
@@ -133,15 +164,26 @@ static void mistake(uint32_t i, const char *what) {
     if (mistakes++ < 10) fprintf(stderr, "shim_threads: record %u: %s\n", i, what);
 }
 
-static void follow_memory(uint32_t i, const struct wire_mem *m) {
+/* Memory is there from now on, or no more, or has to be there. */
+static void follow_granules(uint32_t i, uint64_t addr, uint64_t bytes, bool before, bool after) {
     static bool backed[GRANULES];
     uint64_t base = state.conn.windows.dev_base;
-    if (m->rec.op != WIRE_MEM_BACK && m->rec.op != WIRE_MEM_UNBACK && m->rec.op != WIRE_MEM_USE)
-        return;
-    for (uint64_t g = (m->addr - base) / RIG_GRANULE;
-         g <= (m->addr + m->bytes - 1 - base) / RIG_GRANULE; g++) {
-        if (backed[g] != (m->rec.op != WIRE_MEM_BACK)) mistake(i, "memory that is not, or is");
-        backed[g] = m->rec.op != WIRE_MEM_UNBACK;
+    for (uint64_t g = (addr - base) / RIG_GRANULE; g <= (addr + bytes - 1 - base) / RIG_GRANULE;
+         g++) {
+        if (backed[g] != before) mistake(i, "memory that is not, or is");
+        backed[g] = after;
+    }
+}
+
+static void follow_memory(uint32_t i, const void *record) {
+    const struct wire_mem *m = record;
+    const struct wire_segment *s = record;
+    switch (m->rec.op) {
+    case WIRE_MEM_BACK: follow_granules(i, m->addr, m->bytes, false, true); break;
+    case WIRE_MEM_UNBACK: follow_granules(i, m->addr, m->bytes, true, false); break;
+    case WIRE_MEM_USE: follow_granules(i, m->addr, m->bytes, true, true); break;
+    case WIRE_MEM_SHOW: follow_granules(i, s->addr, s->bytes, false, true); break;
+    default: break;
     }
 }
 
