@@ -74,6 +74,9 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config); /* local */
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version); /* local */
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority); /* local */
 CUresult cuCtxResetPersistingL2Cache(void); /* local */
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type); /* local */
+CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags); /* local */
+CUresult cuCtxDetach(CUcontext ctx); /* sync */
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig); /* local */
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config); /* local */
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags); /* local */
@@ -490,6 +493,8 @@ CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut); /* 
 CUresult cuLinkDestroy(CUlinkState link); /* local */
 
 /* Green contexts */
+CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent); /* async */
+CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent); /* async */
 CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags); /* local */
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx); /* local */
 CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx); /* local */

@@ -28,7 +28,7 @@ $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool managed virtual ipc graph capture texture values green tensor_map linking)
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool managed virtual ipc graph capture texture values green context_events tensor_map linking)
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
 	@mkdir -p $(@D)

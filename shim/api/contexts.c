@@ -153,6 +153,29 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     return CUDA_SUCCESS;
 }
 
+/* ---- users that are counted, as before CUDA 4 ------------------------------------------------ */
+
+CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!pctx || flags) return CUDA_ERROR_INVALID_VALUE;
+    struct context *c = ctx_current();
+    if (c->sms) return CUDA_ERROR_NOT_SUPPORTED;
+    ctx_attach(c);
+    *pctx = c->handle;
+    return CUDA_SUCCESS;
+}
+
+/* The last one ends it. */
+CUresult cuCtxDetach(CUcontext ctx) {
+    CUresult r = state_ready();
+    if (r) return r;
+    struct context *c = ctx ? ctx_find(ctx) : NULL;
+    if (!c || c != ctx_current() || c->sms) return CUDA_ERROR_INVALID_CONTEXT;
+    if (c->index == CTX_PRIMARY) return cuDevicePrimaryCtxRelease(0);
+    return ctx_detach(c) == 1 ? cuCtxDestroy_v2(ctx) : CUDA_SUCCESS;
+}
+
 /* ---- the current context --------------------------------------------------------------------- */
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
@@ -238,6 +261,19 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
     if (!ctxId) return CUDA_ERROR_INVALID_VALUE;
     *ctxId = c->id;
     return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type) {
+    int all = 0;
+    CUresult r = ctx_enter();
+    if (r) return r;
+    if (!pExecAffinity) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    r = cuDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    uint32_t part = ctx_current()->sms;
+    pExecAffinity->type = type;
+    pExecAffinity->param.smCount.val = part ? part : (uint32_t)all;
+    return r;
 }
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {

@@ -47,7 +47,7 @@ static CUresult enter(CUevent handle, struct event **e) {
     return *e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static bool done(struct event_point at) {
+static bool done(struct stamp_point at) {
     return submit_done(at.stream, at.seq);
 }
 
@@ -112,7 +112,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     if (event_captured(e)) return CUDA_ERROR_CAPTURED_EVENT;
     r = capture_gate();
     if (r) return r;
-    struct event_point at = event_point(e);
+    struct stamp_point at = event_point(e);
     r = e->signal ? signal_wait(e->signal, e->owner) : wait_stream(at.stream, at.seq);
     text_flush();
     if (r) return r;
@@ -128,7 +128,7 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     if (r) return r;
     if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
     if (event_captured(first) || event_captured(second)) return CUDA_ERROR_CAPTURED_EVENT;
-    struct event_point from = event_point(first), to = event_point(second);
+    struct stamp_point from = event_point(first), to = event_point(second);
     if ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING || !from.seq || !to.seq)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!done(from) || !done(to)) return wait_not_ready();

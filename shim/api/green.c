@@ -4,11 +4,8 @@
  * on no more of it; what is sent to the default stream, which all contexts share, has all of it.
  */
 #include "proto/gen/prototypes.h"
-#include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
-#include "shim/context/event.h"
 #include "shim/context/stream.h"
-#include "shim/graph/capture.h"
 #include "shim/handle.h"
 
 static struct context *find(CUgreenCtx handle) {
@@ -91,51 +88,4 @@ CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     CUcontext green = s->id == STREAM_LEGACY && c->sms ? c->handle : s->green;
     *phCtx = (CUgreenCtx)green;
     return CUDA_SUCCESS;
-}
-
-/* ---- events of all of its streams ------------------------------------------------------------ */
-
-static CUresult enter_event(CUgreenCtx handle, CUevent hEvent, struct context **c) {
-    CUresult r = enter(handle, c);
-    if (r) return r;
-    const struct event *e = event_find(hEvent);
-    if (!e) return CUDA_ERROR_INVALID_HANDLE;
-    if (event_captured(e)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    for (struct stream *s = NULL; (s = stream_of_green((*c)->handle, s));)
-        if (stream_captured(s)) {
-            capture_refuse(s);
-            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-        }
-    return CUDA_SUCCESS;
-}
-
-static CUresult await(const struct stream *s, const struct stream *on) {
-    uint64_t last = submit_last(on->id);
-    struct wire_stream_wait rec = {
-        .rec = {.op = WIRE_STREAM_WAIT, .stream = s->id}, .on = on->id, .on_seq = last};
-    return submit_done(on->id, last) ? CUDA_SUCCESS
-                                     : submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
-}
-
-/* A stream of its own waits for all of them, and is told to end behind the event. */
-CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    struct context *c;
-    CUstream handle;
-    CUresult r = enter_event(hCtx, hEvent, &c);
-    if (!r) r = stream_create(c->index, CU_STREAM_NON_BLOCKING, STREAM_PRIORITY_LEAST, &handle);
-    if (r) return r;
-    const struct stream *join = stream_find(handle);
-    for (struct stream *s = NULL; !r && (s = stream_of_green(c->handle, s));)
-        r = await(join, s);
-    if (!r) r = cuEventRecord(hEvent, handle);
-    stream_close(handle);
-    return r;
-}
-
-CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    struct context *c;
-    CUresult r = enter_event(hCtx, hEvent, &c);
-    for (struct stream *s = NULL; !r && (s = stream_of_green(c->handle, s));)
-        r = cuStreamWaitEvent(s->handle, hEvent, 0);
-    return r;
 }

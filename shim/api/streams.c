@@ -83,11 +83,8 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     if (stream_captured(s) || event_captured(e))
         return capture_wait(s, e, Flags & CU_EVENT_WAIT_EXTERNAL);
     if (e->signal) return signal_await(e->signal, s);
-    struct event_point at = event_point(e);
-    if (at.stream == s->id || submit_done(at.stream, at.seq)) return CUDA_SUCCESS;
-    struct wire_stream_wait rec = {
-        .rec = {.op = WIRE_STREAM_WAIT, .stream = s->id}, .on = at.stream, .on_seq = at.seq};
-    return submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
+    struct stamp_point at = event_point(e);
+    return stream_await(s, at.stream, at.seq);
 }
 
 CUresult cuStreamGetPriority(CUstream hStream, int *priority) {

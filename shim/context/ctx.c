@@ -84,6 +84,7 @@ const size_t ctx_first_limits[CTX_LIMITS] = {
 static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->index = index;
     c->sms = 0;
+    atom_store_relaxed(&c->awaits, 0);
     c->flags = flags;
     c->api_version = CTX_API_VERSION;
     c->id = ++last_id;
@@ -119,12 +120,30 @@ uint32_t ctx_release(bool all, bool *ended) {
     return refs;
 }
 
+uint32_t ctx_attach(struct context *c) {
+    lock_enter(&ctx_lock);
+    uint32_t refs = c->refs++;
+    lock_leave(&ctx_lock);
+    return refs;
+}
+
+uint32_t ctx_detach(struct context *c) {
+    lock_enter(&ctx_lock);
+    uint32_t refs = c->refs;
+    if (refs) c->refs--;
+    lock_leave(&ctx_lock);
+    return refs;
+}
+
 struct context *ctx_create(unsigned int flags) {
     lock_enter(&ctx_lock);
     uint32_t index = CTX_PRIMARY + 1;
     while (index < CTX_MAX && contexts[index].handle)
         index++;
-    if (index < CTX_MAX) start(&contexts[index], index, flags);
+    if (index < CTX_MAX) {
+        start(&contexts[index], index, flags);
+        contexts[index].refs = 1;
+    }
     lock_leave(&ctx_lock);
     return index < CTX_MAX ? &contexts[index] : NULL;
 }

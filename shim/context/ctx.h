@@ -24,7 +24,9 @@ struct context {
     uint32_t sms;     /* of a green one: its part of the device; 0: it is none */
     uint16_t generation;
     _Atomic uint32_t live;
-    uint32_t refs; /* of the primary context */
+    uint32_t refs; /* of the primary context; of others, how many would have to detach */
+    /* What all of it waits for: a place (stamp.h), for streams that are made later. */
+    _Atomic uint64_t awaits;
     unsigned int flags, api_version;
     unsigned long long id;
     size_t limits[CTX_LIMITS];
@@ -89,7 +91,11 @@ struct context *ctx_retain(void);
  * what it owns is the caller's to release. */
 uint32_t ctx_release(bool all, bool *ended);
 
-/* Another one; NULL when there are too many. */
+/* One user more, or less, of one that is not green; how many there were. */
+uint32_t ctx_attach(struct context *c);
+uint32_t ctx_detach(struct context *c);
+
+/* Another one, with one user; NULL when there are too many. */
 struct context *ctx_create(unsigned int flags);
 /* A green one, which is the primary context with a part of the device. The caller retained that. */
 struct context *ctx_create_green(uint32_t sms);

@@ -26,7 +26,7 @@ struct event *event_find(CUevent handle) {
 
 /* A record that is still under way would write the time of whoever has its id: such ids wait. */
 static bool settled(const struct event *e) {
-    struct event_point at = event_point(e);
+    struct stamp_point at = event_point(e);
     return submit_done(at.stream, at.seq);
 }
 

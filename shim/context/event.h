@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
+#include "shim/context/stamp.h"
 
 /* An id for records that only mark a place in a stream; no program has it. */
 #define EVENT_MARKER (WIRE_EVENTS - 1)
@@ -24,15 +25,9 @@ struct event {
     uint16_t owner; /* index of the context */
     unsigned int flags;
     uint32_t signal;        /* that other processes see (signal.h); 0: none */
-    _Atomic uint64_t stamp; /* an event_point in one word; 0: never recorded */
+    _Atomic uint64_t stamp; /* 0: never recorded */
     /* It was last recorded in a capture, at these nodes; one block of memory, the event's. */
     _Atomic(struct capture_point *) captured;
-};
-
-/* Where an event was last recorded; seq 0 when it never was. */
-struct event_point {
-    uint32_t stream;
-    uint64_t seq;
 };
 
 /* NULL when there are too many. */
@@ -47,19 +42,13 @@ struct event *event_find(CUevent handle);
 /* The context ended: its events end with it. */
 void event_release(uint32_t owner);
 
-/* Stream and sequence number share a word, so that a record and a query of two threads never mix.
- * 2^52 records outlast any program. */
-#define EVENT_SEQ_BITS 52
-_Static_assert(WIRE_STREAMS <= 1u << (64 - EVENT_SEQ_BITS), "stream ids fit into a stamp");
-
 static inline void event_set(struct event *e, uint32_t stream, uint64_t seq) {
-    atom_store_relaxed(&e->stamp, (uint64_t)stream << EVENT_SEQ_BITS | seq);
+    atom_store_relaxed(&e->stamp, stamp_make(stream, seq));
 }
 
-static inline struct event_point event_point(const struct event *e) {
-    uint64_t stamp = atom_load_relaxed(&e->stamp);
-    return (struct event_point){(uint32_t)(stamp >> EVENT_SEQ_BITS),
-                                stamp & ((1ull << EVENT_SEQ_BITS) - 1)};
+/* Where it was last recorded; seq 0 when it never was. */
+static inline struct stamp_point event_point(const struct event *e) {
+    return stamp_point(atom_load_relaxed(&e->stamp));
 }
 
 /* Only a graph knows when it happens. */

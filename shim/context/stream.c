@@ -10,6 +10,7 @@
 #include "shim/connection/text.h"
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
+#include "shim/context/stamp.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -40,6 +41,19 @@ static uint32_t reserve_id(void) {
     return id;
 }
 
+CUresult stream_await(const struct stream *s, uint32_t on, uint64_t seq) {
+    struct wire_stream_wait rec = {
+        .rec = {.op = WIRE_STREAM_WAIT, .stream = s->id}, .on = on, .on_seq = seq};
+    return on == s->id || submit_done(on, seq) ? CUDA_SUCCESS
+                                               : submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
+}
+
+/* It begins where all of its context does. */
+static CUresult begin_late(const struct stream *s, const struct context *c) {
+    struct stamp_point at = stamp_point(atom_load_acquire(&c->awaits));
+    return at.seq ? stream_await(s, at.stream, at.seq) : CUDA_SUCCESS;
+}
+
 CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
     if (priority > STREAM_PRIORITY_LEAST) priority = STREAM_PRIORITY_LEAST;
     if (priority < STREAM_PRIORITY_GREATEST) priority = STREAM_PRIORITY_GREATEST;
@@ -67,20 +81,28 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
         *out = s->handle;
     }
     lock_leave(&stream_lock);
-    return r;
+    return r ? r : begin_late(s, ctx_at(owner));
 }
 
 CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms) {
     struct wire_stream_share rec = {.rec = {.op = WIRE_STREAM_SHARE, .stream = s->id}, .sms = sms};
+    const struct context *c = ctx_find(green);
     s->green = green;
     s->sms = sms;
-    return submit_record(&rec, sizeof(rec), NULL, 0);
+    CUresult r = submit_record(&rec, sizeof(rec), NULL, 0);
+    return r || !c ? r : begin_late(s, c);
 }
 
-struct stream *stream_of_green(CUcontext green, const struct stream *after) {
+static bool is_of(const struct stream *s, const struct context *c) {
+    if (!s->handle) return false;
+    if (c->sms) return s->green == c->handle;
+    return s->id == STREAM_LEGACY || s->owner == c->index;
+}
+
+struct stream *stream_of_context(const struct context *c, const struct stream *after) {
     uint32_t limit = atom_load_acquire(&stream_limit);
-    for (uint32_t id = after ? after->id + 1 : STREAM_LEGACY + 1; id < limit; id++)
-        if (streams[id].handle && streams[id].green == green) return &streams[id];
+    for (uint32_t id = after ? after->id + 1 : STREAM_LEGACY; id < limit; id++)
+        if (is_of(&streams[id], c)) return &streams[id];
     return NULL;
 }
 

@@ -20,6 +20,7 @@
 #define STREAM_LEGACY 0u
 
 struct capture_lane;
+struct context;
 
 struct stream {
     CUstream handle; /* NULL while the id is free */
@@ -41,8 +42,12 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
 
 /* It is a green context's. */
 CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms);
-/* All of a green context, one after the other: NULL after the last; begins with NULL. */
-struct stream *stream_of_green(CUcontext green, const struct stream *after);
+/* All of a context, the legacy stream of one that is not green among them, and of the primary one
+ * those of green ones; one after the other: NULL after the last; begins with NULL. */
+struct stream *stream_of_context(const struct context *c, const struct stream *after);
+
+/* What is sent to it from now on waits for what another had been sent up to `seq`. */
+CUresult stream_await(const struct stream *s, uint32_t on, uint64_t seq);
 
 /* What a program means by `handle`; NULL when it is not a stream. A NULL handle is the legacy
  * stream: entry points for per-thread defaults have replaced it before. */

@@ -162,7 +162,7 @@ static CUresult fill_waits(const struct part *p, const struct stream *s,
     for (uint32_t i = 0; i < p->wait_count; i++) {
         const struct event *e = event_find(p->waits[i]);
         if (!e) return CUDA_ERROR_INVALID_HANDLE;
-        struct event_point at = event_point(e);
+        struct stamp_point at = event_point(e);
         waits[i + 1] = (struct wire_graph_wait){.on = at.stream, .on_seq = at.seq};
     }
     return CUDA_SUCCESS;

@@ -817,8 +817,8 @@ cuda.cuDeviceGet(ctypes.byref(device), 0)
 cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 cuda.cuCtxSetCurrent(context)
 print(cuda.cuModuleLoadData(ctypes.byref(module), b".version 8.7\\n.target sm_120\\n.address_size 64\\n"))
-cuda.cuCtxAttach(ctypes.byref(context), 0)
-cuda.cuCtxAttach(ctypes.byref(context), 0)
+cuda.cuImportExternalMemory(ctypes.byref(context), None)
+cuda.cuImportExternalMemory(ctypes.byref(context), None)
 """
 
 
@@ -833,7 +833,7 @@ def test_doctor_says_what_a_program_was_refused():
     refused = {x["kind"]: x for x in json.loads(r.stdout)["refused"] if x["kind"] != "symbol"}
     equal((r.returncode, sorted(refused)), (1, ["call", "module"]), f"exit status and kinds: {r.stderr}")
     contains(r.stderr, "209", "what the program printed")
-    equal((refused["call"]["name"], refused["call"]["times"]), ("cuCtxAttach", 2), "call")
+    equal((refused["call"]["name"], refused["call"]["times"]), ("cuImportExternalMemory", 2), "call")
     contains(refused["call"]["library"], "ffi", "who called")
     contains(refused["module"]["do"], "salusctl run --capability 12.0", "what to do")
     left = {x for x in set(os.listdir(tempfile.gettempdir())) - before if x.startswith("salus-refusals")}

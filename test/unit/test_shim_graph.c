@@ -266,7 +266,7 @@ Test(shim_graph, a_recorded_event_is_a_place_in_the_launch) {
     CUgraphExec x = executable(g);
     rig_hold_streams(true);
     launch(x, own);
-    struct event_point at = event_point(event_find(e));
+    struct stamp_point at = event_point(event_find(e));
     cr_assert(at.stream == stream_find(own)->id && at.seq == 3);
     cr_assert_eq(cuEventQuery(e), CUDA_ERROR_NOT_READY);
     rig_hold_streams(false);

@@ -196,7 +196,7 @@ Test(shim_order, an_event_without_timing_is_a_place) {
     cr_assert_eq(rig_count(), 0, "it sends nothing");
     cr_assert_eq(cuEventQuery(e), CUDA_ERROR_NOT_READY);
     launch(own);
-    struct event_point at = event_point(event_find(e));
+    struct stamp_point at = event_point(event_find(e));
     cr_assert(at.stream == id_of(own) && at.seq == 1, "what comes later is not its business");
     rig_hold_streams(false);
     cr_assert_eq(cuEventSynchronize(e), CUDA_SUCCESS);

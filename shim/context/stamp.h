@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Places in streams, each in one word, so that a record and a query of two threads never mix.
+ */
+#ifndef SHIM_CONTEXT_STAMP_H
+#define SHIM_CONTEXT_STAMP_H
+
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+/* Seq 0: nowhere. */
+struct stamp_point {
+    uint32_t stream;
+    uint64_t seq;
+};
+
+/* 2^52 records outlast any program. */
+#define STAMP_SEQ_BITS 52
+_Static_assert(WIRE_STREAMS <= 1u << (64 - STAMP_SEQ_BITS), "stream ids fit into a stamp");
+
+static inline uint64_t stamp_make(uint32_t stream, uint64_t seq) {
+    return (uint64_t)stream << STAMP_SEQ_BITS | seq;
+}
+
+static inline struct stamp_point stamp_point(uint64_t stamp) {
+    return (struct stamp_point){(uint32_t)(stamp >> STAMP_SEQ_BITS),
+                                stamp & ((1ull << STAMP_SEQ_BITS) - 1)};
+}
+
+#endif
