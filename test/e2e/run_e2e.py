@@ -513,7 +513,7 @@ def test_bad_images():
     with Daemon() as d:
         done = d.run([program("badimage")])
         equal(done.returncode, 0, f"badimage: {done.stdout}{done.stderr}{d.log()[-2000:]}")
-        logged(d, "wgmma", "the worker's log names the unsupported instruction")
+        logged(d, "tcgen05", "the worker's log names the unsupported instruction")
 
 
 def test_machine_code_only():

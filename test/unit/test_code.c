@@ -65,8 +65,8 @@ static const struct {
     {HEAD ".extern .global .u32 elsewhere;\n.visible .entry k() { ret; }", ERR_NOT_FOUND,
      "elsewhere"},
     {HEAD ".global .u64 p[1] = {nowhere};\n.visible .entry k() { ret; }", ERR_NOT_FOUND, "p "},
-    {HEAD ".visible .entry k() { .reg .b32 %r<3>; wgmma.fence.sync.aligned; ret; }",
-     ERR_ILLEGAL_INSTRUCTION, "wgmma"},
+    {HEAD ".visible .entry k() { .reg .b32 %r<3>; tcgen05.wait::ld.sync.aligned; ret; }",
+     ERR_ILLEGAL_INSTRUCTION, "tcgen05"},
     {HEAD ".extern .func missing();\n.visible .entry k() { call missing; ret; }", ERR_NOT_FOUND,
      "missing is not defined"},
     {HEAD
@@ -152,7 +152,7 @@ Test(code, a_long_name_leaves_room_for_the_reason) {
 
 /* A function that is only reachable by pointer may need what is missing; calling it faults. */
 static const char by_pointer[] =
-    HEAD ".func bad() { wgmma.fence.sync.aligned; ret; }\n"
+    HEAD ".func bad() { tcgen05.wait::ld.sync.aligned; ret; }\n"
          ".func (.param .b32 r) good() { st.param.b32 [r], 5; ret; }\n"
          ".global .align 8 .u64 table[2] = {bad, good};\n"
          ".visible .entry k(.param .u64 out, .param .u64 at) { .reg .b64 %rd<6>; .reg .b32 %r<3>;\n"
@@ -178,7 +178,7 @@ static const char in_shared[] = HEAD
     ".shared .align 4 .b8 c[64];\n"
     ".func put(.param .b32 v) { .reg .b32 %r<2>; ld.param.u32 %r1, [v]; st.shared.u32 [b], %r1;"
     " ret; }\n"
-    ".func bad() { wgmma.fence.sync.aligned; ret; }\n"
+    ".func bad() { tcgen05.wait::ld.sync.aligned; ret; }\n"
     ".visible .entry small(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
     "call put, (5); ld.param.u64 %rd1, [out]; ld.shared.u32 %r1, [b];\n"
     "st.global.u32 [%rd1], %r1; ret; }\n"
@@ -220,7 +220,7 @@ Test(code, what_cannot_be_decoded_is_refused_to_each_in_the_same_words) {
     cr_assert(r->module, "%s", r->why);
     int err = code_kernel_get(r->module, "bad_too", &k, r->why, sizeof(r->why));
     cr_assert_eq(err, ERR_ILLEGAL_INSTRUCTION, "%d", err);
-    cr_assert(strstr(r->why, "wgmma"), "%s", r->why);
+    cr_assert(strstr(r->why, "tcgen05"), "%s", r->why);
     memcpy(first, r->why, sizeof(first));
     r->why[0] = '\0';
     err = code_kernel_get(r->module, "bad_again", &k, r->why, sizeof(r->why));

@@ -194,7 +194,7 @@ static const char family[] = HEAD
     ".extern .func (.param .b64 b) __cudaCDP2GetParameterBufferV2(.param .b64 k,\n"
     ".param .align 4 .b8 g[12], .param .align 4 .b8 t[12], .param .b32 s);\n"
     ".extern .func (.param .b32 e) cudaGraphKernelNodeUpdatesApply(.param .b64 u, .param .b64 n);\n"
-    ".visible .entry bad()\n{\nwgmma.fence.sync.aligned; ret;\n}\n"
+    ".visible .entry bad()\n{\ntcgen05.wait::ld.sync.aligned; ret;\n}\n"
     ".visible .entry good()\n{\nret;\n}\n"
     ".visible .global .align 8 .u64 table[2] = {bad, good};\n"
     ".visible .entry of_good()" LAUNCHES("good")

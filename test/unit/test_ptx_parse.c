@@ -235,7 +235,7 @@ Test(ptx_parse, what_is_unknown_disables_its_function_alone) {
     cr_assert_str_eq(unsupported("ret; tcgen05.mma.x [%r1], {%rd1}, 0;"), "line 7: tcgen05.mma.x");
     cr_assert_str_eq(unsupported("tcgen05.commit.x.b64 [%rd1], 4;"),
                      "line 7: tcgen05.commit.x.b64");
-    cr_assert_str_eq(unsupported("mov.u32 %r1, %pm0; wgmma.fence;"), "line 7: %pm0");
+    cr_assert_str_eq(unsupported("mov.u32 %r1, %pm0; tcgen05.fence;"), "line 7: %pm0");
     cr_assert_str_eq(unsupported(".reg .v4 .f32 q;"), "line 7: .reg of vectors");
     cr_assert_str_eq(unsupported("vadd.s32.s32.s32 %r1, %r2.b0, %r3;"), "line 7: .b0");
     ptx_module_free(module);

@@ -106,7 +106,7 @@ Test(ptx_verify, line_instruction_and_what_is_wrong) {
          "line 8: add.pred: the operation does not exist for these types");
     says("fma.f32 %f1, %f1, %f1, %f1;", "line 8: fma.f32: one of rn|rz|rm|rp is needed");
     says("add.u32 %r1, %r2, nowhere;", "line 8: add.u32: unknown name 'nowhere'");
-    says("wgmma.fence.sync.aligned %r9;", "line 8: unknown name '%r9'");
+    says("tcgen05.wait::ld.sync.aligned %r9;", "line 8: unknown name '%r9'");
     says("@%r1 ret;", "line 8: a guard must be a predicate '%r1'");
     says("ld.shared.u32 %r1, [var];",
          "line 8: ld.shared.u32: operand 2 names a variable of another state space");

@@ -1066,6 +1066,23 @@ FORMS = [
     ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32,b32,b32,b32,b32,b32,b32}; "
      "{b32,b32,b32,b32,b32,b32,b32,b32}; {b32,b32,b32,b32}",
      "wmma.mma.sync.aligned.row.col.m32n8k16.f32.f16"),
+    # ---- of four warps
+    ("", "wgmma.fence.sync.aligned wgmma.commit_group.sync.aligned"),
+    ("1", "wgmma.wait_group.sync.aligned"),
+    ("{f32,f32,f32,f32}; b64; b64; pred; 1; -1; 0; 1",
+     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"),
+    ("{f32,f32,f32,f32}; {b32,b32,b32,b32}; b64; pred; 1; 1; 0",
+     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"),
+    ("{b32,b32,b32,b32}; b64; b64; pred; 1; 1; 1; 0", "wgmma.mma_async.sync.aligned.m64n16k16.f16.f16.f16"),
+    ("{f32,f32,f32,f32}; b64; b64; pred; 1; 1",
+     "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2"),
+    ("{b32,b32}; {b32,b32,b32,b32}; b64; pred; -1; 1", "wgmma.mma_async.sync.aligned.m64n8k32.f16.e5m2.e5m2"),
+    ("{s32,s32,s32,s32}; b64; b64; pred",
+     "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.s8 "
+     "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8.satfinite wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc"),
+    ("{s32,s32,s32,s32}; {b32,b32,b32,b32}; b64; pred", "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8"),
+    ("{f32,f32,f32,f32}; b64; b64; b32; 0; pred; 1; 1; 0; 0",
+     "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"),
     # ---- textures and surfaces
     ("{f32,f32,f32,f32}; [%b64a,{f32}]", "tex.1d.v4.f32.f32"),
     ("{u32,u32,u32,u32}; [%u64a,{s32}]", "tex.1d.v4.u32.s32"),

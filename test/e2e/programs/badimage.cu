@@ -80,10 +80,10 @@ int main(void) {
         REQUIRE(r != CUDA_SUCCESS, "PTX cut at %zu was accepted", cut);
     }
 
-    char *wgmma = text;
-    strcpy(wgmma, good);
-    strcpy(strstr(wgmma, "st.global"), "wgmma.fence.sync.aligned;\nret;\n}\n");
-    expect(cuModuleLoadData(&m, wgmma), CUDA_SUCCESS, "PTX with an unsupported instruction");
+    char *unknown = text;
+    strcpy(unknown, good);
+    strcpy(strstr(unknown, "st.global"), "tcgen05.wait::ld.sync.aligned;\nret;\n}\n");
+    expect(cuModuleLoadData(&m, unknown), CUDA_SUCCESS, "PTX with an unsupported instruction");
     expect(cuModuleGetFunction(&f, m, "k"), CUDA_ERROR_INVALID_PTX, "a kernel that has it");
     expect(cuModuleUnload(m), CUDA_SUCCESS, "unload");
 

@@ -49,6 +49,8 @@ enum {
 
 /* code_inst.target of barrier.cluster: the barrier behind the 16 of the language. */
 #define CODE_CLUSTER_BARRIER 16
+/* Of wgmma.wait_group: that of the warp's group of four. */
+#define CODE_GROUP_BARRIER 17
 
 struct code_elem {
     int32_t slot;  /* CODE_NO_SLOT: the sink */

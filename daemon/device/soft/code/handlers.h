@@ -14,7 +14,8 @@
 #include "daemon/device/soft/ptx/ptx_texture.h"
 
 code_handler *atomics_select(const struct code_inst *i);
-code_handler *fragments_select(const struct code_inst *i); /* run together */
+code_handler *fragments_select(const struct code_inst *i);                 /* run together */
+void group_load(struct warp *w, const struct code_inst *i, uint32_t mask); /* run together */
 enum code_mbarrier {
     CODE_MBARRIER_INIT,
     CODE_MBARRIER_INVAL,

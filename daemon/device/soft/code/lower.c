@@ -17,6 +17,7 @@
 #include "daemon/device/soft/code/lower_mbarrier.h"
 #include "daemon/device/soft/code/lower_tensor_map.h"
 #include "daemon/device/soft/code/lower_texture.h"
+#include "daemon/device/soft/code/lower_wgmma.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
 
@@ -107,15 +108,6 @@ static uint32_t count_sources(const struct ptx_inst *i) {
     }
 }
 
-/* Operations that are known by name only. */
-static bool is_absent(uint32_t op) {
-    switch (op) {
-    case PTX_OP_UNKNOWN:
-    case PTX_OP_wgmma: return true;
-    default: return false;
-    }
-}
-
 /* add.f32.f16 and its kin. */
 static bool mixes_widths(const struct ptx_inst *i) {
     bool one_type = i->op == PTX_OP_add || i->op == PTX_OP_sub || i->op == PTX_OP_fma;
@@ -157,7 +149,7 @@ static void emit_alu(struct lowering *l, struct code_inst *c) {
     const struct ptx_inst *i = l->inst;
     int32_t *slots[] = {&c->a, &c->b, &c->c, &c->e};
     uint32_t need = count_sources(i);
-    if (is_absent(i->op)) {
+    if (i->op == PTX_OP_UNKNOWN) {
         refuse(l);
         return;
     }
@@ -682,6 +674,7 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_movmatrix:
     case PTX_OP_stmatrix:
     case PTX_OP_wmma: lower_matrix(l, c); break;
+    case PTX_OP_wgmma: lower_wgmma(l, c); break;
     case PTX_OP_istypep:
     case PTX_OP_suld:
     case PTX_OP_suq:
@@ -725,8 +718,9 @@ static bool is_untyped(uint32_t op) {
     case PTX_OP_stmatrix:
     case PTX_OP_tensormap:
     case PTX_OP_trap:
+    case PTX_OP_wgmma:
     case PTX_OP_wmma: return true;
-    default: return is_absent(op) || ptx_texture_is(op);
+    default: return op == PTX_OP_UNKNOWN || ptx_texture_is(op);
     }
 }
 

@@ -88,6 +88,46 @@ static void settle(struct block *block, uint32_t id) {
         open_barrier(c->blocks[k], id);
 }
 
+#define GROUP_WARPS 4
+
+/* Lets a group of four warps go on when all of its lanes that have not exited wait. */
+static void settle_group(struct block *block, uint32_t group) {
+    const uint32_t first = group * GROUP_WARPS;
+    struct barrier *b = &block->barriers[CODE_GROUP_BARRIER];
+    uint32_t last = first + GROUP_WARPS;
+    if (last > block->warp_count) last = block->warp_count;
+    for (uint32_t w = first; w < last; w++)
+        if (block->warps[w].live & ~b->lanes[w]) return;
+    for (uint32_t w = first; w < last; w++) {
+        struct warp_ctx *x = &block->warps[w];
+        for (uint32_t k = 0; k < x->split_count; k++) {
+            const struct split s = x->splits[k];
+            if (s.state != SPLIT_BAR || s.bar != CODE_GROUP_BARRIER) continue;
+            x->splits[k--] = x->splits[--x->split_count];
+            warp_split_add(x, s.frame, s.pc + 1, s.mask, SPLIT_RUN, 0);
+        }
+        b->arrived -= (uint32_t)__builtin_popcount(b->lanes[w]);
+        b->lanes[w] = 0;
+    }
+}
+
+/* The last to arrive goes on: its split is taken back if it is the only one, which is usual. */
+static bool goes_on(struct warp_ctx *x, uint32_t mask) {
+    if (x->split_count != 1 || x->splits[0].state != SPLIT_RUN || x->splits[0].mask != mask)
+        return false;
+    x->split_count = 0;
+    return true;
+}
+
+static bool arrive_in_group(struct warp_ctx *x, int32_t pc, uint32_t mask) {
+    struct barrier *b = &x->block->barriers[CODE_GROUP_BARRIER];
+    b->arrived += (uint32_t)__builtin_popcount(mask & ~b->lanes[x->id]);
+    b->lanes[x->id] |= mask;
+    warp_split_add(x, x->frame, pc, mask, SPLIT_BAR, CODE_GROUP_BARRIER);
+    settle_group(x->block, x->id / GROUP_WARPS);
+    return goes_on(x, mask);
+}
+
 /* Lanes of the running split that use the same barrier and count as the first of `mask`. */
 static uint32_t arriving_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                uint32_t *id, uint32_t *expected) {
@@ -131,12 +171,13 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
     struct block *block = x->block;
     if (i->vec == BAR_CLUSTER_WAIT && i->target == CODE_CLUSTER_BARRIER)
         return wait_for_cluster(x, pc, mask);
+    if (i->target == CODE_GROUP_BARRIER) return arrive_in_group(x, pc, mask);
     bool waits = !(i->mods & PTX_MOD_ARRIVE) && i->target != CODE_CLUSTER_BARRIER;
     uint32_t all = mask;
     while (mask) {
         uint32_t id, expected;
         uint32_t group = arriving_group(x, i, mask, &id, &expected);
-        if (id >= BLOCK_BARRIERS || (id == CODE_CLUSTER_BARRIER && i->target < 0)) {
+        if (id > CODE_CLUSTER_BARRIER || (id == CODE_CLUSTER_BARRIER && i->target < 0)) {
             warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, id,
                        "there are only 16 barriers");
             return false;
@@ -147,17 +188,14 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
         settle(block, id);
         mask &= ~group;
     }
-    if (!waits) return true;
-    /* The last to arrive goes on: take its split back if it is the only one, which is usual. */
-    if (x->split_count == 1 && x->splits[0].state == SPLIT_RUN && x->splits[0].mask == all) {
-        x->split_count = 0;
-        return true;
-    }
-    return false;
+    return !waits || goes_on(x, all);
 }
 
 void bar_lanes_gone(struct block *block) {
     for (uint32_t id = 0; id < CODE_CLUSTER_BARRIER; id++)
         if (block->barriers[id].arrived) settle(block, id);
     settle(block, CODE_CLUSTER_BARRIER);
+    for (uint32_t w = 0; block->barriers[CODE_GROUP_BARRIER].arrived && w < block->warp_count;
+         w += GROUP_WARPS)
+        settle_group(block, w / GROUP_WARPS);
 }

@@ -14,7 +14,7 @@
 struct cluster;
 struct warp_ctx;
 
-#define BLOCK_BARRIERS (CODE_CLUSTER_BARRIER + 1)
+#define BLOCK_BARRIERS (CODE_GROUP_BARRIER + 1)
 #define BLOCK_MAX_WARPS 32
 
 struct barrier {

@@ -408,7 +408,8 @@ code_handler *move_select(const struct code_inst *i) {
     case PTX_OP_griddepcontrol:
     case PTX_OP_pmevent:
     case PTX_OP_setmaxnreg:
-    case PTX_OP_tensormap: return run_nothing;
+    case PTX_OP_tensormap:
+    case PTX_OP_wgmma: return run_nothing;
     default: return NULL;
     }
 }

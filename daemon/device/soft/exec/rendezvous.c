@@ -33,6 +33,7 @@ bool rendezvous_is(const struct code_inst *i) {
     case PTX_OP_mma:
     case PTX_OP_movmatrix:
     case PTX_OP_stmatrix:
+    case PTX_OP_wgmma:
     case PTX_OP_wmma: return true;
     case PTX_OP_bar:
     case PTX_OP_barrier: return i->mods & PTX_MOD_WARP;

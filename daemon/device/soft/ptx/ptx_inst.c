@@ -16,6 +16,7 @@
 #include "daemon/device/soft/ptx/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_texture.h"
 #include "daemon/device/soft/ptx/ptx_verify.h"
+#include "daemon/device/soft/ptx/ptx_wgmma.h"
 
 /* Of one spelling. */
 struct ptx_opcode {
@@ -47,6 +48,7 @@ static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
 static bool match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                   size_t why_bytes) {
     if (ptx_matrix_is(op)) return ptx_matrix_match(op, text, sig, why, why_bytes);
+    if (op == PTX_OP_wgmma) return ptx_wgmma_match(text, sig, why, why_bytes);
     if (ptx_texture_is(op)) return ptx_texture_match(op, text, sig, why, why_bytes);
     return ptx_rules_match(op, text, sig, why, why_bytes);
 }
@@ -63,7 +65,7 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
             ptx_fail_at(p, p->tok.line, "%.60s: %s", o->inst.text, why);
         op = PTX_OP_UNKNOWN;
     }
-    if (o->sig.open && ptx_texture_is(op)) op = PTX_OP_UNKNOWN;
+    if (o->sig.open && (ptx_texture_is(op) || op == PTX_OP_wgmma)) op = PTX_OP_UNKNOWN;
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);

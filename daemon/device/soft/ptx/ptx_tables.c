@@ -97,11 +97,7 @@ bool ptx_op_is_raw(enum ptx_op op) {
 
 /* Never run, and with operands of shapes of their own. */
 bool ptx_op_is_opaque(enum ptx_op op) {
-    switch (op) {
-    case PTX_OP_UNKNOWN:
-    case PTX_OP_wgmma: return true;
-    default: return false;
-    }
+    return op == PTX_OP_UNKNOWN;
 }
 
 /* ---- special registers ---------------------------------------------------------------------- */
