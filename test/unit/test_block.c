@@ -110,6 +110,33 @@ Test(block, shared_memory_ends_where_it_ends) {
     ptxrun_each("engine", check_beyond);
 }
 
+/* A warp's row that crosses the end, and one that begins beyond it; lanes that all have the word
+ * behind the end, or one that is misaligned. */
+#define ROW(op, at) HEAD BEGIN("row") "mov.u32 %r9, 5; add.u32 %r5, %r4, " #at ";\n" op END
+#define WORD(at) HEAD BEGIN("row") "add.u32 %r5, %r3, " #at ";\nld.shared.u32 %r9, [%r5];\n" END
+static void expect_row(const char *text, int want) {
+    static const char *const builds[] = {"base", "v3", "v4"};
+    for (int k = 0; k < 3; k++) {
+        setenv("SALUS_SOFT_ISA", builds[k], 1);
+        struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
+        launch(r, "row", 32, want);
+        ptxrun_destroy(r);
+    }
+    unsetenv("SALUS_SOFT_ISA");
+}
+Test(block, rows_end_where_shared_memory_ends) {
+    expect_row(ROW("ld.shared.u32 %r9, [%r5];\n", 3968), 0);
+    expect_row(ROW("ld.shared.u32 %r9, [%r5];\n", 3972), ERR_ILLEGAL_ADDRESS);
+    expect_row(ROW("ld.shared.u32 %r9, [%r5+-4];\n", 3972), 0);
+    expect_row(ROW("ld.shared.u32 %r9, [%r5];\n", -4), ERR_ILLEGAL_ADDRESS);
+    expect_row(ROW("ld.shared.u32 %r9, [%r5];\n", 2), ERR_MISALIGNED);
+    expect_row(ROW("st.shared.u32 [%r5], %r9;\n", 3968), 0);
+    expect_row(ROW("st.shared.u32 [%r5], %r9;\n", 3972), ERR_ILLEGAL_ADDRESS);
+    expect_row(WORD(4092), 0);
+    expect_row(WORD(4096), ERR_ILLEGAL_ADDRESS);
+    expect_row(WORD(4090), ERR_MISALIGNED);
+}
+
 /* Warp 0 produces, warps 1 and 2 consume: named barriers with counts and arrive. */
 static const char producer[] =
     HEAD BEGIN("producer") "setp.ge.u32 %p1, %r1, 32; @%p1 bra CONSUMER;\n"

@@ -181,7 +181,59 @@ static inline bool shared_offsets(const struct warp_ctx *x, const struct code_in
            window_offsets(x, i, 1, (__mmask16)(mask >> 16), 4, &v[1]);
 }
 
-ISA_HANDLER(load_shared32) {
+/* How the words of all lanes lie to the first one's. */
+enum access_shape { ACCESS_ANY, ACCESS_ONE, ACCESS_ROW };
+
+static inline enum access_shape shape_of(const uint32_t *a) {
+    const __m512i row =
+        _mm512_set_epi32(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
+    const __m512i low = _mm512_load_si512(a), high = _mm512_load_si512(a + 16);
+    const __m512i one = _mm512_set1_epi32((int)a[0]), half = _mm512_set1_epi32(64);
+    if (!(_mm512_cmpneq_epi32_mask(low, one) | _mm512_cmpneq_epi32_mask(high, one)))
+        return ACCESS_ONE;
+    const __m512i far = _mm512_sub_epi32(high, half), near = _mm512_add_epi32(one, row);
+    const bool other = _mm512_cmpneq_epi32_mask(low, near) | _mm512_cmpneq_epi32_mask(far, near);
+    return other ? ACCESS_ANY : ACCESS_ROW;
+}
+
+/* The word of all lanes, or where their row begins, if it is there and all of it is good. */
+static inline bool found_together(const struct warp_ctx *x, const struct code_inst *i,
+                                  uint32_t bytes, uint32_t *word) {
+    *word = SLOT(const uint32_t, &x->w, i->a)[0] + (uint32_t)i->offset;
+    return (uint64_t)*word + bytes <= x->shared_bytes && !(*word & 3);
+}
+
+/* All lanes have one word, or a row of them: two checks for the warp. */
+ELEMENT_CLIENT static inline bool load_together(const struct warp_ctx *x,
+                                                const struct code_inst *i) {
+    uint32_t *d = SLOT(uint32_t, &x->w, i->d), word;
+    const enum access_shape shape = shape_of(SLOT(const uint32_t, &x->w, i->a));
+    if (shape == ACCESS_ANY || !found_together(x, i, shape == ACCESS_ONE ? 4 : 128, &word))
+        return false;
+    const unsigned char *from = (const unsigned char *)(uintptr_t)x->shared_base + word;
+    if (shape == ACCESS_ROW) {
+        element_row_copy(d, from, 128);
+        return true;
+    }
+    const __m512i one = _mm512_set1_epi32((int)ELEMENT(element_u32, from));
+    _mm512_store_si512(d, one);
+    _mm512_store_si512(d + 16, one);
+    return true;
+}
+
+ELEMENT_CLIENT static inline bool store_together(const struct warp_ctx *x,
+                                                 const struct code_inst *i) {
+    uint32_t word;
+    if (shape_of(SLOT(const uint32_t, &x->w, i->a)) != ACCESS_ROW ||
+        !found_together(x, i, 128, &word))
+        return false;
+    element_row_copy((unsigned char *)(uintptr_t)x->shared_base + word,
+                     SLOT(const uint32_t, &x->w, i->b), 128);
+    return true;
+}
+
+static __attribute__((noinline)) void load_apart(struct warp *w, const struct code_inst *i,
+                                                 uint32_t mask) {
     struct warp_ctx *x = ACCESS_CTX(w);
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a);
@@ -207,7 +259,13 @@ ISA_HANDLER(load_shared32) {
     }
 }
 
-ISA_HANDLER(store_shared32) {
+ISA_HANDLER(load_shared32) {
+    if (mask == ISA_FULL && load_together(ACCESS_CTX(w), i)) return;
+    load_apart(w, i, mask);
+}
+
+static __attribute__((noinline)) void store_apart(struct warp *w, const struct code_inst *i,
+                                                  uint32_t mask) {
     struct warp_ctx *x = ACCESS_CTX(w);
     const uint32_t *s = SLOT(const uint32_t, w, i->b), *a = SLOT(const uint32_t, w, i->a);
     unsigned char *shared = (unsigned char *)(uintptr_t)x->shared_base;
@@ -227,6 +285,11 @@ ISA_HANDLER(store_shared32) {
         else
             _mm512_mask_i32scatter_epi32(shared, m, v[h], value, 1);
     }
+}
+
+ISA_HANDLER(store_shared32) {
+    if (mask == ISA_FULL && store_together(ACCESS_CTX(w), i)) return;
+    store_apart(w, i, mask);
 }
 
 #else
