@@ -314,23 +314,28 @@ def prepared(make, shape, device):
     return model, data, torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), torch.ones(()).to(device)
 
 
-def parts_of_a_step(model, optimizer, device):
+def parts_of_a_step(model, optimizer, device, mixed=False):
     """The loss and the update; compiled on the GPU, where PyTorch's own kernels are machine code."""
-    def loss_of(x, y):
+    def full_loss(x, y):
         return nn.functional.cross_entropy(model(x), y)
+
+    def mixed_loss(x, y):
+        with torch.autocast(device, torch.bfloat16):
+            return full_loss(x, y)
 
     def update():
         optimizer.step()
 
+    loss_of = mixed_loss if mixed else full_loss
     return (torch.compile(loss_of), torch.compile(update)) if device == "cuda" else (loss_of, update)
 
 
-def train(make, shape, device):
-    """Losses of some steps."""
+def train(make, shape, device, steps=STEPS, mixed=False):
+    """Losses of some steps; mixed: under autocast in bfloat16."""
     model, data, optimizer, one = prepared(make, shape, device)
-    loss_of, update = parts_of_a_step(model, optimizer, device)
+    loss_of, update = parts_of_a_step(model, optimizer, device, mixed)
     losses = []
-    for step in range(STEPS):
+    for step in range(steps):
         x, y = (t.to(device) for t in data[step % 4])
         loss = loss_of(x, y)
         loss.backward(one)
@@ -346,6 +351,15 @@ def trained(make, shape):
     close(got, want, 1e-4, "losses")
     holds(want[-1] < want[0] / 2, f"it learns: {want[0]:.3f} to {want[-1]:.3f}")
     print("checksum", hashlib.sha256(got.numpy().tobytes()).hexdigest()[:16], flush=True)
+
+
+def trained_mixed(make, shape, steps=20):
+    """Nearer to the CPU under autocast than bfloat16 rounds (8 bits), and not as near to float32 as float32 is."""
+    got, want = (train(make, shape, device, steps, True) for device in ("cuda", "cpu"))
+    full = train(make, shape, "cpu", steps)
+    close(got, want, 2e-2, "losses")
+    holds((got - full).abs().max() > 1e-4, "losses in bfloat16 are others than in float32")
+    holds(want[-1] < want[0], f"it learns: {want[0]:.3f} to {want[-1]:.3f}")
 
 
 @case
@@ -364,6 +378,18 @@ def train_cnn():
 def train_transformer():
     """two blocks of attention, 50 steps"""
     trained(transformer, (10, 32))
+
+
+@case
+def train_cnn_autocast():
+    """the convolutions under autocast in bfloat16, 20 steps"""
+    trained_mixed(convolutional, (1, 8, 8))
+
+
+@case
+def train_transformer_autocast():
+    """the blocks of attention under autocast in bfloat16, 20 steps"""
+    trained_mixed(transformer, (10, 32))
 
 
 @case(env={"PYTORCH_ALLOC_CONF": "backend:native"})

@@ -84,7 +84,7 @@ def _iterations(entry):
     if not trained:
         return
     yield ""
-    yield "| training loop | iterations found, of 50 a job | persistent memory, MiB | ephemeral memory, MiB |"
+    yield "| training loop | iterations found, of 50 a job or as many as it says | persistent memory, MiB | ephemeral memory, MiB |"
     yield "|---|---|---|---|"
     for r in trained:
         yield f"| `{r['case']}` | {r['iterations']} | " + " | ".join(f"{r[p] >> 20}" for p in PEAKS) + " |"
