@@ -223,7 +223,7 @@ static bool has_own_variables(uint64_t lo, uint64_t hi) {
 
 /* A stack grows from its end, which must not be among the pages: the caller's, which is the main
  * thread's, is made to go on below. */
-static bool grow_stack(uint64_t lo, uint64_t hi) {
+static __attribute__((no_sanitize("address"))) bool grow_stack(uint64_t lo, uint64_t hi) {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     if (frame < lo || frame >= hi) return false;
     (void)*(volatile char *)(uintptr_t)(lo - 1);
