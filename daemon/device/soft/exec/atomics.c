@@ -98,14 +98,6 @@ static bool is_plain(const struct code_inst *i) {
     return i->space == PTX_SHARED || i->space == PTX_CLUSTER || i->space == PTX_LOCAL;
 }
 
-static bool one_address(const uint64_t *at, uint32_t mask) {
-    uint64_t first = at[__builtin_ctz(mask)], differ = 0;
-    for (uint32_t left = mask; left; left &= left - 1)
-        differ |= at[__builtin_ctz(left)] ^ first;
-    return !differ;
-}
-
-/* swap_all: lanes at one address, with one locked instruction for all of them. */
 #define ATOMICS_WIDTH(bits)                                                                        \
     static uint##bits##_t swap##bits(const struct code_inst *i, uint64_t addr, uint##bits##_t b,   \
                                      uint##bits##_t c) {                                           \
@@ -123,24 +115,6 @@ static bool one_address(const uint64_t *at, uint32_t mask) {
         memcpy((void *)(uintptr_t)addr, &new, sizeof(new));                                        \
         return old;                                                                                \
     }                                                                                              \
-    static void swap_all##bits(const struct code_inst *i, uint64_t addr, uint32_t mask,            \
-                               const uint##bits##_t *b, const uint##bits##_t *c,                   \
-                               uint##bits##_t *d) {                                                \
-        _Atomic uint##bits##_t *p = (_Atomic uint##bits##_t *)(uintptr_t)addr;                     \
-        uint##bits##_t first = atom_load_relaxed(p), last, before[WARP_LANES];                     \
-        do {                                                                                       \
-            last = first;                                                                          \
-            for (uint32_t left = mask; left; left &= left - 1) {                                   \
-                const uint32_t l = (uint32_t)__builtin_ctz(left);                                  \
-                before[l] = last;                                                                  \
-                last = result##bits(i, last, b[l], c[l]);                                          \
-            }                                                                                      \
-        } while (!atom_cas(p, &first, last));                                                      \
-        for (uint32_t left = d ? mask : 0; left; left &= left - 1) {                               \
-            const uint32_t l = (uint32_t)__builtin_ctz(left);                                      \
-            d[l] = before[l];                                                                      \
-        }                                                                                          \
-    }                                                                                              \
     static void any##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {              \
         struct warp_ctx *x = (struct warp_ctx *)w;                                                 \
         uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                      \
@@ -151,10 +125,6 @@ static bool one_address(const uint64_t *at, uint32_t mask) {
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
         const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c);  \
         const bool plain = is_plain(i);                                                            \
-        if (!plain && one_address(at, mask)) {                                                     \
-            swap_all##bits(i, at[__builtin_ctz(mask)], mask, b, c, d);                             \
-            return;                                                                                \
-        }                                                                                          \
         for (uint32_t left = mask; left; left &= left - 1) {                                       \
             const uint32_t l = (uint32_t)__builtin_ctz(left);                                      \
             const uint##bits##_t old =                                                             \
@@ -249,6 +219,13 @@ void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
 
 /* ---- integer add, the usual one ----------------------------------------------------------------
  */
+
+static bool one_address(const uint64_t *at, uint32_t mask) {
+    uint64_t first = at[__builtin_ctz(mask)], differ = 0;
+    for (uint32_t left = mask; left; left &= left - 1)
+        differ |= at[__builtin_ctz(left)] ^ first;
+    return !differ;
+}
 
 #define ATOMICS_ADD(bits)                                                                          \
     static void add##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {              \
