@@ -862,7 +862,7 @@ static void count_on_stack(void) {
     counter = &on_stack;
     counted = 0;
     setitimer(ITIMER_REAL, &often, NULL);
-    for (int i = 0; i < 300 || counted == 0; i++) {
+    for (int i = 0; i < 60 || counted == 0; i++) {
         show(&on_stack, sizeof(on_stack));
         hide(&on_stack);
         taken = 0;
@@ -893,7 +893,7 @@ Test(shim_registered, a_stack_that_others_write_to) {
     hold_close(holder);
     stop = 0;
     cr_assert_eq(pthread_create(&thread, NULL, write_on, words), 0);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 60; i++) {
         volatile uint64_t beside = (uint64_t)i;
         show(words, sizeof(words));
         hide(words);
@@ -966,7 +966,7 @@ Test(shim_registered, children_of_who_has_it_on_the_stack) {
     stop = 0;
     cr_assert_eq(pthread_create(&device, NULL, write_as_device, (void *)shown), 0);
     strangers++;
-    for (int round = 0; round < 100; round++)
+    for (int round = 0; round < 40; round++)
         fork_on_stack(cells, round);
     stop = 1;
     pthread_join(device, &n);
@@ -976,6 +976,6 @@ Test(shim_registered, children_of_who_has_it_on_the_stack) {
     shown[3] = 5;
     cr_expect_eq(cells[3], 5, "it is seen no more");
     hide(cells);
-    cr_expect_eq(cells[2], 200);
+    cr_expect_eq(cells[2], 80);
     cr_expect_eq(blocks, 0);
 }
