@@ -102,11 +102,14 @@ static bool is_noted(uint64_t base) {
     return false;
 }
 
-/* The first frame that is not ours says it. */
+/* The first frame behind ours says it. Before ours is who looks at calls of the C library: a
+ * program's sanitizer. */
 bool asker_is_runtime(void) {
     void *frames[FRAMES_MAX];
     int saved = errno, n = backtrace(frames, FRAMES_MAX), i = 0;
     uint64_t own = base_of((const void *)runtimes), base = own;
+    while (i < n && base_of(frames[i]) != own)
+        i++;
     while (i < n && base == own && !is_noted(base))
         base = base_of(frames[i++]);
     errno = saved;

@@ -752,7 +752,7 @@ def test_user_of_device_memory_whose_limit_grows():
                 g.write("[users]\nuser_device_memory = 128MiB\n")
             d.process.send_signal(signal.SIGHUP)
             wait_for("reloaded", lambda: tenants(d)[ALICE]["device_limit_bytes"] == 128 << 20)
-            equal(first.take(48), "device 0", "afterwards")
+            wait_for("the worker knows as well", lambda: first.take(48) == "device 0")
             first.rounds(1)
             err = first.process.communicate("")[1]
             equal((first.process.returncode, err.count("\n")), (0, 1), "its end, and one line of what was refused")

@@ -188,13 +188,13 @@ static void ends(struct ptxrun *r) {
     cr_assert_eq(r->result.fault_addr, 8);
     cr_assert(strstr(r->result.text, ": address 0x8 is outside"), "%s", r->result.text);
     static const char *const kernels[] = {"endless", "for_ever"};
-    r->max_steps = 50;
+    r->max_steps = 100;
     for (int i = 0; i < 2; i++) {
         p = fresh(r, 16);
         cr_assert_eq(launch(r, kernels[i], 2, 1, p, 0), ERR_CANCELLED, "%s", ptxrun_what);
         cr_assert(p[0] >= (r->threads == 1 ? 2 : 1) && p[2] == 0,
                   "%s: a block whose thread has no CPU may end before it began", ptxrun_what);
-        cr_assert_gt(r->result.warp_insts, 1000, "all of it did run");
+        cr_assert_gt(r->result.warp_insts, 500, "all of it did run");
     }
     r->max_steps = 0;
 }

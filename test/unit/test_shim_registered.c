@@ -735,7 +735,7 @@ Test(shim_registered, a_child_has_its_own) {
  *
  * Of who asks: what is exchanged is what it runs on. */
 
-#define CELLS 4 /* of who has the page */
+#define CELLS 5 /* of who has the page */
 
 static size_t stack_bytes(void) {
     pthread_attr_t a;
@@ -935,11 +935,14 @@ static void *write_as_device(void *arg) {
     return (void *)(uintptr_t)n;
 }
 
-static volatile uint64_t *forks_seen;
+static volatile uint64_t *forks_seen, *device_cell;
+static pid_t forking;
 
-/* The first to be registered: before fork it is called last, behind it first. */
+/* The first to be registered: before fork it is called last, behind it first. The program writes,
+ * and the device. */
 static void see_fork(void) {
     if (forks_seen) ++*forks_seen;
+    if (device_cell && getpid() == forking) ++*device_cell;
 }
 
 static void fork_on_stack(volatile uint64_t *cells, int round) {
@@ -963,6 +966,8 @@ Test(shim_registered, children_of_who_has_it_on_the_stack) {
     forks_seen = &cells[2];
     pthread_atfork(see_fork, see_fork, see_fork);
     volatile uint64_t *shown = (volatile uint64_t *)show(cells, sizeof(cells));
+    device_cell = &shown[4];
+    forking = getpid();
     stop = 0;
     cr_assert_eq(pthread_create(&device, NULL, write_as_device, (void *)shown), 0);
     strangers++;
@@ -971,11 +976,12 @@ Test(shim_registered, children_of_who_has_it_on_the_stack) {
     stop = 1;
     pthread_join(device, &n);
     strangers--;
-    forks_seen = NULL;
+    forks_seen = device_cell = NULL;
     cr_expect_eq(cells[0], (uint64_t)(uintptr_t)n);
     shown[3] = 5;
     cr_expect_eq(cells[3], 5, "it is seen no more");
     hide(cells);
     cr_expect_eq(cells[2], 80);
+    cr_expect_eq(cells[4], 80);
     cr_expect_eq(blocks, 0);
 }
