@@ -110,6 +110,13 @@ class Chaos:
     def worker(self):
         return wait_for("there is a worker", self.daemon.worker_pid)
 
+    def signal(self, pid, sig):
+        """One that is gone already ended of what was done to it before."""
+        try:
+            os.kill(pid, sig)
+        except ProcessLookupError:
+            pass
+
     def kill_broker(self, sig, how="broker"):
         self.blame(how)
         self.daemon.process.send_signal(sig)
@@ -131,23 +138,24 @@ class Chaos:
     def do_worker_kill(self):
         self.blame("worker")
         # Not SIGSEGV, which a sanitizer would take for a fault of the worker's own.
-        os.kill(self.worker(), self.random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGABRT]))
+        self.signal(self.worker(),
+                    self.random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGABRT]))
 
     def do_both_kill(self):
         self.blame("both")
-        os.kill(self.worker(), signal.SIGKILL)
+        self.signal(self.worker(), signal.SIGKILL)
         self.kill_broker(signal.SIGKILL, "both")
 
     def do_broker_kill_beside_a_stopped_worker(self):
         """The connections close while what was sent is still unread."""
         worker = self.worker()
-        os.kill(worker, signal.SIGSTOP)
+        self.signal(worker, signal.SIGSTOP)
         time.sleep(self.random.uniform(0, 0.05))
         self.blame("broker")
         self.daemon.process.kill()
         self.daemon.process.wait()
         time.sleep(self.random.uniform(0, 0.1))
-        os.kill(worker, signal.SIGCONT)
+        self.signal(worker, signal.SIGCONT)
         self.kill_broker(signal.SIGKILL)
 
     def do_job_kill(self):
@@ -162,9 +170,9 @@ class Chaos:
         self.daemon.ctl("job", "kill", str(job["id"]), check=False)  # it may have ended meanwhile
 
     def pause(self, pid):
-        os.kill(pid, signal.SIGSTOP)
+        self.signal(pid, signal.SIGSTOP)
         time.sleep(self.random.uniform(0.01, 0.2))
-        os.kill(pid, signal.SIGCONT)
+        self.signal(pid, signal.SIGCONT)
 
     def do_broker_stop(self):
         self.pause(self.daemon.process.pid)
