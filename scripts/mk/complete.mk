@@ -6,12 +6,14 @@
 # jobs that verify every round, and the same with a worker that shows dropped work as complete, which
 # must be found out. check-long-chaos: a thousand kills.
 CHAOS_KILLS ?= 60
+# Now and then such a worker ends of its fault before a job has looked at what it got.
+NO_VOID_IS_FOUND = BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
+	$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
 .PHONY: check-chaos check-long-chaos check-long-chaos-asan check-repeat check-long-repeat
 check-chaos: all e2e-programs $(BUILD)/mutants/salus-gpu-no-void
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_ending.py $(E2E)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills $(CHAOS_KILLS)
-	BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
-		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
+	for try in 1 2 3; do $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
 check-long: check-long-chaos check-long-chaos-asan
 check-long-chaos: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills 1000
