@@ -83,7 +83,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     if (!dptr) return CUDA_SUCCESS;
     if (stream_captured(s)) return capture_free(s, dptr);
     if (!(mem_find(dptr, &b) || placed_find(dptr, &b)) || b.addr != dptr ||
-        (b.kind != MEM_POOLED && b.kind != MEM_GRAPH))
+        (b.kind != MEM_POOLED && b.kind != MEM_PLAIN && b.kind != MEM_GRAPH))
         return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);
     if (s->id == STREAM_LEGACY) {
@@ -94,6 +94,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
         if (r) return r;
     }
     if (b.kind == MEM_GRAPH) return graph_memory_free(dptr, s->id, seq);
+    if (b.kind == MEM_PLAIN) return pool_give_plain(&b, s->id, seq);
     return pool_give(&b, s->id, seq);
 }
 

@@ -280,6 +280,28 @@ static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     return &pools[index];
 }
 
+/* With the lock held: one that hands nothing out and keeps nothing that is complete. */
+static struct pool *find_dying(void) {
+    for (uint32_t i = POOL_HOMES; i < POOLS; i++)
+        if (pools[i].handle && pools[i].dying && pools[i].home == POOL_OF_DEVICE) return &pools[i];
+    struct pool *p = start_another(POOL_OF_DEVICE, 0);
+    if (p) p->dying = true;
+    return p;
+}
+
+CUresult pool_give_plain(const struct mem_block *b, uint32_t stream, uint64_t seq) {
+    struct mem_block pooled = *b;
+    lock_enter(&pool_lock);
+    struct pool *p = find_dying();
+    if (p) {
+        p->used += mem_capacity(b->bytes, b->device);
+        pooled.owner = CTX_PRIMARY; /* its own may end before the block's last use */
+        pooled.detail = (uint32_t)(p - pools);
+    }
+    lock_leave(&pool_lock);
+    return p ? pool_give(&pooled, stream, seq) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 CUmemoryPool pool_create(enum pool_home home, const CUmemPoolProps *props) {
     uint64_t key[2] = {0, 0};
     if (props->handleTypes && getrandom(key, sizeof(key), 0) != sizeof(key)) return NULL;

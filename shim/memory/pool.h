@@ -22,6 +22,8 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
 
 /* Takes a MEM_POOLED block back; its last use is `seq` of `stream` (seq 0: it is complete). */
 CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq);
+/* As pool_give, of a MEM_PLAIN block: its memory is nobody's when that is complete. */
+CUresult pool_give_plain(const struct mem_block *b, uint32_t stream, uint64_t seq);
 
 /* Gives the memory of complete blocks back: all of it, and true when there was any; or what is
  * beyond each pool's release threshold, as CUDA does at synchronisations. */

@@ -119,6 +119,31 @@ Test(shim_pool, the_devices_own_cannot_be_destroyed) {
     cr_assert_eq(chosen, own, "the choice goes back to it");
 }
 
+/* cuSPARSE frees so what it allocated before it knew of a stream. */
+Test(shim_pool, plain_memory_is_freed_in_a_streams_order) {
+    struct mem_block found;
+    CUdeviceptr plain, other;
+    CUmemoryPool pool = make(0);
+    cr_assert_eq(cuMemAlloc_v2(&plain, 1000), CUDA_SUCCESS);
+    rig_hold_streams(true);
+    occupy(a);
+    cr_assert_eq(cuMemFreeAsync(plain + 512, a), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemFreeAsync(plain, a), CUDA_SUCCESS);
+    cr_expect_eq(cuMemFreeAsync(plain, a), CUDA_ERROR_INVALID_VALUE, "once");
+    cr_expect_eq(cuMemFree_v2(plain), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_neq(take(pool, 1000, a), plain, "it is no pool's");
+    cr_assert_eq(cuMemAlloc_v2(&other, 1000), CUDA_SUCCESS);
+    cr_expect_neq(other, plain, "the stream may use it still");
+    cr_assert(mem_find(plain, &found));
+    rig_hold_streams(false);
+    cr_assert_eq(cuStreamSynchronize(a), CUDA_SUCCESS);
+    cr_expect_not(mem_find(plain, &found), "without a threshold");
+    for (int more_than_pools = 0; more_than_pools < 300; more_than_pools++) {
+        cr_assert_eq(cuMemAlloc_v2(&plain, 1000), CUDA_SUCCESS);
+        cr_assert_eq(cuMemFreeAsync(plain, a), CUDA_SUCCESS);
+    }
+}
+
 /* ---- other homes ----------------------------------------------------------------------------- */
 
 static const CUmemLocation on_device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
