@@ -116,4 +116,60 @@ static inline bool resolve_lanes(struct warp_ctx *x, const struct code_inst *i, 
     return true;
 }
 
+#ifdef ELEMENT_AVX512
+
+/* Vectors of all lanes that lie side by side, or are one and the same. */
+struct resolve_row {
+    uint64_t first, step; /* bytes */
+};
+
+static inline bool resolve_steps64(const uint64_t *a, uint64_t step) {
+    const __m512i steps = element_steps((int)step);
+    uint32_t off = 0;
+    for (unsigned q = 0; q < 4; q++) {
+        const uint64_t first = a[0] + 8 * q * step;
+        const __m512i row = _mm512_add_epi64(_mm512_set1_epi64((long long)first), steps);
+        off |= _mm512_cmpneq_epi64_mask(_mm512_load_si512(a + 8 * q), row);
+    }
+    return !off;
+}
+
+static inline bool resolve_steps32(const uint32_t *a, uint32_t step) {
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i one = _mm512_set1_epi32((int)a[0]), steps = _mm512_set1_epi32((int)step);
+    const __m512i row = _mm512_add_epi32(one, _mm512_mullo_epi32(lane, steps));
+    const __m512i rest = _mm512_add_epi32(row, _mm512_set1_epi32((int)(16 * step)));
+    return !(_mm512_cmpneq_epi32_mask(_mm512_load_si512(a), row) |
+             _mm512_cmpneq_epi32_mask(_mm512_load_si512(a + 16), rest));
+}
+
+/* Whether all lanes' vectors of `bytes` are such a row, to be written side by side, and good from
+ * end to end: in the window that this instruction hit last, or in shared memory by a 32-bit
+ * register. Counts them if so. */
+static inline bool resolve_row(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
+                               bool write, struct resolve_row *out) {
+    const bool shared = i->space == PTX_SHARED && i->a_bytes == 4;
+    const struct range *window = &x->windows[CODE_WINDOW(i)];
+    const uint64_t lo = shared ? 0 : window->lo, size = shared ? x->shared_bytes : window->hi - lo;
+    if (i->a == CODE_NO_SLOT || !(shared || (i->space == PTX_GENERIC && i->a_bytes == 8)))
+        return false;
+    const uint32_t *words = SLOT(const uint32_t, &x->w, i->a);
+    const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
+    out->first = shared ? words[0] + (uint32_t)i->offset : a[0] + (uint64_t)i->offset;
+    out->step = shared ? words[1] - words[0] : a[1] - a[0];
+    if (out->step != bytes && (out->step || write)) return false;
+    if (!(shared ? resolve_steps32(words, (uint32_t)out->step) : resolve_steps64(a, out->step)))
+        return false;
+    const uint64_t all = (WARP_LANES - 1) * out->step + bytes;
+    if (size < all || out->first - lo > size - all || out->first & (bytes - 1)) return false;
+    if (shared)
+        out->first += x->shared_base;
+    else if (mem_counted(x, i, window))
+        x->sectors +=
+            (uint32_t)((out->first + all - bytes) / SECTOR_BYTES - out->first / SECTOR_BYTES) + 1;
+    return true;
+}
+
+#endif
+
 #endif

@@ -29,8 +29,9 @@ struct tile {
     /* Line (i * halves + h) * packed + e has in lane 4 * g + t element (g + 8 * h, (4 * i + t) *
      * packed + e) of a block of rows; blocks follow each other. */
     line a[LINES_MOST];
-    /* By k: the even columns of a block, then its odd ones. */
-    float b[K_MOST][8] __attribute__((aligned(64)));
+    /* Line i * packed + e has at 8 * t + n element ((4 * i + t) * packed + e, n) of a block of
+     * columns, of which the even ones come first. */
+    line b[K_MOST / 4];
     line sum[SUMS_MOST];
 };
 
@@ -53,14 +54,14 @@ static struct shape shape_of(const struct ptx_matrix *m) {
                           .exact = m->a.element == PTX_ELEMENT_F16};
 }
 
-/* ---- elements of a register, of all lanes ---------------------------------------------------- */
+/* ---- elements of registers, of all lanes ------------------------------------------------------
+ */
 
-#define EACH(expr)                                              \
-    ISA_INDEPENDENT for (unsigned l = 0; l < WARP_LANES; l++) { \
-        const uint32_t x = r[l] >> shift;                       \
-        out[l] = (float)(expr);                                 \
-    }                                                           \
-    break
+/* Some registers, each with `packed` values a lane, as so many lines. */
+struct registers {
+    const uint32_t *at[LINES_MOST];
+    uint32_t count, packed;
+};
 
 #ifdef __AVX512F__
 static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
@@ -87,9 +88,25 @@ static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
 }
 #endif
 
-static void expand(const uint32_t *r, uint8_t element, unsigned shift, float *out) {
+/* Does something with register r, of which the value from bit `shift` on becomes the line out. */
+#define EACH_LINE(...)                                      \
+    for (uint32_t j = 0; j < from->count; j++)              \
+        for (uint32_t k = 0; k < from->packed; k++, to++) { \
+            const uint32_t *r = from->at[j];                \
+            const unsigned shift = k * (32 / from->packed); \
+            float *out = *to;                               \
+            __VA_ARGS__                                     \
+        }                                                   \
+    break
+#define EACH(expr)                                                        \
+    EACH_LINE(ISA_INDEPENDENT for (unsigned l = 0; l < WARP_LANES; l++) { \
+        const uint32_t x = r[l] >> shift;                                 \
+        out[l] = (float)(expr);                                           \
+    })
+
+static void expand(const struct registers *from, uint8_t element, line *to) {
     switch (element) {
-    case PTX_ELEMENT_F16: expand_halves(r, shift, out); break;
+    case PTX_ELEMENT_F16: EACH_LINE(expand_halves(r, shift, out););
     case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
     case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
     case PTX_ELEMENT_E4M3: EACH(small_value(&small_e4m3, x));
@@ -110,48 +127,57 @@ static const uint32_t *words(const struct warp *w, const struct code_elem *e) {
     return SLOT(const uint32_t, w, e->slot);
 }
 
-static void take_lines(const struct warp *w, const struct code_elem *e, uint32_t regs,
+static void take_lines(const struct warp *w, const struct code_elem *e, uint32_t count,
                        uint8_t element, uint32_t packed, line *to) {
-    for (uint32_t r = 0; r < regs; r++)
-        for (uint32_t k = 0; k < packed; k++)
-            expand(words(w, &e[r]), element, k * (32 / packed), to[r * packed + k]);
+    struct registers from = {.count = count, .packed = packed};
+    for (uint32_t r = 0; r < count; r++)
+        from.at[r] = words(w, &e[r]);
+    expand(&from, element, to);
 }
 
-/* Lane 4 * n + t of a line holds column n of rows t, which lie `packed` apart. */
+/* Lane 4 * n + t of a register holds column n of row t, or of rows packed; afterwards at 8 * t the
+ * even columns, then the odd ones. */
 #ifdef __AVX512F__
-static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
+static void deal_columns(const uint32_t *v, uint32_t *to) {
     const __m512i first =
         _mm512_set_epi32(29, 21, 13, 5, 25, 17, 9, 1, 28, 20, 12, 4, 24, 16, 8, 0);
-    const __m512 low = _mm512_load_ps(v), high = _mm512_load_ps(v + 16);
+    const __m512i low = _mm512_load_si512(v), high = _mm512_load_si512(v + 16);
     for (unsigned t = 0; t < 4; t += 2) {
         const __m512i from = _mm512_add_epi32(first, _mm512_set1_epi32((int)t));
-        const __m512 two = _mm512_permutex2var_ps(low, from, high);
-        _mm256_store_ps(to[t * packed], _mm512_castps512_ps256(two));
-        _mm256_store_ps(to[(t + 1) * packed], _mm512_extractf32x8_ps(two, 1));
+        _mm512_store_si512(&to[8 * t], _mm512_permutex2var_epi32(low, from, high));
     }
 }
 #else
-static void deal_columns(const float *v, uint32_t packed, float (*to)[8]) {
+static void deal_columns(const uint32_t *v, uint32_t *to) {
     for (unsigned odd = 0; odd < 2; odd++) {
-        __m128 x = _mm_load_ps(&v[4 * odd]), y = _mm_load_ps(&v[4 * odd + 8]);
-        __m128 z = _mm_load_ps(&v[4 * odd + 16]), u = _mm_load_ps(&v[4 * odd + 24]);
+        const float *from = (const float *)v + 4 * odd; /* bits, whatever they are */
+        float *at = (float *)to + 4 * odd;
+        __m128 x = _mm_load_ps(from), y = _mm_load_ps(from + 8);
+        __m128 z = _mm_load_ps(from + 16), u = _mm_load_ps(from + 24);
         _MM_TRANSPOSE4_PS(x, y, z, u);
-        _mm_store_ps(&to[0][4 * odd], x);
-        _mm_store_ps(&to[packed][4 * odd], y);
-        _mm_store_ps(&to[2 * packed][4 * odd], z);
-        _mm_store_ps(&to[3 * packed][4 * odd], u);
+        _mm_store_ps(at, x);
+        _mm_store_ps(at + 8, y);
+        _mm_store_ps(at + 16, z);
+        _mm_store_ps(at + 24, u);
     }
 }
 #endif
 
 static void take_b(const struct warp *w, const struct code_elem *e, const struct shape *s,
                    uint8_t element, struct tile *tile) {
-    line v;
-    for (uint32_t r = 0; r < s->b_regs; r++)
-        for (uint32_t k = 0; k < s->packed; k++) {
-            expand(words(w, &e[r]), element, k * (32 / s->packed), v);
-            deal_columns(v, s->packed, &tile->b[4 * r * s->packed + k]);
-        }
+    uint32_t dealt[K_MOST / 4][WARP_LANES] __attribute__((aligned(64)));
+    struct registers from = {.count = s->b_regs, .packed = s->packed};
+    for (uint32_t r = 0; r < s->b_regs; r++) {
+        deal_columns(words(w, &e[r]), dealt[r]);
+        from.at[r] = dealt[r];
+    }
+    expand(&from, element, tile->b);
+}
+
+/* Row k of b: eight columns. */
+static const float *row_of_b(const struct tile *tile, const struct shape *s, uint32_t k) {
+    const uint32_t part = k / s->packed;
+    return &tile->b[part / 4 * s->packed + k % s->packed][8 * (part % 4)];
 }
 
 /* ---- rows of lanes ----------------------------------------------------------------------------
@@ -194,32 +220,38 @@ static inline __attribute__((always_inline)) lanes added(lanes x, lanes y, lanes
     return z + x * y;
 }
 
-/* The compiler would load everything first, for which there are not registers enough. */
-#define NOT_YET __asm__ volatile("" ::: "memory")
+/* The compiler would load everything first, for which there are not registers enough: sums are made
+ * before anything else is loaded. */
+#ifdef __AVX512F__
+#define MADE_NOW(v, u) __asm__ volatile("" : "+v"(v), "+v"(u) : : "memory")
+#else
+#define MADE_NOW(v, u) __asm__ volatile("" : "+x"(v), "+x"(u) : : "memory")
+#endif
 
 /* Lane t of each group gives its values of a. */
 #define STEP(t)                                                                \
-    for (uint32_t e = 0; e < packed; e++, b++) {                               \
-        const lanes even = FOUR_LANES(b[0]), odd = FOUR_LANES(b[0] + 4);       \
+    for (uint32_t e = 0; e < packed; e++) {                                    \
+        const lanes even = FOUR_LANES(&b[e][8 * (t)]);                         \
+        const lanes odd = FOUR_LANES(&b[e][8 * (t) + 4]);                      \
         for (unsigned u = 0; u < TIMES; u++)                                   \
             for (unsigned h = 0; h < halves; h++) {                            \
                 const lanes x = LOAD_LANES(&a[h * packed + e][l + u * LANES]); \
                 const lanes v = ONE_LANE(x, t);                                \
                 s[u][2 * h] = added(v, even, s[u][2 * h], exact);              \
                 s[u][2 * h + 1] = added(v, odd, s[u][2 * h + 1], exact);       \
+                MADE_NOW(s[u][2 * h], s[u][2 * h + 1]);                        \
             }                                                                  \
-        NOT_YET;                                                               \
     }
 
 /* sum += a * b for TIMES rows of lanes from `l` on, in ascending k, each step rounded. */
 static inline __attribute__((always_inline)) void
-multiply_rows(line *sum, const line *a, const float (*b)[8], uint32_t k, const uint32_t packed,
+multiply_rows(line *sum, const line *a, const line *b, uint32_t k, const uint32_t packed,
               const unsigned halves, const bool exact, unsigned l) {
     lanes s[TIMES][4];
     for (unsigned u = 0; u < TIMES; u++)
         for (unsigned j = 0; j < 2 * halves; j++)
             s[u][j] = LOAD_LANES(&sum[j][l + u * LANES]);
-    for (; k; k -= 4 * packed, a += halves * packed) {
+    for (; k; k -= 4 * packed, a += halves * packed, b += packed) {
         STEP(0)
         STEP(1)
         STEP(2)
@@ -230,10 +262,10 @@ multiply_rows(line *sum, const line *a, const float (*b)[8], uint32_t k, const u
             STORE_LANES(&sum[j][l + u * LANES], s[u][j]);
 }
 
-#define MULTIPLY(name, packed, halves, exact)                                               \
-    static void multiply_##name(line *sum, const line *a, const float(*b)[8], uint32_t k) { \
-        for (unsigned l = 0; l < WARP_LANES; l += TIMES * LANES)                            \
-            multiply_rows(sum, a, b, k, packed, halves, exact, l);                          \
+#define MULTIPLY(name, packed, halves, exact)                                          \
+    static void multiply_##name(line *sum, const line *a, const line *b, uint32_t k) { \
+        for (unsigned l = 0; l < WARP_LANES; l += TIMES * LANES)                       \
+            multiply_rows(sum, a, b, k, packed, halves, exact, l);                     \
     }
 MULTIPLY(tf32, 1, 2, false)
 MULTIPLY(bf16_low, 2, 1, false)
@@ -245,7 +277,7 @@ MULTIPLY(bytes, 4, 2, true)
 MULTIPLY(nibbles_low, 8, 1, true)
 MULTIPLY(nibbles, 8, 2, true)
 
-static void multiply_block(const struct shape *s, line *sum, const line *a, const float (*b)[8]) {
+static void multiply_block(const struct shape *s, line *sum, const line *a, const line *b) {
     switch (s->packed * 2 + s->halves) {
     case 4: multiply_tf32(sum, a, b, s->k); break;
     case 5: (s->exact ? multiply_f16_low : multiply_bf16_low)(sum, a, b, s->k); break;
@@ -298,7 +330,7 @@ static void multiply_sparse(const struct code_inst *i, const struct warp *w, con
         for (uint32_t at = 0; at < s->k / 2; at++) {
             const uint32_t p = s->packed, part = at / p;
             const float factor = tile->a[(part / 4 * 2 + h) * p + at % p][g + part % 4];
-            const float *b = tile->b[sparse_at(x->matrix, e, f, row, at)];
+            const float *b = row_of_b(tile, s, sparse_at(x->matrix, e, f, row, at));
             for (unsigned n = 0; n < 8; n++)
                 v[n] += factor * b[n];
         }
@@ -359,7 +391,7 @@ static void multiply_scaled(const struct code_inst *i, const struct warp *w, con
         for (uint32_t at = 0; at < k; at++) {
             const uint32_t part = at / p;
             const float y = tile->a[(part / 4 * 2 + h) * p + at % p][g + part % 4];
-            const float *b = tile->b[e ? sparse_at(m, e, f, row, at) : at];
+            const float *b = row_of_b(tile, s, e ? sparse_at(m, e, f, row, at) : at);
             for (unsigned n = 0; n < 8 && at % chunk == 0; n++)
                 factor[n] = scales.a[row][at / chunk] * scales.b[n % 4 * 2 + n / 4][at / chunk];
             for (unsigned n = 0; n < 8; n++)
@@ -384,7 +416,7 @@ static void multiply_all(const struct code_inst *i, const struct warp *w, struct
         take_b(w, x->uses + m->a.regs + c * s.b_regs, &s, m->b.element, tile);
         for (uint32_t r = 0; r < s.row_blocks && !m->sparse && !m->scales; r++)
             multiply_block(&s, &tile->sum[(c * s.row_blocks + r) * 2 * s.halves],
-                           (const line *)&tile->a[r * lines], (const float(*)[8])tile->b);
+                           (const line *)&tile->a[r * lines], (const line *)tile->b);
     }
     if (m->scales)
         multiply_scaled(i, w, &s, tile);

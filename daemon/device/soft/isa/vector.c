@@ -153,6 +153,147 @@ ELEMENT_CLIENT static void store_2x32(void *const s[2], const uint64_t *at, uint
     }
 }
 
+/* ---- whole rows: vectors of all lanes, side by side, or one for all
+ * ------------------------------
+ */
+
+#ifdef ELEMENT_AVX512
+
+/* Four lanes' vectors of 16 bytes, or eight of 8; pieces of a row are whole vectors (element.h). */
+ELEMENT_CLIENT static inline __m512i read_row(uint64_t at) {
+    return (__m512i) * (const element_wide *)(uintptr_t)at;
+}
+ELEMENT_CLIENT static inline void write_row(uint64_t at, __m512i v) {
+    *(element_wide *)(uintptr_t)at = (element_wide)v;
+}
+
+/* Places of every second word of two vectors, from the first on; and those that undo it. */
+#define ROW_EVEN _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0)
+#define ROW_EVEN64 _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0)
+#define ROW_MIXED _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0)
+#define ROW_MIXED64 _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0)
+/* Of every fourth word, then of every fourth from the second on. */
+#define ROW_FOURTH _mm512_set_epi32(29, 25, 21, 17, 13, 9, 5, 1, 28, 24, 20, 16, 12, 8, 4, 0)
+/* Of four columns, two in each vector, as rows. */
+#define ROW_OF_FOUR _mm512_set_epi32(27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0)
+#define ROW_PICK(v, from, by, u) \
+    _mm512_permutex2var_epi32(v, _mm512_add_epi32(from, _mm512_set1_epi32(by)), u)
+#define ROW_PICK64(v, from, by, u) \
+    _mm512_permutex2var_epi64(v, _mm512_add_epi64(from, _mm512_set1_epi64(by)), u)
+
+static void load_row_2x32(void *const d[2], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 16, at += 128) {
+        const __m512i v = read_row(at), u = read_row(at + 64);
+        for (int k = 0; k < 2; k++)
+            _mm512_store_si512((uint32_t *)d[k] + l, ROW_PICK(v, ROW_EVEN, k, u));
+    }
+}
+
+static void store_row_2x32(void *const s[2], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 16, at += 128) {
+        const __m512i x = _mm512_load_si512((const uint32_t *)s[0] + l);
+        const __m512i y = _mm512_load_si512((const uint32_t *)s[1] + l);
+        for (int k = 0; k < 2; k++)
+            write_row(at + 64 * (unsigned)k, ROW_PICK(x, ROW_MIXED, 8 * k, y));
+    }
+}
+
+static void load_row_2x64(void *const d[2], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 8, at += 128) {
+        const __m512i v = read_row(at), u = read_row(at + 64);
+        for (int k = 0; k < 2; k++)
+            _mm512_store_si512((uint64_t *)d[k] + l, ROW_PICK64(v, ROW_EVEN64, k, u));
+    }
+}
+
+static void store_row_2x64(void *const s[2], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 8, at += 128) {
+        const __m512i x = _mm512_load_si512((const uint64_t *)s[0] + l);
+        const __m512i y = _mm512_load_si512((const uint64_t *)s[1] + l);
+        for (int k = 0; k < 2; k++)
+            write_row(at + 64 * (unsigned)k, ROW_PICK64(x, ROW_MIXED64, 4 * k, y));
+    }
+}
+
+static void load_row_4x32(void *const d[4], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 16, at += 256) {
+        const __m512i v = read_row(at), u = read_row(at + 64);
+        const __m512i x = read_row(at + 128), y = read_row(at + 192);
+        for (int k = 0; k < 4; k += 2) {
+            const __m512i low = ROW_PICK(v, ROW_FOURTH, k, u), high = ROW_PICK(x, ROW_FOURTH, k, y);
+            _mm512_store_si512((uint32_t *)d[k] + l, _mm512_shuffle_i64x2(low, high, 0x44));
+            _mm512_store_si512((uint32_t *)d[k + 1] + l, _mm512_shuffle_i64x2(low, high, 0xee));
+        }
+    }
+}
+
+static void store_row_4x32(void *const s[4], uint64_t at) {
+    for (unsigned l = 0; l < WARP_LANES; l += 8, at += 128) {
+        __m512i v[2]; /* two columns of eight lanes */
+        for (unsigned k = 0; k < 2; k++) {
+            const __m256i *x = (const __m256i *)((const uint32_t *)s[2 * k] + l);
+            const __m256i *y = (const __m256i *)((const uint32_t *)s[2 * k + 1] + l);
+            v[k] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_load_si256(x)),
+                                      _mm256_load_si256(y), 1);
+        }
+        for (int k = 0; k < 2; k++)
+            write_row(at + 64 * (unsigned)k, ROW_PICK(v[0], ROW_OF_FOUR, 4 * k, v[1]));
+    }
+}
+
+/* One vector for all lanes. */
+ELEMENT_CLIENT static void load_one(void *const *d, uint64_t at, uint32_t n, uint32_t size) {
+    const __m128i v = size * n == 8 ? read8(at) : read16(at);
+    for (uint32_t k = 0; k < n; k++) {
+        const __m512i word =
+            size == 4
+                ? _mm512_permutexvar_epi32(_mm512_set1_epi32((int)k), _mm512_castsi128_si512(v))
+                : _mm512_permutexvar_epi64(_mm512_set1_epi64(k), _mm512_castsi128_si512(v));
+        for (unsigned l = 0; l < WARP_LANES * size; l += 64)
+            _mm512_store_si512((unsigned char *)d[k] + l, word);
+    }
+}
+
+static bool load_row(struct warp_ctx *x, const struct code_inst *i, void *const *d, uint32_t n,
+                     uint32_t size) {
+    struct resolve_row row;
+    if (size * n > VECTOR_PIECE || !resolve_row(x, i, size * n, false, &row)) return false;
+    if (!row.step)
+        load_one(d, row.first, n, size);
+    else if (size * n == 8)
+        load_row_2x32(d, row.first);
+    else
+        (size == 4 ? load_row_4x32 : load_row_2x64)(d, row.first);
+    return true;
+}
+
+static bool store_row(struct warp_ctx *x, const struct code_inst *i, void *const *s, uint32_t n,
+                      uint32_t size) {
+    struct resolve_row row;
+    if (size * n > VECTOR_PIECE || !resolve_row(x, i, size * n, true, &row)) return false;
+    if (size * n == 8)
+        store_row_2x32(s, row.first);
+    else
+        (size == 4 ? store_row_4x32 : store_row_2x64)(s, row.first);
+    return true;
+}
+
+#else
+
+static bool load_row(struct warp_ctx *x, const struct code_inst *i, void *const *d, uint32_t n,
+                     uint32_t size) {
+    (void)x, (void)i, (void)d, (void)n, (void)size;
+    return false;
+}
+
+static bool store_row(struct warp_ctx *x, const struct code_inst *i, void *const *s, uint32_t n,
+                      uint32_t size) {
+    (void)x, (void)i, (void)s, (void)n, (void)size;
+    return false;
+}
+
+#endif
+
 /* ---- any shape, by way of a copy ----------------------------------------------------------------
  */
 
@@ -262,8 +403,10 @@ ISA_HANDLER(load) {
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     uint64_t sink[WARP_LANES] __attribute__((aligned(64)));
     void *d[VECTOR_MOST / 4];
+    const bool usual = size >= 4 && find_registers(w, e->defs, n, size, sink, d);
+    if (usual && mask == ISA_FULL && load_row(x, i, d, n, size)) return;
     if (!resolve_lanes(x, i, mask, size * n, false, at)) return;
-    if (size < 4 || !find_registers(w, e->defs, n, size, sink, d)) {
+    if (!usual) {
         load_any(w, i, at, mask);
         return;
     }
@@ -284,8 +427,10 @@ ISA_HANDLER(store) {
     const uint32_t n = e->use_count, size = ptx_type_bytes(i->type);
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     void *s[VECTOR_MOST / 4];
+    const bool usual = size >= 4 && find_registers(w, e->uses, n, size, NULL, s);
+    if (usual && mask == ISA_FULL && store_row(x, i, s, n, size)) return;
     if (!resolve_lanes(x, i, mask, size * n, true, at)) return;
-    if (size < 4 || !find_registers(w, e->uses, n, size, NULL, s))
+    if (!usual)
         store_any(w, i, at, mask);
     else if (size * n == 8)
         store_2x32(s, at, mask);
