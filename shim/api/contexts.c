@@ -287,7 +287,7 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 
 CUresult cuCtxSynchronize(void) {
     CUresult r = ctx_enter();
-    if (!r) r = capture_gate();
+    if (!r) r = capture_forbid_waiting();
     if (!r) r = stream_drain();
     if (state_ready() == CUDA_SUCCESS) text_flush();
     if (r) return r;

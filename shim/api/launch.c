@@ -20,6 +20,7 @@
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
+#include "shim/context/event.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/memory/mem.h"
@@ -301,17 +302,32 @@ static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch
     }
 }
 
+/* Behind a part of the kernel; `data`: of the edges from it, where it is captured. */
+static CUresult record_event(CUevent event, unsigned int flags, CUstream stream,
+                             CUgraphEdgeData data) {
+    struct stream *s = stream_find(stream);
+    struct event *e = event_find(event);
+    if (!e) return CUDA_ERROR_INVALID_HANDLE;
+    return s && stream_captured(s) && !flags ? capture_record_port(s, e, data)
+                                             : cuEventRecordWithFlags(event, stream, flags);
+}
+
 /* Records the events that are asked for. */
 static CUresult record_events(const CUlaunchConfig *config, CUstream stream) {
+    const CUgraphEdgeData begun = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER};
+    const CUgraphEdgeData early = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                   .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     CUresult r = CUDA_SUCCESS;
     for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
         const CUlaunchAttributeValue *v = &config->attrs[i].value;
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
-            r = cuEventRecordWithFlags(v->programmaticEvent.event, stream,
-                                       (unsigned int)v->programmaticEvent.flags);
-        else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
-            r = cuEventRecordWithFlags(v->launchCompletionEvent.event, stream,
-                                       (unsigned int)v->launchCompletionEvent.flags);
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
+            CUgraphEdgeData data = early;
+            if (v->programmaticEvent.triggerAtBlockStart) data.from_port = begun.from_port;
+            r = record_event(v->programmaticEvent.event, (unsigned int)v->programmaticEvent.flags,
+                             stream, data);
+        } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            r = record_event(v->launchCompletionEvent.event,
+                             (unsigned int)v->launchCompletionEvent.flags, stream, begun);
     }
     return r;
 }

@@ -36,6 +36,7 @@ struct capture_lane {
 
 struct capture_point {
     uint64_t capture;
+    CUgraphEdgeData data; /* of the edges to whoever waits for it */
     size_t count;
     CUgraphNode nodes[];
 };
@@ -305,6 +306,7 @@ static CUresult add(struct stream *s, struct params *params) {
     if (r) return r;
     struct tail *tail = &lane->tail;
     tail_tidy(tail);
+    if (params->type != CU_GRAPH_NODE_TYPE_KERNEL) tail_make_plain(tail);
     if (begins_early(params)) tail_begin_early(tail);
     r = placing_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
     if (r) return invalidate(lane->capture, r);
@@ -333,7 +335,7 @@ CUresult capture_refuse(struct stream *s) {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static CUresult record(struct stream *s, struct event *e) {
+static CUresult record(struct stream *s, struct event *e, CUgraphEdgeData data) {
     struct capture_lane *lane;
     CUresult r = enter_lane(s, &lane);
     if (r) return r;
@@ -341,6 +343,7 @@ static CUresult record(struct stream *s, struct event *e) {
     struct capture_point *p = malloc(sizeof(*p) + (tail->count + 1) * sizeof(CUgraphNode));
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     p->capture = lane->capture->id;
+    p->data = data;
     p->count = tail->count;
     if (p->count) memcpy(p->nodes, tail->list, p->count * sizeof(CUgraphNode));
     free(atom_load_relaxed(&e->captured));
@@ -354,9 +357,26 @@ CUresult capture_record(struct stream *s, struct event *e, bool external) {
         return capture_add(s, &p);
     }
     lock_enter(&graph_lock);
-    CUresult r = record(s, e);
+    CUresult r = record(s, e, (CUgraphEdgeData){0});
     lock_leave(&graph_lock);
     return r;
+}
+
+CUresult capture_record_port(struct stream *s, struct event *e, CUgraphEdgeData data) {
+    lock_enter(&graph_lock);
+    CUresult r = record(s, e, data);
+    lock_leave(&graph_lock);
+    return r;
+}
+
+/* What is not permitted of it is not of its capture either, as long as that goes on. */
+CUresult capture_refuse_event(const struct event *e) {
+    lock_enter(&graph_lock);
+    const struct capture_point *p = atom_load_relaxed(&e->captured);
+    struct capture *c = p ? find_capture(p->capture) : NULL;
+    if (c) c->invalid = true;
+    lock_leave(&graph_lock);
+    return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 void capture_forget(struct event *e) {
@@ -381,7 +401,8 @@ static CUresult wait_captured(struct stream *s, const struct capture_point *p) {
         return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     }
     if (!lane) lane = join(c, s);
-    CUresult r = lane ? tail_add(&lane->tail, p->nodes, NULL, p->count) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r =
+        lane ? tail_wait(&lane->tail, p->nodes, p->data, p->count) : CUDA_ERROR_OUT_OF_MEMORY;
     return r ? invalidate(c, r) : CUDA_SUCCESS;
 }
 
@@ -425,6 +446,19 @@ CUresult capture_forbid(void) {
     }
     lock_leave(&graph_lock);
     return r;
+}
+
+CUresult capture_forbid_waiting(void) {
+    CUresult r = CUDA_SUCCESS;
+    struct list *pos;
+    lock_enter(&graph_lock);
+    list_each(pos, &captures) {
+        struct capture *c = list_entry(pos, struct capture, link);
+        if (c->thread == &here && !c->invalid)
+            r = invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    lock_leave(&graph_lock);
+    return r ? r : capture_gate();
 }
 
 /* With the lock held. Without its first stream a capture has no end but this. */

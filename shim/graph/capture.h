@@ -58,6 +58,10 @@ CUresult capture_refuse(struct stream *s);
 /* ---- events ---------------------------------------------------------------------------------- */
 
 CUresult capture_record(struct stream *s, struct event *e, bool external);
+/* Behind a part of the kernel that was captured last; `data`: of the edge from it. */
+CUresult capture_record_port(struct stream *s, struct event *e, CUgraphEdgeData data);
+/* Waited for or asked about, which nobody may: CUDA_ERROR_CAPTURED_EVENT. */
+CUresult capture_refuse_event(const struct event *e) __attribute__((cold));
 /* Of a stream that is captured, or an event that was. `external`: as of records outside of it. */
 CUresult capture_wait(struct stream *s, const struct event *e, bool external);
 /* It is recorded outside of captures again. */
@@ -74,6 +78,8 @@ static inline CUresult capture_gate(void) {
     return __builtin_expect(atom_load_relaxed(&capture_careful) != 0, 0) ? capture_forbid()
                                                                          : CUDA_SUCCESS;
 }
+/* The same of calls that wait for all of a context: not while this thread captures, in any mode. */
+CUresult capture_forbid_waiting(void);
 
 /* The stream goes away. */
 void capture_leave(struct stream *s);

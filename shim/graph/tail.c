@@ -15,9 +15,18 @@ void tail_free(struct tail *t) {
     *t = (struct tail){0};
 }
 
-static bool has_node(const struct tail *t, CUgraphNode node) {
-    for (size_t i = 0; i < t->count; i++)
-        if (t->list[i] == node) return true;
+static bool is_plain(const CUgraphEdgeData *data) {
+    static const CUgraphEdgeData plain;
+    return memcmp(data, &plain, sizeof(plain)) == 0;
+}
+
+/* Of two edges from one node the plain one stays: it says more. */
+static bool has_node(struct tail *t, CUgraphNode node, const CUgraphEdgeData *data) {
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->list[i] != node) continue;
+        if (!data || is_plain(data)) t->data[i] = (CUgraphEdgeData){0};
+        return true;
+    }
     return false;
 }
 
@@ -29,11 +38,24 @@ CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData
     if (edges) t->data = edges;
     if (!more || !edges) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        if (has_node(t, list[i])) continue;
+        if (has_node(t, list[i], data ? &data[i] : NULL)) continue;
         t->data[t->count] = data ? data[i] : (CUgraphEdgeData){0};
         t->list[t->count++] = list[i];
     }
     return CUDA_SUCCESS;
+}
+
+CUresult tail_wait(struct tail *t, const CUgraphNode *list, CUgraphEdgeData data, size_t count) {
+    CUresult r = CUDA_SUCCESS;
+    for (size_t i = 0; !r && i < count; i++)
+        r = tail_add(t, &list[i], &data, 1);
+    return r;
+}
+
+void tail_make_plain(struct tail *t) {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+            t->data[i] = (CUgraphEdgeData){0};
 }
 
 void tail_tidy(struct tail *t) {
@@ -44,11 +66,6 @@ void tail_tidy(struct tail *t) {
         t->data[kept++] = t->data[i];
     }
     t->count = kept;
-}
-
-static bool is_plain(const CUgraphEdgeData *data) {
-    static const CUgraphEdgeData plain;
-    return memcmp(data, &plain, sizeof(plain)) == 0;
 }
 
 void tail_begin_early(struct tail *t) {

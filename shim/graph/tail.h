@@ -21,6 +21,10 @@ struct tail {
 /* `data` NULL: default edges. CUDA_ERROR_OUT_OF_MEMORY: the tail is as it was. */
 CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData *data,
                   size_t count);
+/* The same for an event that was recorded behind all of these. */
+CUresult tail_wait(struct tail *t, const CUgraphNode *list, CUgraphEdgeData data, size_t count);
+/* Only a kernel can begin before another ends: the next node is none. */
+void tail_make_plain(struct tail *t);
 /* Nodes that the program has destroyed since are no more to be waited for. */
 void tail_tidy(struct tail *t);
 /* The next node may begin before kernels in it end, where the edges from them say nothing else. */

@@ -115,6 +115,62 @@ Test(shim_capture, a_kernel_that_may_begin_early_has_such_an_edge) {
     }
 }
 
+static CUresult launch_recording(CUstream s, CUlaunchAttributeID id, int at_start) {
+    CUlaunchAttribute a = {.id = id};
+    CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, s, &a, 1};
+    a.value.programmaticEvent.event = event;
+    if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+        a.value.programmaticEvent.triggerAtBlockStart = at_start;
+    return cuLaunchKernelEx(&config, plain, NULL, NULL);
+}
+
+/* The edge to what another stream does behind an event of a kernel's. */
+static void check_port(CUlaunchAttributeID id, int at_start, bool kernel, unsigned port,
+                       unsigned type) {
+    CUgraphNode from[2], to[2];
+    CUgraphEdgeData data[2];
+    CUgraph g;
+    size_t count = 2;
+    start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cr_assert_eq(launch_recording(own, id, at_start), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamWaitEvent(other, event, 0), CUDA_SUCCESS);
+    cr_assert_eq(kernel ? launch(other) : cuMemsetD8Async(device, 1, 100, other), CUDA_SUCCESS);
+    cr_assert_eq(cuEventRecord(event, other), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamWaitEvent(own, event, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamEndCapture(own, &g), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphGetEdges_v2(g, from, to, data, &count), CUDA_SUCCESS);
+    cr_assert_eq(count, 1);
+    cr_expect_eq(data[0].from_port, port, "%u", data[0].from_port);
+    cr_expect_eq(data[0].type, type, "%u", data[0].type);
+}
+
+Test(shim_capture, events_of_a_part_of_a_kernel_are_ports) {
+    const CUlaunchAttributeID early = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+    const CUlaunchAttributeID begun = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+    check_port(early, 0, true, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 1);
+    check_port(early, 1, true, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER, 1);
+    check_port(early, 0, false, 0, 0); /* only kernels begin early */
+    check_port(begun, 0, true, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER, 0);
+}
+
+/* A stream that waits for an event of a part and for all of the kernel waits for all of it. */
+Test(shim_capture, of_two_edges_the_plain_one_stays) {
+    CUgraphNode from[2], to[2];
+    CUevent whole;
+    size_t count = 2;
+    cr_assert_eq(cuEventCreate(&whole, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    cr_assert_eq(launch_recording(own, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuEventRecord(whole, own), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamWaitEvent(other, event, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamWaitEvent(other, whole, 0), CUDA_SUCCESS);
+    cr_assert_eq(launch(other), CUDA_SUCCESS);
+    cr_assert_eq(cuEventRecord(event, other), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamWaitEvent(own, event, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphGetEdges(finish(own), from, to, &count), CUDA_SUCCESS);
+    cr_assert_eq(count, 1);
+}
+
 Test(shim_capture, other_streams_go_on) {
     start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cr_assert_eq(launch(other), CUDA_SUCCESS);
@@ -261,6 +317,47 @@ Test(shim_capture, all_calls_that_wait_are_unsafe) {
         cr_assert_eq(r, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "call %d", i);
         cr_assert_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
+}
+
+/* Nobody may ask about an event that is captured, and its capture does not survive it. */
+Test(shim_capture, a_question_about_its_event_invalidates_it) {
+    CUevent later;
+    CUgraph g;
+    float ms;
+    cr_assert_eq(cuEventCreate(&later, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+        start(other, CU_STREAM_CAPTURE_MODE_RELAXED);
+        cr_assert_eq(cuEventRecord(later, own), CUDA_SUCCESS);
+        cr_expect_eq(i == 0   ? cuEventQuery(later)
+                     : i == 1 ? cuEventSynchronize(later)
+                              : cuEventElapsedTime_v2(&ms, event, later),
+                     CUDA_ERROR_CAPTURED_EVENT);
+        cr_expect_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        cr_expect_eq(cuEventQuery(later), CUDA_ERROR_CAPTURED_EVENT);
+        cr_expect_eq(cuStreamEndCapture(other, &g), CUDA_SUCCESS);
+    }
+}
+
+static void *wait_for_all(void *arg) {
+    cuCtxSetCurrent(arg);
+    return (void *)(uintptr_t)cuCtxSynchronize();
+}
+
+/* Its own streams are in the context that the thread would wait for. */
+Test(shim_capture, who_captures_does_not_wait_for_its_context) {
+    CUcontext context;
+    pthread_t thread;
+    CUgraph g;
+    void *r;
+    cr_assert_eq(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+    start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+    pthread_create(&thread, NULL, wait_for_all, context);
+    pthread_join(thread, &r);
+    cr_expect_eq((CUresult)(uintptr_t)r, CUDA_SUCCESS, "another may");
+    cr_expect_eq(cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    cr_expect_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    cr_expect_eq(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
 Test(shim_capture, what_the_program_adds_stands_in_its_place) {
