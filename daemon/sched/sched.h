@@ -86,6 +86,7 @@ enum sched_event_kind {
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
     SCHED_JOINED,    /* job, spec: wants to be admitted */
     SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns */
+    SCHED_WANTED,    /* job: swapped out, and it would do something now */
     SCHED_SUBMITTED, /* job, submitted: eligible */
     SCHED_TIME,      /* nothing but the time: what ARM asked for */
     SCHED_EVENTS
@@ -122,7 +123,7 @@ enum sched_action_kind {
     SCHED_SWITCH,   /* job has the turn in `lane` from now on */
     SCHED_SPILL,    /* job lost its turn within an iteration: take its ephemeral pages elsewhere */
     SCHED_RESTORE,  /* bring them back: it is about to get the turn again */
-    SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it is at a boundary */
+    SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it has no page in a lane */
     SCHED_SWAP_IN,  /* and back, at the same addresses */
     SCHED_LEVEL,    /* from now on job's operations have this `level` of the device's priorities */
     SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */

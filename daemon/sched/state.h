@@ -66,6 +66,7 @@ struct sched_job { /* what every operation touches comes first */
     bool turn;    /* its operations may run */
     bool revoked; /* has the turn but starts nothing: it ends when nothing of it runs */
     bool spilled, swapped;
+    bool wanted;    /* swapped: it has something to do, though no operation waits */
     bool requested; /* an operation of the current iteration came: request_at_ns is its time */
     uint8_t level;  /* of the device's priorities */
 
@@ -78,6 +79,7 @@ struct sched_job { /* what every operation touches comes first */
 
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+    uint64_t held_ns;                  /* since when it has its memory */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     uint64_t lap_ns;                   /* mean time from turn to boundary */
     uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */

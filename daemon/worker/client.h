@@ -38,7 +38,7 @@ struct memory;
 
 /* Why nothing is read of a client that lives. */
 #define CLIENT_WAITS 1u /* for admission */
-#define CLIENT_OUT 2u   /* for its memory: swapped out, it comes back without being asked for */
+#define CLIENT_OUT 2u   /* for its memory: swapped out */
 #define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
 
 /* What each operation touches comes first, on a few cache lines. */
@@ -51,9 +51,10 @@ struct client {
     uint64_t quota;         /* of operations: its part of what its user's clients may have */
     uint8_t throttled;      /* CLIENT_*: its ring is not read; nor while boundary_holds */
     bool null;              /* its kernels take time and compute nothing */
-    bool displaced;         /* some of its memory is not on the device, or its lane not clear */
-    bool stranded;          /* data of an earlier iteration is in its lane: residency.h */
-    bool abandoned;         /* nothing of it will be submitted any more */
+    bool wanted;    /* swapped out, and the scheduler was told that it has something to do */
+    bool displaced; /* some of its memory is not on the device, or its lane not clear */
+    bool stranded;  /* data of an earlier iteration is in its lane: residency.h */
+    bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
 

@@ -41,8 +41,9 @@ struct job {
     uint32_t iteration, submitted, done;
     uint32_t next_submitted; /* of the next iteration, sent ahead */
     uint32_t running[OPS], running_count;
-    uint32_t lane; /* once admitted */
-    bool joined, admitted, refused, left, asked, lost, level;
+    uint32_t lane;      /* once admitted */
+    uint64_t asleep_ns; /* until then it does nothing */
+    bool joined, admitted, refused, left, asked, lost, out, level;
 };
 
 struct world {
@@ -110,18 +111,21 @@ static void take_action(struct world *w, const struct sched_action *a) {
         if (a->kind == SCHED_DENY) j->spec.persistent_bytes = j->granted_bytes;
         break;
     case SCHED_SWAP_OUT:
-    case SCHED_SPILL:
         if (j->running_count) fail(w, "loses its memory while it runs", a->job);
+        j->out = true;
+        break;
+    case SCHED_SPILL:
+        if (j->running_count) fail(w, "loses its pages while it runs", a->job);
         j->lost = true;
         break;
-    case SCHED_SWAP_IN:
+    case SCHED_SWAP_IN: j->out = false; break;
     case SCHED_RESTORE: j->lost = false; break;
     case SCHED_LEVEL:
         if (a->level != !j->level) fail(w, "is told a level that it has", a->job);
         j->level = a->level;
         break;
     case SCHED_SWITCH:
-        if (j->lost) fail(w, "has a turn without its memory", a->job);
+        if (j->lost || j->out) fail(w, "has a turn without its memory", a->job);
         break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     case SCHED_REJECT: fail(w, sched_fault_text(a->rejected.fault), a->job); break;
@@ -182,6 +186,12 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         else
             j->spec.paused = !j->spec.paused;
         e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = j->spec};
+    }
+    if (w->now_ns < j->asleep_ns) return count;
+    if (rnd(w, 100) == 0) j->asleep_ns = w->now_ns + rnd(w, 5000);
+    if (j->out && rnd(w, 8)) { /* nothing that it sends is read */
+        e[count++] = (struct sched_event){.kind = SCHED_WANTED, .job = id};
+        return count;
     }
     uint32_t ahead = j->submitted == j->ops && j->iteration + 1 < j->iterations;
     uint32_t *sent = ahead ? &j->next_submitted : &j->submitted;

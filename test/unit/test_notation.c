@@ -18,6 +18,7 @@ static const struct {
     {".", {.kind = SCHED_TIME}},
     {"-7", {.kind = SCHED_LEFT, .job = 7}},
     {"7|", {.kind = SCHED_BOUNDARY, .job = 7}},
+    {"7^", {.kind = SCHED_WANTED, .job = 7}},
     {"7?1,2", {.kind = SCHED_ASKED, .job = 7, .need = {1, 2}}},
     {"7!1,2", {.kind = SCHED_MEASURED, .job = 7, .need = {1, 2}}},
     {"7=9", {.kind = SCHED_DONE, .job = 7, .done = {9, 1}}},

@@ -523,6 +523,36 @@ Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     end(&w);
 }
 
+/* Neither says where iterations end, nor gets any service meanwhile: each goes, from within one,
+ * when the other has something to do. */
+Test(residency, who_only_holds_memory_goes_for_who_waits_and_comes_back_when_it_sends_something) {
+    struct policy_config policy = {.lane = "fair", .exclusive = -1, .swap = 1, .lease_ns = 1000000};
+    struct world w = begin(&policy);
+    struct wire_job job = {
+        .flags = WIRE_JOB_RESERVED, .persistent_bytes = 150 * MIB, .ephemeral_bytes = 2 * PAGE};
+    struct wireclient *c[2];
+    for (int i = 0; i < 2; i++) {
+        c[i] = wireclient_attach_as(w.b, &job, 0);
+        uint64_t kept = wireclient_mem(c[i], WIRE_MEM_BACK, 0, PAGE);
+        uint64_t lane = wireclient_mem(c[i], WIRE_MEM_BACK, E0, PAGE);
+        cr_assert(PATIENCE_UNTIL(wireclient_result(c[i], kept) == 0), "job %d is not let in", i);
+        cr_assert_eq(wireclient_result(c[i], lane), 0);
+        wireclient_kernels(c[i], "kern");
+        put(c[i], 0, (unsigned char)(0xa1 + i));
+        put(c[i], E0, (unsigned char)(0xb1 + i));
+        finish(&w, c[i]);
+    }
+    cr_expect_geq(stat_of(&c[0]->com->stats.swaps), 1);
+    for (int i = 0; i < 4; i++) {
+        cr_expect_eq(get(&w, c[i % 2], 0), 0xa1 + i % 2);
+        cr_expect_eq(get(&w, c[i % 2], E0), 0xb1 + i % 2);
+    }
+    cr_expect_geq(stat_of(&c[1]->com->stats.swaps), 2);
+    leave(c[0]);
+    leave(c[1]);
+    end(&w);
+}
+
 /* What was read meanwhile gets its memory when the rest is back. */
 Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_is_back) {
     struct policy_config policy = {.lane = "srtf", .exclusive = -1, .swap = 1};

@@ -442,6 +442,65 @@ Test(turn, srtf_swaps_a_longer_job_out_for_a_shorter_one) {
     sched_destroy(s);
 }
 
+/* Nobody of them gets any service, so that nobody ranks behind another. */
+Test(turn, who_only_holds_memory_makes_room_within_a_lease) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(4,1)\n"
+                      "@1 1:10\n"
+                      "@2 1=10\n"
+                      "@3 +2(4,1)u1\n"
+                      "@500 +3(4,1)u2\n"
+                      "@1002 .\n",
+                      "@0 lane 0=1, admit 1@0\n"
+                      "@1 switch 1, run 1:10\n"
+                      "@2\n"
+                      "@3 lane 1=1, admit 2@1\n"
+                      "@500 arm 1002\n"
+                      "@1002 spill 1, out 1*4, lane 0=0, lane 2=1, admit 3@2, arm 1003\n");
+    sched_destroy(s);
+}
+
+/* Once it has something to do; until then nobody has to go for it. */
+Test(turn, who_was_idle_comes_back_for_another_idle_one) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
+    SCHEDTRACE_EXPECT(
+        s,
+        "@0 +1(4,1) +2(4,1)u1\n"
+        "@1 1:10\n"
+        "@2 1=10\n"
+        "@3 2:20\n"
+        "@500 2=20 +3(4,1)u2\n"
+        "@1002 .\n"
+        "@9000 .\n"
+        "@9001 3:30 1^\n"
+        "@9002 1:11\n",
+        "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+        "@1 switch 1, run 1:10\n"
+        "@2\n"
+        "@3 switch 2, run 2:20\n"
+        "@500 arm 1002\n"
+        "@1002 spill 1, out 1*4, lane 0=0, lane 2=1, admit 3@2, arm 1500\n"
+        "@9000\n"
+        "@9001 spill 2, out 2*4, lane 1=0, lane 0=1, in 1*4, switch 3, run 3:30, arm 10001\n"
+        "@9002 restore 1, switch 1, run 1:11\n");
+    sched_destroy(s);
+}
+
+Test(turn, who_is_idle_and_of_higher_priority_stays) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(8,2)h1\n"
+                      "@1 +2(4,1)u1\n"
+                      "@1000 .\n"
+                      "@9000 .\n",
+                      "@0 lane 0=2, admit 1@0\n"
+                      "@1 arm 1000\n"
+                      "@1000\n"
+                      "@9000\n");
+    sched_destroy(s);
+}
+
 Test(turn, without_swap_the_shorter_one_waits) {
     expect("srtf", 10,
            "@0 +1(6,2)d1000\n"

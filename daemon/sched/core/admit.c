@@ -10,7 +10,8 @@
  * at a time.
  *
  * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
- * at a boundary; they wait in its place (section 4.2).
+ * at a boundary; they wait in its place (section 4.2). So may any waiting job with the memory of
+ * those that have had nothing to do for a lease: they wait until they have.
  */
 #include "daemon/sched/core/admit.h"
 
@@ -141,7 +142,7 @@ static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_ho
     link_unknown(st, job);
     j->lane = lane;
     j->why = SCHED_WHY_NONE;
-    j->admitted_ns = st->now_ns;
+    j->admitted_ns = j->held_ns = st->now_ns;
     sched_emit(s, SCHED_ADMIT, job);
     ready_changed(s, job);
     turn_attach(s, job);
@@ -184,7 +185,8 @@ static bool bring_back(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint64_t before = lanes_size(s->st.lanes, j->lane);
     if (!lanes_swap_in(s->st.lanes, job)) return false;
-    j->swapped = false;
+    j->swapped = j->wanted = false;
+    j->held_ns = s->st.now_ns;
     say_resized(s, j->lane, before);
     sched_emit(s, SCHED_SWAP_IN, job)->bytes = lanes_persistent(s->st.lanes, job);
     turn_update(s, job);
@@ -233,16 +235,43 @@ static bool drain_all(struct sched *s) {
     return any;
 }
 
+/* From when on the job has had its memory for a lease and nothing to do; NEVER: it has. */
+static uint64_t idle_at(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (j->left || j->swapped || j->running || j->waiting) return SCHED_NEVER;
+    return (j->done_ns > j->held_ns ? j->done_ns : j->held_ns) + s->config.lease_ns;
+}
+
+static bool is_idle(const struct sched *s, uint32_t job) {
+    return idle_at(s, job) <= s->st.now_ns;
+}
+
+/* What is free when it goes, at the least. */
+static uint64_t gain_bytes(const struct sched *s, uint32_t job) {
+    const struct lanes *l = s->st.lanes;
+    uint32_t lane = s->st.jobs[job].lane;
+    return lanes_persistent(l, job) + (lanes_members(l, lane) == 1 ? lanes_size(l, lane) : 0);
+}
+
 static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
     const struct order_node *head = &s->st.jobs[job].node;
     const struct sched_job *j = &s->st.jobs[k];
     uint64_t rank = s->lane_policy->rank(&s->st, k), margin = s->lane_policy->swap_margin(&s->st);
-    if (!is_still(s, k) || j->spec.unknown || !lanes_persistent(s->st.lanes, k)) return false;
+    if (j->spec.unknown || !gain_bytes(s, k)) return false;
+    if (is_idle(s, k)) return j->spec.priority <= head->priority;
+    if (!is_still(s, k) || !lanes_persistent(s->st.lanes, k)) return false;
     if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
     return rank > head->rank && rank - head->rank > margin;
 }
 
-/* Of the admitted jobs that could make room for `job`, the one that ranks last. *room_bytes: what
+/* Who is idle, for longest first; else the last in rank. */
+static bool goes_before(const struct sched *s, uint32_t a, uint32_t b) {
+    const struct lane_policy *p = s->lane_policy;
+    if (is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);
+    return p->rank(&s->st, a) > p->rank(&s->st, b);
+}
+
+/* Of the admitted jobs that could make room for `job`, the first to go. *room_bytes: what
  * all of them and what is free make together. */
 static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
     const struct sched_state *st = &s->st;
@@ -250,11 +279,8 @@ static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_
     *room_bytes = lanes_capacity(st->lanes) - lanes_used(st->lanes);
     for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
         if (!is_behind(s, job, k)) continue;
-        *room_bytes += lanes_persistent(st->lanes, k);
-        if (lanes_members(st->lanes, st->jobs[k].lane) == 1)
-            *room_bytes += lanes_size(st->lanes, st->jobs[k].lane);
-        if (victim == SCHED_NONE || s->lane_policy->rank(st, k) > s->lane_policy->rank(st, victim))
-            victim = k;
+        *room_bytes += gain_bytes(s, k);
+        if (victim == SCHED_NONE || goes_before(s, k, victim)) victim = k;
     }
     return victim;
 }
@@ -263,7 +289,10 @@ static void swap_out(struct sched *s, uint32_t victim) {
     struct sched_state *st = &s->st;
     struct sched_job *v = &st->jobs[victim];
     uint64_t before = lanes_size(st->lanes, v->lane);
+    bool inside = st->lane[v->lane].inside == victim;
     turn_forget(s, victim);
+    if (inside) sched_emit(s, SCHED_SPILL, victim);
+    v->spilled |= inside;
     sched_emit(s, SCHED_SWAP_OUT, victim)->bytes = lanes_persistent(st->lanes, victim);
     lanes_swap_out(st->lanes, victim);
     settle_lane(s, v->lane, before);
@@ -301,10 +330,13 @@ static bool swap_for(struct sched *s, uint32_t job) {
     return any;
 }
 
-static bool may_swap(const struct sched *s, uint32_t job) {
-    const struct sched_job *j = &s->st.jobs[job];
-    return s->config.swap && s->lane_policy->swap_margin && !j->spec.paused &&
-           j->swap_tried != s->releases;
+/* It would do something if it had its memory. */
+static bool is_hungry(const struct sched_job *j) {
+    return !j->spec.paused && (!j->swapped || j->waiting || j->wanted);
+}
+
+static bool swaps(const struct sched *s) {
+    return s->config.swap && s->lane_policy->swap_margin;
 }
 
 /* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
@@ -313,7 +345,7 @@ static bool may_swap(const struct sched *s, uint32_t job) {
  * all the same, for it may hold what the job waits for. */
 static bool reserves(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
-    if (j->spec.paused) return false;
+    if (!is_hungry(j)) return false;
     return s->lane_policy->sticky || j->overtaken >= s->config.overtakes;
 }
 
@@ -344,6 +376,12 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     return any;
 }
 
+static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
+    for (uint32_t i = 0; swaps(s) && i < count; i++)
+        if (is_hungry(&s->st.jobs[kept[i]])) return kept[i];
+    return SCHED_NONE;
+}
+
 /* One look at the queue; true when a job was admitted or memory was freed, so that another look may
  * find more. */
 static bool scan_queue(struct sched *s) {
@@ -351,9 +389,10 @@ static bool scan_queue(struct sched *s) {
     bool any = try_first(s, kept, &count);
     if (count == 0) return any;
     if (drain_all(s)) return true;
-    if (!may_swap(s, kept[0])) return any;
-    take_waiting(s, kept[0]);
-    return swap_for(s, kept[0]) || any;
+    uint32_t job = first_hungry(s, kept, count);
+    if (job == SCHED_NONE || s->st.jobs[job].swap_tried == s->releases) return any;
+    take_waiting(s, job);
+    return swap_for(s, job) || any;
 }
 
 static void expire_waits(struct sched *s) {
@@ -394,14 +433,38 @@ static void take_measured(struct sched *s) {
     set_reservation(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
 }
 
+/* Those who are idle for long enough already have been looked at. */
+static void watch_idle(struct sched *s) {
+    const struct sched_state *st = &s->st;
+    s->idle_at = SCHED_NEVER;
+    if (!swaps(s) || st->pending == SCHED_NONE) return;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        uint64_t at = idle_at(s, job);
+        if (at > st->now_ns && at < s->idle_at) s->idle_at = at;
+    }
+}
+
 void admit_look(struct sched *s) {
     expire_waits(s);
     take_measured(s);
+    if (s->st.now_ns >= s->idle_at) s->look = true;
     if (!s->look) return;
     s->look = false;
     while (s->st.pending != SCHED_NONE && scan_queue(s))
         continue;
     if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
+    watch_idle(s);
+}
+
+void admit_wanted(struct sched *s, uint32_t job) {
+    if (!s->st.jobs[job].swapped) return;
+    s->st.jobs[job].wanted = true;
+    s->look = true;
+}
+
+void admit_idled(struct sched *s) {
+    uint64_t at = s->st.now_ns + s->config.lease_ns;
+    if (swaps(s) && at < s->idle_at) s->idle_at = at;
 }
 
 /* ---- what an admitted job does --------------------------------------------------------------- */

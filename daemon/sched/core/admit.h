@@ -21,11 +21,17 @@ void admit_boundary(struct sched *s, uint32_t job);
 void admit_moved(struct sched *s, uint32_t job);
 /* Another policy: all queues anew. */
 void admit_reorder(struct sched *s);
+/* It is swapped out and has something to do. */
+void admit_wanted(struct sched *s, uint32_t job);
+/* Nothing of it runs or waits any more, and others wait for memory. */
+void admit_idled(struct sched *s);
 /* Timeouts that are due; then PROCESSREQUESTS. */
 void admit_look(struct sched *s);
 /* If there is reason to look. */
 static inline void admit_run(struct sched *s) {
-    if (s->look || s->st.now_ns >= s->admit_at || s->st.now_ns >= s->measure_at) admit_look(s);
+    uint64_t now_ns = s->st.now_ns;
+    if (s->look || now_ns >= s->admit_at || now_ns >= s->measure_at || now_ns >= s->idle_at)
+        admit_look(s);
 }
 
 #endif

@@ -42,6 +42,8 @@ struct sched {
     uint64_t lease_at;   /* no lease ends before; SCHED_NEVER */
     uint64_t admit_at;   /* no pending job times out before */
     uint64_t measure_at; /* the measured job is taken as it is */
+    uint64_t
+        idle_at; /* somebody waits, and no admitted job will have been idle for a lease before */
     uint64_t armed_at;
 };
 

@@ -87,7 +87,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.config = &s->config;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
-    s->lease_at = s->admit_at = s->measure_at = s->armed_at = SCHED_NEVER;
+    s->lease_at = s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;
     int err = lanes_create(&s->st.lanes, capacity, chunk);

@@ -11,7 +11,7 @@
 #include "daemon/sched/core/core.h"
 
 #define ROOM_ACTIONS_A_JOB \
-    9u /* at most: SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
+    10u /* at most: SPILL, SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
 #define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
 #define ROOM_ACTIONS_A_STEP 64u
 

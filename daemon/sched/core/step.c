@@ -124,6 +124,7 @@ static enum sched_fault take_submitted(struct sched *s, uint32_t job, const stru
     if (!ahead) request_begin(st, j);
     ready_submitted(s, op);
     if (!j->turn && !ahead) turn_update(s, job);
+    if (j->swapped) admit_wanted(s, job);
     return SCHED_FAULT_NONE;
 }
 
@@ -153,6 +154,7 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     st->lane[j->lane].busy_ns += busy_ns;
     j->number = s->lane_policy->charge(st, job, busy_ns);
     if (j->running == 0 && j->revoked) turn_idle(s, job);
+    if (j->running == 0 && j->waiting == 0 && st->pending != SCHED_NONE) admit_idled(s);
     ready_ended(s, op);
     free_op(st, op);
     if (j->left && j->running == 0) end_job(s, job);
@@ -213,6 +215,7 @@ static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct 
     case SCHED_ASKED: admit_asked(s, job, &e->need); break;
     case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
     case SCHED_SET: return take_set(s, job, &e->spec);
+    case SCHED_WANTED: admit_wanted(s, job); break;
     default: return SCHED_FAULT_KIND;
     }
     return SCHED_FAULT_NONE;
@@ -313,6 +316,7 @@ static void run_op(struct sched *s, uint32_t op) {
 static void arm_timer(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
+    if (s->idle_at < at) at = s->idle_at;
     uint64_t wake_at = ready_wake(s);
     if (wake_at < at) at = wake_at;
     if (at == s->armed_at) return;

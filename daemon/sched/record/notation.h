@@ -19,6 +19,7 @@
  *   J|                 boundary
  *   J?P,E              asked
  *   J!P,E              measured
+ *   J^                 wanted: it would do something, but is swapped out
  *   J%opts             set, to these options and the defaults of all others
  *   policy(KEY=VALUE,...)  a configuration; what is not said is the policy's own
  *   .                  nothing but the time

@@ -198,6 +198,10 @@ void engine_boundary(struct client *c) {
     add_event(c->worker, SCHED_BOUNDARY, c->job_id);
 }
 
+void engine_wanted(struct client *c) {
+    add_event(c->worker, SCHED_WANTED, c->job_id);
+}
+
 void engine_measured(struct client *c) {
     add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};

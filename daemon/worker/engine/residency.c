@@ -81,6 +81,7 @@ static void swap_out(struct client *c) {
     stats_add(&c->com.page->stats.swapped_bytes, moved);
     c->displaced = true;
     c->throttled |= CLIENT_OUT;
+    c->wanted = false;
     if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
 }
 

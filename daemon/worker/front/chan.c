@@ -9,6 +9,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/choosing.h"
@@ -66,12 +67,25 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
     return count;
 }
 
+/* Swapped out, it would go on if it had its memory; nobody has said so yet. */
+static bool is_hungry(struct client *c) {
+    if (!(c->throttled & CLIENT_OUT) || c->wanted || c->leaving || c->expelled) return false;
+    return c->errand || c->streams.deferred || graph_replaying(&c->graphs) || ring_ready(&c->rx);
+}
+
+static unsigned ask_back(struct client *c) {
+    if (!is_hungry(c)) return 0;
+    c->wanted = true;
+    engine_wanted(c);
+    return 1;
+}
+
 unsigned chan_sweep(struct worker *w) {
     unsigned count = 0;
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        count += drain_ring(w, c);
+        count += drain_ring(w, c) + ask_back(c);
         if (client_dead(c)) continue;
         count += drain_callbacks(w, c);
         if (choosing_ready(c)) count += choosing_sweep(w, c);
@@ -106,6 +120,7 @@ bool chan_ready(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (client_accepts(c) && (graph_replaying(&c->graphs) || ring_ready(&c->rx))) return true;
+        if (is_hungry(c)) return true;
         if (client_dead(c)) continue;
         if (choosing_ready(c) || callback_ready(&c->callbacks, c->sub)) return true;
     }
