@@ -9,4 +9,4 @@ $(JIT_SO): $(JIT_OBJS) $(JIT_CODE) $(BUILD)/libcommon.a scripts/mk/jit.map
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
 		-Wl,--version-script=scripts/mk/jit.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
-$(BUILD)/test/unit/test_jit_linker: $(JIT_OBJS) $(JIT_CODE)
+$(addprefix $(BUILD)/test/unit/,test_jit_linker test_jit_native): $(JIT_OBJS) $(JIT_CODE)

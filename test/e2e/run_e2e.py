@@ -16,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -361,6 +362,20 @@ def test_run_passes_exit_codes_through():
         equal(d.ctl("run", "--", "/nonexistent/program", check=False).returncode, 127, "exit code")
 
 
+def nvcc():
+    return subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def test_native_code_of_nvcc_has_ptx():
+    """-arch=native is machine code alone where nvcc finds a device."""
+    source = os.path.join(ROOT, "test/e2e/programs/vecadd.cu")
+    with Daemon() as d, tempfile.TemporaryDirectory() as out:
+        built = os.path.join(out, "vecadd")
+        done = d.ctl("run", "-q", "--", nvcc(), "-arch=native", "-o", built, source)
+        contains(done.stderr, "Cannot find valid GPU", "what nvcc says")
+        equal(d.ctl("run", "-q", "--", built).stdout, d.run([program("vecadd")]).stdout, "the checksum")
+
+
 def test_no_daemon_is_a_clear_error():
     with Daemon() as d:
         env = d.environment()
@@ -659,8 +674,7 @@ def test_green_contexts_have_a_part_of_the_device():
 
 
 def library_of_the_device_runtime():
-    nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], stdout=subprocess.PIPE, text=True).stdout.strip()
-    found = glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "**", "libcudadevrt.a"),
+    found = glob.glob(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc()))), "**", "libcudadevrt.a"),
                       recursive=True)
     return found[0]
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices are hidden as a user would hide them. Before main(), while nothing else reads the
+ * environment.
+ */
+#include "shim/jit/native.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void native_hide(const char *program) {
+    if (!strcmp(program, "__nvcc_device_query")) setenv("CUDA_VISIBLE_DEVICES", "", 1);
+}
+
+__attribute__((constructor)) static void loaded(void) {
+    native_hide(program_invocation_short_name);
+}
