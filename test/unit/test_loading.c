@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
+#include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
 
 #define LARGE (5u << 20)
@@ -279,3 +281,48 @@ Test(loading, clients_come_and_go_in_the_middle_of_it) {
     w.b->errands_wait = false;
     end(&w);
 }
+
+/* ---- what reading images leaves of the heap ----------------------------------------------------
+ */
+
+#ifndef __SANITIZE_ADDRESS__ /* whose allocator keeps what is freed */
+#define PIECES 4096
+#define PIECE (16u << 10)
+
+static uint64_t anonymous_bytes(void) {
+    char line[256];
+    unsigned long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %lu", &kib) != 1)
+        continue;
+    fclose(f);
+    return (uint64_t)kib << 10;
+}
+
+/* Many freed blocks, and behind each of them one that is kept. */
+static void free_in_pieces(void *kept[PIECES]) {
+    static void *pieces[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        pieces[i] = malloc(PIECE);
+        memset(pieces[i], 1, PIECE);
+        kept[i] = malloc(32);
+    }
+    for (int i = 0; i < PIECES; i++)
+        free(pieces[i]);
+}
+
+Test(loading, what_clients_leave_of_the_heap_goes_back_to_the_system) {
+    struct wirebench *b = wirebench_start(&fakedev, 0);
+    struct wireclient *c = wireclient_attach(b);
+    void *kept[PIECES];
+    free_in_pieces(kept);
+    uint64_t before = anonymous_bytes();
+    leave(c);
+    cr_expect(PATIENCE_UNTIL(anonymous_bytes() + PIECES / 2 * (uint64_t)PIECE < before),
+              "%lu KiB of %lu are kept", (unsigned long)(anonymous_bytes() >> 10),
+              (unsigned long)(before >> 10));
+    for (int i = 0; i < PIECES; i++)
+        free(kept[i]);
+    wirebench_stop(b);
+}
+#endif

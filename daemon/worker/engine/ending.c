@@ -54,4 +54,5 @@ void ending_destroy(struct client *c) {
     ending_release(c);
     client_destroy(c);
     tenant_share(w, uid);
+    errand_trim(&w->errands);
 }

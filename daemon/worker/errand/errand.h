@@ -55,6 +55,9 @@ void errand_stop(struct errands *all);
 void errand_give(struct errands *all, struct errand *e, enum errand_line line);
 /* It is done as it is, if it does not run yet. It comes back in either case. */
 void errand_cancel(struct errands *all, struct errand *e);
+/* Much was freed, or is freed by what waits: beside, and behind that, the rest of the heap goes
+ * back to the system. */
+void errand_trim(struct errands *all);
 /* One that is done, or NULL. */
 struct errand *errand_take(struct errands *all);
 /* The caller is about to sleep on event_fd. False: one is done already. */
