@@ -84,8 +84,23 @@ static void find_elements(const struct axis *a, const double x[WARP_LANES],
     }
 }
 
+/* The usual: places are elements, and those beyond the texture are at its ends, NaN at the first.
+ */
+static void find_within(const struct axis *a, int32_t element[WARP_LANES]) {
+    const double last = a->count - 1.0;
+    EACH_LANE(l) {
+        const double x = (double)half_float_of_bits(a->at[l]) + (int32_t)a->moved[l];
+        const double below = x < last ? x : last;
+        element[l] = (int32_t)(x > 0 ? below : 0);
+    }
+}
+
 void ISA_FN(axis_point)(const struct axis *a, int32_t element[WARP_LANES]) {
     double x[WARP_LANES];
+    if (!a->whole && !a->normalized && !a->open && a->mode == CU_TR_ADDRESS_MODE_CLAMP) {
+        find_within(a, element);
+        return;
+    }
     if (a->whole) {
         find_numbers(a, x);
     } else {

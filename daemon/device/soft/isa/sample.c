@@ -67,16 +67,18 @@ static void find(const struct sample *s, const struct dev_texture_level *l,
     const uint32_t *x = (const uint32_t *)element[0], *y = (const uint32_t *)element[1],
                    *z = (const uint32_t *)element[2];
     const uint32_t bytes = s->texture->element_bytes, width = l->width, height = l->height,
-                   depth = l->depth;
+                   depth = l->depth, last = s->dims == 3 ? UINT32_MAX : depth - 1;
+    const uint32_t *slices = s->dims == 3 ? z : s->slice;
     const uint64_t addr = l->addr, pitch = l->pitch, slice_bytes = l->slice;
-    uint32_t border = 0;
-    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
-        const bool beyond = (x[lane] >= width) | (y[lane] >= height) | (z[lane] >= depth);
-        const uint64_t slice = s->dims == 3 ? z[lane] : slice_of(s, l, lane);
+    uint32_t beyond[WARP_LANES], border = 0;
+    EACH_LANE(lane) {
+        beyond[lane] = (x[lane] >= width) | (y[lane] >= height) | (z[lane] >= depth);
+        const uint64_t slice = slices[lane] < last ? slices[lane] : last;
         const uint64_t off = slice * slice_bytes + y[lane] * pitch + (uint64_t)x[lane] * bytes;
-        t->at[lane] = addr + (beyond ? 0 : off);
-        border |= (uint32_t)beyond << lane;
+        t->at[lane] = addr + (beyond[lane] ? 0 : off);
     }
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+        border |= beyond[lane] << lane;
     t->border = border;
     if (border && is_seamless(s, l)) go_across(s, l, element, t);
 }
@@ -113,8 +115,7 @@ static void fetch_words(const struct sample *s, const struct dev_texture_level *
     struct texel e = {.texture = s->texture};
     find_point(s, l, &e);
     keep_place(s, &e, out);
-    for (uint32_t c = 0; c < s->texture->as.channels; c++)
-        ISA_FN(texel_words)(&e, c, out->words[c]);
+    ISA_FN(texel_all_words)(&e, out->words);
 }
 
 /* What a filter makes of a level: numbers of the channels that the texture has. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The formats. Normalised integers are their value over the greatest one, in double precision, and
- * rounded once when they become a float.
+ * rounded once when they become a float: by a division of floats, of which both are whole.
  */
 #include "daemon/device/soft/isa/texel.h"
 
@@ -28,6 +28,12 @@ __attribute__((no_sanitize("thread"))) static void read_channel(const struct tex
     case 2 | 16: READ(int16_t); break;
     default: READ(uint32_t); break;
     }
+}
+
+__attribute__((no_sanitize("thread"))) static void read_words(const struct texel *t,
+                                                              uint32_t out[WARP_LANES]) {
+    const uint32_t k = 0, bytes = sizeof(uint32_t);
+    READ(uint32_t);
 }
 
 static double srgb[256];
@@ -77,16 +83,58 @@ static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bit
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
-    const struct texture *x = t->texture;
-    read_channel(t, channel, out);
-    if (texture_is_number(x) && x->kind != TEXEL_FLOAT) {
-        double numbers[WARP_LANES];
-        find_numbers(x, channel, out, numbers);
-        EACH_LANE(l) out[l] = half_bits_of_float((float)numbers[l]);
+/* What a register gets of numbers: `words`, which were a channel's bits, become floats. */
+static void make_floats(const struct texture *t, uint32_t k, uint32_t words[WARP_LANES]) {
+    const float whole = (float)whole_of(t);
+    double numbers[WARP_LANES];
+    switch (t->kind == TEXEL_SRGB && k == 3 ? TEXEL_UNORM : t->kind) {
+    case TEXEL_UNORM:
+        EACH_LANE(l) words[l] = half_bits_of_float((float)(int32_t)words[l] / whole);
+        break;
+    case TEXEL_SNORM:
+        EACH_LANE(l) {
+            const float v = (float)(int32_t)words[l] / whole;
+            words[l] = half_bits_of_float(v < -1 ? -1 : v);
+        }
+        break;
+    default:
+        find_numbers(t, k, words, numbers);
+        EACH_LANE(l) words[l] = half_bits_of_float((float)numbers[l]);
     }
+}
+
+static void finish_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
+    const struct texture *x = t->texture;
+    if (texture_is_number(x) && x->kind != TEXEL_FLOAT) make_floats(x, channel, out);
     for (uint32_t left = t->border; left; left &= left - 1)
         out[__builtin_ctz(left)] = half_bits_of_float(x->as.border[channel]);
+}
+
+void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
+    read_channel(t, channel, out);
+    finish_words(t, channel, out);
+}
+
+/* Elements of a word are read once. */
+void ISA_FN(texel_all_words)(const struct texel *t, uint32_t out[4][WARP_LANES]) {
+    const struct texture *x = t->texture;
+    const uint32_t n = x->as.channels, bits = 32 / n;
+    const bool sign = x->kind == TEXEL_SINT || x->kind == TEXEL_SNORM;
+    if (x->element_bytes != 4 || n == 1) {
+        for (uint32_t c = 0; c < n; c++)
+            ISA_FN(texel_words)(t, c, out[c]);
+        return;
+    }
+    uint32_t words[WARP_LANES];
+    read_words(t, words);
+    for (uint32_t c = 0; c < n; c++) {
+        const uint32_t above = 32 - bits * (c + 1);
+        if (sign)
+            EACH_LANE(l) out[c][l] = (uint32_t)((int32_t)(words[l] << above) >> (32 - bits));
+        else
+            EACH_LANE(l) out[c][l] = words[l] << above >> (32 - bits);
+        finish_words(t, c, out[c]);
+    }
 }
 
 void ISA_FN(texel_numbers)(const struct texel *t, uint32_t channel, double out[WARP_LANES]) {

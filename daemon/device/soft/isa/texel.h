@@ -18,6 +18,8 @@ struct texel {
 
 /* A channel that elements have. */
 void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]);
+/* The same of all channels that they have, at once. */
+void ISA_FN(texel_all_words)(const struct texel *t, uint32_t out[4][WARP_LANES]);
 void ISA_FN(texel_numbers)(const struct texel *t, uint32_t channel, double out[WARP_LANES]);
 
 /* What stands for a channel that they do not have: 0, and 1 for the fourth. */
