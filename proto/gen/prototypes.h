@@ -119,9 +119,18 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
 CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount); /* cached */
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function); /* local */
 CUresult cuFuncLoad(CUfunction function); /* cached */
+CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z); /* local */
+CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes); /* local */
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config); /* local */
 
 /* Launches */
+CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes); /* local */
+CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value); /* local */
+CUresult cuParamSetf(CUfunction hfunc, int offset, float value); /* local */
+CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes); /* local */
+CUresult cuLaunch(CUfunction f); /* async */
+CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height); /* async */
+CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream); /* async */
 CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra); /* async */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra); /* async */
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra); /* async */
@@ -413,6 +422,7 @@ CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
 /* Textures and surfaces */
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name); /* sync */
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name); /* sync */
+CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef); /* local */
 CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags); /* sync */
 CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags); /* sync */
 CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes); /* sync */

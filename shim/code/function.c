@@ -50,6 +50,8 @@ void function_free(struct function *f) {
     f->handle = NULL;
     free(f->name);
     free(f->params);
+    free(f->set);
     f->name = NULL;
     f->params = NULL;
+    f->set = NULL;
 }

@@ -14,8 +14,15 @@
 #include "proto/wire.h"
 
 #define FUNCTION_NAME_MAX 16384u
+#define FUNCTION_SET_MAX 4096u /* bytes of parameters */
 
 struct image;
+
+/* What the calls of before CUDA 4.0 set, for launches of before CUDA 4.0 (api/launch_set.c). */
+struct function_set {
+    unsigned int block[3], shared_bytes, param_bytes;
+    unsigned char params[FUNCTION_SET_MAX];
+};
 
 struct function {
     CUfunction handle;      /* NULL while the id is free */
@@ -25,6 +32,7 @@ struct function {
     uint32_t max_dynamic;   /* bytes of shared memory that a launch may ask for */
     struct wire_func_reply info;
     struct wire_param *params;
+    struct function_set *set; /* NULL: nothing is; entered (image_enter) */
     struct image *image;
     struct function *next; /* of the image */
     char *name;

@@ -13,6 +13,6 @@ void native_hide(const char *program) {
     if (!strcmp(program, "__nvcc_device_query")) setenv("CUDA_VISIBLE_DEVICES", "", 1);
 }
 
-__attribute__((constructor)) static void loaded(void) {
+static __attribute__((constructor)) void loaded(void) {
     native_hide(program_invocation_short_name);
 }

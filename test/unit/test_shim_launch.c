@@ -579,3 +579,61 @@ Test(shim_launch, without_a_context_nothing_is_sent) {
     cr_assert_eq(launch(plain, NULL, NULL, NULL), CUDA_ERROR_INVALID_CONTEXT);
     cr_assert_eq(rig_count(), 0);
 }
+
+/* ---- as before CUDA 4.0 ---------------------------------------------------------------------- */
+
+static void set_mixed(void) {
+    cr_assert_eq(cuFuncSetBlockShape(mixed, 32, 4, 2), CUDA_SUCCESS);
+    cr_assert_eq(cuFuncSetSharedSize(mixed, 256), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetv(mixed, 0, &byte, 1), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetv(mixed, 8, &pointer, 8), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSeti(mixed, 16, word), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetv(mixed, 20, (void *)text, 12), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetSize(mixed, 32), CUDA_SUCCESS);
+}
+
+Test(shim_launch, what_is_set_on_a_kernel_is_launched) {
+    CUstream stream;
+    float value = 0;
+    cr_assert_eq(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    set_mixed();
+    rig_forget();
+    cr_assert_eq(cuLaunchGridAsync(mixed, 3, 2, stream), CUDA_SUCCESS);
+    const struct wire_launch *l = rig_only(WIRE_LAUNCH);
+    cr_assert(l->grid[0] == 3 && l->grid[1] == 2 && l->grid[2] == 1);
+    cr_assert(l->block[0] == 32 && l->block[1] == 4 && l->block[2] == 2);
+    cr_assert(l->shared_bytes == 256 && l->flags == 0 && l->param_bytes == 32);
+    cr_assert_neq(l->rec.stream, 0);
+    check_mixed((const unsigned char *)(l + 1));
+    cr_assert_eq(cuParamSetf(mixed, 16, 1.5f), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuLaunch(mixed), CUDA_SUCCESS);
+    l = rig_only(WIRE_LAUNCH);
+    cr_assert(l->grid[0] == 1 && l->grid[1] == 1 && l->rec.stream == 0);
+    memcpy(&value, (const unsigned char *)(l + 1) + 16, sizeof(value));
+    cr_assert_eq(value, 1.5f);
+}
+
+Test(shim_launch, what_is_not_set_is_not_launched) {
+    cr_assert_eq(cuLaunchGrid(plain, 1, 1), BAD_SHAPE);
+    set_mixed();
+    cr_assert_eq(cuLaunchGrid(mixed, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuLaunchGrid(mixed, 1, -1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuFuncSetBlockShape(mixed, 32, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuLaunch((CUfunction)arguments), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuFuncSetSharedSize((CUfunction)arguments, 0), CUDA_ERROR_INVALID_HANDLE);
+    cr_assert_eq(cuParamSetTexRef(mixed, -1, NULL), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(rig_count(), 0);
+}
+
+Test(shim_launch, what_is_set_stays_within_its_room) {
+    static char much[FUNCTION_SET_MAX];
+    cr_assert_eq(cuParamSetv(mixed, 0, much, sizeof(much)), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetv(mixed, 1, much, sizeof(much)), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuParamSetv(mixed, 8, much, UINT32_MAX), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuParamSetv(mixed, -1, much, 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuParamSetv(mixed, 0, NULL, 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuParamSeti(mixed, sizeof(much) - 3, 0), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuParamSetSize(mixed, sizeof(much)), CUDA_SUCCESS);
+    cr_assert_eq(cuParamSetSize(mixed, sizeof(much) + 1), CUDA_ERROR_INVALID_VALUE);
+}
