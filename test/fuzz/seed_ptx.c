@@ -24,7 +24,7 @@ static int write_kernel(const char *dir, uint32_t n, uint32_t kernels) {
         write_text(f, ptx_table_line(k));
     write_text(f, ptx_table_end());
     /* By its length fuzz_soft chooses handlers and threads. */
-    fprintf(f, "%*s", (int)(n % 8), "");
+    fprintf(f, "%*s", (int)(n % 16), "");
     return fclose(f) != 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/err.h"
 #include "test/lib/matrixref.h"
@@ -343,6 +344,38 @@ Test(wgmma, a_group_may_be_smaller) {
     cr_assert_eq(launch(r, shared, shared, d), 0, "%s", r->result.text);
     cr_assert(d[0] == 7 && d[63] == 7 && d[64] == 0);
     ptxrun_destroy(r);
+}
+
+/* ---- where fuzz_soft begins -------------------------------------------------------------------
+ */
+
+#define SEEDS "test/fuzz/corpus/soft/"
+
+/* Launches k0 to k3 of a seed, which end as told. */
+static void check_seed(const char *path, const int errs[4]) {
+    char name[] = "k0";
+    struct stat st;
+    cr_assert(!stat(path, &st) && st.st_size % 16 >= 8 && st.st_size % 16 < 12,
+              "%s: fuzz_soft takes four warps by its length", path);
+    struct ptxrun *r = ptxrun_file(path);
+    uint64_t at = (uint64_t)(uintptr_t)ptxrun_alloc(r, 4096);
+    for (unsigned k = 0; k < 4; k++) {
+        name[1] = (char)('0' + k);
+        int err = ptxrun_launch(r, name, 1, 128, 2, at, at);
+        cr_assert_eq(err, errs[k], "%s, %s: %s", path, name, r->result.text);
+    }
+    ptxrun_destroy(r);
+}
+
+Test(wgmma, seeds_of_the_fuzzer_multiply) {
+    static const int good[4] = {0}, wrong[4] = {ERR_ILLEGAL_ADDRESS, ERR_ILLEGAL_INSTRUCTION,
+                                                ERR_ILLEGAL_INSTRUCTION, 0};
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        check_seed(SEEDS "wgmma_rows.ptx", good);
+        check_seed(SEEDS "wgmma_turned.ptx", good);
+        check_seed(SEEDS "wgmma_wrong.ptx", wrong);
+    }
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
