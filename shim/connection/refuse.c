@@ -34,11 +34,20 @@ int refuse_is_code(int err) {
            err == ERR_NO_BINARY;
 }
 
-static const char *remedy(int err) {
-    return err == ERR_NO_BINARY
-               ? "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); see REFUSED "
-                 "CODE in salusctl(1)"
-               : "see REFUSED CODE in salusctl(1)";
+static bool has_newer_ptx(const char *reason, size_t bytes) {
+    static const char words[] = "the PTX is for sm_";
+    return memmem(reason, bytes, words, sizeof(words) - 1) != NULL;
+}
+
+static const char *remedy(int err, const char *reason, size_t reason_bytes) {
+    if (err != ERR_NO_BINARY) return "see REFUSED CODE in salusctl(1)";
+    return has_newer_ptx(reason, reason_bytes)
+               ? "ask for such a device (salusctl run --capability), or compile it for an older "
+                 "one "
+                 "(nvcc -gencode arch=compute_75,code=compute_75); see COMPUTE CAPABILITY in "
+                 "salusctl(1)"
+               : "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); see REFUSED "
+                 "CODE in salusctl(1)";
 }
 
 static int shown(size_t bytes) {
@@ -51,7 +60,8 @@ void refuse_kernel(const char *name, int err, const char *reason, size_t reason_
     log_write("shim", first_or_warn(&said),
               "what=\"a kernel was refused: its results will be missing\" kernel=%.*s "
               "reason=\"%.*s\" do=\"%s\"",
-              REFUSE_REASON_MAX, name, shown(reason_bytes), reason, remedy(err));
+              REFUSE_REASON_MAX, name, shown(reason_bytes), reason,
+              remedy(err, reason, reason_bytes));
     end_if_strict();
 }
 
@@ -63,7 +73,7 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
     log_write("shim", first_or_warn(&said),
               "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
               "reason=\"%.*s\" do=\"%s\"",
-              image_bytes, shown(reason_bytes), reason, remedy(err));
+              image_bytes, shown(reason_bytes), reason, remedy(err, reason, reason_bytes));
     end_if_strict();
 }
 

@@ -119,7 +119,7 @@ Test(image, the_newest_that_the_device_can_run) {
         cr_assert_str_eq(image.ptx[0], ptx(cases[i].target));
     }
     cr_assert_eq(read_out(70), ERR_NO_BINARY);
-    cr_assert_str_eq(why, "the fatbin has nothing for sm_70 or older");
+    cr_assert_str_eq(why, "the PTX is for sm_75, the device is sm_70");
     buf_clear(&out);
     image_build_fatbin(&out, entries + 1, 1);
     cr_assert_eq(read_out(90), 0, "bound to this very architecture");
@@ -127,6 +127,20 @@ Test(image, the_newest_that_the_device_can_run) {
     image_build_fatbin(&out, entries + 5, 1);
     cr_assert_eq(read_out(103), 0, "bound to this family");
     cr_assert_eq(read_out(120), ERR_NO_BINARY);
+}
+
+Test(image, what_there_is_instead_of_ptx) {
+    const struct image_entry entries[] = {
+        {8, 90, 0, IMAGE_PLAIN, "BC", 2},
+        cubin_entry(100, IMAGE_PLAIN),
+    };
+    image_build_fatbin(&out, entries, 2);
+    cr_assert_eq(read_out(90), ERR_NO_BINARY);
+    cr_assert_str_eq(why, "only code that is still to be linked (lto_90), no PTX");
+    buf_clear(&out);
+    image_build_fatbin(&out, entries + 1, 1);
+    cr_assert_eq(read_out(90), ERR_NO_BINARY);
+    cr_assert_str_eq(why, "the fatbin has nothing for sm_90 or older");
 }
 
 /* What another capability would run is said where machine code alone is left. */

@@ -85,6 +85,18 @@ Test(refuse, the_first_kernel_is_said) {
     cr_assert_str_empty(said);
 }
 
+static void newer_ptx(void) {
+    static const char reason[] = "the PTX is for sm_120, the device is sm_90";
+    refuse_module(154, ERR_NO_BINARY, reason, sizeof(reason) - 1);
+    refuse_module(155, ERR_NO_BINARY, reason, sizeof("the PTX is for sm_") - 2);
+}
+
+Test(refuse, ptx_for_a_newer_device_is_told_how_to_be_run) {
+    run("shim:warn", false, newer_ptx);
+    cr_assert_eq(count("salusctl run --capability"), 1, "%s", said);
+    cr_assert_eq(count("-gencode arch=compute_75"), 2, "%s", said);
+}
+
 static void a_probe_and_a_kernel(void) {
     refuse_module(154, ERR_INVALID_PTX, "line 8", 6);
     two_kernels();

@@ -15,7 +15,7 @@
 #define FATBIN_ENTRY_BYTES 64 /* the part of an entry's header that is always there */
 #define FATBIN_MAX_UNPACKED_BYTES ((uint64_t)256 << 20)
 
-enum fatbin_kind { FATBIN_PTX = 1, FATBIN_ELF = 2 };
+enum fatbin_kind { FATBIN_PTX = 1, FATBIN_ELF = 2, FATBIN_LTO = 8 };
 
 enum fatbin_flag {
     FATBIN_LZ4 = 0x2000, /* a raw LZ4 block */

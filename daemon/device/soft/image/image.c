@@ -35,7 +35,8 @@ struct reader {
     enum image_use use;
     struct choice *units; /* one for each fatbin */
     uint32_t unit_count;
-    uint64_t unpacked; /* bytes so far */
+    uint32_t lto_target; /* of code that is still to be linked; 0: none */
+    uint64_t unpacked;   /* bytes so far */
     char *why;
     size_t why_bytes;
 };
@@ -160,6 +161,10 @@ static void note_above(struct reader *r, const struct fatbin_entry *e, struct ch
     c->above = *e;
 }
 
+static void note_lto(struct reader *r, const struct fatbin_entry *e) {
+    if (e->kind == FATBIN_LTO) r->lto_target = e->target;
+}
+
 static void note_family(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
     if (e->kind != FATBIN_PTX || !(e->flags & FATBIN_FAMILY) || e->target > r->capability) return;
     if (c->has_family && e->target <= c->family.target) return;
@@ -194,6 +199,7 @@ static int choose(struct reader *r, struct fatbin *f, struct choice *c) {
     int more;
     while ((more = fatbin_next(f, &e)) > 0) {
         note_above(r, &e, c);
+        note_lto(r, &e);
         note_family(r, &e, c);
         note_usable(r, &e, c);
     }
@@ -296,11 +302,21 @@ static int take_all(struct reader *r) {
     return err || r->use == IMAGE_DESCRIBE ? err : take_facts(r);
 }
 
+/* What is there instead tells what to do. */
+static int refuse_all(struct reader *r) {
+    if (r->out->ptx_above)
+        return refuse(r, ERR_NO_BINARY, "the PTX is for sm_%u, the device is sm_%u",
+                      r->out->ptx_above, r->capability);
+    if (r->lto_target)
+        return refuse(r, ERR_NO_BINARY, "only code that is still to be linked (lto_%u), no PTX",
+                      r->lto_target);
+    return refuse(r, ERR_NO_BINARY, "the fatbin has nothing for sm_%u or older", r->capability);
+}
+
 static int read_fatbins(struct reader *r, const void *image, size_t bytes) {
     int err = survey(r, image, bytes);
     if (!err) err = take_all(r);
-    if (!err && r->out->ptx_count == 0 && r->out->cubin_target == 0)
-        err = refuse(r, ERR_NO_BINARY, "the fatbin has nothing for sm_%u or older", r->capability);
+    if (!err && r->out->ptx_count == 0 && r->out->cubin_target == 0) err = refuse_all(r);
     free(r->units);
     return err;
 }
