@@ -398,6 +398,22 @@ Test(warp, spin_lock_among_lanes) {
     ptxrun_each("engine", check_lock);
 }
 
+/* Three ways through a kernel meet before its long end, which the warp then runs once. */
+Test(warp, lanes_ahead_wait_where_the_others_come_by) {
+    char text[4096] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                      ".visible .entry k() { .reg .b32 %l, %r; .reg .pred %p, %q;\n"
+                      "mov.u32 %l, %laneid; and.b32 %r, %l, 3; setp.eq.u32 %p, %r, 0;\n"
+                      "setp.eq.u32 %q, %r, 1; @%p bra A; @%q bra B; add.u32 %r, %r, 1; bra J;\n"
+                      "B: add.u32 %r, %r, 2; bra J;\nA: add.u32 %r, %r, 3;\nJ:\n";
+    for (int k = 0; k < 100; k++)
+        strcat(text, "add.u32 %r, %r, %l;\n");
+    strcat(text, "ret; }\n");
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s", r->why);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 32, 0), 0, "%s", r->result.text);
+    cr_assert_lt(r->result.warp_insts, 150);
+    ptxrun_destroy(r);
+}
 /* ---- random control flow: 32 lanes at once must do what each does alone ------------------------
  */
 

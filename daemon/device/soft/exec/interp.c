@@ -51,28 +51,26 @@ static inline uint32_t count_lanes(uint32_t m) {
     return ((m + (m >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-static bool runs_before(const struct warp_ctx *x, const struct split *a, const struct split *b) {
-    bool favour_a = a->mask & x->boost, favour_b = b->mask & x->boost;
-    if (favour_a != favour_b) return favour_a;
-    if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
-    return a->pc < b->pc;
-}
-
 /* Takes the next split into the cursor; false when none is runnable. */
 static bool pick_split(struct warp_ctx *x, struct cursor *c) {
-    uint32_t best = UINT32_MAX;
-    for (uint32_t k = 0; k < x->split_count; k++) {
-        if (x->splits[k].state != SPLIT_RUN) continue;
-        if (best == UINT32_MAX || runs_before(x, &x->splits[k], &x->splits[best])) best = k;
+    uint32_t best = 0;
+    uint64_t first = 0;
+    for (uint32_t k = 0; k < x->split_count; k++) { /* without branches, which nobody foresees */
+        const struct split *o = &x->splits[k];
+        const uint64_t favour = (uint64_t)((o->mask & x->boost) != 0) << 63;
+        const uint64_t order = o->state == SPLIT_RUN ? o->order | favour : 0;
+        best = order > first ? k : best;
+        first = order > first ? order : first;
     }
-    if (best == UINT32_MAX) return false;
+    if (!first) return false;
     struct split s = x->splits[best];
     x->splits[best] = x->splits[--x->split_count];
     int32_t lim = (int32_t)s.frame->func->count + 1;
     for (uint32_t k = 0; k < x->split_count; k++) {
         const struct split *o = &x->splits[k];
-        if (o->state == SPLIT_RUN && o->frame == s.frame && o->pc > s.pc && o->pc < lim)
-            lim = o->pc;
+        const bool same = (o->state == SPLIT_RUN) & (o->frame == s.frame);
+        const bool nearer = (o->pc > s.pc) & (o->pc < lim);
+        lim = (same & nearer) ? o->pc : lim;
     }
     x->frame = s.frame;
     x->w.regs = s.frame->regs;

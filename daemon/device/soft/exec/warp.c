@@ -18,8 +18,12 @@ void warp_split_add(struct warp_ctx *x, struct frame *frame, int32_t pc, uint32_
         s->mask |= mask;
         return;
     }
-    x->splits[x->split_count++] = (struct split){
-        .frame = frame, .pc = pc, .mask = mask, .state = (uint8_t)state, .bar = (uint8_t)bar};
+    x->splits[x->split_count++] = (struct split){.frame = frame,
+                                                 .order = warp_split_order(frame, pc),
+                                                 .pc = pc,
+                                                 .mask = mask,
+                                                 .state = (uint8_t)state,
+                                                 .bar = (uint8_t)bar};
 }
 
 void warp_fault(struct warp *w, const struct code_inst *i, uint32_t lane, int err, uint64_t addr,

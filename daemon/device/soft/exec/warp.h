@@ -19,6 +19,7 @@ enum split_state { SPLIT_RUN, SPLIT_MEET, SPLIT_BAR };
 
 struct split {
     struct frame *frame;
+    uint64_t order; /* greater runs first, among those in the same favour; never 0 */
     int32_t pc;
     uint32_t mask;
     uint8_t state, bar;
@@ -51,6 +52,11 @@ struct warp_ctx {
     uint16_t last_error[WARP_LANES]; /* of each lane's calls to the device runtime */
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };
+
+/* The deepest frame first, then the lowest pc. */
+static inline uint64_t warp_split_order(const struct frame *frame, int32_t pc) {
+    return (uint64_t)frame->depth << 32 | (UINT32_MAX - (uint32_t)pc);
+}
 
 /* Runnable splits of one frame and pc become one. */
 void warp_split_add(struct warp_ctx *x, struct frame *frame, int32_t pc, uint32_t mask,
