@@ -526,14 +526,15 @@ struct wire_mem {
 /* Segments: memory without an address of its own, of whole granules, which the client holds by a
  * number that it chooses. What it has not mentioned here is 0.
  * MEM_MAKE `segment` of `bytes`; MEM_OPEN the one with this key, of a client of the same user
- * (answered with wire_segment_reply); both are charged to the persistent reservation.
- * MEM_SHOW: the first `bytes` of it appear at `addr` in the first half of the alloc window, until
- * MEM_UNBACK. MEM_CLOSE: held no longer, and shown nowhere.
+ * (answered with wire_segment_reply); both are charged to the persistent reservation. MEM_MAKE with
+ * `ephemeral`: of the lane, charged as blocks of the ephemeral window are; it has no key.
+ * MEM_SHOW: the first `bytes` of it appear at `addr` in the first half of the alloc window, or in
+ * the second if it is ephemeral, until MEM_UNBACK. MEM_CLOSE: held no longer, and shown nowhere.
  * MEM_EXPORT: its key. MEM_SHARE: these pages, backed by MEM_BACK, are a segment from now on (as a
  * whole, if they are one already); its key. Both are answered with wire_segment_reply. */
 struct wire_segment {
     struct wire_record rec;
-    uint32_t segment, pad;
+    uint32_t segment, ephemeral;
     uint64_t addr, bytes;
     uint64_t key[2];
 };

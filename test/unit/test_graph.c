@@ -252,6 +252,12 @@ Test(graph, its_blocks_are_used_and_dropped_each_time, .timeout = 60) {
     launch(&w, 0, &t, (uint32_t[]){2}, 1, NULL, 0, 0);
     cr_expect_str_eq(launched(&w), "1");
     cr_expect_eq(wireclient_fault(w.c), 0);
+    const struct lifetime *l = &client_find(w.b->worker, w.c->job_id)->lifetime;
+    cr_expect_eq(l->live_bytes, page);
+    cr_expect_eq(l->uses, 0, "the client does not count them");
+    wireclient_mem_silent(w.c, WIRE_MEM_USE, WIRECLIENT_EPHEMERAL + page, page);
+    wirebench_run(w.b);
+    cr_expect_eq(l->uses, 1);
     end(&w);
 }
 

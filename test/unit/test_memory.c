@@ -18,6 +18,7 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_peek.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
@@ -626,6 +627,9 @@ Test(memory, the_check_notices) {
     cr_assert_eq(memory_back(m, ephemeral_at(0, 0), GRAN), 0);
     cr_assert_eq(memory_spill(m, false, &moved), 0);
     cr_assert_eq(memory_back(m, ephemeral_at(0, 1), GRAN), 0);
+    cr_assert_eq(memory_segment_make_lane(m, 3, 2 * GRAN), 0);
+    cr_assert_eq(memory_segment_show(m, 3, ephemeral_at(0, 2), GRAN), 0);
+    cr_assert_eq(memory_segment_show(m, 3, ephemeral_at(0, 3), GRAN), 0);
     struct page *p = &m->pages[0], *e = &m->pages[HALF_PAGES + 1];
 #define SPOILT(place, value, text)                                           \
     do {                                                                     \
@@ -637,8 +641,10 @@ Test(memory, the_check_notices) {
         cr_expect_null(memory_check(m));                                     \
     } while (0)
     SPOILT(m->persistent, 1, "persistent pages are miscounted");
-    SPOILT(m->ephemeral, 1, "ephemeral pages are miscounted");
-    SPOILT(m->spilled, 0, "spilled pages are miscounted");
+    SPOILT(m->ephemeral, 1, "slots in use are miscounted");
+    SPOILT(m->lane_held, 0, "slots of segments are miscounted");
+    SPOILT(m->spilled, 0, "spilled slots are miscounted");
+    SPOILT(m->kept_shown, 1, "kept pages that were shown are miscounted");
     SPOILT(m->swapped, true, "some private pages are swapped");
     SPOILT(p->chunk, m->pages[1].chunk, "a chunk is in two places");
     SPOILT(p->chunk, m->lane->chunks[0], "a chunk is in two places");
@@ -646,9 +652,18 @@ Test(memory, the_check_notices) {
     SPOILT(p->state, PAGE_NONE, "a page without a chunk is mapped");
     SPOILT(p->state, PAGE_LANE, "the persistent window shows a lane");
     SPOILT(e->slot, 0, "a page's slot is not its own");
-    SPOILT(m->slots[1], MEMORY_NO_PAGE, "a page's slot is not its own");
-    SPOILT(m->slots[5], 3, "slots and ephemeral pages differ");
-    SPOILT(m->slot_end, 3, "slots end too late");
+    SPOILT(e->next, HALF_PAGES, "a page's slot is not its own");
+    SPOILT(e->shown, true, "a page of the lane is neither backed nor shown");
+    SPOILT(m->slots[1].page, MEMORY_NO_PAGE, "a page's slot is not its own");
+    SPOILT(m->slots[1].holding, m->slots[2].holding, "a page shows a slot that is another's");
+    SPOILT(m->slots[2].index, 1, "a segment has another slot");
+    SPOILT(m->slots[2].holding->slots[0], 1, "a segment's slot is another's");
+    SPOILT(m->slots[2].holding->pages, 0, "pages of the lane's segment are miscounted");
+    SPOILT(m->slots[7].page, 3, "slots in use are miscounted");
+    SPOILT(m->slots[7].state, SLOT_SPILLED, "a free slot has bytes");
+    SPOILT(m->slots[0].chunk, NULL, "a chunk is missing");
+    SPOILT(m->slots[0].chunk, m->pages[1].chunk, "a chunk is in two places");
+    SPOILT(m->slot_end, 5, "slots end too late");
     SPOILT(m->lane, NULL, "a page shows a lane that is not there");
     SPOILT(m->lane->count, 1, "the lane is too short");
     SPOILT(m->lane->members, ((struct list){&m->lane->members, &m->lane->members}),

@@ -2,7 +2,7 @@
  *
  * Random calls of memory.h by three clients and two lanes against a model that has no addresses and
  * no device: a private page is a cell, a lane and a segment are rows of cells, a page of it names
- * one by number.
+ * one by number. A segment of the lane is numbers of cells there, which any number of pages name.
  * After every call each page must show its cell, the device must hold as many chunks as the model,
  * and memory_check must be content. On the fake device calls fail at random as well.
  */
@@ -34,22 +34,31 @@
 #define NUMBERS 3
 #define SEGMENTS 64 /* alive at a time; there are fewer pages and numbers */
 #define SEGMENT_MOST 3
+#define SLOTS (HALF + NUMBERS * SEGMENT_MOST)
+#define OF_LANE SEGMENTS
 
-enum where { NOWHERE, PRIVATE, LANE, SPILLED, SPILLED_HOST, SHOWN, PLACED };
+enum where { NOWHERE, PRIVATE, LANE, SHOWN, PLACED };
+enum bytes { IN_LANE, SPILLED, SPILLED_HOST };
 
 struct model_page {
     enum where where;
     uint32_t slot;
-    uint64_t cell;  /* of a private page */
-    uint64_t saved; /* of a spilled one */
-    int segment;    /* whose cell `slot` is shown, by its number or, PLACED, without one */
-    uint32_t number;
+    uint64_t cell; /* of a private page */
+    int segment;   /* whose cell `slot` is shown, by its number or, PLACED, without one */
+    int number;    /* by which it is shown; -1: by none */
+};
+
+struct model_slot {
+    enum bytes bytes;
+    uint64_t saved; /* elsewhere */
 };
 
 struct model_client {
     struct model_page pages[PAGES];
+    struct model_slot slots[SLOTS];
     int lane;             /* -1: none */
-    int numbers[NUMBERS]; /* segments; -1: none */
+    int numbers[NUMBERS]; /* segments; -1: none; OF_LANE: it is these slots: */
+    uint32_t lane_slots[NUMBERS][SEGMENT_MOST], lane_count[NUMBERS];
     bool swapped;
 };
 
@@ -60,7 +69,7 @@ struct model_segment {
 };
 
 struct model_lane {
-    uint64_t cells[PAGES];
+    uint64_t cells[SLOTS];
     uint32_t count;
 };
 
@@ -94,24 +103,29 @@ static volatile uint64_t *word_at(uint64_t addr) {
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static bool in_lane(const struct model_page *p) {
-    return p->where == LANE || p->where == SPILLED || p->where == SPILLED_HOST;
+static bool model_used(const struct model_client *c, uint32_t slot) {
+    bool used = false;
+    for (uint32_t i = 0; i < PAGES; i++)
+        used |= c->pages[i].where == LANE && c->pages[i].slot == slot;
+    for (int id = 0; id < NUMBERS; id++)
+        for (uint32_t k = 0; c->numbers[id] == OF_LANE && k < c->lane_count[id]; k++)
+            used |= c->lane_slots[id][k] == slot;
+    return used;
 }
 
 static uint32_t model_slots_end(const struct model_client *c) {
-    uint32_t end = 0;
-    for (uint32_t i = 0; i < PAGES; i++)
-        if (in_lane(&c->pages[i]) && c->pages[i].slot >= end) end = c->pages[i].slot + 1;
+    uint32_t end = SLOTS;
+    while (end && !model_used(c, end - 1))
+        end--;
     return end;
 }
 
-static uint32_t model_free_slot(const struct model_client *c) {
-    for (uint32_t slot = 0;; slot++) {
-        bool taken = false;
-        for (uint32_t i = 0; i < PAGES; i++)
-            taken |= in_lane(&c->pages[i]) && c->pages[i].slot == slot;
-        if (!taken) return slot;
-    }
+static uint32_t model_free_slot(struct model_client *c) {
+    uint32_t slot = 0;
+    while (model_used(c, slot))
+        slot++;
+    c->slots[slot] = (struct model_slot){.bytes = IN_LANE};
+    return slot;
 }
 
 static void model_reach(int lane, uint32_t count) {
@@ -124,9 +138,9 @@ static void model_reach(int lane, uint32_t count) {
 static uint64_t *model_cell(struct model_client *c, uint32_t page) {
     struct model_page *p = &c->pages[page];
     if (p->where == NOWHERE) return NULL;
-    if (!in_lane(p) && c->swapped) return NULL;
+    if (p->where != LANE && c->swapped) return NULL;
     if (p->where == PRIVATE) return &p->cell;
-    if (!in_lane(p)) return &model.segments[p->segment].cells[p->slot];
+    if (p->where != LANE) return &model.segments[p->segment].cells[p->slot];
     return c->lane < 0 ? NULL : &model.lanes[c->lane].cells[p->slot];
 }
 
@@ -175,8 +189,12 @@ static uint64_t model_chunks(void) {
     for (int i = 0; i < CLIENTS; i++)
         for (uint32_t page = 0; page < PAGES; page++) {
             const struct model_page *p = &model.clients[i].pages[page];
-            n += (p->where == PRIVATE && !model.clients[i].swapped) || p->where == SPILLED;
+            n += p->where == PRIVATE && !model.clients[i].swapped;
         }
+    for (int i = 0; i < CLIENTS; i++)
+        for (uint32_t slot = 0; slot < SLOTS; slot++)
+            n += model_used(&model.clients[i], slot) &&
+                 model.clients[i].slots[slot].bytes == SPILLED;
     return n;
 }
 
@@ -198,7 +216,7 @@ static int do_back(int i, struct model_client *c) {
     if (first >= HALF && c->lane < 0) return expect(err, ERR_NO_MEMORY);
     for (uint32_t k = first; !err && k < first + count; k++) {
         struct model_page *p = &c->pages[k];
-        *p = (struct model_page){.where = first < HALF ? PRIVATE : NOWHERE};
+        *p = (struct model_page){.where = first < HALF ? PRIVATE : NOWHERE, .number = -1};
         if (first < HALF) continue;
         p->slot = model_free_slot(c);
         p->where = LANE;
@@ -226,7 +244,7 @@ static int do_keep(int i, struct model_client *c) {
     if (from + bytes > PAGES * GRAN) bytes = PAGES * GRAN - from;
     uint32_t n = 0;
     for (uint64_t k = from / GRAN; k <= (from + bytes - 1) / GRAN; k++)
-        n += in_lane(&c->pages[k]);
+        n += c->pages[k].where == LANE;
     cr_assert_eq(memory_keep_need(mem[i], page_at(i, 0) + from, bytes), n * GRAN);
     int err = memory_keep(mem[i], page_at(i, 0) + from, bytes, &copied);
     if (n && c->swapped) return expect(err, -EBUSY);
@@ -234,11 +252,22 @@ static int do_keep(int i, struct model_client *c) {
     for (uint64_t k = from / GRAN; !err && k <= (from + bytes - 1) / GRAN; k++) {
         struct model_page *p = &c->pages[k];
         const uint64_t *cell = model_cell(c, (uint32_t)k);
-        if (!in_lane(p)) continue;
-        p->cell = p->where != LANE ? p->saved : cell ? *cell : 0;
+        if (p->where != LANE) continue;
+        const struct model_slot *slot = &c->slots[p->slot];
+        p->cell = slot->bytes != IN_LANE ? slot->saved : cell ? *cell : 0;
         p->where = PRIVATE;
     }
     return err;
+}
+
+/* To a number that nothing has, or its own. */
+static void model_move(struct model_client *c, uint32_t from, uint32_t to) {
+    for (uint32_t k = 0; k < PAGES; k++)
+        if (c->pages[k].where == LANE && c->pages[k].slot == from) c->pages[k].slot = to;
+    for (int id = 0; id < NUMBERS; id++)
+        for (uint32_t k = 0; k < c->lane_count[id]; k++)
+            if (c->lane_slots[id][k] == from) c->lane_slots[id][k] = to;
+    c->slots[to] = c->slots[from];
 }
 
 static int do_join(int i, struct model_client *c) {
@@ -247,11 +276,7 @@ static int do_join(int i, struct model_client *c) {
     if (err) return err;
     uint32_t end = model_slots_end(c), n = 0;
     for (uint32_t slot = 0; slot < end; slot++)
-        for (uint32_t k = 0; k < PAGES; k++)
-            if (in_lane(&c->pages[k]) && c->pages[k].slot == slot) {
-                c->pages[k].slot = n++;
-                break;
-            }
+        if (model_used(c, slot)) model_move(c, slot, n++);
     c->lane = lane;
     if (lane >= 0) model_reach(lane, n);
     return 0;
@@ -261,29 +286,51 @@ static int do_spill(int i, struct model_client *c) {
     bool to_host = dice(2);
     uint64_t moved, n = 0;
     int err = memory_spill(mem[i], to_host, &moved);
-    for (uint32_t k = 0; !err && c->lane >= 0 && k < PAGES; k++) {
-        struct model_page *p = &c->pages[k];
-        if (p->where != LANE) continue;
-        p->saved = model.lanes[c->lane].cells[p->slot];
-        p->where = to_host ? SPILLED_HOST : SPILLED;
+    for (uint32_t slot = 0; !err && c->lane >= 0 && slot < SLOTS; slot++) {
+        struct model_slot *at = &c->slots[slot];
+        if (!model_used(c, slot) || at->bytes != IN_LANE) continue;
+        at->saved = model.lanes[c->lane].cells[slot];
+        at->bytes = to_host ? SPILLED_HOST : SPILLED;
         n++;
     }
     cr_assert_eq(moved, n * GRAN);
     return err;
 }
 
+/* As a page shows. */
+static bool came_back(int i, const struct model_client *c, uint32_t slot, uint64_t saved) {
+    uint32_t k = 0;
+    while (c->pages[k].where != LANE || c->pages[k].slot != slot)
+        k++;
+    return *word_at(page_at(i, k)) == saved;
+}
+
+static bool all_shown(const struct model_client *c) {
+    bool shown = true;
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        bool here = false;
+        for (uint32_t k = 0; k < PAGES; k++)
+            here |= c->pages[k].where == LANE && c->pages[k].slot == slot;
+        shown &= here || !model_used(c, slot);
+    }
+    return shown;
+}
+
 static int do_restore(int i, struct model_client *c) {
     uint64_t moved, n = 0;
     int err = memory_restore(mem[i], &moved);
-    for (uint32_t k = 0; k < PAGES; k++) {
-        struct model_page *p = &c->pages[k];
-        if (p->where != SPILLED && p->where != SPILLED_HOST) continue;
+    if (err && c->lane >= 0 && !all_shown(c)) { /* nobody can tell how far it got */
+        fakedev_fail(dev, 0, false);
+        expect(memory_restore(mem[i], &moved), err = 0);
+    }
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        struct model_slot *at = &c->slots[slot];
+        if (!model_used(c, slot) || at->bytes == IN_LANE) continue;
         n++;
         if (c->lane < 0) continue;
-        uint64_t *cell = &model.lanes[c->lane].cells[p->slot];
-        if (err && *word_at(page_at(i, k)) != p->saved) continue; /* as far as it got */
-        *cell = p->saved;
-        if (!err) p->where = LANE;
+        if (err && !came_back(i, c, slot, at->saved)) continue; /* as far as it got */
+        model.lanes[c->lane].cells[slot] = at->saved;
+        if (!err) at->bytes = IN_LANE;
     }
     if (n && c->lane < 0) return expect(err, -EINVAL);
     cr_assert_eq(moved, err ? 0 : n * GRAN);
@@ -296,8 +343,8 @@ static int do_swap(int i, struct model_client *c) {
     int err = out ? memory_swap_out(mem[i], &moved) : memory_swap_in(mem[i], &moved);
     if (err) return err;
     c->swapped = out;
-    for (uint32_t k = 0; out && k < PAGES; k++)
-        if (c->pages[k].where == SPILLED) c->pages[k].where = SPILLED_HOST;
+    for (uint32_t slot = 0; out && slot < SLOTS; slot++)
+        if (c->slots[slot].bytes == SPILLED) c->slots[slot].bytes = SPILLED_HOST;
     return 0;
 }
 
@@ -309,6 +356,20 @@ static int do_make(int i, struct model_client *c) {
     int s = c->numbers[id] = model_free_segment();
     model.segments[s] =
         (struct model_segment){.count = count, .real = memory_segment_find(mem[i], id)};
+    return 0;
+}
+
+static int do_make_lane(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS), count = 1 + dice(SEGMENT_MOST);
+    int err = memory_segment_make_lane(mem[i], id, count * GRAN);
+    if (c->numbers[id] >= 0) return expect(err, -EEXIST);
+    if (c->lane < 0) return expect(err, ERR_NO_MEMORY);
+    if (err) return err;
+    cr_assert_null(memory_segment_find(mem[i], id));
+    c->numbers[id] = OF_LANE;
+    for (c->lane_count[id] = 0; c->lane_count[id] < count; c->lane_count[id]++)
+        c->lane_slots[id][c->lane_count[id]] = model_free_slot(c);
+    model_reach(c->lane, model_slots_end(c));
     return 0;
 }
 
@@ -327,27 +388,34 @@ static int do_close(int i, struct model_client *c) {
     uint32_t id = dice(NUMBERS);
     bool shown = false;
     for (uint32_t k = 0; k < PAGES; k++)
-        shown |= c->pages[k].where == SHOWN && c->pages[k].number == id;
+        shown |= (c->pages[k].where == SHOWN || c->pages[k].where == LANE) &&
+                 c->pages[k].number == (int)id;
     int err = memory_segment_close(mem[i], id);
     if (c->numbers[id] < 0) return expect(err, -ENOENT);
     if (shown) return expect(err, -EBUSY);
     c->numbers[id] = -1;
+    c->lane_count[id] = 0;
     model_forget();
     return err;
 }
 
 static int do_show(int i, struct model_client *c) {
     uint32_t id = dice(NUMBERS), first = dice(PAGES), count = 1 + dice(SEGMENT_MOST);
-    bool odd = first + count > HALF, taken = false;
+    bool of_lane = c->numbers[id] == OF_LANE, taken = false;
+    bool odd = of_lane ? first < HALF || first + count > PAGES : first + count > HALF;
     int err = memory_segment_show(mem[i], id, page_at(i, first), count * GRAN);
     if (c->numbers[id] < 0) return expect(err, -ENOENT);
-    if (odd || count > model.segments[c->numbers[id]].count) return expect(err, -EINVAL);
+    if (odd) return expect(err, -EINVAL);
+    if (count > (of_lane ? c->lane_count[id] : model.segments[c->numbers[id]].count))
+        return expect(err, -EINVAL);
     for (uint32_t k = first; k < first + count; k++)
         taken |= c->pages[k].where != NOWHERE;
     if (taken) return expect(err, -EEXIST);
     for (uint32_t k = 0; !err && k < count; k++)
-        c->pages[first + k] =
-            (struct model_page){.where = SHOWN, .slot = k, .segment = c->numbers[id], .number = id};
+        c->pages[first + k] = (struct model_page){.where = of_lane ? LANE : SHOWN,
+                                                  .slot = of_lane ? c->lane_slots[id][k] : k,
+                                                  .segment = c->numbers[id],
+                                                  .number = (int)id};
     return err;
 }
 
@@ -420,16 +488,20 @@ static void compare_client(int i, struct model_client *c, const char *when) {
         const struct model_page *p = &c->pages[k];
         const uint64_t *cell = model_cell(c, k);
         persistent += p->where == PRIVATE || p->where == PLACED;
-        ephemeral += in_lane(p);
-        spilled += in_lane(p) && p->where != LANE;
         if (!cell && ops == &dev_soft)
             cr_assert(!readable(page_at(i, k)), "%s: client %d page %u is seen", when, i, k);
         for (uint64_t at = 0; cell && at < GRAN; at += GRAN / 8 - 8)
             cr_assert_eq(*word_at(page_at(i, k) + at), *cell, "%s: client %d page %u", when, i, k);
     }
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        bool in_use = model_used(c, slot);
+        ephemeral += in_use;
+        spilled += in_use && c->slots[slot].bytes != IN_LANE;
+    }
     uint64_t held = 0;
     for (int k = 0; k < NUMBERS; k++)
-        held += c->numbers[k] < 0 ? 0 : model.segments[c->numbers[k]].count;
+        if (c->numbers[k] >= 0 && c->numbers[k] != OF_LANE)
+            held += model.segments[c->numbers[k]].count;
     cr_assert_eq(memory_held(mem[i]), held * GRAN, "%s", when);
     cr_assert_eq(memory_persistent(mem[i]), (persistent + held) * GRAN, "%s", when);
     cr_assert_eq(memory_ephemeral(mem[i]), ephemeral * GRAN, "%s", when);
@@ -450,8 +522,9 @@ static void compare(const char *when) {
 }
 
 static int (*const calls[])(int i, struct model_client *c) = {
-    do_write,   do_write, do_back,  do_back, do_unback, do_keep, do_shrink, do_join,  do_back,
-    do_restore, do_swap,  do_spill, do_make, do_open,   do_show, do_show,   do_close, do_share,
+    do_write, do_write,   do_back,      do_back,      do_unback, do_keep, do_shrink, do_join,
+    do_back,  do_restore, do_swap,      do_spill,     do_make,   do_open, do_show,   do_show,
+    do_close, do_share,   do_make_lane, do_make_lane, do_show,   do_show,
 };
 
 /* The last one that is left of a segment's holders lets go of it, and it cannot follow those that
@@ -484,7 +557,7 @@ static void play(const struct dev_ops *on, uint64_t seed) {
         uint32_t call = dice(sizeof(calls) / sizeof(*calls));
         snprintf(when, sizeof(when), "seed %lu step %d call %u", seed, step, call);
         bool fails = !dice(3) && !may_strand(call);
-        if (ops == &fakedev) fakedev_fail(dev, fails ? 1 + dice(12) : 0, false);
+        if (ops == &fakedev) fakedev_fail(dev, fails ? 1 + dice(6) : 0, false);
         int err = calls[call](i, &model.clients[i]);
         if (ops == &fakedev) fakedev_fail(dev, 0, false);
         failures += err != 0;

@@ -93,6 +93,10 @@ static int open_key(struct wireclient *c, uint32_t id, const struct wire_segment
     if (!err) cr_expect_eq(out.bytes, key->bytes);
     return err;
 }
+static int share(struct wireclient *c, uint64_t offset, uint64_t bytes,
+                 struct wire_segment_reply *out) {
+    return ask(c, WIRE_MEM_SHARE, (struct wire_segment){.addr = offset, .bytes = bytes}, out);
+}
 static int mem(struct wireclient *c, uint16_t op, uint64_t offset, uint64_t bytes) {
     return wireclient_result(c, wireclient_mem(c, op, offset, bytes));
 }
@@ -145,6 +149,65 @@ Test(sharing, memory_is_made_shown_and_given_back) {
     cr_assert_eq(make(a, 3, 2 * PAGE), 0);
     cr_assert_eq(show(a, 3, PAGE, 2 * PAGE), 0);
     cr_expect_eq(get(a, PAGE), 0, "nothing is left in it");
+}
+
+static int make_lane(struct wireclient *c, uint32_t id, uint64_t bytes) {
+    struct wire_segment s = {.segment = id, .ephemeral = 1, .bytes = bytes};
+    return ask(c, WIRE_MEM_MAKE, s, NULL);
+}
+
+static uint64_t ephemeral_credit(const struct wireclient *c) {
+    return atom_load_relaxed(&c->com->ephemeral_credit);
+}
+
+Test(sharing, memory_of_the_lane_is_made_shown_and_given_back) {
+    cr_assert_eq(make_lane(a, 3, 2 * PAGE), 0);
+    cr_expect_eq(used(), 2 * PAGE);
+    cr_expect_eq(memory_of(a), 2);
+    cr_expect_eq(atom_load_relaxed(&a->com->stats.ephemeral_peak_bytes), 2 * PAGE);
+    cr_expect_eq(atom_load_relaxed(&a->com->stats.persistent_peak_bytes), 0);
+    cr_expect_eq(ephemeral_credit(a), 0, "it is no room for blocks");
+    cr_expect_eq(make_lane(a, 4, UINT64_MAX - PAGE + 1), ERR_NO_MEMORY);
+    cr_expect_eq(make_lane(a, 4, DEVICE), ERR_NO_MEMORY);
+    cr_expect_eq(show(a, 3, PAGE, PAGE), -EINVAL, "it is not persistent");
+    cr_expect_eq(show(a, 3, E0, 3 * PAGE), -EINVAL, "it has two");
+    cr_expect_eq(ask(a, WIRE_MEM_EXPORT, (struct wire_segment){.segment = 3}, NULL), -ENOENT);
+    cr_assert_eq(show(a, 3, E0 + PAGE, 2 * PAGE), 0);
+    cr_expect_eq(show(a, 3, E0 + 2 * PAGE, PAGE), -EEXIST);
+    cr_assert_eq(show(a, 3, E0 + 8 * PAGE, PAGE), 0, "twice");
+    put(a, E0 + PAGE, 7);
+    cr_expect_eq(get(a, E0 + 8 * PAGE), 7, "the same memory");
+    cr_expect_eq(memory_of(a), 2);
+    cr_expect_eq(shut(a, 3), -EBUSY);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, E0 + PAGE, 2 * PAGE), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, E0 + 8 * PAGE, PAGE), 0);
+    cr_expect_eq(memory_of(a), 2, "held");
+    cr_assert_eq(shut(a, 3), 0);
+    cr_expect_eq(memory_of(a), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, E0 + PAGE, 2 * PAGE), 0);
+    cr_expect_eq(ephemeral_credit(a), 2);
+    cr_assert_eq(make_lane(a, 3, PAGE), 0);
+    cr_expect_eq(make_lane(a, 3, PAGE), -EEXIST);
+    cr_expect_eq(make_lane(a, 4, PAGE + 4096), -EINVAL);
+}
+
+/* A copy of its own, which is no block's room. */
+Test(sharing, what_is_shown_of_the_lane_is_kept_page_by_page) {
+    struct wire_segment_reply key;
+    cr_assert_eq(make_lane(a, 1, 2 * PAGE), 0);
+    cr_assert_eq(show(a, 1, E0, 2 * PAGE), 0);
+    cr_assert_eq(show(a, 1, E0 + 4 * PAGE, 2 * PAGE), 0);
+    put(a, E0, 7);
+    cr_assert_eq(share(a, E0, PAGE, &key), 0, "which keeps it");
+    put(a, E0 + 4 * PAGE, 8);
+    cr_expect_eq(get(a, E0), 7);
+    cr_expect_eq(memory_of(a), 3);
+    cr_expect_eq(ephemeral_credit(a), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, E0, 2 * PAGE), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, E0 + 4 * PAGE, 2 * PAGE), 0);
+    cr_assert_eq(shut(a, 1), 0);
+    cr_expect_eq(memory_of(a), 0);
+    cr_expect_eq(ephemeral_credit(a), 2, "what was granted");
 }
 
 /* In order with what gives memory back, which waits for what is before it. */
@@ -246,11 +309,6 @@ Test(sharing, a_dead_one_opens_nothing_and_gives_what_it_had) {
 }
 
 /* ---- what was backed ------------------------------------------------------------------------- */
-
-static int share(struct wireclient *c, uint64_t offset, uint64_t bytes,
-                 struct wire_segment_reply *out) {
-    return ask(c, WIRE_MEM_SHARE, (struct wire_segment){.addr = offset, .bytes = bytes}, out);
-}
 
 static void shares_at(uint64_t offset) {
     struct wire_segment_reply key, again;

@@ -35,6 +35,7 @@ static bool keep(void *arg, uint64_t addr, uint64_t bytes) {
 }
 
 static int use(struct lifetime *l, uint64_t number) {
+    lifetime_announced(l);
     return lifetime_use(l, BASE + number * 4096, 4096, why, sizeof(why));
 }
 

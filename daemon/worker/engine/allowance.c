@@ -56,12 +56,16 @@ int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
     return err;
 }
 
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes, bool ephemeral) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
-    int err = ask_more(c, bytes, 0);
-    if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
-    if (!err) note_used(c);
-    return err;
+    int err = ask_more(c, ephemeral ? 0 : bytes, ephemeral ? bytes : 0);
+    if (!err)
+        err = ephemeral ? memory_segment_make_lane(c->memory, id, bytes)
+                        : memory_segment_make(c->memory, id, bytes, c->uid);
+    if (err) return err;
+    if (ephemeral) clearing_count(c);
+    note_used(c);
+    return 0;
 }
 
 int allowance_open(struct client *c, uint32_t id, struct segment *s) {

@@ -21,8 +21,9 @@ struct wire_record;
 /* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. */
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
-/* Segments: with so many bytes more, by MAKE or OPEN of memory_segment.h; and less. */
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes);
+/* Segments: with so many bytes more, by MAKE (of the lane if ephemeral) or OPEN of
+ * memory_segment.h; and less. */
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes, bool ephemeral);
 int allowance_open(struct client *c, uint32_t id, struct segment *s);
 int allowance_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */

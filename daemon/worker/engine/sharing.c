@@ -26,7 +26,8 @@ static void answer_segment(struct client *c, const struct wire_segment *rec,
 }
 
 static void do_make(struct client *c, const struct wire_segment *rec) {
-    allowance_answer(c, &rec->rec, allowance_make(c, rec->segment, rec->bytes), rec->bytes);
+    int err = allowance_make(c, rec->segment, rec->bytes, rec->ephemeral != 0);
+    allowance_answer(c, &rec->rec, err, rec->bytes);
 }
 
 static void do_open(struct client *c, const struct wire_segment *rec) {

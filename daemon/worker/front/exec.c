@@ -392,6 +392,7 @@ static int run_texture_drop(struct exec *x, const void *rec) {
 static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
+    if (!x->graph) lifetime_announced(&x->c->lifetime);
     return lifetime_use(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
 }
 

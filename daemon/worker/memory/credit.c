@@ -6,7 +6,6 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/memory/memory.h"
-#include "daemon/worker/memory/memory_segment.h"
 
 static uint64_t most_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -54,16 +53,14 @@ void credit_used(struct credit *k, const struct memory *m, struct wire_completio
     credit_show(k, m, page);
 }
 
-/* Of each window: what is backed, and what is granted and free. Pages of survivors lie in the
- * ephemeral window and count as P; what it holds of segments is P in no window. */
+/* Of each window: what is backed, and what is granted and free. */
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page) {
-    uint64_t p = credit_p(k, m), e = credit_e(m), kept = memory_kept(m);
-    uint64_t window_p = memory_persistent(m) - memory_held(m) - kept, window_e = e + kept;
+    uint64_t p = credit_p(k, m), e = credit_e(m);
     uint64_t granted_p = credit_granted_p(k), granted_e = credit_granted_e(k);
     uint64_t room_p = granted_p > p ? granted_p - p : 0;
     uint64_t room_e = granted_e > e ? granted_e - e : 0;
-    atom_store_relaxed(&page->persistent_credit, (window_p + room_p) / k->granule);
-    atom_store_relaxed(&page->ephemeral_credit, (window_e + room_e) / k->granule);
+    atom_store_relaxed(&page->persistent_credit, (memory_backed_p(m) + room_p) / k->granule);
+    atom_store_relaxed(&page->ephemeral_credit, (memory_backed_e(m) + room_e) / k->granule);
 }
 
 void credit_iteration(struct credit *k, const struct memory *m) {

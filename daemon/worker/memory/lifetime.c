@@ -118,7 +118,6 @@ int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, s
         return refuse(why, why_bytes, "more blocks alive than the ephemeral window holds");
     if (find(l, addr, hash))
         return refuse(why, why_bytes, "block 0x%" PRIx64 " is given out twice", addr);
-    l->uses++;
     l->live_bytes += bytes;
     struct lifetime_block *b = take(l);
     if (!b) {

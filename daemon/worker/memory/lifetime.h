@@ -38,7 +38,7 @@ struct lifetime {
     uint64_t seed;
     uint64_t untracked; /* blocks alive beyond LIFETIME_BLOCKS */
     uint64_t live_bytes;
-    uint64_t uses, filled_uses; /* MEM_USE so far, and before the latest launch with fresh blocks */
+    uint64_t uses, filled_uses; /* announced, and before the latest launch with fresh blocks */
     uint64_t fills, mark_fills; /* times that a launch filled the fresh blocks; before the mark */
     uint32_t epoch;             /* grows with each mark */
     bool marked;                /* and not settled */
@@ -53,6 +53,11 @@ void lifetime_finish(struct lifetime *l);
  * never given out, or not with these bytes. */
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
 int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
+
+/* A MEM_USE came in the ring, as which the client counts it: of those in graphs neither does. */
+static inline void lifetime_announced(struct lifetime *l) {
+    l->uses++;
+}
 
 /* A copy or memset into this range was sent. */
 void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes);

@@ -24,6 +24,7 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
     m->pages = calloc(m->page_count, sizeof(*m->pages));
     list_init(&m->lane_link);
     list_init(&m->holdings);
+    list_init(&m->lane_holdings);
     if (!m->pages) {
         free(m);
         return -ENOMEM;
@@ -99,6 +100,10 @@ uint64_t memory_ephemeral(const struct memory *m) {
     return m->ephemeral * m->granule;
 }
 
-uint64_t memory_kept(const struct memory *m) {
-    return m->kept * m->granule;
+uint64_t memory_backed_p(const struct memory *m) {
+    return (m->persistent + m->placed - m->kept) * m->granule;
+}
+
+uint64_t memory_backed_e(const struct memory *m) {
+    return (m->ephemeral - m->lane_held + m->kept - m->kept_shown) * m->granule;
 }

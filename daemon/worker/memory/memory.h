@@ -32,10 +32,14 @@ int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
 
 /* Private chunks (persistent window, and kept pages; also while they are swapped out) and what it
- * holds of segments (memory_segment.h), pages of the lane in use (also while they are spilled);
- * bytes. */
+ * holds of segments (memory_segment.h); what it uses of its lane, by pages or segments (also while
+ * that is spilled); bytes. */
 uint64_t memory_persistent(const struct memory *m);
 uint64_t memory_ephemeral(const struct memory *m);
-uint64_t memory_kept(const struct memory *m); /* of the first: in the ephemeral window */
+
+/* What memory_back gave each window and memory_unback did not take back: without segments. A page
+ * of the ephemeral window counts there when it is kept, too. */
+uint64_t memory_backed_p(const struct memory *m);
+uint64_t memory_backed_e(const struct memory *m);
 
 #endif

@@ -11,7 +11,7 @@
 #include "daemon/worker/memory/segment.h"
 
 struct check_counts {
-    uint32_t persistent, placed, kept, swapped, ephemeral, spilled, chunks;
+    uint32_t persistent, placed, kept, kept_shown, swapped, ephemeral, lane_held, spilled, chunks;
 };
 
 /* A page of a segment, which its client holds. */
@@ -22,28 +22,43 @@ static const char *wrong_shown(const struct memory *m, const struct page *p) {
     return p->mapped && !h->segment->chunks[p->slot] ? "a segment's chunk is missing" : NULL;
 }
 
+static bool shows_slot(const struct memory *m, uint32_t page, uint32_t slot) {
+    return page < m->page_count && m->pages[page].state == PAGE_LANE && m->pages[page].slot == slot;
+}
+
+/* Its slot's pages end with MEMORY_NO_PAGE, and it is among them. */
+static bool is_chained(const struct memory *m, uint32_t page) {
+    uint32_t slot = m->pages[page].slot, at = m->slots[slot].page;
+    bool found = false;
+    for (; shows_slot(m, at, slot); at = m->pages[at].next)
+        found |= at == page;
+    return found && at == MEMORY_NO_PAGE;
+}
+
+static const char *wrong_in_lane(const struct memory *m, uint32_t i) {
+    const struct page *p = &m->pages[i];
+    if (i < m->page_count / 2) return "the persistent window shows a lane";
+    if (p->slot >= m->slot_end || !is_chained(m, i)) return "a page's slot is not its own";
+    if (m->slots[p->slot].holding != p->holding) return "a page shows a slot that is another's";
+    if (p->shown != (p->holding != NULL)) return "a page of the lane is neither backed nor shown";
+    return p->mapped && !m->lane ? "a page shows a lane that is not there" : NULL;
+}
+
 static const char *wrong_page(const struct memory *m, uint32_t i, struct check_counts *c) {
     const struct page *p = &m->pages[i];
-    bool upper = i >= m->page_count / 2;
-    c->persistent += p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
+    bool own = p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED;
     bool placed = p->state == PAGE_SEGMENT && p->holding->placed;
+    c->persistent += own;
     c->placed += placed;
-    c->kept += upper && (p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED || placed);
+    c->kept += i >= m->page_count / 2 && (own || placed);
+    c->kept_shown += p->shown && (own || placed);
     c->swapped += p->state == PAGE_SWAPPED;
-    c->spilled += p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
-    c->chunks += p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
+    c->chunks += p->state == PAGE_PRIVATE;
     if (p->mapped && (p->state == PAGE_NONE || p->state == PAGE_SWAPPED))
         return "a page without a chunk is mapped";
-    if ((p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED) && !p->chunk)
-        return "a chunk is missing";
-    if (p->state == PAGE_SPILLED_HOST && !p->host) return "spilled bytes are missing";
+    if (p->state == PAGE_PRIVATE && !p->chunk) return "a chunk is missing";
     if (p->state == PAGE_SEGMENT) return wrong_shown(m, p);
-    if (p->state == PAGE_NONE || p->state == PAGE_PRIVATE || p->state == PAGE_SWAPPED) return NULL;
-    c->ephemeral++;
-    if (!upper) return "the persistent window shows a lane";
-    if (p->slot >= m->slot_end || m->slots[p->slot] != i) return "a page's slot is not its own";
-    if (p->mapped && !m->lane) return "a page shows a lane that is not there";
-    return NULL;
+    return p->state == PAGE_LANE ? wrong_in_lane(m, i) : NULL;
 }
 
 /* It may run, and a chunk that it is shown was not cleared for it. */
@@ -51,22 +66,37 @@ static bool has_foreign(const struct memory *m) {
     bool foreign = false;
     if (m->lane->holder != m || memory_unclear(m)) return false;
     for (uint32_t i = 0; i < m->slot_end; i++)
-        if (m->slots[i] != MEMORY_NO_PAGE && m->pages[m->slots[i]].state == PAGE_LANE)
+        if (memory_slot_used(&m->slots[i]) && m->slots[i].state == SLOT_LANE)
             foreign |= !memory_clear_own(m, i);
     return foreign;
 }
 
-static const char *wrong_slots(const struct memory *m) {
-    uint32_t taken = 0;
+static const char *wrong_slot(const struct slot *s, uint32_t i, struct check_counts *c) {
+    if (!memory_slot_used(s)) return s->state == SLOT_LANE ? NULL : "a free slot has bytes";
+    c->ephemeral++;
+    c->lane_held += s->holding != NULL;
+    c->spilled += s->state != SLOT_LANE;
+    c->chunks += s->state == SLOT_SPILLED;
+    if (s->state == SLOT_SPILLED && !s->chunk) return "a chunk is missing";
+    if (s->state == SLOT_SPILLED_HOST && !s->host) return "spilled bytes are missing";
+    if (s->holding && s->holding->slots[s->index] != i) return "a segment has another slot";
+    return NULL;
+}
+
+static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
     struct list *pos;
     bool member = false;
-    for (uint32_t i = 0; i < m->slot_room; i++)
-        taken += m->slots[i] != MEMORY_NO_PAGE;
-    if (taken != m->ephemeral) return "slots and ephemeral pages differ";
+    const char *what = NULL;
     if (m->slot_end > m->slot_room) return "slots end too late";
-    if (m->slot_end && m->slots[m->slot_end - 1] == MEMORY_NO_PAGE) return "slots end too late";
+    for (uint32_t i = 0; !what && i < m->slot_room; i++)
+        what = wrong_slot(&m->slots[i], i, c);
+    if (what) return what;
+    if (c->ephemeral != m->ephemeral) return "slots in use are miscounted";
+    if (c->lane_held != m->lane_held) return "slots of segments are miscounted";
+    if (c->spilled != m->spilled) return "spilled slots are miscounted";
+    if (m->slot_end && !memory_slot_used(&m->slots[m->slot_end - 1])) return "slots end too late";
     for (uint32_t i = m->slot_end; i < m->slot_room; i++)
-        if (m->slots[i] != MEMORY_NO_PAGE) return "slots end too early";
+        if (memory_slot_used(&m->slots[i])) return "slots end too early";
     if (!m->lane) return NULL;
     if (m->slot_end > m->lane->count) return "the lane is too short";
     list_each(pos, &m->lane->members) member |= pos == &m->lane_link;
@@ -86,8 +116,9 @@ static const char *wrong_chunks(const struct memory *m, uint32_t count) {
     const char *what = NULL;
     if (!seen) return "no memory to check with";
     for (uint32_t i = 0; i < m->page_count; i++)
-        if (m->pages[i].state == PAGE_PRIVATE || m->pages[i].state == PAGE_SPILLED)
-            seen[n++] = m->pages[i].chunk;
+        if (m->pages[i].state == PAGE_PRIVATE) seen[n++] = m->pages[i].chunk;
+    for (uint32_t i = 0; i < m->slot_end; i++)
+        if (m->slots[i].state == SLOT_SPILLED) seen[n++] = m->slots[i].chunk;
     for (uint32_t i = 0; m->lane && i < m->lane->count; i++)
         seen[n++] = m->lane->chunks[i];
     qsort(seen, n, sizeof(*seen), by_address);
@@ -99,9 +130,23 @@ static const char *wrong_chunks(const struct memory *m, uint32_t count) {
 
 static uint32_t count_shown(const struct memory *m, const struct holding *h) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < m->page_count; i++)
-        n += m->pages[i].state == PAGE_SEGMENT && m->pages[i].holding == h;
+    for (uint32_t i = 0; i < m->page_count; i++) {
+        const struct page *p = &m->pages[i];
+        n += (p->state == PAGE_SEGMENT || p->state == PAGE_LANE) && p->holding == h;
+    }
     return n;
+}
+
+static const char *wrong_lane_holdings(const struct memory *m) {
+    struct list *pos;
+    list_each(pos, &m->lane_holdings) {
+        const struct holding *h = list_entry(pos, struct holding, link);
+        if (h->pages != count_shown(m, h)) return "pages of the lane's segment are miscounted";
+        for (uint32_t i = 0; i < h->slot_count; i++)
+            if (h->slots[i] >= m->slot_end || m->slots[h->slots[i]].holding != h)
+                return "a segment's slot is another's";
+    }
+    return NULL;
 }
 
 static const char *wrong_holdings(const struct memory *m) {
@@ -128,10 +173,10 @@ const char *memory_check(const struct memory *m) {
     if (c.persistent != m->persistent) return "persistent pages are miscounted";
     if (c.placed != m->placed) return "placed pages are miscounted";
     if (c.kept != m->kept) return "kept pages are miscounted";
-    if (c.ephemeral != m->ephemeral) return "ephemeral pages are miscounted";
-    if (c.spilled != m->spilled) return "spilled pages are miscounted";
+    if (c.kept_shown != m->kept_shown) return "kept pages that were shown are miscounted";
     if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";
     const char *what = wrong_holdings(m);
-    if (!what) what = wrong_slots(m);
+    if (!what) what = wrong_lane_holdings(m);
+    if (!what) what = wrong_slots(m, &c);
     return what ? what : wrong_chunks(m, c.chunks);
 }

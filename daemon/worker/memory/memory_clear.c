@@ -18,7 +18,7 @@ static bool is_foreign(const struct memory *m, uint32_t slot) {
 }
 
 static bool is_shown(const struct memory *m, uint32_t slot) {
-    return slot < m->slot_end && m->slots[slot] != MEMORY_NO_PAGE;
+    return slot < m->slot_end && memory_slot_used(&m->slots[slot]);
 }
 
 static int clear_chunks(struct memory *m, uint32_t slot, uint32_t count) {

@@ -87,77 +87,132 @@ void memory_lane_leave(struct memory *m) {
 static int grow_slots(struct memory *m, uint32_t room) {
     if (room <= m->slot_room) return 0;
     room += room / 2 + 16;
-    uint32_t *slots = realloc(m->slots, room * sizeof(*slots));
+    struct slot *slots = realloc(m->slots, room * sizeof(*slots));
     if (!slots) return -ENOMEM;
     for (uint32_t i = m->slot_room; i < room; i++)
-        slots[i] = MEMORY_NO_PAGE;
+        slots[i] = (struct slot){.page = MEMORY_NO_PAGE};
     m->slots = slots;
     m->slot_room = room;
     return 0;
 }
 
-/* The lowest free slots, in the order of the pages. There is room, see grow_slots. */
-static void lane_take_slots(struct memory *m, uint32_t first, uint32_t count) {
+/* The lowest free slots, in order, as the holding's. There is room, see grow_slots. */
+static void take_slots(struct memory *m, struct holding *h) {
     uint32_t slot = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        while (m->slots[slot] != MEMORY_NO_PAGE)
+    for (uint32_t i = 0; i < h->slot_count; i++) {
+        while (memory_slot_used(&m->slots[slot]))
             slot++;
-        m->slots[slot] = first + i;
-        m->pages[first + i].slot = slot;
+        m->slots[slot].holding = h;
+        m->slots[slot].index = i;
+        h->slots[i] = slot;
         if (slot >= m->slot_end) m->slot_end = slot + 1;
     }
-    m->ephemeral += count;
+    m->ephemeral += h->slot_count;
+    m->lane_held += h->slot_count;
 }
 
-int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
+void memory_lane_give(struct memory *m, struct holding *h) {
+    for (uint32_t i = 0; i < h->slot_count; i++) {
+        m->slots[h->slots[i]].holding = NULL;
+        if (!memory_slot_used(&m->slots[h->slots[i]])) memory_free_slot(m, h->slots[i]);
+    }
+    m->lane_held -= h->slot_count;
+    free(h->slots);
+}
+
+int memory_lane_take(struct memory *m, uint32_t count, struct holding *h) {
     struct memory_lane *lane = m->lane;
     if (!lane) return ERR_NO_MEMORY;
+    uint32_t before = lane->count;
     int err = grow_slots(m, m->ephemeral + count);
     if (err) return err;
+    if (!(h->slots = calloc(count, sizeof(*h->slots)))) return -ENOMEM;
+    h->slot_count = count;
+    take_slots(m, h);
+    err = reach_chunks(lane, m->slot_end);
+    for (uint32_t i = 0; !err && i < count; i++)
+        err = memory_clear_slot(m, h->slots[i]);
+    if (!err) return 0;
+    memory_lane_give(m, h);
+    trim_chunks(lane, before);
+    return err;
+}
+
+int memory_lane_show(struct memory *m, struct holding *h, uint32_t first, uint32_t count) {
     struct memory_plan plan;
-    uint32_t before = lane->count;
-    lane_take_slots(m, first, count);
-    err = memory_plan_begin(&plan, m, count, 0, 0);
-    if (!err) err = reach_chunks(lane, m->slot_end);
-    for (uint32_t i = 0; !err && i < count; i++) {
-        memory_plan_add(&plan, first + i, lane->chunks[m->pages[first + i].slot]);
-        err = memory_clear_slot(m, m->pages[first + i].slot);
-    }
+    int err = memory_plan_begin(&plan, m, count, 0, 0);
+    for (uint32_t i = 0; !err && m->lane && i < count; i++)
+        memory_plan_add(&plan, first + i, m->lane->chunks[h->slots[i]]);
     if (!err) err = memory_plan_run(&plan);
-    for (uint32_t i = 0; i < count; i++)
-        if (err)
-            memory_free_slot(m, m->pages[first + i].slot);
-        else
-            m->pages[first + i].state = PAGE_LANE;
-    if (err) trim_chunks(lane, before);
+    for (uint32_t i = 0; !err && i < count; i++)
+        memory_show_slot(m, first + i, h->slots[i], h);
     return memory_plan_end(&plan, err);
 }
 
-/* The pages in use move to the lane's first chunks, in the order they had. */
+/* A segment that nobody holds once its pages show it. */
+int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
+    struct holding own = {.segment = NULL};
+    uint32_t before = m->lane ? m->lane->count : 0;
+    int err = memory_lane_take(m, count, &own);
+    if (err) return err;
+    err = memory_lane_show(m, &own, first, count);
+    for (uint32_t i = 0; !err && i < count; i++) {
+        m->pages[first + i].holding = NULL;
+        m->pages[first + i].shown = false;
+    }
+    memory_lane_give(m, &own);
+    if (err) trim_chunks(m->lane, before);
+    return err;
+}
+
+/* Slots move to the front, in the order they had. */
+static void pack_slots(struct memory *m) {
+    uint32_t end = m->slot_end, n = 0;
+    m->slot_end = m->ephemeral;
+    for (uint32_t slot = 0; slot < end; slot++) {
+        struct slot s = m->slots[slot];
+        if (!memory_slot_used(&s)) continue;
+        m->slots[slot] = (struct slot){.page = MEMORY_NO_PAGE};
+        m->slots[n] = s;
+        if (s.holding) s.holding->slots[s.index] = n;
+        for (uint32_t page = s.page; page != MEMORY_NO_PAGE; page = m->pages[page].next)
+            m->pages[page].slot = n;
+        n++;
+    }
+}
+
+static uint32_t count_pages(const struct memory *m) {
+    uint32_t n = 0;
+    for (uint32_t slot = 0; slot < m->slot_end; slot++)
+        for (uint32_t page = m->slots[slot].page; page != MEMORY_NO_PAGE; n++)
+            page = m->pages[page].next;
+    return n;
+}
+
+/* Its slots become the lane's first chunks. */
+static int plan_join(struct memory *m, struct memory_lane *lane, struct memory_plan *plan) {
+    int err = memory_plan_begin(plan, m, count_pages(m), 0, 0);
+    if (!err && lane) err = reach_chunks(lane, m->ephemeral);
+    for (uint32_t slot = 0, n = 0; !err && slot < m->slot_end; slot++) {
+        if (!memory_slot_used(&m->slots[slot])) continue;
+        if (lane == m->lane && lane) err = memory_clear_slot(m, n);
+        for (uint32_t page = m->slots[slot].page; page != MEMORY_NO_PAGE;
+             page = m->pages[page].next)
+            memory_plan_add(plan, page, lane ? lane->chunks[n] : NULL);
+        n++;
+    }
+    return err ? err : memory_plan_run(plan);
+}
+
 int memory_join(struct memory *m, struct memory_lane *lane) {
     struct memory_plan plan;
-    uint32_t before = lane ? lane->count : 0, n = 0;
-    int err = memory_plan_begin(&plan, m, m->ephemeral, 0, 0);
-    if (!err && lane) err = reach_chunks(lane, m->ephemeral);
-    for (uint32_t slot = 0; !err && slot < m->slot_end; slot++) {
-        if (m->slots[slot] == MEMORY_NO_PAGE) continue;
-        if (lane == m->lane && lane) err = memory_clear_slot(m, n);
-        memory_plan_add(&plan, m->slots[slot], lane ? lane->chunks[n++] : NULL);
-    }
-    if (!err) err = memory_plan_run(&plan);
+    uint32_t before = lane ? lane->count : 0;
+    int err = plan_join(m, lane, &plan);
     if (err) {
         if (lane) trim_chunks(lane, before);
         return memory_plan_end(&plan, err);
     }
-    uint32_t end = m->slot_end;
-    m->slot_end = m->ephemeral;
-    for (uint32_t slot = n = 0; slot < end; slot++) {
-        uint32_t page = m->slots[slot];
-        m->slots[slot] = MEMORY_NO_PAGE;
-        if (page == MEMORY_NO_PAGE) continue;
-        m->pages[page].slot = n;
-        m->slots[n++] = page;
-    }
+    pack_slots(m);
     if (lane != m->lane) {
         memory_lane_leave(m);
         m->lane = lane;
@@ -166,24 +221,31 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     return memory_plan_end(&plan, 0);
 }
 
-static bool is_of_lane(const struct page *p) {
-    return p->state == PAGE_LANE || p->state == PAGE_SPILLED || p->state == PAGE_SPILLED_HOST;
-}
-
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count, need = 0;
     if (memory_touched(m, addr, bytes, &first, &count)) return 0;
     for (uint32_t i = 0; i < count; i++)
-        need += is_of_lane(&m->pages[first + i]);
+        need += m->pages[first + i].state == PAGE_LANE;
     return need * m->granule;
 }
 
-/* Wherever the page's bytes are; `to` is zeros, as what it never wrote. */
-static int lane_keep_bytes(const struct memory *m, const struct page *p, struct dev_chunk *to) {
-    if (p->state == PAGE_SPILLED_HOST) return m->ops->chunk_load(m->dev, to, p->host);
-    if (p->state == PAGE_SPILLED) return m->ops->chunk_copy(m->dev, to, p->chunk);
-    if (!m->lane || !memory_clear_own(m, p->slot)) return 0;
-    return m->ops->chunk_copy(m->dev, to, m->lane->chunks[p->slot]);
+/* Wherever the slot's bytes are; `to` is zeros, as what it never wrote. */
+static int lane_keep_bytes(const struct memory *m, uint32_t slot, struct dev_chunk *to) {
+    const struct slot *s = &m->slots[slot];
+    if (s->state == SLOT_SPILLED_HOST) return m->ops->chunk_load(m->dev, to, s->host);
+    if (s->state == SLOT_SPILLED) return m->ops->chunk_copy(m->dev, to, s->chunk);
+    if (!m->lane || !memory_clear_own(m, slot)) return 0;
+    return m->ops->chunk_copy(m->dev, to, m->lane->chunks[slot]);
+}
+
+/* The page has its bytes for itself from now on. */
+static void keep_page(struct memory *m, struct page *p, struct dev_chunk *chunk) {
+    bool shown = p->shown;
+    memory_release(m, p);
+    *p = (struct page){.state = PAGE_PRIVATE, .mapped = true, .shown = shown, .chunk = chunk};
+    m->persistent++;
+    m->kept++;
+    m->kept_shown += shown;
 }
 
 int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes) {
@@ -196,20 +258,14 @@ int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copie
     if (m->swapped) return -EBUSY;
     err = memory_plan_begin(&plan, m, count, (uint32_t)(need / m->granule), 0);
     for (uint32_t i = first; !err && i < first + count; i++) {
-        if (!is_of_lane(&m->pages[i])) continue;
+        if (m->pages[i].state != PAGE_LANE) continue;
         memory_plan_add(&plan, i, plan.made[n]);
-        err = lane_keep_bytes(m, &m->pages[i], plan.made[n++]);
+        err = lane_keep_bytes(m, m->pages[i].slot, plan.made[n++]);
     }
     if (!err) err = memory_plan_run(&plan);
     if (err) return memory_plan_end(&plan, err);
-    for (uint32_t i = first, k = 0; k < n; i++) {
-        struct page *p = &m->pages[i];
-        if (!is_of_lane(p)) continue;
-        memory_release(m, p);
-        *p = (struct page){.state = PAGE_PRIVATE, .mapped = true, .chunk = plan.made[k++]};
-    }
-    m->persistent += n;
-    m->kept += n;
+    for (uint32_t i = first, k = 0; k < n; i++)
+        if (m->pages[i].state == PAGE_LANE) keep_page(m, &m->pages[i], plan.made[k++]);
     *copied_bytes = need;
     return memory_plan_end(&plan, 0);
 }

@@ -15,6 +15,7 @@
 
 #include "daemon/device/device.h"
 
+struct holding;
 struct memory;
 struct memory_lane; /* the chunks of one lane */
 
@@ -36,7 +37,12 @@ int memory_join(struct memory *m, struct memory_lane *lane);
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes);
 
-/* For memory.c: pages of the ephemeral half come into use; the client leaves its lane. */
+/* For memory*.c. Slots that the holding has from now on; ERR_NO_MEMORY without a lane. */
+int memory_lane_take(struct memory *m, uint32_t count, struct holding *h);
+void memory_lane_give(struct memory *m, struct holding *h);
+/* Its first slots are shown by these pages, which show nothing. */
+int memory_lane_show(struct memory *m, struct holding *h, uint32_t first, uint32_t count);
+/* Pages of the ephemeral half come into use; the client leaves its lane. */
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
 void memory_lane_leave(struct memory *m);
 

@@ -13,9 +13,9 @@
 #include "daemon/worker/memory/memory_state.h"
 
 /* Nobody writes there; NULL is a granule of zeros. */
-static uint64_t saved(const struct memory *m, const struct page *p, uint64_t addr, uint32_t bytes) {
+static uint64_t saved(const struct memory *m, const void *host, uint64_t addr, uint32_t bytes) {
     uint64_t value = 0;
-    if (p->host) memcpy(&value, (const char *)p->host + (addr - m->base) % m->granule, bytes);
+    if (host) memcpy(&value, (const char *)host + (addr - m->base) % m->granule, bytes);
     return value;
 }
 
@@ -31,12 +31,12 @@ int memory_peek(const struct memory *m, uint64_t addr, uint32_t bytes, uint64_t 
     if (memory_touched(m, addr, bytes, &first, &count)) /* a module's variable */
         return m->ops->peek(m->space, addr, bytes, value);
     const struct page *p = &m->pages[first];
-    switch (p->state) {
-    case PAGE_NONE: return ERR_ILLEGAL_ADDRESS;
-    case PAGE_SPILLED: return -EAGAIN;
-    case PAGE_SWAPPED:
-    case PAGE_SPILLED_HOST: *value = saved(m, p, addr, bytes); return 0;
-    default: break;
+    const struct slot *s = p->state == PAGE_LANE ? &m->slots[p->slot] : NULL;
+    if (p->state == PAGE_NONE) return ERR_ILLEGAL_ADDRESS;
+    if (s && s->state == SLOT_SPILLED) return -EAGAIN;
+    if (p->state == PAGE_SWAPPED || (s && s->state == SLOT_SPILLED_HOST)) {
+        *value = saved(m, s ? s->host : p->host, addr, bytes);
+        return 0;
     }
     int err = shows_own(m, p);
     if (err) return err;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/segment.h"
@@ -29,9 +30,9 @@ static int reach_number(struct memory *m, uint32_t id) {
     return 0;
 }
 
-static struct holding *new_holding(struct memory *m) {
+static struct holding *new_holding(struct list *among) {
     struct holding *h = calloc(1, sizeof(*h));
-    if (h) list_append(&m->holdings, &h->link);
+    if (h) list_append(among, &h->link);
     return h;
 }
 
@@ -40,10 +41,10 @@ static void free_holding(struct holding *h) {
     free(h);
 }
 
-static int take_number(struct memory *m, uint32_t id, struct holding **out) {
+static int take_number(struct memory *m, uint32_t id, struct list *among, struct holding **out) {
     int err = find(m, id) ? -EEXIST : reach_number(m, id);
     if (err) return err;
-    *out = new_holding(m);
+    *out = new_holding(among);
     return *out ? 0 : -ENOMEM;
 }
 
@@ -53,18 +54,38 @@ static void give_number(struct memory *m, uint32_t id, struct holding *h, struct
     m->held += s->count;
 }
 
+/* 0: not so many, or not whole ones. */
+static uint64_t count_granules(const struct memory *m, uint64_t bytes) {
+    uint64_t count = bytes / m->granule;
+    return bytes % m->granule || count > m->page_count ? 0 : count;
+}
+
 int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid) {
     struct segment *s;
     struct holding *h;
-    uint64_t count = bytes / m->granule;
-    if (!bytes || bytes % m->granule || count > m->page_count) return -EINVAL;
-    int err = take_number(m, id, &h);
+    uint64_t count = count_granules(m, bytes);
+    if (!count) return -EINVAL;
+    int err = take_number(m, id, &m->holdings, &h);
     if (err) return err;
     err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid, m->swapped);
     if (err)
         free_holding(h);
     else
         give_number(m, id, h, s);
+    return err;
+}
+
+int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes) {
+    struct holding *h;
+    uint64_t count = count_granules(m, bytes);
+    if (!count) return -EINVAL;
+    int err = take_number(m, id, &m->lane_holdings, &h);
+    if (err) return err;
+    err = memory_lane_take(m, (uint32_t)count, h);
+    if (err)
+        free_holding(h);
+    else
+        m->numbers[id] = h;
     return err;
 }
 
@@ -75,7 +96,7 @@ int memory_segment_open(struct memory *m, uint32_t id, struct segment *s) {
     if (find(m, id)) return -EEXIST;
     if (m->swapped) return -EBUSY;
     int err = segment_load(s, &moved);
-    if (!err) err = take_number(m, id, &h);
+    if (!err) err = take_number(m, id, &m->holdings, &h);
     if (!err) {
         segment_hold(s, false);
         give_number(m, id, h, s);
@@ -89,8 +110,12 @@ int memory_segment_close(struct memory *m, uint32_t id) {
     if (!h) return -ENOENT;
     if (h->pages) return -EBUSY;
     m->numbers[id] = NULL;
-    m->held -= h->segment->count;
-    segment_drop(h->segment, m->swapped);
+    if (h->segment) {
+        m->held -= h->segment->count;
+        segment_drop(h->segment, m->swapped);
+    } else {
+        memory_lane_give(m, h);
+    }
     free_holding(h);
     return 0;
 }
@@ -113,22 +138,27 @@ static void show_page(struct page *p, struct holding *h, uint32_t index) {
     h->pages++;
 }
 
-int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes) {
+static int show_segment(struct memory *m, struct holding *h, uint32_t first, uint32_t count) {
     struct memory_plan plan;
-    struct holding *h = find(m, id);
-    uint32_t first, count;
-    int err = h ? memory_whole(m, addr, bytes, &first, &count) : -ENOENT;
-    if (err) return err;
-    if (first >= m->page_count / 2 || count > h->segment->count) return -EINVAL;
-    for (uint32_t i = 0; i < count; i++)
-        if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
-    err = memory_plan_begin(&plan, m, count, 0, 0);
+    int err = memory_plan_begin(&plan, m, count, 0, 0);
     for (uint32_t i = 0; !err && !m->swapped && i < count; i++)
         memory_plan_add(&plan, first + i, h->segment->chunks[i]);
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; !err && i < count; i++)
         show_page(&m->pages[first + i], h, i);
     return memory_plan_end(&plan, err);
+}
+
+int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes) {
+    struct holding *h = find(m, id);
+    uint32_t first, count;
+    int err = h ? memory_whole(m, addr, bytes, &first, &count) : -ENOENT;
+    if (err) return err;
+    bool upper = first >= m->page_count / 2, of_lane = !h->segment;
+    if (upper != of_lane || count > (of_lane ? h->slot_count : h->segment->count)) return -EINVAL;
+    for (uint32_t i = 0; i < count; i++)
+        if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
+    return of_lane ? memory_lane_show(m, h, first, count) : show_segment(m, h, first, count);
 }
 
 /* The segment that all of these pages, and no others, are: shared before; NULL: they are not. */
@@ -150,7 +180,7 @@ static bool all_private(const struct memory *m, uint32_t first, uint32_t count) 
 /* The pages go on showing the same chunks, which are the segment's from now on. */
 static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_t uid,
                        struct segment **out) {
-    struct holding *h = new_holding(m);
+    struct holding *h = new_holding(&m->holdings);
     struct dev_chunk **chunks = calloc(count, sizeof(struct dev_chunk *));
     int err = h && chunks ? 0 : -ENOMEM;
     for (uint32_t i = 0; !err && i < count; i++)
@@ -197,6 +227,11 @@ void memory_drop_holdings(struct memory *m) {
     list_each_safe(pos, tmp, &m->holdings) {
         struct holding *h = list_entry(pos, struct holding, link);
         segment_drop(h->segment, m->swapped);
+        free_holding(h);
+    }
+    list_each_safe(pos, tmp, &m->lane_holdings) {
+        struct holding *h = list_entry(pos, struct holding, link);
+        memory_lane_give(m, h);
         free_holding(h);
     }
     free(m->numbers);

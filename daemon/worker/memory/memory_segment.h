@@ -5,6 +5,9 @@
  * for each number. Pages of its own that it shares become a segment without a number, which it
  * holds as long as they are backed.
  *
+ * A segment of the lane is slots there, for the ephemeral window and this client alone, and counts
+ * as ephemeral. A page that is kept has a copy, and shows the segment no longer.
+ *
  * Owner, thread, errors, and what may be in flight: memory.h.
  */
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_SEGMENT_H
@@ -20,14 +23,18 @@ struct segment;
  * -EBUSY: it is swapped out. */
 int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid);
 int memory_segment_open(struct memory *m, uint32_t id, struct segment *s);
+/* New, of the lane: shows what the lane's latest user left, as memory_back. ERR_NO_MEMORY: without
+ * a lane; -EEXIST. */
+int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes);
 /* -ENOENT; -EBUSY while pages show it. */
 int memory_segment_close(struct memory *m, uint32_t id);
 
-/* Its first bytes appear at `addr`: whole granules of the persistent window, none of them in use,
- * else -EEXIST. memory_unback takes them away. -EINVAL when it is shorter; -ENOENT. */
+/* Its first bytes appear at `addr`: whole granules of the persistent window, or of the ephemeral
+ * one if it is the lane's, none of them in use, else -EEXIST. memory_unback takes them away.
+ * -EINVAL when it is shorter, or in the other window; -ENOENT. */
 int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes);
 
-/* The segment with this number, NULL: none. */
+/* The segment with this number; NULL: none, or the lane's. */
 struct segment *memory_segment_find(const struct memory *m, uint32_t id);
 /* The one that these pages of its own are from now on: whole granules, with chunks of their own or
  * shared as a whole before, else -EINVAL. -EBUSY while swapped out. */

@@ -19,11 +19,38 @@ void memory_host_free(const struct memory *m, void *host) {
     if (host) munmap(host, m->granule);
 }
 
+bool memory_slot_used(const struct slot *s) {
+    return s->page != MEMORY_NO_PAGE || s->holding;
+}
+
+void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h) {
+    m->pages[page].state = PAGE_LANE;
+    m->pages[page].shown = h != NULL;
+    m->pages[page].slot = slot;
+    m->pages[page].next = m->slots[slot].page;
+    m->pages[page].holding = h;
+    m->slots[slot].page = page;
+    if (h) h->pages++;
+}
+
 void memory_free_slot(struct memory *m, uint32_t slot) {
-    m->slots[slot] = MEMORY_NO_PAGE;
+    struct slot *s = &m->slots[slot];
+    if (s->state == SLOT_SPILLED) m->ops->chunk_destroy(m->dev, s->chunk);
+    if (s->state == SLOT_SPILLED_HOST) memory_host_free(m, s->host);
+    m->spilled -= s->state != SLOT_LANE;
+    *s = (struct slot){.page = MEMORY_NO_PAGE};
     m->ephemeral--;
-    while (m->slot_end && m->slots[m->slot_end - 1] == MEMORY_NO_PAGE)
+    while (m->slot_end && !memory_slot_used(&m->slots[m->slot_end - 1]))
         m->slot_end--;
+}
+
+static void leave_slot(struct memory *m, const struct page *page) {
+    uint32_t *at = &m->slots[page->slot].page;
+    while (&m->pages[*at] != page)
+        at = &m->pages[*at].next;
+    *at = page->next;
+    if (page->holding) page->holding->pages--;
+    if (!memory_slot_used(&m->slots[page->slot])) memory_free_slot(m, page->slot);
 }
 
 struct dev_chunk *memory_shown(const struct memory *m, const struct page *page) {
@@ -38,10 +65,14 @@ static bool is_upper(const struct memory *m, const struct page *page) {
     return page >= m->pages + m->page_count / 2;
 }
 
-static void release_segment(struct memory *m, struct page *page) {
-    if (page->holding->placed) m->kept -= is_upper(m, page);
+static void leave_persistent(struct memory *m, const struct page *page) {
+    m->kept -= is_upper(m, page);
+    m->kept_shown -= page->shown;
+}
+
+static void leave_segment(struct memory *m, struct page *page) {
+    if (page->holding->placed) leave_persistent(m, page);
     memory_hide_page(m, page);
-    *page = (struct page){.state = PAGE_NONE};
 }
 
 void memory_release(struct memory *m, struct page *page) {
@@ -49,17 +80,12 @@ void memory_release(struct memory *m, struct page *page) {
     case PAGE_NONE: return;
     case PAGE_PRIVATE: m->ops->chunk_destroy(m->dev, page->chunk); break;
     case PAGE_SWAPPED: memory_host_free(m, page->host); break;
-    case PAGE_LANE: break;
-    case PAGE_SPILLED: m->ops->chunk_destroy(m->dev, page->chunk); break;
-    case PAGE_SPILLED_HOST: memory_host_free(m, page->host); break;
-    case PAGE_SEGMENT: release_segment(m, page); return;
+    case PAGE_LANE: leave_slot(m, page); break;
+    case PAGE_SEGMENT: leave_segment(m, page); break;
     }
     if (page->state == PAGE_PRIVATE || page->state == PAGE_SWAPPED) {
         m->persistent--;
-        m->kept -= is_upper(m, page);
-    } else {
-        m->spilled -= page->state != PAGE_LANE;
-        memory_free_slot(m, page->slot);
+        leave_persistent(m, page);
     }
     *page = (struct page){.state = PAGE_NONE};
 }

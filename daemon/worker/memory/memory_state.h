@@ -3,9 +3,10 @@
  * Inside of memory*.h: what is known of every page (granule) of a client's alloc window, and of the
  * chunks of a lane. Only memory*.c include this.
  *
- * A page of the ephemeral half that is in use holds a slot: it shows the lane's chunk of that
- * number. Slots are taken from the lowest, so that a client never needs more chunks of its lane
- * than it had pages in use at once. A slot stays the page's while its bytes are elsewhere.
+ * A page of the ephemeral half that is in use has a slot: it shows the lane's chunk of that number,
+ * wherever the bytes are meanwhile. A page that was backed has one of its own; those of a segment
+ * are shown at any number of pages, and stay when none does. Slots are taken from the lowest, so
+ * that a client never needs more chunks of its lane than it had slots in use at once.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -22,12 +23,10 @@
 
 enum page_state {
     PAGE_NONE,
-    PAGE_PRIVATE,      /* `chunk` is its own */
-    PAGE_SWAPPED,      /* the same, in host memory: `host`, NULL for zeros */
-    PAGE_LANE,         /* shows the lane's chunk `slot` */
-    PAGE_SPILLED,      /* the same, but its bytes are in `chunk` */
-    PAGE_SPILLED_HOST, /* or in `host` */
-    PAGE_SEGMENT,      /* shows chunk `slot` of the segment of `holding` */
+    PAGE_PRIVATE, /* `chunk` is its own */
+    PAGE_SWAPPED, /* the same, in host memory: `host`, NULL for zeros */
+    PAGE_LANE,    /* shows the lane's chunk `slot`, as one of `holding` unless that is NULL */
+    PAGE_SEGMENT, /* shows chunk `slot` of the segment of `holding` */
 };
 
 struct page {
@@ -35,7 +34,9 @@ struct page {
     /* Shows its chunk. False where it has none at the moment, and after a failed call whose undoing
      * failed as well: a kernel that touches it then faults. */
     bool mapped;
+    bool shown; /* of the ephemeral half: it was shown a segment there, not backed */
     uint32_t slot;
+    uint32_t next; /* of the pages that show the slot, MEMORY_NO_PAGE behind the last */
     union {
         struct dev_chunk *chunk;
         void *host;
@@ -43,10 +44,29 @@ struct page {
     };
 };
 
+enum slot_state {
+    SLOT_LANE,         /* its bytes are in the lane */
+    SLOT_SPILLED,      /* in `chunk` */
+    SLOT_SPILLED_HOST, /* in `host` */
+};
+
+/* In use while a page shows it or a segment has it. */
+struct slot {
+    uint8_t state;
+    uint32_t page;           /* the latest that shows it; MEMORY_NO_PAGE: none does */
+    struct holding *holding; /* whose `slots[index]` it is; NULL: nobody's */
+    uint32_t index;
+    union {
+        struct dev_chunk *chunk;
+        void *host;
+    };
+};
+
 /* What a client holds of a segment: memory_segment.h. */
 struct holding {
-    struct list link; /* memory.holdings */
-    struct segment *segment;
+    struct list link;        /* memory.holdings, or of the lane's: memory.lane_holdings */
+    struct segment *segment; /* NULL: it is slots of the lane */
+    uint32_t *slots, slot_count;
     uint32_t pages; /* that show it */
     bool placed;    /* it has no number, but these pages of the client's own */
 };
@@ -61,18 +81,21 @@ struct memory {
 
     struct memory_lane *lane;
     struct list lane_link;
-    uint32_t *slots; /* the page in each; MEMORY_NO_PAGE: free */
-    uint32_t slot_room, slot_end /* behind the last one taken */;
+    struct slot *slots;
+    uint32_t slot_room, slot_end /* behind the last one in use */;
 
-    struct list holdings;
+    struct list holdings, lane_holdings;
     struct holding **numbers; /* those that have one */
     uint32_t number_room;
-    uint64_t held; /* granules of these */
+    uint64_t held; /* granules of these, but for the lane's */
 
-    uint32_t persistent, ephemeral; /* pages */
-    uint32_t placed;                /* pages of its own that are a segment's */
-    uint32_t kept;                  /* of the persistent and placed: in the ephemeral window */
-    uint32_t spilled;               /* of the ephemeral ones */
+    uint32_t persistent; /* pages */
+    uint32_t placed;     /* pages of its own that are a segment's */
+    uint32_t kept;       /* of the persistent and placed: in the ephemeral window */
+    uint32_t kept_shown; /* of these: that were shown there, not backed */
+    uint32_t ephemeral;  /* slots in use */
+    uint32_t lane_held;  /* of these: segments' */
+    uint32_t spilled;    /* of all of them */
     bool swapped;
 
     uint64_t owner;                 /* whose bytes it writes */
@@ -96,6 +119,10 @@ void *memory_host_make(const struct memory *m); /* a granule; NULL: none */
 void memory_host_free(const struct memory *m, void *host);
 /* Gives back all that an unmapped page has; it is in use no longer. */
 void memory_release(struct memory *m, struct page *page);
+bool memory_slot_used(const struct slot *s);
+/* The page, which shows nothing, shows the slot. */
+void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h);
+/* No page shows it, and no segment has it. Its bytes are lost. */
 void memory_free_slot(struct memory *m, uint32_t slot);
 /* What a mapped page shows. */
 struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);

@@ -14,14 +14,18 @@
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/segment.h"
 
+/* Its bytes are in the lane. */
+static bool swap_in_lane(const struct slot *s) {
+    return memory_slot_used(s) && s->state == SLOT_LANE;
+}
+
 int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes) {
     struct memory_plan plan;
     uint32_t count = m->lane ? m->ephemeral - m->spilled : 0, n = 0;
     *moved_bytes = 0;
     int err = memory_plan_begin(&plan, m, 0, to_host ? 0 : count, to_host ? count : 0);
     for (uint32_t slot = 0; !err && n < count; slot++) {
-        if (m->slots[slot] == MEMORY_NO_PAGE) continue;
-        if (m->pages[m->slots[slot]].state != PAGE_LANE) continue;
+        if (!swap_in_lane(&m->slots[slot])) continue;
         if (memory_clear_own(m, slot)) /* else zeros, which is what it would see */
             err = to_host ? m->ops->chunk_save(m->dev, plan.hosts[n], m->lane->chunks[slot])
                           : m->ops->chunk_copy(m->dev, plan.made[n], m->lane->chunks[slot]);
@@ -30,63 +34,100 @@ int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes) {
     if (err) return memory_plan_end(&plan, err);
     n = 0;
     for (uint32_t slot = 0; n < count; slot++) {
-        struct page *p = m->slots[slot] == MEMORY_NO_PAGE ? NULL : &m->pages[m->slots[slot]];
-        if (!p || p->state != PAGE_LANE) continue;
-        p->state = to_host ? PAGE_SPILLED_HOST : PAGE_SPILLED;
+        struct slot *s = &m->slots[slot];
+        if (!swap_in_lane(s)) continue;
+        s->state = to_host ? SLOT_SPILLED_HOST : SLOT_SPILLED;
         if (to_host)
-            p->host = plan.hosts[n++];
+            s->host = plan.hosts[n++];
         else
-            p->chunk = plan.made[n++];
+            s->chunk = plan.made[n++];
     }
     m->spilled += n;
     *moved_bytes = n * m->granule;
     return memory_plan_end(&plan, 0);
 }
 
-/* The page of a slot when its bytes are elsewhere, else NULL. */
-static struct page *swap_spilled_page(struct memory *m, uint32_t slot) {
-    if (m->slots[slot] == MEMORY_NO_PAGE) return NULL;
-    struct page *p = &m->pages[m->slots[slot]];
-    return p->state == PAGE_LANE ? NULL : p;
+static bool swap_elsewhere(const struct slot *s) {
+    return memory_slot_used(s) && s->state != SLOT_LANE;
 }
 
 int memory_restore(struct memory *m, uint64_t *moved_bytes) {
-    struct page *p;
     *moved_bytes = 0;
     if (!m->spilled) return 0;
     if (!m->lane) return -EINVAL;
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
-        if (!(p = swap_spilled_page(m, slot))) continue;
+        const struct slot *s = &m->slots[slot];
+        if (!swap_elsewhere(s)) continue;
         struct dev_chunk *to = m->lane->chunks[slot];
         if (!memory_clear_own(m, slot)) m->lane->owners[slot] = MEMORY_MIXED;
-        int err = p->state == PAGE_SPILLED ? m->ops->chunk_copy(m->dev, to, p->chunk)
-                                           : m->ops->chunk_load(m->dev, to, p->host);
+        int err = s->state == SLOT_SPILLED ? m->ops->chunk_copy(m->dev, to, s->chunk)
+                                           : m->ops->chunk_load(m->dev, to, s->host);
         if (err) return err; /* nothing is lost: what was spilled is still there */
         m->lane->owners[slot] = m->owner;
     }
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
-        if (!(p = swap_spilled_page(m, slot))) continue;
-        if (p->state == PAGE_SPILLED)
-            m->ops->chunk_destroy(m->dev, p->chunk);
+        struct slot *s = &m->slots[slot];
+        if (!swap_elsewhere(s)) continue;
+        if (s->state == SLOT_SPILLED)
+            m->ops->chunk_destroy(m->dev, s->chunk);
         else
-            memory_host_free(m, p->host);
-        p->state = PAGE_LANE;
-        p->chunk = NULL;
+            memory_host_free(m, s->host);
+        s->state = SLOT_LANE;
+        s->chunk = NULL;
     }
     *moved_bytes = m->spilled * m->granule;
     m->spilled = 0;
     return 0;
 }
 
-static bool swap_has_chunk(const struct page *p) {
-    return p->state == PAGE_PRIVATE || p->state == PAGE_SPILLED;
+/* ---- chunks of its own ----------------------------------------------------------------------- */
+
+static bool swap_page_has_chunk(const struct page *p) {
+    return p->state == PAGE_PRIVATE;
+}
+
+static bool swap_slot_has_chunk(const struct slot *s) {
+    return s->state == SLOT_SPILLED;
 }
 
 static uint32_t count_chunks(const struct memory *m) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->page_count; i++)
-        n += swap_has_chunk(&m->pages[i]);
+        n += swap_page_has_chunk(&m->pages[i]);
+    for (uint32_t slot = 0; slot < m->slot_end; slot++)
+        n += swap_slot_has_chunk(&m->slots[slot]);
     return n;
+}
+
+/* All of them, in the order in which they are let go. */
+static int save_chunks(struct memory *m, const struct memory_plan *plan) {
+    uint32_t n = 0;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->page_count; i++)
+        if (swap_page_has_chunk(&m->pages[i]))
+            err = m->ops->chunk_save(m->dev, plan->hosts[n++], m->pages[i].chunk);
+    for (uint32_t slot = 0; !err && slot < m->slot_end; slot++)
+        if (swap_slot_has_chunk(&m->slots[slot]))
+            err = m->ops->chunk_save(m->dev, plan->hosts[n++], m->slots[slot].chunk);
+    return err;
+}
+
+static void let_chunks_go(struct memory *m, const struct memory_plan *plan) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->page_count && n < plan->host_count; i++) {
+        struct page *p = &m->pages[i];
+        if (!swap_page_has_chunk(p)) continue;
+        m->ops->chunk_destroy(m->dev, p->chunk);
+        p->state = PAGE_SWAPPED;
+        p->host = plan->hosts[n++];
+    }
+    for (uint32_t slot = 0; slot < m->slot_end && n < plan->host_count; slot++) {
+        struct slot *s = &m->slots[slot];
+        if (!swap_slot_has_chunk(s)) continue;
+        m->ops->chunk_destroy(m->dev, s->chunk);
+        s->state = SLOT_SPILLED_HOST;
+        s->host = plan->hosts[n++];
+    }
 }
 
 /* ---- segments go, and come back, with those who hold them ------------------------------------ */
@@ -134,35 +175,27 @@ static int load_segments(struct memory *m, uint64_t *moved_bytes) {
 
 /* ---- all of a client ------------------------------------------------------------------------- */
 
-static int save_pages(struct memory *m, struct memory_plan *plan) {
-    uint32_t n = 0;
-    int err = 0;
-    for (uint32_t i = 0; !err && i < m->page_count; i++) {
+/* What goes is seen no longer; pages of the lane stay. */
+static void plan_leave(const struct memory *m, struct memory_plan *plan) {
+    for (uint32_t i = 0; i < m->page_count; i++) {
         const struct page *p = &m->pages[i];
-        if (swap_has_chunk(p)) err = m->ops->chunk_save(m->dev, plan->hosts[n++], p->chunk);
         if (p->mapped && (p->state == PAGE_PRIVATE || p->state == PAGE_SEGMENT))
             memory_plan_add(plan, i, NULL);
     }
-    return err;
 }
 
 int memory_swap_out(struct memory *m, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    uint32_t count = count_chunks(m), n = 0;
+    uint32_t count = count_chunks(m);
     *moved_bytes = 0;
     int err = memory_plan_begin(&plan, m, count + count_shown(m), 0, count);
-    if (!err) err = save_pages(m, &plan);
+    if (!err) err = save_chunks(m, &plan);
+    if (!err) plan_leave(m, &plan);
     if (!err) err = leave_segments(m, moved_bytes);
     if (!err && (err = memory_plan_run(&plan))) enter_segments(m);
     if (err) return memory_plan_end(&plan, err);
     settle_segments(m);
-    for (uint32_t i = 0; n < count; i++) {
-        struct page *p = &m->pages[i];
-        if (!swap_has_chunk(p)) continue;
-        m->ops->chunk_destroy(m->dev, p->chunk);
-        p->state = p->state == PAGE_PRIVATE ? PAGE_SWAPPED : PAGE_SPILLED_HOST;
-        p->host = plan.hosts[n++];
-    }
+    let_chunks_go(m, &plan);
     m->swapped = true;
     *moved_bytes += count * m->granule;
     return memory_plan_end(&plan, 0);
