@@ -6,7 +6,7 @@ NVCC ?= $(shell scripts/find-nvcc)
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged textures thrust cub \
 	texture_refs cluster tiles graphs
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless registered whole link verify secret virtual ipc graph_features device_heap values green unified
+	lacking contextless registered whole link verify secret virtual ipc graph_features graph_trainer device_heap values green unified
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G

@@ -64,7 +64,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     if (r) return r;
     if (!size || size % state.conn.device.granularity_bytes) return CUDA_ERROR_INVALID_VALUE;
     if (size > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    return allocation_make(size, prop->requestedHandleTypes, handle);
+    return allocation_make(MEM_PERSISTENT, size, prop->requestedHandleTypes, handle);
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {

@@ -150,14 +150,19 @@ static struct compile_effect *effect_on(struct compile *c, struct graph_memory *
     return e;
 }
 
-/* No record: that the memory is there is the launch's affair. */
+/* They say so when they are read, in no lane, as the calls do that allocate and free: what is alive
+ * at the end of an iteration is known of graphs, too. That there is memory is the launch's affair.
+ */
 static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live) {
     if (c->depth) return CUDA_ERROR_NOT_SUPPORTED; /* who knows how often */
     struct compile_effect *e = effect_on(c, m, !live);
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     if (e->after == live) return CUDA_ERROR_INVALID_VALUE;
     e->after = live;
-    return CUDA_SUCCESS;
+    if (!graph_memory_on_device(m)) return CUDA_SUCCESS;
+    struct wire_mem rec = {
+        .rec = {.op = live ? WIRE_MEM_USE : WIRE_MEM_DROP}, .addr = m->addr, .bytes = m->bytes};
+    return part_put_aside(c->current, &rec, sizeof(rec));
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

@@ -64,10 +64,15 @@ void graph_memory_set(struct graph_memory *m, bool live) {
     if (m->room) m->room->live += live ? 1 : -1u;
 }
 
+void graph_memory_rest(struct graph_memory *m) {
+    graph_memory_set(m, false);
+    if (m->room) mem_rest(m->addr, m->bytes);
+}
+
 static CUresult end(uint64_t addr, uint32_t stream, uint64_t seq) {
     struct graph_memory *m = graph_memory_find(addr);
-    if (!m || !m->live || m->gone) return CUDA_ERROR_INVALID_VALUE;
-    graph_memory_set(m, false);
+    if (!m || !m->live || m->changing || m->gone) return CUDA_ERROR_INVALID_VALUE;
+    graph_memory_rest(m);
     if (m->room) uses_add(&m->room->uses, stream, seq);
     m->last.stream = stream;
     m->last.seq = seq;
@@ -79,6 +84,7 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
     lock_enter(&graph_lock);
     CUresult r = end(addr, stream, seq);
     lock_leave(&graph_lock);
+    mem_tell();
     graph_memory_reap();
     return r;
 }
@@ -121,7 +127,7 @@ void graph_memory_release(uint32_t owner) {
     for (struct graph_memory *m = memory.all; m; m = m->next) {
         if (m->owner != owner || m->gone) continue;
         if (m->live && m->holders == 0) atom_add_relaxed(&memory.unheld, 1);
-        graph_memory_set(m, false);
+        if (m->live) graph_memory_rest(m);
         m->gone = true;
     }
     lock_leave(&graph_lock);

@@ -22,6 +22,7 @@ struct graph_memory {
     uint32_t holders;     /* nodes that allocate or free it */
     bool claimed;         /* by an executable graph: one at a time */
     bool live;            /* allocated by a launch, and not freed by one or by a call since */
+    bool changing;        /* by a launch that is being sent: nobody can say in which order */
     bool gone;            /* with its context */
     struct room *room;    /* of the device; and how much of it, and where it was allocated: */
     uint64_t capacity;
@@ -50,10 +51,13 @@ void graph_memory_drop(struct graph_memory *m);
 
 /* A launch leaves it allocated, or freed. */
 void graph_memory_set(struct graph_memory *m, bool live);
+/* It is live, and freed by no graph: mem_tell follows, without the lock. */
+void graph_memory_rest(struct graph_memory *m);
 
 /* ---- without the lock ------------------------------------------------------------------------ */
 
-/* A call frees it, behind `seq` of `stream`. CUDA_ERROR_INVALID_VALUE: it is not live. */
+/* A call frees it, behind `seq` of `stream`. CUDA_ERROR_INVALID_VALUE: it is not live, or a launch
+ * beside the call allocates or frees it. */
 CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq);
 /* Gives back what nothing uses any more. */
 void graph_memory_reap(void);

@@ -54,6 +54,10 @@ static CUresult put_item(struct part *p, const void *head, uint32_t head_bytes, 
     return CUDA_SUCCESS;
 }
 
+CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes) {
+    return put_item(p, head, head_bytes, NULL, 0);
+}
+
 CUresult part_put(struct part *p, uint32_t lane, void *head, uint32_t head_bytes, const void *tail,
                   uint32_t tail_bytes) {
     struct wire_record *rec = head;

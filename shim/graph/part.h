@@ -58,6 +58,8 @@ void part_free(struct part *p);
 
 CUresult part_put(struct part *p, uint32_t lane, void *head, uint32_t head_bytes, const void *tail,
                   uint32_t tail_bytes);
+/* In no lane. */
+CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes);
 CUresult part_put_function(struct part *p, uint32_t lane, CUhostFn fn, void *arg);
 CUresult part_put_record(struct part *p, uint32_t lane, CUevent event);
 CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);

@@ -85,6 +85,13 @@ static struct part *last_of(struct part *p) {
     return p;
 }
 
+static void say_what_stays(const struct compile *written) {
+    for (uint32_t i = 0; i < written->effect_count; i++) {
+        const struct compile_effect *e = &written->effects[i];
+        if (e->memory->room && e->after) e->memory->room->stays = true;
+    }
+}
+
 CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
                        struct function **ask) {
     struct program *p = calloc(1, sizeof(*p));
@@ -100,6 +107,7 @@ CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
         return r;
     }
     p->first = last_of(p->written.first);
+    say_what_stays(&p->written);
     for (struct part *q = p->written.first; q; q = q->next)
         part_number_choices(q);
     *out = p;
@@ -224,7 +232,7 @@ CUresult program_launch(struct program *program, struct stream *s, struct progra
 
 static bool may_begin(const struct compile_effect *e, bool again) {
     const struct graph_memory *m = e->memory;
-    return !m->gone && (m->live == e->before || (again && m->live));
+    return !m->gone && !m->changing && (m->live == e->before || (again && m->live));
 }
 
 /* Of the first `count` effects. */
@@ -246,6 +254,17 @@ static bool enter_rooms(const struct program *p, uint32_t stream, uint64_t *miss
     return true;
 }
 
+static void begin_effect(const struct compile_effect *e) {
+    if (e->memory->live != e->before) graph_memory_rest(e->memory);
+    graph_memory_set(e->memory, e->after);
+    e->memory->changing = e->before != e->after;
+}
+
+static void end_effect(const struct compile_effect *e, bool sent) {
+    e->memory->changing = false;
+    if (!sent) graph_memory_set(e->memory, e->before);
+}
+
 CUresult program_begin_memory(const struct program *p, int again, uint32_t stream,
                               uint64_t *missing) {
     *missing = 0;
@@ -253,11 +272,13 @@ CUresult program_begin_memory(const struct program *p, int again, uint32_t strea
         if (!may_begin(&p->written.effects[i], again)) return CUDA_ERROR_INVALID_VALUE;
     if (!enter_rooms(p, stream, missing)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < p->written.effect_count; i++)
-        graph_memory_set(p->written.effects[i].memory, p->written.effects[i].after);
+        begin_effect(&p->written.effects[i]);
     return CUDA_SUCCESS;
 }
 
 void program_end_memory(const struct program *p, uint32_t stream, uint64_t seq) {
+    for (uint32_t i = 0; i < p->written.effect_count; i++)
+        end_effect(&p->written.effects[i], seq != 0);
     leave_rooms(p, p->written.effect_count, stream, seq);
 }
 

@@ -108,9 +108,11 @@ static bool fits_better(uint64_t bytes, uint64_t than, uint64_t wanted) {
     return bytes >= wanted ? bytes < than : bytes > than;
 }
 
+/* A room that stays would keep others from the rest of a larger chunk. */
 static struct room_chunk *choose(struct room *r, uint32_t stream, uint64_t wanted) {
     struct room_chunk *best = NULL;
     for (struct room_chunk *c = rooms.chunks; c; c = c->next) {
+        if (r->stays && c->bytes > wanted) continue;
         if (c->chosen || (best && !fits_better(c->bytes, best->bytes, wanted))) continue;
         if (can_take(c, r, stream)) best = c;
     }
@@ -159,7 +161,7 @@ void room_leave(struct room *r, uint32_t stream, uint64_t seq) {
 static CUresult make_chunk(uint64_t bytes) {
     struct room_chunk *c = calloc(1, sizeof(*c));
     if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = allocation_make(bytes, 0, &c->handle);
+    CUresult r = allocation_make(MEM_EPHEMERAL, bytes, 0, &c->handle);
     if (r) {
         free(c);
         return r;
@@ -225,7 +227,7 @@ struct room *room_create(uint64_t bytes) {
     struct room *r = calloc(1, sizeof(*r));
     if (!r) return NULL;
     r->bytes = (bytes + granule - 1) / granule * granule;
-    if (mem_reserve(r->bytes, 0, 0, &r->addr)) {
+    if (mem_reserve(MEM_EPHEMERAL, r->bytes, 0, 0, &r->addr)) {
         free(r);
         return NULL;
     }

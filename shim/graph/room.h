@@ -26,6 +26,7 @@ struct room {
     uint32_t holders; /* allocations in it */
     uint32_t live;    /* of these: allocated now */
     uint32_t entered; /* by launches that are being sent */
+    bool stays;       /* a launch leaves something in it allocated */
     struct uses uses; /* by launches that were, and by calls that freed what is in it */
     uint32_t count;   /* chunks behind it, in the order of its addresses; 0: there is nothing */
     struct room_chunk **chunks;

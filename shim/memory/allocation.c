@@ -116,14 +116,18 @@ static CUmemGenericAllocationHandle settle(uint32_t number, CUresult r, uint64_t
     return handle;
 }
 
-CUresult allocation_make(uint64_t bytes, unsigned int types, CUmemGenericAllocationHandle *handle) {
+CUresult allocation_make(enum mem_window window, uint64_t bytes, unsigned int types,
+                         CUmemGenericAllocationHandle *handle) {
     static const uint64_t none[2];
     uint32_t number = begin();
     if (number == WIRE_SEGMENTS) return CUDA_ERROR_OUT_OF_MEMORY;
-    struct wire_segment rec = {.rec = {.op = WIRE_MEM_MAKE}, .segment = number, .bytes = bytes};
-    mem_segment_ask(bytes);
+    struct wire_segment rec = {.rec = {.op = WIRE_MEM_MAKE},
+                               .segment = number,
+                               .ephemeral = window == MEM_EPHEMERAL,
+                               .bytes = bytes};
+    mem_segment_ask(window, bytes);
     CUresult r = ask_twice(&rec, NULL);
-    mem_segment_told(bytes, !r);
+    mem_segment_told(window, bytes, !r);
     CUmemGenericAllocationHandle made = settle(number, r, bytes, none, types);
     if (!r) *handle = made;
     return r;
@@ -150,8 +154,8 @@ CUresult allocation_open(const uint64_t *key, unsigned int types,
         .rec = {.op = WIRE_MEM_OPEN}, .segment = number, .key = {key[0], key[1]}};
     struct wire_segment_reply got = {.bytes = 0};
     CUresult r = ask_twice(&rec, &got);
-    if (!r) mem_segment_ask(got.bytes);
-    if (!r) mem_segment_told(got.bytes, true);
+    if (!r) mem_segment_ask(MEM_PERSISTENT, got.bytes);
+    if (!r) mem_segment_told(MEM_PERSISTENT, got.bytes, true);
     CUmemGenericAllocationHandle made = settle(number, r, got.bytes, key, types);
     if (!r) *handle = made;
     return r;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
+#include "shim/memory/mem.h"
 
 struct allocation_info {
     uint32_t segment; /* number on the wire */
@@ -17,9 +18,10 @@ struct allocation_info {
     unsigned int types; /* CU_MEM_HANDLE_TYPE_*: what it may be exported as */
 };
 
-/* New memory, or that of whoever exported this key; memory of this process has one handle. Whole
- * granules. CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_FOUND. */
-CUresult allocation_make(uint64_t bytes, unsigned int types, CUmemGenericAllocationHandle *handle);
+/* New memory, to be shown in this window, or that of whoever exported this key; memory of this
+ * process has one handle. Whole granules. CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_FOUND. */
+CUresult allocation_make(enum mem_window window, uint64_t bytes, unsigned int types,
+                         CUmemGenericAllocationHandle *handle);
 CUresult allocation_open(const uint64_t *key, unsigned int types,
                          CUmemGenericAllocationHandle *handle);
 

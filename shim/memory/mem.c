@@ -36,7 +36,8 @@ __thread struct mem_thread mem_self;
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
 static uint64_t segment_bytes; /* held, and asked for */
-static uint64_t asked_bytes;   /* of these: the worker has yet to say, so that its credit is none */
+/* Of these: the worker has yet to say, so that its credit is none. */
+static uint64_t asked_bytes[MEM_WINDOWS];
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A tag holds what a mem_block says beyond its range. */
@@ -148,9 +149,11 @@ static bool ask_worker(uint64_t addr, uint64_t bytes) {
 
 static uint64_t device_credit(void *arg) {
     const struct wire_completion *comp = state.conn.completion;
-    if (arg == &device[MEM_EPHEMERAL]) return atom_load_relaxed(&comp->ephemeral_credit);
-    uint64_t credit = atom_load_relaxed(&comp->persistent_credit);
-    uint64_t asked = asked_bytes / state.conn.device.granularity_bytes;
+    bool ephemeral = arg == &device[MEM_EPHEMERAL];
+    uint64_t credit =
+        atom_load_relaxed(ephemeral ? &comp->ephemeral_credit : &comp->persistent_credit);
+    uint64_t asked = asked_bytes[ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT] /
+                     state.conn.device.granularity_bytes;
     return credit > asked ? credit - asked : 0;
 }
 
@@ -320,29 +323,30 @@ void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uin
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-CUresult mem_reserve(uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr) {
+CUresult mem_reserve(enum mem_window window, uint64_t bytes, uint64_t align, uint64_t want,
+                     uint64_t *addr) {
     lock_enter(&mem_lock);
-    int err = vmem_reserve(&device[MEM_PERSISTENT], bytes, align, want, addr);
+    int err = vmem_reserve(&device[window], bytes, align, want, addr);
     lock_leave(&mem_lock);
     return result_of(err);
 }
 
 void mem_unreserve(uint64_t addr, uint64_t bytes) {
     lock_enter(&mem_lock);
-    vmem_unreserve(&device[MEM_PERSISTENT], addr, bytes);
+    vmem_unreserve(window_of(addr), addr, bytes);
     lock_leave(&mem_lock);
 }
 
-void mem_segment_ask(uint64_t bytes) {
+void mem_segment_ask(enum mem_window window, uint64_t bytes) {
     lock_enter(&mem_lock);
     segment_bytes += bytes;
-    asked_bytes += bytes;
+    asked_bytes[window] += bytes;
     lock_leave(&mem_lock);
 }
 
-void mem_segment_told(uint64_t bytes, bool granted) {
+void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted) {
     lock_enter(&mem_lock);
-    asked_bytes -= bytes;
+    asked_bytes[window] -= bytes;
     if (!granted) segment_bytes -= bytes;
     lock_leave(&mem_lock);
 }
@@ -394,6 +398,12 @@ void mem_trim(void) {
     vmem_trim(&device[MEM_EPHEMERAL]);
     lock_leave(&mem_lock);
     mem_tell();
+}
+
+void mem_rest(uint64_t addr, uint64_t bytes) {
+    lock_enter(&mem_lock);
+    tell(WIRE_MEM_DROP, addr, bytes);
+    lock_leave(&mem_lock);
 }
 
 static struct mem_block describe(const struct vmem *v, const struct vmem_block *b) {

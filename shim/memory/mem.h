@@ -90,14 +90,15 @@ bool mem_find(uint64_t addr, struct mem_block *out);
 /* The program fills the block by a copy or a memset that it is about to send. */
 void mem_written(const struct mem_block *b);
 
-/* Addresses of the persistent window, without memory: as vmem_reserve. */
-CUresult mem_reserve(uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr);
+/* Addresses of a window, without memory: as vmem_reserve. */
+CUresult mem_reserve(enum mem_window window, uint64_t bytes, uint64_t align, uint64_t want,
+                     uint64_t *addr);
 void mem_unreserve(uint64_t addr, uint64_t bytes);
 
 /* Segments (wire.h): so many bytes of one are about to be asked for; whether they were granted.
- * Meanwhile and afterwards they are no credit for blocks. */
-void mem_segment_ask(uint64_t bytes);
-void mem_segment_told(uint64_t bytes, bool granted);
+ * Meanwhile and afterwards they are no credit for blocks of the window. */
+void mem_segment_ask(enum mem_window window, uint64_t bytes);
+void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted);
 /* Whole granules of reserved addresses show it from its beginning, or nothing any more; the process
  * has it no more. These only write the books, as mem_keep. */
 void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes);
@@ -110,6 +111,10 @@ CUresult mem_share(uint64_t addr, uint64_t *key, uint64_t *offset);
 
 /* Gives the memory of empty granules back, so that others find room. */
 void mem_trim(void);
+
+/* What a graph allocated in the ephemeral window is freed by a call: the graph's records said that
+ * it was given out. Only writes the books, as mem_keep. */
+void mem_rest(uint64_t addr, uint64_t bytes);
 
 /* What others wrote into the books is sent as well: for a request that builds on it. */
 void mem_tell_all(void);

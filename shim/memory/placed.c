@@ -44,7 +44,7 @@ bool placed_find(uint64_t addr, struct mem_block *out) {
                                   .kind = MEM_GRAPH,
                                   .owner = b->tag,
                                   .device = true,
-                                  .window = MEM_PERSISTENT};
+                                  .window = MEM_EPHEMERAL};
     lock_leave(&placed_lock);
     return b != NULL;
 }

@@ -27,7 +27,7 @@ static bool whole(uint64_t addr, uint64_t bytes) {
 CUresult virtual_reserve(uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr) {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (!bytes || bytes % page || align & (align - 1)) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = mem_reserve(bytes, align, want, addr);
+    CUresult r = mem_reserve(MEM_PERSISTENT, bytes, align, want, addr);
     if (r) return r;
     lock_enter(&virtual_lock);
     int err = spans_add(&reservations, &(struct span){.addr = *addr, .bytes = bytes});

@@ -193,6 +193,35 @@ def test_switching_moves_no_byte():
         equal(j["switched_bytes"], 0, f"bytes moved by switches to {j['name']}")
 
 
+def test_graphs_share_a_lane_in_time():
+    """What graphs allocate is of an iteration: two jobs have room for one's. What outlives it is kept."""
+    for times in ("30", "200", "1000"): # more where one of them began when the other was about to end
+        argv = [program("graph_trainer"), times, "2", "16", "1"]
+        with Daemon("--device-memory", "40MiB", "--lane-policy", "fair", *PATIENT) as d:
+            started = [start(d, n, argv, word(4, 20)) for n in ("a", "b")]
+            done = [finish(p, d) for p in started]
+        if all(j["switches"] >= 20 for j in done):
+            break
+    for j in done:
+        print(f"    {j['name']}: {j['iterations']} iterations, {j['survivors']} survivors,"
+              f" {j['switches']} switches, {j['switched_bytes']} bytes moved", flush=True)
+        require(j["switches"] >= 20, f"{j['name']} got the turn only {j['switches']} times")
+        require(j["survivors"] >= 20, f"{j['name']}: {j['survivors']} losses lived over a boundary")
+        require(j["ephemeral_peak_bytes"] >= 18 * MIB, f"{j['name']}: {j['ephemeral_peak_bytes']} bytes ephemeral")
+        require(j["persistent_peak_bytes"] < 16 * MIB, f"{j['name']}: {j['persistent_peak_bytes']} bytes persistent")
+        equal(j["switched_bytes"], 0, f"bytes moved by switches to {j['name']}")
+
+
+def test_graphs_memory_is_spilled_and_comes_back():
+    """A lease ends within an iteration, when graphs have allocated."""
+    argv = [program("graph_trainer"), "12", "2", "16", "1"]
+    with Daemon("--device-memory", "40MiB", "--lane-policy", "fair", "--lease", "1ms") as d:
+        done = [finish(p, d) for p in [start(d, n, argv, word(4, 20)) for n in ("a", "b")]]
+    moved = [j["switched_bytes"] for j in done]
+    print(f"    {' and '.join(str(m // MIB) for m in moved)} MiB moved", flush=True)
+    require(sum(moved) > 0, "nothing was spilled")
+
+
 # ---- srtf, fifo, pack -----------------------------------------------------------------------------
 
 def test_srtf_preempts_a_long_job_within_an_iteration():

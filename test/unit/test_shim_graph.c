@@ -14,6 +14,9 @@
 #include "shim/connection/submit.h"
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
+#include "shim/graph/graph_memory.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
 #include "test/lib/shim/rig.h"
 
 static const struct wire_param word_param[] = {{0, 4}};
@@ -438,6 +441,77 @@ Test(shim_graph, its_memory_is_there_from_the_first_launch_on) {
     cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), RIG_GRANULE);
 }
 
+/* What is alive at the end of an iteration. */
+Test(shim_graph, the_worker_hears_what_is_allocated_when) {
+    CUgraph g = make();
+    CUgraphNode a, b;
+    CUdeviceptr addr = allocate_behind(g, NULL, 0, 8 * MIB, &a);
+    CUgraphNode freed = release(g, add(g, &a, 1, 1), addr);
+    cr_assert_eq(allocate_behind(g, &freed, 1, 7 * MIB, &b), addr);
+    release(g, add(g, &b, 1, 2), addr);
+    CUgraphExec e = executable(g);
+    cr_assert_eq(count_of(WIRE_MEM_USE), 0, "not before it is launched");
+    for (int i = 0; i < 2; i++) {
+        static const uint16_t order[] = {WIRE_MEM_USE, WIRE_MEM_DROP, WIRE_MEM_USE, WIRE_MEM_DROP};
+        rig_forget();
+        launch(e, own);
+        uint32_t found = 0;
+        for (uint64_t n = 0; n < rig_count(); n++) {
+            const struct wire_mem *rec = (const struct wire_mem *)rig_record(n, NULL);
+            if (rec->rec.op != WIRE_MEM_USE && rec->rec.op != WIRE_MEM_DROP) continue;
+            cr_assert_lt(found, 4);
+            cr_expect_eq(rec->rec.op, order[found], "%u", found);
+            cr_expect(rec->addr == addr && rec->bytes == (found < 2 ? 8 : 7) * MIB);
+            found++;
+        }
+        cr_expect_eq(found, 4);
+    }
+    const struct wire_windows *w = &state.conn.windows;
+    cr_expect_geq(addr - w->dev_base, WIRE_EPHEMERAL_OFFSET(w->alloc_bytes));
+}
+
+/* Records are what the worker believes: none may come twice, or too early. */
+Test(shim_graph, a_launch_that_failed_allocated_nothing) {
+    CUgraph g = make();
+    CUgraphNode a, n;
+    CUevent never;
+    CUdeviceptr addr = allocate(g, &a);
+    cr_assert_eq(cuEventCreate(&never, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddEventWaitNode(&n, g, NULL, 0, never), CUDA_SUCCESS);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
+    cr_assert_eq(cuEventDestroy_v2(never), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_neq(cuGraphLaunch(e, own), CUDA_SUCCESS);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(count_of(WIRE_MEM_USE) + count_of(WIRE_MEM_DROP), 0);
+}
+
+/* Neither by a call nor by another launch: nobody could say which comes first. */
+Test(shim_graph, memory_that_a_launch_allocates_is_not_freed_beside_it) {
+    CUgraph frees = make();
+    CUgraphNode n;
+    CUgraphExec allocates, e;
+    CUdeviceptr addr;
+    allocates = allocating(MIB, true, &addr);
+    cr_assert_eq(cuGraphAddMemFreeNode(&n, frees, NULL, 0, addr), CUDA_SUCCESS);
+    e = executable(frees);
+    launch(allocates, own);
+    lock_enter(&graph_lock);
+    struct graph_memory *m = graph_memory_find(addr);
+    cr_expect(!m->changing, "it was sent");
+    m->changing = true;
+    lock_leave(&graph_lock);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuGraphLaunch(e, own), CUDA_ERROR_INVALID_VALUE);
+    lock_enter(&graph_lock);
+    m->changing = false;
+    lock_leave(&graph_lock);
+    launch(e, own);
+    cr_expect_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE, "the graph did");
+}
+
 Test(shim_graph, what_is_freed_gives_its_place_to_what_comes_behind) {
     CUgraph g = make();
     CUgraphNode a, b, c, d, e;
@@ -496,6 +570,16 @@ Test(shim_graph, graphs_one_behind_the_other_share_memory) {
     cr_expect(reserved() == 0 && used() == 0, "though they could be launched again");
     launch(e[1], own);
     cr_expect_eq(reserved(), 20 * MIB);
+}
+
+Test(shim_graph, what_stays_takes_no_larger_memory_from_others) {
+    CUdeviceptr addr[2];
+    CUgraphExec pass = allocating(30 * MIB, false, &addr[0]);
+    CUgraphExec loss = allocating(2 * MIB, true, &addr[1]);
+    launch(pass, own);
+    launch(loss, own);
+    launch(pass, own);
+    cr_expect_eq(reserved(), 32 * MIB);
 }
 
 Test(shim_graph, graphs_that_may_run_at_once_share_none) {
@@ -559,7 +643,11 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
         cuGraphInstantiateWithFlags(&e, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
         CUDA_SUCCESS);
     launch(e, own);
+    rig_forget();
     launch(e, own);
+    const struct wire_record *first = rig_record(0, NULL);
+    cr_assert_eq(first->op, WIRE_MEM_DROP, "one that is alive cannot come to be");
+    cr_assert_eq(count_of(WIRE_MEM_USE), 1);
     cr_assert_eq(used(), RIG_GRANULE);
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
     /* It outlives its graph, and goes with the call that frees it. */
@@ -569,6 +657,7 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
     rig_count();
     rig_forget();
     cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
     cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_UNBACK, 0))->addr, addr);
     cr_assert_eq(cuMemFreeAsync(addr, own), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(used(), 0);
@@ -639,6 +728,7 @@ Test(shim_graph, memory_ends_with_its_context) {
     launch(e, own);
     rig_forget();
     cr_assert_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_DROP, 0))->addr, addr);
     cr_assert_eq(((const struct wire_mem *)nth(WIRE_MEM_UNBACK, 0))->addr, addr);
     cr_assert_eq(count_of(WIRE_MEM_CLOSE), 1);
     cr_assert(reserved() == 0 && used() == 0);
