@@ -5,14 +5,18 @@
 #include "daemon/ctl/environment.h"
 
 #include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fdutil.h"
 #include "daemon/ctl/frameworks.h"
 #include "daemon/ctl/place.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/said.h"
 #include "proto/job.h"
+#include "proto/wire.h"
 
 #define LIBRARY "libcuda.so.1"
 #define SAID_BYTES 1024
@@ -75,11 +79,35 @@ bool environment_asks_null(const struct environment *e) {
     return job.flags & WIRE_JOB_NULL;
 }
 
+/* Of that device alone machine code is of no use, so that NVIDIA's libraries are told a capability
+ * for which there is none. */
+static bool is_software(const struct wire_view *v, int bytes) {
+    return bytes >= (int)offsetof(struct wire_view, processes) && v->magic == WIRE_QUESTION_MAGIC &&
+           v->major == WIRE_MAJOR && v->device.library_capability;
+}
+
+/* Where everybody may ask, who may not use the control socket too. */
+static bool ask_as_job(const struct cli *c) {
+    static struct wire_view v;
+    struct wire_question q = {
+        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
+    char path[sizeof(c->run_dir) + sizeof("/job.sock")];
+    int fd, n;
+
+    snprintf(path, sizeof(path), "%s/job.sock", c->run_dir);
+    fd = query_connect(path, c->timeout_ms);
+    if (fd < 0) return false;
+    n = fdutil_send(fd, &q, sizeof(q), NULL, 0);
+    if (n == 0) n = fdutil_recv(fd, &v, sizeof(v), NULL, NULL);
+    fdutil_close(&fd);
+    return is_software(&v, n);
+}
+
 bool environment_on_software_gpu(const struct cli *c) {
     struct query q;
     bool soft = false;
 
-    if (!query_silently(c, CTL_V_gpu_list, &q)) return false;
+    if (!query_silently(c, CTL_V_gpu_list, &q)) return ask_as_job(c);
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_gpu *gpu = query_record(&q, i);
         soft |= strcmp(gpu->device, "soft") == 0;

@@ -6,6 +6,8 @@
 #include <cjson/cJSON.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +21,7 @@
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/environment.h"
 #include "daemon/ctl/usage.h"
+#include "proto/wire.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
 #include "test/lib/patience.h"
@@ -262,6 +265,46 @@ Test(ctl_cli, a_daemon_that_is_late_is_waited_for) {
     fake_daemon(reply, sizeof(reply) - 1);
     snprintf(c.socket, sizeof(c.socket), "%s/ctl.sock", fake_dir);
     cr_assert(environment_on_software_gpu(&c));
+}
+
+/* Answers one question on job.sock; of the control socket there is nothing. */
+static pid_t fake_job_socket(uint32_t library_capability) {
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    remove_files();
+    strcpy(fake_dir, "/tmp/salus-fake-XXXXXX");
+    cr_assert_not_null(mkdtemp(fake_dir));
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", fake_dir);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    cr_assert_eq(listen(fd, 4), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct wire_view v = {.magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR};
+        struct wire_question q;
+        int c = accept(fd, NULL, NULL);
+
+        v.device.library_capability = library_capability;
+        if (recv(c, &q, sizeof(q), 0) == sizeof(q) && q.magic == WIRE_QUESTION_MAGIC)
+            send(c, &v, offsetof(struct wire_view, processes), 0);
+        _exit(0);
+    }
+    close(fd);
+    return child;
+}
+
+/* The control socket is its group's. */
+Test(ctl_cli, who_may_only_run_jobs_learns_of_the_device_too) {
+    for (uint32_t capability = 0; capability <= 130; capability += 130) {
+        struct cli c = {.timeout_ms = 60000};
+
+        pid_t child = fake_job_socket(capability);
+        snprintf(c.run_dir, sizeof(c.run_dir), "%s", fake_dir);
+        snprintf(c.socket, sizeof(c.socket), "%s/ctl.sock", fake_dir);
+        cr_expect_eq(environment_on_software_gpu(&c), capability != 0);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
 }
 
 Test(ctl_cli, a_daemon_that_hangs_up_is_exit_1) {
