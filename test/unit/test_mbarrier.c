@@ -161,6 +161,33 @@ Test(mbarrier, bulk_copies_complete_on_it) {
     ptxrun_destroy(r);
 }
 
+#define INNER "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
+#define ONES(at) "st.shared.v4.u32 [sh+" #at "],{%r2,%r2,%r2,%r2};\n"
+
+/* 64 bytes of 56 that there are. The first word and the last two are left as they were. */
+Test(mbarrier, what_a_bulk_copy_ignores_need_not_be_there) {
+    struct ptxrun *r = kernel(
+        "@!%q0 bra wait;\nmbarrier.init.shared.b64 [bar],1;mov.u32 %r2,-1;mov.u32 %r1,64;\n" ONES(0)
+            ONES(48) "mbarrier.arrive.expect_tx.shared.b64 %s0,[bar],80;\n" INNER
+                     ".ignore_oob [sh],[%p],%r1,4,8,[bar];\n"
+                     "mbarrier.test_wait.parity.shared.b64 %q2,[bar],0;@%q2 trap;\n"
+                     "mov.u32 %r1,9;mov.u64 %s0,0;\n" INNER
+                     ".L2::cache_hint.ignore_oob [sh+64],[%p],16,%r1,7,[bar],%s0;\n"
+                     "mbarrier.test_wait.parity.shared.b64 %q2,[bar],0;@!%q2 trap;\n"
+                     "ld.shared.v2.u32 {%r1,%r2},[sh+56];and.b32 %r1,%r1,%r2;\n"
+                     "setp.ne.u32 %q2,%r1,-1;@%q2 trap;\n"
+                     "wait: bar.sync 0;\n"
+                     "mov.u32 %r2,sh;mad.lo.u32 %r2,%t,4,%r2;ld.shared.u32 %r10,[%r2];\n");
+    uint32_t *out = ptxrun_alloc(r, 56);
+    for (uint32_t k = 0; k < 14; k++)
+        out[k] = 100 + k;
+    int err = ptxrun_launch(r, "k", 1, 14, 1, (uint64_t)(uintptr_t)out);
+    cr_assert_eq(err, 0, "%d %s%s", err, r->why, r->result.text);
+    for (uint32_t k = 0; k < 14; k++)
+        cr_expect_eq(out[k], k ? 100 + k : UINT32_MAX, "%u: %x", k, out[k]);
+    ptxrun_destroy(r);
+}
+
 /* Ones where nothing was stored. */
 #define FILLED(bytes, from)                                                               \
     "mov.u32 %r1,sh;mov.u32 %r2,-1;st.shared.v2.u32 [%r1],{%r2,%r2};\n"                   \
@@ -206,6 +233,13 @@ Test(mbarrier, what_is_undefined_is_a_fault) {
     faults(UP "[sh],[%p+8],16,[bar];", ERR_MISALIGNED, "");
     faults(UP "[sh],[%p],16,[bar+4096];", ERR_ILLEGAL_ADDRESS, "shared memory");
     faults(UP "[sh],[%p],16,[bar+4];", ERR_MISALIGNED, "");
+    faults(INNER ".ignore_oob [sh],[%p],16,16,0,[bar];", ERR_ILLEGAL_INSTRUCTION, "ignored");
+    faults(INNER ".ignore_oob [sh],[%p],16,0,16,[bar];", ERR_ILLEGAL_INSTRUCTION, "ignored");
+    faults(INNER ".ignore_oob [sh],[%p],16,8,9,[bar];", ERR_ILLEGAL_INSTRUCTION, "ignored");
+    faults(INNER ".ignore_oob [sh],[%p+64],16,1,1,[bar];", ERR_ILLEGAL_ADDRESS, "");
+    faults(INNER ".ignore_oob [sh],[%p+8],16,8,1,[bar];", ERR_MISALIGNED, "");
+    faults(INNER ".ignore_oob [sh+2048],[%p],16,1,1,[bar];", ERR_ILLEGAL_ADDRESS, "shared memory");
+    faults(INNER ".ignore_oob [sh],[%p],16,1,1,[bar+4];", ERR_MISALIGNED, "");
     faults(DOWN "[%p+64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");
     faults(DOWN "[%p],[sh+2048],16;", ERR_ILLEGAL_ADDRESS, "shared memory");
     faults(DOWN "[64],[sh],16;", ERR_ILLEGAL_ADDRESS, "");

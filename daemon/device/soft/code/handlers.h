@@ -46,8 +46,10 @@ enum {
     CODE_BULK_BARRIER = 4,
     CODE_BULK_MASK = 8,
     CODE_BULK_ROWS = 16,
-    CODE_BULK_COLUMNS = 32
+    CODE_BULK_COLUMNS = 32,
+    CODE_BULK_INNER = 64
 };
+/* CODE_BULK_INNER: so many bytes at both ends are left out. */
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
 /* Of tensors: both places are offsets; CODE_BULK_MASK: the last value is a mask of blocks; _ROWS,

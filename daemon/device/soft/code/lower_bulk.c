@@ -75,6 +75,15 @@ static void lower_tensor(struct lowering *l, struct code_inst *c, const char *te
     c->run = tensor_copy;
 }
 
+/* How many bytes at the ends of what is copied are ignored stands before the barrier. */
+static void use_ends(struct lowering *l, struct code_inst *c) {
+    struct code_extra *x = lowering_extra(l, c, 0, 2);
+    if (!x) return;
+    c->vec |= CODE_BULK_INNER;
+    for (uint32_t k = 3; k < 5; k++)
+        numbers(l, ptx_operand_at(l->inst, k), 1, 4, x);
+}
+
 void lower_bulk(struct lowering *l, struct code_inst *c) {
     const char *text = strstr(l->inst->text, ".bulk.") + strlen(".bulk.");
     const bool up = begins(text, "shared"), down = begins(text, "global.");
@@ -89,7 +98,9 @@ void lower_bulk(struct lowering *l, struct code_inst *c) {
     c->a = operand_address_value(l, ptx_operand_at(l->inst, 0));
     c->b = operand_address_value(l, ptx_operand_at(l->inst, 1));
     c->c = operand_source(l, ptx_operand_at(l->inst, 2), 4, false);
-    if (up) c->e = operand_address_value(l, ptx_operand_at(l->inst, 3));
+    const bool inner = strstr(text, ".ignore_oob");
+    if (up) c->e = operand_address_value(l, ptx_operand_at(l->inst, inner ? 5 : 3));
+    if (inner) use_ends(l, c);
     if (strstr(text, ".multicast::cluster")) use_mask(l, c, ptx_operand_at(l->inst, 4));
     if (strstr(text, ".cp_mask"))
         use_mask(l, c, ptx_operand_at(l->inst, l->inst->operand_count - 1u));

@@ -7,7 +7,8 @@
  *
  * Fields: a is where to; b where from; c the bytes; e the barrier; sub and type how to combine with
  * what is there, if it has a sub. extra's uses are the values of st.async and red.async; of copies
- * up the blocks that get them, of copies down the bytes of each 16 that are copied.
+ * up the blocks that get them, or how many bytes at each end are ignored, of copies down the bytes
+ * of each 16 that are copied.
  */
 #include "daemon/device/soft/exec/bulk.h"
 
@@ -38,6 +39,16 @@ __attribute__((no_sanitize("thread"))) static void move_some(uint64_t to, uint64
         if (mask >> k % UNIT & 1)
             *(volatile client_u8 *)(uintptr_t)(to + k) =
                 *(const volatile client_u8 *)(uintptr_t)(from + k);
+}
+
+static void move_inner(uint64_t to, uint64_t from, uint32_t bytes, uint32_t left, uint32_t right) {
+    for (uint32_t k = 0; k < bytes; k += UNIT) {
+        const uint32_t first = k == 0 ? left : 0, after = k + UNIT == bytes ? right : 0;
+        if (first || after)
+            move_some(to + k, from + k, UNIT, UINT16_MAX << first & UINT16_MAX >> after);
+        else
+            move(to + k, from + k, UNIT);
+    }
 }
 
 static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint32_t bytes) {
@@ -135,6 +146,27 @@ static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t 
     return true;
 }
 
+/* What is ignored may lie outside of the client's memory, and comes all the same for the barrier.
+ */
+static bool copy_inner(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
+                       struct copy c) {
+    const struct code_extra *ends = i->extra;
+    const uint32_t left = SLOT(const uint32_t, &x->w, ends->uses[0].slot)[lane],
+                   right = SLOT(const uint32_t, &x->w, ends->uses[1].slot)[lane];
+    if (left >= UNIT || right >= UNIT || left + right > c.bytes)
+        return refuse(&x->w, i, lane, ERR_ILLEGAL_INSTRUCTION, c.from,
+                      "ignored: over 15 bytes, or all");
+    const uint32_t inner = c.bytes - left - right;
+    x->sectors += (c.from % 32 + c.bytes + 31) / 32;
+    if (inner && !mem_lane_ok(x, lane, c.from + left, inner, false))
+        return refuse(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, c.from + left, NULL);
+    if (c.from & (UNIT - 1)) return refuse(&x->w, i, lane, ERR_MISALIGNED, c.from, NULL);
+    if (c.bytes && !bulk_in_cluster(x, i, lane, c.bytes, UNIT, true, &c.to)) return false;
+    if (!bulk_find_barrier(x, i, lane, &c.barrier)) return false;
+    move_inner(c.to, c.from, c.bytes, left, right);
+    return mbarrier_came(&x->w, i, lane, c.barrier, c.bytes);
+}
+
 static bool copy_down(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c) {
     const struct code_extra *bytes = i->extra;
     if (c.bytes && !in_global(x, i, lane, c.bytes, true, c.to)) return false;
@@ -156,9 +188,10 @@ static bool copy_lane(struct warp_ctx *x, const struct code_inst *i, uint32_t la
     if (c.bytes % UNIT)
         return refuse(w, i, lane, ERR_ILLEGAL_INSTRUCTION, c.bytes,
                       "the size is no multiple of 16");
+    if (i->e != CODE_NO_SLOT) c.barrier = SLOT(const uint64_t, w, i->e)[lane];
+    if (i->vec & CODE_BULK_INNER) return copy_inner(x, i, lane, c);
     if (c.bytes && !find_from(x, i, lane, &c)) return false;
     if (i->e == CODE_NO_SLOT) return copy_down(x, i, lane, c);
-    c.barrier = SLOT(const uint64_t, w, i->e)[lane];
     return blocks ? copy_to_all(x, i, lane, c, SLOT(const uint16_t, w, blocks->uses[0].slot)[lane])
                   : copy_up(x, i, lane, c);
 }

@@ -315,6 +315,8 @@ static const struct ptx_rule rules[] = {
     R(cp, "b64", "^async +mbarrier +arrive noinc " SHARED, "[")
     R(cp, "", "^async +bulk +shared::cluster|shared::cta +global|shared::cta"
       " +" COMPLETES " L2::cache_hint", "] ] u32 ] hb64")
+    R(cp, "", "^async +bulk +shared::cta +global +" COMPLETES " L2::cache_hint +ignore_oob",
+      "] ] u32 u32 u32 ] hb64")
     R(cp, "", "^async +bulk +shared::cluster +global +" COMPLETES " +multicast::cluster L2::cache_hint",
       "] ] u32 ] u16 hb64")
     R(cp, "", "^async +bulk +global +shared::cta +bulk_group L2::cache_hint", "] ] u32 hb64")
