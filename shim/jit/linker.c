@@ -42,15 +42,17 @@ static int read_options(struct linker *l, uint32_t count, const char *const *opt
 
 /* ---- NVIDIA's, for LTO-IR -------------------------------------------------------------------- */
 
-/* With what the program asked for, and for PTX. Without the library all but LTO-IR is linked. */
+/* With what the program asked for, and for PTX; without the cache, for which some versions ask the
+ * driver, and end where it has none. Without the library all but LTO-IR is linked. */
 static int create_original(struct linker *l, uint32_t count, const char *const *options) {
     l->original = original_find();
     if (!l->original) return NVJITLINK_SUCCESS;
-    const char **all = malloc((count + 1) * sizeof(*all));
+    const char **all = malloc((count + 2) * sizeof(*all));
     if (!all) return NVJITLINK_ERROR_INTERNAL;
     memcpy(all, options, count * sizeof(*all));
-    all[count] = "-ptx";
-    int result = l->original->create(&l->handle, count + !l->ptx, all);
+    all[count++] = "--no-cache";
+    if (!l->ptx) all[count++] = "-ptx";
+    int result = l->original->create(&l->handle, count, all);
     free(all);
     return result;
 }
