@@ -4,9 +4,10 @@ NVCC ?= $(shell scripts/find-nvcc)
 
 # Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged textures thrust cub \
-	texture_refs cluster tiles graphs
+	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
-	lacking contextless registered whole link verify secret virtual ipc graph_features graph_trainer device_heap values green unified
+	lacking contextless registered whole link verify secret virtual ipc graph_features \
+	graph_trainer device_heap values green unified
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G

@@ -25,8 +25,8 @@ from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launc
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "textures",
-            "thrust", "cub", "cluster", "tiles", "graphs", "accumulate", "evaluate", "pair", "requests", "aimless", "verify",
-            "virtual", "ipc", "texture_refs"]
+            "thrust", "cub", "cluster", "tiles", "graphs", "graph_memory", "accumulate", "evaluate", "pair", "requests",
+            "aimless", "verify", "virtual", "ipc", "texture_refs"]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "boxes", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",

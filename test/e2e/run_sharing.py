@@ -212,14 +212,16 @@ def test_graphs_share_a_lane_in_time():
         equal(j["switched_bytes"], 0, f"bytes moved by switches to {j['name']}")
 
 
-def test_graphs_memory_is_spilled_and_comes_back():
-    """A lease ends within an iteration, when graphs have allocated."""
-    argv = [program("graph_trainer"), "12", "2", "16", "1"]
-    with Daemon("--device-memory", "40MiB", "--lane-policy", "fair", "--lease", "1ms") as d:
-        done = [finish(p, d) for p in [start(d, n, argv, word(4, 20)) for n in ("a", "b")]]
-    moved = [j["switched_bytes"] for j in done]
-    print(f"    {' and '.join(str(m // MIB) for m in moved)} MiB moved", flush=True)
-    require(sum(moved) > 0, "nothing was spilled")
+def test_graphs_memory_is_spilled_swapped_and_comes_back():
+    """Leases end within iterations, and not all jobs have room."""
+    with Daemon("--device-memory", "160MiB", "--lane-policy", "fair", "--lease", "1ms", "--swap", "yes") as d:
+        started = [start(d, f"job{seed}", [program("graph_memory"), "60", str(seed)], word(26, 110))
+                   for seed in range(1, 5)]
+        done = [finish(p, d) for p in started]
+    moved, swaps = sum(j["switched_bytes"] for j in done), sum(j["swaps"] for j in done)
+    print(f"    {moved // MIB} MiB moved by switches, {swaps} swaps", flush=True)
+    require(moved > 0, "nothing was spilled")
+    require(swaps > 0, "nobody was swapped")
 
 
 # ---- srtf, fifo, pack -----------------------------------------------------------------------------
