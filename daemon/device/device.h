@@ -199,7 +199,8 @@ struct dev_ops {
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
-     * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll(). */
+     * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
+     * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
 
     /* Physical memory, in whole chunks of info.granularity_bytes, under the rules of CUDA's virtual

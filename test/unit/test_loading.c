@@ -35,11 +35,19 @@ static int place_counted(struct dev_module *module, char *why, size_t why_bytes)
     return fakedev.module_place(module, why, why_bytes);
 }
 
+static uint32_t cancelled; /* spaces of which nothing is wanted any more */
+
+static void cancel_counted(struct dev_space *space) {
+    cancelled++;
+    fakedev.space_cancel(space);
+}
+
 /* Two clients with kernels; from now on nothing is read until `resume`. */
 static struct world begin(void) {
     static struct dev_ops ops;
     ops = fakedev;
     ops.module_place = place_counted;
+    ops.space_cancel = cancel_counted;
     struct world w = {.b = wirebench_start(&ops, 0)};
     w.a = wireclient_attach(w.b);
     w.other = wireclient_attach(w.b);
@@ -188,6 +196,7 @@ Test(loading, a_client_that_leaves_stays_until_nobody_reads_its_image) {
     tell_detach(&w, w.a);
     cr_expect_eq(w.b->worker->client_count, 2);
     cr_expect_eq(w.b->worker->leaving_count, 1);
+    cr_expect_eq(cancelled, 1, "nobody wants what is read");
     wireclient_launch(w.other, 0, 0, 1);
     wirebench_run(w.b);
     cr_expect_eq(wireclient_done(w.other, 0), 1);

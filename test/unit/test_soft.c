@@ -188,6 +188,17 @@ static struct dev_module *load_cubin(struct dev_space *s, int err) {
     return m;
 }
 
+Test(soft, an_image_is_not_read_to_its_end_for_a_space_that_is_over) {
+    char why[256];
+    struct dev_module *m;
+    open_device(1, 0);
+    dev_soft.space_cancel(space);
+    cr_expect_eq(devmodule_load(&dev_soft, space, 0, ptx, sizeof(ptx), &m, why, sizeof(why)),
+                 ERR_CANCELLED);
+    cr_expect_null(m);
+    close_device();
+}
+
 Test(soft, machine_code_is_taken_where_nothing_is_computed) {
     struct dev_func_info info;
     struct dev_func *f;

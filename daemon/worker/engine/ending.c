@@ -35,7 +35,7 @@ void ending_abandon(struct client *c, int err) {
     if (c->errand) errand_cancel(&c->worker->errands, c->errand);
     if (!client_busy(c)) ending_release(c); /* before the scheduler gives it to others */
     engine_left(c);
-    if (c->inflight) c->worker->ops->space_cancel(c->space);
+    if (client_busy(c)) c->worker->ops->space_cancel(c->space);
     callback_forget(&c->callbacks);
     watch_forget(&c->watch);
     passing_forget(c);

@@ -52,13 +52,14 @@ static int take_needs(struct dev_module *m) {
 
 /* Parsed one by one, and joined. */
 struct units {
+    const _Atomic bool *over; /* the space is */
     struct ptx_module **list;
     uint32_t count;
 };
 
 static int parse_unit(struct units *u, const char *text, size_t bytes, char *why,
                       size_t why_bytes) {
-    int err = ptx_parse(text, bytes, &u->list[u->count], why, why_bytes);
+    int err = ptx_parse_until(text, bytes, u->over, &u->list[u->count], why, why_bytes);
     u->count += !err;
     return err;
 }
@@ -115,7 +116,7 @@ static int take_ptx(struct dev_module *m, struct ptx_module *ptx) {
 }
 
 static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
-    struct units units = {0};
+    struct units units = {.over = &m->space->over};
     struct ptx_module *linked = NULL;
     int err = parse_units(&units, &m->image, why, why_bytes);
     if (!err) err = link_units(&units, &linked, why, why_bytes);

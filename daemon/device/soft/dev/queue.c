@@ -171,6 +171,7 @@ int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *o
 void queue_cancel_space(struct dev_space *space) {
     struct pool *p = space->config.pool;
     struct list *pos, *item, *tmp;
+    atom_store_relaxed(&space->over, true);
     pthread_mutex_lock(&p->lock);
     list_each(pos, &space->queues) {
         struct dev_queue *q = list_entry(pos, struct dev_queue, space_link);

@@ -32,6 +32,7 @@ struct dev_space {
     struct space_config config;
     struct dev_windows windows;
     struct ranges *ranges;
+    _Atomic bool over;           /* cancelled: nothing is read for it any more */
     uint64_t memory_used;        /* module memory */
     struct provision *provision; /* the device's to make and end */
     struct textures *textures;   /* NULL: none yet */

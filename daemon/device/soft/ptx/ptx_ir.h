@@ -363,6 +363,9 @@ struct ptx_module {
  * fit for ptx_module_free only on failure. What no unit defines stays undefined (vprintf).
  * Symbols that are private to a unit stay apart, renamed where units share a name. */
 int ptx_parse(const char *text, size_t bytes, struct ptx_module **out, char *why, size_t why_bytes);
+/* The same, but that it ends with ERR_CANCELLED at the next function once *over is true. */
+int ptx_parse_until(const char *text, size_t bytes, const _Atomic bool *over,
+                    struct ptx_module **out, char *why, size_t why_bytes);
 int ptx_link(struct ptx_module **units, uint32_t count, struct ptx_module **out, char *why,
              size_t why_bytes);
 void ptx_module_free(struct ptx_module *m);

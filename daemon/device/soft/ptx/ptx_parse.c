@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/soft/ptx/ptx_decl.h"
 #include "daemon/device/soft/ptx/ptx_func.h"
@@ -93,8 +94,10 @@ static void toplevel(struct ptx_parser *p) {
 
 static void module(struct ptx_parser *p) {
     ptx_next(p);
-    while (p->tok.kind != PTX_TOK_END)
+    while (p->tok.kind != PTX_TOK_END) {
+        if (p->over && atom_load_relaxed(p->over)) ptx_fail_cancelled(p);
         toplevel(p);
+    }
     if (p->err) return;
     if (p->module->version == 0) return ptx_expected(p, "'.version'");
     if (p->module->target == 0) return ptx_expected(p, "'.target'");
@@ -136,7 +139,12 @@ static void stop(struct ptx_parser *p) {
 
 int ptx_parse(const char *text, size_t bytes, struct ptx_module **out, char *why,
               size_t why_bytes) {
-    struct ptx_parser p = {.why = why, .why_bytes = why_bytes};
+    return ptx_parse_until(text, bytes, NULL, out, why, why_bytes);
+}
+
+int ptx_parse_until(const char *text, size_t bytes, const _Atomic bool *over,
+                    struct ptx_module **out, char *why, size_t why_bytes) {
+    struct ptx_parser p = {.over = over, .why = why, .why_bytes = why_bytes};
     *out = NULL;
     if (why_bytes) why[0] = 0;
     if (start(&p)) return -ENOMEM;

@@ -48,6 +48,10 @@ void ptx_fail_memory(struct ptx_parser *p) {
     fail_code(p, -ENOMEM, "out of memory");
 }
 
+void ptx_fail_cancelled(struct ptx_parser *p) {
+    fail_code(p, ERR_CANCELLED, "nobody wants it any more");
+}
+
 void ptx_expected(struct ptx_parser *p, const char *what) {
     const struct ptx_token *t = &p->tok;
     int len = t->len > 40 ? 40 : (int)t->len;

@@ -50,6 +50,7 @@ enum ptx_name_kind {
 };
 
 struct ptx_parser {
+    const _Atomic bool *over; /* nobody wants the module any more; NULL: somebody does */
     struct ptx_lex lex;
     struct ptx_token tok;
     struct ptx_module *module;
@@ -72,6 +73,7 @@ struct ptx_parser {
 
 void ptx_fail(struct ptx_parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ptx_fail_memory(struct ptx_parser *p);
+void ptx_fail_cancelled(struct ptx_parser *p);
 void ptx_fail_at(struct ptx_parser *p, uint32_t line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void ptx_expected(struct ptx_parser *p, const char *what); /* "expected ..., found ..." */
