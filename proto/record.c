@@ -255,10 +255,10 @@ static int check_graph_launch(const struct wire_graph_launch *g, uint32_t bytes,
 }
 
 static int check_choice(const struct wire_choice *c, uint32_t bytes, struct why *why) {
-    bool counted = c->kind == WIRE_CHOICE_WHILE ? c->count == 1
-                   : c->kind == WIRE_CHOICE_IF  ? c->count == 1 || c->count == 2
-                                                : c->count - 1 < WIRE_CHOICES;
-    if (c->kind > WIRE_CHOICE_SWITCH || !counted)
+    bool counted = c->kind == WIRE_CHOICE_IF       ? c->count == 1 || c->count == 2
+                   : c->kind == WIRE_CHOICE_SWITCH ? c->count - 1 < WIRE_CHOICES
+                                                   : c->count == 1;
+    if (c->kind > WIRE_CHOICE_LAUNCH || !counted)
         return refuse(why, "a choice of kind %u with %u bodies", c->kind, c->count);
     if (bytes != sizeof(*c) + c->count * sizeof(uint32_t))
         return refuse(why, "%u bytes do not fit %u bodies", bytes, c->count);

@@ -698,8 +698,11 @@ struct wire_graph_drop { /* takes effect at once: launches before it have been r
 #define WIRE_CHOICE_IF 0u     /* the first body; where the value is 0 the second, if there is one */
 #define WIRE_CHOICE_WHILE 1u  /* the only one, again and again, as long as the value is not 0 */
 #define WIRE_CHOICE_SWITCH 2u /* the one with this number, from 0 */
-#define WIRE_CHOICES 4096u    /* bodies of one */
-#define WIRE_GRAPH_DEPTH 32u  /* of graphs in graphs */
+/* The only one, unless the value is 0: launches, whose grid and parameters are what stands behind
+ * the value (wire_node). */
+#define WIRE_CHOICE_LAUNCH 3u
+#define WIRE_CHOICES 4096u   /* bodies of one */
+#define WIRE_GRAPH_DEPTH 32u /* of graphs in graphs */
 #define WIRE_GRAPH_NONE UINT32_MAX
 
 /* Within a graph only: a conditional node. When all before it in its stream is complete, the worker
@@ -714,6 +717,16 @@ struct wire_choice {
     uint64_t value; /* address of a uint32_t */
     uint32_t kind, count;
     uint32_t first, pad; /* the worker's own: where the bodies are in its list; 0 on the wire */
+};
+
+/* A kernel node that kernels change: what they know by its handle, which is its address in the host
+ * window. They write it by functions of the device's (ptx_runtime.c). */
+#define WIRE_NODE_KIND 0x5361a5c3u
+struct wire_node {
+    uint32_t enabled; /* the value of its choice */
+    uint32_t grid[3];
+    uint32_t param_bytes, kind; /* these do not change */
+    unsigned char params[];
 };
 
 #define WIRE_GRAPH_OFFERS 4096u

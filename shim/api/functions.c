@@ -39,7 +39,9 @@ static CUresult get_attribute(int *pi, CUfunction_attribute attrib, const struct
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *pi = cluster_required(f, attrib); break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *pi = f->non_portable_cluster; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *pi = f->cluster_policy; break;
-    case CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED: *pi = 0; break;
+    case CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED:
+        *pi = !(f->info.launches & WIRE_LAUNCHES_GRAPHS);
+        break;
     case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE: *pi = CU_SHARED_MEMORY_MODE_DEFAULT; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }

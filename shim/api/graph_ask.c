@@ -210,7 +210,12 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &n);
     if (r) return r;
     CUlaunchAttribute a = {.id = attr, .value = *value};
-    return leave(launch_attribute(&n->params.kernel, &a));
+    r = launch_attribute(&n->params.kernel, &a);
+    /* CUDA gives the handle there, whatever the declaration says. */
+    if (!r && attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
+        a.value.deviceUpdatableKernelNode.deviceUpdatable)
+        memcpy((void *)(uintptr_t)value, &a.value, sizeof(a.value.deviceUpdatableKernelNode));
+    return leave(r);
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
@@ -218,7 +223,9 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
     CUresult r = enter(src, CU_GRAPH_NODE_TYPE_KERNEL, &dst, &from);
     if (r) return r;
     to = graph_find_node(dst);
-    if (!to || to->params.type != CU_GRAPH_NODE_TYPE_KERNEL) return leave(CUDA_ERROR_INVALID_VALUE);
+    if (!to || to->params.type != CU_GRAPH_NODE_TYPE_KERNEL || to->params.kernel.changing ||
+        from->params.kernel.changing)
+        return leave(CUDA_ERROR_INVALID_VALUE);
     params_copy_attributes(&to->params.kernel, &from->params.kernel);
     return leave(CUDA_SUCCESS);
 }

@@ -136,6 +136,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
     if (!n) return leave(CUDA_ERROR_INVALID_VALUE);
     if (n->disabled != !isEnabled) exec_changed(e);
     n->disabled = !isEnabled;
+    if (n->params.type == CU_GRAPH_NODE_TYPE_KERNEL) n->params.kernel.written = false;
     return leave(CUDA_SUCCESS);
 }
 

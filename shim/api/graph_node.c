@@ -151,7 +151,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
         return CUDA_ERROR_INVALID_VALUE;
     lock_enter(&graph_lock);
     struct graph *g = graph_find(hGraph);
-    r = g ? condition_create(&g->conditions, defaultLaunchValue,
+    r = g ? condition_create(&g->conditions, sizeof(uint32_t), defaultLaunchValue,
                              flags & CU_GRAPH_COND_ASSIGN_DEFAULT, pHandle_out)
           : CUDA_ERROR_INVALID_VALUE;
     lock_leave(&graph_lock);

@@ -23,6 +23,9 @@
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/changing.h"
+#include "shim/graph/registry.h"
+#include "shim/lock.h"
 #include "shim/memory/mem.h"
 
 #define LAUNCH_GRID_X_MAX 0x7fffffffu
@@ -221,6 +224,18 @@ static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, cons
     return gather_kept(f, params, extra, &out->kernel);
 }
 
+/* What the launch says of itself, as a node has it. */
+static CUresult keep_attributes(struct params_kernel *k, const CUlaunchConfig *config) {
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
+        CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+            r = changing_allow(k, &a->value);
+        if (!r) params_set_attribute(k, a->id, &a->value);
+    }
+    return r;
+}
+
 static __attribute__((noinline)) CUresult capture_launch(const struct wire_launch *l, CUfunction f,
                                                          struct stream *s, void **params,
                                                          void **extra,
@@ -228,9 +243,12 @@ static __attribute__((noinline)) CUresult capture_launch(const struct wire_launc
     struct params p;
     CUresult r = keep_launch(l, f, s, params, extra, &p);
     if (r) return r;
-    for (unsigned int i = 0; config && i < config->numAttrs; i++)
-        params_set_attribute(&p.kernel, config->attrs[i].id, &config->attrs[i].value);
-    return capture_add(s, &p);
+    if (!config) return capture_add(s, &p);
+    lock_enter(&graph_lock);
+    r = keep_attributes(&p.kernel, config);
+    if (r) params_free_kernel(&p.kernel);
+    lock_leave(&graph_lock);
+    return r ? r : capture_add(s, &p);
 }
 
 static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStream, void **params,
@@ -284,21 +302,18 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
     return launch(&l, f, hStream, kernelParams, NULL);
 }
 
-/* What an attribute asks for that cannot be honoured and could change a result; NULL for hints and
- * what was read. Kernels of a stream follow each other here, whatever is said of beginning early;
- * and events of a part of a kernel are of all of it. */
-static const char *read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
+/* What is not read is a hint, or is said of nodes alone. Kernels of a stream follow each other
+ * here, whatever is said of beginning early; and events of a part of a kernel are of all of it. */
+static void read_attribute(const CUlaunchAttribute *a, struct wire_launch *l) {
     const CUlaunchAttributeValue *v = &a->value;
     switch (a->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         if (v->cooperative) l->flags |= WIRE_LAUNCH_COOPERATIVE;
-        return NULL;
+        return;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         l->flags |= cluster_flags(v->clusterDim.x, v->clusterDim.y, v->clusterDim.z);
-        return NULL;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return "kernel nodes that a device updates are not supported";
-    default: return NULL;
+        return;
+    default: return;
     }
 }
 
@@ -332,11 +347,13 @@ static CUresult record_events(const CUlaunchConfig *config, CUstream stream) {
     return r;
 }
 
-static CUresult refuse_launch(CUfunction handle, const char *why) {
-    const struct function *f = function_find(handle);
-    if (!f) return CUDA_ERROR_INVALID_HANDLE;
-    refuse_kernel(f->name, ERR_UNSUPPORTED_PTX, why, strlen(why));
-    return CUDA_ERROR_NOT_SUPPORTED;
+/* Kernels may change it, which only nodes of graphs are. */
+static bool is_changing(const CUlaunchConfig *config) {
+    for (unsigned int i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
+            config->attrs[i].value.deviceUpdatableKernelNode.deviceUpdatable)
+            return true;
+    return false;
 }
 
 static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, CUfunction f,
@@ -349,14 +366,14 @@ static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, 
         .shared_bytes = config->sharedMemBytes,
     };
     set_block(&l, config->blockDimX, config->blockDimY, config->blockDimZ);
-    for (unsigned int i = 0; i < config->numAttrs; i++) {
-        const char *why = read_attribute(&config->attrs[i], &l);
-        if (why) return refuse_launch(f, why);
-    }
+    for (unsigned int i = 0; i < config->numAttrs; i++)
+        read_attribute(&config->attrs[i], &l);
     CUstream stream = config->hStream ? config->hStream : null_stream;
     struct stream *s = config->numAttrs && ctx_current() ? stream_find(stream) : NULL;
-    r = s && stream_captured(s) ? capture_launch(&l, f, s, params, extra, config)
-                                : launch(&l, f, stream, params, extra);
+    bool captured = s && stream_captured(s);
+    if (!captured && is_changing(config)) return CUDA_ERROR_INVALID_VALUE;
+    r = captured ? capture_launch(&l, f, s, params, extra, config)
+                 : launch(&l, f, stream, params, extra);
     return r ? r : record_events(config, stream);
 }
 
@@ -368,12 +385,17 @@ CUresult launch_params(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *ou
     return keep_launch(&l, f, NULL, node->kernelParams, node->extra, out);
 }
 
-CUresult launch_attribute(struct params_kernel *k, const CUlaunchAttribute *a) {
+CUresult launch_attribute(struct params_kernel *k, CUlaunchAttribute *a) {
     struct wire_launch l = k->launch;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+        CUresult r = changing_allow(k, &a->value);
+        if (r) return r;
+    }
     if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) l.flags &= (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
     if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) l.flags &= WIRE_LAUNCH_COOPERATIVE;
-    const char *why = read_attribute(a, &l);
-    if (why) return refuse_launch(k->function, why);
+    read_attribute(a, &l);
+    if (k->changing && l.flags & WIRE_LAUNCH_COOPERATIVE)
+        return refuse_call("a cooperative kernel node that kernels change");
     const struct function *f = function_find(k->function);
     CUresult r = f && l.flags ? check_together(&l, f, NULL) : CUDA_SUCCESS;
     if (r) return r;

@@ -46,6 +46,21 @@ static CUresult check_launches(struct compile *c, uint32_t launches) {
     return CUDA_SUCCESS;
 }
 
+/* The body of a node that the worker reads with the values that it then has. */
+static CUresult put_changing(struct compile *c, uint32_t lane, struct wire_launch *l,
+                             const struct params_kernel *k) {
+    if (c->depth + 1 >= WIRE_GRAPH_DEPTH)
+        return refuse_call("conditional nodes in more than 30 others");
+    CUresult r = condition_share(k->changing, &c->conditions);
+    if (r) return r;
+    c->depth++;
+    struct part *body = add_part(c);
+    c->depth--;
+    r = body ? part_put(body, 0, l, sizeof(*l), k->values, l->param_bytes)
+             : CUDA_ERROR_OUT_OF_MEMORY;
+    return r ? r : part_put_changing(c->current, lane, k->changing->addr, body);
+}
+
 static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params_kernel *k) {
     struct function *f = function_find(k->function);
     struct wire_launch l = k->launch;
@@ -58,6 +73,9 @@ static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params
     l.rec = (struct wire_record){.op = WIRE_LAUNCH};
     l.func = f->id;
     CUresult r = check_launches(c, f->info.launches);
+    if (!r && k->changing && f->info.launches & WIRE_LAUNCHES_GRAPHS)
+        return refuse_call("a kernel that launches graphs and that kernels change");
+    if (!r && k->changing) return put_changing(c, lane, &l, k);
     return r ? r : part_put(c->current, lane, &l, sizeof(l), k->values, l.param_bytes);
 }
 
@@ -210,7 +228,8 @@ static CUresult put_choice(struct compile *c, uint32_t lane, const struct params
 
 static CUresult put_any(struct compile *c, const struct graph_node *n, struct lanes_place *s) {
     const struct params *p = &n->params;
-    if (n->disabled) return CUDA_SUCCESS;
+    bool changing = p->type == CU_GRAPH_NODE_TYPE_KERNEL && p->kernel.changing;
+    if (n->disabled && !changing) return CUDA_SUCCESS;
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH: return put_graph(c, p->child, s);

@@ -17,18 +17,19 @@ static struct condition *add(struct condition **list, const struct condition *wh
     return c;
 }
 
-CUresult condition_create(struct condition **list, uint32_t value, bool assigned, uint64_t *addr) {
-    uint32_t *holders = malloc(sizeof(*holders));
-    struct condition what = {.value = value, .assigned = assigned, .holders = holders};
-    if (!holders) return CUDA_ERROR_OUT_OF_MEMORY;
-    *holders = 1;
-    CUresult r = mem_take(MEM_OWN, 0, 0, sizeof(uint32_t), &what.addr);
+CUresult condition_create(struct condition **list, uint64_t bytes, uint32_t value, bool assigned,
+                          uint64_t *addr) {
+    struct condition_shared *shared = malloc(sizeof(*shared));
+    struct condition what = {.value = value, .assigned = assigned, .shared = shared};
+    if (!shared) return CUDA_ERROR_OUT_OF_MEMORY;
+    *shared = (struct condition_shared){.holders = 1};
+    CUresult r = mem_take(MEM_OWN, 0, 0, bytes, &what.addr);
     if (!r && !add(list, &what)) {
         mem_give_kept(what.addr); /* host memory: there is nothing to tell */
         r = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (r) {
-        free(holders);
+        free(shared);
         return r;
     }
     *(volatile uint32_t *)(uintptr_t)what.addr = value;
@@ -45,7 +46,7 @@ bool condition_has(const struct condition *list, uint64_t addr) {
 CUresult condition_share(const struct condition *list, struct condition **out) {
     for (; list; list = list->next) {
         if (!add(out, list)) return CUDA_ERROR_OUT_OF_MEMORY;
-        ++*list->holders;
+        list->shared->holders++;
     }
     return CUDA_SUCCESS;
 }
@@ -53,9 +54,9 @@ CUresult condition_share(const struct condition *list, struct condition **out) {
 void condition_free(struct condition *list) {
     for (struct condition *next; list; list = next) {
         next = list->next;
-        if (--*list->holders == 0) {
+        if (--list->shared->holders == 0) {
             mem_give_kept(list->addr);
-            free(list->holders);
+            free(list->shared);
         }
         free(list);
     }

@@ -15,12 +15,19 @@
 struct condition {
     uint64_t addr;
     uint32_t value;
-    bool assigned; /* `value`, where the graph begins */
-    uint32_t *holders;
+    bool assigned;                   /* `value`, where the graph begins */
+    struct condition_shared *shared; /* by all copies of it */
     struct condition *next;
 };
 
-CUresult condition_create(struct condition **list, uint32_t value, bool assigned, uint64_t *addr);
+struct condition_shared {
+    uint32_t holders;
+    bool claimed; /* by an executable graph: for words that have one at a time */
+};
+
+/* `bytes`: of the word and what follows it. */
+CUresult condition_create(struct condition **list, uint64_t bytes, uint32_t value, bool assigned,
+                          uint64_t *addr);
 bool condition_has(const struct condition *list, uint64_t addr);
 /* A list of the same. */
 CUresult condition_share(const struct condition *list, struct condition **out);

@@ -11,6 +11,7 @@
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
+#include "shim/graph/changing.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
 #include "shim/graph/room.h"
@@ -26,6 +27,7 @@ struct exec *exec_find(CUgraphExec handle) {
 void exec_changed(struct exec *e) {
     if (e->program) program_retire(e->program, NULL);
     e->program = NULL;
+    e->stale = true;
 }
 
 /* ---- its program ----------------------------------------------------------------------------- */
@@ -79,6 +81,24 @@ static CUresult take_program(struct exec *e, struct program **p) {
     }
 }
 
+/* Without the lock. What the program said of nodes that kernels change holds from now on: for no
+ * launch that is under way, and over what kernels said. */
+static CUresult write_changing(struct exec *e) {
+    lock_enter(&graph_lock);
+    bool todo = e->stale && changing_stale(e->graph);
+    struct program_point at = e->latest;
+    e->stale = todo;
+    lock_leave(&graph_lock);
+    if (!todo) return CUDA_SUCCESS;
+    CUresult r = at.seq ? wait_stream(at.stream, at.seq) : CUDA_SUCCESS;
+    if (r) return r;
+    lock_enter(&graph_lock);
+    changing_write(e->graph);
+    e->stale = false;
+    lock_leave(&graph_lock);
+    return CUDA_SUCCESS;
+}
+
 static void give_program(struct program *p) {
     lock_enter(&graph_lock);
     program_drop(p);
@@ -95,6 +115,7 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     struct exec *e = offered && offers == WIRE_GRAPH_OFFERS ? NULL : calloc(1, sizeof(*e));
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     e->flags = flags;
+    e->stale = true;
     CUresult r = graph_is_claimed(g) ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(g, false, &e->graph);
     if (!r) e->handle = registry_add(HANDLE_GRAPH_EXEC, e);
     if (!r && e->handle) {
@@ -133,7 +154,8 @@ CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out) {
     CUresult r = make(graph, flags, &e);
     lock_leave(&graph_lock);
     if (r) return r;
-    r = take_program(e, &p);
+    r = write_changing(e);
+    if (!r) r = take_program(e, &p);
     if (r) {
         lock_enter(&graph_lock);
         end(e);
@@ -199,7 +221,8 @@ CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     struct program *p;
     if (!e) return CUDA_ERROR_INVALID_VALUE;
     program_reap();
-    CUresult r = take_program(e, &p);
+    CUresult r = write_changing(e);
+    if (!r) r = take_program(e, &p);
     if (r) return r;
     r = begin_memory(e, p, s->id);
     if (r) {
@@ -227,7 +250,8 @@ CUresult exec_upload(CUgraphExec handle) {
     struct exec *e = find(handle);
     struct program *p;
     if (!e) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = take_program(e, &p);
+    CUresult r = write_changing(e);
+    if (!r) r = take_program(e, &p);
     if (!r) give_program(p);
     return r;
 }

@@ -19,6 +19,7 @@ struct exec {
     uint64_t flags;
     struct graph *graph;         /* its nodes know of which they are copies */
     struct program *program;     /* NULL: to be made */
+    bool stale;                  /* what kernels change may have to be written */
     struct program_point latest; /* the end of its latest launch, of whatever program */
 };
 

@@ -87,6 +87,9 @@ static CUgraphExecUpdateResult match_nodes(struct pairing *p, struct graph_node 
         return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, new, NULL);
     if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, new, NULL);
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL &&
+        (old->params.kernel.changing || new->params.kernel.changing))
+        return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, new, NULL);
     if (!same_edges(old, new))
         return fail(p->info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, new,
                     new->before.count ? new->before.list[0].node : NULL);

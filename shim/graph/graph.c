@@ -70,12 +70,23 @@ CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgr
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+struct graph *graph_inside(const struct params *p, uint32_t i) {
+    if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) return i ? NULL : p->child;
+    if (p->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || i >= p->choice.count) return NULL;
+    return p->choice.bodies[i];
+}
+
+static bool is_changing(const struct params *p) {
+    return p->type == CU_GRAPH_NODE_TYPE_KERNEL && p->kernel.changing;
+}
+
 bool graph_is_bound(const struct graph *g) {
     struct list *pos;
     list_each(pos, &g->nodes) {
         const struct params *p = &list_entry(pos, struct graph_node, link)->params;
         if (is_memory(p->type) || p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return true;
         if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_is_bound(p->child)) return true;
+        if (is_changing(p)) return true;
     }
     return false;
 }
@@ -85,7 +96,10 @@ bool graph_is_claimed(const struct graph *g) {
     list_each(pos, &g->nodes) {
         const struct params *p = &list_entry(pos, struct graph_node, link)->params;
         if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && p->memory->claimed) return true;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH && graph_is_claimed(p->child)) return true;
+        if (is_changing(p) && p->kernel.changing->shared->claimed) return true;
+        const struct graph *in;
+        for (uint32_t i = 0; (in = graph_inside(p, i)); i++)
+            if (graph_is_claimed(in)) return true;
     }
     return false;
 }
@@ -95,7 +109,10 @@ void graph_claim(const struct graph *g, bool claimed) {
     list_each(pos, &g->nodes) {
         const struct params *p = &list_entry(pos, struct graph_node, link)->params;
         if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) p->memory->claimed = claimed;
-        if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) graph_claim(p->child, claimed);
+        if (is_changing(p)) p->kernel.changing->shared->claimed = claimed;
+        const struct graph *in;
+        for (uint32_t i = 0; (in = graph_inside(p, i)); i++)
+            graph_claim(in, claimed);
     }
 }
 
@@ -240,8 +257,11 @@ CUresult graph_change(struct graph_node *n, struct params *params) {
     if (n->params.type != params->type || params->type == CU_GRAPH_NODE_TYPE_GRAPH ||
         params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || is_memory(params->type))
         return CUDA_ERROR_INVALID_VALUE;
-    if (params->type == CU_GRAPH_NODE_TYPE_KERNEL)
+    if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        CUresult r = params_keep_changing(&params->kernel, &n->params.kernel);
+        if (r) return r;
         params_copy_attributes(&params->kernel, &n->params.kernel);
+    }
     graph_free_params(&n->params);
     n->params = *params;
     return CUDA_SUCCESS;

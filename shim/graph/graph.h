@@ -77,10 +77,14 @@ CUresult graph_change(struct graph_node *n, struct params *params);
 /* A conditional node's bodies: `count` empty graphs. Without a handle until they are a node's. */
 CUresult graph_make_bodies(struct params_choice *c, bool visible);
 
-/* Whether there are nodes in it that allocate or free, or conditional ones: it has no copies then
- * but for one that is launched. */
+/* What is inside of a node: a child graph, or a conditional node's bodies; NULL: no more. */
+struct graph *graph_inside(const struct params *p, uint32_t i);
+
+/* Whether there are nodes in it that allocate or free, or that kernels change, or conditional ones:
+ * it has no copies then but for one that is launched. */
 bool graph_is_bound(const struct graph *g);
-/* Whether an executable graph allocates some of that already; from now on one does, or none. */
+/* Whether an executable graph has some of its memory, or of its nodes that kernels change, already;
+ * from now on one has, or none. */
 bool graph_is_claimed(const struct graph *g);
 void graph_claim(const struct graph *g, bool claimed);
 

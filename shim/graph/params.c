@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "shim/code/function.h"
+#include "shim/connection/refuse.h"
+#include "shim/graph/condition.h"
 
 CUresult params_clone_kernel(struct params_kernel *to, const struct params_kernel *from) {
     unsigned char *values = malloc(from->launch.param_bytes + 1u);
@@ -16,10 +18,16 @@ CUresult params_clone_kernel(struct params_kernel *to, const struct params_kerne
     *to = *from;
     to->values = values;
     to->pointers = NULL;
-    return CUDA_SUCCESS;
+    to->changing = NULL;
+    to->written = false;
+    if (condition_share(from->changing, &to->changing) == CUDA_SUCCESS) return CUDA_SUCCESS;
+    params_free_kernel(to);
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 void params_free_kernel(struct params_kernel *k) {
+    condition_free(k->changing);
+    k->changing = NULL;
     free(k->values);
     free(k->pointers);
     k->values = NULL;
@@ -62,6 +70,16 @@ bool params_set_attribute(struct params_kernel *k, CUlaunchAttributeID id,
     k->attributes[i].id = id;
     k->attributes[i].value = *value;
     return true;
+}
+
+CUresult params_keep_changing(struct params_kernel *to, struct params_kernel *from) {
+    if (!from->changing) return CUDA_SUCCESS;
+    if (to->function != from->function)
+        return refuse_call("another kernel for a node that kernels change");
+    to->changing = from->changing;
+    to->written = false;
+    from->changing = NULL;
+    return CUDA_SUCCESS;
 }
 
 void params_copy_attributes(struct params_kernel *to, const struct params_kernel *from) {

@@ -12,6 +12,7 @@
 #include "proto/wire.h"
 #include "shim/memory/transfer.h"
 
+struct condition;
 struct graph;
 struct graph_memory;
 
@@ -20,8 +21,10 @@ struct graph_memory;
 struct params_kernel {
     struct wire_launch launch; /* func, stream and number are filled in when it becomes a record */
     CUfunction function;
-    unsigned char *values; /* launch.param_bytes, laid out as the kernel declares them */
-    void **pointers;       /* to each of these, for programs that ask; made when needed */
+    unsigned char *values;      /* launch.param_bytes, laid out as the kernel declares them */
+    void **pointers;            /* to each of these, for programs that ask; made when needed */
+    struct condition *changing; /* where kernels change it (changing.h); NULL: they may not */
+    bool written; /* that is as it was told last, or as kernels have changed it since */
     uint32_t attribute_count;
     CUlaunchAttribute attributes[PARAMS_ATTRIBUTES];
 };
@@ -75,6 +78,9 @@ void **params_pointers(struct params_kernel *k);
 /* NULL when the launch has no such attribute. */
 const CUlaunchAttributeValue *params_attribute(const struct params_kernel *k,
                                                CUlaunchAttributeID id);
+/* `to` is what a node is from now on that was `from`, and that kernels go on changing if they did.
+ */
+CUresult params_keep_changing(struct params_kernel *to, struct params_kernel *from);
 /* In place of its own. */
 void params_copy_attributes(struct params_kernel *to, const struct params_kernel *from);
 /* False when there are too many. */

@@ -127,26 +127,37 @@ static uint32_t kind_of(CUgraphConditionalNodeType type) {
     }
 }
 
-CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
-                         struct part *const *bodies) {
-    struct wire_choice rec = {.rec = {.op = WIRE_GRAPH_CHOICE},
-                              .value = n->handle,
-                              .kind = kind_of(n->type),
-                              .count = n->count};
-    struct part_choice *c = calloc(1, sizeof(*c) + n->count * sizeof(struct part *));
-    uint32_t *ids = calloc(n->count, sizeof(*ids));
+static CUresult put_choice(struct part *p, uint32_t lane, struct wire_choice rec,
+                           struct part *const *bodies) {
+    struct part_choice *c = calloc(1, sizeof(*c) + rec.count * sizeof(struct part *));
+    uint32_t *ids = calloc(rec.count, sizeof(*ids));
     CUresult r = c && ids ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t at = p->used + sizeof(struct wire_graph_item);
-    if (!r) r = part_put(p, lane, &rec, sizeof(rec), ids, n->count * (uint32_t)sizeof(*ids));
+    if (!r) r = part_put(p, lane, &rec, sizeof(rec), ids, rec.count * (uint32_t)sizeof(*ids));
     free(ids);
     if (r) {
         free(c);
         return r;
     }
-    *c = (struct part_choice){.next = p->choices, .at = at, .count = n->count};
-    memcpy(c->bodies, bodies, n->count * sizeof(*bodies));
+    *c = (struct part_choice){.next = p->choices, .at = at, .count = rec.count};
+    memcpy(c->bodies, bodies, rec.count * sizeof(*bodies));
     p->choices = c;
     return CUDA_SUCCESS;
+}
+
+CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
+                         struct part *const *bodies) {
+    const struct wire_choice rec = {.rec = {.op = WIRE_GRAPH_CHOICE},
+                                    .value = n->handle,
+                                    .kind = kind_of(n->type),
+                                    .count = n->count};
+    return put_choice(p, lane, rec, bodies);
+}
+
+CUresult part_put_changing(struct part *p, uint32_t lane, uint64_t node, struct part *body) {
+    const struct wire_choice rec = {
+        .rec = {.op = WIRE_GRAPH_CHOICE}, .value = node, .kind = WIRE_CHOICE_LAUNCH, .count = 1};
+    return put_choice(p, lane, rec, &body);
 }
 
 void part_number_choices(struct part *p) {

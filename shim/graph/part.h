@@ -66,6 +66,8 @@ CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);
 /* `bodies` may be empty. */
 CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
                          struct part *const *bodies);
+/* A launch, the only record of `body`, that kernels change at this address. */
+CUresult part_put_changing(struct part *p, uint32_t lane, uint64_t node, struct part *body);
 /* Their numbers are known. */
 void part_number_choices(struct part *p);
 /* For all of these. */

@@ -81,6 +81,8 @@ static void begin(void) {
     wireclient_create_stream(client, 1, 0);
     wireclient_create_stream(client, 2, WIRE_STREAM_NONBLOCKING);
     memcpy(client->host, "FAKE again", 11);
+    memcpy(client->host + 8192, &(struct wire_node){.enabled = 1, .grid = {2, 3, 1}},
+           sizeof(struct wire_node));
     fakedev_forget_launches(bench->worker->dev);
     fakedev_hold(bench->worker->dev, true);
 }

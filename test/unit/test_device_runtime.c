@@ -142,6 +142,156 @@ Test(device_runtime, blocks_wait_for_all_others_by_their_grids_handle) {
     close_device();
 }
 
+/* ---- nodes of graphs ------------------------------------------------------------------------- */
+
+/* The node is at p. Parameters of the call are at p + 1024, what it gives at p + 2048. */
+static const char noding[] =
+    HEAD ".extern .func (.param .b32 e) cudaGraphKernelNodeSetParam(.param .b64 n,"
+         ".param .b64 o, .param .b64 v, .param .b64 b);\n"
+         ".extern .func (.param .b32 e) cudaGraphKernelNodeSetGridDim(.param .b64 n,"
+         ".param .align 4 .b8 g[12]);\n"
+         ".extern .func (.param .b32 e) cudaGraphKernelNodeSetEnabled(.param .b64 n,"
+         ".param .b32 v);\n"
+         ".extern .func (.param .b32 e) cudaGraphKernelNodeUpdatesApply(.param .b64 u,"
+         ".param .b64 c);\n"
+         ".visible .entry param(.param .u64 p)\n{\n.reg .b64 %rd<4>; .reg .b32 %r;\n"
+         ".param .b64 n, o, v, b; .param .b32 e; ld.param.u64 %rd0, [p];\n"
+         "ld.u64 %rd1, [%rd0+1024]; ld.u64 %rd2, [%rd0+1032]; add.u64 %rd3, %rd0, 1040;\n"
+         "st.param.b64 [n], %rd0; st.param.b64 [o], %rd1; st.param.b64 [v], %rd3;\n"
+         "st.param.b64 [b], %rd2; call (e), cudaGraphKernelNodeSetParam, (n, o, v, b);\n"
+         "ld.param.b32 %r, [e]; st.u32 [%rd0+2048], %r; ret;\n}\n"
+         ".visible .entry grid(.param .u64 p)\n{\n.reg .b64 %rd; .reg .b32 %r<4>;\n"
+         ".param .b64 n; .param .align 4 .b8 g[12]; .param .b32 e; ld.param.u64 %rd, [p];\n"
+         "ld.u32 %r1, [%rd+1024]; ld.u32 %r2, [%rd+1028]; ld.u32 %r3, [%rd+1032];\n"
+         "st.param.b64 [n], %rd; st.param.b32 [g], %r1; st.param.b32 [g+4], %r2;\n"
+         "st.param.b32 [g+8], %r3; call (e), cudaGraphKernelNodeSetGridDim, (n, g);\n"
+         "ld.param.b32 %r0, [e]; st.u32 [%rd+2048], %r0; ret;\n}\n"
+         ".visible .entry enabled(.param .u64 p)\n{\n.reg .b64 %rd; .reg .b32 %r;\n"
+         ".param .b64 n; .param .b32 v, e; ld.param.u64 %rd, [p]; ld.u32 %r, [%rd+1024];\n"
+         "st.param.b64 [n], %rd; st.param.b32 [v], %r;\n"
+         "call (e), cudaGraphKernelNodeSetEnabled, (n, v);\n"
+         "ld.param.b32 %r, [e]; st.u32 [%rd+2048], %r; ret;\n}\n"
+         ".visible .entry apply(.param .u64 p, .param .u64 n)\n{\n.reg .b64 %rd<3>; .reg .b32 %r;\n"
+         ".param .b64 u, c; .param .b32 e; ld.param.u64 %rd0, [p]; ld.param.u64 %rd1, [n];\n"
+         "add.u64 %rd2, %rd0, 1024; st.param.b64 [u], %rd2; st.param.b64 [c], %rd1;\n"
+         "call (e), cudaGraphKernelNodeUpdatesApply, (u, c);\n"
+         "ld.param.b32 %r, [e]; st.u32 [%rd0+2048], %r; ret;\n}\n";
+
+enum { NODE_ENABLED, NODE_GRID, NODE_BYTES = 4, NODE_KIND, NODE_PARAMS };
+
+static uint32_t *words;
+
+/* A node of 16 bytes of parameters. */
+static void begin_nodes(void) {
+    open_device(1);
+    load(noding, sizeof(noding));
+    words = (uint32_t *)host;
+    words[NODE_BYTES] = 16;
+    words[NODE_KIND] = 0x5361a5c3;
+}
+
+static uint32_t node_call(const char *name) {
+    struct dev_op op;
+    words[512] = 77;
+    cr_assert_eq(run(name, 1, 1, 0, &op), 0, "%s", op.fault_text);
+    return words[512];
+}
+
+static uint32_t set_param(uint64_t offset, uint64_t bytes) {
+    host[128] = offset;
+    host[129] = bytes;
+    return node_call("param");
+}
+
+Test(device_runtime, parameters_of_a_node_are_within_it) {
+    begin_nodes();
+    memset(host + 130, 0xab, 64);
+    cr_expect_eq(set_param(12, 4), 0);
+    cr_expect_eq(words[NODE_PARAMS + 2], 0);
+    cr_expect_eq(words[NODE_PARAMS + 3], 0xabababab);
+    cr_expect_eq(words[NODE_PARAMS + 4], 0);
+    cr_expect_eq(set_param(16, 0), 0);
+    cr_expect_eq(set_param(1, 15), 0);
+    cr_expect_eq(words[NODE_PARAMS], 0xababab00);
+    const uint64_t wrong[][2] = {{13, 4},         {17, 0},         {0, 17},
+                                 {UINT64_MAX, 1}, {1, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        cr_expect_eq(set_param(wrong[i][0], wrong[i][1]), 1, "%zu", i);
+    cr_expect_eq(words[NODE_PARAMS + 4], 0);
+    words[NODE_KIND]++;
+    cr_expect_eq(set_param(0, 4), 1, "no node");
+    close_device();
+}
+
+static uint32_t set_grid(uint32_t x, uint32_t y, uint32_t z) {
+    words[256] = x;
+    words[257] = y;
+    words[258] = z;
+    return node_call("grid");
+}
+
+Test(device_runtime, a_nodes_grid_is_one) {
+    begin_nodes();
+    cr_expect_eq(set_grid(0x7fffffff, 65535, 65535), 0);
+    cr_expect_eq(set_grid(1, 2, 3), 0);
+    cr_expect_eq(words[NODE_GRID], 1);
+    cr_expect_eq(words[NODE_GRID + 1], 2);
+    cr_expect_eq(words[NODE_GRID + 2], 3);
+    const uint32_t wrong[][3] = {{0, 1, 1},          {1, 0, 1},     {1, 1, 0},
+                                 {0x80000000, 1, 1}, {1, 65536, 1}, {1, 1, 65536}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        cr_expect_eq(set_grid(wrong[i][0], wrong[i][1], wrong[i][2]), 1, "%zu", i);
+    cr_expect_eq(words[NODE_GRID], 1);
+    words[NODE_KIND]++;
+    cr_expect_eq(set_grid(1, 1, 1), 1, "no node");
+    close_device();
+}
+
+Test(device_runtime, a_node_is_on_or_off) {
+    begin_nodes();
+    words[256] = 1;
+    cr_expect_eq(node_call("enabled"), 0);
+    cr_expect_eq(words[NODE_ENABLED], 1);
+    words[256] = 0;
+    cr_expect_eq(node_call("enabled"), 0);
+    cr_expect_eq(words[NODE_ENABLED], 0);
+    words[256] = 1;
+    words[NODE_KIND]++;
+    cr_expect_eq(node_call("enabled"), 1, "no node");
+    cr_expect_eq(words[NODE_ENABLED], 0);
+    close_device();
+}
+
+/* One of several: 40 bytes from 1024 on. */
+static void ask(uint32_t i, uint32_t field, uint64_t a, uint64_t b, uint64_t c) {
+    const uint64_t one[5] = {(uint64_t)(uintptr_t)host, field, a, b, c};
+    memcpy(host + 128 + 5 * i, one, sizeof(one));
+}
+
+Test(device_runtime, changes_of_nodes_come_in_lists) {
+    begin_nodes();
+    host[300] = 0x1122334455667788;
+    ask(0, 3, 5, 0, 0);
+    ask(1, 1, 4ull << 32 | 3, 5, 0);
+    ask(2, 2, (uint64_t)(uintptr_t)(host + 300), 4, 8);
+    number = 3;
+    cr_expect_eq(node_call("apply"), 0);
+    cr_expect_eq(words[NODE_ENABLED], 1);
+    cr_expect_eq(words[NODE_GRID], 3);
+    cr_expect_eq(words[NODE_GRID + 1], 4);
+    cr_expect_eq(words[NODE_GRID + 2], 5);
+    cr_expect_eq(words[NODE_PARAMS + 1], 0x55667788);
+    cr_expect_eq(words[NODE_PARAMS + 2], 0x11223344);
+    ask(0, 3, 0, 0, 0);
+    ask(1, 4, 1, 1, 1); /* nothing of a node */
+    ask(2, 3, 1, 0, 0);
+    cr_expect_eq(node_call("apply"), 1);
+    cr_expect_eq(words[NODE_ENABLED], 0, "the first was right");
+    number = 0;
+    cr_expect_eq(node_call("apply"), 0);
+    close_device();
+}
+
 Test(device_runtime, many_units_are_linked) {
     enum { UNITS = 200 };
     struct buf image;
@@ -193,7 +343,7 @@ static int get(const char *name) {
 static const char family[] = HEAD
     ".extern .func (.param .b64 b) __cudaCDP2GetParameterBufferV2(.param .b64 k,\n"
     ".param .align 4 .b8 g[12], .param .align 4 .b8 t[12], .param .b32 s);\n"
-    ".extern .func (.param .b32 e) cudaGraphKernelNodeUpdatesApply(.param .b64 u, .param .b64 n);\n"
+    ".extern .func (.param .b32 e) cudaGraphKernelNodeUnknown(.param .b64 u, .param .b64 n);\n"
     ".visible .entry bad()\n{\ntcgen05.wait::ld.sync.aligned; ret;\n}\n"
     ".visible .entry good()\n{\nret;\n}\n"
     ".visible .global .align 8 .u64 table[2] = {bad, good};\n"
@@ -202,7 +352,7 @@ static const char family[] = HEAD
     ".visible .entry of_both()" LAUNCHES("of_bad")
     ".visible .entry of_itself()" LAUNCHES("of_itself")
     ".visible .entry of_graphs()\n{\n.param .b64 u, n; .param .b32 e;\n"
-    "call (e), cudaGraphKernelNodeUpdatesApply, (u, n); ret;\n}\n";
+    "call (e), cudaGraphKernelNodeUnknown, (u, n); ret;\n}\n";
 /* clang-format on */
 
 Test(device_runtime, a_kernel_is_refused_for_one_that_it_names_to_launch) {
@@ -224,9 +374,8 @@ Test(device_runtime, what_it_does_not_have_is_refused_by_name) {
     load(family, sizeof(family));
     cr_assert_eq(get("of_graphs"), ERR_NOT_FOUND);
     cr_assert(
-        strstr(
-            why,
-            "cudaGraphKernelNodeUpdatesApply is not among the calls of CUDA's device runtime here"),
+        strstr(why,
+               "cudaGraphKernelNodeUnknown is not among the calls of CUDA's device runtime here"),
         "%s", why);
     close_device();
 }

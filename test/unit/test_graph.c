@@ -515,6 +515,72 @@ Test(graph, a_word_is_in_the_host_window, .timeout = 60) {
     end(&w);
 }
 
+/* ---- nodes that kernels change --------------------------------------------------------------- */
+
+/* One whose launch has the token 20, in a graph that is launched. `node`: where it is. */
+static void launch_node(struct world *w, uint64_t node) {
+    struct script t = {.used = 0};
+    say_body(w, 0, 20);
+    add_launch(&t, 0, 10);
+    add_choice(&t, 0, node, WIRE_CHOICE_LAUNCH, 1, (uint32_t[]){0});
+    add_launch(&t, 0, 30);
+    say(w, 100, &t);
+    launch_choice(w, &t, 2);
+    cr_expect_str_eq(launched(w), "10");
+}
+
+static void write_node(struct world *w, uint32_t enabled, uint32_t x, uint64_t token) {
+    const struct wire_node n = {.enabled = enabled, .grid = {x, 1, 1}};
+    memcpy(cell(w, 0), &n, sizeof(n));
+    memcpy(cell(w, 0) + sizeof(n) / 4, &token, sizeof(token));
+}
+
+Test(graph, a_launch_is_as_its_node_says_in_its_turn, .timeout = 60) {
+    struct world w = begin();
+    write_node(&w, 0, 1, 21);
+    launch_node(&w, at(&w, 0));
+    write_node(&w, 1, 5, 22); /* as the kernel before it does */
+    cr_expect_str_eq(step(&w), "22");
+    cr_expect_eq(client_find(w.b->worker, w.c->job_id)->objects.funcs[0]->shape.launch.grid[0], 5);
+    cr_expect_str_eq(step(&w), "30");
+    finish_all(&w);
+    cr_expect_eq(wireclient_done(w.c, 2), 3);
+    end(&w);
+}
+
+Test(graph, a_node_that_is_off_does_nothing, .timeout = 60) {
+    struct world w = begin();
+    write_node(&w, 1, 1, 21);
+    launch_node(&w, at(&w, 0));
+    write_node(&w, 0, 0, 22);
+    cr_expect_str_eq(step(&w), "30");
+    finish_all(&w);
+    cr_expect_eq(wireclient_done(w.c, 2), 3);
+    end(&w);
+}
+
+/* What kernels write is nobody's word: such a launch fails, as any kernel may. */
+Test(graph, a_node_with_a_grid_that_is_none_fails, .timeout = 60) {
+    struct world w = begin();
+    launch_node(&w, at(&w, 0));
+    write_node(&w, 1, 0, 22);
+    cr_expect_str_eq(step(&w), "");
+    cr_expect_eq(wireclient_fault(w.c), 719);
+    end(&w);
+}
+
+/* Its word is in the window, and the last of its parameters is not. */
+Test(graph, a_node_is_in_the_host_window, .timeout = 60) {
+    struct world w = begin();
+    uint64_t bytes = sizeof(struct wire_node) + 4, end_of = w.c->windows.host_bytes;
+    const struct wire_node n = {.enabled = 1, .grid = {1, 1, 1}};
+    memcpy(w.c->host + end_of - bytes, &n, sizeof(n));
+    launch_node(&w, w.c->windows.host_base + end_of - bytes);
+    cr_expect_str_eq(step(&w), "");
+    cr_expect_eq(wireclient_fault(w.c), 719);
+    end(&w);
+}
+
 Test(graph, a_condition_is_a_graphs, .timeout = 60) {
     struct world w = begin();
     struct wire_choice c = {.value = at(&w, 0), .kind = WIRE_CHOICE_IF, .count = 1};

@@ -415,7 +415,8 @@ Test(record, the_others) {
     REFUSED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPHS);
     ACCEPTED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPH_NONE);
     ACCEPTED(WIRE_GRAPH_OFFER, offer.handle, UINT64_MAX);
-    REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_SWITCH + 1);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_LAUNCH + 1);
+    REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_LAUNCH); /* with two bodies */
     REFUSED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_WHILE);
     REFUSED(WIRE_GRAPH_CHOICE, choice.count, 0);
     REFUSED(WIRE_GRAPH_CHOICE, choice.count, 1);

@@ -1004,6 +1004,79 @@ Test(shim_graph, words_last_as_long_as_what_reads_them) {
     cr_assert_eq(third, decides);
 }
 
+/* ---- nodes that kernels change --------------------------------------------------------------- */
+
+static struct wire_node *let_change(CUgraphNode n) {
+    CUlaunchAttributeValue v = {.deviceUpdatableKernelNode = {.deviceUpdatable = 1}};
+    cr_assert_eq(
+        cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &v),
+        CUDA_SUCCESS);
+    return (struct wire_node *)v.deviceUpdatableKernelNode.devNode;
+}
+
+Test(shim_graph, a_node_that_kernels_change_is_where_they_write_it) {
+    CUgraph g;
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    CUgraphNode n = add(g, NULL, 0, 5);
+    struct wire_node *node = let_change(n);
+    cr_assert_eq(let_change(n), node);
+    CUgraphExec e = executable(g);
+    cr_expect_eq(node->enabled, 1);
+    cr_expect_eq(node->kind, WIRE_NODE_KIND);
+    cr_expect_eq(node->grid[0], 1);
+    uint32_t value;
+    memcpy(&value, node->params, sizeof(value));
+    cr_expect_eq(value, 5);
+    node->grid[0] = 7; /* as a kernel does */
+    rig_forget();
+    launch(e, own);
+    const struct wire_choice *c = nth(WIRE_GRAPH_CHOICE, 0);
+    cr_expect_eq(c->kind, WIRE_CHOICE_LAUNCH);
+    cr_expect_eq(c->value, (uintptr_t)node);
+    cr_expect_eq(node->grid[0], 7, "it stays");
+    cr_assert_eq(cuGraphNodeSetEnabled(e, n, 0), CUDA_SUCCESS);
+    cr_expect_eq(node->enabled, 1, "before the next launch");
+    launch(e, own);
+    cr_expect_eq(node->enabled, 0);
+    cr_expect_eq(node->grid[0], 1, "as the program says it");
+}
+
+Test(shim_graph, what_is_written_waits_for_the_launch_before) {
+    CUgraph g;
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    CUgraphNode n = add(g, NULL, 0, 5), idle = add(g, NULL, 0, 6);
+    struct wire_node *node = let_change(n);
+    CUgraphExec e = executable(g);
+    launch(e, own);
+    node->grid[0] = 7;
+    cr_assert_eq(cuGraphNodeSetEnabled(e, idle, 0), CUDA_SUCCESS);
+    launch(e, own);
+    cr_expect_eq(node->grid[0], 7, "another was changed");
+}
+
+Test(shim_graph, a_node_that_kernels_change_is_one) {
+    CUgraph g, copy;
+    CUgraphExec second;
+    CUgraphExecUpdateResultInfo info;
+    CUlaunchAttributeValue off = {.cooperative = 0};
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    CUgraphNode n = add(g, NULL, 0, 5), idle = add(g, NULL, 0, 6);
+    let_change(n);
+    cr_expect_eq(
+        cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &off),
+        CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuGraphKernelNodeCopyAttributes(idle, n), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuGraphKernelNodeCopyAttributes(n, idle), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(cuGraphDestroyNode(n), CUDA_ERROR_NOT_SUPPORTED);
+    CUgraphExec e = executable(g);
+    cr_expect_eq(cuGraphInstantiateWithFlags(&second, g, 0), CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(cuGraphExecUpdate_v2(e, g, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    cr_expect_eq(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
+    cr_expect_eq(cuGraphInstantiateWithFlags(&second, g, 0), CUDA_SUCCESS);
+}
+
 Test(shim_graph, an_empty_body_is_none) {
     CUgraph g = make();
     CUgraphNode n;

@@ -366,9 +366,10 @@ Test(shim_launch, a_cooperative_grid_fits_its_green_context) {
     cr_expect_eq(grid, 8);
 }
 
-Test(shim_launch, attributes_that_change_results_are_refused) {
+Test(shim_launch, attributes_that_change_results) {
     CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
     CUlaunchAttribute updated = {.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE};
+    updated.value.deviceUpdatableKernelNode.deviceUpdatable = 1;
     CUlaunchConfig config = {.gridDimX = 2,
                              .gridDimY = 1,
                              .gridDimZ = 1,
@@ -382,7 +383,8 @@ Test(shim_launch, attributes_that_change_results_are_refused) {
     const struct wire_launch *l = rig_only(WIRE_LAUNCH);
     cr_assert_eq(l->flags, WIRE_LAUNCH_COOPERATIVE);
     config.attrs = &updated;
-    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE,
+                 "it is no node");
     config.attrs = NULL;
     cr_assert_eq(cuLaunchKernelEx(&config, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuLaunchKernelEx(NULL, plain, NULL, NULL), CUDA_ERROR_INVALID_VALUE);

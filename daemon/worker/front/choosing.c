@@ -5,12 +5,17 @@
 #include "daemon/worker/front/choosing.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "common/atomics.h"
+#include "common/err.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/exec.h"
 #include "daemon/worker/stream/choice.h"
+#include "proto/record.h"
 
 #define CHOOSING_SHARE 64 /* bodies and records, a client and sweep, within one body's records */
 
@@ -52,6 +57,35 @@ static unsigned end_settled(struct client *c) {
     return count;
 }
 
+/* ---- launches that kernels change ------------------------------------------------------------ */
+
+/* They write it where the client does, who may write anything: it is taken over once, and looked at
+ * as if it had been sent so. */
+static int renew_launch(const struct client *c, const struct graph_choice *node, void *record,
+                        uint32_t bytes, char *why, size_t why_bytes) {
+    struct wire_launch *l = record;
+    const struct wire_node *now = client_host(c, node->value, sizeof(*now) + l->param_bytes);
+    if (!now) {
+        snprintf(why, why_bytes, "a kernel node at 0x%" PRIx64 ", outside of the host window",
+                 node->value);
+        return ERR_PROTOCOL;
+    }
+    for (int i = 0; i < 3; i++)
+        l->grid[i] = atom_load_relaxed((const _Atomic uint32_t *)&now->grid[i]);
+    memcpy(l + 1, now->params, l->param_bytes);
+    return record_check(l, bytes, why, why_bytes);
+}
+
+/* The record that was read, as it is now. */
+static int renew(const struct client *c, struct body *b, void *record, uint32_t bytes, char *why,
+                 size_t why_bytes) {
+    const struct wire_record *r = record;
+    if (b->launched || r->op != WIRE_LAUNCH) return 0;
+    const struct op *node = stream_at(b->parent, b->parent->cursor);
+    if (node->choice.kind != WIRE_CHOICE_LAUNCH) return 0;
+    return renew_launch(c, &node->choice, record, bytes, why, why_bytes);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
@@ -59,9 +93,12 @@ static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
     char why[256];
     while (body_reads(b) && !client_dead(c)) {
         struct graph *graph = b->next.graph;
-        graph_read(&b->next, w->record);
+        uint32_t bytes = graph_read(&b->next, w->record);
         count++;
-        if (exec_inner(c, b, w->record, graph, why, sizeof(why))) fault_expel(c, why);
+        if (renew(c, b, w->record, bytes, why, sizeof(why)))
+            fault_raise(c, ERR_LAUNCH_FAILED, why);
+        else if (exec_inner(c, b, w->record, graph, why, sizeof(why)))
+            fault_expel(c, why);
     }
     return count;
 }

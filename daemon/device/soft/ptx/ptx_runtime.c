@@ -88,7 +88,88 @@ const char ptx_runtime_text[] =
     /* The handle of a graph's condition is where its word is. */
     ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
     "{\n.reg .b32 %r; .reg .b64 %rd;\n"
-    "ld.param.u64 %rd, [handle]; ld.param.u32 %r, [value]; st.u32 [%rd], %r; ret;\n}\n";
+    "ld.param.u64 %rd, [handle]; ld.param.u32 %r, [value]; st.u32 [%rd], %r; ret;\n}\n"
+
+    /* The handle of a kernel node is where it is: whether it runs, its grid of three words, at 16
+     * the bytes of its parameters, at 20 what tells that it is one, at 24 the parameters. */
+    ".func (.param .b32 error) __salus_node_enable(.param .b64 node, .param .b32 value)\n"
+    "{\n.reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;\n"
+    "ld.param.u64 %rd, [node]; ld.param.u32 %r0, [value]; st.param.b32 [error], 1;\n"
+    "ld.u32 %r1, [%rd + 20]; setp.ne.u32 %p, %r1, 0x5361a5c3; @%p ret;\n"
+    "setp.ne.u32 %p, %r0, 0; selp.b32 %r2, 1, 0, %p; st.u32 [%rd], %r2;\n"
+    "st.param.b32 [error], 0; ret;\n}\n"
+
+    ".func (.param .b32 error) __salus_node_grid(.param .b64 node, .param .b32 x, .param .b32 y,\n"
+    ".param .b32 z)\n"
+    "{\n.reg .b32 %r<6>; .reg .b64 %rd; .reg .pred %p<3>;\n"
+    "ld.param.u64 %rd, [node]; ld.param.u32 %r0, [x]; ld.param.u32 %r1, [y];\n"
+    "ld.param.u32 %r2, [z]; st.param.b32 [error], 1;\n"
+    "ld.u32 %r3, [%rd + 20]; setp.ne.u32 %p0, %r3, 0x5361a5c3; @%p0 ret;\n"
+    "sub.u32 %r3, %r0, 1; setp.ge.u32 %p0, %r3, 0x7fffffff;\n"
+    "sub.u32 %r4, %r1, 1; setp.ge.or.u32 %p1, %r4, 65535, %p0;\n"
+    "sub.u32 %r5, %r2, 1; setp.ge.or.u32 %p2, %r5, 65535, %p1; @%p2 ret;\n"
+    "st.u32 [%rd + 4], %r0; st.u32 [%rd + 8], %r1; st.u32 [%rd + 12], %r2;\n"
+    "st.param.b32 [error], 0; ret;\n}\n"
+
+    ".func (.param .b32 error) __salus_node_param(.param .b64 node, .param .b64 offset,\n"
+    ".param .b64 value, .param .b64 bytes)\n"
+    "{\n.reg .b32 %r<3>; .reg .b64 %rd<6>; .reg .pred %p; .reg .b16 %h;\n"
+    "ld.param.u64 %rd0, [node]; ld.param.u64 %rd1, [offset]; ld.param.u64 %rd2, [value];\n"
+    "ld.param.u64 %rd3, [bytes]; st.param.b32 [error], 1;\n"
+    "ld.u32 %r0, [%rd0 + 20]; setp.ne.u32 %p, %r0, 0x5361a5c3; @%p ret;\n"
+    "ld.u32 %r1, [%rd0 + 16]; cvt.u64.u32 %rd4, %r1; setp.gt.u64 %p, %rd1, %rd4; @%p ret;\n"
+    "sub.u64 %rd4, %rd4, %rd1; setp.gt.u64 %p, %rd3, %rd4; @%p ret;\n"
+    "add.u64 %rd0, %rd0, %rd1; add.u64 %rd5, %rd2, %rd3;\n"
+    "MORE: setp.ge.u64 %p, %rd2, %rd5; @%p bra DONE;\n"
+    "ld.u8 %h, [%rd2]; st.u8 [%rd0 + 24], %h;\n"
+    "add.u64 %rd2, %rd2, 1; add.u64 %rd0, %rd0, 1; bra MORE;\n"
+    "DONE: st.param.b32 [error], 0; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaGraphKernelNodeSetEnabled(.param .b64 node,\n"
+    ".param .b32 value)\n"
+    "{\n.reg .b32 %r; .reg .b64 %rd; .param .b64 n; .param .b32 v, e;\n"
+    "ld.param.u64 %rd, [node]; ld.param.u8 %r, [value];\n" /* a bool */
+    "st.param.b64 [n], %rd; st.param.b32 [v], %r; call (e), __salus_node_enable, (n, v);\n"
+    "ld.param.b32 %r, [e]; st.param.b32 [error], %r; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaGraphKernelNodeSetGridDim(.param .b64 node,\n"
+    ".param .align 4 .b8 grid[12])\n"
+    "{\n.reg .b32 %r<3>; .reg .b64 %rd; .param .b64 n; .param .b32 x, y, z, e;\n"
+    "ld.param.u64 %rd, [node]; ld.param.u32 %r0, [grid]; ld.param.u32 %r1, [grid + 4];\n"
+    "ld.param.u32 %r2, [grid + 8]; st.param.b64 [n], %rd; st.param.b32 [x], %r0;\n"
+    "st.param.b32 [y], %r1; st.param.b32 [z], %r2; call (e), __salus_node_grid, (n, x, y, z);\n"
+    "ld.param.b32 %r0, [e]; st.param.b32 [error], %r0; ret;\n}\n"
+
+    ".visible .func (.param .b32 error) cudaGraphKernelNodeSetParam(.param .b64 node,\n"
+    ".param .b64 offset, .param .b64 value, .param .b64 bytes)\n"
+    "{\n.reg .b32 %r; .reg .b64 %rd<4>; .param .b64 n, o, v, b; .param .b32 e;\n"
+    "ld.param.u64 %rd0, [node]; ld.param.u64 %rd1, [offset]; ld.param.u64 %rd2, [value];\n"
+    "ld.param.u64 %rd3, [bytes]; st.param.b64 [n], %rd0; st.param.b64 [o], %rd1;\n"
+    "st.param.b64 [v], %rd2; st.param.b64 [b], %rd3;\n"
+    "call (e), __salus_node_param, (n, o, v, b);\n"
+    "ld.param.b32 %r, [e]; st.param.b32 [error], %r; ret;\n}\n"
+
+    /* Of 40 bytes each: a node, at 8 what of it, from 16 on the value: a grid, or a pointer, an
+     * offset and a size, or whether it runs. The first that is wrong ends it. */
+    ".visible .func (.param .b32 error) cudaGraphKernelNodeUpdatesApply(.param .b64 updates,\n"
+    ".param .b64 count)\n"
+    "{\n.reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .pred %p;\n"
+    ".param .b64 n, o, v, b; .param .b32 x, y, z, e;\n"
+    "ld.param.u64 %rd0, [updates]; ld.param.u64 %rd1, [count]; mov.u32 %r0, 0;\n"
+    "NEXT: setp.eq.u64 %p, %rd1, 0; @%p bra LEAVE; sub.u64 %rd1, %rd1, 1;\n"
+    "ld.u64 %rd2, [%rd0]; st.param.b64 [n], %rd2; ld.u32 %r1, [%rd0 + 8];\n"
+    "setp.eq.u32 %p, %r1, 1; @%p bra GRID; setp.eq.u32 %p, %r1, 2; @%p bra PARAM;\n"
+    "setp.eq.u32 %p, %r1, 3; @%p bra ENABLED; mov.u32 %r0, 1; bra LEAVE;\n"
+    "GRID: ld.u32 %r2, [%rd0 + 16]; ld.u32 %r3, [%rd0 + 20]; ld.u32 %r4, [%rd0 + 24];\n"
+    "st.param.b32 [x], %r2; st.param.b32 [y], %r3; st.param.b32 [z], %r4;\n"
+    "call (e), __salus_node_grid, (n, x, y, z); ld.param.b32 %r0, [e]; bra LOOK;\n"
+    "PARAM: ld.u64 %rd3, [%rd0 + 16]; ld.u64 %rd4, [%rd0 + 24]; ld.u64 %rd5, [%rd0 + 32];\n"
+    "st.param.b64 [v], %rd3; st.param.b64 [o], %rd4; st.param.b64 [b], %rd5;\n"
+    "call (e), __salus_node_param, (n, o, v, b); ld.param.b32 %r0, [e]; bra LOOK;\n"
+    "ENABLED: ld.u32 %r2, [%rd0 + 16]; st.param.b32 [x], %r2;\n"
+    "call (e), __salus_node_enable, (n, x); ld.param.b32 %r0, [e];\n"
+    "LOOK: add.u64 %rd0, %rd0, 40; setp.eq.u32 %p, %r0, 0; @%p bra NEXT;\n"
+    "LEAVE: st.param.b32 [error], %r0; ret;\n}\n";
 
 bool ptx_runtime_wanted(const struct ptx_module *unit) {
     static const char *const names[] = {"cudaCGGetIntrinsicHandle",
@@ -96,7 +177,11 @@ bool ptx_runtime_wanted(const struct ptx_module *unit) {
                                         "cudaCGSynchronizeGrid",
                                         "cudaCGGetSize",
                                         "cudaCGGetRank",
-                                        "cudaGraphSetConditional"};
+                                        "cudaGraphSetConditional",
+                                        "cudaGraphKernelNodeSetEnabled",
+                                        "cudaGraphKernelNodeSetGridDim",
+                                        "cudaGraphKernelNodeSetParam",
+                                        "cudaGraphKernelNodeUpdatesApply"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const struct ptx_func *f = ptx_find_func(unit, names[i]);
         if (f && !f->defined) return true;
