@@ -152,6 +152,37 @@ Test(grid, who_asks_in_vain_gives_its_turn_away) {
     check_asking("atom.global.or.b32 %r3, [%d], 0;");
 }
 
+/* Each of 1,024 lanes takes the lock that all want, some ten instructions long, and has the next
+ * turn among its warp's lanes and before all other warps. */
+Test(grid, who_has_the_lock_goes_before_who_wants_it) {
+    struct ptxrun *r = kernel_of("ask: atom.global.cas.b32 %r3, [%d], 0, 1; setp.ne.u32 %p, %r3, 0;"
+                                 "@%p bra ask; membar.gl; ld.volatile.global.u32 %r4, [%d + 4];"
+                                 "add.u32 %r4, %r4, 1; st.volatile.global.u32 [%d + 4], %r4;"
+                                 "membar.gl; atom.global.exch.b32 %r3, [%d], 0;");
+    uint32_t *lock = ptxrun_alloc(r, 8);
+    int err = ptxrun_launch(r, "main", 4, 256, 1, (uint64_t)lock);
+    cr_assert_eq(err, 0, "%d %s", err, r->result.text);
+    cr_assert(lock[0] == 0 && lock[1] == 1024, "%u %u", lock[0], lock[1]);
+    cr_assert_lt(r->result.warp_insts, 30000, "%llu", (unsigned long long)r->result.warp_insts);
+    ptxrun_destroy(r);
+}
+
+/* Two parts of a warp wait for the other warp, which counts to 100,000: neither helps the other. */
+Test(grid, who_all_wait_give_their_turn_away) {
+    struct ptxrun *r = kernel_of("setp.ge.u32 %p, %r1, 32; mov.u32 %r2, 0; @%p bra count;"
+                                 "setp.lt.u32 %p, %r1, 9; @%p bra few;"
+                                 "many: ld.volatile.global.u32 %r3, [%d]; setp.eq.u32 %p, %r3, 0;"
+                                 "@%p bra many; ret;"
+                                 "few: ld.volatile.global.u32 %r3, [%d]; setp.eq.u32 %p, %r3, 0;"
+                                 "@%p bra few; ret;"
+                                 "count: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 100000;"
+                                 "@%p bra count; st.global.u32 [%d], 1;");
+    int err = ptxrun_launch(r, "main", 1, 64, 1, (uint64_t)ptxrun_alloc(r, 4));
+    cr_assert_eq(err, 0, "%d %s", err, r->result.text);
+    cr_assert_lt(r->result.warp_insts, 301000, "%llu", (unsigned long long)r->result.warp_insts);
+    ptxrun_destroy(r);
+}
+
 static void check_wait(struct ptxrun *r) {
     int32_t *flag = ptxrun_alloc(r, 4), *out = ptxrun_alloc(r, 400);
     int err = ptxrun_launch(r, "wait_for_last", 100, 32, 2, (uint64_t)flag, (uint64_t)out);

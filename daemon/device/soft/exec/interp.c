@@ -36,6 +36,8 @@ struct look {
     const struct code_inst *at; /* NULL: there was none */
     const struct frame *frame;
     uint32_t mask, left; /* looks */
+    uint32_t vain;       /* lanes that waited in vain, and how many when others went on for it */
+    uint32_t fewest;
     unsigned char regs[INTERP_LOOK_BYTES];
 };
 
@@ -83,8 +85,9 @@ static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     return true;
 }
 
-/* The quantum is over: the lanes after the last favoured ones are favoured next. */
-static void rotate_splits(struct warp_ctx *x) {
+/* The quantum is over: the lanes after the last favoured ones are favoured next, but none of those
+ * that waited in vain, while what they wait for may be some other lane's to do. */
+static void rotate_splits(struct warp_ctx *x, uint32_t vain) {
     uint32_t runnable = 0;
     for (uint32_t k = 0; k < x->split_count; k++)
         runnable += x->splits[k].state == SPLIT_RUN;
@@ -94,7 +97,7 @@ static void rotate_splits(struct warp_ctx *x) {
         uint32_t lane = (x->fair_lane + step) % WARP_LANES;
         for (uint32_t k = 0; k < x->split_count; k++) {
             const struct split *s = &x->splits[k];
-            if (s->state != SPLIT_RUN || !(s->mask >> lane & 1)) continue;
+            if (s->state != SPLIT_RUN || !((s->mask & ~vain) >> lane & 1)) continue;
             x->boost = s->mask;
             x->fair_lane = lane;
             return;
@@ -220,7 +223,21 @@ static int64_t branch_cost(struct warp_ctx *x, const struct code_inst *at, uint3
     if (!x->spin && !x->waits) return 0;
     const bool vain = x->waits || asks_again(x, at, mask, l);
     x->spin = x->waits = false;
+    if (vain) l->vain = mask;
     return vain ? INTERP_QUANTUM : INTERP_SPIN_COST;
+}
+
+/* Where lanes wait in vain for others of the warp these go on at once: among all warps that want a
+ * lock its owner would else be the last. As long as those who wait get fewer; else it is somebody
+ * else whom they wait for. */
+static bool go_on_instead(const struct warp_ctx *x, struct look *l) {
+    const uint32_t waiting = count_lanes(l->vain);
+    if (!x->boost || !waiting || waiting >= l->fewest) return false;
+    l->at = NULL;
+    l->left = INTERP_LOOKS;
+    l->vain = 0;
+    l->fewest = waiting;
+    return true;
 }
 
 static enum interp_outcome outcome_at_rest(const struct warp_ctx *x) {
@@ -255,6 +272,8 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
     struct look look; /* its registers are not cleared */
     look.at = NULL;
     look.left = INTERP_LOOKS;
+    look.vain = 0;
+    look.fewest = WARP_LANES + 1;
     for (;;) {
         if (unlikely(c.ip >= c.lim)) {
             warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
@@ -285,7 +304,12 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
         if (unlikely(x->stop)) break;
         if (unlikely(ends && done + *spent >= INTERP_QUANTUM)) {
             if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
-            rotate_splits(x);
+            rotate_splits(x, look.vain);
+            if (done < INTERP_QUANTUM && go_on_instead(x, &look)) {
+                *spent = 0;
+                pick_split(x, &c);
+                continue;
+            }
             state = *spent ? INTERP_SPINS : INTERP_MORE;
             break;
         }
