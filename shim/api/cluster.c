@@ -118,10 +118,12 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     if (!numClusters || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
     uint32_t threads = block_threads(config), size = blocks_of(sides_of(config, f));
-    uint32_t sms = sms_of(config);
-    if (size > most_blocks(f, threads, config->sharedMemBytes, sms))
-        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    uint32_t resident = occupancy_resident(f, threads, config->sharedMemBytes);
+    uint32_t sms = sms_of(config), resident;
+    if (size > PORTABLE && !f->non_portable_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    /* What the kernel may ask for and this device does not take fits no times: so programs that may
+     * have any size find the largest. */
+    bool fits = size <= most_blocks(f, threads, config->sharedMemBytes, sms);
+    resident = fits ? occupancy_resident(f, threads, config->sharedMemBytes) : 0;
     *numClusters = (int)(resident * sms / size);
     return CUDA_SUCCESS;
 }

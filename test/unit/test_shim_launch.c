@@ -499,6 +499,16 @@ Test(shim_launch, how_many_clusters_fit) {
     cr_assert_eq(n, 2);
     cluster.value.clusterDim.x = 16;
     cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_SUCCESS);
+    cr_assert_eq(n, 0, "eight blocks are resident");
+    config.blockDimX = 256;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_SUCCESS);
+    cr_assert_eq(n, 2);
+    cluster.value.clusterDim.y = 2;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_SUCCESS);
+    cr_assert_eq(n, 0, "no device takes such");
     config.attrs = NULL;
     cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuOccupancyMaxPotentialClusterSize(NULL, plain, &config),
