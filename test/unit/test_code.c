@@ -229,6 +229,42 @@ Test(code, what_cannot_be_decoded_is_refused_to_each_in_the_same_words) {
     ptxrun_destroy(r);
 }
 
+/* Of a kernel that has a hundred at once. */
+static uint32_t registers_with(const char *directives) {
+    static char text[1 << 16];
+    size_t n = (size_t)snprintf(text, sizeof(text),
+                                HEAD ".visible .entry k(.param .u64 out) %s { .reg .b64 %%rd<2>; "
+                                     ".reg .b32 %%r<101>;\nld.param.u64 %%rd1, [out];\n",
+                                directives);
+    for (int i = 0; i < 100; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "ld.volatile.global.u32 %%r%d, [%%rd1];\n", i);
+    for (int i = 0; i < 100; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "st.global.u32 [%%rd1], %%r%d;\n", i);
+    snprintf(text + n, sizeof(text) - n, "ret; }\n");
+    struct ptxrun *r = load(text);
+    struct code_kernel *k;
+    struct code_kernel_info info;
+    cr_assert(r->module, "%s", r->why);
+    cr_assert_eq(code_kernel_get(r->module, "k", &k, r->why, sizeof(r->why)), 0, "%s", r->why);
+    code_kernel_info(k, &info);
+    ptxrun_destroy(r);
+    return info.regs;
+}
+
+/* What is told decides how many blocks a multiprocessor is said to have room for. */
+Test(code, a_kernel_has_no_more_registers_than_it_asks_for) {
+    cr_expect_gt(registers_with(""), 100);
+    cr_expect_eq(registers_with(".maxnreg 38"), 38);
+    cr_expect_gt(registers_with(".maxnreg 255"), 100);
+    cr_expect_eq(registers_with(".maxnreg 1"), 16);
+    cr_expect_eq(registers_with(".maxntid 256 .minnctapersm 4"), 64);
+    cr_expect_eq(registers_with(".maxntid 32, 32, 1"), 64);
+    cr_expect_eq(registers_with(".reqntid 768"), 80);
+    cr_expect_eq(registers_with(".maxnreg 38 .maxntid 1024"), 38);
+    cr_expect_gt(registers_with(".minnctapersm 4"), 100, "of how many threads is not known");
+}
+
 /* Registers whose lives do not overlap share slots; wide functions stay small. */
 Test(code, registers_share_slots) {
     static char text[1 << 16];

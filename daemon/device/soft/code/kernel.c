@@ -17,6 +17,7 @@
 #include "daemon/device/soft/code/names.h"
 
 #define CODE_BLOCK_THREADS 1024u
+#define CODE_SM_REGISTERS 65536u   /* of a multiprocessor, and of a block */
 #define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
 
 /* What a kernel reaches, as a work list over functions. */
@@ -337,13 +338,25 @@ static uint32_t constant_bytes(const struct ptx_module *ptx) {
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
+/* ptxas keeps to what the kernel asks for, and spills: so many that its blocks fit, in steps of 8.
+ */
+static uint32_t most_registers(const struct code_kernel *k) {
+    const struct ptx_func *f = k->entry->ptx;
+    uint32_t most = f->max_regs && f->max_regs < 255 ? f->max_regs : 255;
+    uint32_t blocks = f->min_blocks ? f->min_blocks : 1;
+    uint64_t threads = (uint64_t)code_kernel_threads(k) * blocks;
+    if (!f->req_block[0] && !f->max_block[0]) return most;
+    uint64_t fitting = CODE_SM_REGISTERS / threads & ~7ull;
+    return fitting < most ? (uint32_t)fitting : most;
+}
+
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {
     uint32_t regs = k->entry->pressure + 8; /* addresses and constants that are free here */
+    uint32_t most = most_registers(k);
+    if (regs > most) regs = most;
     *out = (struct code_kernel_info){.name = k->name,
                                      .func = k->entry->ptx,
-                                     .regs = regs < 16    ? 16
-                                             : regs > 255 ? 255
-                                                          : regs,
+                                     .regs = regs < 16 ? 16 : regs,
                                      .shared_bytes = k->shared_bytes,
                                      .local_bytes = k->local_bytes,
                                      .const_bytes = constant_bytes(k->module->ptx),

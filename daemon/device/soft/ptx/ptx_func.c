@@ -48,7 +48,12 @@ static void dims_of(struct ptx_parser *p, uint32_t dims[3]) {
     }
 }
 
-/* .minnctapersm 2, .maxnreg 32, .noreturn, .pragma "nounroll"; ...: nothing to remember. */
+static uint32_t count_of(struct ptx_parser *p, const char *what) {
+    uint64_t n = ptx_expect_int(p, what);
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* .noreturn, .pragma "nounroll"; ...: nothing to remember. */
 static void other_directive(struct ptx_parser *p) {
     ptx_next(p);
     if (ptx_at(p, '(')) ptx_skip_nested(p, '(', ')');
@@ -71,6 +76,10 @@ static bool directives(struct ptx_parser *p, struct ptx_func *f) {
             f->explicit_cluster = true;
         else if (ptx_accept_dot(p, "maxclusterrank"))
             f->max_cluster = (uint32_t)ptx_expect_int(p, "a rank");
+        else if (ptx_accept_dot(p, "maxnreg"))
+            f->max_regs = count_of(p, "a number of registers");
+        else if (ptx_accept_dot(p, "minnctapersm"))
+            f->min_blocks = count_of(p, "a number of blocks");
         else
             other_directive(p);
     }

@@ -333,6 +333,7 @@ struct ptx_func {
     struct ptx_inst *insts;
     uint32_t inst_count;
     uint32_t max_block[3], req_block[3]; /* zeros when not given */
+    uint32_t max_regs, min_blocks;       /* of a thread, of a multiprocessor; 0: not given */
     uint32_t req_cluster[3];             /* .reqnctapercluster; zeros when not given */
     uint32_t max_cluster;                /* .maxclusterrank; 0 when not given */
     bool explicit_cluster;               /* .explicitcluster: launches say how large */
