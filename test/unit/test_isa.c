@@ -265,3 +265,39 @@ Test(isa, cvt_integer) {
 Test(isa, cvt_real) {
     check("cvt_real");
 }
+
+/* ---- narrow integers in registers of 32 bits ---------------------------------------------------
+ */
+
+static void convert_low_bits(void) {
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out) { .reg .b64 %out, %rd<3>; .reg .b32 %l, %x, %r<5>;\n"
+        ".reg .pred %p; ld.param.u64 %out, [out]; mov.u32 %l, %laneid;\n"
+        "mad.lo.u32 %x, %l, 0x98765437, 0x80f0; mad.wide.u32 %out, %l, 32, %out;\n"
+        "setp.ne.u32 %p, %l, 3; mov.u32 %r4, 5; cvt.s32.s8 %r0, %x; cvt.u32.u8 %r1, %x;\n"
+        "cvt.s32.s16 %r2, %x; cvt.u32.u16 %r3, %x; @%p cvt.s32.s8 %r4, %x;\n"
+        "cvt.s64.s8 %rd0, %x; st.v4.u32 [%out], {%r0, %r1, %r2, %r3}; st.u32 [%out+16], %r4;\n"
+        "st.u64 [%out+24], %rd0; ret; }\n";
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s", r->why);
+    int32_t *out = ptxrun_alloc(r, 32 * 32);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 32, 1, (uint64_t)(uintptr_t)out), 0, "%s",
+                 r->result.text);
+    for (uint32_t l = 0; l < 32; l++, out += 8) {
+        const uint32_t x = l * 0x98765437 + 0x80f0;
+        const int32_t byte = (int8_t)x,
+                      want[] = {byte, (uint8_t)x, (int16_t)x, (uint16_t)x, l == 3 ? 5 : byte};
+        cr_assert_arr_eq(out, want, sizeof(want), "lane %u", l);
+        cr_assert_eq(*(int64_t *)(out + 6), byte, "lane %u", l);
+    }
+    ptxrun_destroy(r);
+}
+
+Test(isa, conversions_take_the_low_bits_of_wide_registers) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        convert_low_bits();
+    }
+    unsetenv("SALUS_SOFT_ISA");
+}

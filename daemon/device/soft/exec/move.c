@@ -10,6 +10,7 @@
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/exec/cluster_state.h"
+#include "daemon/device/soft/exec/each_lane.h"
 #include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/warp.h"
 
@@ -352,6 +353,43 @@ static void run_unpack(struct warp *w, const struct code_inst *i, uint32_t mask)
         })
 }
 
+/* The usual: two parts, each as wide as its register. */
+#define MOVE_PAIR(bits, twice)                                                               \
+    static void run_pack##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {   \
+        const struct code_elem *e = ((const struct code_extra *)i->extra)->uses;             \
+        const uint##bits##_t *low = SLOT(const uint##bits##_t, w, e[0].slot);                \
+        const uint##bits##_t *high = SLOT(const uint##bits##_t, w, e[1].slot);               \
+        uint##twice##_t *d = SLOT(uint##twice##_t, w, i->d);                                 \
+        if (mask != UINT32_MAX) {                                                            \
+            MOVE_EACH(mask, d[l] = (uint##twice##_t)high[l] << bits | low[l];)               \
+            return;                                                                          \
+        }                                                                                    \
+        EACH_LANE(l) d[l] = (uint##twice##_t)high[l] << bits | low[l];                       \
+    }                                                                                        \
+    static void run_unpack##bits(struct warp *w, const struct code_inst *i, uint32_t mask) { \
+        const struct code_elem *e = ((const struct code_extra *)i->extra)->defs;             \
+        uint##bits##_t *low = SLOT(uint##bits##_t, w, e[0].slot);                            \
+        uint##bits##_t *high = SLOT(uint##bits##_t, w, e[1].slot);                           \
+        const uint##twice##_t *a = SLOT(const uint##twice##_t, w, i->a);                     \
+        if (mask != UINT32_MAX) {                                                            \
+            MOVE_EACH(mask, low[l] = (uint##bits##_t)a[l];                                   \
+                      high[l] = (uint##bits##_t)(a[l] >> bits);)                             \
+            return;                                                                          \
+        }                                                                                    \
+        EACH_LANE(l) low[l] = (uint##bits##_t)a[l];                                          \
+        EACH_LANE(l) high[l] = (uint##bits##_t)(a[l] >> bits);                               \
+    }
+MOVE_PAIR(16, 32)
+MOVE_PAIR(32, 64)
+
+/* `elems`: the parts. */
+static bool is_pair(const struct code_inst *i, const struct code_elem *elems, uint32_t count,
+                    uint32_t bytes) {
+    return count == 2 && i->d_bytes == bytes && elems[0].bytes == bytes &&
+           elems[1].bytes == bytes && elems[0].slot != CODE_NO_SLOT &&
+           elems[1].slot != CODE_NO_SLOT;
+}
+
 /* ---- the rest ----------------------------------------------------------------------------------
  */
 
@@ -381,7 +419,12 @@ static void run_nanosleep(struct warp *w, const struct code_inst *i, uint32_t ma
 static code_handler *select_mov(const struct code_inst *i) {
     const struct code_extra *x = i->extra;
     if (i->type == PTX_B128) return !x ? run_wide : x->use_count ? run_pack_wide : run_unpack_wide;
-    return x->use_count ? run_pack : run_unpack;
+    if (x->use_count) {
+        if (is_pair(i, x->uses, x->use_count, 2)) return run_pack16;
+        return is_pair(i, x->uses, x->use_count, 4) ? run_pack32 : run_pack;
+    }
+    if (is_pair(i, x->defs, x->def_count, 2)) return run_unpack16;
+    return is_pair(i, x->defs, x->def_count, 4) ? run_unpack32 : run_unpack;
 }
 
 code_handler *move_select(const struct code_inst *i) {

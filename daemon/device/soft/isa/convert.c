@@ -243,6 +243,18 @@ ISA_HANDLER(pair) {
     fesetround(FE_TONEAREST);
 }
 
+/* The usual: to nearest, nothing else asked for. */
+ISA_OP2(ISA_LANES, pair_f16, uint32_t, float, float,
+        (uint32_t)half_to_f16((double)x) << 16 | half_to_f16((double)y))
+ISA_OP2(ISA_LANES, pair_bf16, uint32_t, float, float,
+        (uint32_t)half_to_bf16((double)x) << 16 | half_to_bf16((double)y))
+
+static code_handler *pick_pair(const struct code_inst *i) {
+    if (i->type2 != PTX_F32 || i->b == CODE_NO_SLOT) return NULL;
+    if (i->round != PTX_RN || i->mods & (PTX_MOD_RELU | PTX_MOD_SATFINITE)) return pair;
+    return i->type == PTX_F16X2 ? pair_f16 : pair_bf16;
+}
+
 ISA_HANDLER(tf32_f32) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const float *a = SLOT(const float, w, i->a);
@@ -303,8 +315,7 @@ ISA_FAMILY(convert_select) {
     }
     if (i->round == PTX_RS) return ISA_FN(stochastic_select)(i);
     if (is_small(i->type) || is_small(i->type2)) return ISA_FN(small_select)(i);
-    if (i->type == PTX_F16X2 || i->type == PTX_BF16X2)
-        return i->type2 == PTX_F32 && i->b != CODE_NO_SLOT ? pair : NULL;
+    if (i->type == PTX_F16X2 || i->type == PTX_BF16X2) return pick_pair(i);
     if (i->type == PTX_TF32) return i->type2 == PTX_F32 ? tf32_f32 : NULL;
     if (i->b != CODE_NO_SLOT || !is_known(i->type) || !is_known(i->type2)) return NULL;
     code_handler *fast = ISA_FN(convert_fast)(i);
