@@ -23,22 +23,30 @@ static uint32_t blocks_of(uint16_t flags) {
     return size;
 }
 
-static uint32_t limit(const struct function *f) {
-    uint32_t most = f->non_portable_cluster ? WIRE_CLUSTER_MAX : PORTABLE;
+/* Clusters that only some devices take. */
+static bool allows_any(const struct function *f, CUlaunchAttributePortableClusterMode mode) {
+    return mode == CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT
+               ? f->non_portable_cluster
+               : mode == CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE;
+}
+
+static uint32_t limit(const struct function *f, CUlaunchAttributePortableClusterMode mode) {
+    uint32_t most = allows_any(f, mode) ? WIRE_CLUSTER_MAX : PORTABLE;
     return f->info.max_cluster && f->info.max_cluster < most ? f->info.max_cluster : most;
 }
 
 /* The largest that launches of blocks of so many threads can have; 0: none. */
-static uint32_t most_blocks(const struct function *f, uint32_t threads, uint64_t dynamic,
-                            uint32_t sms) {
+static uint32_t most_blocks(const struct function *f, CUlaunchAttributePortableClusterMode mode,
+                            uint32_t threads, uint64_t dynamic, uint32_t sms) {
     uint32_t resident = occupancy_resident(f, threads, dynamic) * sms;
-    uint32_t size = limit(f);
+    uint32_t size = limit(f, mode);
     while (size > resident)
         size /= 2;
     return size;
 }
 
-CUresult cluster_check(const struct wire_launch *l, const struct function *f, uint32_t sms) {
+CUresult cluster_check(const struct wire_launch *l, const struct function *f,
+                       CUlaunchAttributePortableClusterMode mode, uint32_t sms) {
     const uint16_t sides = (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
     uint16_t required = f->info.cluster;
@@ -46,7 +54,7 @@ CUresult cluster_check(const struct wire_launch *l, const struct function *f, ui
     for (uint32_t axis = 0; axis < 3; axis++)
         if (l->grid[axis] % wire_cluster_side(l->flags, axis))
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    return blocks_of(l->flags) <= most_blocks(f, threads, l->shared_bytes, sms)
+    return blocks_of(l->flags) <= most_blocks(f, mode, threads, l->shared_bytes, sms)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
@@ -92,6 +100,13 @@ static uint16_t sides_of(const CUlaunchConfig *config, const struct function *f)
     return f->launch_flags;
 }
 
+static CUlaunchAttributePortableClusterMode mode_of(const CUlaunchConfig *config) {
+    for (unsigned int i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE)
+            return config->attrs[i].value.portableClusterSizeMode;
+    return CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT;
+}
+
 /* What a launch of it would have. */
 static uint32_t sms_of(const CUlaunchConfig *config) {
     return occupancy_part(ctx_current() ? stream_find(config->hStream) : NULL);
@@ -103,9 +118,10 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
     CUresult r = state_live();
     if (!r) r = find_ready(func, &f);
     if (r) return r;
-    if (!clusterSize || !config) return CUDA_ERROR_INVALID_VALUE;
-    *clusterSize =
-        (int)most_blocks(f, block_threads(config), config->sharedMemBytes, sms_of(config));
+    if (!clusterSize || !config || (config->numAttrs && !config->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    *clusterSize = (int)most_blocks(f, mode_of(config), block_threads(config),
+                                    config->sharedMemBytes, sms_of(config));
     return CUDA_SUCCESS;
 }
 
@@ -119,10 +135,10 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
         return CUDA_ERROR_INVALID_VALUE;
     uint32_t threads = block_threads(config), size = blocks_of(sides_of(config, f));
     uint32_t sms = sms_of(config), resident;
-    if (size > PORTABLE && !f->non_portable_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (size > PORTABLE && !allows_any(f, mode_of(config))) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     /* What the kernel may ask for and this device does not take fits no times: so programs that may
      * have any size find the largest. */
-    bool fits = size <= most_blocks(f, threads, config->sharedMemBytes, sms);
+    bool fits = size <= most_blocks(f, mode_of(config), threads, config->sharedMemBytes, sms);
     resident = fits ? occupancy_resident(f, threads, config->sharedMemBytes) : 0;
     *numClusters = (int)(resident * sms / size);
     return CUDA_SUCCESS;

@@ -19,8 +19,9 @@ struct function;
 uint16_t cluster_flags(unsigned int x, unsigned int y, unsigned int z);
 
 /* Whether a launch with the clusters in l->flags is one that the kernel and so many multiprocessors
- * take. */
-CUresult cluster_check(const struct wire_launch *l, const struct function *f, uint32_t sms);
+ * take; `mode`: what the launch says of their size. */
+CUresult cluster_check(const struct wire_launch *l, const struct function *f,
+                       CUlaunchAttributePortableClusterMode mode, uint32_t sms);
 
 /* The attributes of a kernel with which it says that it has to have clusters. */
 int cluster_required(const struct function *f, CUfunction_attribute axis);

@@ -51,7 +51,7 @@ static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
     return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult check(const struct wire_launch *l, const struct function *f) {
+static CUresult check(const struct wire_launch *l, const struct function *f, uint32_t most_shared) {
     const uint32_t *g = l->grid, *required = f->info.req_block;
     const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
     if (g[0] - 1 >= LAUNCH_GRID_X_MAX || g[1] - 1 >= LAUNCH_GRID_YZ_MAX ||
@@ -65,7 +65,37 @@ static CUresult check(const struct wire_launch *l, const struct function *f) {
     if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
         return CUDA_ERROR_INVALID_VALUE;
-    return l->shared_bytes <= f->max_dynamic ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return l->shared_bytes <= most_shared ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* What a launch says itself, whatever its kernel's attributes say. */
+struct modes {
+    CUlaunchAttributePortableClusterMode cluster;
+    CUsharedMemoryMode shared;
+};
+
+static const struct modes default_modes = {CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT,
+                                           CU_SHARED_MEMORY_MODE_DEFAULT};
+
+/* CUDA_ERROR_INVALID_VALUE: such a mode there is not. */
+static CUresult read_mode(CUlaunchAttributeID id, const CUlaunchAttributeValue *v,
+                          struct modes *m) {
+    if (id == CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE)
+        m->cluster = v->portableClusterSizeMode;
+    if (id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) m->shared = v->sharedMemoryMode;
+    return m->cluster <= CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE &&
+                   m->shared <= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* More than kernels opt in for there is not. */
+static uint32_t most_shared(const struct function *f, const struct modes *m) {
+    if (m->shared == CU_SHARED_MEMORY_MODE_DEFAULT) return f->max_dynamic;
+    bool portable = m->shared == CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE;
+    uint32_t all =
+        portable ? state.conn.device.shared_per_block_bytes : state.conn.device.shared_optin_bytes;
+    return f->info.shared_bytes < all ? all - f->info.shared_bytes : 0;
 }
 
 /* All blocks of a cooperative grid must be resident at once. */
@@ -80,10 +110,13 @@ static CUresult check_cooperative(const struct wire_launch *l, const struct func
 }
 
 /* What flags ask for, of blocks together; `s`: as occupancy_part has it. */
-static __attribute__((noinline)) CUresult
-check_together(const struct wire_launch *l, const struct function *f, const struct stream *s) {
+static __attribute__((noinline)) CUresult check_together(const struct wire_launch *l,
+                                                         const struct function *f,
+                                                         const struct modes *m,
+                                                         const struct stream *s) {
     uint32_t sms = occupancy_part(s);
-    CUresult r = l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, sms) : CUDA_SUCCESS;
+    CUresult r =
+        l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, m->cluster, sms) : CUDA_SUCCESS;
     return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f, sms) : r;
 }
 
@@ -207,8 +240,9 @@ static CUresult gather_kept(const struct function *f, void **params, void **extr
 }
 
 /* What a launch does, as a graph keeps it; `s`: in which it is captured, or NULL. */
-static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, const struct stream *s,
-                            void **params, void **extra, struct params *out) {
+static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, const struct modes *m,
+                            const struct stream *s, void **params, void **extra,
+                            struct params *out) {
     struct function *f = function_find(handle);
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
     CUresult r = resolve_ready(f);
@@ -218,8 +252,8 @@ static CUresult keep_launch(const struct wire_launch *l, CUfunction handle, cons
     struct wire_launch *kept = &out->kernel.launch;
     if (!(kept->flags & WIRE_LAUNCH_CLUSTER)) kept->flags |= f->launch_flags;
     kept->param_bytes = f->info.param_bytes;
-    r = check(kept, f);
-    if (!r && kept->flags) r = check_together(kept, f, s);
+    r = check(kept, f, most_shared(f, m));
+    if (!r && kept->flags) r = check_together(kept, f, m, s);
     if (r) return r;
     return gather_kept(f, params, extra, &out->kernel);
 }
@@ -237,11 +271,11 @@ static CUresult keep_attributes(struct params_kernel *k, const CUlaunchConfig *c
 }
 
 static __attribute__((noinline)) CUresult capture_launch(const struct wire_launch *l, CUfunction f,
-                                                         struct stream *s, void **params,
-                                                         void **extra,
+                                                         const struct modes *m, struct stream *s,
+                                                         void **params, void **extra,
                                                          const CUlaunchConfig *config) {
     struct params p;
-    CUresult r = keep_launch(l, f, s, params, extra, &p);
+    CUresult r = keep_launch(l, f, m, s, params, extra, &p);
     if (r) return r;
     if (!config) return capture_add(s, &p);
     lock_enter(&graph_lock);
@@ -251,8 +285,8 @@ static __attribute__((noinline)) CUresult capture_launch(const struct wire_launc
     return r ? r : capture_add(s, &p);
 }
 
-static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStream, void **params,
-                       void **extra) {
+static CUresult launch(struct wire_launch *l, CUfunction handle, const struct modes *m,
+                       CUstream hStream, void **params, void **extra) {
     CUresult r = ctx_enter();
     if (r) return r;
     struct function *f = function_find(handle);
@@ -261,10 +295,10 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, CUstream hStrea
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream_captured(s)) return capture_launch(l, handle, s, params, extra, NULL);
+    if (stream_captured(s)) return capture_launch(l, handle, m, s, params, extra, NULL);
     if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
-    r = check(l, f);
-    if (!r && l->flags) r = check_together(l, f, s);
+    r = check(l, f, most_shared(f, m));
+    if (!r && l->flags) r = check_together(l, f, m, s);
     if (r) return r;
     l->rec = (struct wire_record){.op = WIRE_LAUNCH, .stream = s->id};
     l->func = f->id;
@@ -287,7 +321,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
     set_block(&l, blockDimX, blockDimY, blockDimZ);
     l.shared_bytes = sharedMemBytes;
     l.flags = 0;
-    return launch(&l, f, hStream, kernelParams, extra);
+    return launch(&l, f, &default_modes, hStream, kernelParams, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -299,7 +333,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                             .shared_bytes = sharedMemBytes,
                             .flags = WIRE_LAUNCH_COOPERATIVE};
     set_block(&l, blockDimX, blockDimY, blockDimZ);
-    return launch(&l, f, hStream, kernelParams, NULL);
+    return launch(&l, f, &default_modes, hStream, kernelParams, NULL);
 }
 
 /* What is not read is a hint, or is said of nodes alone. Kernels of a stream follow each other
@@ -366,14 +400,18 @@ static CUresult read_config(const CUlaunchConfig *config, CUstream null_stream, 
         .shared_bytes = config->sharedMemBytes,
     };
     set_block(&l, config->blockDimX, config->blockDimY, config->blockDimZ);
-    for (unsigned int i = 0; i < config->numAttrs; i++)
+    struct modes m = default_modes;
+    for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
         read_attribute(&config->attrs[i], &l);
+        r = read_mode(config->attrs[i].id, &config->attrs[i].value, &m);
+    }
+    if (r) return r;
     CUstream stream = config->hStream ? config->hStream : null_stream;
     struct stream *s = config->numAttrs && ctx_current() ? stream_find(stream) : NULL;
     bool captured = s && stream_captured(s);
     if (!captured && is_changing(config)) return CUDA_ERROR_INVALID_VALUE;
-    r = captured ? capture_launch(&l, f, s, params, extra, config)
-                 : launch(&l, f, stream, params, extra);
+    r = captured ? capture_launch(&l, f, &m, s, params, extra, config)
+                 : launch(&l, f, &m, stream, params, extra);
     return r ? r : record_events(config, stream);
 }
 
@@ -382,11 +420,22 @@ CUresult launch_params(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *ou
                             .shared_bytes = node->sharedMemBytes};
     set_block(&l, node->blockDimX, node->blockDimY, node->blockDimZ);
     CUfunction f = node->func ? node->func : (CUfunction)node->kern;
-    return keep_launch(&l, f, NULL, node->kernelParams, node->extra, out);
+    return keep_launch(&l, f, &default_modes, NULL, node->kernelParams, node->extra, out);
+}
+
+/* What a node says of itself already. */
+static struct modes modes_of(const struct params_kernel *k) {
+    struct modes m = default_modes;
+    for (uint32_t i = 0; i < k->attribute_count; i++)
+        read_mode(k->attributes[i].id, &k->attributes[i].value, &m);
+    return m;
 }
 
 CUresult launch_attribute(struct params_kernel *k, CUlaunchAttribute *a) {
     struct wire_launch l = k->launch;
+    struct modes m = modes_of(k);
+    CUresult mode = read_mode(a->id, &a->value, &m);
+    if (mode) return mode;
     if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
         CUresult r = changing_allow(k, &a->value);
         if (r) return r;
@@ -397,7 +446,7 @@ CUresult launch_attribute(struct params_kernel *k, CUlaunchAttribute *a) {
     if (k->changing && l.flags & WIRE_LAUNCH_COOPERATIVE)
         return refuse_call("a cooperative kernel node that kernels change");
     const struct function *f = function_find(k->function);
-    CUresult r = f && l.flags ? check_together(&l, f, NULL) : CUDA_SUCCESS;
+    CUresult r = f && l.flags ? check_together(&l, f, &m, NULL) : CUDA_SUCCESS;
     if (r) return r;
     k->launch = l;
     return params_set_attribute(k, a->id, &a->value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

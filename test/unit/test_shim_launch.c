@@ -416,6 +416,71 @@ static CUresult launch_clustered(CUfunction f, unsigned int grid, unsigned int x
     return cuLaunchKernelEx(&config, f, NULL, NULL);
 }
 
+/* ---- modes of a launch ----------------------------------------------------------------------- */
+
+/* Of clusters of 16, or of so much shared memory. */
+static CUresult launch_as(CUlaunchAttributeID id, unsigned int mode, unsigned int shared) {
+    CUlaunchAttribute a[2] = {{.id = id}, {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}};
+    CUlaunchConfig config = {16, 1, 1, 32, 1, 1, shared, NULL, a, shared ? 1 : 2};
+    memcpy(&a[0].value, &mode, sizeof(mode));
+    a[1].value.clusterDim.x = 16;
+    a[1].value.clusterDim.y = a[1].value.clusterDim.z = 1;
+    return cuLaunchKernelEx(&config, plain, NULL, NULL);
+}
+
+Test(shim_launch, a_launch_says_whether_its_clusters_are_portable) {
+    const CUlaunchAttributeID id = CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE;
+    cr_expect_eq(launch_as(id, 0, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_expect_eq(launch_as(id, 1, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_expect_eq(launch_as(id, 2, 0), CUDA_SUCCESS);
+    cr_expect_eq(launch_as(id, 3, 0), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                 CUDA_SUCCESS);
+    cr_expect_eq(launch_as(id, 0, 0), CUDA_SUCCESS);
+    cr_expect_eq(launch_as(id, 1, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+}
+
+Test(shim_launch, a_launch_says_whether_its_shared_memory_is_portable) {
+    const CUlaunchAttributeID id = CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE;
+    const unsigned int most = 226 << 10, portable = 47 << 10;
+    cr_expect_eq(launch_as(id, 0, portable + 1), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(launch_as(id, 1, portable), CUDA_SUCCESS);
+    for (unsigned int mode = 2; mode <= 4; mode++) {
+        cr_expect_eq(launch_as(id, mode, most), CUDA_SUCCESS, "%u", mode);
+        cr_expect_eq(launch_as(id, mode, most + 1), CUDA_ERROR_INVALID_VALUE, "%u", mode);
+    }
+    cr_expect_eq(launch_as(id, 5, 1), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(
+        cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)most),
+        CUDA_SUCCESS);
+    cr_expect_eq(launch_as(id, 0, most), CUDA_SUCCESS);
+    cr_expect_eq(launch_as(id, 1, portable + 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(shim_launch, a_node_says_whether_its_clusters_are_portable) {
+    CUgraph g;
+    CUgraphNode n;
+    CUDA_KERNEL_NODE_PARAMS_v2 p = {.func = plain,
+                                    .gridDimX = 16,
+                                    .gridDimY = 1,
+                                    .gridDimZ = 1,
+                                    .blockDimX = 32,
+                                    .blockDimY = 1,
+                                    .blockDimZ = 1};
+    CUlaunchAttributeValue sides = {.clusterDim = {16, 1, 1}};
+    CUlaunchAttributeValue mode = {.portableClusterSizeMode =
+                                       CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE};
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &p), CUDA_SUCCESS);
+    cr_expect_eq(cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &sides),
+                 CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_expect_eq(
+        cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, &mode),
+        CUDA_SUCCESS);
+    cr_expect_eq(cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &sides),
+                 CUDA_SUCCESS);
+}
+
 Test(shim_launch, clusters_are_of_what_the_grid_has) {
     cr_assert_eq(launch_clustered(plain, 12, 2, 3, 1), CUDA_SUCCESS);
     const struct wire_launch *l = rig_only(WIRE_LAUNCH);
