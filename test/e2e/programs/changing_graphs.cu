@@ -241,6 +241,27 @@ static void looping(void) {
     check("loop");
 }
 
+/* In a graph that a kernel launches, and the host. */
+__global__ void launch_graph(cudaGraphExec_t g) {
+    errors += cudaGraphLaunch(g, cudaStreamGraphTailLaunch);
+}
+
+static void offered(void) {
+    reset();
+    cudaGraph_t g = graph(), outer = graph();
+    cudaGraphExec_t inner;
+    cudaGraphNode_t n = add_node(g, NULL, 1000);
+    change_args(g, n, allow(n));
+    CHECK(cudaGraphInstantiate(&inner, g, cudaGraphInstantiateFlagDeviceLaunch));
+    CHECK(cudaGraphUpload(inner, stream));
+    void *args[] = {&inner};
+    node_of(outer, NULL, (void *)launch_graph, args);
+    launch(executable(outer), 5);
+    launch(inner, 2);
+    expect_turns(0, 7);
+    check("launched by a kernel");
+}
+
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 /* What a kernel changes stays, until the host says otherwise; a launch that is queued is not
@@ -327,6 +348,7 @@ int main(int argc, char **argv) {
         sum = checksum_add(sum, want.data(), CELLS * sizeof(int));
         captured();
         looping();
+        offered();
         sum = checksum_add(sum, want.data(), CELLS * sizeof(int));
         from_outside();
         refused();
