@@ -55,6 +55,8 @@ static code_handler *const fast_wide[FAST_TYPES][FAST_TYPES] = {
 /* Real, to nearest. */
 ISA_OP1(ISA_LANES, fast_f32_s32, float, int32_t, x)
 ISA_OP1(ISA_LANES, fast_f32_u32, float, uint32_t, x)
+ISA_OP1(ISA_LANES, fast_f32_s64, float, int64_t, x)
+ISA_OP1(ISA_LANES, fast_f32_u64, float, uint64_t, x)
 ISA_OP1(ISA_LANES, fast_f64_s32, double, int32_t, x)
 ISA_OP1(ISA_LANES, fast_f64_u32, double, uint32_t, x)
 ISA_OP1(ISA_LANES, fast_f64_s64, double, int64_t, x)
@@ -136,6 +138,8 @@ static code_handler *pick_to_real(const struct code_inst *i) {
     switch (FAST_PAIR(i->type, i->type2)) {
     case FAST_PAIR(PTX_F32, PTX_S32): return fast_f32_s32;
     case FAST_PAIR(PTX_F32, PTX_U32): return fast_f32_u32;
+    case FAST_PAIR(PTX_F32, PTX_S64): return fast_f32_s64;
+    case FAST_PAIR(PTX_F32, PTX_U64): return fast_f32_u64;
     case FAST_PAIR(PTX_F64, PTX_S32): return fast_f64_s32;
     case FAST_PAIR(PTX_F64, PTX_U32): return fast_f64_u32;
     case FAST_PAIR(PTX_F64, PTX_S64): return fast_f64_s64;
