@@ -36,7 +36,7 @@ struct look {
     const struct code_inst *at; /* NULL: there was none */
     const struct frame *frame;
     uint32_t mask, left; /* looks */
-    uint32_t vain;       /* lanes that waited in vain, and how many when others went on for it */
+    uint32_t vain;       /* lanes that seem to wait, and how many when others went on for it */
     uint32_t fewest;
     unsigned char regs[INTERP_LOOK_BYTES];
 };
@@ -86,7 +86,7 @@ static bool pick_split(struct warp_ctx *x, struct cursor *c) {
 }
 
 /* The quantum is over: the lanes after the last favoured ones are favoured next, but none of those
- * that waited in vain, while what they wait for may be some other lane's to do. */
+ * that seem to wait, while what they wait for may be some other lane's to do. */
 static void rotate_splits(struct warp_ctx *x, uint32_t vain) {
     uint32_t runnable = 0;
     for (uint32_t k = 0; k < x->split_count; k++)
@@ -223,13 +223,13 @@ static int64_t branch_cost(struct warp_ctx *x, const struct code_inst *at, uint3
     if (!x->spin && !x->waits) return 0;
     const bool vain = x->waits || asks_again(x, at, mask, l);
     x->spin = x->waits = false;
-    if (vain) l->vain = mask;
+    l->vain = mask;
     return vain ? INTERP_QUANTUM : INTERP_SPIN_COST;
 }
 
-/* Where lanes wait in vain for others of the warp these go on at once: among all warps that want a
- * lock its owner would else be the last. As long as those who wait get fewer; else it is somebody
- * else whom they wait for. */
+/* Where lanes wait for others of the warp, as it seems, these go on at once: among all warps that
+ * want a lock its owner would else be the last. As long as those who wait get fewer; else it is
+ * somebody else whom they wait for. */
 static bool go_on_instead(const struct warp_ctx *x, struct look *l) {
     const uint32_t waiting = count_lanes(l->vain);
     if (!x->boost || !waiting || waiting >= l->fewest) return false;
