@@ -237,8 +237,11 @@ def kernel_calls():
     natives = open(os.path.join(soft, "code", "native.h"), encoding="utf-8").read()
     ptx = open(os.path.join(soft, "ptx", "ptx_runtime.c"), encoding="utf-8").read()
     tables = dict(re.findall(r"#define NATIVE_(\w+)\(X\)((?:.*\\\n)+.*\n)", natives))
-    system, cdp = (re.findall(r"X\((\w+), ", tables[name]) for name in ("SYSTEM", "CDP"))
-    groups = sorted(set(re.findall(r"\.visible \.func \([^)]*\) (\w+)", ptx)))
+    tables["GRAPH"], = re.findall(r"#define NATIVE_GRAPH\(X\)(.*)", natives)
+    system, cdp, graph = (re.findall(r"X\((\w+), ", tables[name]) for name in ("SYSTEM", "CDP", "GRAPH"))
+    written = sorted(set(re.findall(r"\.visible \.func \([^)]*\) (\w+)", ptx)))
+    groups = [n for n in written if n.startswith("cudaCG")]
+    graphs = ["cuda" + n for n in graph] + [n for n in written if n not in groups]
 
     def listed(names):
         return ", ".join(f"`{n}`" for n in names)
@@ -249,10 +252,10 @@ def kernel_calls():
 Of the device runtime (`nvcc -rdc=true`, cudadevrt), under these names and as `__cudaCDP2...`:
 {listed("cuda" + n for n in cdp)}.
 
-Of cooperative groups: {listed(groups)}. Of the system: {listed(system)}.
+Of cooperative groups: {listed(groups)}. Of graphs: {listed(graphs)}. Of the system: {listed(system)}.
 
 A kernel that calls anything else of CUDA's is refused by that name when it is first asked for; `cudaDeviceSynchronize`,
-which CUDA has no more for 9.0 and newer, and graphs launched by kernels are among that."""
+which CUDA has no more for 9.0 and newer, is among that."""
 
 
 def gen_coverage(spec):

@@ -13,6 +13,16 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 
+/* Sanitizers have another allocator in its place, but for malloc_trim, which then begins with one
+ * that nobody made, and in several threads at once. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WITHOUT_A_HEAP
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WITHOUT_A_HEAP
+#endif
+#endif
+
 static struct errand *first_of(struct list *l) {
     struct errand *e = list_empty(l) ? NULL : list_entry(l->next, struct errand, link);
     if (e) list_remove(&e->link);
@@ -72,7 +82,9 @@ void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
 /* What reading an image leaves is a few blocks that are kept among many that were freed: the
  * allocator gives none of these back by itself, and every line has an arena of its own. */
 static void trim_heap(struct errand *e) {
+#ifndef WITHOUT_A_HEAP
     malloc_trim(0);
+#endif
     free(e);
 }
 
