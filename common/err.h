@@ -30,7 +30,9 @@
     X(ERR_UNSUPPORTED_PTX, -5022, "the PTX is newer than what is supported", 222)                 \
     X(ERR_NO_BINARY, -5023, "the image has no code that this device can run", 209)                \
     X(ERR_NOT_FOUND, -5024, "no such symbol", 500)                                                \
-    X(ERR_NO_MEMORY, -5025, "out of device memory", 2)
+    X(ERR_NO_MEMORY, -5025, "out of device memory", 2)                                            \
+    X(ERR_DRIVER, -5026, "the GPU's driver refused or failed", 999)                               \
+    X(ERR_DEVICE_LOST, -5027, "the GPU's context ended, maybe by another job", 46)
 
 enum err {
 #define X(name, number, text, cu) name = number,

@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +61,18 @@ int fdutil_check_sealed(int fd, size_t bytes) {
     if (seals < 0 || (seals & needed) != needed) return -EINVAL;
     struct stat st;
     if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes) return -EINVAL;
+    return 0;
+}
+
+int fdutil_check_lasting(int fd, uint64_t *bytes) {
+    int seals = fcntl(fd, F_GET_SEALS);
+    struct statfs fs;
+    struct stat st;
+    /* Of hugetlbfs touching a page raises SIGBUS when there is none left. */
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+        return -EINVAL;
+    if (fstat(fd, &st) < 0 || st.st_size < 0) return -EINVAL;
+    *bytes = (uint64_t)st.st_size;
     return 0;
 }
 

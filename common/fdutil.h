@@ -33,6 +33,10 @@ int fdutil_seal_readonly(int fd);
  * Call on every memfd received before mapping it: touching a truncated one raises SIGBUS. */
 int fdutil_check_sealed(int fd, size_t bytes);
 
+/* 0 when `fd` is a memfd of ordinary pages that cannot shrink, however large it becomes; *bytes is
+ * what it holds now. Else -EINVAL. Another process may punch holes into it, which read as zeros. */
+int fdutil_check_lasting(int fd, uint64_t *bytes);
+
 /* One message (of at least one byte) with `nfds` descriptors over a SOCK_SEQPACKET socket, EINTR
  * retried. Whole message or -errno. Receiving returns its length (0 at end of file); *nfds says how
  * many descriptors `fds` has room for and becomes how many came (both NULL: none are expected). A

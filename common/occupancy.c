@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Registers are given to warps, in units of 256 and in each quarter of the multiprocessor apart;
- * shared memory to blocks, in units of 128 bytes and with what the system keeps.
+ * shared memory to blocks, in units of its own and with what the system keeps. Only the latter unit
+ * differs between the capabilities 7.0 and 12.1 (cuda_occupancy.h of CUDA 13.0:
+ * cudaOccRegAllocationGranularity, cudaOccSubPartitionsPerMultiprocessor,
+ * cudaOccSMemAllocationGranularity).
  */
 #include "common/occupancy.h"
 
@@ -9,6 +12,10 @@
 #define QUARTERS 4u
 #define WARP_REG_UNIT 256u
 #define THREAD_REGS_MAX 255u
+
+uint32_t occupancy_shared_unit(uint32_t cc_major) {
+    return cc_major >= 8 ? 128 : 256;
+}
 
 static uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -27,11 +34,10 @@ static uint64_t blocks_by_regs(const struct occupancy_sm *sm, uint64_t warps, ui
 
 uint32_t occupancy_blocks(const struct occupancy_sm *sm, const struct occupancy_block *block) {
     uint64_t warps = round_up(block->threads, WARP) / WARP;
-    if (warps == 0 || block->shared_bytes > sm->shared_optin_bytes) return 0;
+    if (warps == 0 || !sm->shared_unit || block->shared_bytes > sm->shared_optin_bytes) return 0;
     uint64_t blocks = at_most(sm->blocks, sm->threads / (warps * WARP));
     blocks = at_most(blocks, blocks_by_regs(sm, warps, block->regs ? block->regs : 1));
-    uint64_t shared =
-        round_up(block->shared_bytes + sm->shared_reserved_bytes, OCCUPANCY_SHARED_UNIT);
+    uint64_t shared = round_up(block->shared_bytes + sm->shared_reserved_bytes, sm->shared_unit);
     return (uint32_t)(shared ? at_most(blocks, sm->shared_bytes / shared) : blocks);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How many blocks of a kernel one multiprocessor holds, from the numbers of both alone: the rules
- * of NVIDIA's cuda_occupancy.h for compute capability 9. Pure; any thread.
+ * of NVIDIA's cuda_occupancy.h for compute capabilities 7 to 12, without what a kernel's named
+ * barriers cost there. Pure; any thread.
  */
 #ifndef COMMON_OCCUPANCY_H
 #define COMMON_OCCUPANCY_H
@@ -13,6 +14,7 @@ struct occupancy_sm {
     uint32_t threads, blocks, regs, shared_bytes;
     uint32_t shared_reserved_bytes; /* the system's, of each block */
     uint32_t shared_optin_bytes;    /* of one block, at most */
+    uint32_t shared_unit;           /* in which it is given to blocks: occupancy_shared_unit */
 };
 
 struct occupancy_block {
@@ -21,7 +23,8 @@ struct occupancy_block {
     uint64_t shared_bytes; /* static and dynamic */
 };
 
-#define OCCUPANCY_SHARED_UNIT 128u /* in which shared memory is given to blocks */
+/* Bytes, by the major number of a compute capability. */
+uint32_t occupancy_shared_unit(uint32_t cc_major);
 
 /* 0 when not even one fits. */
 uint32_t occupancy_blocks(const struct occupancy_sm *sm, const struct occupancy_block *block);

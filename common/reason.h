@@ -18,7 +18,8 @@
     X(UNKNOWN, "waits: its needs are unknown, and another such job is being measured")   \
     X(TURN, "waits for its turn: another job of its lane has it")                        \
     X(PAUSED, "paused by an operator")                                                   \
-    X(SWAPPED, "its persistent memory is in host memory")
+    X(SWAPPED, "its persistent memory is in host memory")                                \
+    X(USER, "waits until another user's jobs have left a GPU whose kernels read everybody's memory")
 
 /* X(NAME, text): enum iteration_source. */
 #define REASON_SOURCE(X)      \

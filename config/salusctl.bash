@@ -12,6 +12,10 @@ _salusctl() {
         mapfile -t COMPREPLY < <(compgen -W "compute null" -- "${COMP_WORDS[COMP_CWORD]}")
         return
     fi
+    if [ $COMP_CWORD -ge 3 ] && [ "${COMP_WORDS[COMP_CWORD - 1]}" = --gpu ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_salusctl_gpus)" -- "${COMP_WORDS[COMP_CWORD]}")
+        return
+    fi
     case $COMP_CWORD in
     1) verbs=$(cut -d' ' -f1 <<<"$verbs" | sort -u) ;;
     2) verbs=$(sed -n "s/^${COMP_WORDS[1]} //p" <<<"$verbs") ;;
@@ -19,13 +23,17 @@ _salusctl() {
     esac
     mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "${COMP_WORDS[COMP_CWORD]}")
 }
+_salusctl_gpus() {
+    salusctl --plain --no-header --timeout 1 gpu list 2>/dev/null | cut -f1
+}
 _salusctl_policy() {
     local help=$1 words
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     --lane) words=$(sed -n '/^Lane policies:/,/^Kernel/s/^    \([a-z]*\) .*/\1/p' <<<"$help") ;;
+    --gpu) words=$(_salusctl_gpus) ;;
     --kernel) words=$(sed -n '/^Kernel policies:/,/^Their/s/^    \([a-z]*\) .*/\1/p' <<<"$help") ;;
     *)
-        words="--lane --kernel --dry-run $(sed -n 's/^    \([a-z_]*=\).*/\1/p' <<<"$help")"
+        words="--gpu --lane --kernel --dry-run $(sed -n 's/^    \([a-z_]*=\).*/\1/p' <<<"$help")"
         compopt -o nospace 2>/dev/null
         ;;
     esac

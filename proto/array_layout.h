@@ -15,6 +15,9 @@
 #define ARRAY_LAYOUT_ALIGN 512u /* bytes: of an array and of each level */
 #define ARRAY_LAYOUT_PITCH 32u  /* rows are whole multiples of it */
 #define ARRAY_LAYOUT_LEVELS 16u
+/* Elements that a record may say, whatever the device takes. */
+#define ARRAY_LAYOUT_LINEAR_MAX (1u << 28) /* of linear memory */
+#define ARRAY_LAYOUT_SIDE_MAX (1u << 17)   /* of everything else, along each axis */
 
 /* What an element is. UNORM and SNORM formats are integers that are always read as numbers. */
 struct array_element {

@@ -86,6 +86,17 @@ int job_check(struct wire_job *job, char *why) {
     return 0;
 }
 
+int job_gpu(const char *value, uint32_t *gpu, char *why) {
+    uint64_t number;
+
+    *gpu = 0;
+    if (!value || !*value) return 0;
+    if (units_parse(UNITS_NONE, value, &number) < 0 || number >= UINT32_MAX)
+        return bad(why, JOB_GPU_VARIABLE ": '%.40s' is not the number of a GPU", value);
+    *gpu = (uint32_t)number + 1;
+    return 0;
+}
+
 /* ---- one option ------------------------------------------------------------------------------ */
 
 static int set_group(struct wire_job *job, const char *variable, const char *value, char *why) {

@@ -46,6 +46,11 @@
       "compute; or null: kernels take an estimated time and compute nothing")
 /* clang-format on */
 
+/* The number of the GPU that it wants, as `salusctl gpu list` has it. */
+#define JOB_GPU_VARIABLE "SALUS_GPU"
+/* 0 with *gpu as wire_hello has it (0: `value` is NULL or empty); -EINVAL and the reason. */
+int job_gpu(const char *value, uint32_t *gpu, char *why);
+
 /* Set by `salusctl run`, which recognises its job by this number. */
 #define JOB_RUN_VARIABLE "SALUS_RUN"
 

@@ -14,12 +14,6 @@
 #include "proto/array_layout.h"
 #include "proto/capability.h"
 
-#define GRID_X_MAX 0x7fffffffu
-#define GRID_YZ_MAX 65535u
-#define BLOCK_XY_MAX 1024u
-#define BLOCK_Z_MAX 64u
-#define BLOCK_THREADS_MAX 1024u
-
 struct why {
     char *text;
     size_t cap;
@@ -70,13 +64,13 @@ static int check_launch(const struct wire_launch *l, uint32_t bytes, struct why 
         return refuse(why, "%u bytes do not fit %u bytes of parameters", bytes, l->param_bytes);
     if (l->func >= WIRE_FUNCS) return refuse(why, "function %u is out of range", l->func);
     if (!flags_ok(l->flags)) return refuse(why, "unknown flags 0x%x", l->flags);
-    if (l->grid[0] - 1 >= GRID_X_MAX || l->grid[1] - 1 >= GRID_YZ_MAX ||
-        l->grid[2] - 1 >= GRID_YZ_MAX)
+    if (l->grid[0] - 1 >= DESCRIPTION_GRID_X_MAX || l->grid[1] - 1 >= DESCRIPTION_GRID_YZ_MAX ||
+        l->grid[2] - 1 >= DESCRIPTION_GRID_YZ_MAX)
         return refuse(why, "grid %ux%ux%u is out of range", l->grid[0], l->grid[1], l->grid[2]);
     if (!divides(l)) return refuse(why, "the grid is not made of whole clusters");
     uint32_t x = l->block[0], y = l->block[1], z = l->block[2];
-    if (x - 1 >= BLOCK_XY_MAX || y - 1 >= BLOCK_XY_MAX || z - 1 >= BLOCK_Z_MAX ||
-        x * y * z > BLOCK_THREADS_MAX)
+    if (x - 1 >= DESCRIPTION_BLOCK_XY_MAX || y - 1 >= DESCRIPTION_BLOCK_XY_MAX ||
+        z - 1 >= DESCRIPTION_BLOCK_Z_MAX || x * y * z > DESCRIPTION_THREADS_MAX)
         return refuse(why, "block %ux%ux%u is out of range", x, y, z);
     return 0;
 }
@@ -146,6 +140,17 @@ static int check_segment(const struct wire_segment *s, struct why *why) {
     if ((s->bytes != 0) != sized || !range_ok(s->addr, s->bytes))
         return refuse(why, "%s of 0x%" PRIx64 "+0x%" PRIx64, record_name(s->rec.op), s->addr,
                       s->bytes);
+    return 0;
+}
+
+static int check_file_range(const struct wire_file_range *f, struct why *why) {
+    bool asks = f->rec.op != WIRE_FILE_UNMAP, drop = f->rec.op == WIRE_FILE_DROP;
+    if (f->file >= WIRE_FILES) return refuse(why, "file %u is out of range", f->file);
+    if (asks && !f->rec.ticket) return refuse(why, "%s asks for nothing", record_name(f->rec.op));
+    if ((f->addr | f->bytes | f->offset) % WIRE_FILE_PAGE || drop != !f->bytes ||
+        !range_ok(f->addr, f->bytes) || !range_ok(f->offset, f->bytes))
+        return refuse(why, "%s of 0x%" PRIx64 "+0x%" PRIx64 " at 0x%" PRIx64,
+                      record_name(f->rec.op), f->addr, f->bytes, f->offset);
     return 0;
 }
 
@@ -272,9 +277,6 @@ static int check_choice(const struct wire_choice *c, uint32_t bytes, struct why 
 
 /* ---- textures -------------------------------------------------------------------------------- */
 
-#define TEXTURE_WIDTH_MAX (1u << 28) /* of linear memory */
-#define TEXTURE_SIZE_MAX (1u << 17)  /* of everything else */
-
 static struct array_shape shape_of(const struct wire_texture *t, uint32_t element_bytes) {
     return (struct array_shape){t->width, t->height, t->depth, element_bytes,
                                 t->flags & WIRE_TEXTURE_LAYERED};
@@ -313,14 +315,14 @@ static bool view_ok(const struct wire_texture *t, uint32_t element_bytes) {
 
 static bool sizes_ok(const struct wire_texture *t, uint32_t element_bytes) {
     bool linear = t->flags & WIRE_TEXTURE_LINEAR, pitched = t->flags & WIRE_TEXTURE_PITCHED;
-    uint32_t widest = linear ? TEXTURE_WIDTH_MAX : TEXTURE_SIZE_MAX;
-    if (t->width - 1 >= widest || t->height - 1 >= TEXTURE_SIZE_MAX ||
-        t->depth - 1 >= TEXTURE_SIZE_MAX)
+    uint32_t widest = linear ? ARRAY_LAYOUT_LINEAR_MAX : ARRAY_LAYOUT_SIDE_MAX;
+    if (t->width - 1 >= widest || t->height - 1 >= ARRAY_LAYOUT_SIDE_MAX ||
+        t->depth - 1 >= ARRAY_LAYOUT_SIDE_MAX)
         return false;
     if (linear && (t->height > 1 || pitched)) return false;
     if ((linear || pitched) && (t->depth > 1 || t->flags & WIRE_TEXTURE_LAYERED)) return false;
     if (pitched ? t->pitch < (uint64_t)t->width * element_bytes : t->pitch != 0) return false;
-    return t->pitch <= RECORD_EXTENT_MAX / TEXTURE_SIZE_MAX;
+    return t->pitch <= RECORD_EXTENT_MAX / ARRAY_LAYOUT_SIDE_MAX;
 }
 
 static int check_texture(const struct wire_texture *t, struct why *why) {
@@ -404,6 +406,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_MEM_BACK:
     case WIRE_MEM_USE:
     case WIRE_MEM_DROP:
+    case WIRE_HOST_SHOW:
     case WIRE_MEM_UNBACK: return check_mem(rec, why);
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
@@ -411,6 +414,9 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_MEM_SHOW:
     case WIRE_MEM_EXPORT:
     case WIRE_MEM_SHARE: return check_segment(rec, why);
+    case WIRE_FILE_MAP:
+    case WIRE_FILE_UNMAP:
+    case WIRE_FILE_DROP: return check_file_range(rec, why);
     case WIRE_VALUE_WAIT:
     case WIRE_VALUE_WRITE: return check_value(rec, why);
     case WIRE_SIGNAL_MAKE:

@@ -18,11 +18,12 @@
 #include <stdint.h>
 
 #include "common/policy_config.h"
+#include "proto/description.h"
 #include "proto/ring.h"
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 4
+#define WIRE_MINOR 5
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -51,8 +52,8 @@ struct wire_hello {
     uint16_t major, minor;
     uint64_t spec_hash; /* of proto/driver.api; logged, never a reason to refuse */
     int32_t pid;        /* as the client sees itself; the broker trusts SO_PEERCRED only */
-    uint32_t flags;
-    char name[64]; /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
+    uint32_t gpu;       /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
+    char name[64];      /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
     struct wire_job job;
 };
 
@@ -84,6 +85,11 @@ struct wire_windows {
  * physical memory in their second halves. */
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
+#define WIRE_DEVICE_CODE 1u  /* it runs machine code */
+#define WIRE_DEVICE_HOST 2u  /* of the host window it sees what HOST_SHOW named */
+#define WIRE_DEVICE_PLAIN 4u /* kernels neither launch, change, nor decide about graphs of ours */
+#define WIRE_DEVICE_BLIND 8u /* kernels have no textures and surfaces: there is no TEXTURE */
+
 /* What the client needs to know about its device, once. */
 struct wire_device {
     char name[64];
@@ -95,7 +101,10 @@ struct wire_device {
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
     uint32_t library_capability; /* that NVIDIA's libraries are told: 130 for 13.0; 0: as others */
-    uint32_t reserved[7];
+    uint32_t flags;              /* WIRE_DEVICE_* */
+    uint32_t pci_domain, pci_bus, pci_slot; /* the description's, for who has none: NVML (1.5) */
+    uint32_t gpu; /* its number with salusd; jobs see it as device 0. Since 1.5 */
+    uint32_t reserved[2];
 };
 
 struct wire_offer {
@@ -122,17 +131,36 @@ struct wire_welcome {
     char text[256];
 };
 
+/* ---- files, after the welcome ---------------------------------------------------------------- */
+
+#define WIRE_FILE_MAGIC 0x464c4153u /* "SALF" */
+#define WIRE_FILES 128u             /* of a job: numbers are below */
+#define WIRE_FILE_RANGES 2048u      /* of a job's host window that show files, at a time */
+#define WIRE_FILE_PAGE 4096u
+
+/* client -> broker -> worker, with one descriptor: a memfd of the client's that cannot shrink is
+ * `file` in its FILE_MAPs, until FILE_DROP. Answered in replies[reply], as a record with this
+ * ticket would be; the next is read when this one is answered. (1.5) */
+struct wire_file {
+    uint32_t magic;
+    uint32_t file; /* not in use */
+    uint32_t reply, pad;
+    uint64_t ticket;
+};
+
 /* ---- questions, instead of a hello --------------------------------------------------------------
  */
 
 #define WIRE_QUESTION_MAGIC 0x3f4c4153u /* "SAL?" */
 
-/* What of the device is there for whoever asks; it makes no job of him. Refused, it is answered by
- * a wire_offer with a negative result, as a hello is. */
+/* What of a GPU is there for whoever asks: of that of his process's job, else of the one that he
+ * asks for, else of the first; it makes no job of him. Refused, it is answered by a wire_offer with
+ * a negative result, as a hello is. */
 struct wire_question {
     uint32_t magic; /* WIRE_QUESTION_MAGIC, also the answer's */
     uint16_t major, minor;
-    uint64_t reserved; /* 0 */
+    uint32_t gpu;      /* as a hello's. Since 1.5 */
+    uint32_t reserved; /* 0 */
 };
 
 /* A process of the asking user with a job. */
@@ -179,6 +207,8 @@ enum wire_worker_kind {
     WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */
     WIRE_EVENTS = 16,  /* broker -> worker: what the scheduler is told and does goes to fd for
                           for_ns; without fd: so long from now on, 0: no longer */
+    WIRE_FILE = 17,    /* broker -> worker: `file` of job_id, fd; without: it could not be sent */
+    WIRE_FILED = 18,   /* worker -> broker: that was answered; job_id may send another */
 };
 
 /* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
@@ -207,6 +237,7 @@ struct wire_worker_msg {
     struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
+    struct wire_file file;     /* WIRE_FILE */
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------
@@ -295,6 +326,7 @@ struct wire_stats {
     _Atomic uint64_t switched_bytes; /* moved by switches: spilled and restored */
     _Atomic uint64_t swaps, swapped_bytes;
     _Atomic uint64_t cleared_bytes; /* of its lane, since other owners had left something there */
+    _Atomic uint64_t file_bytes;    /* of its host window that show files of its own */
 };
 
 /* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and
@@ -342,6 +374,9 @@ struct wire_completion {
     _Atomic uint64_t event_ns[WIRE_EVENTS]; /* device time of the latest completed record */
     char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
                                    byte ring; a record that does not fit is dropped */
+    /* Of the device, the same for all jobs; there before the page is offered, and never changed.
+     * The page ends where it does: what is new of either comes after it. */
+    struct description description;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -389,7 +424,11 @@ struct wire_completion {
     X(STREAM_SHARE, 39, wire_stream_share)    \
     X(GRAPH_CHOICE, 40, wire_choice)          \
     X(GRAPH_OFFER, 41, wire_graph_offer)      \
-    X(GRAPH_SETTLE, 42, wire_graph_settle)
+    X(GRAPH_SETTLE, 42, wire_graph_settle)    \
+    X(HOST_SHOW, 43, wire_mem)                \
+    X(FILE_MAP, 44, wire_file_range)          \
+    X(FILE_UNMAP, 45, wire_file_range)        \
+    X(FILE_DROP, 46, wire_file_range)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -517,6 +556,8 @@ struct wire_stream_destroy { /* takes effect when all that was sent before it is
  * within the credit.
  * MEM_USE, MEM_DROP: a block of the ephemeral window was given out, or freed (bytes as given out);
  * MEM_DROP comes before whatever uses its memory next.
+ * HOST_SHOW: the client is about to use this part of the host window; only where the device says
+ * WIRE_DEVICE_HOST does it have to be told.
  * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */
 struct wire_mem {
     struct wire_record rec;
@@ -560,6 +601,15 @@ struct wire_signal_reply {
 };
 
 #define WIRE_SIGNALS 4096u /* numbers are below */
+
+/* FILE_MAP: whole pages of the host window, none of which does so yet, show `file` from `offset` on
+ * instead of the window's own; answered. FILE_UNMAP: exactly these do no longer. FILE_DROP: no more
+ * is shown of `file`, whose number is free once it is answered; what shows it goes on. (1.5) */
+struct wire_file_range {
+    struct wire_record rec;
+    uint32_t file, pad;
+    uint64_t addr, bytes, offset;
+};
 
 struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;

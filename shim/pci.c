@@ -1,17 +1,16 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * CUDA writes domains with four digits, NVML with eight.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "shim/pci.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-int pci_check(const char *text) {
+int pci_check(const char *text, const struct pci_place *place) {
     unsigned int domain = 0, bus, slot;
     if (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3) {
         domain = 0;
         if (sscanf(text, "%x:%x", &bus, &slot) != 2) return -EINVAL;
     }
-    return domain == PCI_DOMAIN && bus == PCI_BUS && slot == PCI_SLOT ? 0 : -ENODEV;
+    bool there = domain == place->domain && bus == place->bus && slot == place->slot;
+    return there ? 0 : -ENODEV;
 }

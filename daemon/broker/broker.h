@@ -10,21 +10,17 @@
 
 #include "daemon/broker/clients/client.h"
 #include "daemon/broker/config/config.h"
-#include "daemon/broker/control/changes.h"
-#include "daemon/broker/store/kernel_link.h"
+#include "daemon/broker/gpu/gpus.h"
 
 struct broker {
     uv_loop_t *loop;
     struct config config;
     uint64_t start_ns;
-    struct worker worker;
+    struct gpus gpus;
     struct profile_store profiles;
-    struct kernel_link kernels;
-    struct attachments attachments;
     struct history *history;
     struct users users;
     struct clients clients;
-    struct changes changes;
 };
 
 #endif

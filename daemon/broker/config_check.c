@@ -76,12 +76,24 @@ static int check_store(const struct config *c, enum config_place option, const c
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The software GPU's memory is this machine's. */
+/* What the software GPUs are to have, whose memory is this machine's. */
+static uint64_t soft_bytes(const struct config *c) {
+    struct config own;
+    uint64_t sum = 0;
+
+    for (uint32_t gpu = 0; gpu < c->gpus; gpu++) {
+        config_gpus_apply(c, gpu, &own);
+        if (strcmp(own.device, "soft") == 0) sum += own.device_memory;
+    }
+    return sum;
+}
+
 static int check_memory(const struct config *c, const struct hostmem *m, FILE *errors) {
+    uint64_t bytes = soft_bytes(c);
     char asked[24], most[24], swap[24];
 
-    if (strcmp(c->device, "soft") != 0 || c->device_memory <= hostmem_most(m)) return 0;
-    units_print_bytes(c->device_memory, asked, sizeof(asked));
+    if (bytes <= hostmem_most(m)) return 0;
+    units_print_bytes(bytes, asked, sizeof(asked));
     units_print_bytes(hostmem_most(m), most, sizeof(most));
     units_print_bytes(m->swap_bytes, swap, sizeof(swap));
     if (hostmem_most(m) == m->group_bytes)

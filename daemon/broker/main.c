@@ -68,6 +68,7 @@ static void print_config(const struct config *c) {
         printf("%s = %s\n", o[i].name, value);
     }
     config_rules_print(c, stdout);
+    config_gpus_print(c, stdout);
 }
 
 static int usage_error(const char *what, const char *arg) {

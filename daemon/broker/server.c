@@ -11,11 +11,9 @@
 #include <string.h>
 
 #include "common/fdutil.h"
-#include "common/knobs.h"
 #include "common/log.h"
 #include "daemon/broker/clients/clients.h"
 #include "daemon/broker/clients/refuse.h"
-#include "daemon/broker/config/policy_config.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
 #include "daemon/broker/scarce.h"
@@ -67,11 +65,12 @@ static void stop_all(struct server *s) {
     listener_close(&s->listeners);
     clients_stop(&s->broker.clients);
     control_stop(&s->controls);
-    supervise_stop(&s->supervise);
+    for (uint32_t i = 0; i < s->broker.gpus.count; i++)
+        supervise_stop(&s->supervise[i]);
     uv_close((uv_handle_t *)&s->stop, NULL);
     uv_close((uv_handle_t *)&s->watchdog, NULL);
     profile_store_stop(&s->broker.profiles);
-    kernel_store_stop(&s->broker.kernels.store);
+    gpus_stop(&s->broker.gpus);
     for (int i = 0; i < SERVER_SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
@@ -88,15 +87,10 @@ static void log_lines(enum log_level level, const char *event, char *text) {
         if (*line) log_each("config", level, "event=%s what=\"%s\"", event, line);
 }
 
-/* What the files say counts over what a request set only where the files changed. */
 static void take_over(struct broker *b, const struct config *fresh, FILE *notes) {
-    struct policy_config before, after;
-
-    policy_config_read(&before, &b->config);
     config_reload(&b->config, fresh, notes);
     users_reload(&b->users);
-    policy_config_read(&after, &b->config);
-    if (!knobs_same(&before, &after)) changes_configure(&b->changes, &after);
+    gpus_configure(&b->gpus, &b->config);
 }
 
 static void reload(struct server *s) {
@@ -107,7 +101,7 @@ static void reload(struct server *s) {
     int bad;
 
     if (!out) return;
-    if (s->supervise.served) notify_send("RELOADING=1");
+    if (s->announce.served) notify_send("RELOADING=1");
     bad = config_load(&fresh, s->sources, out);
     fflush(out);
     if (bad > 0) {
@@ -122,8 +116,9 @@ static void reload(struct server *s) {
     }
     fclose(out);
     free(text);
-    if (s->supervise.served) notify_send("READY=1");
-    worker_retry(&s->broker.worker);
+    if (s->announce.served) notify_send("READY=1");
+    for (uint32_t i = 0; i < s->broker.gpus.count; i++)
+        worker_retry(&s->broker.gpus.items[i].worker);
 }
 
 static void on_signal(uv_signal_t *h, int number) {
@@ -157,23 +152,16 @@ static void init_handles(struct server *s) {
 
 /* Each room gets what it needs of those below it. */
 static void init_rooms(struct broker *b) {
-    struct policy_config policy;
-
-    policy_config_read(&policy, &b->config);
-    channel_init(&b->worker.channel);
     profile_store_open(&b->profiles, &b->config, b->loop);
-    kernel_link_open(&b->kernels, &b->config, b->loop, &b->worker);
-    attachments_init(&b->attachments, &b->config, &b->worker.channel);
-    users_init(&b->users, &b->config, &b->attachments, &b->worker);
+    gpus_init(&b->gpus, &b->config, b->loop);
+    users_init(&b->users, &b->config, &b->gpus);
     list_init(&b->clients.list);
     b->clients.loop = b->loop;
     b->clients.config = &b->config;
-    b->clients.worker = &b->worker;
-    b->clients.attachments = &b->attachments;
+    b->clients.gpus = &b->gpus;
     b->clients.users = &b->users;
     b->clients.profiles = &b->profiles;
     b->clients.history = b->history;
-    changes_init(&b->changes, &policy, &b->attachments, &b->worker);
 }
 
 int server_create(struct server **out, const struct config *config,
@@ -203,7 +191,9 @@ int server_create(struct server **out, const struct config *config,
     init_handles(s);
     listener_init(&s->listeners, &s->loop);
     init_rooms(b);
-    supervise_init(&s->supervise, b, hooks, &s->stop);
+    s->announce = (struct announce){.gpus = &b->gpus, .hopeless = &s->stop};
+    for (uint32_t i = 0; i < b->gpus.count; i++)
+        supervise_init(&s->supervise[i], b, &b->gpus.items[i], hooks, &s->announce);
     err = listen_to_all(s, why, cap);
     if (err < 0) {
         server_destroy(s);
@@ -222,16 +212,17 @@ free_server:
 int server_run(struct server *s) {
     const struct config *c = &s->broker.config;
 
-    log_info("server", "event=listening run_dir=%s device=%s max_jobs=%llu", c->run_dir, c->device,
-             (unsigned long long)c->max_jobs);
-    supervise_start(&s->supervise);
+    log_info("server", "event=listening run_dir=%s device=%s gpus=%llu max_jobs=%llu", c->run_dir,
+             c->device, (unsigned long long)c->gpus, (unsigned long long)c->max_jobs);
+    for (uint32_t i = 0; i < s->broker.gpus.count; i++)
+        supervise_start(&s->supervise[i]);
     uv_run(&s->loop, UV_RUN_DEFAULT); /* returns when stop_all has closed every handle */
     log_info("server", "event=stopped");
-    return s->supervise.failed ? -EIO : 0;
+    return s->announce.failed ? -EIO : 0;
 }
 
 const char *server_trouble(const struct server *s) {
-    return s->broker.worker.trouble;
+    return s->broker.gpus.items[0].worker.trouble;
 }
 
 void server_stop(struct server *s) {
@@ -244,7 +235,7 @@ void server_destroy(struct server *s) {
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
     profile_store_close(&s->broker.profiles);
-    kernel_store_finish(&s->broker.kernels.store);
+    gpus_finish(&s->broker.gpus);
     history_destroy(s->broker.history);
     listener_finish(&s->listeners);
     fdutil_close(&s->lock_fd);

@@ -16,7 +16,8 @@ struct server {
     uv_loop_t loop;
     const struct config_sources *sources;
     struct broker broker;
-    struct supervise supervise;
+    struct announce announce;
+    struct supervise supervise[CONFIG_GPUS_MAX]; /* of each GPU */
     struct controls controls;
     struct listeners listeners;
     uv_async_t stop;

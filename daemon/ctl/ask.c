@@ -18,6 +18,29 @@ static const char *given_option(const struct cli *c, const char *arg) {
     return cli_option(c, option);
 }
 
+/* "--gpu N", of whatever a number chooses. */
+static int take_chosen(struct cli *c, struct ctl_request *r, enum ctl_arg arg) {
+    const char *name = ctl_arg_info(arg)->name, *text = given_option(c, name);
+    uint64_t value;
+    int status = text ? cli_take_id(c, name, text, &value) : CLI_OK;
+
+    if (text && status == CLI_OK) ctl_msg_put(r, arg, (int64_t)value);
+    return status;
+}
+
+int ask_gpu(struct cli *c, struct ctl_request *r) {
+    return take_chosen(c, r, CTL_A_gpu);
+}
+
+static int take_all_chosen(struct cli *c, struct ctl_request *r) {
+    int status = CLI_OK;
+
+    for (enum ctl_arg arg = 0; arg < CTL_A_COUNT && status == CLI_OK; arg++)
+        if (ctl_arg_info(arg)->style == CTL_STYLE_CHOSEN && ctl_verb_takes(r->verb, arg))
+            status = take_chosen(c, r, arg);
+    return status;
+}
+
 static void take_options(const struct cli *c, struct ctl_request *r) {
     for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
         const struct ctl_arg_info *a = ctl_arg_info(arg);
@@ -56,11 +79,12 @@ static int take_object(struct cli *c, struct ctl_request *r, const char *word, i
 }
 
 int ask_build(struct cli *c, enum ctl_verb verb, int argc, char **argv, struct ctl_request *r) {
-    int taken = 0, status = CLI_OK;
+    int taken = 0, status;
 
     *r = (struct ctl_request){.verb = verb};
     take_options(c, r);
-    if (argc > 0) status = take_object(c, r, argv[0], &taken);
+    status = take_all_chosen(c, r);
+    if (argc > 0 && status == CLI_OK) status = take_object(c, r, argv[0], &taken);
     for (int i = taken; i < argc && status == CLI_OK; i++)
         status = keys_take(c, argv[i], r);
     return status;

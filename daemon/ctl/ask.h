@@ -12,4 +12,7 @@
  * KEY=VALUE. CLI_OK, or an exit status after a diagnostic. */
 int ask_build(struct cli *c, enum ctl_verb verb, int argc, char **argv, struct ctl_request *r);
 
+/* Option --gpu N, of a verb that builds its request itself: the same. */
+int ask_gpu(struct cli *c, struct ctl_request *r);
+
 #endif

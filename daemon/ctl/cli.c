@@ -32,7 +32,7 @@ static const struct cli_verb verbs[] = {
     {"history", "", "jobs that ended", CTL_V_COUNT, cli_history},
     {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",
      CTL_V_COUNT, cli_top},
-    {"record", "[--events] [--for TIME] [--until-idle] FILE",
+    {"record", "[--events] [--gpu N] [--for TIME] [--until-idle] FILE",
      "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
      CTL_V_COUNT, cli_record},
     {"run", "[OPTION]... [--] CMD [ARG]...",
@@ -78,7 +78,8 @@ static void print_run_options(FILE *out) {
     fputs("\nOptions of run:\n", out);
     JOB_OPTIONS(X)
 #undef X
-    fputs("    --name TEXT        what the job is called in lists\n"
+    fputs("    --gpu N            the GPU that it runs on; else the one with the least to do\n"
+          "    --name TEXT        what the job is called in lists\n"
           "    --private          a daemon of its own, on the software GPU\n"
           "    --verbose, -v      say why it waits for admission, also without a terminal\n"
           "    --quiet, -q        say nothing but errors\n"

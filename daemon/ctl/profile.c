@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
@@ -38,7 +39,7 @@ int profile_user(struct cli *c, struct ctl_request *r) {
     int status = user ? cli_take_user(c, "--user", user, &uid) : CLI_OK;
 
     if (user && status == CLI_OK) ctl_msg_put(r, CTL_A_uid, (int64_t)uid);
-    return status;
+    return status == CLI_OK ? ask_gpu(c, r) : status;
 }
 
 /* As profiles have it, so that what nvcc, a profiler or a stack says may be given. */

@@ -11,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/fdutil.h"
+#include "daemon/ctl/ask.h"
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
@@ -87,10 +88,11 @@ static int send_set(struct cli *c, const struct source *s) {
     struct ctl_request r = {.verb = CTL_V_profile_import};
     struct query_fds fds = {.out = kernel_wire_text(&s->set), .in = -1};
     struct query q;
-    int status;
+    int status = ask_gpu(c, &r);
 
-    if (fds.out < 0) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-fds.out));
-    status = query_send_fds(c, &r, &fds, &q);
+    if (status == CLI_OK && fds.out < 0)
+        status = cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(-fds.out));
+    if (status == CLI_OK) status = query_send_fds(c, &r, &fds, &q);
     fdutil_close(&fds.out);
     if (status != CLI_OK) return status;
     if (c->format == CLI_TABLE && q.count)

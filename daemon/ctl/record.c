@@ -106,6 +106,8 @@ int cli_record(struct cli *c, int argc, char **argv) {
     int status, wrote;
 
     if (limit && (status = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return status;
+    if (cli_option(c, "--gpu") && !cli_option(c, "--events"))
+        return cli_fail(c, CLI_USAGE, "--gpu: a workload is of all GPUs; it goes with --events");
     if (cli_option(c, "--events")) return record_events(c, for_ns, path);
     recording_init(&w.recording);
     status = see_device(c, &w);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/record_events.h"
@@ -25,8 +26,9 @@ static int tell(struct cli *c, uint64_t for_ns, int fd) {
     struct ctl_request r = {.verb = CTL_V_events_record};
     struct query_fds fds = {.out = fd, .in = -1};
     struct query q;
-    int status;
+    int status = ask_gpu(c, &r);
 
+    if (status != CLI_OK) return status;
     ctl_msg_put(&r, CTL_A_for_ns, (int64_t)for_ns);
     status = query_send_fds(c, &r, &fds, &q);
     fdutil_close(&fds.in);

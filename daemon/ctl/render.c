@@ -14,7 +14,7 @@
 #include "common/units.h"
 
 #define CELL_BYTES (CTL_TEXT_BYTES + 8)
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 20
 #define NS_PER_S 1000000000u
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -17,7 +17,8 @@ static const struct {
 #define X(option, variable, kind, field, least, most, sentence) {option, variable},
     JOB_OPTIONS(X)
 #undef X
-        {"name", "SALUS_JOB_NAME"},
+        {"gpu", JOB_GPU_VARIABLE},
+    {"name", "SALUS_JOB_NAME"},
 };
 
 #define VALUED (sizeof(valued) / sizeof(valued[0]))
@@ -38,7 +39,9 @@ static int find_valued(const char *name) {
 static int check_value(struct cli *c, int i, const char *value) {
     char why[JOB_WHY_BYTES];
     struct wire_job job = {0};
-    int err = job_set(&job, valued[i].variable, value, why);
+    bool gpu = strcmp(valued[i].variable, JOB_GPU_VARIABLE) == 0;
+    uint32_t number;
+    int err = gpu ? job_gpu(value, &number, why) : job_set(&job, valued[i].variable, value, why);
 
     if (err == 0 || err == -ENOENT) return CLI_OK;
     return cli_fail(c, CLI_USAGE, "run: --%s%s", valued[i].option,

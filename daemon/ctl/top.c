@@ -22,7 +22,6 @@ static void forget(struct top_view *v) {
     query_finish(&v->jobs);
     query_finish(&v->lanes);
     query_finish(&v->gpus);
-    query_finish(&v->policy);
 }
 
 static int look(struct cli *c, struct top_view *v) {
@@ -33,7 +32,6 @@ static int look(struct cli *c, struct top_view *v) {
     v->at_ns = fdutil_now_ns();
     if (status == CLI_OK) status = query_ask(c, CTL_V_lane_list, 0, false, &v->lanes);
     if (status == CLI_OK) status = query_ask(c, CTL_V_gpu_list, 0, false, &v->gpus);
-    if (status == CLI_OK) status = query_ask(c, CTL_V_policy_show, 0, false, &v->policy);
     if (status != CLI_OK) forget(v);
     return status;
 }
@@ -63,12 +61,15 @@ static cJSON *json_job(const struct top_view *before, const struct top_view *now
 static int print_json(struct cli *c, const struct top_view *before, const struct top_view *now) {
     cJSON *root = render_root(), *jobs = cJSON_AddArrayToObject(root, "jobs");
     cJSON *lanes = cJSON_AddArrayToObject(root, "lanes");
+    cJSON *gpus = cJSON_AddArrayToObject(root, "gpus");
 
     for (size_t i = 0; i < now->jobs.count; i++)
         cJSON_AddItemToArray(jobs, json_job(before, now, query_record(&now->jobs, i)));
     for (size_t i = 0; i < now->lanes.count; i++)
         cJSON_AddItemToArray(lanes, render_json(CTL_RECORD_LANE, query_record(&now->lanes, i)));
-    if (now->gpus.count)
+    for (size_t i = 0; i < now->gpus.count; i++)
+        cJSON_AddItemToArray(gpus, render_json(CTL_RECORD_GPU, query_record(&now->gpus, i)));
+    if (now->gpus.count) /* the first, as before there were several */
         cJSON_AddItemToObject(root, "gpu",
                               render_json(CTL_RECORD_GPU, query_record(&now->gpus, 0)));
     c->watch_ms = c->watch_ms ? c->watch_ms : 1; /* an object a line */

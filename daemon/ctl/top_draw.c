@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Drawing: the device's memory as one bar, then each lane with its jobs, then those in no lane.
+ * Drawing, of each GPU: its memory as one bar, then each lane with its jobs, then those in no lane.
  */
 #include "daemon/ctl/top_draw.h"
 
@@ -49,7 +49,7 @@ void top_rate(const struct top_view *before, const struct top_view *now, const s
     for (size_t i = 0; i < now->jobs.count; i++) {
         const struct ctl_job *o = job_at(&now->jobs, i);
 
-        if (o->lane == 0 || o->lane != j->lane) continue;
+        if (o->lane == 0 || o->lane != j->lane || o->gpu != j->gpu) continue;
         lane_busy += busy_between(before, o);
         if (competes(o)) lane_weight += o->weight;
     }
@@ -100,14 +100,18 @@ static void draw_memory(FILE *out, int width, const struct top_view *v, const st
     char bar[BAR + 1], granted[24], all[24];
     int used = 0;
 
-    for (size_t i = 0; i < v->lanes.count; i++)
-        lanes += ((const struct ctl_lane *)query_record(&v->lanes, i))->memory_bytes;
+    for (size_t i = 0; i < v->lanes.count; i++) {
+        const struct ctl_lane *l = query_record(&v->lanes, i);
+
+        if (l->gpu == g->id) lanes += l->memory_bytes;
+    }
     if (g->granted_bytes > lanes)
         used = add_marks(bar, used, '=', g->granted_bytes - lanes, g->memory_bytes);
     for (size_t i = 0; i < v->lanes.count; i++) {
         const struct ctl_lane *l = query_record(&v->lanes, i);
 
-        used = add_marks(bar, used, digit(l->id), l->memory_bytes, g->memory_bytes);
+        if (l->gpu == g->id)
+            used = add_marks(bar, used, digit(l->id), l->memory_bytes, g->memory_bytes);
     }
     close_bar(bar, used);
     units_print_bytes(g->granted_bytes, granted, sizeof(granted));
@@ -115,14 +119,10 @@ static void draw_memory(FILE *out, int width, const struct top_view *v, const st
     line(out, width, "memory [%s] %s of %s granted; = persistent, 0-9 lanes", bar, granted, all);
 }
 
-static void draw_head(FILE *out, int width, const struct top_view *v) {
-    const struct ctl_gpu *g = v->gpus.count ? query_record(&v->gpus, 0) : NULL;
-    const struct ctl_policy_config *c = v->policy.count ? query_record(&v->policy, 0) : NULL;
-
-    if (!g) return;
+static void draw_head(FILE *out, int width, const struct top_view *v, const struct ctl_gpu *g) {
     line(out, width,
          "GPU %" PRIu64 " %s, %s   policy %s + %s   %" PRIu64 " jobs, %" PRIu64 " waiting", g->id,
-         *g->name ? g->name : g->device, g->state, c ? c->lane : "?", c ? c->kernel : "?", g->jobs,
+         *g->name ? g->name : g->device, g->state, g->lane_policy, g->kernel_policy, g->jobs,
          g->waiting);
     draw_memory(out, width, v, g);
 }
@@ -171,39 +171,46 @@ static void draw_job(FILE *out, int width, const struct top_view *before,
          j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, why);
 }
 
-/* The jobs of a lane, given as a job's field keeps it; 0: those in none. How many there were. */
+/* The jobs of a GPU's lane, given as a job's field keeps it; 0: those in none. How many there were.
+ */
 static int draw_jobs(FILE *out, int width, const struct top_view *before,
-                     const struct top_view *now, uint64_t lane) {
+                     const struct top_view *now, uint64_t gpu, uint64_t lane) {
     int count = 0;
 
     for (size_t i = 0; i < now->jobs.count; i++) {
         const struct ctl_job *j = job_at(&now->jobs, i);
 
-        if (j->lane != lane) continue;
+        if (j->gpu != gpu || j->lane != lane) continue;
         if (count++ == 0 && lane == 0) line(out, width, "in no lane");
         draw_job(out, width, before, now, j);
     }
     return count;
 }
 
-static void draw_lane(FILE *out, int width, const struct top_view *now, const struct ctl_lane *l) {
-    const struct ctl_gpu *g = now->gpus.count ? query_record(&now->gpus, 0) : NULL;
+static void draw_lane(FILE *out, int width, const struct ctl_gpu *g, const struct ctl_lane *l) {
     char bar[BAR + 1], size[24];
 
-    close_bar(bar, add_marks(bar, 0, digit(l->id), l->memory_bytes, g ? g->memory_bytes : 0));
+    close_bar(bar, add_marks(bar, 0, digit(l->id), l->memory_bytes, g->memory_bytes));
     units_print_bytes(l->memory_bytes, size, sizeof(size));
     line(out, width, "lane %-3" PRIu64 "[%s] %s, %" PRIu64 " jobs, %" PRIu64 " switches", l->id,
          bar, size, l->jobs, l->switches);
 }
 
-void top_draw(FILE *out, int width, const struct top_view *before, const struct top_view *now) {
-    draw_head(out, width, now);
-    if (now->jobs.count) draw_columns(out, width);
+static void draw_gpu(FILE *out, int width, const struct top_view *before,
+                     const struct top_view *now, const struct ctl_gpu *g) {
+    draw_head(out, width, now, g);
+    if (now->jobs.count && g->id == 0) draw_columns(out, width);
     for (size_t i = 0; i < now->lanes.count; i++) {
         const struct ctl_lane *l = query_record(&now->lanes, i);
 
-        draw_lane(out, width, now, l);
-        draw_jobs(out, width, before, now, l->id + 1);
+        if (l->gpu != g->id) continue;
+        draw_lane(out, width, g, l);
+        draw_jobs(out, width, before, now, g->id, l->id + 1);
     }
-    draw_jobs(out, width, before, now, 0);
+    draw_jobs(out, width, before, now, g->id, 0);
+}
+
+void top_draw(FILE *out, int width, const struct top_view *before, const struct top_view *now) {
+    for (size_t i = 0; i < now->gpus.count; i++)
+        draw_gpu(out, width, before, now, query_record(&now->gpus, i));
 }

@@ -9,7 +9,7 @@
 
 struct top_view {
     uint64_t at_ns;
-    struct query jobs, lanes, gpus, policy;
+    struct query jobs, lanes, gpus;
 };
 
 /* What a job got between two looks. Shares are parts of its lane's: negative where nothing can be

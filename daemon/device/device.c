@@ -8,6 +8,7 @@
 
 static const struct dev_ops *const backends[] = {
     &dev_soft,
+    &dev_cuda,
 };
 
 const struct dev_ops *device_find(const char *name) {

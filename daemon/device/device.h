@@ -18,8 +18,11 @@
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "proto/description.h"
 
 struct dev;        /* an opened device */
 struct dev_space;  /* one client's view of it */
@@ -34,6 +37,11 @@ struct dev_config {
     uint32_t threads;           /* software GPU: worker threads; 0: one a core */
     uint32_t capability;        /* that it reports: 90 for 9.0; 0: default */
     uint64_t kernel_timeout_ns; /* 0: none */
+    /* How long a kernel may run on after space_cancel, where nothing but the device's end ends one;
+     * 0: for ever. */
+    uint64_t cancel_timeout_ns;
+    const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
+    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's */
 };
 
 struct dev_info {
@@ -48,6 +56,11 @@ struct dev_info {
     /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
      * devices that they do not know alone. 0: the truth. */
     uint32_t library_capability;
+    bool runs_code;   /* machine code, not PTX alone */
+    bool open_memory; /* kernels of a space may reach the memory of others */
+    bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
+    bool blind;       /* kernels have no textures and surfaces: texture_add is NULL */
+    bool host_hidden; /* but for its beginning, the host window, until host_show names it */
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
      * peak. 0: not known. */
@@ -173,6 +186,14 @@ struct dev_ops {
     int (*open)(struct dev **out, const struct dev_config *config);
     void (*close)(struct dev *dev);
     void (*info)(struct dev *dev, struct dev_info *out);
+    /* All that a job may ask of the device, as its driver answers it, whatever Salus makes of that;
+     * once, after open, on the worker's thread. Where both say something it is the same as in info.
+     * What does not pass description_check ends the worker. */
+    void (*describe)(struct dev *dev, struct description *out);
+    /* 0 while it works. Else ERR_*: it never will again in this process, whatever did it; all that
+     * was in flight has completed or does so with the next poll, with an error. NULL: that cannot
+     * be. */
+    int (*lost)(struct dev *dev);
 
     /* Becomes readable when poll() has completions and was asked to arm(). */
     int (*event_fd)(struct dev *dev);
@@ -181,7 +202,8 @@ struct dev_ops {
     /* The caller is about to sleep on event_fd. Returns 1 when completions are already waiting. */
     int (*arm)(struct dev *dev);
 
-    int (*space_create)(struct dev *dev, const struct dev_windows *windows,
+    /* windows->dev_base is a wish: where the device has it elsewhere, that is what it becomes. */
+    int (*space_create)(struct dev *dev, struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out);
     /* What the space is told of the device's compute capability (90 for 9.0), and its modules are
      * chosen for; before the first of them. NULL: the device has its own. */
@@ -196,12 +218,32 @@ struct dev_ops {
      * none that it keeps to. */
     int (*space_limit)(struct dev_space *space, uint32_t limit, uint64_t value);
     uint64_t (*space_limit_bytes)(const struct dev_space *space, uint32_t limit, uint64_t value);
+    /* Whole pages of the host window show `fd`, a memfd that cannot shrink, from `offset` on from
+     * now on, instead of what they showed; anything of the space may be using them, and sees the
+     * one or the other. 0; -errno: they show what they did. NULL: they cannot be exchanged. */
+    int (*host_map)(struct dev_space *space, uint64_t addr, uint64_t bytes, int fd,
+                    uint64_t offset);
+    /* Memory that the caller has mapped outside the windows is the space's as well, at its own
+     * address: its operations may touch it, until host_remove; those that run then go on as they
+     * began. 0 or -errno. NULL: it sees its windows alone. */
+    int (*host_add)(struct dev_space *space, uint64_t addr, uint64_t bytes);
+    int (*host_remove)(struct dev_space *space, uint64_t addr, uint64_t bytes);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
      * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
+
+    /* Whether this is memory of the space that lies outside its windows, as variables of modules do
+     * where a driver chooses their place. NULL: none does. */
+    bool (*space_owns)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
+    /* Beside, one call at a time of a space. Its operations may touch this part of its host window
+     * from now on. NULL: unless
+     * info.host_hidden, they may touch all of it. */
+    int (*host_show)(struct dev_space *space, uint64_t addr, uint64_t bytes);
+    /* Whether they may already; NULL with host_show. */
+    bool (*host_shown)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
 
     /* Physical memory, in whole chunks of info.granularity_bytes, under the rules of CUDA's virtual
      * memory calls: a mapping begins at a chunk's first byte and covers all of it, an unmapping is
@@ -287,6 +329,7 @@ struct dev_ops {
 };
 
 extern const struct dev_ops dev_soft;
+extern const struct dev_ops dev_cuda;
 
 /* NULL when there is no such backend; a NULL name gives the default. */
 const struct dev_ops *device_find(const char *name);

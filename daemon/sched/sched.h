@@ -186,6 +186,7 @@ struct sched_config {
     uint64_t chunk_bytes;    /* 0: 2 MiB */
     uint32_t sms;            /* of the device; 0: 80 */
     bool share_users;        /* lanes take jobs of different users */
+    bool one_user;           /* nor has the device jobs of two users at a time */
 };
 
 /* -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when there is no such policy or a number

@@ -69,6 +69,7 @@ static int map_pages(struct client *c, const int *fds, int *completion_fd) {
         mmap(NULL, sizeof(*c->com.page), PROT_READ | PROT_WRITE, MAP_SHARED, *completion_fd, 0);
     if (com == MAP_FAILED) return -errno;
     c->com.page = com;
+    c->com.page->description = c->worker->description;
     madvise(com, sizeof(*c->com.page), MADV_DONTFORK);
     text_attach(&c->text, com, sub);
     return fdutil_seal_readonly(*completion_fd);
@@ -90,14 +91,24 @@ static int ask_graph(void *arg, struct dev_graph *from, uint64_t handle, enum de
 
 static const struct dev_space_ops space_ops = {.text = put_text, .graph = ask_graph};
 
+static struct dev_windows device_windows(const struct client *c) {
+    const struct wire_windows *win = &c->windows;
+    return (struct dev_windows){win->dev_base,     win->alloc_bytes,
+                                win->module_bytes, win->host_base,
+                                win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
+}
+
 static int open_space(struct client *c) {
     const struct wire_windows *win = &c->windows;
-    struct dev_windows dev = {win->dev_base,     win->alloc_bytes,
-                              win->module_bytes, win->host_base,
-                              win->host_bytes,   WIRE_MANAGED_BYTES(win->host_bytes)};
+    struct dev_windows dev = device_windows(c);
     struct worker *w = c->worker;
     int err = w->ops->space_create(w->dev, &dev, &space_ops, c, &c->space);
     if (err) return err;
+    c->windows.dev_base = dev.dev_base;
+    err = check_windows(w, win);
+    if (err) return err;
+    lifetime_init(&c->lifetime, client_ephemeral(c),
+                  win->alloc_bytes - WIRE_EPHEMERAL_OFFSET(win->alloc_bytes), w->seed);
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     if (err) return err;
     memory_set_owner(c->memory, owner_of(c));
@@ -144,15 +155,13 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     c->credit = credit_of(w, &msg->job);
     c->lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
-    c->doorbell = -1;
+    c->doorbell = c->files.window = -1;
     c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
     list_init(&c->fault_link);
     list_init(&c->clearing);
     watch_init(&c->watch);
-    lifetime_init(&c->lifetime, client_ephemeral(c),
-                  c->windows.alloc_bytes - WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes), w->seed);
     op_pool_init(&c->pool);
     launching_init(&c->launching, w->seed);
     text_init(&c->text);
@@ -177,6 +186,9 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err) err = set_capability(c, msg->job.capability);
     if (!err) err = set_null(c, &msg->job);
     if (!err) {
+        const struct dev_windows dev = device_windows(c);
+        hostfile_init(&c->files, w->ops, c->space, &dev, &w->closed, fds[FD_HOST]);
+        fds[FD_HOST] = -1;
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
         ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
@@ -211,6 +223,7 @@ void client_destroy(struct client *c) {
     if (c->com.page) munmap(c->com.page, sizeof(*c->com.page));
     if (c->sub) munmap(c->sub, sizeof(*c->sub));
     fdutil_close(&c->doorbell);
+    hostfile_finish(&c->files);
     object_finish(&c->objects);
     graph_finish(&c->graphs);
     op_pool_finish(&c->pool);
@@ -232,7 +245,9 @@ void *client_host(const struct client *c, uint64_t addr, uint64_t bytes) {
 bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &c->windows;
     return is_inside(win->dev_base, win->alloc_bytes + win->module_bytes, addr, bytes) ||
-           is_inside(win->host_base, win->host_bytes, addr, bytes);
+           is_inside(win->host_base, win->host_bytes, addr, bytes) ||
+           hostfile_has(&c->files, addr, bytes) ||
+           (c->worker->ops->space_owns && c->worker->ops->space_owns(c->space, addr, bytes));
 }
 
 struct client *client_find(const struct worker *w, uint32_t job_id) {

@@ -20,6 +20,7 @@
 #include "daemon/worker/kernel/object.h"
 #include "daemon/worker/kernel/profiling.h"
 #include "daemon/worker/memory/credit.h"
+#include "daemon/worker/memory/hostfile.h"
 #include "daemon/worker/memory/lifetime.h"
 #include "daemon/worker/page/completion.h"
 #include "daemon/worker/page/text.h"
@@ -87,6 +88,7 @@ struct client {
     int doorbell;
     struct dev_space *space;
     bool host_mapped;
+    struct hostfiles files; /* that parts of the host window show */
     char name[64];
     struct text text;
     struct callbacks callbacks;

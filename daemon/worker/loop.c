@@ -12,6 +12,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "common/log.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
@@ -87,6 +88,16 @@ static void tick(struct worker *w) {
     if (w->telling) kernel_link_tell(w);
 }
 
+/* Its operations have ended and said why; the others learn of it with the end of this process, and
+ * the broker starts another. */
+static void look_after_device(struct worker *w) {
+    int err = w->ops->lost ? w->ops->lost(w->dev) : 0;
+    if (!err || w->ending) return;
+    w->ending = ERR_DEVICE_LOST;
+    w->link.over = true;
+    log_error("worker", "event=device_lost error=%s: ending", err_name(err));
+}
+
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
@@ -98,6 +109,7 @@ unsigned loop_once(struct worker *w) {
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
     tick(w);
+    look_after_device(w);
     return done;
 }
 
@@ -152,7 +164,7 @@ static void end_clients(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         c->leaving = true;
-        ending_abandon(c, ERR_BROKER_LOST);
+        ending_abandon(c, w->ending ? w->ending : ERR_BROKER_LOST);
         reply_wake(
             &c->com,
             &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */

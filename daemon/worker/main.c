@@ -26,8 +26,13 @@ enum option_id {
     OPT_DEVICE_MEMORY,
     OPT_SM_COUNT,
     OPT_CAPABILITY,
+    OPT_DRIVER,
+    OPT_GPU,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
+    OPT_CANCEL_TIMEOUT,
+    OPT_WINDOWS_BASE,
+    OPT_WINDOWS_END,
     OPT_SHARE_USERS,
     OPT_CLEAR_ALWAYS,
     OPT_LANE_POLICY,
@@ -42,8 +47,13 @@ static const struct option options[] = {
     {"device-memory", required_argument, NULL, OPT_DEVICE_MEMORY},
     {"sm-count", required_argument, NULL, OPT_SM_COUNT},
     {"capability", required_argument, NULL, OPT_CAPABILITY},
+    {"driver", required_argument, NULL, OPT_DRIVER},
+    {"gpu", required_argument, NULL, OPT_GPU},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
+    {"cancel-timeout-ns", required_argument, NULL, OPT_CANCEL_TIMEOUT},
+    {"windows-base", required_argument, NULL, OPT_WINDOWS_BASE},
+    {"windows-end", required_argument, NULL, OPT_WINDOWS_END},
     {"share-users", required_argument, NULL, OPT_SHARE_USERS},
     {"clear-always", required_argument, NULL, OPT_CLEAR_ALWAYS},
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
@@ -55,7 +65,9 @@ static const struct option options[] = {
 
 static const char usage[] =
     "usage: salus-gpu --broker-fd N [--device NAME] [--device-memory BYTES] [--sm-count N]\n"
-    "                 [--capability N] [--threads N] [--kernel-timeout-ns NS] [--share-users 0|1]\n"
+    "                 [--capability N] [--driver FILE] [--gpu N] [--threads N]\n"
+    "                 [--kernel-timeout-ns NS] [--cancel-timeout-ns NS] [--share-users 0|1]\n"
+    "                 [--windows-base ADDRESS] [--windows-end ADDRESS]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
@@ -116,8 +128,13 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
     case OPT_CAPABILITY: return number32(arg, &c->device.capability);
+    case OPT_DRIVER: c->device.driver = arg[0] ? arg : NULL; return true;
+    case OPT_GPU: return number32(arg, &c->device.index);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
+    case OPT_CANCEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.cancel_timeout_ns);
+    case OPT_WINDOWS_BASE: return number(arg, UINT64_MAX, &c->closed.lo);
+    case OPT_WINDOWS_END: return number(arg, UINT64_MAX, &c->closed.hi);
     case OPT_SHARE_USERS: return flag(arg, &c->share_users);
     case OPT_CLEAR_ALWAYS: return flag(arg, &c->clear_always);
     case OPT_LANE_POLICY: return take_name(arg, c->policy.lane);
@@ -156,7 +173,7 @@ int main(int argc, char **argv) {
     if (err) {
         log_error("worker", "device=%s error=%s text=\"%s\"", device ? device : "-", err_name(err),
                   why);
-        broker_link_ready(config.broker_fd, NULL, -1, err, why);
+        broker_link_ready(config.broker_fd, NULL, NULL, -1, err, why);
         log_finish();
         return 1;
     }
@@ -164,9 +181,10 @@ int main(int argc, char **argv) {
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
     show_update(w, true);
     crash_recorder(w->events_link.recorder);
-    if (broker_link_ready(w->link.fd, &w->info, w->board.fd, 0, "") == 0) loop_run(w);
+    if (broker_link_ready(w->link.fd, &w->info, &w->description, w->board.fd, 0, "") == 0)
+        loop_run(w);
     crash_recorder(NULL);
-    log_info("worker", "the broker is gone");
+    if (!w->ending) log_info("worker", "the broker is gone");
     loop_finish(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");
     log_finish();

@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/kernel/profiling.h"
+#include "daemon/worker/link/describe.h"
 
 #define WORKER_FIRST_EVENTS 256u
 
@@ -62,6 +63,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->signals);
     list_init(&w->loaded);
     w->clear_always = config->clear_always;
+    w->closed = config->closed;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
         w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */
 
@@ -71,9 +73,12 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     int err = w->ops->open(&w->dev, &config->device);
     if (err) goto fail;
     w->ops->info(w->dev, &w->info);
+    err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);
+    if (err) goto fail;
     sched.capacity_bytes = w->info.memory_bytes;
     sched.chunk_bytes = w->info.granularity_bytes;
     sched.sms = w->info.sm_count;
+    sched.one_user = w->info.open_memory && !config->share_users;
     step = policy_why;
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;

@@ -18,6 +18,7 @@
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/link/events_link.h"
 #include "daemon/worker/load.h"
+#include "daemon/worker/memory/hostfile.h"
 #include "daemon/worker/memory/lane_table.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
@@ -37,6 +38,7 @@ struct worker {
     const struct dev_ops *ops;
     struct dev *dev;
     struct dev_info info;
+    struct description description;
     uint32_t dev_threads; /* of the device, that compete with us for cores; 0 for hardware */
 
     struct sched *sched;
@@ -55,6 +57,7 @@ struct worker {
     struct list signals;  /* signal.link: all */
     struct load load;
     struct board board;
+    struct hostfile_bounds closed;
 
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
@@ -74,6 +77,7 @@ struct worker {
     uint32_t kernel_generation; /* of the latest WIRE_FORGET */
 
     struct broker_link link;
+    int ending; /* why all clients end with this worker; 0: the broker is gone */
     int epoll_fd;
     uint32_t cores;
     uint64_t now_ns; /* read once a sweep */
@@ -88,7 +92,8 @@ struct worker_config {
     const struct dev_ops *ops;
     struct dev_config device;
     struct policy_config policy;
-    bool share_users;  /* of a lane */
+    bool share_users;              /* of a lane */
+    struct hostfile_bounds closed; /* address windows, those of jobs to come as well */
     bool clear_always; /* what a job left in a lane, for jobs of the same user as well */
     int broker_fd;     /* owned by the worker from now on */
 };

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "scripts/device-probes/report.h"
+
 enum { OUTSIDE, ELSEWHERE, GONE, EARLIER, CASES };
 static const char *const names[CASES] = {"outside the mask, and gone",
                                          "outside the mask, elsewhere", "in the mask, and gone",
@@ -64,30 +66,33 @@ static const char *meaning(unsigned d, unsigned lane) {
                                : "something else";
 }
 
+static void say(int which, unsigned lane, unsigned got, unsigned predicate) {
+    char name[80];
+    snprintf(name, sizeof name, "%s: lane %u of lane %u", names[which], lane, lane + 4);
+    probe_fact(name, "%u (%s), predicate %u", got, meaning(got, lane), predicate);
+}
+
 int main() {
     unsigned *out, *in, host[128], hin[32];
     int differs = 0;
-    if (cudaMalloc(&out, sizeof host) || cudaMalloc(&in, sizeof hin)) {
-        fprintf(stderr, "no GPU: %s\n", cudaGetErrorString(cudaGetLastError()));
-        return 2;
-    }
+    probe_begin("shfl_absent", "What does shfl.sync get of a lane that takes no part?");
+    if (cudaMalloc(&out, sizeof host) || cudaMalloc(&in, sizeof hin))
+        return probe_end(false, "cannot be asked: %s", cudaGetErrorString(cudaGetLastError()));
     for (int which = 0; which < CASES; which++) {
         cudaMemset(out, 0, sizeof host);
         probe<<<1, 32>>>(out, in, which);
-        cudaError_t err = cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+        cudaError_t err = cudaGetLastError();
+        if (!err) err = cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
         if (!err) err = cudaMemcpy(hin, in, sizeof hin, cudaMemcpyDeviceToHost);
-        if (err) {
-            printf("%-32s %s\n", names[which], cudaGetErrorString(err));
-            return 2;
-        }
+        if (err) return probe_end(false, "failed: %s: %s", names[which], cudaGetErrorString(err));
         for (unsigned lane = 0; lane < 8; lane++) {
             unsigned want = lane < 4 ? lane + 104 : 0;
             bool same = host[lane] == want && hin[lane];
-            differs |= !same;
-            printf("%-32s lane %u of lane %2u: %10u (%s), predicate %u%s\n", names[which], lane,
-                   lane + 4, host[lane], meaning(host[lane], lane), hin[lane],
-                   same ? "" : "   differs from the software GPU");
+            differs += !same;
+            if (lane == 0 || lane >= 4) say(which, lane, host[lane], hin[lane]);
         }
     }
-    return differs;
+    return probe_end(
+        true, differs ? "%d of 32 lanes differ from the software GPU" : "as on the software GPU: 0",
+        differs);
 }

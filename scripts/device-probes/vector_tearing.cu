@@ -3,6 +3,8 @@
 // vector only; the software GPU keeps 8 and 16 aligned bytes whole, since CUB's scans need it.
 #include <cstdio>
 
+#include "scripts/device-probes/report.h"
+
 template <typename T> __device__ T make(unsigned n);
 template <> __device__ ulonglong2 make(unsigned n) {
     return make_ulonglong2(n, n);
@@ -53,7 +55,8 @@ template <typename T> __global__ void probe(T *cells, unsigned *torn, unsigned r
             store(mine, make<T>(n + blockIdx.x));
 }
 
-template <typename T> static int run(const char *name, unsigned rounds) {
+/* How many loads were torn; below 0: it failed. */
+template <typename T> static long run(const char *name, unsigned rounds) {
     T *cells;
     unsigned *torn, count = 0;
     cudaMalloc(&cells, 64 * sizeof(T));
@@ -61,17 +64,26 @@ template <typename T> static int run(const char *name, unsigned rounds) {
     cudaMemset(cells, 0, 64 * sizeof(T));
     cudaMemset(torn, 0, sizeof count);
     probe<<<32, 128>>>(cells, torn, rounds);
-    cudaError_t err = cudaMemcpy(&count, torn, sizeof count, cudaMemcpyDeviceToHost);
-    printf("%-12s %u of %u loads were torn%s%s\n", name, count, 16 * 128 * rounds,
-           err     ? ": "
-           : count ? "   differs from the software GPU"
-                   : "",
-           err ? cudaGetErrorString(err) : "");
-    return err ? 2 : count != 0;
+    cudaError_t err = cudaGetLastError();
+    if (!err) err = cudaMemcpy(&count, torn, sizeof count, cudaMemcpyDeviceToHost);
+    if (err) {
+        probe_fact(name, "%s", cudaGetErrorString(err));
+        return -1;
+    }
+    probe_figure(count, "loads", "%s_torn", name);
+    probe_figure(16.0 * 128 * rounds, "loads", "%s_loads", name);
+    return count;
 }
 
 int main() {
+    probe_begin("vector_tearing",
+                "Does another thread ever see half of what a lane stores at once?");
     const unsigned rounds = 300;
-    return run<ulonglong2>("v2.u64", rounds) | run<uint4>("v4.u32", rounds) |
-           run<uint2>("v2.u32", rounds);
+    long a = run<ulonglong2>("v2.u64", rounds), b = run<uint4>("v4.u32", rounds),
+         c = run<uint2>("v2.u32", rounds);
+    if (a < 0 || b < 0 || c < 0) return probe_end(false, "failed");
+    return probe_end(true,
+                     a + b + c ? "%ld loads were torn, which differs from the software GPU"
+                               : "no load was torn%.0ld",
+                     a + b + c);
 }

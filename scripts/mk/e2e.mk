@@ -7,7 +7,7 @@ E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged
 	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless registered whole link verify secret virtual ipc graph_features \
-	graph_trainer device_heap values green unified
+	graph_trainer device_heap values green unified printing
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -75,12 +75,27 @@ $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capab
 
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
-E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader)
+# Plain C on the driver's own calls, as a worker that has the real driver makes them.
+$(BUILD)/test/e2e/driver_worker: $(call objs,$(wildcard test/e2e/driver/*.c)) $(BUILD)/libcommon.a
+	$(Q)$(LINK) -o $@ $^
+$(BUILD)/test/e2e/describe: $(BUILD)/scripts/device-probes/describe.o
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -ldl
+E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader driver_worker describe)
 
-.PHONY: e2e-programs check-e2e check-sharing check-e2e-asan check-matrix
+.PHONY: e2e-programs check-e2e check-nested check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
+# The same on the real driver, which is our own library below a second daemon (test/e2e/nested.py has what is left out).
+NESTED_PARTS := programs feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are
+check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER)
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(NESTED_PARTS))
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
+.PHONY: check-long-nested
+check-long: check-long-nested
+check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
 # The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients

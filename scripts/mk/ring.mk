@@ -42,7 +42,7 @@ check-ring-model:
 
 check-ring-tsan: $(PROOF)/stress $(TSAN_MUTANTS:%=$(PROOF)/stress.%) $(PROOF)/stress.MUTE
 	$(Q)$(PROOF_TSAN) $(PROOF)/stress 1000000
-	$(foreach m,$(TSAN_MUTANTS),$(MUST_FAIL) tsan:$(m) "WARNING: ThreadSanitizer: data race" \
+	$(foreach m,$(TSAN_MUTANTS),$(MUST_FAIL) tsan:$(m) "WARNING: ThreadSanitizer: data race|torn, lost or out of order" \
 		env $(PROOF_TSAN) $(PROOF)/stress.$(m)$(newline))
 	$(MUST_FAIL) tsan:MUTE "lost wake-up" env $(PROOF_TSAN) $(PROOF)/stress.MUTE
 

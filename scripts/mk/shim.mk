@@ -10,6 +10,7 @@ $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
 	pages.o quiet.o shadow.o)
+$(BUILD)/test/unit/test_shim_share: $(addprefix $(BUILD)/shim/memory/,share.o pages.o)
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
 $(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
@@ -19,7 +20,7 @@ SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o p
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
 $(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o profile.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o api/alloc.o \
-	memory/lookup.o memory/virtual.o memory/allocation.o memory/spans.o)
+	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
 $(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/refusals.o private/slots.o)
@@ -28,7 +29,8 @@ $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool managed virtual ipc graph capture texture values green context_events tensor_map linking)
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting launch code copy order pool managed virtual ipc graph capture texture values green shown context_events tensor_map linking)
+SHIM_RIG := $(BUILD)/test/lib/shim/rig.o $(BUILD)/test/lib/description.o
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
 	@mkdir -p $(@D)
@@ -37,10 +39,10 @@ $(BUILD)/check/shim/%.o: shim/%.c
 $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
-$(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(BUILD)/test/lib/shim/rig.o \
+$(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(SHIM_RIG) \
 		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK)
-$(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(BUILD)/test/lib/shim/rig.o \
+$(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(SHIM_RIG) \
 		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK) -lcriterion
 

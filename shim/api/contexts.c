@@ -5,6 +5,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/code/image.h"
 #include "shim/connection/reply.h"
+#include "shim/connection/shown.h"
 #include "shim/connection/text.h"
 #include "shim/context/cls.h"
 #include "shim/context/ctx.h"
@@ -57,7 +58,8 @@ static CUresult set_on_device(CUlimit limit, size_t value) {
 /* The device's are one client's, whatever its contexts: the next one finds what it expects. */
 static void restore_limits(const struct context *c) {
     for (uint32_t k = 0; k < CTX_LIMITS; k++)
-        if (c->limits[k] != ctx_first_limits[k]) set_on_device((CUlimit)k, ctx_first_limits[k]);
+        if (c->limits[k] != shown_limit((CUlimit)k))
+            set_on_device((CUlimit)k, shown_limit((CUlimit)k));
 }
 
 static CUresult check_device(CUdevice dev) {
@@ -264,16 +266,14 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
 }
 
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type) {
-    int all = 0;
     CUresult r = ctx_enter();
     if (r) return r;
     if (!pExecAffinity) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-    r = cuDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
     uint32_t part = ctx_current()->sms;
     pExecAffinity->type = type;
-    pExecAffinity->param.smCount.val = part ? part : (uint32_t)all;
-    return r;
+    pExecAffinity->param.smCount.val = part ? part : state.conn.device.sm_count;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
@@ -311,9 +311,8 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 
 /* Of the cache as much as was asked for, or as much as may be. */
 static size_t set_aside(size_t bytes) {
-    int most = 0;
-    cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0);
-    return bytes < (size_t)most ? bytes : (size_t)most;
+    size_t most = (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
+    return bytes < most ? bytes : most;
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
@@ -372,8 +371,8 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
     CUresult r = ctx_enter();
     if (r) return r;
-    if (leastPriority) *leastPriority = STREAM_PRIORITY_LEAST;
-    if (greatestPriority) *greatestPriority = STREAM_PRIORITY_GREATEST;
+    if (leastPriority) *leastPriority = state.conn.description.least_priority;
+    if (greatestPriority) *greatestPriority = state.conn.description.greatest_priority;
     return CUDA_SUCCESS;
 }
 

@@ -6,11 +6,14 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/api/graph_params.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/exec.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
+#include "shim/memory/mem.h"
 
 #define FLAGS_KNOWN                                                                         \
     (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | \
@@ -26,6 +29,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH &&
         flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
         return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH && state_is_plain())
+        return refuse_call("a graph that kernels launch");
     return exec_create(hGraph, flags, phGraphExec);
 }
 
@@ -77,6 +82,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    mem_tell(); /* of what making it executable took */
     return stream_captured(s) ? exec_capture(hGraph, s) : exec_launch(hGraph, s);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "proto/gen/prototypes.h"
 #include "shim/api/graph_params.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
 #include "shim/graph/graph_memory.h"
@@ -149,6 +151,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
     if (r) return r;
     if (!pHandle_out || flags & ~(unsigned int)CU_GRAPH_COND_ASSIGN_DEFAULT)
         return CUDA_ERROR_INVALID_VALUE;
+    if (state_is_plain()) return refuse_call("a graph of which kernels decide");
     lock_enter(&graph_lock);
     struct graph *g = graph_find(hGraph);
     r = g ? condition_create(&g->conditions, sizeof(uint32_t), defaultLaunchValue,

@@ -27,6 +27,7 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
     r = capture_gate();
     if (!r) r = mem_take(MEM_PINNED, ctx_current()->index, Flags, bytesize, &addr);
     if (!r) *pp = (void *)(uintptr_t)addr;
+    mem_tell();
     return r;
 }
 

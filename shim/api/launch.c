@@ -28,16 +28,12 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
-#define LAUNCH_GRID_X_MAX 0x7fffffffu
-#define LAUNCH_GRID_YZ_MAX 65535u
-#define LAUNCH_BLOCK_XY_MAX 1024u
-#define LAUNCH_BLOCK_Z_MAX 64u
-#define LAUNCH_THREADS_MAX 1024u
 /* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
 #define LAUNCH_INVALID_CONFIGURATION ((CUresult)9)
 #define LAUNCH_SMALL_PARAMS 4096u /* what kernels had at most before CUDA 12.1 */
 
-/* The record has 16 bits for each; what does not fit is too large in any case, and stays so. */
+/* The record has 16 bits for each; what does not fit is too large on any device (description.c),
+ * and stays so. */
 static inline void set_block(struct wire_launch *l, uint32_t x, uint32_t y, uint32_t z) {
     l->block[0] = (uint16_t)(x < UINT16_MAX ? x : UINT16_MAX);
     l->block[1] = (uint16_t)(y < UINT16_MAX ? y : UINT16_MAX);
@@ -51,17 +47,21 @@ static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
     return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* One of the first attributes: known, positive, and nobody's but the device's. */
+static inline uint32_t most(int attribute) {
+    return (uint32_t)state.conn.description.attributes[attribute];
+}
+
 static CUresult check(const struct wire_launch *l, const struct function *f, uint32_t most_shared) {
     const uint32_t *g = l->grid, *required = f->info.req_block;
     const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
-    if (g[0] - 1 >= LAUNCH_GRID_X_MAX || g[1] - 1 >= LAUNCH_GRID_YZ_MAX ||
-        g[2] - 1 >= LAUNCH_GRID_YZ_MAX)
+    for (int i = 0; i < 3; i++)
+        if (g[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i) ||
+            b[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i))
+            return bad_shape(LAUNCH_INVALID_CONFIGURATION);
+    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+    if (threads > most(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
         return bad_shape(LAUNCH_INVALID_CONFIGURATION);
-    if (b[0] - 1 >= LAUNCH_BLOCK_XY_MAX || b[1] - 1 >= LAUNCH_BLOCK_XY_MAX ||
-        b[2] - 1 >= LAUNCH_BLOCK_Z_MAX)
-        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
-    uint32_t threads = b[0] * b[1] * b[2];
-    if (threads > LAUNCH_THREADS_MAX) return bad_shape(LAUNCH_INVALID_CONFIGURATION);
     if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
         return CUDA_ERROR_INVALID_VALUE;

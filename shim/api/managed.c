@@ -21,6 +21,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr;
     r = mem_take(MEM_MANAGED, ctx_current()->index, 0, bytesize, &addr);
+    mem_tell();
     if (r) return r;
     hints_forget(addr, bytesize);
     *dptr = addr;

@@ -8,10 +8,16 @@
 #include "proto/gen/prototypes.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/shown.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 
 #define WARP 32u
+
+/* Of the device, whatever capability the job asked for: it is the same hardware. */
+static uint32_t shared_unit(void) {
+    return occupancy_shared_unit((uint32_t)shown(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+}
 
 uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic) {
     const struct wire_device *d = &state.conn.device;
@@ -20,7 +26,8 @@ uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t
                                     .regs = d->regs_per_sm,
                                     .shared_bytes = d->shared_per_sm_bytes,
                                     .shared_reserved_bytes = d->shared_reserved_bytes,
-                                    .shared_optin_bytes = d->shared_optin_bytes};
+                                    .shared_optin_bytes = d->shared_optin_bytes,
+                                    .shared_unit = shared_unit()};
     const struct occupancy_block block = {threads, f->info.regs, f->info.shared_bytes + dynamic};
     if (threads > f->info.max_threads || dynamic > d->shared_optin_bytes) return 0;
     return occupancy_blocks(&sm, &block);
@@ -98,8 +105,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     if (r) return r;
     if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
     const struct wire_device *d = &state.conn.device;
-    uint64_t share = d->shared_per_sm_bytes / (uint32_t)numBlocks / OCCUPANCY_SHARED_UNIT *
-                     OCCUPANCY_SHARED_UNIT;
+    uint64_t unit = shared_unit();
+    uint64_t share = d->shared_per_sm_bytes / (uint32_t)numBlocks / unit * unit;
     uint64_t taken = f->info.shared_bytes + d->shared_reserved_bytes;
     uint64_t most = d->shared_optin_bytes > f->info.shared_bytes
                         ? d->shared_optin_bytes - f->info.shared_bytes

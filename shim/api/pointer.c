@@ -44,7 +44,7 @@ static struct pointer look_up(uint64_t addr) {
     if (found && b->kind != MEM_VARIABLE) {
         p.known = b->kind != MEM_POOL_FREE && b->kind != MEM_OWN && b->kind != MEM_ARRAY;
     } else if (image_global_at(addr, &b->addr, &b->bytes)) {
-        b->device = conn_in_device(&state.conn, addr);
+        b->device = !conn_in_host(&state.conn, addr);
         b->kind = b->device ? MEM_PLAIN : MEM_MANAGED;
         b->owner = CTX_PRIMARY;
         p.known = true;

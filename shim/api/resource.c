@@ -29,13 +29,16 @@ static struct origin origin_of(const CUdevResource *r) {
     return o;
 }
 
-/* The smallest part that could be split off, and what its size has to be a multiple of: the
- * guideline of CUDA's documentation for each architecture. */
+/* The smallest part that could be split off, and what its size has to be a multiple of: as the
+ * device says, or by the guideline of CUDA's documentation for each architecture. */
 static CUdevResource make_sms(uint32_t count, struct origin origin) {
-    const struct wire_device *d = &state.conn.device;
+    const uint32_t cc_major = state.conn.device.cc_major;
+    const struct description *d = &state.conn.description;
     CUdevResource r = {.type = CU_DEV_RESOURCE_TYPE_SM, .sm = {count, 2, 2}};
-    if (d->cc_major >= 8) r.sm.minSmPartitionSize = 4;
-    if (d->cc_major >= 9) r.sm.minSmPartitionSize = r.sm.smCoscheduledAlignment = 8;
+    if (cc_major >= 8) r.sm.minSmPartitionSize = 4;
+    if (cc_major >= 9) r.sm.minSmPartitionSize = r.sm.smCoscheduledAlignment = 8;
+    if (d->sm_partition_least) r.sm.minSmPartitionSize = d->sm_partition_least;
+    if (d->sm_partition_unit) r.sm.smCoscheduledAlignment = d->sm_partition_unit;
     memcpy(r._internal_padding, &origin, sizeof(origin));
     return r;
 }

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "shim/connection/shown.h"
 #include "shim/connection/state.h"
 #include "shim/memory/array.h"
+#include "shim/memory/stray.h"
 
-#define LINEAR_2D_WIDTH 131072u
-#define LINEAR_2D_HEIGHT 65000u
-#define LINEAR_2D_PITCH 2097120u
+#define LINEAR_2D(what) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_##what
 
 #define READING_FLAGS                                                                        \
     ((unsigned int)CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | \
@@ -32,8 +32,19 @@ static void set_element(struct wire_texture *w, const struct array_element *e) {
 static bool in_a_window(uint64_t addr, uint64_t bytes) {
     const struct conn *c = &state.conn;
     if (!bytes || addr + bytes < addr) return false;
-    return (conn_in_device(c, addr) && conn_in_device(c, addr + bytes - 1)) ||
+    return stray_has(addr, bytes) ||
+           (conn_in_device(c, addr) && conn_in_device(c, addr + bytes - 1)) ||
            (conn_in_host(c, addr) && conn_in_host(c, addr + bytes - 1));
+}
+
+uint64_t texture_desc_width(uint32_t element_bytes) {
+    uint32_t size = (uint32_t)__builtin_ctz(element_bytes);
+    uint64_t most = size < DESCRIPTION_ELEMENTS ? state.conn.description.texture1d_linear[size] : 0;
+    return most < ARRAY_LAYOUT_LINEAR_MAX ? most : ARRAY_LAYOUT_LINEAR_MAX;
+}
+
+static bool within(uint64_t size, CUdevice_attribute most, uint64_t recorded) {
+    return size && size <= (uint64_t)shown(most) && size <= recorded;
 }
 
 static CUresult linear(const CUDA_RESOURCE_DESC *d, struct array_element *e,
@@ -41,7 +52,7 @@ static CUresult linear(const CUDA_RESOURCE_DESC *d, struct array_element *e,
     if (!array_layout_element(d->res.linear.format, d->res.linear.numChannels, e))
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr = d->res.linear.devPtr, width = d->res.linear.sizeInBytes / e->bytes;
-    if (addr % ARRAY_LAYOUT_ALIGN || !width || width > TEXTURE_DESC_LINEAR_WIDTH ||
+    if (addr % ARRAY_LAYOUT_ALIGN || !width || width > texture_desc_width(e->bytes) ||
         !in_a_window(addr, width * e->bytes))
         return CUDA_ERROR_INVALID_VALUE;
     w->addr = addr;
@@ -56,10 +67,12 @@ static CUresult pitched(const CUDA_RESOURCE_DESC *d, struct array_element *e,
     uint64_t width = d->res.pitch2D.width, height = d->res.pitch2D.height;
     if (!array_layout_element(d->res.pitch2D.format, d->res.pitch2D.numChannels, e))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!width || !height || width > LINEAR_2D_WIDTH || height > LINEAR_2D_HEIGHT)
+    if (!within(width, LINEAR_2D(WIDTH), ARRAY_LAYOUT_SIDE_MAX) ||
+        !within(height, LINEAR_2D(HEIGHT), ARRAY_LAYOUT_SIDE_MAX))
         return CUDA_ERROR_INVALID_VALUE;
-    if (addr % ARRAY_LAYOUT_ALIGN || pitch % ARRAY_LAYOUT_PITCH || pitch > LINEAR_2D_PITCH ||
-        pitch < width * e->bytes || !in_a_window(addr, (height - 1) * pitch + width * e->bytes))
+    if (addr % ARRAY_LAYOUT_ALIGN || pitch % ARRAY_LAYOUT_PITCH ||
+        !within(pitch, LINEAR_2D(PITCH), UINT32_MAX) || pitch < width * e->bytes ||
+        !in_a_window(addr, (height - 1) * pitch + width * e->bytes))
         return CUDA_ERROR_INVALID_VALUE;
     w->addr = addr;
     w->pitch = pitch;
@@ -195,6 +208,8 @@ CUresult texture_desc(const struct texture *t, struct wire_texture *w) {
     *w = (struct wire_texture){.height = 1, .depth = 1, .levels = 1};
     CUresult r = resource(t, &e, w);
     if (!r && !t->surface) r = reading(t, &e, w);
+    if (!r && state_is_blind())
+        r = refuse(t->surface ? "surfaces on this device" : "textures on this device", 0);
     if (r) return r;
     set_element(w, &e);
     if (t->surface) w->flags |= WIRE_TEXTURE_SURFACE;

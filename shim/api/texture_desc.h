@@ -11,10 +11,11 @@
 #include "proto/wire.h"
 #include "shim/memory/texture.h"
 
-#define TEXTURE_DESC_LINEAR_WIDTH (1u << 28) /* elements */
-
 /* `t`: resource, reading, view, surface. The record but for its head and handle.
  * CUDA_ERROR_NOT_SUPPORTED, having said so, for what this driver lacks. */
 CUresult texture_desc(const struct texture *t, struct wire_texture *w);
+
+/* How many elements of so many bytes linear memory may have. */
+uint64_t texture_desc_width(uint32_t element_bytes);
 
 #endif

@@ -101,6 +101,6 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_
     if (dev) return CUDA_ERROR_INVALID_DEVICE;
     if (!maxWidthInElements || !array_layout_element(format, numChannels, &e))
         return CUDA_ERROR_INVALID_VALUE;
-    *maxWidthInElements = TEXTURE_DESC_LINEAR_WIDTH;
+    *maxWidthInElements = texture_desc_width(e.bytes);
     return CUDA_SUCCESS;
 }

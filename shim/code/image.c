@@ -4,6 +4,7 @@
  */
 #include "shim/code/image.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/stray.h"
 
 #define IMAGE_WHY_BYTES 4096u
 #define TILE_WHY "it is Tile IR, which the software GPU does not compile"
@@ -126,6 +128,7 @@ static void forget_globals(struct image *image) {
     lock_enter(&image_lock);
     for (struct image_global *g = image->globals, *next; g; g = next) {
         next = g->next;
+        stray_remove(g->addr, g->bytes);
         free(g);
     }
     image->globals = NULL;
@@ -262,6 +265,19 @@ void image_add(struct image *image, struct function *f) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+/* Where a driver chose it, it may be where this program has something else. */
+static CUresult note_place(const char *name, const struct wire_global_reply *g) {
+    if (conn_in_device(&state.conn, g->addr) || conn_in_host(&state.conn, g->addr))
+        return CUDA_SUCCESS;
+    int err = stray_add(g->addr, g->bytes);
+    if (!err) return CUDA_SUCCESS;
+    log_error("shim",
+              "what=\"the GPU has the variable %.100s where this program has memory of its own\" "
+              "address=0x%llx error=%s",
+              name, (unsigned long long)g->addr, err_name(err));
+    return err == -EEXIST ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult ask_global(struct image *image, const char *name, size_t name_bytes,
                            struct image_global **out) {
     struct wire_global_get rec = {
@@ -272,6 +288,8 @@ static CUresult ask_global(struct image *image, const char *name, size_t name_by
     struct wire_global_reply found;
     if (reply.bytes != sizeof(found)) return CUDA_ERROR_UNKNOWN;
     memcpy(&found, reply.data, sizeof(found));
+    r = note_place(name, &found);
+    if (r) return r;
     struct image_global *g = malloc(sizeof(*g) + name_bytes);
     if (!g) return CUDA_ERROR_OUT_OF_MEMORY;
     image->managed |= conn_in_host(&state.conn, found.addr);
@@ -309,7 +327,8 @@ static const struct image_global *global_at(uint64_t addr) {
 }
 
 bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes) {
-    if (!conn_in_device(&state.conn, addr) && !conn_in_host(&state.conn, addr)) return false;
+    bool ours = conn_in_device(&state.conn, addr) || conn_in_host(&state.conn, addr);
+    if (!ours && !stray_has(addr, 1)) return false;
     lock_enter(&image_lock);
     const struct image_global *g = global_at(addr);
     if (g) {

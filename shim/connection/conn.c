@@ -28,6 +28,7 @@
 #endif
 
 #define CONN_OFFERS 64 /* places to try before giving up */
+#define CONN_MINOR 5   /* a daemon of an older one does not describe its device */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 /* What the user said about the job, and which program it is. */
@@ -38,12 +39,23 @@ static void describe(struct wire_job *job) {
     job->profile = profile_self();
 }
 
-static int say_hello(int sock, bool *null) {
+/* A job whose GPU is misspelt would run on another one unseen. */
+static int find_gpu(struct conn *c, uint32_t *gpu) {
+    char why[JOB_WHY_BYTES];
+
+    if (job_gpu(getenv(JOB_GPU_VARIABLE), gpu, why) == 0) return 0;
+    log_error("shim", "what=\"%s\"", why);
+    c->refused = true;
+    return -ENODEV;
+}
+
+static int say_hello(int sock, uint32_t gpu, bool *null) {
     struct wire_hello hello = {.magic = WIRE_MAGIC,
                                .major = WIRE_MAJOR,
                                .minor = WIRE_MINOR,
                                .spec_hash = CALL_SPEC_HASH,
-                               .pid = getpid()};
+                               .pid = getpid(),
+                               .gpu = gpu};
     const char *name = getenv("SALUS_JOB_NAME");
     if (!name || !*name) name = program_invocation_short_name;
     snprintf(hello.name, sizeof(hello.name), "%s", name);
@@ -99,7 +111,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     offer->text[sizeof(offer->text) - 1] = '\0';
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
     if (offer->result < 0) return refused(c, offer->result, offer->text);
-    if (offer->major != WIRE_MAJOR) return ERR_VERSION;
+    if (offer->major != WIRE_MAJOR || offer->minor < CONN_MINOR) return ERR_VERSION;
     if (nfds == FDUTIL_LOST) return -EMFILE; /* this process has as many as it may */
     if (nfds != WIRE_FD_COUNT) return ERR_PROTOCOL;
     int err = check_windows(&offer->windows, offer->device.granularity_bytes);
@@ -176,12 +188,22 @@ static uint64_t inode_of(int fd) {
     return fstat(fd, &st) < 0 ? 0 : st.st_ino;
 }
 
+/* Copied once, then looked at: the worker could write to its page. */
+static int take_description(struct description *out, const struct wire_completion *page) {
+    const char *why;
+    *out = page->description;
+    int err = description_check(out, &why);
+    if (err) log_error("shim", "what=\"the device's description is wrong\" why=\"%s\"", why);
+    return err == -EINVAL ? ERR_PROTOCOL : err;
+}
+
 /* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
 static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = sizeof(struct wire_completion);
     void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
     void *comp = map_shared(0, comp_bytes, PROT_READ, fds[WIRE_FD_COMPLETION]);
-    int err = sub && comp ? answer(c->sock, 1) : -ENOMEM;
+    int err = sub && comp ? take_description(&c->description, comp) : -ENOMEM;
+    if (!err) err = answer(c->sock, 1);
     if (!err) err = await_welcome(c);
     if (err) {
         if (sub) munmap(sub, sub_bytes);
@@ -191,6 +213,7 @@ static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     c->windows = offer->windows;
     c->device = offer->device;
     c->job_id = offer->job_id;
+    c->minor = offer->minor;
     c->submission = sub;
     c->completion = comp;
     c->doorbell = fds[WIRE_FD_DOORBELL];
@@ -224,8 +247,12 @@ static int try_offer(struct conn *c) {
 
 int conn_open(struct conn *c) {
     c->refused = false;
+    c->sock = -1;
+    uint32_t gpu;
+    int err = find_gpu(c, &gpu);
+    if (err) return err;
     c->sock = dial_broker();
-    int err = c->sock < 0 ? c->sock : 0;
+    if (c->sock < 0) err = c->sock;
     if (err) {
         log_error("shim",
                   "what=\"no salusd answers at %s/job.sock\" error=%s "
@@ -234,7 +261,7 @@ int conn_open(struct conn *c) {
         return ERR_NO_DAEMON;
     }
     bool null;
-    err = say_hello(c->sock, &null);
+    err = say_hello(c->sock, gpu, &null);
     if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {
         err = try_offer(c);

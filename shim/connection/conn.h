@@ -14,7 +14,9 @@
 struct conn {
     struct wire_windows windows;
     struct wire_device device;
+    struct description description; /* of the device; what jobs are told of it: shown.h */
     uint32_t job_id;
+    uint16_t minor; /* version of the broker's */
     struct wire_submission *submission;
     const struct wire_completion *completion;
     bool refused; /* why was said already */

@@ -51,23 +51,43 @@ static bool answered(const void *arg) {
     return atom_load_acquire(&state.conn.completion->replies[a->slot].ticket) == a->ticket;
 }
 
-CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
-                    struct reply *out) {
-    struct wire_record *rec = head;
-    struct awaited a = {.ticket = atom_add(&last_ticket, 1) + 1};
-    CUresult r = take_slot(&a.slot);
-    if (r) return r;
-    rec->reply = (uint16_t)a.slot;
-    rec->ticket = a.ticket;
-    r = submit_record(head, head_bytes, tail, tail_bytes);
-    if (!r) r = wait_until(answered, &a);
-    if (r) return r;
-    const struct wire_reply *from = &state.conn.completion->replies[a.slot];
+static CUresult take_answer(uint32_t slot, struct reply *out) {
+    const struct wire_reply *from = &state.conn.completion->replies[slot];
     struct reply copy = {.result = from->result, .cuda = from->cuda, .bytes = from->bytes};
     if (copy.bytes > sizeof(copy.data)) copy.bytes = sizeof(copy.data);
     memcpy(copy.data, from->data, copy.bytes);
-    give_slot(a.slot);
+    give_slot(slot);
     if (out) *out = copy;
     if (copy.cuda) return (CUresult)copy.cuda;
     return copy.result < 0 ? (CUresult)err_cuda(copy.result) : CUDA_SUCCESS;
+}
+
+CUresult reply_call_by(CUresult (*send)(void *arg, uint32_t slot, uint64_t ticket), void *arg,
+                       struct reply *out) {
+    struct awaited a = {.ticket = atom_add(&last_ticket, 1) + 1};
+    CUresult r = take_slot(&a.slot);
+    if (r) return r;
+    r = send(arg, a.slot, a.ticket);
+    if (!r) r = wait_until(answered, &a);
+    return r ? r : take_answer(a.slot, out);
+}
+
+struct record {
+    void *head;
+    const void *tail;
+    uint32_t head_bytes, tail_bytes;
+};
+
+static CUresult send_record(void *arg, uint32_t slot, uint64_t ticket) {
+    const struct record *s = arg;
+    struct wire_record *rec = s->head;
+    rec->reply = (uint16_t)slot;
+    rec->ticket = ticket;
+    return submit_record(s->head, s->head_bytes, s->tail, s->tail_bytes);
+}
+
+CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
+                    struct reply *out) {
+    struct record s = {head, tail, head_bytes, tail_bytes};
+    return reply_call_by(send_record, &s, out);
 }

@@ -23,4 +23,9 @@ struct reply {
 CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                     struct reply *out);
 
+/* The same, where `send` lets the worker know by another way that this slot and ticket want an
+ * answer; its error, if it has one. */
+CUresult reply_call_by(CUresult (*send)(void *arg, uint32_t slot, uint64_t ticket), void *arg,
+                       struct reply *out);
+
 #endif

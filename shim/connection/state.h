@@ -40,6 +40,16 @@ static inline bool state_published(void) {
 }
 
 /* 0, or CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child. */
+/* Kernels of this device know nothing of graphs that this library keeps. */
+static inline bool state_is_plain(void) {
+    return state.conn.device.flags & WIRE_DEVICE_PLAIN;
+}
+
+/* Its kernels have no textures and surfaces. */
+static inline bool state_is_blind(void) {
+    return state.conn.device.flags & WIRE_DEVICE_BLIND;
+}
+
 static inline CUresult state_ready(void) {
     _Atomic uint32_t *alive = atom_load_acquire(&state.alive);
     if (__builtin_expect(!alive || !atom_load_relaxed(alive), 0)) return CUDA_ERROR_NOT_INITIALIZED;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/shown.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -72,15 +73,6 @@ struct context *ctx_at(uint32_t index) {
     return &contexts[index];
 }
 
-const size_t ctx_first_limits[CTX_LIMITS] = {
-    [CU_LIMIT_STACK_SIZE] = 1024,
-    [CU_LIMIT_PRINTF_FIFO_SIZE] = WIRE_TEXT_BYTES,
-    [CU_LIMIT_MALLOC_HEAP_SIZE] = 8u << 20,
-    [CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2,
-    [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048,
-    [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128,
-};
-
 static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->index = index;
     c->sms = 0;
@@ -88,7 +80,8 @@ static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->flags = flags;
     c->api_version = CTX_API_VERSION;
     c->id = ++last_id;
-    memcpy(c->limits, ctx_first_limits, sizeof(c->limits));
+    for (uint32_t k = 0; k < CTX_LIMITS; k++)
+        c->limits[k] = shown_limit((CUlimit)k);
     c->cache = CU_FUNC_CACHE_PREFER_NONE;
     c->banks = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
     c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);

@@ -34,9 +34,6 @@ struct context {
     CUsharedconfig banks;
 };
 
-/* What a context begins with. */
-extern const size_t ctx_first_limits[CTX_LIMITS];
-
 /* One thread's view; made when first needed, freed when the thread ends. */
 struct ctx_thread {
     uint32_t depth;

@@ -55,8 +55,9 @@ static CUresult begin_late(const struct stream *s, const struct context *c) {
 }
 
 CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
-    if (priority > STREAM_PRIORITY_LEAST) priority = STREAM_PRIORITY_LEAST;
-    if (priority < STREAM_PRIORITY_GREATEST) priority = STREAM_PRIORITY_GREATEST;
+    const struct description *d = &state.conn.description;
+    if (priority > d->least_priority) priority = d->least_priority;
+    if (priority < d->greatest_priority) priority = d->greatest_priority;
     uint32_t id = reserve_id();
     if (id == WIRE_STREAMS) return CUDA_ERROR_OUT_OF_MEMORY;
     struct wire_stream_create rec = {

@@ -15,8 +15,7 @@
 #include "proto/wire.h"
 #include "shim/context/stream_hint.h"
 
-#define STREAM_PRIORITY_LEAST 0
-#define STREAM_PRIORITY_GREATEST (-5)
+#define STREAM_PRIORITY_LEAST 0 /* on every device, and what streams have that nobody gave one */
 #define STREAM_LEGACY 0u
 
 struct capture_lane;

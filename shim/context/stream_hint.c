@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "shim/connection/shown.h"
 #include "shim/lock.h"
 
 static pthread_mutex_t hint_lock =
@@ -15,7 +16,8 @@ static bool is_waiting(CUsynchronizationPolicy p) {
 
 /* What misses the window cannot be what stays. */
 static bool is_window(const CUaccessPolicyWindow *w) {
-    return w->num_bytes <= STREAM_HINT_WINDOW_BYTES && w->hitRatio >= 0 && w->hitRatio <= 1 &&
+    return w->num_bytes <= (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) &&
+           w->hitRatio >= 0 && w->hitRatio <= 1 &&
            (unsigned)w->hitProp <= CU_ACCESS_PROPERTY_PERSISTING &&
            (unsigned)w->missProp <= CU_ACCESS_PROPERTY_STREAMING;
 }

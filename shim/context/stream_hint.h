@@ -10,8 +10,6 @@
 
 #include "proto/cuda_abi.h"
 
-#define STREAM_HINT_WINDOW_BYTES 134213632 /* of a window that should stay; as Hopper has it */
-
 struct stream_hint {
     CUaccessPolicyWindow window;
     CUsynchronizationPolicy waiting;

@@ -8,6 +8,7 @@
 
 #include "proto/wire.h"
 #include "shim/connection/refuse.h"
+#include "shim/connection/state.h"
 #include "shim/graph/graph.h"
 
 CUresult changing_allow(struct params_kernel *k, CUlaunchAttributeValue *value) {
@@ -15,6 +16,7 @@ CUresult changing_allow(struct params_kernel *k, CUlaunchAttributeValue *value) 
     uint64_t addr = k->changing ? k->changing->addr : 0;
     CUresult r = CUDA_SUCCESS;
     if (asked != 1) return asked || k->changing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (state_is_plain()) return refuse_call("a kernel node that kernels change");
     if (k->launch.flags & WIRE_LAUNCH_COOPERATIVE)
         return refuse_call("a cooperative kernel node that kernels change");
     if (!addr)

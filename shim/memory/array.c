@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "shim/connection/shown.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/handle.h"
@@ -31,20 +32,38 @@ static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
      CUDA_ARRAY3D_TEXTURE_GATHER)
 #define KNOWN ((unsigned int)CUDA_ARRAY3D_VIDEO_ENCODE_DECODE * 2 - 1)
 
-/* The attributes MAXIMUM_TEXTURE*, by what an array is; 0: no such dimension. */
+#define MOST(what) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##what
+
+/* `most` 0: there is no such dimension. */
+static bool within(size_t size, CUdevice_attribute most) {
+    return size <= (most ? (size_t)shown(most) : 0) && size <= ARRAY_LAYOUT_SIDE_MAX;
+}
+
+static bool faces_ok(const CUDA_ARRAY3D_DESCRIPTOR *d, bool layers) {
+    CUdevice_attribute side = layers ? MOST(CUBEMAP_LAYERED_WIDTH) : MOST(CUBEMAP_WIDTH);
+    if (!within(d->Width, side) || !within(d->Height, side)) return false;
+    return layers ? within(d->Depth, MOST(CUBEMAP_LAYERED_LAYERS)) : d->Depth <= FACES;
+}
+
+/* By what an array is. */
 static bool size_ok(const CUDA_ARRAY3D_DESCRIPTOR *d) {
     static const struct {
-        uint32_t width, height, depth;
-    } limits[] = {{131072, 0, 0},        {131072, 65536, 0},  {16384, 16384, 16384},
-                  {8192, 8192, 32768},   {32768, 0, 2048},    {32768, 32768, 2048},
-                  {32768, 32768, FACES}, {32768, 32768, 2046}};
+        CUdevice_attribute width, height, depth;
+    } limits[] = {
+        {MOST(1D_WIDTH), 0, 0},
+        {MOST(2D_WIDTH), MOST(2D_HEIGHT), 0},
+        {MOST(3D_WIDTH), MOST(3D_HEIGHT), MOST(3D_DEPTH)},
+        {MOST(3D_WIDTH_ALTERNATE), MOST(3D_HEIGHT_ALTERNATE), MOST(3D_DEPTH_ALTERNATE)},
+        {MOST(1D_LAYERED_WIDTH), 0, MOST(1D_LAYERED_LAYERS)},
+        {MOST(2D_LAYERED_WIDTH), MOST(2D_LAYERED_HEIGHT), MOST(2D_LAYERED_LAYERS)},
+    };
     bool layers = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
     uint32_t first = d->Height ? (d->Depth ? 2 : 1) : 0;
     if (layers) first = d->Height ? 5 : 4;
-    if (cube) first = layers ? 7 : 6;
+    if (cube) return faces_ok(d, layers);
     for (uint32_t k = first; k <= first + (first == 2); k++)
-        if (d->Width <= limits[k].width && d->Height <= limits[k].height &&
-            d->Depth <= limits[k].depth)
+        if (within(d->Width, limits[k].width) && within(d->Height, limits[k].height) &&
+            within(d->Depth, limits[k].depth))
             return true;
     return false;
 }

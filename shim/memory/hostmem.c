@@ -18,6 +18,7 @@
 #include "shim/memory/calm.h"
 #include "shim/memory/pages.h"
 #include "shim/memory/shadow.h"
+#include "shim/memory/share.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -28,7 +29,8 @@
 
 struct entry {
     struct hostmem_range range;
-    struct shadow *shadow; /* NULL: the device does not see it */
+    struct shadow *shadow; /* NULL: the device does not see it, */
+    struct share *share;   /* unless it is a file's: NULL likewise */
     int prot;              /* of its pages, if it does */
     bool stack;            /* they are the main thread's */
     bool away;             /* the device does not see them while a child is forked */
@@ -238,9 +240,12 @@ static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
     return view->unfit;
 }
 
+static const char shared_memory[] = "others have it mapped as well";
+
 static const char *show(struct entry *e, uint64_t patience_ns) {
     struct pages_view view;
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    if (pages_shared(lo, state.conn.host_inode)) return shared_memory;
     const char *why = why_not(lo, hi, &view);
     if (why) return why;
     struct shadow *s = shadow_take(lo, hi, &why);
@@ -259,15 +264,40 @@ static const char *show(struct entry *e, uint64_t patience_ns) {
     return NULL;
 }
 
+/* Somebody else may have shown it meanwhile, or unregistered it: then it was for nothing. */
+static const char *keep_share(struct share *s, struct hostmem_range *out) {
+    lock_enter(&registered.lock);
+    struct entry *e = find_locked(out->addr);
+    bool same = e && e->range.addr == out->addr && e->range.bytes == out->bytes;
+    bool used = same && !e->range.device;
+    if (used) {
+        e->share = s;
+        e->range.device = share_at(s, e->range.addr);
+        atom_add_relaxed(&registered.shown, 1);
+    }
+    if (same) *out = e->range;
+    lock_leave(&registered.lock);
+    if (!used) share_hide(s);
+    return same ? NULL : "it is not registered";
+}
+
+/* With no lock held: the worker is asked. */
+static const char *show_file(struct hostmem_range *out) {
+    const char *why;
+    struct share *s = share_show(first_page(out), end_page(out), &why);
+    return s ? keep_share(s, out) : why;
+}
+
 const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int saved = errno;
     pthread_once(&once, watch_forks);
     lock_enter(&registered.lock);
     struct entry *e = find_locked(addr);
-    const char *why = !e ? "it is not registered" : e->shadow ? NULL : show(e, patience_ns);
+    const char *why = !e ? "it is not registered" : e->range.device ? NULL : show(e, patience_ns);
     if (e) *out = e->range;
     lock_leave(&registered.lock);
+    if (why == shared_memory) why = show_file(out);
     errno = saved;
     return why;
 }
@@ -282,8 +312,15 @@ static bool is_shared(const struct entry *self, uint64_t page) {
     return false;
 }
 
-static void hide(struct entry *e) {
+/* What is a file's is left to be hidden with no lock held: it is put on `files`. */
+static void hide(struct entry *e, struct share **files) {
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    if (e->share) {
+        e->share->next = *files;
+        *files = e->share;
+        e->share = NULL;
+        atom_sub_relaxed(&registered.shown, 1);
+    }
     if (!e->shadow) return;
     if (is_shared(e, lo)) lo += PAGES_BYTES;
     if (lo < hi && is_shared(e, hi - PAGES_BYTES)) hi -= PAGES_BYTES;
@@ -291,6 +328,14 @@ static void hide(struct entry *e) {
     shadow_give(e->shadow);
     e->shadow = NULL;
     atom_sub_relaxed(&registered.shown, 1);
+}
+
+static void hide_files(struct share *files) {
+    while (files) {
+        struct share *s = files;
+        files = s->next;
+        share_hide(s);
+    }
 }
 
 /* ---- registering ----------------------------------------------------------------------------- */
@@ -318,11 +363,11 @@ static CUresult append(const struct hostmem_range *r) {
 
 /* What nobody could pin. */
 static bool is_memory(const struct hostmem_range *r) {
-    struct pages_view view;
-    int saved = errno;
-    int err = pages_look(first_page(r), end_page(r), state.conn.host_inode, &view);
+    int saved = errno, prot = PROT_NONE, needs = PROT_READ;
+    int err = pages_access(first_page(r), end_page(r), &prot);
     errno = saved;
-    return err || (view.readable && (view.writable || r->flags & CU_MEMHOSTREGISTER_READ_ONLY));
+    if (!(r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) needs |= PROT_WRITE;
+    return err || (prot & needs) == needs;
 }
 
 CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
@@ -337,21 +382,25 @@ CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
 
 bool hostmem_remove(uint64_t addr) {
     int saved = errno;
+    struct share *files = NULL;
     lock_enter(&registered.lock);
     struct entry *e = find_locked(addr);
     bool found = e && e->range.addr == addr;
     if (found) {
-        hide(e);
+        hide(e, &files);
         *e = registered.entries[--registered.count];
     }
     lock_leave(&registered.lock);
+    hide_files(files);
     errno = saved;
     return found;
 }
 
 void hostmem_clear(void) {
+    struct share *files = NULL;
     lock_enter(&registered.lock);
     while (registered.count > 0)
-        hide(&registered.entries[--registered.count]);
+        hide(&registered.entries[--registered.count], &files);
     lock_leave(&registered.lock);
+    hide_files(files);
 }

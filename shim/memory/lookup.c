@@ -5,7 +5,9 @@
 #include "shim/memory/lookup.h"
 
 #include "shim/connection/state.h"
+#include "shim/memory/hostmem.h"
 #include "shim/memory/placed.h"
+#include "shim/memory/stray.h"
 #include "shim/memory/virtual.h"
 
 bool lookup_block(uint64_t addr, struct mem_block *out) {
@@ -21,6 +23,7 @@ bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out) {
 
 bool lookup_variable(uint64_t addr, uint64_t bytes) {
     const struct wire_windows *w = &state.conn.windows;
+    if (addr && (stray_has(addr, bytes) || hostmem_device(addr, bytes) == addr)) return true;
     if (!conn_in_device(&state.conn, addr) || addr - w->dev_base < w->alloc_bytes) return false;
     return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - addr;
 }

@@ -62,7 +62,7 @@ union record {
 static struct {
     union record *records;
     uint32_t first, count, cap;
-    uint32_t backs; /* MEM_BACK and MEM_SHOW: memory that the worker does not know of */
+    uint32_t backs; /* MEM_BACK, MEM_SHOW, HOST_SHOW: memory that the worker does not know of */
 } backlog;
 static __thread bool must_tell __attribute__((tls_model("initial-exec")));
 
@@ -79,12 +79,14 @@ static void keep_back(const union record *rec) {
         backlog.cap = cap;
     }
     backlog.records[backlog.count++] = *rec;
-    backlog.backs += rec->rec.op == WIRE_MEM_BACK || rec->rec.op == WIRE_MEM_SHOW;
+    backlog.backs += rec->rec.op == WIRE_MEM_BACK || rec->rec.op == WIRE_MEM_SHOW ||
+                     rec->rec.op == WIRE_HOST_SHOW;
     must_tell = true;
 }
 
 static uint32_t length_of(const union record *rec) {
-    return rec->rec.op >= WIRE_MEM_MAKE ? sizeof(rec->segment) : sizeof(rec->mem);
+    bool segment = rec->rec.op >= WIRE_MEM_MAKE && rec->rec.op != WIRE_HOST_SHOW;
+    return segment ? sizeof(rec->segment) : sizeof(rec->mem);
 }
 
 /* With the lock held, so that the order is that of the books. */
@@ -157,11 +159,19 @@ static uint64_t device_credit(void *arg) {
     return credit > asked ? credit - asked : 0;
 }
 
-/* The window is a sparse file: its pages come by being touched. */
-static void host_back(void *arg, uint64_t addr, uint64_t bytes) {}
+static bool host_is_hidden(void) {
+    return state.conn.device.flags & WIRE_DEVICE_HOST;
+}
 
+/* The window is a sparse file: its pages come by being touched. */
+static void host_back(void *arg, uint64_t addr, uint64_t bytes) {
+    if (host_is_hidden()) tell(WIRE_HOST_SHOW, addr, bytes);
+}
+
+/* What a device has pinned would go on to show it the pages of before. */
 static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
     int saved = errno;
+    if (host_is_hidden()) return;
     madvise((void *)(uintptr_t)addr, bytes, MADV_REMOVE);
     errno = saved;
 }
@@ -262,6 +272,7 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
     struct vmem_ask never;
     lock_enter(&mem_lock);
     int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr, &never);
+    must_tell |= backlog.backs > 0;
     lock_leave(&mem_lock);
     if (err) say_host_full(bytes);
     return result_of(err);

@@ -58,7 +58,8 @@ struct mem_place {
 /* After the connection was made. 0 or -errno. */
 int mem_init(void);
 
-/* Host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as everything here. */
+/* Host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as everything here. Before
+ * the device uses it the caller calls mem_tell, with no lock held. */
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr);
 

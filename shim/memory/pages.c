@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading /proc/self/maps.
+ * Reading /proc/self/maps, all of it, or from Linux 6.11 on by questions about single addresses: a
+ * program may have thousands of mappings.
  */
 #include "shim/memory/pages.h"
 
@@ -8,13 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+bool pages_asks = true;
 
 struct reader {
     FILE *file;
     char *line;
     size_t cap;
     const char *name; /* of the mapping that was read last */
+    bool asks;        /* for the mappings from `at` on, without names */
+    uint64_t at;
 };
 
 static int open_maps(struct reader *r) {
@@ -22,25 +29,78 @@ static int open_maps(struct reader *r) {
     return r->file ? 0 : -errno;
 }
 
+/* What is below `at` may be left out. */
+static int open_maps_at(struct reader *r, uint64_t at) {
+    int err = open_maps(r);
+    r->asks = pages_asks;
+    r->at = at;
+    return err;
+}
+
 static void close_maps(struct reader *r) {
     fclose(r->file);
     free(r->line);
 }
 
+/* PROCMAP_QUERY of newer headers. */
+struct question {
+    uint64_t size, flags, addr; /* asked */
+    uint64_t lo, hi, prot, page_bytes, offset, inode;
+    uint32_t device[2];
+    uint32_t name_bytes, build_bytes;
+    uint64_t name, build;
+};
+#define QUESTION _IOWR('f', 17, struct question)
+#define QUESTION_READ 1u
+#define QUESTION_WRITE 2u
+#define QUESTION_EXEC 4u
+#define QUESTION_SHARED 8u
+#define QUESTION_OR_NEXT 16u
+
+/* Also false where it cannot be asked: then `asks` is. */
+static bool ask(struct reader *r, struct pages_part *p) {
+    struct question q = {.size = sizeof(q), .flags = QUESTION_OR_NEXT, .addr = r->at};
+    if (ioctl(fileno(r->file), QUESTION, &q) < 0) {
+        r->asks = errno == ENOENT; /* no mapping is left */
+        return false;
+    }
+    *p = (struct pages_part){.lo = q.lo,
+                             .hi = q.hi,
+                             .offset = q.offset,
+                             .shared = q.prot & QUESTION_SHARED,
+                             .device = makedev(q.device[0], q.device[1]),
+                             .inode = q.inode};
+    p->prot = (q.prot & QUESTION_READ ? PROT_READ : 0) |
+              (q.prot & QUESTION_WRITE ? PROT_WRITE : 0) | (q.prot & QUESTION_EXEC ? PROT_EXEC : 0);
+    r->at = q.hi;
+    return true;
+}
+
 /* "7f00-7f10 rw-p 00000000 00:00 0    [heap]" */
-static bool next(struct reader *r, struct pages_part *p) {
+static bool read_line(struct reader *r, struct pages_part *p) {
     unsigned long lo, hi, offset, inode;
+    unsigned int device[2];
     char prot[5];
     int name = 0;
     if (getline(&r->line, &r->cap, r->file) <= 0) return false;
-    if (sscanf(r->line, "%lx-%lx %4s %lx %*s %lu %n", &lo, &hi, prot, &offset, &inode, &name) < 5)
+    if (sscanf(r->line, "%lx-%lx %4s %lx %x:%x %lu %n", &lo, &hi, prot, &offset, device, device + 1,
+               &inode, &name) < 7)
         return false;
-    *p = (struct pages_part){.lo = lo, .hi = hi, .offset = offset, .inode = inode};
+    *p = (struct pages_part){.lo = lo,
+                             .hi = hi,
+                             .offset = offset,
+                             .device = makedev(device[0], device[1]),
+                             .inode = inode};
     p->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
               (prot[2] == 'x' ? PROT_EXEC : 0);
     p->shared = prot[3] == 's';
     r->name = r->line + name;
     return true;
+}
+
+static bool next(struct reader *r, struct pages_part *p) {
+    if (r->asks && ask(r, p)) return true;
+    return !r->asks && read_line(r, p);
 }
 
 static bool begins(const char *text, const char *with) {
@@ -70,11 +130,22 @@ bool pages_private(uint64_t addr) {
     struct reader r;
     struct pages_part p = {.shared = true};
     bool found = false;
-    if (open_maps(&r)) return false;
+    if (open_maps_at(&r, addr)) return false;
     while (!found && next(&r, &p))
-        found = addr >= p.lo && addr < p.hi;
+        found = addr < p.hi;
     close_maps(&r);
-    return found && !p.shared;
+    return found && addr >= p.lo && !p.shared;
+}
+
+bool pages_shared(uint64_t addr, uint64_t inode) {
+    struct reader r;
+    struct pages_part p = {.shared = false};
+    bool found = false;
+    if (open_maps_at(&r, addr)) return false;
+    while (!found && next(&r, &p))
+        found = addr < p.hi;
+    close_maps(&r);
+    return found && addr >= p.lo && p.shared && p.inode != inode;
 }
 
 /* What writes to memory behind every thread's back. */
@@ -113,7 +184,7 @@ int pages_look(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_view *out)
     struct reader r;
     struct pages_part p;
     struct row row = {0, 0};
-    uint64_t at = lo, writable = lo;
+    uint64_t at = lo;
     int err = open_maps(&r);
     if (err) return err;
     *out = (struct pages_view){.prot = PROT_NONE};
@@ -127,12 +198,57 @@ int pages_look(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_view *out)
         clip(&p, lo, hi);
         if (p.lo == lo) out->prot = p.prot;
         if (p.lo == at && p.prot & PROT_READ) at = p.hi;
-        if (p.lo == writable && p.prot & PROT_WRITE) writable = p.hi;
         if (p.prot != out->prot) out->unfit = "only parts of it can be written";
         if (!out->unfit && !own) out->unfit = judge(&p, r.name);
     }
     close_maps(&r);
     out->readable = at == hi;
-    out->writable = writable == hi;
     return 0;
+}
+
+int pages_access(uint64_t lo, uint64_t hi, int *prot) {
+    struct reader r;
+    struct pages_part p;
+    uint64_t at = lo;
+    int err = open_maps_at(&r, lo);
+    if (err) return err;
+    *prot = PROT_READ | PROT_WRITE;
+    while (at < hi && next(&r, &p) && p.lo <= at) {
+        if (p.hi <= at) continue;
+        *prot &= p.prot;
+        at = p.hi;
+    }
+    close_maps(&r);
+    if (at < hi) *prot = PROT_NONE;
+    return 0;
+}
+
+static bool continues(const struct pages_file *f, const struct pages_part *p, uint64_t lo) {
+    return p->device == f->device && p->inode == f->inode && p->offset == f->offset + (p->lo - lo);
+}
+
+static const char *extend_file(struct pages_file *f, struct pages_part p, uint64_t lo, uint64_t hi,
+                               uint64_t at) {
+    const struct pages_part whole = p;
+    clip(&p, lo, hi);
+    if (p.lo != at) return "it is not mapped any more";
+    if (!p.shared || (p.prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
+        return "parts of it are private, or cannot be written";
+    if (at == lo) *f = (struct pages_file){p.device, p.inode, p.offset, whole.lo, whole.hi};
+    return continues(f, &p, lo) ? NULL : "it is not one piece of one file";
+}
+
+const char *pages_file(uint64_t lo, uint64_t hi, struct pages_file *out) {
+    struct reader r;
+    struct pages_part p;
+    uint64_t at = lo;
+    const char *why = NULL;
+    if (open_maps_at(&r, lo)) return "/proc/self/maps cannot be read";
+    while (!why && at < hi && next(&r, &p)) {
+        if (p.hi <= lo) continue;
+        why = extend_file(out, p, lo, hi, at);
+        at = p.hi;
+    }
+    close_maps(&r);
+    return why || at >= hi ? why : "it is not mapped any more";
 }

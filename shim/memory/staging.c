@@ -81,6 +81,7 @@ CUresult staging_take(struct staging *out) {
         lock_enter(&staging.lock);
     }
     lock_leave(&staging.lock);
+    mem_tell();
     return r;
 }
 

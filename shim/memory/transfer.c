@@ -18,6 +18,7 @@
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/staging.h"
+#include "shim/memory/stray.h"
 
 enum place { PLACE_BAD, PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
 
@@ -54,6 +55,7 @@ static enum place classify(uint64_t *at, uint64_t bytes, bool written) {
         /* Variables of modules lie where the worker put them; it checks the range. */
         return conn_in_device(c, addr + bytes - 1) ? PLACE_DEVICE : PLACE_BAD;
     }
+    if (stray_has(addr, bytes)) return PLACE_DEVICE;
     if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return classify_host(at, bytes);
     if (!lookup_range(addr, bytes, &b)) return PLACE_BAD;
     if (!b.device) return PLACE_PINNED;

@@ -48,9 +48,11 @@ nvml_result nvmlDeviceGetHandleByIndex(unsigned int index, nvml_handle *device) 
 }
 
 nvml_result nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_handle *device) {
-    nvml_result r = library_enter(bus_id && device);
+    struct wire_view v;
+    nvml_result r = device_look(&the_device, bus_id && device, &v);
     if (r) return r;
-    int err = pci_check(bus_id);
+    const struct pci_place place = {v.device.pci_domain, v.device.pci_bus, v.device.pci_slot};
+    int err = pci_check(bus_id, &place);
     if (err) return err == -EINVAL ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_FOUND;
     *device = &the_device;
     return NVML_SUCCESS;

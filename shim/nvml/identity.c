@@ -10,7 +10,6 @@
 #include "proto/uuid.h"
 #include "shim/nvml/device.h"
 #include "shim/nvml/library.h"
-#include "shim/pci.h"
 
 nvml_result nvmlDeviceGetName(nvml_handle device, char *name, unsigned int length) {
     struct wire_view v;
@@ -74,19 +73,21 @@ nvml_result nvmlDeviceGetArchitecture(nvml_handle device, unsigned int *architec
 
 /* ---- place ----------------------------------------------------------------------------------- */
 
-static void print_bus_id(char out[NVML_BUS_ID_BYTES]) {
+static void print_bus_id(const struct wire_device *d, char out[NVML_BUS_ID_BYTES]) {
     memset(out, 0, NVML_BUS_ID_BYTES);
-    snprintf(out, NVML_BUS_ID_BYTES, "%08X:%02X:%02X.0", PCI_DOMAIN, PCI_BUS, PCI_SLOT);
+    snprintf(out, NVML_BUS_ID_BYTES, "%08X:%02X:%02X.0", d->pci_domain, d->pci_bus, d->pci_slot);
 }
 
 nvml_result nvmlDeviceGetPciInfo_v3(nvml_handle device, struct nvml_pci *pci) {
-    nvml_result r = device_enter(device, pci);
+    struct wire_view v;
+    nvml_result r = device_look(device, pci, &v);
 
     if (r) return r;
-    *pci = (struct nvml_pci){.domain = PCI_DOMAIN, .bus = PCI_BUS, .device = PCI_SLOT};
-    print_bus_id(pci->bus_id);
-    snprintf(pci->old_bus_id, sizeof(pci->old_bus_id), "%04X:%02X:%02X.0", PCI_DOMAIN, PCI_BUS,
-             PCI_SLOT);
+    const struct wire_device *d = &v.device;
+    *pci = (struct nvml_pci){.domain = d->pci_domain, .bus = d->pci_bus, .device = d->pci_slot};
+    print_bus_id(d, pci->bus_id);
+    snprintf(pci->old_bus_id, sizeof(pci->old_bus_id), "%04X:%02X:%02X.0", d->pci_domain & 0xffffu,
+             d->pci_bus & 0xffu, d->pci_slot & 0xffu);
     return NVML_SUCCESS;
 }
 
@@ -94,22 +95,22 @@ nvml_result nvmlDeviceGetPciInfo_v3(nvml_handle device, struct nvml_pci *pci) {
 #define SUBCLASS_3D 2u
 
 nvml_result nvmlDeviceGetPciInfoExt(nvml_handle device, struct nvml_pci_ext *pci) {
-    nvml_result r = device_enter(device, pci);
+    struct wire_view v;
+    nvml_result r = device_look(device, pci, &v);
 
     if (r) return r;
     if (pci->version != NVML_VERSION(*pci, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     *pci = (struct nvml_pci_ext){.version = pci->version,
-                                 .domain = PCI_DOMAIN,
-                                 .bus = PCI_BUS,
-                                 .device = PCI_SLOT,
+                                 .domain = v.device.pci_domain,
+                                 .bus = v.device.pci_bus,
+                                 .device = v.device.pci_slot,
                                  .base_class = CLASS_DISPLAY,
                                  .sub_class = SUBCLASS_3D};
-    print_bus_id(pci->bus_id);
+    print_bus_id(&v.device, pci->bus_id);
     return NVML_SUCCESS;
 }
 
-/* As made up as the place: what XLA takes where it is not told, which costs it a line of error each
- * time. */
+/* Made up: what XLA takes where it is not told, which costs it a line of error each time. */
 #define LINK_GENERATION 3u
 #define LINK_LANES 16u
 

@@ -5,10 +5,12 @@
 #include "shim/nvml/view.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "proto/job.h"
 #include "shim/connection/dial.h"
 
 #define HEAD_BYTES offsetof(struct wire_view, processes)
@@ -24,7 +26,8 @@ static int check_refusal(const void *msg, size_t bytes) {
 /* Of an answer that is as long as it says. */
 static int check_facts(struct wire_view *v) {
     if (v->device.memory_bytes == 0 || v->used_bytes > v->device.memory_bytes) return ERR_PROTOCOL;
-    if (v->busy_permille > 1000) return ERR_PROTOCOL;
+    if (v->busy_permille > 1000 || v->device.pci_bus > 255 || v->device.pci_slot > 31)
+        return ERR_PROTOCOL;
     for (uint32_t i = 0; i < v->process_count; i++)
         if (v->processes[i].pid <= 0 || v->processes[i].busy_permille > 1000) return ERR_PROTOCOL;
     v->device.name[sizeof(v->device.name) - 1] = '\0';
@@ -42,9 +45,9 @@ int view_check(const void *msg, size_t bytes, struct wire_view *out) {
     return check_facts(out);
 }
 
-static int ask(int sock, struct wire_view *out) {
+static int ask(int sock, uint32_t gpu, struct wire_view *out) {
     struct wire_question q = {
-        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
+        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR, .gpu = gpu};
     union {
         struct wire_view view;
         struct wire_offer refusal;
@@ -64,6 +67,7 @@ static nvml_result result_of(int err) {
     case -ENOTDIR:
     case -ECONNREFUSED:
     case ERR_BROKER_LOST: return NVML_ERROR_DRIVER_NOT_LOADED;
+    case -ENODEV: return NVML_ERROR_NOT_FOUND; /* SALUS_GPU names none */
     case ERR_WORKER_LOST: return NVML_ERROR_GPU_IS_LOST;
     case ERR_VERSION: return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
     case -EACCES:
@@ -79,8 +83,12 @@ static nvml_result result_of(int err) {
 }
 
 nvml_result view_ask(struct wire_view *out) {
+    char why[JOB_WHY_BYTES];
+    uint32_t gpu;
+
+    if (job_gpu(getenv(JOB_GPU_VARIABLE), &gpu, why) < 0) return NVML_ERROR_NOT_FOUND;
     int saved = errno, sock = dial_broker();
-    int err = sock < 0 ? sock : ask(sock, out);
+    int err = sock < 0 ? sock : ask(sock, gpu, out);
 
     fdutil_close(&sock);
     errno = saved;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the broker says of the device, asked anew each time: nothing is kept that a fork, a daemon
- * that went, or a second thread could spoil.
+ * What the broker says of the GPU of this process's job, else of SALUS_GPU, else of the first,
+ * asked anew each time: nothing is kept that a fork, a daemon that went, or a second thread could
+ * spoil.
  */
 #ifndef SHIM_NVML_VIEW_H
 #define SHIM_NVML_VIEW_H

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/connection/shown.h"
 #include "shim/connection/state.h"
-#include "shim/pci.h"
 
 #define MD2_BLOCK 16
 #define MD2_ROUNDS 18
@@ -106,9 +106,9 @@ static void collect(struct facts *f, const struct validity_addresses *at, uint32
     f->at = *at;
     f->time = time;
     memcpy(f->device.uuid, state.conn.device.uuid, sizeof(f->device.uuid));
-    f->device.domain = PCI_DOMAIN;
-    f->device.bus = PCI_BUS;
-    f->device.slot = PCI_SLOT;
+    f->device.domain = shown(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+    f->device.bus = shown(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+    f->device.slot = shown(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
 }
 
 static void keyed(struct md2 *m, unsigned char pad) {

@@ -3,6 +3,7 @@
 
 Paths are those of a build directory; nothing outside it and a temporary run directory is touched.
 """
+import faulthandler
 import json
 import os
 import re
@@ -14,12 +15,15 @@ import tempfile
 import time
 import traceback
 
+import nested
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 # The daemons may come from another build, a sanitizer's, than the shim that jobs load.
 DAEMON_BUILD = os.path.join(ROOT, os.environ.get("SALUS_DAEMON_BUILD", os.environ.get("BUILD", "build")))
 # Generous: a test that needs it all has failed anyway; sanitizers and loaded machines are slow.
 PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "600"))
+TEST_LIMIT = float(os.environ.get("SALUS_TEST_LIMIT", "1500"))  # s, for one test, however many waits it has
 
 # nohup, `&` in a shell and many CI systems start us with signals ignored, which every program that
 # we start would inherit; a shell can then not even trap them.
@@ -55,27 +59,64 @@ def wait_for(what, condition, seconds=PATIENCE):
     raise AssertionError(f"{what}: not within {seconds:g} s")
 
 
+class Job(subprocess.Popen):
+    """A program under a daemon. What it has started may outlive it and hold its output open: nobody waits for ever."""
+
+    def communicate(self, input=None, timeout=PATIENCE):
+        return super().communicate(input, timeout)
+
+    def kill_group(self):
+        """It, and what it has started, of a job that has a process group of its own."""
+        os.killpg(self.pid, signal.SIGKILL)
+        return self.communicate()
+
+
+# With SALUS_TEST_NESTED, each daemon serves what it takes for a real GPU: its worker's driver is our own
+# library, as a client of a second daemon, which has the software GPU. What tests say of the GPU goes to that one.
+NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
+BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
+ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
+         "--window-module-bytes", "64MiB"]
+
+
 class Daemon:
     """A private salusd with its worker. Use as a context manager.
 
     Jobs that say nothing of their needs are taken to need little, so that they run side by side;
     an option given by the caller counts over that.
     """
+    UNKNOWN = "64MiB"
 
     def __init__(self, *options):
         self.run_dir = tempfile.mkdtemp(prefix="salus-e2e-")
         self.log_path = os.path.join(self.run_dir, "log")
         self.options = options
+        self.below = None
+        self.env = None
+        if NESTED and not isinstance(self, Below):
+            self._put_below()
+
+    def _put_below(self):
+        given = list(zip(self.options[::2], self.options[1::2]))
+        memory = dict(given).get("--device-memory", "6GiB")
+        self.below = Below(*(word for pair in given if pair[0] in BELOW for word in pair))
+        self.options = [word for pair in given if pair[0] not in BELOW for word in pair]
+        if "--device-memory" not in self.options:
+            self.options += ["--device-memory", memory]
+        self.options += [*ABOVE, "--driver", os.path.join(BUILD, "shim", "libcuda.so.1")]
+        self.env = {**os.environ, "SALUS_RUN_DIR": self.below.run_dir, "SALUS_JOB_NAME": "worker"}
 
     def __enter__(self):
         return self.boot()
 
     def boot(self):
         """Starts it: at first, or again in the same run directory after it ended."""
+        if self.below and not self.below.running():
+            self.below.boot()
         self.log_file = open(self.log_path, "ab")
         self.process = subprocess.Popen(
             [tool("salusd"), "--foreground", "--run-dir", self.run_dir,
-             "--unknown-memory", "64MiB", *self.options],
+             "--unknown-memory", self.UNKNOWN, *self.options], env=self.env,
             stdout=self.log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         try:
             wait_for("salusd is ready", self._ready)
@@ -98,8 +139,13 @@ class Daemon:
                 self.process.kill()
                 self.process.wait()
         self.log_file.close()
+        if self.below:
+            self.below.__exit__()
         self._check_reports()
         shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def running(self):
+        return hasattr(self, "process") and self.process.poll() is None
 
     def _check_reports(self):
         """A sanitizer's report fails the test, whatever the exit status was."""
@@ -149,11 +195,11 @@ class Daemon:
                                                        os.path.join(shim, "libcuda.so.1")]))
         return env
 
-    def start(self, argv, loading="preload", **extra):
-        """Starts a job; its output is collected by Popen.communicate()."""
-        return subprocess.Popen(argv, env=self.environment(loading, **extra), text=True,
-                                errors="replace", stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def start(self, argv, loading="preload", own_group=False, **extra):
+        """Starts a job; its output is collected by Job.communicate()."""
+        return Job(argv, env=self.environment(loading, **extra), text=True, errors="replace",
+                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                   process_group=0 if own_group else None)
 
     def run(self, argv, loading="preload", seconds=PATIENCE, **extra):
         p = self.start(argv, loading, **extra)
@@ -167,6 +213,15 @@ class Daemon:
 
     def checksum(self, argv, loading="preload", **extra):
         return checksum_of(self.run(argv, loading, **extra), self)
+
+
+class Below(Daemon):
+    """What has the GPU that a nested daemon's driver shows: its one job is that daemon's worker."""
+    UNKNOWN = "8GiB"
+
+    def __init__(self, *options):
+        super().__init__("--device-memory", "9GiB", "--window-alloc-bytes", "176GiB", *options)
+
 
 
 def checksum_of(done, daemon=None):
@@ -223,7 +278,11 @@ def run_tests(names):
     failed, skipped = [], 0
     for name, f in tests:
         begin = time.monotonic()
+        # Where it hangs is said, and the suite ends: nobody would look at what comes after.
+        faulthandler.dump_traceback_later(TEST_LIMIT, exit=True)
         try:
+            if NESTED and name in nested.TESTS:
+                raise Skipped("nested: " + nested.TESTS[name])
             f()
             print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
         except Skipped as why:
@@ -232,6 +291,8 @@ def run_tests(names):
         except Exception:
             failed.append(name)
             print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
     for name in failed:
         print(f"failed: {name}")
     suite = os.path.basename(sys.argv[0]).removeprefix("run_").removesuffix(".py")

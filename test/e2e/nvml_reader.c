@@ -60,6 +60,7 @@ static void print_all(nvml_handle device) {
 
 int main(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "";
+    struct nvml_pci pci;
     nvml_handle device;
     unsigned int count;
     int status = 0;
@@ -68,7 +69,9 @@ int main(int argc, char **argv) {
     CALL(nvmlInit_v2);
     CALL(nvmlDeviceGetCount_v2, &count);
     if (count != 1) return 122;
-    CALL(nvmlDeviceGetHandleByPciBusId_v2, "00000000:01:00.0", &device);
+    CALL(nvmlDeviceGetHandleByIndex_v2, 0, &device);
+    CALL(nvmlDeviceGetPciInfo_v3, device, &pci);
+    CALL(nvmlDeviceGetHandleByPciBusId_v2, pci.bus_id, &device);
     print_all(device);
     if (strcmp(word, "fork") == 0 && fork() == 0) {
         print_all(device);

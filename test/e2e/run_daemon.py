@@ -66,7 +66,7 @@ def test_check_config_lists_every_error():
     equal(r.returncode, 2, "exit status")
     equal(r.stderr, f"{path}:2: max_jobs: 'many' is not a whole number\n"
                     f"{path}:3: unknown key 'rundir'; did you mean 'run_dir'?\n"
-                    f"{path}:5: device: 'harp' is not one of: soft\n"
+                    f"{path}:5: device: 'harp' is not one of: soft|cuda\n"
                     f"{path}:6: expected 'name = value'\n"
                     "command line: worker_timeout: '1' is not a time with its unit, such as 500ms\n"
                     "salusd: 5 errors in the configuration\n", "stderr")
@@ -247,7 +247,7 @@ def test_a_worker_that_never_gets_ready_ends_the_daemon():
     with tempfile.TemporaryDirectory() as dir:
         r = salusd("--run-dir", dir + "/run", "--worker", "/bin/false", "--worker-tries", "2")
         equal(r.returncode, 1, "exit status")
-        contains(r.stderr, "event=given-up failures=2", "log")
+        contains(r.stderr, "event=given-up gpu=0 failures=2", "log")
         equal(r.stderr.splitlines()[-1], "salusd: no GPU worker gets ready: it ended with status 1", "stderr")
 
 

@@ -20,13 +20,16 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import nested
 import run_events
-from harness import (BUILD, CHECKSUM, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
+from harness import (BUILD, CHECKSUM, NESTED, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "textures",
             "thrust", "cub", "cluster", "tiles", "graphs", "graph_memory", "accumulate", "evaluate", "pair", "requests",
             "aimless", "verify", "virtual", "ipc", "texture_refs"]
+if NESTED:
+    PROGRAMS = [name for name in PROGRAMS if name not in nested.PROGRAMS]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "boxes", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
@@ -222,6 +225,24 @@ def test_kernels_print_as_the_host_does():
         lines = d.run([program("device_heap"), "print"]).stdout.splitlines()
         equal(lines[:len(lines) // 2], lines[len(lines) // 2:], "lines of the device and of the host")
         equal(len(lines), 20, "lines")
+
+
+def printed(name, rounds):
+    """What the program `printing` prints."""
+    lines = []
+    for r in range(rounds):
+        lines += [f"{name} {r} {i}" for i in range(3)] + ([f"{name} {r} host"] if r % 4 == 3 else [])
+    return lines
+
+
+def test_jobs_that_print_at_once_get_their_own_lines():
+    """All of them, in order, and before what the host prints once it has waited for them."""
+    rounds = 500
+    with Daemon() as d:
+        started = [(n, d.start([program("printing"), n, str(rounds)])) for n in "abc"]
+        for name, p in started:
+            out, err = p.communicate(timeout=PATIENCE)
+            equal((p.returncode, out.splitlines()), (0, printed(name, rounds)), f"{name}: exit code and lines; {err}")
 
 
 def test_kernels_decide_about_graphs():
@@ -698,12 +719,143 @@ def test_device_code_is_linked_at_run_time():
         contains(done.stderr, "link_unit.cubin: only machine code, no PTX that this device (sm_90) can run", "stderr")
 
 
+# ---- a program on the driver's own calls, as a worker on the real driver is -----------------------
+
+WORKER_TOPICS = ["memory", "words", "green", "code", "textures"]
+
+
+def driver_worker(daemon, *topics):
+    done = daemon.run([tool("test/e2e/driver_worker"), *topics], "path")
+    equal((done.returncode, [l for l in done.stdout.splitlines() if l.startswith("ok ")]),
+          (0, [f"ok {t}" for t in topics]), done.stdout + done.stderr + daemon.log()[-2000:])
+    return done
+
+
+def test_a_worker_can_use_this_driver():
+    """Each topic alone, and all in one process."""
+    with Daemon() as d:
+        for topics in [[t] for t in WORKER_TOPICS] + [WORKER_TOPICS]:
+            driver_worker(d, *topics)
+        wait_for("all jobs have left", lambda: not d.jobs())
+
+
+def test_a_worker_hears_of_an_illegal_access_everywhere():
+    """By every call, on every thread; and it can end in the middle of them."""
+    with Daemon() as d:
+        for _ in range(3):
+            driver_worker(d, "fault")
+            driver_worker(d, "exit")
+        logged(d, "ERR_ILLEGAL_ADDRESS", "the worker's log")
+
+
+def test_registered_files_are_one_memory_for_all():
+    """A sealed memfd that several processes map: each device's writes are seen by all of them."""
+    with Daemon() as d:
+        before = descriptors(d.worker_pid())
+        for topics in (["shared"], ["shared", "many", "shared"]):
+            done = d.run([tool("test/e2e/driver_worker"), *topics], "path")
+            equal((done.returncode, done.stdout.count("ok ")), (0, len(topics)), done.stderr)
+        done = driver_worker(d, "unshared", "shared")
+        contains(done.stderr, "F_SEAL_SHRINK", "why a file is not shown")
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all descriptors are closed", lambda: descriptors(d.worker_pid()) == before)
+
+
+def test_registered_files_and_deaths_on_either_side():
+    """Of programs in the middle of it, and then of the worker: nothing is left, and nobody hangs."""
+    with Daemon() as d:
+        driver_worker(d, "shared")
+        wait_for("all jobs have left", lambda: not d.jobs())
+        pids = [d.process.pid, d.worker_pid()]
+        before, jobs = [descriptors(pid) for pid in pids], []
+        for i in range(12):
+            jobs.append(d.start([tool("test/e2e/driver_worker"), "many", "shared"], "path", own_group=True))
+            time.sleep(0.01 + 0.017 * i)
+            jobs[-1].kill()
+            jobs[-1].wait()
+        # The other of a pair waits for its turn until somebody ends it.
+        for job in jobs:
+            with contextlib.suppress(ProcessLookupError):
+                job.kill_group()
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all descriptors are closed", lambda: [descriptors(pid) for pid in pids] == before)
+        job = d.start([tool("test/e2e/driver_worker"), *["many"] * 1000], "path")
+        equal(job.stdout.readline(), "ok many\n", "it runs")
+        os.kill(d.worker_pid(), signal.SIGKILL)
+        _, err = job.communicate(timeout=PATIENCE)
+        equal(job.returncode, 1, err)
+        wait_for("a new worker", lambda: d.worker_pid() not in (None, pids[1]))
+        driver_worker(d, "unshared")
+
+
+def test_registered_files_count_as_pinned():
+    """All of what is shown, touched or not, as long as it is; limits of it are run_limits.py's."""
+    with Daemon() as d:
+        pinned = lambda: sum(t["pinned_bytes"] for t in d.ctl_json("tenant", "list")["tenants"])
+        jobs = [d.start([tool("test/e2e/driver_worker"), "holds"], "path") for _ in range(2)]
+        for job in jobs:
+            equal(job.stdout.readline(), "holds\n", "it is shown")
+        wait_for("two times 60 MiB", lambda: 120 << 20 <= pinned() < 150 << 20)
+        jobs[0].kill()
+        jobs[0].communicate()
+        wait_for("once", lambda: 60 << 20 <= pinned() < 90 << 20)
+        jobs[1].kill()
+        jobs[1].communicate()
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_workers_that_are_killed_leave_nothing():
+    """Several at once, at any moment of all that they do: memory, descriptors and jobs are as before."""
+    with Daemon() as d:
+        driver_worker(d, *WORKER_TOPICS)
+        wait_for("all jobs have left", lambda: not d.jobs())
+        pids = [d.process.pid, d.worker_pid()]
+        before = [descriptors(pid) for pid in pids]
+        for i in range(6):
+            jobs = [d.start([tool("test/e2e/driver_worker"), "busy"], "path") for _ in range(3)]
+            for n, job in enumerate(jobs):
+                equal(job.stdout.readline(), "busy\n", "it runs")
+                time.sleep(0.013 * ((7 * i + 5 * n) % 11))
+                job.kill()
+            for job in jobs:
+                job.communicate()
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+        wait_for("all descriptors are closed", lambda: [descriptors(pid) for pid in pids] == before)
+        driver_worker(d, *WORKER_TOPICS)
+
+
 # ---- compute capability --------------------------------------------------------------------------
 
 def told(daemon, **env):
     done = daemon.run([program("capability", "ptxmany-static")], **env)
     equal(done.returncode, 0, done.stdout + done.stderr + daemon.log()[-2000:])
     return done.stdout
+
+
+def described(daemon, **env):
+    done = daemon.run([tool("test/e2e/describe")], "path", **env)
+    equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def test_the_device_is_described_as_ever():
+    """All that a program may ask of the software GPU, as it was written down; and that a job which asks for
+    less than Hopper is told nothing of that."""
+    with open(os.path.join(ROOT, "test/data/describe/soft.json")) as f:
+        recorded = json.load(f)
+    with Daemon("--device-memory", "256MiB", "--sm-count", "16") as d:
+        equal(described(d), recorded, "what it says")
+        for name in ("MINOR", "MAJOR"):
+            recorded["attributes"][f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{name}"] = {"MAJOR": 7, "MINOR": 5}[name]
+        for name in ("CLUSTER_LAUNCH", "TENSOR_MAP_ACCESS_SUPPORTED"):
+            recorded["attributes"][f"CU_DEVICE_ATTRIBUTE_{name}"] = 0
+        recorded["capability"] = 75
+        recorded["sm_partition"] = {"count": 16, "least": 2, "unit": 2}
+        equal(described(d, SALUS_CAPABILITY="7.5"), recorded, "what it says as 7.5")
 
 
 def test_each_job_has_the_capability_that_it_asks_for():

@@ -44,6 +44,7 @@ static char *print(const struct config *c, size_t *n) {
         fprintf(out, "[%s]\n%s = %s\n", o[i].section, o[i].name, value);
     }
     config_rules_print(c, out);
+    config_gpus_print(c, out);
     fclose(out);
     return text;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "common/fdutil.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/segment.h"
@@ -21,6 +22,8 @@
 #include "test/lib/wireclient.h"
 
 #define MORE_OPS 28u
+#define FILES 2u /* that the client sent */
+#define FILE_BYTES (1u << 20)
 #define PEER_ENDED 709u /* CUDA_ERROR_CONTEXT_IS_DESTROYED */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,6 +86,8 @@ static void begin(void) {
     memcpy(client->host, "FAKE again", 11);
     memcpy(client->host + 8192, &(struct wire_node){.enabled = 1, .grid = {2, 3, 1}},
            sizeof(struct wire_node));
+    for (uint32_t i = 0; i < FILES; i++)
+        wireclient_file(client, i, fdutil_memfd("file", FILE_BYTES, 0), 0);
     fakedev_forget_launches(bench->worker->dev);
     fakedev_hold(bench->worker->dev, true);
 }

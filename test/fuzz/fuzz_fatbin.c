@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/cuda/cuda_prints.h"
 #include "daemon/device/soft/image/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!image) return 0;
     if (size) memcpy(image, data, size);
     image_extent(image, size);
+    cuda_prints(image, size, 90);
     for (int use = IMAGE_RUN; use <= IMAGE_DESCRIBE; use++) {
         int err = image_read(image, size, 90, (enum image_use)use, &m, why, sizeof(why));
         if (err && !why[0]) abort();

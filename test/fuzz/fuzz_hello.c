@@ -3,7 +3,8 @@
  * The handshake: the input is a client's messages, each after a byte with its length (255: what is
  * left), sent to a broker whose loop runs here between them, with a worker that answers. No input
  * may crash it, leave a connection behind, cost it its worker, or be welcomed without two right
- * messages. A question is one of them.
+ * messages. A question is one of them, and files of a client that runs; messages of a length that
+ * four divides carry a descriptor.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 static struct server *server;
 static int worker_fd = -1;
 
-static int launch(void *arg, int fd) {
+static int launch(void *arg, uint32_t gpu, int fd) {
     struct wire_worker_msg ready = {.kind = WIRE_READY};
 
     ready.device.memory_bytes = 1u << 30;
@@ -52,6 +53,8 @@ static void answer(struct wire_worker_msg *m) {
         m->kind = WIRE_ATTACHED;
     } else if (m->kind == WIRE_DETACH) {
         m->kind = WIRE_DETACHED;
+    } else if (m->kind == WIRE_FILE) {
+        m->kind = WIRE_FILED;
     } else {
         return;
     }
@@ -92,15 +95,17 @@ static void start(void) {
     strcpy(config.run_dir, dir);
     if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
     atexit(remove_dir);
-    supervise_start(&server->supervise);
+    supervise_start(&server->supervise[0]);
     turn();
-    if (!worker_ready(&server->broker.worker)) abort();
+    if (!worker_ready(&server->broker.gpus.items[0].worker)) abort();
 }
 
 static void check_words(const uint8_t *msg, size_t n) {
     char why[HELLO_WHY_BYTES] = "";
+    struct wire_file file;
     struct hello h;
     bool accepted;
+    uint32_t gpu;
 
     if (hello_check(msg, n, &h, why, sizeof(why)) == 0) {
         if (n != sizeof(struct wire_hello) || !*h.name || !memchr(h.name, 0, sizeof(h.name)))
@@ -117,7 +122,10 @@ static void check_words(const uint8_t *msg, size_t n) {
         abort();
     }
     hello_check_answer(msg, n, &accepted, why, sizeof(why));
-    if (hello_asks(msg, n) && hello_check_question(msg, n, why, sizeof(why)) == 0 &&
+    if (hello_check_file(msg, n, &file, why, sizeof(why)) == 0 &&
+        (n != sizeof(file) || file.file >= WIRE_FILES || file.reply >= WIRE_REPLIES))
+        abort();
+    if (hello_asks(msg, n) && hello_check_question(msg, n, &gpu, why, sizeof(why)) == 0 &&
         n != sizeof(struct wire_question))
         abort();
 }
@@ -125,9 +133,13 @@ static void check_words(const uint8_t *msg, size_t n) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    static int lent = -1;
     int pair[2], sent = 0;
 
-    if (!server) start();
+    if (!server) {
+        start();
+        lent = fdutil_memfd("lent", 4096, 0);
+    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) abort();
     clients_accept(&server->broker.clients, pair[0]);
     while (n > 0 && sent < 4) {
@@ -136,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         n--;
         if (length == 255 || length > n) length = n;
         check_words(data, length);
-        if (length > 0 && fdutil_send(pair[1], data, length, NULL, 0) < 0) break;
+        if (length > 0 && fdutil_send(pair[1], data, length, &lent, sent > 1) < 0) break;
         data += length;
         n -= length;
         sent++;
@@ -146,7 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     }
     close(pair[1]);
     turn();
-    if (server->broker.clients.count || !list_empty(&server->broker.attachments.list)) abort();
-    if (server->broker.worker.restarts > 0) abort();
+    if (server->broker.clients.count || !list_empty(&server->broker.gpus.items[0].attachments.list))
+        abort();
+    if (server->broker.gpus.items[0].worker.restarts > 0) abort();
     return 0;
 }

@@ -14,6 +14,7 @@ static void expect_sound(const struct wire_view *v, size_t size) {
     if (size != offsetof(struct wire_view, processes) + v->process_count * sizeof(v->processes[0]))
         abort();
     if (!memchr(v->device.name, 0, sizeof(v->device.name))) abort();
+    if (v->device.pci_bus > 255 || v->device.pci_slot > 31) abort();
     if (v->used_bytes > v->device.memory_bytes || v->busy_permille > 1000) abort();
     for (uint32_t i = 0; i < v->process_count; i++)
         if (v->processes[i].pid <= 0 || v->processes[i].busy_permille > 1000) abort();

@@ -131,7 +131,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ranges *variables = ranges_with(NULL, lo, lo + room_used);
     struct ranges *all = ranges_with(variables, at, at + behind);
     struct heap *heap = heap_create(at + BUFFER / 2, at + BUFFER);
-    struct runtime runtime = {.pending_limit = PENDING, .facts.sm.shared_optin_bytes = 227 << 10};
+    struct runtime runtime = {
+        .pending_limit = PENDING,
+        .facts.sm = {.shared_optin_bytes = 227 << 10, .shared_unit = occupancy_shared_unit(9)}};
     if (runtime_init(&runtime, at + BUFFER, at + behind)) abort();
     for (uint32_t f = 0, run = 0; f < ptx->func_count && run < 4; f++) {
         struct code_kernel *k;

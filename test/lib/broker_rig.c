@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -99,6 +100,20 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
     if (!atomic_load(&w->set_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
 }
 
+static void answer_file(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m,
+                        int file) {
+    struct wire_worker_msg reply = {.kind = WIRE_FILED, .job_id = m->job_id};
+    struct stat st = {0};
+
+    if (file >= 0 && fstat(file, &st) < 0) fail("a file");
+    pthread_mutex_lock(&shown);
+    w->last_file = *m;
+    pthread_mutex_unlock(&shown);
+    atomic_store(&w->file_inode, st.st_ino);
+    atomic_fetch_add(&w->files, 1);
+    if (!atomic_load(&w->file_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
+}
+
 static void take_kernels(struct broker_rig_worker *w, int memfd) {
     struct kernel_wire k;
 
@@ -127,6 +142,8 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         w->last_limits = *m;
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->limits, 1);
+    } else if (m->kind == WIRE_FILE) {
+        answer_file(w, fd, m, memfd);
     } else if (m->kind == WIRE_KERNELS) {
         take_kernels(w, memfd);
     } else if (m->kind == WIRE_FORGET) {
@@ -150,8 +167,11 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     strcpy(m.device.name, "Fake GPU");
     m.device.memory_bytes = 1ull << 30;
     m.device.granularity_bytes = 2u << 20;
-    m.device.sm_count = 4;
+    m.device.sm_count = w->sm_count ? w->sm_count : 4;
     m.device.cc_major = 9;
+    m.device.pci_domain = 2;
+    m.device.pci_bus = 0x41;
+    m.device.pci_slot = 5;
     if (atomic_load(&w->fail_ready) > 0) {
         atomic_fetch_sub(&w->fail_ready, 1);
         m.result = -EIO;
@@ -222,8 +242,9 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-static int launch_fake(void *arg, int fd) {
-    struct broker_rig_worker *w = arg;
+static int launch_fake(void *arg, uint32_t gpu, int fd) {
+    struct broker_rig *r = arg;
+    struct broker_rig_worker *w = gpu == 0 ? &r->worker : &r->second;
     pthread_t t;
 
     if (atomic_load(&w->launch_result) < 0) {
@@ -317,6 +338,7 @@ void broker_rig_init(struct broker_rig *r) {
     r->config.handshake_timeout = r->config.worker_timeout = patience_ms() * 1000000ull;
     r->config.worker_tries = 1000000;
     atomic_store(&r->worker.fd, -1);
+    atomic_store(&r->second.fd, -1);
 }
 
 static void *server_main(void *arg) {
@@ -337,7 +359,7 @@ static void make_server(struct broker_rig *r, const struct server_hooks *hooks) 
 }
 
 void broker_rig_listen(struct broker_rig *r) {
-    struct server_hooks hooks = {.launch = launch_fake, .arg = &r->worker};
+    struct server_hooks hooks = {.launch = launch_fake, .arg = r};
 
     make_server(r, &hooks);
 }
@@ -361,12 +383,15 @@ void broker_rig_stop_keep(struct broker_rig *r) {
     pthread_join(r->thread, NULL);
     server_destroy(r->server);
     broker_rig_wait(&r->worker.running, 0); /* its threads use the rig */
+    broker_rig_wait(&r->second.running, 0);
 }
 
 void broker_rig_stop(struct broker_rig *r) {
     broker_rig_stop_keep(r);
     if (r->worker.page) munmap(r->worker.page, sizeof(*r->worker.page));
     if (r->worker.board) munmap(r->worker.board, sizeof(*r->worker.board));
+    if (r->second.page) munmap(r->second.page, sizeof(*r->second.page));
+    if (r->second.board) munmap(r->second.board, sizeof(*r->second.board));
     remove_dir(r->dir);
 }
 

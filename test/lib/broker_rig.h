@@ -40,6 +40,9 @@ struct broker_rig_worker {
     _Atomic int kernels;            /* WIRE_KERNELS that came */
     _Atomic int forgets;            /* WIRE_FORGET that came */
     _Atomic int limits;             /* WIRE_LIMITS that came */
+    _Atomic int files;              /* WIRE_FILE that came */
+    _Atomic int file_silent;        /* does not say that these were answered */
+    _Atomic uint64_t file_inode;    /* of the latest's descriptor; 0: it had none */
     _Atomic int detach_result;      /* of the latest DETACH */
     _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
     _Atomic int fd;                 /* its end; -1: not running */
@@ -47,17 +50,18 @@ struct broker_rig_worker {
     _Atomic int rests;              /* times it found nothing to do, and had closed all it had */
     _Atomic uint64_t silence_ns;    /* the longest without a heartbeat */
     /* The latest of each, to be read once its counter says that it came. */
-    struct wire_worker_msg last_attach, last_set, last_forget, last_limits;
+    struct wire_worker_msg last_attach, last_set, last_forget, last_limits, last_file;
     uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
     struct wire_completion *page;       /* of the job attached last; mapped for good */
     struct wire_board *board;           /* of the worker started last; mapped for good */
+    uint32_t sm_count;                  /* of its device; 0: 4. Set before it runs */
 };
 
 struct broker_rig {
     char dir[64];
     struct config config;
     struct server *server;
-    struct broker_rig_worker worker;
+    struct broker_rig_worker worker, second; /* of GPU 0, and of GPU 1 where there is one */
     pthread_t thread;
     int result; /* of server_run, once it `ended` */
     _Atomic int ended;

@@ -18,6 +18,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/list.h"
+#include "common/remap.h"
+#include "proto/cuda_abi.h"
+#include "test/lib/description.h"
 #include "test/lib/patience.h"
 
 #define FAKE_LAUNCHES 1000000u
@@ -141,10 +144,33 @@ static void fake_info(struct dev *dev, struct dev_info *out) {
                              .regs_per_sm = 65536,
                              .shared_per_sm_bytes = 228 << 10,
                              .shared_reserved_bytes = 1 << 10,
+                             .shared_per_block_bytes = 48 << 10,
                              .shared_optin_bytes = 100000,
                              .levels = FAKE_LEVELS,
                              .insts_s = FAKEDEV_INSTS_S,
                              .bytes_s = FAKEDEV_BYTES_S};
+}
+
+static void fake_describe(struct dev *dev, struct description *out) {
+    struct dev_info i;
+    fake_info(dev, &i);
+    struct wire_device d = {.memory_bytes = i.memory_bytes,
+                            .sm_count = i.sm_count,
+                            .cc_major = i.cc_major,
+                            .cc_minor = i.cc_minor,
+                            .threads_per_sm = i.threads_per_sm,
+                            .blocks_per_sm = i.blocks_per_sm,
+                            .regs_per_sm = i.regs_per_sm,
+                            .shared_per_sm_bytes = i.shared_per_sm_bytes,
+                            .shared_per_block_bytes = i.shared_per_block_bytes,
+                            .shared_optin_bytes = i.shared_optin_bytes,
+                            .shared_reserved_bytes = i.shared_reserved_bytes};
+    memcpy(d.name, i.name, sizeof(d.name));
+    memcpy(d.uuid, i.uuid, sizeof(d.uuid));
+    description_example(out, &d);
+    /* Less than a record may say. */
+    description_set(out, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 32);
+    description_set(out, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 4095);
 }
 
 static int fake_event_fd(struct dev *dev) {
@@ -177,7 +203,7 @@ static void fake_done(struct dev *dev, struct dev_op *op, int result) {
 
 /* ---- spaces ---------------------------------------------------------------------------------- */
 
-static int fake_space_create(struct dev *dev, const struct dev_windows *windows,
+static int fake_space_create(struct dev *dev, struct dev_windows *windows,
                              const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
     struct dev_space *s = calloc(1, sizeof(*s));
     void *want = (void *)(uintptr_t)windows->dev_base;
@@ -547,6 +573,14 @@ static int fake_memset(struct dev_queue *q, const struct dev_memset *m, struct d
     return 0;
 }
 
+static int fake_host_map(struct dev_space *s, uint64_t addr, uint64_t bytes, int fd,
+                         uint64_t offset) {
+    uint64_t at = addr - s->windows.host_base;
+    if (at > s->windows.host_bytes || bytes > s->windows.host_bytes - at)
+        fake_violation(s->dev, "a file outside the host window");
+    return remap_file(addr, bytes, fd, offset);
+}
+
 static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_t *value) {
     uint64_t page = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
     bool backs = addr - s->windows.dev_base < s->windows.alloc_bytes;
@@ -561,10 +595,12 @@ const struct dev_ops fakedev = {
     .open = fake_open,
     .close = fake_close,
     .info = fake_info,
+    .describe = fake_describe,
     .event_fd = fake_event_fd,
     .poll = fake_poll,
     .arm = fake_arm,
     .space_create = fake_space_create,
+    .host_map = fake_host_map,
     .space_destroy = fake_space_destroy,
     .space_cancel = fake_space_cancel,
     .chunk_create = fake_chunk_create,

@@ -242,6 +242,23 @@ uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bo
     return ordered ? r->seq : r->ticket;
 }
 
+uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int result) {
+    uint64_t ticket = ++wc->ticket;
+    struct wire_worker_msg msg = {.kind = WIRE_FILE,
+                                  .job_id = wc->job_id,
+                                  .result = result,
+                                  .file = {.magic = WIRE_FILE_MAGIC,
+                                           .file = file,
+                                           .reply = (uint32_t)(ticket % WIRE_REPLIES),
+                                           .ticket = ticket}};
+    int err = fdutil_send(wc->bench->sock, &msg, sizeof(msg), &fd, fd >= 0);
+    bench_check(err == 0, "WIRE_FILE");
+    fdutil_close(&fd);
+    bench_check(wirebench_hear(wc->bench, &msg, NULL), "WIRE_FILED");
+    bench_check(msg.kind == WIRE_FILED && msg.job_id == wc->job_id, "WIRE_FILED of this client");
+    return ticket;
+}
+
 uint64_t wireclient_launch(struct wireclient *wc, uint32_t stream, uint32_t func, uint64_t token) {
     struct wire_launch l = {
         .func = func, .grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = sizeof(token)};

@@ -53,7 +53,7 @@ struct world {
     uint64_t seed, now_ns, arm_ns, steps, ran;
     uint64_t mixed; /* times a job came into a lane of several users */
     uint32_t users;
-    bool share_users;
+    bool share_users, one_user;
     const char *policy;
 };
 
@@ -94,12 +94,23 @@ static void note_entered(struct world *w, const struct sched_action *a) {
     }
 }
 
+/* Nobody else's is on a device that keeps no memory from anybody. */
+static void note_admitted(struct world *w, const struct sched_action *a) {
+    const struct job *j = &w->jobs[a->job - 1];
+    for (uint32_t i = 0; w->one_user && i < JOBS; i++) {
+        const struct job *k = &w->jobs[i];
+        bool there = k->admitted && (!k->left || k->running_count);
+        if (there && k->spec.user != j->spec.user) fail(w, "comes to another user", a->job);
+    }
+}
+
 static void take_action(struct world *w, const struct sched_action *a) {
     struct job *j = a->job ? &w->jobs[a->job - 1] : NULL;
     switch (a->kind) {
     case SCHED_RUN: note_ran(w, a); break;
     case SCHED_ADMIT:
         j->admitted = true;
+        note_admitted(w, a);
         note_entered(w, a);
         break;
     case SCHED_MOVE: note_entered(w, a); break;
@@ -299,7 +310,9 @@ static void replay_all(const struct world *w) {
 static void run_world(struct world *w, const char *policy) {
     struct sched_config config = {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
+    config.one_user = !config.share_users && rnd(w, 2);
     w->share_users = config.share_users;
+    w->one_user = config.one_user;
     w->users = 1 + rnd(w, 4);
     config.policy = make_policy(w, policy);
     w->policy = policy;

@@ -5,11 +5,13 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,7 +121,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.5; install both from "
                    "one release");
 }
 
@@ -128,7 +130,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.4, this salusd 1.4; install both from "
+                   "the client's library speaks protocol 9.5, this salusd 1.5; install both from "
                    "one release");
 }
 
@@ -332,6 +334,150 @@ Test(broker_client, a_client_that_speaks_after_its_welcome_ends) {
     cr_assert(broker_rig_closed(fd));
     cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_PROTOCOL);
     cr_assert(broker_rig_wait(&rig.worker.detach_result, ERR_PROTOCOL));
+    close(fd);
+}
+
+/* ---- files of clients that run --------------------------------------------------------------- */
+
+static int make_file(int seals, ino_t *inode) {
+    int fd = memfd_create("file", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    struct stat st;
+
+    cr_assert_eq(ftruncate(fd, 4096), 0);
+    cr_assert_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+    cr_assert_eq(fstat(fd, &st), 0);
+    *inode = st.st_ino;
+    return fd;
+}
+
+static struct wire_file file_of(uint32_t number) {
+    return (struct wire_file){
+        .magic = WIRE_FILE_MAGIC, .file = number, .reply = 5, .ticket = 100 + number};
+}
+
+static void attach(int *fd) {
+    int fds[WIRE_FD_COUNT];
+
+    *fd = broker_rig_connect(&rig, "job.sock");
+    broker_rig_attach(*fd, fds);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+}
+
+static void lend(int fd, uint32_t number, int file) {
+    struct wire_file f = file_of(number);
+
+    cr_assert_eq(fdutil_send(fd, &f, sizeof(f), &file, file >= 0), 0);
+    if (file >= 0) close(file);
+}
+
+Test(broker_client, a_file_is_passed_on) {
+    const struct broker_rig_worker *w = &rig.worker;
+    ino_t inode;
+    int fd;
+
+    attach(&fd);
+    for (int i = 1; i <= 20; i++) {
+        lend(fd, (uint32_t)i, make_file(F_SEAL_SHRINK, &inode));
+        cr_assert(broker_rig_wait(&w->files, i));
+        cr_expect_eq(atomic_load(&w->file_inode), inode);
+        cr_expect_eq(w->last_file.job_id, w->last_attach.job_id);
+        cr_expect(w->last_file.file.file == (uint32_t)i && w->last_file.file.reply == 5 &&
+                  w->last_file.file.ticket == 100 + (uint32_t)i && w->last_file.result == 0);
+    }
+    close(fd);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+}
+
+/* Who could not close it without its owner's leave is the broker, never the worker of all. */
+Test(broker_client, a_file_that_could_shrink_stays_here) {
+    const struct broker_rig_worker *w = &rig.worker;
+    int fd, pipes[2], before;
+    ino_t inode;
+
+    attach(&fd);
+    broker_rig_settle(&rig);
+    before = broker_rig_count_fds();
+    lend(fd, 1, make_file(F_SEAL_GROW, &inode));
+    cr_assert(broker_rig_wait(&w->files, 1));
+    cr_expect(w->last_file.result == -EINVAL && atomic_load(&w->file_inode) == 0);
+    cr_assert_eq(pipe(pipes), 0);
+    close(pipes[1]);
+    lend(fd, 2, pipes[0]);
+    cr_assert(broker_rig_wait(&w->files, 2));
+    cr_expect(w->last_file.result == -EINVAL && atomic_load(&w->file_inode) == 0);
+    lend(fd, 3, -1);
+    cr_assert(broker_rig_wait(&w->files, 3));
+    cr_expect_eq(w->last_file.result, -EINVAL);
+    broker_rig_settle(&rig);
+    cr_expect_eq(broker_rig_count_fds(), before);
+    close(fd);
+}
+
+/* A client that sends without end has one on its way, and its end is seen all the same. */
+Test(broker_client, the_next_file_waits_for_the_answer) {
+    struct broker_rig_worker *w = &rig.worker;
+    struct wire_worker_msg filed = {.kind = WIRE_FILED};
+    ino_t inode;
+    int fd, other;
+
+    attach(&fd);
+    filed.job_id = w->last_attach.job_id;
+    atomic_store(&w->file_silent, 1);
+    for (uint32_t i = 0; i < 5; i++)
+        lend(fd, i, make_file(F_SEAL_SHRINK, &inode));
+    attach(&other);
+    broker_rig_settle(&rig);
+    cr_expect_eq(atomic_load(&w->files), 1);
+    broker_rig_say(&rig, &filed);
+    cr_assert(broker_rig_wait(&w->files, 2));
+    broker_rig_settle(&rig);
+    cr_expect(atomic_load(&w->files) == 2 && atomic_load(&w->detached) == 0);
+    atomic_store(&w->keep, 1);
+    cr_assert_eq(rig.server->broker.clients.running, 2);
+    close(fd);
+    cr_assert(PATIENCE_UNTIL(rig.server->broker.clients.running == 1));
+    broker_rig_say(&rig, &filed); /* before it says that the job is gone */
+    broker_rig_settle(&rig);
+    cr_expect_eq(atomic_load(&w->launches), 1);
+    atomic_store(&w->keep, 0);
+    close(other);
+    cr_assert(broker_rig_wait(&w->detached, 1));
+}
+
+Test(broker_client, what_is_said_of_a_file_is_checked) {
+    struct wire_file bad[5];
+    ino_t inode;
+
+    for (int i = 0; i < 5; i++) {
+        int file = make_file(F_SEAL_SHRINK, &inode), fd;
+
+        bad[i] = file_of(0);
+        if (i == 0) bad[i].file = WIRE_FILES;
+        if (i == 1) bad[i].reply = WIRE_REPLIES;
+        if (i == 2) bad[i].pad = 1;
+        if (i == 3) bad[i].ticket = 0;
+        if (i == 4) bad[i].magic = WIRE_MAGIC;
+        attach(&fd);
+        cr_assert_eq(fdutil_send(fd, &bad[i], sizeof(bad[i]), &file, 1), 0);
+        cr_expect(broker_rig_closed(fd), "%d", i);
+        cr_assert(broker_rig_wait(&rig.worker.detach_result, ERR_PROTOCOL));
+        atomic_store(&rig.worker.detach_result, 0);
+        close(fd);
+        close(file);
+    }
+    cr_expect_eq(atomic_load(&rig.worker.files), 0);
+}
+
+/* Nobody asked it. */
+Test(broker_client, an_answer_about_no_file_ends_the_worker) {
+    struct wire_worker_msg filed = {.kind = WIRE_FILED};
+    int fd;
+
+    attach(&fd);
+    filed.job_id = rig.worker.last_attach.job_id;
+    broker_rig_say(&rig, &filed);
+    cr_assert(broker_rig_wait(&rig.worker.launches, 2));
     close(fd);
 }
 
@@ -571,10 +717,10 @@ Test(broker_client, a_question_of_another_major_is_refused) {
     q.major = 2;
     q.minor = 7;
     expect_refusal(&q, sizeof(q), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.5; install both from "
                    "one release");
     expect_refusal(&q, 8, ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.4; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.5; install both from "
                    "one release");
 }
 

@@ -361,6 +361,8 @@ Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     cr_assert_eq(atomic_load(&rig.worker.launches), 1 + 3);
     expect_refusal(ERR_WORKER_LOST, why);
     cr_assert_eq(atomic_load(&rig.ended), 0, "it goes on, to be asked and told to retry");
+    cr_assert_not(uv_is_active((const uv_handle_t *)&rig.server->supervise[0].timer),
+                  "nobody waits for what it says");
     broker_rig_stop(&rig);
 }
 
@@ -423,8 +425,10 @@ static char *arguments_of_the_worker(void) {
 
 Test(broker_worker, the_configuration_is_its_command_line) {
     static const char begin[] =
-        "--broker-fd 3 --device soft --device-memory 12345 --sm-count 0 --capability 90 "
-        "--threads 0 --kernel-timeout-ns 0 --share-users 0 --clear-always 0 --lane-policy srtf "
+        "--broker-fd 3 --device soft --gpu 0 --device-memory 12345 --sm-count 0 --capability 90 "
+        "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 "
+        "--windows-base 35184372088832 --windows-end 70368744177664 --share-users 0 "
+        "--clear-always 0 --lane-policy srtf "
         "--kernel-policy streams --set exclusive=0 --set swap=1 --set max_lanes=3 "
         "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set inflight_cap=16 "
         "--set preempt_ns=0 --set priorities=-1 --set by_class=1 ";

@@ -90,9 +90,9 @@ Test(config, refusals_say_what_is_wrong) {
     expect_refused("handshake_timeout", "1us",
                    "handshake_timeout: 1us is out of range: 1ms to 10min");
     expect_refused("device_memory", "much", "device_memory: 'much' is not a size such as 512MiB");
-    expect_refused("device", "harp", "device: 'harp' is not one of: soft");
-    expect_refused("device", "", "device: '' is not one of: soft");
-    expect_refused("device", "so", "device: 'so' is not one of: soft");
+    expect_refused("device", "harp", "device: 'harp' is not one of: soft|cuda");
+    expect_refused("device", "", "device: '' is not one of: soft|cuda");
+    expect_refused("device", "so", "device: 'so' is not one of: soft|cuda");
     expect_refused("run_dir", "here", "run_dir: 'here' is not an absolute path");
     expect_refused("window_base", "123",
                    "window_base: '123' is not an address such as 0x200000000000");
@@ -175,7 +175,7 @@ Test(config, all_errors_of_a_file_are_listed_with_their_lines) {
                   "%s:5: unknown key 'devise'; did you mean 'device'?\n"
                   "%s:6: section without its ']'\n"
                   "%s:8: key 'max_jobs' belongs into section [broker], not [gpu]\n"
-                  "%s:9: device: 'harp' is not one of: soft\n"
+                  "%s:9: device: 'harp' is not one of: soft|cuda\n"
                   "%s:10: expected 'name = value'\n");
     cr_assert_eq(config.max_jobs, 7, "what is right is taken all the same");
 }

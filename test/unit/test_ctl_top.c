@@ -13,6 +13,7 @@
 #define NEAR(a, b) (fabs((a) - (b)) < 1e-9)
 
 static struct ctl_job jobs[2][4];
+static struct ctl_gpu gpus[2];
 static struct top_view before, now;
 
 /* Four jobs: two in lane 0 with weights 3 and 1, one alone in lane 1, one that waits; a second lies
@@ -27,8 +28,13 @@ static void setup(void) {
             j->lane = i == 3 ? 0 : i == 2 ? 2 : 1;
             strcpy(j->state, i == 3 ? "waiting" : "running");
         }
+    gpus[1].id = 1;
     before = (struct top_view){
         .at_ns = 5000000000,
+        .gpus = {.kind = CTL_RECORD_GPU,
+                 .record_bytes = sizeof(struct ctl_gpu),
+                 .count = 1,
+                 .records = (char *)gpus},
         .jobs = {.kind = CTL_RECORD_JOB, .record_bytes = sizeof(struct ctl_job), .count = 4}};
     now = before;
     now.at_ns += 2000000000;
@@ -58,6 +64,37 @@ Test(top, shares_are_of_the_lane_and_so_is_what_is_due) {
     cr_assert(NEAR(r.share, 0.25) && NEAR(r.entitled, 0.25));
     r = rate_of(2, false);
     cr_assert(NEAR(r.share, 1) && NEAR(r.entitled, 1) && NEAR(r.busy, 1));
+}
+
+/* Lanes of different GPUs have the same numbers. */
+Test(top, shares_are_of_the_lane_of_one_gpu) {
+    jobs[0][1].gpu = jobs[1][1].gpu = 1;
+    cr_assert(NEAR(rate_of(0, false).share, 1) && NEAR(rate_of(0, false).entitled, 1));
+    cr_assert(NEAR(rate_of(1, false).share, 1) && NEAR(rate_of(1, false).entitled, 1));
+}
+
+Test(top, each_gpu_has_its_own_jobs_below_it) {
+    const char *second;
+    char *text;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    now.gpus.count = 2;
+    for (int i = 0; i < 4; i++)
+        jobs[1][i].lane = 0;
+    strcpy(jobs[1][0].name, "on_the_first");
+    strcpy(jobs[1][1].name, "on_the_second");
+    jobs[1][1].gpu = 1;
+    strcpy(gpus[1].lane_policy, "srtf");
+    top_draw(f, 400, &before, &now);
+    fclose(f);
+    second = strstr(text, "GPU 1 ");
+    cr_assert_not_null(second, "%s", text);
+    cr_expect(strstr(text, "on_the_first") && strstr(text, "on_the_first") < second, "%s", text);
+    cr_expect_null(strstr(second, "on_the_first"), "%s", text);
+    cr_expect(strstr(second, "on_the_second") && strstr(second, "policy srtf"), "%s", text);
+    cr_expect_eq(strstr(text, "on_the_second"), strstr(second, "on_the_second"), "%s", text);
+    free(text);
 }
 
 Test(top, who_does_not_compete_is_due_nothing_and_takes_nothing_from_others) {

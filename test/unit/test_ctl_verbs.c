@@ -90,7 +90,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     expect_lines("by_size:          no\n");
     expect_lines("dur_threshold:    3.5%\n");
     expect_lines("sm_threshold_now: 0\n");
-    cr_assert_eq(lines_out(), 2 + KNOBS + 1);
+    cr_assert_eq(lines_out(), 3 + KNOBS + 1);
     cr_assert_eq(rig.worker.last_set.policy.dur_threshold, 35);
     cr_assert_str_eq(rig.worker.last_set.policy.lane, "srtf");
     cr_assert_eq(rig.worker.last_set.policy.lease_ns, 2000000000);
@@ -224,9 +224,9 @@ Test(ctl_verbs, lanes_are_listed) {
     fill_lanes();
     CTL("lane", "list");
     EXPECT(0,
-           "LANE  MEMORY   BACKED   JOBS  HOLDER  NAME  SWITCHES  BUSY\n"
-           "0     256 MiB  128 MiB  1     1       rig   0         0 s\n"
-           "5     64 MiB   0 B      0     0       -     0         0 s\n",
+           "GPU  LANE  MEMORY   BACKED   JOBS  HOLDER  NAME  SWITCHES  BUSY\n"
+           "0    0     256 MiB  128 MiB  1     1       rig   0         0 s\n"
+           "0    5     64 MiB   0 B      0     0       -     0         0 s\n",
            "");
     CTL("lane", "show", "5", "--json");
     cr_assert_eq(clirun_number(clirun_json("lane"), "memory_bytes"), 64 << 20);

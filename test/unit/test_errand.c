@@ -4,7 +4,9 @@
  */
 #include <criterion/criterion.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/atomics.h"
 #include "daemon/worker/errand/errand.h"
@@ -106,16 +108,26 @@ Test(errand, whoever_sleeps_is_woken_by_one_that_is_done) {
     cr_expect_eq(poll(&p, 1, 0), 0, "nobody slept when that one was done");
 }
 
+static void *let_go(void *arg) {
+    usleep(20000); /* errand_stop is called meanwhile */
+    atom_store_release(&b.may_end, true);
+    return arg;
+}
+
 Test(errand, the_last_ones_are_run_before_the_end) {
+    pthread_t thread;
     occupy(&a, ERRAND_LONG);
     b.errand.last = c.errand.last = d.errand.last = true;
+    b.waits = true;
     give(&b, ERRAND_LONG);
     give(&c, ERRAND_LONG);
     cr_expect_eq(all.away, 1);
     atom_store_release(&a.may_end, true);
     cr_expect_eq(take(), &a);
     give(&d, ERRAND_LONG);
+    cr_assert_eq(pthread_create(&thread, NULL, let_go, NULL), 0);
     errand_stop(&all);
+    pthread_join(thread, NULL);
     cr_expect_str_eq(ran, "abcd");
     setup();
 }

@@ -17,6 +17,7 @@
 #include "common/fdutil.h"
 #include "daemon/worker/front/order.h"
 #include "proto/array_layout.h"
+#include "proto/cuda_abi.h"
 #include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
@@ -45,6 +46,15 @@ static void end(struct world *w) {
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
     wireclient_free(w->c);
     wirebench_stop(w->b);
+}
+
+Test(exec, the_device_is_described_before_the_page_is_offered) {
+    struct world w = begin();
+    const struct description *d = &w.c->com->description;
+    cr_expect_eq(memcmp(d, &w.b->worker->description, sizeof(*d)), 0);
+    cr_expect_str_eq(d->name, "fake device");
+    cr_expect_eq(description_attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z), 32);
+    end(&w);
 }
 
 Test(exec, modules_functions_and_globals) {
@@ -391,6 +401,12 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     expelled(WIRE_LAUNCH, 0, LAUNCH(1, .shared_bytes = 99001), "shared memory");
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .param_bytes = 4};
     expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "1234", 4, "4 bytes of parameters");
+    l.param_bytes = 8;
+    l.block[2] = 33;
+    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "that the device does not take");
+    l.block[2] = 32;
+    l.grid[1] = 4096;
+    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "that the device does not take");
     expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 8), "never sent");
     expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 2), "never sent");
     expelled(WIRE_STREAM_DESTROY, 5, RECORD(wire_stream_destroy, .rec = {0}), "stream 5");
@@ -427,6 +443,21 @@ Test(exec, a_texture_of_what_is_not_the_clients_own_ends_it) {
     expelled_for_texture(1, (all - own + 511) / 256 * 256, 1, reason);
     expelled_for_texture(3, 0, 2, "texture 3: its number is in use");
     expelled_for_texture(FAKEDEV_TEXTURES, 0, 1, "texture 8: ");
+}
+
+Test(exec, a_texture_on_a_device_that_has_none_ends_the_client) {
+    struct dev_ops blind = fakedev;
+    blind.texture_add = NULL;
+    struct world w = {.b = wirebench_start(&blind, 0)};
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    struct wire_worker_msg msg;
+    struct wire_texture t = picture(w.c, 1, 0);
+    make(w.c, &t);
+    cr_assert(wirebench_hear(w.b, &msg, NULL));
+    cr_expect_eq(msg.kind, WIRE_EXPELLED);
+    cr_expect_neq(strstr(msg.text, "this device has none"), NULL, "'%s'", msg.text);
+    end(&w);
 }
 
 Test(exec, memory_outside_the_alloc_window_ends_the_client) {
@@ -593,13 +624,16 @@ Test(exec, a_broker_that_talks_nonsense_ends_the_worker) {
 Test(exec, readiness_says_what_the_device_is_or_why_there_is_none) {
     struct world w = begin();
     struct wire_worker_msg msg;
-    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, &w.b->worker->info, -1, 0, ""), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, &w.b->worker->info,
+                                   &w.b->worker->description, -1, 0, ""),
+                 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.kind, WIRE_READY);
     cr_expect_eq(msg.pid, getpid());
     cr_expect_str_eq(msg.device.name, "fake device");
     cr_expect_eq(msg.device.granularity_bytes, PAGE);
-    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, NULL, -1, -ENODEV, "no such device"), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, NULL, NULL, -1, -ENODEV, "no such device"),
+                 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.result, -ENODEV);
     cr_expect_str_eq(msg.text, "no such device");

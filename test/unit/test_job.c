@@ -124,6 +124,24 @@ Test(job, capabilities_are_those_of_the_list) {
     cr_assert(capability_known(75) && capability_known(90) && !capability_known(0));
 }
 
+Test(job, a_gpu_is_a_number_and_nothing_else) {
+    static const char *const wrong[] = {"x", "-1", "1x", " 1", "1.5", "0x1", "4294967295", "1GiB"};
+    char reason[JOB_WHY_BYTES];
+    uint32_t gpu = 9;
+
+    cr_assert_eq(job_gpu(NULL, &gpu, reason), 0);
+    cr_assert_eq(gpu, 0);
+    cr_assert_eq(job_gpu("", &gpu, reason), 0);
+    cr_assert_eq(gpu, 0);
+    cr_assert_eq(job_gpu("0", &gpu, reason), 0);
+    cr_assert_eq(gpu, 1);
+    cr_assert_eq(job_gpu("4294967294", &gpu, reason), 0);
+    cr_assert_eq(gpu, UINT32_MAX);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        cr_expect_eq(job_gpu(wrong[i], &gpu, reason), -EINVAL, "%s", wrong[i]);
+    cr_assert_str_eq(reason, "SALUS_GPU: '1GiB' is not the number of a GPU");
+}
+
 Test(job, the_environment_is_read_and_its_errors_are_counted) {
     setenv("SALUS_PERSISTENT", "1MiB", 1);
     setenv("SALUS_WEIGHT", "heavy", 1);

@@ -148,6 +148,32 @@ Test(kernel_store, each_device_has_its_own) {
     cr_assert(exists(""));
 }
 
+/* Where several GPUs are served, each kind's file has its name, and what one GPU alone had kept is
+ * found there; nothing is lost on the way back. */
+Test(kernel_store, with_others_its_file_has_its_name_from_the_first) {
+    kernel_store_device(&k, "GPU", 8);
+    learn(1);
+    restart();
+    k.apart = true;
+    kernel_store_device(&k, "GPU", 16);
+    cr_assert_not(known(1, 0));
+    cr_assert(exists(""), "it is not this one's");
+    learn(2);
+    restart();
+    cr_assert(exists(".GPU-16"));
+    k.apart = true;
+    kernel_store_device(&k, "GPU", 8);
+    cr_assert(known(1, 0));
+    cr_assert(exists(".GPU-8"));
+    cr_assert_not(exists(""));
+    learn(3);
+    restart();
+    kernel_store_device(&k, "GPU", 8);
+    cr_assert(known(1, 0) && known(3, 0));
+    cr_assert_not(known(2, 0));
+    cr_assert(exists(""));
+}
+
 Test(kernel_store, a_device_may_change_while_the_daemon_runs) {
     kernel_store_device(&k, "GPU one/two", 8);
     learn(1);

@@ -137,9 +137,9 @@ Test(nvml, the_device_is_found_by_everything_that_names_it) {
     unsigned int index = 7;
 
     cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(1, &h), NVML_ERROR_INVALID_ARGUMENT);
-    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0000:01:00.0", &h), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0002:41:05.0", &h), NVML_SUCCESS);
     cr_assert_eq(h, device);
-    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("00000000:01:00.0", &h), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("00000002:41:05.0", &h), NVML_SUCCESS);
     cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0000:02:00.0", &h), NVML_ERROR_NOT_FOUND);
     cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("x", &h), NVML_ERROR_INVALID_ARGUMENT);
     cr_assert_eq(nvmlDeviceGetUUID(device, uuid, sizeof(uuid)), NVML_SUCCESS);
@@ -203,12 +203,12 @@ Test(nvml, structs_of_another_version_are_refused) {
     m.version = NVML_VERSION(struct nvml_memory, 2);
     cr_assert_eq(nvmlDeviceGetMemoryInfo_v2(device, &m), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     cr_assert_eq(nvmlDeviceGetPciInfoExt(device, &p), NVML_SUCCESS);
-    cr_assert_str_eq(p.bus_id, "00000000:01:00.0");
+    cr_assert_str_eq(p.bus_id, "00000002:41:05.0");
     p.version = 0;
     cr_assert_eq(nvmlDeviceGetPciInfoExt(device, &p), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     cr_assert_eq(nvmlDeviceGetPciInfo_v3(device, &pci), NVML_SUCCESS);
-    cr_assert_str_eq(pci.bus_id, "00000000:01:00.0");
-    cr_assert_str_eq(pci.old_bus_id, "0000:01:00.0");
+    cr_assert_str_eq(pci.bus_id, "00000002:41:05.0");
+    cr_assert_str_eq(pci.old_bus_id, "0002:41:05.0");
     cr_assert_eq(nvmlDeviceGetCurrPcieLinkGeneration(device, &n), NVML_SUCCESS);
     cr_assert_eq(n, 3);
     cr_assert_eq(nvmlDeviceGetMaxPcieLinkWidth(device, &n), NVML_SUCCESS);

@@ -66,6 +66,12 @@ Test(nvml_view, no_wrong_fact_is_taken) {
     sent.processes[0].busy_permille = 1001;
     cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL);
     make();
+    sent.device.pci_bus = 256;
+    cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL, "no such bus");
+    make();
+    sent.device.pci_slot = 32;
+    cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL, "no such place");
+    make();
     sent.device.memory_bytes = sent.used_bytes = 0;
     cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL, "no device");
     make();

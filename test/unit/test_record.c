@@ -22,6 +22,7 @@ union any {
     struct wire_stream_create create;
     struct wire_mem mem;
     struct wire_segment segment;
+    struct wire_file_range file;
     struct wire_signal signal;
     struct wire_value value;
     struct wire_module_load load;
@@ -73,10 +74,13 @@ static uint32_t valid(uint16_t op, union any *r) {
     case WIRE_MEM_BACK:
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_USE:
+    case WIRE_HOST_SHOW:
     case WIRE_MEM_DROP: r->mem.bytes = 2 << 20; break;
     case WIRE_MEM_MAKE:
     case WIRE_MEM_SHOW:
     case WIRE_MEM_SHARE: r->segment.bytes = 2 << 20; break;
+    case WIRE_FILE_MAP:
+    case WIRE_FILE_UNMAP: r->file.addr = r->file.bytes = r->file.offset = WIRE_FILE_PAGE; break;
     case WIRE_VALUE_WAIT:
     case WIRE_VALUE_WRITE: r->value = (struct wire_value){r->rec, 4096, UINT32_MAX, 4, 0}; break;
     case WIRE_TEXTURE: /* three layers of 100 x 50, with mips */
@@ -381,6 +385,18 @@ Test(record, the_others) {
     ACCEPTED(WIRE_EVENT_RECORD, event.signal, WIRE_SIGNALS);
     REFUSED(WIRE_STREAM_WAIT, wait.on, WIRE_ON_SIGNAL | WIRE_SIGNALS);
     ACCEPTED(WIRE_STREAM_WAIT, wait.on, WIRE_ON_SIGNAL | (WIRE_SIGNALS - 1));
+    REFUSED(WIRE_FILE_MAP, file.file, WIRE_FILES);
+    REFUSED(WIRE_FILE_MAP, rec.ticket, 0);
+    REFUSED(WIRE_FILE_MAP, file.addr, 0x10100);
+    REFUSED(WIRE_FILE_MAP, file.bytes, 100);
+    REFUSED(WIRE_FILE_MAP, file.bytes, 0);
+    REFUSED(WIRE_FILE_MAP, file.bytes, 0 - (uint64_t)WIRE_FILE_PAGE);
+    REFUSED(WIRE_FILE_MAP, file.offset, 1);
+    REFUSED(WIRE_FILE_MAP, file.offset, 0 - (uint64_t)WIRE_FILE_PAGE);
+    REFUSED(WIRE_FILE_UNMAP, file.bytes, 0);
+    ACCEPTED(WIRE_FILE_UNMAP, rec.ticket, 0);
+    REFUSED(WIRE_FILE_DROP, file.bytes, WIRE_FILE_PAGE);
+    REFUSED(WIRE_FILE_DROP, rec.ticket, 0);
     REFUSED(WIRE_SIGNAL_MAKE, signal.signal, WIRE_SIGNALS);
     REFUSED(WIRE_SIGNAL_ASK, rec.ticket, 0);
     ACCEPTED(WIRE_SIGNAL_CLOSE, rec.ticket, 0);

@@ -21,7 +21,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "proto/cuda_abi.h"
 #include "shim/connection/profile.h"
+#include "test/lib/description.h"
 
 #define GRANULE (2ull << 20)
 #define FIRST 0x300000000000ull
@@ -31,6 +33,8 @@
 struct script {
     int refuse;               /* result of the offer */
     int major_off;            /* added to the version */
+    int minor;                /* 0: ours */
+    int wrong;                /* attribute of the description; < 0: its version */
     bool hang_up;             /* after hello */
     bool unsealed;            /* the completion memfd can shrink */
     bool small;               /* the submission memfd is too small */
@@ -53,10 +57,32 @@ static int make_memfd(size_t bytes, bool sealed) {
     return fd;
 }
 
+/* As the worker makes it: the device is described before it is offered. */
+static int make_completion(const struct script *s) {
+    const struct wire_device device = {.memory_bytes = GRANULE,
+                                       .sm_count = 9,
+                                       .cc_major = 8,
+                                       .threads_per_sm = 1536,
+                                       .blocks_per_sm = 16,
+                                       .regs_per_sm = 65536,
+                                       .shared_per_sm_bytes = 100 << 10,
+                                       .shared_per_block_bytes = 48 << 10,
+                                       .shared_optin_bytes = 99 << 10};
+    int fd = make_memfd(sizeof(struct wire_completion), !s->unsealed);
+    struct description d;
+    description_example(&d, &device);
+    if (s->wrong > 0) description_set(&d, (uint32_t)s->wrong, -1);
+    if (s->wrong < 0) d.version++;
+    cr_assert_eq(pwrite(fd, &d, sizeof(d), offsetof(struct wire_completion, description)),
+                 (ssize_t)sizeof(d));
+    return fd;
+}
+
 static void send_offer(struct script *s, uint64_t base) {
     struct wire_offer o = {
         .magic = WIRE_MAGIC,
         .major = (uint16_t)(WIRE_MAJOR + s->major_off),
+        .minor = s->minor ? (uint16_t)s->minor : WIRE_MINOR,
         .result = s->refuse,
         .job_id = 7,
         .windows = {base, (s->alloc ? s->alloc : 4) * GRANULE, GRANULE, base + 16 * GRANULE,
@@ -67,7 +93,7 @@ static void send_offer(struct script *s, uint64_t base) {
     size_t sub = sizeof(struct wire_submission) - (s->small ? 4096 : 0);
     int fds[WIRE_FD_COUNT] = {
         [WIRE_FD_SUBMISSION] = make_memfd(sub, true),
-        [WIRE_FD_COMPLETION] = make_memfd(sizeof(struct wire_completion), !s->unsealed),
+        [WIRE_FD_COMPLETION] = make_completion(s),
         [WIRE_FD_HOST] = make_memfd(4 * GRANULE, true),
         [WIRE_FD_DOORBELL] = eventfd(0, 0),
     };
@@ -176,6 +202,26 @@ Test(shim_conn, says_what_the_user_said_about_the_job) {
     cr_assert_eq(j->profile, profile_self());
 }
 
+Test(shim_conn, asks_for_the_gpu_that_the_user_named) {
+    struct script s = {0};
+    struct conn c = {0};
+
+    setenv("SALUS_GPU", "2", 1);
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_eq(s.hello.gpu, 3);
+}
+
+/* Ignored, it would be another one that nobody sees. */
+Test(shim_conn, a_gpu_that_is_misspelt_is_no_job) {
+    struct conn c = {0};
+
+    log_init("none");
+    setenv("SALUS_GPU", "2nd", 1);
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1); /* nobody is asked */
+    cr_assert_eq(conn_open(&c), -ENODEV);
+    cr_assert(c.refused);
+}
+
 Test(shim_conn, a_profile_is_a_program_and_its_arguments) {
     const char args[] = "train\0--rate\0001\0", other_name[] = "./train\0--rate\0001\0";
     const char other_args[] = "train\0--rate\0002\0", joined[] = "train\0--rate1\0";
@@ -259,6 +305,27 @@ Test(shim_conn, no_address_space_is_no_collision) {
 
 Test(shim_conn, other_version) {
     check_refused(&(struct script){.major_off = 1}, ERR_VERSION);
+}
+
+Test(shim_conn, a_daemon_that_does_not_describe_its_device) {
+    check_refused(&(struct script){.minor = 4}, ERR_VERSION);
+}
+
+Test(shim_conn, a_description_of_another_version) {
+    check_refused(&(struct script){.wrong = -1}, ERR_VERSION);
+}
+
+Test(shim_conn, a_description_that_cannot_be) {
+    check_refused(&(struct script){.wrong = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y}, ERR_PROTOCOL);
+}
+
+Test(shim_conn, the_device_is_as_its_page_describes_it) {
+    struct script s = {0};
+    struct conn c = {0};
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_expect_eq(description_attribute(&c.description, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+                 9);
+    cr_expect_eq(description_attribute(&c.description, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), 0x3b);
 }
 
 Test(shim_conn, hangs_up) {

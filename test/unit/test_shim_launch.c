@@ -66,6 +66,39 @@ static CUresult shaped(CUfunction f, unsigned int grid[3], unsigned int block[3]
                           NULL, NULL);
 }
 
+/* The device may take less than others do. */
+Test(shim_launch, a_shape_is_what_the_device_takes) {
+    struct description *d = &state.conn.description;
+    unsigned int grid[3] = {1, 1, 1}, block[3] = {8, 1, 32};
+    description_set(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 31);
+    cr_expect_eq(shaped(plain, grid, block, 0), BAD_SHAPE);
+    block[2] = 31;
+    cr_expect_eq(shaped(plain, grid, block, 0), CUDA_SUCCESS);
+    description_set(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 247);
+    cr_expect_eq(shaped(plain, grid, block, 0), BAD_SHAPE);
+    block[2] = 1;
+    description_set(d, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 5);
+    grid[1] = 6;
+    cr_expect_eq(shaped(plain, grid, block, 0), BAD_SHAPE);
+    grid[1] = 5;
+    cr_expect_eq(shaped(plain, grid, block, 0), CUDA_SUCCESS);
+}
+
+/* 228 KiB in blocks of 13,696 bytes with what each costs: 17 in units of 128, 16 of 256. */
+Test(shim_launch, occupancy_goes_by_the_devices_capability) {
+    size_t bytes = 0;
+    int blocks = 0;
+    cr_assert_eq(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 32, 11648),
+                 CUDA_SUCCESS);
+    cr_expect_eq(blocks, 17);
+    description_set(&state.conn.description, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 7);
+    cr_assert_eq(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 32, 11648),
+                 CUDA_SUCCESS);
+    cr_expect_eq(blocks, 16);
+    cr_assert_eq(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, plain, 17, 32), CUDA_SUCCESS);
+    cr_expect_eq((bytes + 2048) % 256, 0);
+}
+
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 static uint8_t byte = 0xab;

@@ -132,6 +132,9 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
 bool pool_reclaim_all(void) {
     return false;
 }
+uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
+    return 0;
+}
 bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
     return false;
 }

@@ -53,9 +53,9 @@ Test(shim_order, a_stream_is_told_as_it_was_asked_for) {
     rig_forget();
     cr_assert_eq(cuStreamCreateWithPriority(&s, CU_STREAM_DEFAULT, -100), CUDA_SUCCESS);
     c = rig_only(WIRE_STREAM_CREATE);
-    cr_assert(c->flags == 0 && c->priority == STREAM_PRIORITY_GREATEST);
+    cr_assert(c->flags == 0 && c->priority == state.conn.description.greatest_priority);
     cr_assert_eq(cuStreamGetPriority(s, &priority), CUDA_SUCCESS);
-    cr_assert_eq(priority, STREAM_PRIORITY_GREATEST);
+    cr_assert_eq(priority, state.conn.description.greatest_priority);
 }
 
 static CUresult set_window(CUstream s, CUaccessPolicyWindow window) {
@@ -102,7 +102,10 @@ Test(shim_order, what_is_said_of_a_stream_is_told_again) {
 }
 
 Test(shim_order, what_cannot_be_said_of_a_stream_is_refused) {
-    const CUaccessPolicyWindow good = {.num_bytes = STREAM_HINT_WINDOW_BYTES, .hitRatio = 1};
+    int most = 0;
+    cr_assert_eq(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 0),
+                 CUDA_SUCCESS);
+    const CUaccessPolicyWindow good = {.num_bytes = (size_t)most, .hitRatio = 1};
     CUaccessPolicyWindow bad = good;
     CUstreamAttrValue v = {.cooperative = 1};
     cr_expect_eq(set_window(own, good), CUDA_SUCCESS);

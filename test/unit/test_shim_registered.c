@@ -26,6 +26,7 @@
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pages.h"
+#include "shim/memory/share.h"
 #include "shim/memory/threads.h"
 
 #define MIB (1ull << 20)
@@ -55,6 +56,26 @@ void mem_give_kept(uint64_t addr) {
 
 bool conn_has_host(const struct conn *c) {
     return has_file;
+}
+
+/* Files are test_shim_share.c's. */
+static bool shows_files;
+static int files_shown;                  /* ranges of them */
+static void (*while_shown)(uint64_t lo); /* what another thread does meanwhile */
+
+struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
+    struct share *s = calloc(1, sizeof(*s));
+    *why = "others have it mapped as well";
+    if (while_shown) while_shown(lo);
+    if (!shows_files) return NULL;
+    *s = (struct share){.lo = lo, .bytes = hi - lo, .window = lo + WINDOW_BYTES};
+    files_shown++;
+    return s;
+}
+
+void share_hide(struct share *s) {
+    files_shown--;
+    free(s);
 }
 
 /* But for those of the test's library, which write to nothing here. */
@@ -219,6 +240,10 @@ Test(shim_registered, reasons) {
     char *two = pages(2 * PAGE);
     int both = PROT_READ | PROT_WRITE;
     expect_refused(mapped(PAGE, both, MAP_SHARED), PAGE, 0, "others have it mapped");
+    char *partly = pages(2 * PAGE);
+    cr_assert_neq(mmap(partly + PAGE, PAGE, both, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+                  MAP_FAILED);
+    expect_refused(partly, 2 * PAGE, 0, "others have it mapped");
     expect_refused(mapped(PAGE, both | PROT_EXEC, MAP_PRIVATE), PAGE, 0, "executable");
     mprotect(two + PAGE, PAGE, PROT_READ);
     expect_refused(two, 2 * PAGE, CU_MEMHOSTREGISTER_READ_ONLY, "only parts");
@@ -248,12 +273,56 @@ Test(shim_registered, read_only_memory_stays_so) {
     cr_assert_eq(hostmem_add(of(host), PAGE, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
     cr_assert_null(hostmem_show(of(host), 0, &r));
     cr_expect_eq(((char *)(uintptr_t)r.device)[3], 3);
-    struct pages_view view;
-    cr_assert_eq(pages_look(of(host), of(host) + PAGE, state.conn.host_inode, &view), 0);
-    cr_expect(view.readable && !view.writable, "while it is shown");
+    int prot;
+    cr_assert_eq(pages_access(of(host), of(host) + PAGE, &prot), 0);
+    cr_expect_eq(prot, PROT_READ, "while it is shown");
     hide(host);
-    cr_assert_eq(pages_look(of(host), of(host) + PAGE, 0, &view), 0);
-    cr_expect(view.readable && !view.writable && host[3] == 3, "afterwards");
+    cr_assert_eq(pages_access(of(host), of(host) + PAGE, &prot), 0);
+    cr_expect(prot == PROT_READ && host[3] == 3, "afterwards");
+}
+
+/* ---- files that others map too --------------------------------------------------------------- */
+
+static void remove_it(uint64_t lo) {
+    cr_expect(hostmem_remove(lo + 8));
+}
+
+static void show_it_first(uint64_t lo) {
+    struct hostmem_range r;
+    while_shown = NULL;
+    cr_expect_null(hostmem_show(lo + 8, 0, &r));
+}
+
+Test(shim_registered, a_files_memory_is_not_exchanged) {
+    char *host = mapped(4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+    shows_files = true;
+    char *device = (char *)show(host + 8, PAGE);
+    cr_expect_eq(device, host + 8 + WINDOW_BYTES);
+    cr_expect(files_shown == 1 && blocks == 0);
+    cr_expect_eq(hostmem_device(of(host) + 100, 10), of(device) + 92);
+    cr_expect_eq(hostmem_device(of(host) + 8, PAGE + 1), 0);
+    hide(host + 8);
+    cr_expect_eq(files_shown, 0);
+    show(host, PAGE);
+    show(host + 2 * PAGE, PAGE);
+    hostmem_clear();
+    cr_expect_eq(files_shown, 0);
+    cr_expect_eq(hostmem_device(of(host), 1), 0);
+}
+
+Test(shim_registered, a_file_is_shown_once_and_not_behind_its_end) {
+    char *host = mapped(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+    struct hostmem_range r;
+    shows_files = true;
+    while_shown = show_it_first;
+    show(host + 8, 100);
+    cr_expect_eq(files_shown, 1);
+    hide(host + 8);
+    while_shown = remove_it;
+    cr_assert_eq(hostmem_add(of(host) + 8, 100, 0), CUDA_SUCCESS);
+    cr_expect_not_null(hostmem_show(of(host) + 8, 0, &r));
+    cr_expect_eq(files_shown, 0);
+    cr_expect_eq(hostmem_device(of(host) + 8, 1), 0);
 }
 
 /* The program took some of it away, and has other memory there. */
@@ -961,7 +1030,7 @@ static void fork_on_stack(volatile uint64_t *cells, int round) {
 
 /* Many: the device writes at the wrong moment in one of a few dozen. */
 Test(shim_registered, children_of_who_has_it_on_the_stack) {
-    const int rounds = 240;
+    const int rounds = 900;
     volatile uint64_t cells[CELLS] = {0};
     pthread_t device;
     void *n;

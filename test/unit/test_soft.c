@@ -377,6 +377,39 @@ Test(soft, queues_keep_order_and_kernels_compute) {
     close_device();
 }
 
+/* Who polls the memory that the second one fills would take it for a sign that all before is done.
+ */
+Test(soft, nothing_runs_behind_what_failed) {
+    open_device(2, 0);
+    cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+    uint32_t *sign = (uint32_t *)(uintptr_t)host;
+    struct dev_memset fill = {
+        .dst = host, .width_elems = 1, .height = 1, .value = 1, .elem_bytes = 4};
+    struct dev_copy bad = {
+        .dst = BASE + 4 * MIB, .src = host, .width_bytes = 4, .height = 1, .depth = 1};
+    for (int round = 0; round < 2; round++) { /* a kernel fails in a thread, a small copy at once */
+        struct dev_op ops[4] = {{0}};
+        *sign = 0;
+        if (round)
+            cr_assert_eq(dev_soft.copy(queue, &bad, &ops[0]), 0);
+        else
+            launch(queue, "add", 1, BASE + 4 * MIB, 1, &ops[0]);
+        cr_assert_eq(dev_soft.memset(queue, &fill, &ops[1]), 0);
+        launch(queue, "add", 1, BASE, 1, &ops[2]);
+        cr_assert_eq(dev_soft.memset(queue, &fill, &ops[3]), 0);
+        int seen = 0;
+        while (seen < 4)
+            for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
+                cr_assert_eq(op->result, seen ? ERR_CANCELLED : ERR_ILLEGAL_ADDRESS, "%d", seen);
+        cr_assert_eq(*sign, 0);
+        struct dev_op after = {0}; /* it was seen */
+        cr_assert_eq(dev_soft.memset(queue, &fill, &after), 0);
+        cr_assert_eq(wait_one()->result, 0);
+        cr_assert_eq(*sign, 1);
+    }
+    close_device();
+}
+
 Test(soft, memory_is_accounted_and_checked) {
     open_device(1, 0);
     uint64_t before = dev_soft.mem_used(dev);

@@ -23,7 +23,7 @@ void client_close(struct client *c) {
     c->state = CLIENT_CLOSED;
     list_remove(&c->link);
     all->count--;
-    if (c->attachment) attachments_detach(all->attachments, c->attachment);
+    if (c->attachment) attachments_detach(&c->gpu->attachments, c->attachment);
     c->attachment = NULL;
     uv_close((uv_handle_t *)&c->readable, on_handle_closed);
     uv_close((uv_handle_t *)&c->deadline.timer, on_handle_closed);

@@ -13,10 +13,9 @@
 
 #include "daemon/broker/clients/users.h"
 #include "daemon/broker/expiry.h"
-#include "daemon/broker/jobs/attachments.h"
+#include "daemon/broker/gpu/gpus.h"
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/store/profile_store.h"
-#include "daemon/broker/worker/worker.h"
 
 enum client_state {
     CLIENT_HELLO,     /* connected; nothing said yet */
@@ -35,8 +34,7 @@ struct clients {
     /* What the steps need, of the broker's. */
     uv_loop_t *loop;
     const struct config *config;
-    const struct worker *worker;
-    struct attachments *attachments;
+    struct gpus *gpus;
     struct users *users;
     const struct profile_store *profiles;
     struct history *history;
@@ -48,17 +46,22 @@ struct client {
     enum client_state state;
     int fd, pidfd; /* -1: not open */
     uv_poll_t readable, death;
+    uv_poll_cb on_readable;
     struct expiry deadline;
     int handles; /* libuv handles whose close callback has not run */
 
     struct user *user;     /* counts it: as a job from its welcome on */
     struct wire_job asked; /* in its hello */
+    uint32_t asked_gpu;    /* there or in its question, 1 above its number; 0: none */
+    struct gpu *gpu;       /* chosen for it, so far; NULL: none yet */
     struct job job;        /* with what we know beside that */
 
     struct pages pages;
     uint64_t host_bytes;   /* of its host window */
     uint64_t pinned_bytes; /* of that, in use when it was last looked at */
     int tries;             /* windows that were tried */
+    bool lending;          /* the worker is being told of a file: lending.h */
+    struct wire_file lent; /* of which one */
     uint32_t job_id;       /* of the latest attachment; 0 before */
     struct attachment *attachment;
 };

@@ -18,6 +18,7 @@
 #include "daemon/broker/clients/ending.h"
 #include "daemon/broker/clients/handshake.h"
 #include "daemon/broker/clients/hello.h"
+#include "daemon/broker/clients/lending.h"
 #include "daemon/broker/clients/question.h"
 #include "daemon/broker/clients/refuse.h"
 
@@ -29,9 +30,15 @@
 
 static void on_readable(uv_poll_t *p, int status, int events) {
     struct client *c = p->data;
+    bool running = c->state == CLIENT_RUNNING;
     unsigned char buf[sizeof(struct wire_hello) + 64];
-    int n = fdutil_recv(c->fd, buf, sizeof(buf), NULL, NULL);
+    int fd = -1, nfds = running ? 1 : 0, n;
 
+    if (c->lending) { /* only its end is watched for */
+        client_ended(c, "socket closed");
+        return;
+    }
+    n = fdutil_recv(c->fd, buf, sizeof(buf), &fd, &nfds);
     if (n == -EAGAIN && status == 0) return;
     if (n == -EPROTO)
         refuse_client(c, ERR_PROTOCOL, "a message is too long or carries descriptors");
@@ -43,8 +50,8 @@ static void on_readable(uv_poll_t *p, int status, int events) {
         handshake_hello(c, buf, (size_t)n);
     else if (c->state == CLIENT_OFFERED)
         handshake_answer(c, buf, (size_t)n);
-    else if (c->state == CLIENT_RUNNING)
-        ending_spoke(c);
+    else if (running)
+        lending_take(c, buf, (size_t)n, nfds == FDUTIL_LOST ? -EMFILE : fd);
     else
         refuse_client(c, ERR_PROTOCOL, "a message came while none is expected");
 }
@@ -94,7 +101,7 @@ static struct client *make_client(struct clients *clients, int fd, const struct 
     *c = (struct client){.clients = clients,
                          .fd = fd,
                          .pidfd = -1,
-                         .job = {.pid = cred->pid, .uid = cred->uid, .name = "?"}};
+                         .job = {.pid = cred->pid, .uid = cred->uid, .name = "?", .gpu = -1}};
     pages_init(&c->pages);
     clock_gettime(CLOCK_REALTIME, &c->job.since);
     return c;
@@ -124,18 +131,26 @@ void clients_accept(struct clients *clients, int fd) {
         refuse_scarce(c, err);
         return;
     }
+    c->on_readable = on_readable;
     uv_poll_start(&c->readable, UV_READABLE, on_readable);
     deadline_set(c, clients->config->handshake_timeout);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-void clients_worker_ready(struct clients *clients) {
+/* One that is bound to another GPU waits on, as long as it would have. */
+static bool concerns(const struct client *c, const struct gpu *g) {
+    return c->gpu == g || c->asked_gpu == 0;
+}
+
+/* Those who wait look again for what they want. */
+static void look_again(struct clients *clients, const struct gpu *g) {
     struct list *pos, *tmp;
 
     list_each_safe(pos, tmp, &clients->list) {
         struct client *c = list_entry(pos, struct client, link);
 
+        if (!concerns(c, g)) continue;
         if (c->state == CLIENT_WAITING)
             handshake_begin(c);
         else if (c->state == CLIENT_ASKING)
@@ -143,14 +158,12 @@ void clients_worker_ready(struct clients *clients) {
     }
 }
 
-void clients_worker_failed(struct clients *clients) {
-    struct list *pos, *tmp;
+void clients_worker_ready(struct clients *clients, const struct gpu *g) {
+    look_again(clients, g);
+}
 
-    list_each_safe(pos, tmp, &clients->list) {
-        struct client *c = list_entry(pos, struct client, link);
-
-        if (c->state == CLIENT_WAITING || c->state == CLIENT_ASKING) refuse_given_up(c);
-    }
+void clients_worker_failed(struct clients *clients, const struct gpu *g) {
+    look_again(clients, g);
 }
 
 void clients_stop(struct clients *clients) {

@@ -10,8 +10,9 @@
 /* A connection to job.sock, which becomes theirs. */
 void clients_accept(struct clients *clients, int fd);
 
-void clients_worker_ready(struct clients *clients);  /* those who waited go on */
-void clients_worker_failed(struct clients *clients); /* none will come: they are told */
-void clients_stop(struct clients *clients);          /* all are ended */
+/* Those who waited for the GPU's worker go on. / None will come: they are told, or go elsewhere. */
+void clients_worker_ready(struct clients *clients, const struct gpu *g);
+void clients_worker_failed(struct clients *clients, const struct gpu *g);
+void clients_stop(struct clients *clients); /* all are ended */
 
 #endif

@@ -22,7 +22,7 @@ static void on_deadline(uv_timer_t *t) {
     case CLIENT_ASKING:
     case CLIENT_ATTACHING:
         refuse_client(c, ERR_WORKER_LOST, "the GPU worker is not running: %.180s",
-                      *all->worker->trouble ? all->worker->trouble : "it does not answer");
+                      *c->gpu->worker.trouble ? c->gpu->worker.trouble : "it does not answer");
         break;
     case CLIENT_RUNNING:
     case CLIENT_CLOSED: break;

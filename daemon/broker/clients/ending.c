@@ -4,15 +4,21 @@
  */
 #include "daemon/broker/clients/ending.h"
 
+#include <stdio.h>
+
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/hello.h"
 #include "daemon/broker/clients/refuse.h"
 
-void ending_spoke(struct client *c) {
-    attachments_say_how(c->attachment, "expelled", "it spoke after its welcome");
+void ending_spoke(struct client *c, const char *why) {
+    char how[HELLO_WHY_BYTES + 32];
+
+    snprintf(how, sizeof(how), "protocol error: %s", why);
+    attachments_say_how(c->attachment, "expelled", "%s", why);
     client_lose(c, ERR_PROTOCOL);
-    client_ended(c, "protocol error: it spoke after its welcome");
+    client_ended(c, how);
 }
 
 void ending_expelled(struct client *c, const struct wire_worker_msg *msg) {

@@ -8,8 +8,8 @@
 
 #include "daemon/broker/clients/client.h"
 
-/* It broke the protocol. */
-void ending_spoke(struct client *c);
+/* It broke the protocol, by what it said. */
+void ending_spoke(struct client *c, const char *why);
 void ending_expelled(struct client *c, const struct wire_worker_msg *msg);
 /* The worker ended, and the attachment is gone with it. One to which nothing was promised yet waits
  * for the next worker. */

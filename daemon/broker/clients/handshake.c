@@ -26,7 +26,7 @@ static void refuse_windows(struct client *c) {
         refuse_client(c, -EBUSY,
                       "all %d address windows belong to jobs, some of which may be ending; try "
                       "again when one has ended",
-                      c->clients->attachments->slots.count);
+                      c->gpu->attachments.slots.count);
     else
         refuse_client(c, -EADDRNOTAVAIL,
                       "%d address windows were tried, and each is in use in the client "
@@ -36,7 +36,7 @@ static void refuse_windows(struct client *c) {
 
 static void try_windows(struct client *c, int from) {
     struct clients *all = c->clients;
-    struct attachments_ask ask = {.job_id = attachments_next_id(all->attachments),
+    struct attachments_ask ask = {.job_id = gpus_next_job(all->gpus),
                                   .job = &c->job,
                                   .pages = &c->pages,
                                   .host_bytes = c->host_bytes,
@@ -45,7 +45,7 @@ static void try_windows(struct client *c, int from) {
     int err = -ENOSPC;
 
     if (c->tries < ATTACHMENTS_TRIES)
-        err = attachments_attach(all->attachments, &ask, from, &c->attachment);
+        err = attachments_attach(&c->gpu->attachments, &ask, from, &c->attachment);
     if (err == -ENOSPC) {
         refuse_windows(c);
         return;
@@ -65,7 +65,7 @@ static void try_windows(struct client *c, int from) {
 static void try_others(struct client *c) {
     int slot = c->attachment->slot;
 
-    attachments_detach(c->clients->attachments, c->attachment);
+    attachments_detach(&c->gpu->attachments, c->attachment);
     c->attachment = NULL;
     try_windows(c, slot + 1);
 }
@@ -75,17 +75,18 @@ static void try_others(struct client *c) {
 /* What it asked for, and where it said nothing, what we know or are told to take. */
 static void complete_job(struct client *c) {
     const struct clients *all = c->clients;
-    uint64_t device = all->worker->device.memory_bytes;
+    const struct config *config = &c->gpu->config;
+    uint64_t device = c->gpu->worker.device.memory_bytes;
     struct wire_job *job = &c->job.spec;
 
     *job = c->asked;
     c->job.source = job->flags & WIRE_JOB_RESERVED ? "given" : "";
     if (job->weight == 0) job->weight = 1;
-    if (job->admit_timeout_ns == 0) job->admit_timeout_ns = all->config->admit_timeout;
+    if (job->admit_timeout_ns == 0) job->admit_timeout_ns = config->admit_timeout;
     if (profile_store_fill(all->profiles, device, c->job.uid, job)) c->job.source = "profile";
-    if ((job->flags & WIRE_JOB_RESERVED) || all->config->unknown_memory == 0) return;
+    if ((job->flags & WIRE_JOB_RESERVED) || config->unknown_memory == 0) return;
     job->flags |= WIRE_JOB_RESERVED;
-    job->persistent_bytes = all->config->unknown_memory;
+    job->persistent_bytes = config->unknown_memory;
     if (job->persistent_bytes > device) job->persistent_bytes = device;
     c->job.source = "assumed";
 }
@@ -93,7 +94,7 @@ static void complete_job(struct client *c) {
 /* "A job is admitted only when it could run alone": this one never could. */
 static bool refuse_too_large(struct client *c) {
     const struct wire_job *job = &c->job.spec;
-    uint64_t device = c->clients->worker->device.memory_bytes;
+    uint64_t device = c->gpu->worker.device.memory_bytes;
     char p[24], e[24], d[24], text[160];
 
     if (job->persistent_bytes + job->ephemeral_bytes <= device) return false;
@@ -109,7 +110,8 @@ static bool refuse_too_large(struct client *c) {
 static bool refuse_device_memory(struct client *c) {
     char why[USERS_WHY_BYTES];
 
-    if (users_check_device(c->clients->users, c->user, &c->job.spec, why) == 0) return false;
+    if (users_check_device(c->clients->users, c->user, c->gpu, &c->job.spec, why) == 0)
+        return false;
     refuse_job(c, ERR_NO_MEMORY, why);
     return true;
 }
@@ -127,16 +129,51 @@ static int make_pages(struct client *c) {
     return -EMFILE;
 }
 
+/* What is known of its needs before it is known where: what it says, or what is remembered. */
+static uint64_t needed_bytes(const struct client *c) {
+    struct wire_job job = c->asked;
+
+    profile_store_fill(c->clients->profiles, UINT64_MAX, c->job.uid, &job);
+    return job.flags & WIRE_JOB_RESERVED ? job.persistent_bytes + job.ephemeral_bytes : 0;
+}
+
+/* False where there is none that it may have: then it is refused. */
+static bool choose_gpu(struct client *c) {
+    struct gpus_ask ask = {.asked = c->asked_gpu,
+                           .uid = c->job.uid,
+                           .run = c->asked.run,
+                           .bytes = needed_bytes(c),
+                           .uid_bytes = c->user->limits.value[LIMIT(user_device_memory)]};
+    char why[GPUS_WHY_BYTES];
+
+    c->gpu = gpus_choose(c->clients->gpus, &ask);
+    if (c->gpu) {
+        c->job.gpu = (int)c->gpu->number;
+        return true;
+    }
+    gpus_print_missing(c->clients->gpus, c->asked_gpu, why);
+    refuse_job(c, -ENODEV, why);
+    return false;
+}
+
+static void wait_for_worker(struct client *c) {
+    c->state = CLIENT_WAITING;
+    deadline_set(c, c->clients->config->worker_timeout);
+}
+
 void handshake_begin(struct client *c) {
-    const struct worker *w = c->clients->worker;
+    const struct worker *w;
     int err;
+
+    if (!choose_gpu(c)) return;
+    w = &c->gpu->worker;
 
     if (w->state == WORKER_FAILED) {
         refuse_given_up(c);
         return;
     }
     if (!worker_ready(w)) {
-        handshake_again(c);
+        wait_for_worker(c);
         return;
     }
     complete_job(c);
@@ -150,9 +187,9 @@ void handshake_begin(struct client *c) {
         try_windows(c, 0);
 }
 
+/* Another GPU may be ready. */
 void handshake_again(struct client *c) {
-    c->state = CLIENT_WAITING;
-    deadline_set(c, c->clients->config->worker_timeout);
+    handshake_begin(c);
 }
 
 /* ---- the worker's answer --------------------------------------------------------------------- */
@@ -164,13 +201,14 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
                            .job_id = c->attachment->job_id,
                            .spec_hash = CALL_SPEC_HASH,
                            .windows = c->attachment->windows,
-                           .device = c->clients->worker->device};
+                           .device = c->gpu->worker.device};
     int err, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->pages.submission_fd,
                                    [WIRE_FD_COMPLETION] = completion_fd,
                                    [WIRE_FD_HOST] = c->pages.host_fd,
                                    [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
 
     if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
+    o.device.gpu = c->gpu->number;
     c->state = CLIENT_OFFERED;
     deadline_set(c, c->clients->config->handshake_timeout);
     err = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
@@ -182,12 +220,17 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
         client_close(c);
 }
 
+/* A device may have given the window another place than the one proposed (1.5). */
+static void take_place(struct attachment *a, const struct wire_worker_msg *msg) {
+    if (msg->windows.dev_base) a->windows.dev_base = msg->windows.dev_base;
+}
+
 int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
     int err = msg->result;
 
     if (c->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
     if (err == -EEXIST) {
-        slots_block(&c->clients->attachments->slots, c->attachment->slot);
+        slots_block(&c->gpu->attachments.slots, c->attachment->slot);
         try_others(c);
     } else if (err < 0) {
         refuse_client(c, err, "the GPU worker refused: %.200s",
@@ -199,6 +242,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
                       "the GPU worker sent completion memory that cannot be used: %s",
                       err_text(err));
     } else {
+        take_place(c->attachment, msg);
         offer(c, msg, completion_fd);
     }
     return 0;
@@ -233,6 +277,7 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     }
     memcpy(c->job.name, h.name, sizeof(c->job.name));
     c->asked = c->job.spec = h.job;
+    c->asked_gpu = h.gpu;
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->job.pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
@@ -249,8 +294,9 @@ static void welcome(struct client *c) {
     users_move(c->user, USERS_HANDSHAKE, USERS_JOB);
     c->attachment->welcomed = true;
     log_burst("client", LOG_INFO,
-              "event=attached job=%u pid=%d uid=%u name=\"%s\" slot=%d tries=%d", c->job_id,
-              (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->attachment->slot, c->tries);
+              "event=attached job=%u pid=%d uid=%u name=\"%s\" gpu=%u slot=%d tries=%d", c->job_id,
+              (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->gpu->number,
+              c->attachment->slot, c->tries);
     if (fdutil_send(c->fd, &w, sizeof(w), NULL, 0) < 0) client_close(c);
 }
 

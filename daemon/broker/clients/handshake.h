@@ -20,7 +20,7 @@ void handshake_begin(struct client *c);
  * -EMFILE). ERR_PROTOCOL: nothing was asked. */
 int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd);
 
-/* The worker went; nothing was promised yet: the next one takes it. */
+/* The worker went; nothing was promised yet: the next one takes it, or another GPU's. */
 void handshake_again(struct client *c);
 
 #endif

@@ -59,6 +59,7 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     }
     take_name(h.name, sizeof(h.name), out->name);
     out->spec_hash = h.spec_hash;
+    out->gpu = h.gpu;
     out->job = h.job;
     if (job_check(&out->job, reason) == 0) {
         mark_null(out);
@@ -75,13 +76,14 @@ bool hello_asks(const void *msg, size_t bytes) {
     return magic == WIRE_QUESTION_MAGIC;
 }
 
-int hello_check_question(const void *msg, size_t bytes, char *why, size_t cap) {
+int hello_check_question(const void *msg, size_t bytes, uint32_t *gpu, char *why, size_t cap) {
     struct wire_question q = {0};
     int err;
 
     memcpy(&q, msg, bytes < sizeof(q) ? bytes : sizeof(q));
     err = check_version(q.major, q.minor, why, cap);
     if (err < 0) return err;
+    *gpu = q.gpu;
     if (bytes == sizeof(q) && q.reserved == 0) return 0;
     snprintf(why, cap, "the question is malformed");
     return ERR_PROTOCOL;
@@ -96,5 +98,21 @@ int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why,
         return ERR_PROTOCOL;
     }
     *accepted = a.accepted;
+    return 0;
+}
+
+int hello_check_file(const void *msg, size_t bytes, struct wire_file *out, char *why, size_t cap) {
+    struct wire_file f = {0};
+
+    memcpy(&f, msg, bytes < sizeof(f) ? bytes : sizeof(f));
+    if (bytes != sizeof(f) || f.magic != WIRE_FILE_MAGIC) {
+        snprintf(why, cap, "it spoke after its welcome, and not of a file");
+        return ERR_PROTOCOL;
+    }
+    if (f.file >= WIRE_FILES || f.reply >= WIRE_REPLIES || f.pad || !f.ticket) {
+        snprintf(why, cap, "what it says of a file is malformed");
+        return ERR_PROTOCOL;
+    }
+    *out = f;
     return 0;
 }

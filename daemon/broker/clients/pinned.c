@@ -6,8 +6,16 @@
 
 #include <stdio.h>
 
+#include "common/atomics.h"
 #include "common/units.h"
 #include "daemon/broker/clients/ending.h"
+
+/* What of its host window shows files of its own is as much pinned, all of it. */
+static uint64_t bytes_of(const struct client *c) {
+    const struct wire_completion *page = c->attachment ? c->attachment->completion : NULL;
+
+    return pages_pinned(&c->pages) + (page ? atom_load_relaxed(&page->stats.file_bytes) : 0);
+}
 
 /* Looks at all clients of the user; returns the one that grew most. */
 static struct client *look_at(struct clients *clients, struct user *u) {
@@ -21,7 +29,7 @@ static struct client *look_at(struct clients *clients, struct user *u) {
         uint64_t now, growth;
 
         if (c->user != u) continue;
-        now = pages_pinned(&c->pages);
+        now = bytes_of(c);
         growth = now > c->pinned_bytes ? now - c->pinned_bytes : 0;
         if (!grown || growth > most) {
             grown = c;

@@ -4,6 +4,7 @@
  */
 #include "daemon/broker/clients/question.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "common/fdutil.h"
@@ -13,24 +14,44 @@
 #include "daemon/broker/jobs/share.h"
 
 static void answer(struct client *c) {
-    const struct clients *all = c->clients;
     struct wire_view v;
 
     v.magic = WIRE_QUESTION_MAGIC;
     v.major = WIRE_MAJOR;
     v.minor = WIRE_MINOR;
-    v.device = all->worker->device;
-    share_fill(all->attachments, c->job.uid, c->job.pid, v.device.memory_bytes, &v);
+    v.device = c->gpu->worker.device;
+    share_fill(&c->gpu->attachments, c->job.uid, c->job.pid, v.device.memory_bytes, &v);
     fdutil_send(c->fd, &v,
                 offsetof(struct wire_view, processes) + v.process_count * sizeof(v.processes[0]),
                 NULL, 0);
     client_close(c);
 }
 
+/* That of the process's job; else the one that it asks for; else the first that may have something
+ * to say. NULL: there is none of that number. */
+static struct gpu *find_gpu(const struct client *c) {
+    struct gpus *all = c->clients->gpus;
+    struct gpu *g = gpus_of_process(all, c->job.uid, c->job.pid);
+
+    if (g) return g;
+    if (c->asked_gpu) return gpus_find(all, c->asked_gpu - 1);
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].worker.state != WORKER_FAILED) return &all->items[i];
+    return &all->items[0];
+}
+
 /* A worker that went leaves its device, which the next one will have as well. */
 void question_answer(struct client *c) {
-    const struct worker *w = c->clients->worker;
+    char why[GPUS_WHY_BYTES];
+    const struct worker *w;
 
+    c->gpu = find_gpu(c);
+    if (!c->gpu) {
+        gpus_print_missing(c->clients->gpus, c->asked_gpu, why);
+        refuse_client(c, -ENODEV, "%s", why);
+        return;
+    }
+    w = &c->gpu->worker;
     if (w->state == WORKER_FAILED) {
         refuse_given_up(c);
     } else if (w->device.memory_bytes == 0) {
@@ -43,7 +64,7 @@ void question_answer(struct client *c) {
 
 void question_take(struct client *c, const void *msg, size_t bytes) {
     char why[HELLO_WHY_BYTES];
-    int err = hello_check_question(msg, bytes, why, sizeof(why));
+    int err = hello_check_question(msg, bytes, &c->asked_gpu, why, sizeof(why));
 
     if (err < 0)
         refuse_client(c, err, "%s", why);

@@ -60,12 +60,12 @@ void refuse_scarce(struct client *c, int err) {
 
 void refuse_given_up(struct client *c) {
     refuse_client(c, ERR_WORKER_LOST, "the GPU worker was given up: %.200s",
-                  c->clients->worker->trouble);
+                  c->gpu->worker.trouble);
 }
 
 void refuse_job(struct client *c, int result, const char *why) {
     struct clients *all = c->clients;
 
-    history_add_refused(all->history, &c->job, attachments_next_id(all->attachments), why);
+    history_add_refused(all->history, &c->job, gpus_next_job(all->gpus), why);
     refuse_client(c, result, "%s", why);
 }

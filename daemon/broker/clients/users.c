@@ -20,12 +20,10 @@
 /* A job can hardly do with less: its staging buffers lie there as well. */
 #define WINDOW_LEAST (64ull << 20)
 
-void users_init(struct users *users, const struct config *config,
-                const struct attachments *attachments, struct worker *worker) {
+void users_init(struct users *users, const struct config *config, struct gpus *gpus) {
     list_init(&users->list);
     users->config = config;
-    users->attachments = attachments;
-    users->worker = worker;
+    users->gpus = gpus;
 }
 
 struct user *users_find(const struct users *users, uid_t uid) {
@@ -149,23 +147,53 @@ uint64_t users_host_window(const struct users *users, const struct user *u) {
     return most < users->config->window_host_bytes ? most : users->config->window_host_bytes;
 }
 
-int users_check_device(const struct users *users, struct user *u, const struct wire_job *job,
-                       char why[USERS_WHY_BYTES]) {
+uint64_t users_device_bytes(const struct users *users, uid_t uid) {
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < users->gpus->count; i++) {
+        uint64_t has = attachments_granted(&users->gpus->items[i].attachments, uid);
+
+        if (has > most) most = has;
+    }
+    return most;
+}
+
+uint64_t users_operations(const struct users *users, uid_t uid) {
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < users->gpus->count; i++) {
+        uint64_t has = attachments_operations(&users->gpus->items[i].attachments, uid);
+
+        if (has > most) most = has;
+    }
+    return most;
+}
+
+/* " on GPU 1", where there are others. */
+static void print_where(const struct users *users, const struct gpu *g, char out[24]) {
+    out[0] = '\0';
+    if (users->gpus->count > 1) snprintf(out, 24, " on GPU %u", g->number);
+}
+
+int users_check_device(const struct users *users, struct user *u, const struct gpu *g,
+                       const struct wire_job *job, char why[USERS_WHY_BYTES]) {
     uint64_t most = u->limits.value[LIMIT(user_device_memory)], has, asked;
-    char text[LIMITS_TEXT_BYTES], has_text[24], asked_text[24];
+    char text[LIMITS_TEXT_BYTES], has_text[24], asked_text[24], where[24];
 
     if (most == LIMITS_NONE || !(job->flags & WIRE_JOB_RESERVED)) return 0;
-    has = attachments_granted(users->attachments, u->uid);
+    has = attachments_granted(&g->attachments, u->uid);
     asked = job->persistent_bytes + job->ephemeral_bytes;
     if (has <= most && asked <= most - has) return 0;
     u->refused++;
     units_print_bytes(has, has_text, sizeof(has_text));
     units_print_bytes(asked, asked_text, sizeof(asked_text));
-    snprintf(why, USERS_WHY_BYTES,
-             "%s: the jobs of user %u have %s, and %s more were asked for; end some, or have root "
-             "raise the limit in salus.conf(5)",
-             limits_text(&u->limits, LIMIT(user_device_memory), text), (unsigned)u->uid, has_text,
-             asked_text);
+    print_where(users, g, where);
+    snprintf(
+        why, USERS_WHY_BYTES,
+        "%s: the jobs of user %u have %s%s, and %s more were asked for; end some, or have root "
+        "raise the limit in salus.conf(5)",
+        limits_text(&u->limits, LIMIT(user_device_memory), text), (unsigned)u->uid, has_text, where,
+        asked_text);
     return -1;
 }
 
@@ -201,11 +229,11 @@ void users_leave(struct user *u, enum users_kind kind) {
     forget_if_gone(u);
 }
 
-static void tell_worker(const struct users *users, const struct user *u) {
+static void tell_worker(struct worker *w, const struct user *u) {
     struct wire_worker_msg msg = {
         .kind = WIRE_LIMITS, .uid = u->uid, .limits = users_wire_limits(u)};
 
-    if (worker_ready(users->worker)) channel_tell(&users->worker->channel, &msg, NULL, 0);
+    if (worker_ready(w)) channel_tell(&w->channel, &msg, NULL, 0);
 }
 
 void users_reload(struct users *users) {
@@ -215,6 +243,7 @@ void users_reload(struct users *users) {
         struct user *u = list_entry(pos, struct user, link);
 
         limits_resolve(users->config, u->uid, u->groups, u->group_count, &u->limits);
-        tell_worker(users, u);
+        for (uint32_t i = 0; i < users->gpus->count; i++)
+            tell_worker(&users->gpus->items[i].worker, u);
     }
 }

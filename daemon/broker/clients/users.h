@@ -14,7 +14,7 @@
 
 #include "common/list.h"
 #include "daemon/broker/config/limits.h"
-#include "daemon/broker/jobs/attachments.h"
+#include "daemon/broker/gpu/gpus.h"
 #include "proto/wire.h"
 
 #define USERS_WHY_BYTES 240
@@ -37,12 +37,10 @@ struct user {
 struct users {
     struct list list;
     const struct config *config;
-    const struct attachments *attachments;
-    struct worker *worker; /* what it holds them to */
+    struct gpus *gpus; /* whose workers hold them to what they may have */
 };
 
-void users_init(struct users *users, const struct config *config,
-                const struct attachments *attachments, struct worker *worker);
+void users_init(struct users *users, const struct config *config, struct gpus *gpus);
 
 /* The one at the other end of fd has a connection more; NULL with the reason when it may not. */
 struct user *users_enter(struct users *users, int fd, const struct ucred *cred,
@@ -62,10 +60,14 @@ int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_W
 /* The same of a priority or a weight alone. */
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
 
-/* 0 when a job with this reservation, if it has one, fits into the user's part of the device; else
- * -1 with the reason. */
-int users_check_device(const struct users *users, struct user *u, const struct wire_job *job,
-                       char why[USERS_WHY_BYTES]);
+/* 0 when a job with this reservation, if it has one, fits into the user's part of the GPU; else -1
+ * with the reason. */
+int users_check_device(const struct users *users, struct user *u, const struct gpu *g,
+                       const struct wire_job *job, char why[USERS_WHY_BYTES]);
+/* What the user's jobs have of the GPU on which they have most: memory, and operations. The limits
+ * of both are for each GPU. */
+uint64_t users_device_bytes(const struct users *users, uid_t uid);
+uint64_t users_operations(const struct users *users, uid_t uid);
 /* How much pinned memory a job of the user can see. */
 uint64_t users_host_window(const struct users *users, const struct user *u);
 /* What the worker holds the user to; u may be NULL: nothing. */

@@ -290,7 +290,7 @@ static int check_windows(const struct config *c, FILE *errors) {
 }
 
 /* A job needs a granule of each kind. */
-static int check_memory(const struct config *c, FILE *errors) {
+int config_check_memory(const struct config *c, FILE *errors) {
     if (c->device_memory == 0) return 0;
     if (c->device_memory < CONFIG_MEMORY_LEAST)
         return config_complain(c, CONFIG_O_device_memory, errors,
@@ -301,7 +301,8 @@ static int check_memory(const struct config *c, FILE *errors) {
 /* What one option cannot say alone. */
 static int check_together(const struct config *c, FILE *errors) {
     size_t longest = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/job.sock");
-    int bad = check_windows(c, errors) + check_memory(c, errors);
+    int bad =
+        check_windows(c, errors) + config_check_memory(c, errors) + config_gpus_check(c, errors);
 
     if (strlen(c->run_dir) > longest || !*c->run_dir)
         bad += config_complain(c, CONFIG_O_run_dir, errors,
@@ -343,5 +344,5 @@ int config_reload(struct config *running, const struct config *fresh, FILE *note
     }
     memcpy(running->rules, fresh->rules, sizeof(running->rules));
     running->rule_count = fresh->rule_count;
-    return kept;
+    return kept + config_gpus_reload(running, fresh, notes);
 }

@@ -58,6 +58,17 @@ struct config_rule {
     uint64_t values[CONFIG_LIMITS];
 };
 
+/* What a section [gpu N] says: another value of an option, for one of the GPUs. */
+#define CONFIG_GPUS_MAX 16 /* that are served */
+#define CONFIG_GPU_RULES_MAX 128
+
+struct config_gpu_rule {
+    uint32_t gpu;
+    enum config_place option;
+    char value[CONFIG_TEXT_BYTES];    /* as it was given */
+    char origin[CONFIG_ORIGIN_BYTES]; /* "<path>:<line>" */
+};
+
 struct config {
 #define OPTION(section, name, type, choices, text, min, max, reload, help) \
     CONFIG_FIELD_##type(name);
@@ -65,6 +76,8 @@ struct config {
 #undef OPTION
     struct config_rule rules[CONFIG_RULES_MAX];
     unsigned rule_count;
+    struct config_gpu_rule gpu_rules[CONFIG_GPU_RULES_MAX];
+    unsigned gpu_rule_count;
     /* Where each value was said, as errors name it: "<path>:<line>", "environment SALUS_..",
      * "command line"; empty: nowhere, it is the default. */
     char origin[CONFIG_OPTIONS][CONFIG_ORIGIN_BYTES];
@@ -120,6 +133,21 @@ bool config_rules_is(const char *section);
 int config_rules_set(struct config *c, const char *section, const char *name, const char *value,
                      char *why, size_t cap);
 void config_rules_print(const struct config *c, FILE *out);
+
+/* config_gpus.c: the same of sections [gpu N]; `origin` is where the value was said. */
+bool config_gpus_is(const char *section);
+int config_gpus_set(struct config *c, const char *section, const char *name, const char *value,
+                    const char *origin, char *why, size_t cap);
+void config_gpus_print(const struct config *c, FILE *out);
+/* The configuration as GPU `gpu` has it: its section's values over those for all. */
+void config_gpus_apply(const struct config *c, uint32_t gpu, struct config *out);
+/* What must hold for each GPU: appends a line an error, returns how many. */
+int config_gpus_check(const struct config *c, FILE *errors);
+/* As config_reload, of the sections. */
+int config_gpus_reload(struct config *running, const struct config *fresh, FILE *notes);
+
+/* A GPU's memory: returns the number of errors. */
+int config_check_memory(const struct config *c, FILE *errors);
 
 /* The value as text that config_set would accept. */
 void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap);

@@ -73,11 +73,15 @@ static char *read_line(char *out, int cap, void *arg) {
 static int on_pair(void *arg, const char *section, const char *name, const char *value) {
     struct reading *r = arg;
     const struct config_option *o = config_find(name, strlen(name));
-    char why[CONFIG_WHY_BYTES];
+    char why[CONFIG_WHY_BYTES], origin[CONFIG_ORIGIN_BYTES];
 
     r->handled = true;
     if (config_rules_is(section)) {
         if (config_rules_set(r->config, section, name, value, why, sizeof(why)) < 0)
+            complain(r, why);
+    } else if (config_gpus_is(section)) {
+        snprintf(origin, sizeof(origin), "%.*s:%d", CONFIG_ORIGIN_BYTES - 16, r->path, r->line);
+        if (config_gpus_set(r->config, section, name, value, origin, why, sizeof(why)) < 0)
             complain(r, why);
     } else if (o && strcmp(o->section, section) != 0) {
         snprintf(why, sizeof(why), "key '%s' belongs into section [%s], not [%.50s]", name,

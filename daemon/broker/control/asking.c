@@ -24,6 +24,17 @@ int asking_refuse(struct asking *q, enum ctl_error error, const char *text, cons
     return ctl_msg_refusal(q->out, error, text, hint, &q->bytes, &q->n);
 }
 
+struct gpu *asking_gpu(struct asking *q, int *err) {
+    bool given = ctl_msg_given(q->request, CTL_A_gpu);
+    struct gpu *g = gpus_find(&q->broker->gpus, given ? q->request->args.gpu : 0);
+    char text[80];
+
+    if (g) return g;
+    snprintf(text, sizeof(text), "gpu %" PRIu64 ": no such GPU", q->request->args.gpu);
+    *err = asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl gpu list'");
+    return NULL;
+}
+
 int asking_not_found(struct asking *q, const char *what, const char *kind) {
     char text[80], hint[40];
 

@@ -27,6 +27,9 @@ bool asking_admin(const struct asking *q);
 int asking_reply(struct asking *q, uint64_t next); /* the records that were added */
 int asking_record(struct asking *q, enum ctl_record kind, const void *record); /* this one */
 int asking_refuse(struct asking *q, enum ctl_error error, const char *text, const char *hint);
+/* The GPU that argument `gpu` names, the first where it is not given; NULL, with *err of the
+ * refusal, where there is none of that number. */
+struct gpu *asking_gpu(struct asking *q, int *err);
 /* "job 7: no such job", and where to see which there are. */
 int asking_not_found(struct asking *q, const char *what, const char *kind);
 

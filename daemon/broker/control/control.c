@@ -45,7 +45,7 @@ static void on_handle_closed(uv_handle_t *h) {
 static void close_listener(struct control *c) {
     struct controls *all = c->all;
 
-    if (c->waiting) changes_forget(&all->broker->changes, c);
+    if (c->waiting) gpus_forget(&all->broker->gpus, c);
     list_remove(&c->link);
     all->count--;
     users_leave(c->user, USERS_CONTROL);
@@ -61,7 +61,7 @@ static void on_idle(uv_timer_t *t) {
         close_listener(c);
         return;
     }
-    changes_forget(&c->all->broker->changes, c);
+    gpus_forget(&c->all->broker->gpus, c);
     control_done(c, -ETIMEDOUT, "the GPU worker did not answer; it may still do it");
 }
 

@@ -8,17 +8,19 @@
 #define EVENTS_FOR_NS (24ull * 3600 * 1000000000) /* at most */
 
 int verb_events_record(struct asking *q) {
-    struct broker *b = q->broker;
     struct wire_worker_msg msg = {.kind = WIRE_EVENTS, .for_ns = q->request->args.for_ns};
+    int err = 0;
+    struct gpu *g = asking_gpu(q, &err);
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
                              "only root and the daemon's user record events", "see salusctl(1)");
+    if (!g) return err;
     if (msg.for_ns > EVENTS_FOR_NS)
         return asking_refuse(q, CTL_E_BAD_REQUEST, "for_ns is at most a day", "see salusctl(1)");
-    if (!worker_ready(&b->worker))
+    if (!worker_ready(&g->worker))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");
-    channel_tell(&b->worker.channel, &msg, &q->in_fd, q->in_fd >= 0);
+    channel_tell(&g->worker.channel, &msg, &q->in_fd, q->in_fd >= 0);
     return verb_policy_show(q);
 }

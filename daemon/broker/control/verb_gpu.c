@@ -11,8 +11,6 @@
 #include "daemon/broker/worker/board.h"
 #include "proto/uuid.h"
 
-#define GPU_ID 0 /* one worker, one GPU */
-
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static const char *state_of(const struct worker *w) {
@@ -37,60 +35,75 @@ static uint64_t memory_used(const struct attachments *as) {
     return sum;
 }
 
-static void fill_gpu(const struct broker *b, struct ctl_gpu *r) {
-    const struct worker *w = &b->worker;
+static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
+    const struct worker *w = &g->worker;
     const struct wire_device *d = &w->device;
     struct wire_board board;
 
     memset(r, 0, sizeof(*r));
-    r->id = GPU_ID;
-    snprintf(r->device, sizeof(r->device), "%s", b->config.device);
+    r->id = g->number;
+    snprintf(r->device, sizeof(r->device), "%s", g->config.device);
     snprintf(r->state, sizeof(r->state), "%s", state_of(w));
     snprintf(r->trouble, sizeof(r->trouble), "%s", w->trouble);
     r->worker_pid = (uint64_t)w->channel.pid;
     r->worker_restarts = w->restarts;
-    r->jobs = b->clients.running;
+    r->jobs = gpu_jobs(g);
+    snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
+    snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);
     if (d->memory_bytes == 0) return; /* no worker was ever ready */
     printable_copy(r->name, d->name, sizeof(d->name));
     uuid_print(d->uuid, r->uuid);
     snprintf(r->compute, sizeof(r->compute), "%u.%u", d->cc_major, d->cc_minor);
     r->memory_bytes = d->memory_bytes;
     r->sms = d->sm_count;
-    r->memory_used_bytes = memory_used(&b->attachments);
+    r->memory_used_bytes = memory_used(&g->attachments);
     if (!board_read(w->board, &board)) return;
     r->granted_bytes = board.granted_bytes;
     r->lanes = board.lane_count;
     r->waiting = board.waiting_jobs;
 }
 
+/* `after` counts those that were listed. */
 int verb_gpu_list(struct asking *q) {
+    const struct gpus *all = &q->broker->gpus;
     struct ctl_gpu r;
 
-    fill_gpu(q->broker, &r);
-    return asking_record(q, CTL_RECORD_GPU, &r);
+    for (uint64_t i = q->request->args.after; i < all->count; i++) {
+        fill_gpu(&all->items[i], &r);
+        if (!ctl_msg_add(q->out, CTL_RECORD_GPU, &r)) return asking_reply(q, i);
+    }
+    return asking_reply(q, 0);
 }
 
 int verb_gpu_show(struct asking *q) {
-    if (q->request->args.id != GPU_ID) return asking_not_found(q, "gpu", "GPU");
-    return verb_gpu_list(q);
+    const struct gpu *g = gpus_find(&q->broker->gpus, q->request->args.id);
+    struct ctl_gpu r;
+
+    if (!g) return asking_not_found(q, "gpu", "GPU");
+    fill_gpu(g, &r);
+    return asking_record(q, CTL_RECORD_GPU, &r);
 }
 
 int verb_gpu_retry(struct asking *q) {
+    struct gpu *g;
+
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
                              "only root and the daemon's user start the worker", "see salusctl(1)");
-    if (q->request->args.id == GPU_ID) worker_retry(&q->broker->worker);
+    g = gpus_find(&q->broker->gpus, q->request->args.id);
+    if (g) worker_retry(&g->worker);
     return verb_gpu_show(q);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static void fill_lane(const struct attachments *as, const struct wire_lane *l, struct ctl_lane *r) {
-    const struct attachment *holder = l->holder ? attachments_find(as, l->holder) : NULL;
+static void fill_lane(const struct gpu *g, const struct wire_lane *l, struct ctl_lane *r) {
+    const struct attachment *holder =
+        l->holder ? attachments_find(&g->attachments, l->holder) : NULL;
 
     memset(r, 0, sizeof(*r));
     r->id = l->lane;
-    r->gpu = GPU_ID;
+    r->gpu = g->number;
     r->memory_bytes = l->bytes;
     r->backed_bytes = l->chunk_bytes;
     r->jobs = l->jobs;
@@ -101,28 +114,47 @@ static void fill_lane(const struct attachments *as, const struct wire_lane *l, s
     r->busy_ns = l->busy_ns;
 }
 
-/* All lanes, or the one with number `id` when it is given. Whether there was any. A message has
- * room for all. */
-static bool add_lanes(struct asking *q, const uint64_t *id) {
+/* All lanes of a GPU. A message has room for all. */
+static void add_lanes(struct asking *q, const struct gpu *g) {
     struct wire_board board;
     struct ctl_lane lane;
-    bool found = false;
 
-    if (!board_read(q->broker->worker.board, &board)) return false;
+    if (!board_read(g->worker.board, &board)) return;
     for (uint32_t i = 0; i < board.lane_count; i++) {
-        if (id && board.lanes[i].lane != *id) continue;
-        fill_lane(&q->broker->attachments, &board.lanes[i], &lane);
-        found = ctl_msg_add(q->out, CTL_RECORD_LANE, &lane);
+        fill_lane(g, &board.lanes[i], &lane);
+        ctl_msg_add(q->out, CTL_RECORD_LANE, &lane);
     }
-    return found;
 }
 
+/* Of one GPU, or of all: then each has a message of its own, and `after` counts these. */
 int verb_lane_list(struct asking *q) {
-    add_lanes(q, NULL);
-    return asking_reply(q, 0);
+    const struct gpus *all = &q->broker->gpus;
+    uint64_t after = q->request->args.after;
+    int err = 0;
+    const struct gpu *g;
+
+    if (ctl_msg_given(q->request, CTL_A_gpu)) {
+        g = asking_gpu(q, &err);
+        if (!g) return err;
+        add_lanes(q, g);
+        return asking_reply(q, 0);
+    }
+    if (after < all->count) add_lanes(q, &all->items[after]);
+    return asking_reply(q, after + 1 < all->count ? after + 1 : 0);
 }
 
 int verb_lane_show(struct asking *q) {
-    if (!add_lanes(q, &q->request->args.id)) return asking_not_found(q, "lane", "lane");
-    return asking_reply(q, 0);
+    int err = 0;
+    const struct gpu *g = asking_gpu(q, &err);
+    struct wire_board board;
+    struct ctl_lane lane;
+
+    if (!g) return err;
+    if (!board_read(g->worker.board, &board)) board.lane_count = 0;
+    for (uint32_t i = 0; i < board.lane_count; i++) {
+        if (board.lanes[i].lane != q->request->args.id) continue;
+        fill_lane(g, &board.lanes[i], &lane);
+        return asking_record(q, CTL_RECORD_LANE, &lane);
+    }
+    return asking_not_found(q, "lane", "lane");
 }

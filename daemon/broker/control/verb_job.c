@@ -15,42 +15,39 @@
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* As the asker may read it. */
-static bool add_job(struct asking *q, const struct attachment *a) {
+static bool add_job(struct asking *q, const struct gpu *g, const struct attachment *a) {
     const struct broker *b = q->broker;
     struct ctl_job r;
 
     report_job(a, &r);
-    overdue_explain(&b->attachments, a, b->config.overdue, q->uid, &r);
+    overdue_explain(&g->attachments, a, b->config.overdue, q->uid, &r);
     report_job_hide(q->uid, &r);
     return ctl_msg_add(q->out, CTL_RECORD_JOB, &r);
 }
 
-/* The job that the request names, or NULL; never our own (life/trial.h). */
-static struct attachment *find(const struct asking *q) {
-    uint64_t id = q->request->args.id;
-
-    return id < WIRE_TRIAL_JOB ? attachments_find(&q->broker->attachments, (uint32_t)id) : NULL;
+/* The job that the request names with its GPU, or NULL; never our own (life/trial.h). */
+static struct attachment *find(const struct asking *q, struct gpu **g) {
+    return gpus_find_job(&q->broker->gpus, q->request->args.id, g);
 }
 
 int verb_job_list(struct asking *q) {
-    uint64_t after = q->request->args.after, last = after;
-    struct list *pos;
+    uint64_t last = q->request->args.after;
+    const struct attachment *a;
+    struct gpu *g;
 
-    list_each(pos, &q->broker->attachments.list) {
-        const struct attachment *a = list_entry(pos, struct attachment, link);
-
-        if (a->job_id <= after || a->job_id == WIRE_TRIAL_JOB) continue;
-        if (!add_job(q, a)) return asking_reply(q, last);
+    while ((a = gpus_job_after(&q->broker->gpus, last, &g))) {
+        if (!add_job(q, g, a)) return asking_reply(q, last);
         last = a->job_id;
     }
     return asking_reply(q, 0);
 }
 
 int verb_job_show(struct asking *q) {
-    const struct attachment *a = find(q);
+    struct gpu *g;
+    const struct attachment *a = find(q, &g);
 
     if (!a) return asking_not_found(q, "job", "job");
-    add_job(q, a);
+    add_job(q, g, a);
     return asking_reply(q, 0);
 }
 
@@ -63,8 +60,8 @@ int verb_history_list(struct asking *q) {
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* The job, where it is there and the asker may change it; else NULL, and *err is of the refusal. */
-static struct attachment *find_own(struct asking *q, int *err) {
-    struct attachment *a = find(q);
+static struct attachment *find_own(struct asking *q, struct gpu **g, int *err) {
+    struct attachment *a = find(q, g);
     uint64_t id = q->request->args.id;
     char why[80];
 
@@ -120,7 +117,8 @@ static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why)
 }
 
 /* Tells the worker what the request makes of the job, with these flags set and cleared. */
-static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t clear) {
+static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_t set,
+                  uint32_t clear) {
     struct wire_job spec = a->job.spec;
     char why[JOB_WHY_BYTES], above[USERS_WHY_BYTES];
     int err;
@@ -137,40 +135,44 @@ static int change(struct asking *q, struct attachment *a, uint32_t set, uint32_t
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
     if (outranks(q, above))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
-    err = changes_job(&q->broker->changes, a, &spec, q->requester);
+    err = changes_job(&g->changes, a, &spec, q->requester);
     return err < 0 ? err : 1;
 }
 
 int verb_job_set(struct asking *q) {
     int err;
-    struct attachment *a = find_own(q, &err);
+    struct gpu *g;
+    struct attachment *a = find_own(q, &g, &err);
 
-    return a ? change(q, a, 0, 0) : err;
+    return a ? change(q, g, a, 0, 0) : err;
 }
 
 int verb_job_pause(struct asking *q) {
     int err;
-    struct attachment *a = find_own(q, &err);
+    struct gpu *g;
+    struct attachment *a = find_own(q, &g, &err);
 
-    return a ? change(q, a, WIRE_JOB_PAUSED, 0) : err;
+    return a ? change(q, g, a, WIRE_JOB_PAUSED, 0) : err;
 }
 
 int verb_job_resume(struct asking *q) {
     int err;
-    struct attachment *a = find_own(q, &err);
+    struct gpu *g;
+    struct attachment *a = find_own(q, &g, &err);
 
-    return a ? change(q, a, 0, WIRE_JOB_PAUSED) : err;
+    return a ? change(q, g, a, 0, WIRE_JOB_PAUSED) : err;
 }
 
 /* The attachment stays until the worker lets go of it. */
 int verb_job_kill(struct asking *q) {
     int err;
-    struct attachment *a = find_own(q, &err);
+    struct gpu *g;
+    struct attachment *a = find_own(q, &g, &err);
     struct ctl_job r;
 
     if (!a) return err;
     ending_kill(a->client, q->uid);
-    a = find(q);
+    a = find(q, &g);
     if (!a)
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is gone", "see 'salusctl status'");
     report_job(a, &r);

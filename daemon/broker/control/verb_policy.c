@@ -22,9 +22,13 @@ static void put_knobs(char *out, size_t cap, const struct policies_entry *p) {
 }
 
 int verb_policy_list(struct asking *q) {
-    const struct policy_config *policy = &q->broker->changes.policy;
+    int err = 0;
+    const struct gpu *g = asking_gpu(q, &err);
+    const struct policy_config *policy;
     const struct policies_entry *p;
 
+    if (!g) return err;
+    policy = &g->changes.policy;
     for (int i = 0; (p = policies_at(i)); i++) {
         struct ctl_policy r = {0};
 
@@ -38,40 +42,82 @@ int verb_policy_list(struct asking *q) {
     return asking_reply(q, 0);
 }
 
-static int show(struct asking *q, const struct policy_config *policy, uint64_t sm_threshold) {
+static int show(struct asking *q, const struct gpu *g, const struct policy_config *policy,
+                uint64_t sm_threshold) {
     struct ctl_policy_config r;
 
     policy_config_show(policy, sm_threshold, &r);
+    r.gpu = g->number;
     return asking_record(q, CTL_RECORD_POLICY_CONFIG, &r);
 }
 
 int verb_policy_show(struct asking *q) {
-    const struct broker *b = q->broker;
+    int err = 0;
+    const struct gpu *g = asking_gpu(q, &err);
     struct wire_board board;
-    bool read = board_read(b->worker.board, &board);
 
-    return show(q, &b->changes.policy, read ? board.sm_threshold : 0);
+    if (!g) return err;
+    return show(q, g, &g->changes.policy,
+                board_read(g->worker.board, &board) ? board.sm_threshold : 0);
+}
+
+/* ---- setting --------------------------------------------------------------------------------- */
+
+/* Tells the workers of the GPUs that are meant: `one`, or all (NULL). The last one's answer is
+ * waited for; a worker that is not ready begins with it. 1, or -errno. */
+static int tell(struct asking *q, const struct gpu *one) {
+    struct gpus *all = &q->broker->gpus;
+    struct gpu *last = NULL;
+    char why[POLICY_CONFIG_WHY_BYTES];
+    int err = 0;
+
+    for (uint32_t i = 0; i < all->count; i++)
+        if ((!one || one == &all->items[i]) && worker_ready(&all->items[i].worker))
+            last = &all->items[i];
+    for (uint32_t i = 0; i < all->count && err == 0; i++) {
+        struct gpu *g = &all->items[i];
+        struct policy_config policy = g->changes.policy;
+
+        if (one && one != g) continue;
+        policy_config_change(&policy, q->request, why); /* which was tried */
+        if (worker_ready(&g->worker))
+            err = changes_policy(&g->changes, &policy, g == last ? q->requester : NULL);
+        else
+            changes_configure(&g->changes, &policy);
+    }
+    return err < 0 ? err : 1;
+}
+
+static bool sets_nothing(const struct ctl_request *r) {
+    return (r->given & ~(1ull << CTL_A_dry_run | 1ull << CTL_A_gpu)) == 0;
+}
+
+/* Whether a worker that is meant can answer. */
+static bool can_answer(const struct asking *q, const struct gpu *one) {
+    return one ? worker_ready(&one->worker) : gpus_any_ready(&q->broker->gpus);
 }
 
 int verb_policy_set(struct asking *q) {
     const struct ctl_request *r = q->request;
-    struct broker *b = q->broker;
-    struct policy_config policy = b->changes.policy;
+    int err = 0;
+    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *one = ctl_msg_given(r, CTL_A_gpu) ? g : NULL;
+    struct policy_config policy;
     char why[POLICY_CONFIG_WHY_BYTES];
-    int err;
 
+    if (!g) return err;
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
                              "only root and the daemon's user set the policy", "see salusctl(1)");
-    if ((r->given & ~(1ull << CTL_A_dry_run)) == 0)
+    if (sets_nothing(r))
         return asking_refuse(q, CTL_E_BAD_REQUEST, "nothing is given that could be set",
                              "see 'salusctl policy show'");
+    policy = g->changes.policy;
     if (policy_config_change(&policy, r, why) < 0)
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
-    if (r->args.dry_run) return show(q, &policy, 0);
-    if (!worker_ready(&b->worker))
+    if (r->args.dry_run) return show(q, g, &policy, 0);
+    if (!can_answer(q, one))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");
-    err = changes_policy(&b->changes, &policy, q->requester);
-    return err < 0 ? err : 1;
+    return tell(q, one);
 }

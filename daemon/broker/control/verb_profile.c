@@ -22,9 +22,18 @@
 
 static const char nothing_known[] = "no worker has said which device this is";
 
+/* What is known of kernels on devices of the kind that the GPU is of which the request is; NULL,
+ * with *err of the refusal: there is no such GPU, or nothing is known of it. */
+static struct kernel_store *find_store(struct asking *q, int *err) {
+    const struct gpu *g = asking_gpu(q, err);
+
+    if (!g || kernel_link_known(&g->kernels)) return g ? g->kernels.store : NULL;
+    *err = asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    return NULL;
+}
+
 /* What is known now, and how much of it went somewhere. */
-static int tell(struct asking *q, uint64_t profiles, uint64_t hints) {
-    const struct kernel_set *set = &q->broker->kernels.store.set;
+static int tell(struct asking *q, const struct kernel_set *set, uint64_t profiles, uint64_t hints) {
     struct ctl_known known = {0};
 
     snprintf(known.device, sizeof(known.device), "%s", set->device.name);
@@ -48,11 +57,15 @@ static int refuse_foreign(struct asking *q) {
 }
 
 static int show(struct asking *q) {
-    const struct kernel_set *set = &q->broker->kernels.store.set;
+    static const struct kernel_set nothing;
+    int err = 0;
+    const struct gpu *g = asking_gpu(q, &err);
+    const struct kernel_set *set = g && g->kernels.store ? &g->kernels.store->set : &nothing;
     struct ctl_request r = *q->request;
     char text[CTL_ARG_BYTES + 40];
     uint64_t next;
 
+    if (!g) return err;
     if (foreign(q)) return refuse_foreign(q);
     if (!asking_admin(q)) {
         r.given |= 1ull << CTL_A_uid;
@@ -122,15 +135,29 @@ static int refuse_text(struct asking *q, int err, const char *why) {
     }
 }
 
-static int take_over(struct asking *q, const struct kernel_set *from, char *why) {
+static int take_over(struct asking *q, struct kernel_store *store, const struct kernel_set *from,
+                     char *why) {
     bool all = asking_admin(q);
 
     if (!all && from->hint_count) {
         snprintf(why, KERNEL_PROFILE_WHY_BYTES, "what tables say counts for all users' kernels");
         return -EPERM;
     }
-    return kernel_store_import(&q->broker->kernels.store, from, all ? KERNEL_SET_ANYBODY : q->uid,
-                               why);
+    return kernel_store_import(store, from, all ? KERNEL_SET_ANYBODY : q->uid, why);
+}
+
+/* To the workers of all GPUs of the store's kind. */
+static void tell_imported(struct broker *b, const struct kernel_store *store) {
+    for (uint32_t i = 0; i < b->gpus.count; i++)
+        if (b->gpus.items[i].kernels.store == store)
+            kernel_link_imported(&b->gpus.items[i].kernels);
+}
+
+static void tell_forgotten(struct broker *b, const struct kernel_store *store,
+                           const struct kernel_set_filter *f) {
+    for (uint32_t i = 0; i < b->gpus.count; i++)
+        if (b->gpus.items[i].kernels.store == store)
+            kernel_link_forgotten(&b->gpus.items[i].kernels, f);
 }
 
 int verb_profile_import(struct asking *q) {
@@ -138,17 +165,17 @@ int verb_profile_import(struct asking *q) {
     uint64_t profiles, hints;
     struct kernel_set from;
     size_t bytes = 0;
-    int err;
+    int err = 0;
+    struct kernel_store *store = find_store(q, &err);
 
-    if (!q->broker->kernels.store.known)
-        return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    if (!store) return err;
     err = read_text(q->in_fd, &text, &bytes);
-    kernel_set_init(&from, q->broker->kernels.store.set.seed);
+    kernel_set_init(&from, store->set.seed);
     if (err == 0) {
         err = kernel_text_parse(&from, text, bytes, why);
         free(text);
     }
-    if (err == 0) err = take_over(q, &from, why);
+    if (err == 0) err = take_over(q, store, &from, why);
     profiles = from.count;
     hints = from.hint_count;
     kernel_set_finish(&from);
@@ -156,8 +183,8 @@ int verb_profile_import(struct asking *q) {
               "event=import uid=%u profiles=%u hints=%u result=%s why=\"%s\"", (unsigned)q->uid,
               (unsigned)profiles, (unsigned)hints, err < 0 ? err_name(err) : "ok", why);
     if (err < 0) return refuse_text(q, err, why);
-    kernel_link_imported(&q->broker->kernels);
-    return tell(q, profiles, hints);
+    tell_imported(q->broker, store);
+    return tell(q, &store->set, profiles, hints);
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */
@@ -176,14 +203,15 @@ static int select_user(const struct kernel_set *s, uint64_t uid, struct kernel_s
 }
 
 int verb_profile_export(struct asking *q) {
-    const struct kernel_set *set = &q->broker->kernels.store.set;
+    int err = 0;
+    const struct kernel_store *store = find_store(q, &err);
+    const struct kernel_set *set = store ? &store->set : NULL;
     bool given = ctl_msg_given(q->request, CTL_A_uid), all = !given && asking_admin(q);
     uint64_t uid = given ? q->request->args.uid : q->uid, profiles, hints;
     struct kernel_set own;
     int fd = 0;
 
-    if (!q->broker->kernels.store.known)
-        return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    if (!store) return err;
     if (foreign(q)) return refuse_foreign(q);
     kernel_set_init(&own, set->seed);
     if (!all) fd = select_user(set, uid, &own);
@@ -193,7 +221,7 @@ int verb_profile_export(struct asking *q) {
     kernel_set_finish(&own);
     if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see 'journalctl -u salusd'");
     q->out_fd = fd;
-    return tell(q, profiles, hints);
+    return tell(q, set, profiles, hints);
 }
 
 /* ---- forget ---------------------------------------------------------------------------------- */
@@ -201,10 +229,13 @@ int verb_profile_export(struct asking *q) {
 int verb_profile_forget(struct asking *q) {
     const struct ctl_args *a = &q->request->args;
     bool given = ctl_msg_given(q->request, CTL_A_uid), permitted = asking_admin(q);
-    struct kernel_set *set = &q->broker->kernels.store.set;
-    uint32_t profiles = set->count, hints = set->hint_count;
+    int err = 0;
+    struct gpu *g = asking_gpu(q, &err);
+    struct kernel_store *store = g ? g->kernels.store : NULL;
+    uint32_t profiles, hints;
     struct kernel_set_filter f = {.uid = KERNEL_SET_ANYBODY, .name = *a->name ? a->name : NULL};
 
+    if (!g) return err;
     if (!f.name == !a->all)
         return asking_refuse(q, CTL_E_BAD_REQUEST, "either a name or all=1 is needed",
                              "see 'salusctl profile list'");
@@ -215,15 +246,18 @@ int verb_profile_forget(struct asking *q) {
                              "root may forget them");
     if (given || !permitted) f.uid = given ? (uint32_t)a->uid : q->uid;
     f.hints = f.uid == KERNEL_SET_ANYBODY;
-    if (kernel_store_forget(&q->broker->kernels.store, &f) == 0 && f.name) {
+    if (!store) return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    profiles = store->set.count;
+    hints = store->set.hint_count;
+    if (kernel_store_forget(store, &f) == 0 && f.name) {
         char text[CTL_ARG_BYTES + 40];
 
         snprintf(text, sizeof(text), "kernel '%s': no profile", f.name);
         return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
-    profiles -= set->count;
-    hints -= set->hint_count;
+    profiles -= store->set.count;
+    hints -= store->set.hint_count;
     log_info(TOPIC, "event=forget uid=%u profiles=%u hints=%u", (unsigned)q->uid, profiles, hints);
-    kernel_link_forgotten(&q->broker->kernels, &f);
-    return tell(q, profiles, hints);
+    tell_forgotten(q->broker, store, &f);
+    return tell(q, &store->set, profiles, hints);
 }

@@ -10,9 +10,17 @@
 #include "proto/gen/calls.h"
 #include "proto/version.h"
 
-static const char *state_of(const struct worker *w) {
-    if (worker_ready(w)) return "ok";
-    return w->state == WORKER_FAILED ? "failed" : "degraded";
+static const char *state_of(const struct gpus *all) {
+    if (gpus_any_ready(all)) return "ok";
+    return gpus_given_up(all) ? "failed" : "degraded";
+}
+
+static void count_workers(const struct gpus *all, struct ctl_status *r) {
+    r->gpus = all->count;
+    for (uint32_t i = 0; i < all->count; i++) {
+        r->gpus_ready += worker_ready(&all->items[i].worker);
+        r->worker_restarts += all->items[i].worker.restarts;
+    }
 }
 
 int verb_status(struct asking *q) {
@@ -21,14 +29,14 @@ int verb_status(struct asking *q) {
                            .uptime_ns = fdutil_now_ns() - b->start_ns,
                            .jobs = b->clients.running,
                            .max_jobs = b->config.max_jobs,
-                           .connections = b->clients.count,
-                           .gpus = 1,
-                           .worker_restarts = b->worker.restarts};
+                           .connections = b->clients.count};
+    const struct gpu *bad = gpus_first_in_trouble(&b->gpus);
 
-    snprintf(r.state, sizeof(r.state), "%s", state_of(&b->worker));
+    count_workers(&b->gpus, &r);
+    snprintf(r.state, sizeof(r.state), "%s", state_of(&b->gpus));
     snprintf(r.version, sizeof(r.version), "%s", VERSION_TEXT);
     snprintf(r.run_dir, sizeof(r.run_dir), "%s", b->config.run_dir);
-    snprintf(r.trouble, sizeof(r.trouble), "%s", b->worker.trouble);
+    if (bad) gpus_print_trouble(&b->gpus, bad, r.trouble, sizeof(r.trouble));
     return asking_record(q, CTL_RECORD_STATUS, &r);
 }
 

@@ -20,11 +20,6 @@ void attachments_init(struct attachments *as, const struct config *config,
     as->channel = channel;
 }
 
-uint32_t attachments_next_id(struct attachments *as) {
-    if (++as->last_id == 0) as->last_id = 1;
-    return as->last_id;
-}
-
 struct attachment *attachments_find(const struct attachments *as, uint32_t job_id) {
     const struct list *pos;
 
@@ -172,6 +167,27 @@ uint64_t attachments_granted(const struct attachments *as, uid_t uid) {
         const struct attachment *a = list_entry(pos, struct attachment, link);
 
         if (a->job.uid == uid && a->client) sum += granted(as, a);
+    }
+    return sum;
+}
+
+static bool is_unknown(const struct attachment *a) {
+    const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
+
+    return !(a->job.spec.flags & WIRE_JOB_RESERVED) && (!st || atom_load_relaxed(&st->lane) == 0);
+}
+
+uint64_t attachments_load(const struct attachments *as, uint64_t device_bytes, unsigned *jobs) {
+    uint64_t sum = 0;
+    const struct list *pos;
+
+    *jobs = 0;
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (!a->client) continue;
+        sum += is_unknown(a) ? device_bytes : granted(as, a);
+        ++*jobs;
     }
     return sum;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs as the worker knows them, in the order of their ids: each has a pair of windows that no
- * other has, from ATTACH until DETACHED or the worker's end. That may be long after its client is
- * gone.
+ * Jobs as a GPU's worker knows them, in the order of their ids: each has a pair of windows that no
+ * other there has, from ATTACH until DETACHED or the worker's end. That may be long after its
+ * client is gone.
  *
- * Owner: struct broker. Thread: the loop's.
+ * Owner: struct gpu. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_JOBS_ATTACHMENTS_H
 #define DAEMON_BROKER_JOBS_ATTACHMENTS_H
@@ -55,7 +55,6 @@ struct attachment {
 
 struct attachments {
     struct list list;
-    uint32_t last_id;
     struct slots slots;
     struct groups groups;
     struct channel *channel; /* to the worker */
@@ -64,7 +63,7 @@ struct attachments {
 
 /* A job that wants to be attached. */
 struct attachments_ask {
-    uint32_t job_id; /* attachments_next_id's, or WIRE_TRIAL_JOB */
+    uint32_t job_id; /* gpus_next_job's, or WIRE_TRIAL_JOB */
     const struct job *job;
     const struct pages *pages;
     uint64_t host_bytes; /* of its host window */
@@ -73,7 +72,6 @@ struct attachments_ask {
 };
 
 void attachments_init(struct attachments *as, const struct config *config, struct channel *channel);
-uint32_t attachments_next_id(struct attachments *as);
 struct attachment *attachments_find(const struct attachments *as, uint32_t job_id); /* or NULL */
 
 /* Takes the first free windows at or after slot `from` and sends ATTACH: 0 with *out. -ENOSPC: no
@@ -96,6 +94,9 @@ void attachments_say_how(struct attachment *a, const char *how, const char *fmt,
 
 /* Device memory that the jobs of user `uid` have, or were promised. */
 uint64_t attachments_granted(const struct attachments *as, uid_t uid);
+/* Device memory that all of them have or were promised, on a device of so many bytes: one of which
+ * nothing is known counts as all of it, until it is measured. *jobs: how many there are. */
+uint64_t attachments_load(const struct attachments *as, uint64_t device_bytes, unsigned *jobs);
 /* Operations of theirs that are accepted and not complete. */
 uint64_t attachments_operations(const struct attachments *as, uid_t uid);
 

@@ -17,6 +17,7 @@ struct job {
     uid_t uid;
     char name[64];         /* printable */
     struct timespec since; /* CLOCK_REALTIME, for people */
+    int gpu;               /* that it is on, or was meant for; -1: none was chosen yet */
     struct wire_job spec;
     const char *source; /* of the memory in it: given, profile, assumed; "": not known */
 };

@@ -14,8 +14,6 @@
 #include "daemon/broker/jobs/running.h"
 #include "daemon/broker/printable.h"
 
-#define GPU_ID 0
-
 static uint64_t nanoseconds(const struct timespec *t) {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
@@ -84,7 +82,7 @@ static const char *state_of(const struct attachment *a, const struct ctl_job *r)
 void report_job(const struct attachment *a, struct ctl_job *r) {
     memset(r, 0, sizeof(*r));
     r->id = a->job_id;
-    r->gpu = GPU_ID;
+    r->gpu = a->job.gpu > 0 ? (uint64_t)a->job.gpu : 0;
     snprintf(r->name, sizeof(r->name), "%s", a->job.name);
     snprintf(r->mode, sizeof(r->mode), a->job.spec.flags & WIRE_JOB_NULL ? "null" : "compute");
     snprintf(r->reservation, sizeof(r->reservation), "%s", a->job.source ? a->job.source : "");
@@ -125,6 +123,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
 
     report_job(a, &r);
     take_same(&r, out);
+    out->gpu = (uint64_t)a->job.gpu + 1; /* as CTL_KIND_OPT has it */
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where clients' address windows lie: slot n begins at base + n strides, and no two clients have
- * the same. A slot in which the worker itself has something is blocked until the next worker.
- * Pure; owner: the broker.
+ * Where clients' address windows lie: slot n begins at base + n strides, and no two clients of a
+ * worker have the same; those of different workers may. A slot in which the worker itself has
+ * something is blocked until the next worker. Pure; owner: struct attachments.
  */
 #ifndef DAEMON_BROKER_JOBS_SLOTS_H
 #define DAEMON_BROKER_JOBS_SLOTS_H

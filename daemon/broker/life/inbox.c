@@ -13,28 +13,29 @@
 #include "common/log.h"
 #include "daemon/broker/clients/ending.h"
 #include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/lending.h"
 #include "daemon/broker/clients/pinned.h"
 #include "daemon/broker/control/control.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/share.h"
 
 /* The job's last moment: its counters are final. */
-static void end_job(struct broker *b, struct attachment *a) {
+static void end_job(struct broker *b, struct gpu *g, struct attachment *a) {
     const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
 
     if (a->welcomed) history_add(b->history, a);
     if (a->welcomed && st)
         profile_store_learn(&b->profiles, a->job.uid, &a->job.spec, st,
                             !a->how && atom_load_relaxed(&st->faults) == 0);
-    attachments_remove(&b->attachments, a);
+    attachments_remove(&g->attachments, a);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* Once a second or so. */
-static void on_beat(struct broker *b) {
-    overdue_look(&b->attachments, b->config.overdue);
-    share_look(&b->attachments, fdutil_now_ns());
+static void on_beat(struct broker *b, struct gpu *g) {
+    overdue_look(&g->attachments, b->config.overdue);
+    share_look(&g->attachments, fdutil_now_ns());
     pinned_look(&b->clients);
 }
 
@@ -43,12 +44,17 @@ static int on_attached(struct attachment *a, const struct wire_worker_msg *msg, 
     return a->client ? handshake_attached(a->client, msg, fd) : 0;
 }
 
-static int on_detached(struct broker *b, struct attachment *a) {
+static int on_detached(struct broker *b, struct gpu *g, struct attachment *a) {
     if (!a || !a->detached) return ERR_PROTOCOL;
     log_debug("worker", "event=detached job=%u after_us=%llu", a->job_id,
               (unsigned long long)((fdutil_now_ns() - a->detached_ns) / 1000));
-    end_job(b, a);
+    end_job(b, g, a);
     return 0;
+}
+
+static int on_filed(struct attachment *a) {
+    if (!a) return ERR_PROTOCOL;
+    return !a->client || lending_done(a->client) ? 0 : ERR_PROTOCOL;
 }
 
 static int on_expelled(struct attachment *a, const struct wire_worker_msg *msg) {
@@ -67,57 +73,61 @@ static int on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
     return 0;
 }
 
-static int on_did(struct broker *b, const struct wire_worker_msg *msg) {
+static int on_did(struct gpu *g, const struct wire_worker_msg *msg) {
     struct control *requester;
-    int err = changes_did(&b->changes, msg, &requester);
+    int err = changes_did(&g->changes, msg, &requester);
 
     if (err == 0 && requester)
         control_done(requester, msg->result, *msg->text ? msg->text : err_text(msg->result));
     return err;
 }
 
-int inbox_take(struct broker *b, const struct wire_worker_msg *msg, int fd) {
-    struct attachment *a = attachments_find(&b->attachments, msg->job_id);
+int inbox_take(struct broker *b, struct gpu *g, const struct wire_worker_msg *msg, int fd) {
+    struct attachment *a = attachments_find(&g->attachments, msg->job_id);
 
     switch (msg->kind) {
-    case WIRE_BEAT: on_beat(b); return 0;
+    case WIRE_BEAT: on_beat(b, g); return 0;
     case WIRE_ATTACHED: return on_attached(a, msg, fd);
-    case WIRE_DETACHED: return on_detached(b, a);
+    case WIRE_DETACHED: return on_detached(b, g, a);
+    case WIRE_FILED: return on_filed(a);
     case WIRE_EXPELLED: return on_expelled(a, msg);
     case WIRE_REFUSED: return on_refused(a, msg);
-    case WIRE_DID: return on_did(b, msg);
+    case WIRE_DID: return on_did(g, msg);
     default: return ERR_PROTOCOL;
     }
 }
 
-/* The worker never heard of it, and says so when it is told to let go of it. */
-void inbox_not_sent(struct broker *b, uint32_t job_id, int err) {
+/* A file, or the job itself: the worker never heard of it, and says so when it is told to let go of
+ * it. */
+void inbox_not_sent(struct gpu *g, uint32_t job_id, int err) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = err};
+    struct attachment *a = attachments_find(&g->attachments, job_id);
 
-    on_attached(attachments_find(&b->attachments, job_id), &reply, -1);
+    if (a && a->client && lending_lost(a->client, err)) return;
+    on_attached(a, &reply, -1);
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void tell_requesters(struct broker *b, const char *why) {
+static void tell_requesters(struct gpu *g, const char *why) {
     char text[CTL_TEXT_BYTES];
     struct control *requester;
 
     snprintf(text, sizeof(text), "the GPU worker is gone: %s", why);
-    while (changes_lost(&b->changes, &requester))
+    while (changes_lost(&g->changes, &requester))
         if (requester) control_done(requester, ERR_WORKER_LOST, text);
 }
 
-void inbox_worker_gone(struct broker *b, const char *why) {
-    struct list *list = &b->attachments.list;
+void inbox_worker_gone(struct broker *b, struct gpu *g, const char *why) {
+    struct list *list = &g->attachments.list;
 
-    tell_requesters(b, why);
+    tell_requesters(g, why);
     while (!list_empty(list)) {
         struct attachment *a = list_entry(list->next, struct attachment, link);
         struct client *c = a->client;
 
-        if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", b->worker.trouble);
-        end_job(b, a);
+        if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", g->worker.trouble);
+        end_job(b, g, a);
         if (c) ending_worker_lost(c);
     }
 }

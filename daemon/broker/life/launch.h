@@ -5,9 +5,11 @@
 #ifndef DAEMON_BROKER_LIFE_LAUNCH_H
 #define DAEMON_BROKER_LIFE_LAUNCH_H
 
+#include <stdint.h>
+
 struct server_hooks {
-    /* Starts a worker that speaks over `fd`, which it now owns. 0 or -errno. */
-    int (*launch)(void *arg, int fd);
+    /* Starts a worker of that GPU that speaks over `fd`, which it now owns. 0 or -errno. */
+    int (*launch)(void *arg, uint32_t gpu, int fd);
     void *arg;
 };
 

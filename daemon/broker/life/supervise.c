@@ -17,7 +17,6 @@
 #include "common/log.h"
 #include "daemon/broker/clients/clients.h"
 #include "daemon/broker/life/inbox.h"
-#include "daemon/broker/notify.h"
 #include "daemon/broker/printable.h"
 #include "daemon/broker/worker/board.h"
 #include "daemon/broker/worker/spawn.h"
@@ -33,7 +32,7 @@ static void lose_worker(struct supervise *v, const char *fmt, ...)
 static void start_now(uv_timer_t *t);
 
 static struct worker *worker_of(const struct supervise *v) {
-    return &v->broker->worker;
+    return &v->gpu->worker;
 }
 
 /* What we ourselves lack at the moment is no failure of the worker, and no reason to give it up. */
@@ -93,12 +92,6 @@ static void open_board(struct worker *w, int fd) {
     if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
-/* To systemd: readiness once, then how we are. */
-static void tell_ready(struct supervise *v) {
-    notify_send(v->served ? "STATUS=jobs are served" : "READY=1\nSTATUS=jobs are served");
-    v->served = true;
-}
-
 /* The trial job is gone again: others may come. */
 static void on_tried(struct supervise *v) {
     struct worker *w = worker_of(v);
@@ -108,14 +101,15 @@ static void on_tried(struct supervise *v) {
     v->restart.failures = 0;
     w->trouble[0] = '\0';
     still_alive(v);
-    log_info("worker", "event=ready pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
-             (int)w->channel.pid, w->device.name, (unsigned long long)w->device.memory_bytes,
-             w->device.sm_count,
+    log_info("worker",
+             "event=ready gpu=%u pid=%d device=\"%.64s\" memory_bytes=%llu sms=%u start_ms=%llu",
+             v->gpu->number, (int)w->channel.pid, w->device.name,
+             (unsigned long long)w->device.memory_bytes, w->device.sm_count,
              (unsigned long long)((fdutil_now_ns() - v->started_ns) / NS_PER_MS));
-    changes_ready(&v->broker->changes);
-    kernel_link_ready(&v->broker->kernels);
-    clients_worker_ready(&v->broker->clients);
-    tell_ready(v);
+    changes_ready(&v->gpu->changes);
+    kernel_link_ready(&v->gpu->kernels);
+    clients_worker_ready(&v->broker->clients, v->gpu);
+    announce_state(v->announce);
 }
 
 static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int board_fd) {
@@ -124,13 +118,12 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     int err;
 
     if (msg->result < 0) {
-        lose_worker(v, "device %s cannot be opened: %.160s", v->broker->config.device,
+        lose_worker(v, "device %s cannot be opened: %.160s", v->gpu->config.device,
                     *msg->text ? msg->text : err_text(msg->result));
         return;
     }
     w->state = WORKER_TRYING;
-    w->device = msg->device;
-    slots_unblock_all(&v->broker->attachments.slots);
+    gpu_opened(v->gpu, &msg->device);
     open_board(w, board_fd);
     still_alive(v); /* once for all that the trial takes */
     err = trial_begin(&v->trial, why, sizeof(why));
@@ -168,7 +161,7 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) 
         on_trial_attached(v, msg, fd);
         return 0;
     }
-    err = inbox_take(v->broker, msg, fd);
+    err = inbox_take(v->broker, v->gpu, msg, fd);
     if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
         on_tried(v);
     return err;
@@ -180,7 +173,7 @@ static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, 
         return on_message(v, &m->msg, fd);
     if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
         return ERR_PROTOCOL;
-    kernel_link_learn(&v->broker->kernels, &m->batch);
+    kernel_link_learn(&v->gpu->kernels, &m->batch);
     return 0;
 }
 
@@ -212,7 +205,7 @@ static int flush(struct supervise *v) {
     int err, why;
 
     while ((err = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
-        inbox_not_sent(v->broker, job_id, why);
+        inbox_not_sent(v->gpu, job_id, why);
     return err;
 }
 
@@ -232,27 +225,23 @@ static void on_poll(uv_poll_t *p, int status, int events) {
 static void close_worker(struct supervise *v) {
     struct worker *w = worker_of(v);
 
+    uv_timer_stop(&v->timer); /* nobody's silence is waited for, also where no other is started */
     channel_close(&w->channel);
     board_close(w->board);
     w->board = NULL;
     trial_end(&v->trial);
 }
 
-/* Whoever waits is told now. Where no worker ever served, there is nothing to keep up. */
+/* Whoever waits is told now. */
 static void give_up(struct supervise *v) {
     struct worker *w = worker_of(v);
-    char status[sizeof(w->trouble) + 32];
 
     w->state = WORKER_FAILED;
-    log_error("worker", "event=given-up failures=%llu why=\"%s\"%s",
+    clients_worker_failed(&v->broker->clients, v->gpu);
+    announce_state(v->announce);
+    log_error("worker", "event=given-up gpu=%u failures=%llu why=\"%s\"%s", v->gpu->number,
               (unsigned long long)v->restart.failures, w->trouble,
-              v->served ? " retry=\"SIGHUP, or 'salusctl gpu retry 0'\"" : "");
-    snprintf(status, sizeof(status), "STATUS=failed: %s", w->trouble);
-    notify_send(status);
-    clients_worker_failed(&v->broker->clients);
-    if (v->served) return;
-    v->failed = true;
-    uv_async_send(v->hopeless);
+              v->announce->failed ? "" : " retry=\"SIGHUP, or 'salusctl gpu retry'\"");
 }
 
 /* The next start, or none. */
@@ -262,20 +251,18 @@ static void start_later(struct supervise *v, bool had_been_ready) {
                                : had_been_ready ? RESTART_SERVED
                                                 : RESTART_FAILED;
     uint64_t delay = restart_delay_ms(&v->restart, cause);
-    char status[sizeof(w->trouble) + 32];
 
     w->restarts = v->restart.count;
     w->state = WORKER_DOWN;
-    log_error("worker", "event=lost pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
-              (int)w->channel.pid, w->trouble, (unsigned long long)delay,
+    log_error("worker", "event=lost gpu=%u pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
+              v->gpu->number, (int)w->channel.pid, w->trouble, (unsigned long long)delay,
               (unsigned long long)w->restarts);
-    inbox_worker_gone(v->broker, w->trouble);
+    inbox_worker_gone(v->broker, v->gpu, w->trouble);
     if (cause == RESTART_FAILED && v->restart.failures >= v->broker->config.worker_tries) {
         give_up(v);
         return;
     }
-    snprintf(status, sizeof(status), "STATUS=degraded: %s", w->trouble);
-    notify_send(status);
+    announce_state(v->announce);
     uv_timer_start(&v->timer, start_now, delay, 0);
 }
 
@@ -317,7 +304,8 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     struct supervise *v = p->data;
 
     worker_of(v)->channel.pid = 0;
-    log_info("worker", "event=exited status=%d signal=%d", (int)status, signal);
+    log_info("worker", "event=exited gpu=%u status=%d signal=%d", v->gpu->number, (int)status,
+             signal);
     if (v->hung_up) say_end(worker_of(v), (int)status, signal);
     uv_close((uv_handle_t *)p, on_process_closed);
 }
@@ -325,20 +313,21 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
 /* ---- its beginning --------------------------------------------------------------------------- */
 
 static int launch(struct supervise *v, int fd) {
-    struct broker *b = v->broker;
-    struct spawn what = {.config = &b->config,
-                         .policy = &b->changes.policy,
-                         .device_memory_bytes = b->worker.device.memory_bytes,
+    struct gpu *g = v->gpu;
+    struct spawn what = {.config = &g->config,
+                         .gpu = g->number,
+                         .policy = &g->changes.policy,
+                         .device_memory_bytes = g->worker.device.memory_bytes,
                          .fd = fd,
                          .on_exit = on_exit_status};
     int err;
 
-    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, fd);
+    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, g->number, fd);
     v->process.data = v;
-    err = spawn_worker(&what, b->loop, &v->process, &v->process_open);
+    err = spawn_worker(&what, v->broker->loop, &v->process, &v->process_open);
     fdutil_close(&fd);
     if (err == 0)
-        b->worker.channel.pid = v->process.pid;
+        g->worker.channel.pid = v->process.pid;
     else if (v->process_open)
         uv_close((uv_handle_t *)&v->process, on_process_closed);
     return err;
@@ -357,7 +346,7 @@ static void start(struct supervise *v) {
     v->started_ns = fdutil_now_ns();
     w->state = WORKER_STARTING;
     channel_open(&w->channel, pair[0], v->broker->loop, on_poll, v);
-    changes_started(&v->broker->changes);
+    changes_started(&v->gpu->changes);
     err = launch(v, pair[1]);
     v->shortage = is_shortage(err);
     if (err < 0)
@@ -381,19 +370,21 @@ static void on_retry(uv_async_t *a) {
     struct supervise *v = a->data;
 
     if (worker_of(v)->state != WORKER_DOWN) return;
-    log_info("worker", "event=retry failures=%llu", (unsigned long long)v->restart.failures);
+    log_info("worker", "event=retry gpu=%u failures=%llu", v->gpu->number,
+             (unsigned long long)v->restart.failures);
     v->restart.failures = 0;
     uv_timer_start(&v->timer, start_now, 0, 0);
 }
 
-void supervise_init(struct supervise *v, struct broker *b, const struct server_hooks *hooks,
-                    uv_async_t *hopeless) {
-    struct worker *w = &b->worker;
+void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
+                    const struct server_hooks *hooks, struct announce *announce) {
+    struct worker *w = &g->worker;
 
     v->broker = b;
+    v->gpu = g;
     if (hooks) v->hooks = *hooks;
-    v->hopeless = hopeless;
-    trial_init(&v->trial, &b->attachments, b->config.window_host_bytes);
+    v->announce = announce;
+    trial_init(&v->trial, &g->attachments, g->config.window_host_bytes);
     w->state = WORKER_DOWN;
     snprintf(w->trouble, sizeof(w->trouble), "it is being started");
     uv_timer_init(b->loop, &v->timer);
@@ -409,7 +400,8 @@ static void on_stop_timeout(uv_timer_t *t) {
     struct supervise *v = t->data;
     pid_t pid = worker_of(v)->channel.pid;
 
-    log_warn("worker", "event=killed pid=%d why=\"did not end when told\"", (int)pid);
+    log_warn("worker", "event=killed gpu=%u pid=%d why=\"did not end when told\"", v->gpu->number,
+             (int)pid);
     if (pid > 0) kill(pid, SIGKILL);
 }
 
@@ -421,7 +413,7 @@ void supervise_stop(struct supervise *v) {
     uv_timer_stop(&v->timer);
     uv_close((uv_handle_t *)&w->retry, NULL);
     if (w->channel.fd >= 0) close_worker(v);
-    inbox_worker_gone(v->broker, "salusd is being stopped");
+    inbox_worker_gone(v->broker, v->gpu, "salusd is being stopped");
     if (v->process_open)
         uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
     else

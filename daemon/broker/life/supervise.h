@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's life: launched, tried, READY, watched by its heartbeat, ended, launched again. The
- * worker may die at any time and owes us nothing; its end is the end of every job it had, and each
- * of them is told. A worker that speaks nonsense is ended like one that is silent. Starts that fail
- * in a row come with growing pauses, and after worker_tries of them no more come by themselves.
+ * The life of a GPU's worker: launched, tried, READY, watched by its heartbeat, ended, launched
+ * again. The worker may die at any time and owes us nothing; its end is the end of every job it
+ * had, and each of them is told. A worker that speaks nonsense is ended like one that is silent.
+ * Starts that fail in a row come with growing pauses, and after worker_tries of them no more come
+ * by themselves. What becomes of one GPU's worker is nothing to the others.
  *
- * Owner: struct server. Thread: the loop's.
+ * Owner: struct server, one for each GPU. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_LIFE_SUPERVISE_H
 #define DAEMON_BROKER_LIFE_SUPERVISE_H
 
 #include "daemon/broker/broker.h"
+#include "daemon/broker/life/announce.h"
 #include "daemon/broker/life/launch.h"
 #include "daemon/broker/life/restart.h"
 #include "daemon/broker/life/silence.h"
@@ -18,9 +20,9 @@
 
 struct supervise {
     struct broker *broker;
+    struct gpu *gpu;
     struct server_hooks hooks;
-    uv_async_t *hopeless; /* sent, and `failed` set, when no worker ever served */
-    bool failed;
+    struct announce *announce;
     bool process_open;
     uv_process_t process;
     uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
@@ -28,13 +30,12 @@ struct supervise {
     struct trial trial;
     struct restart restart;
     uint64_t started_ns;
-    bool served;   /* a worker of ours was READY once */
     bool shortage; /* the latest one was lost for what we lacked, not for what it did */
     bool hung_up;  /* it closed its socket: why shows when it is reaped */
 };
 
-void supervise_init(struct supervise *v, struct broker *b, const struct server_hooks *hooks,
-                    uv_async_t *hopeless);
+void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
+                    const struct server_hooks *hooks, struct announce *announce);
 void supervise_start(struct supervise *v);
 void supervise_stop(struct supervise *v);
 

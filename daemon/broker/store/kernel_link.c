@@ -14,19 +14,19 @@
 
 #define TOPIC "kernel"
 
-void kernel_link_open(struct kernel_link *k, const struct config *config, uv_loop_t *loop,
-                      struct worker *worker) {
-    char path[STORE_PATH_BYTES];
+void kernel_link_init(struct kernel_link *k, struct kernel_stores *stores, struct worker *worker) {
+    *k = (struct kernel_link){
+        .stores = stores, .store = kernel_stores_only(stores), .worker = worker};
+}
 
-    k->worker = worker;
-    store_file_place(config->kernels, config->run_dir, path);
-    kernel_store_init(&k->store, loop, path);
+bool kernel_link_known(const struct kernel_link *k) {
+    return k->store && k->store->known;
 }
 
 /* A worker that does not get it does without. */
 static void give(struct kernel_link *k, bool profiles) {
     struct wire_worker_msg msg = {.kind = WIRE_KERNELS};
-    int fd = kernel_wire_pack(&k->store.set, profiles);
+    int fd = kernel_wire_pack(&k->store->set, profiles);
 
     if (fd < 0)
         log_error(TOPIC, "event=not_given why=\"%s\"", err_text(fd));
@@ -38,16 +38,16 @@ static void give(struct kernel_link *k, bool profiles) {
 void kernel_link_ready(struct kernel_link *k) {
     const struct wire_device *d = &k->worker->device;
 
-    kernel_store_device(&k->store, d->name, d->sm_count);
+    k->store = kernel_stores_of(k->stores, d->name, d->sm_count);
     k->generation = 0; /* of a new worker */
-    give(k, true);
+    if (k->store) give(k, true);
 }
 
 void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b) {
-    if (b->generation != k->generation) return;
+    if (!k->store || b->generation != k->generation) return;
     for (uint32_t i = 0; i < b->count; i++) {
         char why[KERNEL_PROFILE_WHY_BYTES];
-        int err = kernel_store_learn(&k->store, &b->items[i], why);
+        int err = kernel_store_learn(k->store, &b->items[i], why);
 
         if (err == 0 || k->complained) continue;
         k->complained = true;

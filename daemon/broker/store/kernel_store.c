@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -28,7 +29,7 @@ void kernel_store_init(struct kernel_store *k, uv_loop_t *loop, const char *path
 
     if (getrandom(&seed, sizeof(seed), 0) < 0) seed = (uintptr_t)k;
     kernel_set_init(&k->set, seed);
-    k->known = false;
+    k->known = k->apart = false;
     k->file = (struct store_file){.topic = TOPIC,
                                   .bytes_max = KERNEL_TEXT_BYTES_MAX,
                                   .delay_ms = WRITE_AFTER_MS,
@@ -109,11 +110,52 @@ static bool load(struct kernel_store *k) {
     return true;
 }
 
-bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms) {
+/* Whether the file at the common place is of this device. */
+static bool is_in_common(struct kernel_store *k) {
+    struct kernel_set_device device = k->set.device;
+    char why[KERNEL_PROFILE_WHY_BYTES], *text = NULL;
+    size_t bytes = 0;
+    bool same = false;
+
+    if (store_file_read(&k->file, &text, &bytes) == 0 &&
+        kernel_text_parse(&k->set, text, bytes, why) == 0)
+        same = kernel_set_device_same(&device, &k->set.device);
+    free(text);
+    kernel_set_finish(&k->set);
+    k->set.device = device;
+    return same;
+}
+
+/* To the file under its name, which a daemon with this GPU alone may have kept at the common place.
+ */
+static void go_apart(struct kernel_store *k) {
+    char place[NAME_BYTES];
+    int n;
+
+    place_of(k, &k->set.device, place);
+    if (access(place, F_OK) < 0 && is_in_common(k)) rename(k->file.path, place);
+    n = snprintf(k->file.path, sizeof(k->file.path), "%s", place);
+    if (n >= (int)sizeof(k->file.path)) k->file.path[0] = '\0'; /* no file has so long a name */
+    if (*k->file.path) load(k);
+}
+
+static struct kernel_set_device device_of(const char *name, uint32_t sms) {
     struct kernel_set_device device = {.sms = sms};
 
     kernel_name_tidy(name, device.name, sizeof(device.name));
-    if (k->known && kernel_set_device_same(&device, &k->set.device)) return false;
+    return device;
+}
+
+bool kernel_store_is(const struct kernel_store *k, const char *name, uint32_t sms) {
+    struct kernel_set_device device = device_of(name, sms);
+
+    return k->known && kernel_set_device_same(&device, &k->set.device);
+}
+
+bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms) {
+    struct kernel_set_device device = device_of(name, sms);
+
+    if (kernel_store_is(k, name, sms)) return false;
     if (k->known) {
         store_file_flush(&k->file);
         if (*k->file.path) put_away(k, &k->set.device);
@@ -121,7 +163,10 @@ bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms)
     kernel_set_finish(&k->set);
     k->set.device = device;
     k->known = true;
-    if (*k->file.path && !load(k) && bring_back(k)) load(k);
+    if (*k->file.path && k->apart)
+        go_apart(k);
+    else if (*k->file.path && !load(k) && bring_back(k))
+        load(k);
     return true;
 }
 

@@ -2,8 +2,8 @@
  *
  * What is known of kernels, kept in a file (store_file.h, daemon/kernels/kernel_text.h): the
  * profiles that workers learned and the hints that people imported, of the device at hand. The file
- * of another device is kept beside it under that device's name until that one is back. Owner: the
- * server. Thread: the loop's.
+ * of another device is kept beside it under that device's name until that one is back. Owner:
+ * struct kernel_stores. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_STORE_KERNEL_STORE_H
 #define DAEMON_BROKER_STORE_KERNEL_STORE_H
@@ -17,6 +17,7 @@ struct kernel_store {
     struct kernel_set set;
     struct store_file file;
     bool known; /* which device it is; before that nothing is read or kept */
+    bool apart; /* its file is under the device's name also while it is at hand; once it is known */
 };
 
 /* `path` as store_file_place made it. */
@@ -27,6 +28,9 @@ void kernel_store_finish(struct kernel_store *k);
 
 /* A worker has this device. True: the set is another one now. */
 bool kernel_store_device(struct kernel_store *k, const char *name, uint32_t sms);
+
+/* Whether it is of this device. */
+bool kernel_store_is(const struct kernel_store *k, const char *name, uint32_t sms);
 
 /* From a worker: 0; -EINVAL with the reason (KERNEL_PROFILE_WHY_BYTES); -ENODEV, -ENOMEM. */
 int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *why);

@@ -11,13 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/hostmem.h"
 #include "common/knobs.h"
 #include "daemon/broker/worker/worker_path.h"
 #include "proto/capability.h"
 
 #define WORKER_FD "3"
 #define NUMBER_BYTES 64
-#define ARGS_MAX (32 + 2 * KNOBS)
+#define PART_MOST (16ull << 30) /* of a software GPU that may choose */
+#define ARGS_MAX (48 + 2 * KNOBS)
 
 /* The command line, as it grows. */
 struct command {
@@ -54,6 +56,36 @@ static void add_policy(struct command *c, const struct policy_config *policy) {
         add_set(c, k->field, knobs_get(policy, k));
 }
 
+/* Several software GPUs share what one would take: half of the machine's memory. */
+static uint64_t part_of_memory(const struct config *c) {
+    struct hostmem m;
+    uint64_t part;
+
+    if (c->gpus < 2 || strcmp(c->device, "soft") != 0) return 0;
+    hostmem_read(&m, "");
+    part = hostmem_ram(&m) == HOSTMEM_NONE ? PART_MOST : hostmem_ram(&m) / 2 / c->gpus;
+    return (part < PART_MOST ? part : PART_MOST) & ~(CONFIG_WINDOW_ALIGN - 1);
+}
+
+/* What the first worker chose by itself stays: jobs are not shown another GPU after a restart. */
+static uint64_t memory_of(const struct spawn *what) {
+    if (what->config->device_memory) return what->config->device_memory;
+    return what->device_memory_bytes ? what->device_memory_bytes : part_of_memory(what->config);
+}
+
+static void crash_path(const struct spawn *what, char *out, size_t cap) {
+    if (what->gpu == 0)
+        snprintf(out, cap, "%s/" SPAWN_CRASH_EVENTS, what->config->run_dir);
+    else
+        snprintf(out, cap, "%s/worker.%u.events", what->config->run_dir, what->gpu);
+}
+
+/* Of the windows that jobs will have: the first that are free, with room for some that are not. */
+static uint64_t windows_end(const struct config *c) {
+    uint64_t end = c->window_base + 2ull * c->max_jobs * CONFIG_STRIDE_BYTES;
+    return end < CONFIG_WINDOW_END ? end : CONFIG_WINDOW_END;
+}
+
 int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
     const struct config *c = what->config;
     char path[PATH_MAX + 32], crash[PATH_MAX + 32];
@@ -74,17 +106,20 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
     if (err < 0) return err;
     add_text(&command, "--broker-fd", WORKER_FD);
     add_text(&command, "--device", c->device);
-    /* What the first one chose by itself stays: jobs are not shown another GPU after a restart. */
-    add_number(&command, "--device-memory",
-               c->device_memory ? c->device_memory : what->device_memory_bytes);
+    add_number(&command, "--gpu", what->gpu);
+    add_number(&command, "--device-memory", memory_of(what));
     add_number(&command, "--sm-count", c->sm_count);
     add_number(&command, "--capability", capability_parse(c->capability));
+    if (c->driver[0]) add_text(&command, "--driver", c->driver);
     add_number(&command, "--threads", c->device_threads);
+    add_number(&command, "--cancel-timeout-ns", c->cancel_timeout);
     add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
+    add_number(&command, "--windows-base", c->window_base);
+    add_number(&command, "--windows-end", windows_end(c));
     add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
     add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
     add_policy(&command, what->policy);
-    snprintf(crash, sizeof(crash), "%s/" SPAWN_CRASH_EVENTS, c->run_dir);
+    crash_path(what, crash, sizeof(crash));
     add_text(&command, "--crash-events", crash);
     *open = true;                             /* even a failed start leaves a handle to close */
     return uv_spawn(loop, process, &options); /* libuv's errors are -errno */

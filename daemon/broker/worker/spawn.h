@@ -10,11 +10,13 @@
 #include "daemon/broker/config/config.h"
 #include "proto/wire.h"
 
-/* In the run directory: what the scheduler of a worker that crashed went by. */
+/* In the run directory: what the scheduler of a worker that crashed went by. Of GPU n but the first
+ * "worker.<n>.events". */
 #define SPAWN_CRASH_EVENTS "worker.events"
 
 struct spawn {
-    const struct config *config;
+    const struct config *config; /* the GPU's */
+    uint32_t gpu;                /* its number */
     const struct policy_config *policy;
     uint64_t device_memory_bytes; /* where the configuration says nothing; 0: the device's own */
     int fd;                       /* its end of the socket pair, which stays the caller's */

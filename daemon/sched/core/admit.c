@@ -193,11 +193,22 @@ static bool bring_back(struct sched *s, uint32_t job) {
     return true;
 }
 
+/* All that are admitted have one user then. Who is swapped out has not left. */
+static bool is_foreign(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    return s->one_user && st->admitted != SCHED_NONE && !st->jobs[job].admitted &&
+           st->jobs[st->admitted].spec.user != st->jobs[job].spec.user;
+}
+
 /* `reorganise`: others may be moved for it. The job is out of the queue. */
 static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) {
         j->why = SCHED_WHY_PAUSED;
+        return false;
+    }
+    if (is_foreign(s, job)) {
+        j->why = SCHED_WHY_USER;
         return false;
     }
     if (j->swapped) return bring_back(s, job);
@@ -378,7 +389,7 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
 
 static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
     for (uint32_t i = 0; swaps(s) && i < count; i++)
-        if (is_hungry(&s->st.jobs[kept[i]])) return kept[i];
+        if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i])) return kept[i];
     return SCHED_NONE;
 }
 

@@ -67,6 +67,7 @@ static const char *wrong_lanes(const struct sched *s) {
         for (uint32_t b = st->jobs[a].admitted_next; b != SCHED_NONE;
              b = st->jobs[b].admitted_next) {
             const struct sched_job *x = &st->jobs[a], *y = &st->jobs[b];
+            if (x->spec.user != y->spec.user && s->one_user) return "two users share a device";
             if (x->lane != y->lane) continue;
             if (x->running && y->running) return "two jobs run in one lane";
             if (x->spec.user != y->spec.user && !s->share_users) return "two users share a lane";

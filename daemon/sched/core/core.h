@@ -37,6 +37,7 @@ struct sched {
     uint32_t dirty; /* list of domains to look at, in the order in which they became so */
     uint32_t last_dirty;
     bool share_users;    /* lanes take jobs of different users */
+    bool one_user;       /* nor are jobs of two users admitted at a time */
     bool look;           /* memory came back or somebody came: look at the pending jobs */
     uint64_t releases;   /* times that jobs left or changed what they need, from 1 */
     uint64_t lease_at;   /* no lease ends before; SCHED_NEVER */

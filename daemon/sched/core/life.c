@@ -90,6 +90,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->lease_at = s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;
+    s->one_user = config->one_user;
     int err = lanes_create(&s->st.lanes, capacity, chunk);
     if (!err && s->share_users) lanes_share(s->st.lanes);
     if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;

@@ -161,6 +161,7 @@ size_t notation_config(char *out, const struct sched_config *c) {
     struct notation_out o = {out, 0};
     add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
         c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
+    if (c->one_user) add(&o, "one_user=1 ");
     add_policy(&o, &c->policy);
     return o.used;
 }
@@ -419,6 +420,8 @@ int notation_read_config(const char *line, struct sched_config *out) {
     out->chunk_bytes = take_field(&in, "chunk", UINT64_MAX);
     out->sms = (uint32_t)take_field(&in, "sms", UINT32_MAX);
     out->share_users = take_field(&in, "share_users", 1);
+    if (in.at && !strncmp(in.at, "one_user=", strlen("one_user=")))
+        out->one_user = take_field(&in, "one_user", 1);
     return in.at ? notation_read_policy(in.at, &out->policy) : -EINVAL;
 }
 

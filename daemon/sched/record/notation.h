@@ -30,7 +30,7 @@
  * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
  * `in J*BYTES`, `level J=N`, `arm TIME`, `reject J KIND: WHY`.
  *
- * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N policy(...)`,
+ * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N [one_user=N] policy(...)`,
  * the scheduler's; where it does not begin with the scheduler, a checkpoint (checkpoint.h); then
  * steps; NOTATION_WITHIN, when it ended within a step, whose actions are not known; NOTATION_END. A
  * step is `@TIME`, its events in the order of their array, a line each, and its actions in theirs,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
@@ -23,6 +24,7 @@
 #include "daemon/worker/front/texturing.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
+#include "proto/cuda_abi.h"
 #include "proto/record.h"
 
 /* What a handler knows besides its record. */
@@ -70,12 +72,23 @@ static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
 
 /* ---- stream-ordered -------------------------------------------------------------------------- */
 
+/* What records may say is what any device takes (record.c); this one may take less. */
+static bool shape_fits(const struct description *d, const struct wire_launch *l) {
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (l->grid[axis] > (uint32_t)d->attributes[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + axis] ||
+            l->block[axis] > (uint32_t)d->attributes[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + axis])
+            return false;
+    return true;
+}
+
 static int check_launch(struct exec *x, const struct wire_launch *l, const struct func *f) {
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
     if (!f) return refuse(x, "function %u does not exist", l->func);
     if (l->param_bytes != f->param_bytes)
         return refuse(x, "%u bytes of parameters for %.100s, which takes %u", l->param_bytes,
                       f->name, f->param_bytes);
+    if (!shape_fits(&x->c->worker->description, l))
+        return refuse(x, "a grid or a block of %.100s that the device does not take", f->name);
     if (threads > f->max_threads)
         return refuse(x, "%u threads a block for %.100s, which allows %u", threads, f->name,
                       f->max_threads);
@@ -361,6 +374,28 @@ static int run_segment(struct exec *x, const void *rec) {
     return defer_segment(x->c, s) ? refuse(x, "out of memory") : 0;
 }
 
+/* At once: what is under way sees one or the other, and the library waits before it asks. */
+static int run_file(struct exec *x, const void *rec) {
+    const struct wire_file_range *r = rec;
+    struct hostfiles *h = &x->c->files;
+    int err = x->c->com.fault;
+    if (err) {
+        reply_status(&x->c->com, &r->rec, err);
+        return 0;
+    }
+    if (r->rec.op == WIRE_FILE_MAP) err = hostfile_map(h, r);
+    if (r->rec.op == WIRE_FILE_UNMAP)
+        err = hostfile_unmap(h, r->addr, r->bytes, !client_busy(x->c));
+    if (r->rec.op == WIRE_FILE_DROP) err = hostfile_drop(h, r->file);
+    if (err == ERR_PROTOCOL || (err && !r->rec.ticket))
+        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " of the host window cannot show %s: %s",
+                      r->addr, r->bytes, r->rec.op == WIRE_FILE_MAP ? "a file" : "its own",
+                      err_text(err));
+    atom_store_relaxed(&x->c->com.page->stats.file_bytes, h->shown_bytes);
+    reply_status(&x->c->com, &r->rec, err);
+    return 0;
+}
+
 static int run_signal(struct exec *x, const void *rec) {
     signaling_record(x->c, rec);
     return 0;
@@ -380,6 +415,7 @@ EXEC_LOADING(unload)
 EXEC_LOADING(func_get)
 EXEC_LOADING(func_name_get)
 EXEC_LOADING(global_get)
+EXEC_LOADING(show)
 
 static int run_texture(struct exec *x, const void *rec) {
     return texturing_add(x->c, rec, x->why, x->why_bytes);
@@ -479,6 +515,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_GLOBAL_GET] = run_global_get,
     [WIRE_PING] = run_ping,
     [WIRE_FUNC_NAME] = run_func_name_get,
+    [WIRE_HOST_SHOW] = run_show,
     [WIRE_MEM_USE] = run_mem_use,
     [WIRE_MEM_DROP] = run_mem_drop,
     [WIRE_ITERATION] = run_iteration,
@@ -497,6 +534,9 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_MEM_SHARE] = run_segment,
     [WIRE_TEXTURE] = run_texture,
     [WIRE_TEXTURE_DROP] = run_texture_drop,
+    [WIRE_FILE_MAP] = run_file,
+    [WIRE_FILE_UNMAP] = run_file,
+    [WIRE_FILE_DROP] = run_file,
     [WIRE_SIGNAL_MAKE] = run_signal,
     [WIRE_SIGNAL_OPEN] = run_signal,
     [WIRE_SIGNAL_CLOSE] = run_signal,

@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
+#include "daemon/worker/engine/fault.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -29,7 +30,8 @@ struct loading {
     struct errand errand;
     struct client *client;
     const struct dev_ops *ops;
-    const void *image;           /* the client's, of MODULE_LOAD */
+    void (*finish)(struct client *c, struct loading *l); /* in the loop; then it is nobody's */
+    const void *image;                                   /* the client's, of MODULE_LOAD */
     struct module *module, made; /* of which FUNC_GET is; which MODULE_LOAD makes */
     struct dev_func *func;
     struct dev_func_info info;
@@ -47,9 +49,11 @@ static struct loading *new_loading(struct client *c, const void *rec, size_t byt
     return l;
 }
 
-static void begin(struct loading *l, void (*run)(struct errand *), uint64_t image_bytes) {
+static void begin(struct loading *l, void (*run)(struct errand *),
+                  void (*finish)(struct client *, struct loading *), uint64_t image_bytes) {
     struct client *c = l->client;
     l->errand.run = run;
+    l->finish = finish;
     c->errand = &l->errand;
     c->throttled |= CLIENT_LOADS;
     c->worker->loading_count++;
@@ -85,30 +89,6 @@ static void read_image(struct errand *e) {
     l->err = l->ops->module_read(l->client->space, m->capability, image, m->image_bytes,
                                  &l->made.dev, l->text, sizeof(l->text));
     free(image);
-}
-
-int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_module_load *m = rec;
-    const void *image = client_host(c, m->image, m->image_bytes);
-    if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
-        snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
-        return ERR_PROTOCOL;
-    }
-    if (c->objects.modules[m->module]) {
-        snprintf(why, why_bytes, "module %u is in use", m->module);
-        return ERR_PROTOCOL;
-    }
-    int err = c->com.fault;
-    if (!err && m->capability && !c->worker->ops->space_capability) err = -ENOTSUP;
-    struct loading *l = err ? NULL : new_loading(c, m, sizeof(*m));
-    if (!l) {
-        refuse_load(c, m, err ? err : -ENOMEM, "");
-        return 0;
-    }
-    l->image = image;
-    l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
-    begin(l, read_image, m->image_bytes);
-    return 0;
 }
 
 /* Into the client's memory. How much it takes is not known before. */
@@ -161,6 +141,30 @@ static void finish_load(struct client *c, struct loading *l) {
     refuse_load(c, m, err, l->text);
     l->errand = (struct errand){.run = free_read, .last = true};
     errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
+}
+
+int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_module_load *m = rec;
+    const void *image = client_host(c, m->image, m->image_bytes);
+    if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
+        snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
+        return ERR_PROTOCOL;
+    }
+    if (c->objects.modules[m->module]) {
+        snprintf(why, why_bytes, "module %u is in use", m->module);
+        return ERR_PROTOCOL;
+    }
+    int err = c->com.fault;
+    if (!err && m->capability && !c->worker->ops->space_capability) err = -ENOTSUP;
+    struct loading *l = err ? NULL : new_loading(c, m, sizeof(*m));
+    if (!l) {
+        refuse_load(c, m, err ? err : -ENOMEM, "");
+        return 0;
+    }
+    l->image = image;
+    l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
+    begin(l, read_image, finish_load, m->image_bytes);
+    return 0;
 }
 
 static struct module *find_module(struct client *c, uint32_t id, char *why, size_t why_bytes) {
@@ -243,6 +247,28 @@ static void get_func(struct errand *e) {
                               WIRE_REPLY_BYTES);
 }
 
+static void keep_func(struct client *c, const struct loading *l) {
+    const struct wire_func_get *g = (const void *)l->rec;
+    int err = l->err;
+    if (c->com.fault) {
+        reply_status(&c->com, &g->rec, c->com.fault);
+        return;
+    }
+    if (!err && !object_add_func(&c->objects, l->module, g, l->func, &l->info)) err = -ENOMEM;
+    if (err) {
+        refuse_func(c, g, err, l->text);
+        return;
+    }
+    stats_add(&c->com.page->stats.functions, 1);
+    put_params(c, g, &l->info);
+    reply_func(c, g, &l->info);
+}
+
+static void finish_func(struct client *c, struct loading *l) {
+    keep_func(c, l);
+    free(l);
+}
+
 int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_get *g = rec;
     if (c->com.fault) {
@@ -265,25 +291,8 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
         return 0;
     }
     l->module = m;
-    begin(l, get_func, m->image_bytes);
+    begin(l, get_func, finish_func, m->image_bytes);
     return 0;
-}
-
-static void finish_func(struct client *c, struct loading *l) {
-    const struct wire_func_get *g = (const void *)l->rec;
-    int err = l->err;
-    if (c->com.fault) {
-        reply_status(&c->com, &g->rec, c->com.fault);
-        return;
-    }
-    if (!err && !object_add_func(&c->objects, l->module, g, l->func, &l->info)) err = -ENOMEM;
-    if (err) {
-        refuse_func(c, g, err, l->text);
-        return;
-    }
-    stats_add(&c->com.page->stats.functions, 1);
-    put_params(c, g, &l->info);
-    reply_func(c, g, &l->info);
 }
 
 /* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
@@ -325,6 +334,37 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
     return 0;
 }
 
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+/* Beside. */
+static void show_host(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_mem *m = (const void *)l->rec;
+    l->err = l->ops->host_show(l->client->space, m->addr, m->bytes);
+}
+
+static void finish_show(struct client *c, struct loading *l) {
+    if (l->err) fault_raise(c, l->err, "pinned memory cannot be shown to the device");
+    free(l);
+}
+
+int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_mem *m = rec;
+    const struct dev_ops *ops = c->worker->ops;
+    if (!client_host(c, m->addr, m->bytes)) {
+        snprintf(why, why_bytes, "0x%" PRIx64 "+0x%" PRIx64 " is not in the host window", m->addr,
+                 m->bytes);
+        return ERR_PROTOCOL;
+    }
+    if (client_dead(c) || !ops->host_show || ops->host_shown(c->space, m->addr, m->bytes)) return 0;
+    struct loading *l = new_loading(c, m, sizeof(*m));
+    if (l)
+        begin(l, show_host, finish_show, 0);
+    else
+        fault_raise(c, -ENOMEM, "out of memory for showing pinned memory");
+    return 0;
+}
+
 /* ---- what is back ---------------------------------------------------------------------------- */
 
 /* What is out of the device has no memory to give. */
@@ -339,12 +379,7 @@ static void finish(struct worker *w, struct loading *l) {
     w->loading_count--;
     c->errand = NULL;
     c->throttled &= (uint8_t)~CLIENT_LOADS;
-    if (l->module) {
-        finish_func(c, l);
-        free(l);
-    } else {
-        finish_load(c, l);
-    }
+    l->finish(c, l);
     if (c->abandoned && !client_busy(c)) ending_release(c);
 }
 

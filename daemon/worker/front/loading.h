@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records about modules, functions and global variables: 0, or ERR_PROTOCOL with `why`. `rec`
- * passed record_check.
+ * Records about modules, functions, global variables and pinned memory: 0, or ERR_PROTOCOL with
+ * `why`. `rec` passed record_check.
  *
- * Reading an image and making a kernel of it ready may take seconds: both are errands. The client's
+ * Reading an image and making a kernel of it ready may take seconds, and a driver takes its time to
+ * pin memory: these are errands. The client's
  * ring is not read until its errand is finished, so that all it sent behind it finds what it made,
  * and so that it has one under way at most; nobody else notices. What a finished one needs of the
  * client's memory is given to it in the loop, and then it is answered.
@@ -22,6 +23,7 @@ int loading_unload(struct client *c, const void *rec, char *why, size_t why_byte
 int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes);
 int loading_global_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes);
 
 /* Finishes what is back: how many. */
 unsigned loading_collect(struct worker *w);

@@ -19,6 +19,7 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/kernel_link.h"
+#include "daemon/worker/page/reply.h"
 #include "proto/job.h"
 
 #define ORDER_FDS 3 /* submission, host, doorbell */
@@ -133,7 +134,7 @@ static void describe_to(const struct worker *w, const struct wire_job *job,
                         struct wire_device *out) {
     bool null = job->flags & WIRE_JOB_NULL;
     if (!job->capability && !null) return;
-    broker_link_describe(out, &w->info);
+    broker_link_describe(out, &w->info, &w->description);
     if (job->capability) {
         out->cc_major = job->capability / 10;
         out->cc_minor = job->capability % 10;
@@ -155,6 +156,7 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
     reply.result = attach_client(w, msg, fds, nfds, &completion_fd);
     describe_to(w, &msg->job, &reply.device);
+    reply.windows = reply.result ? msg->windows : client_find(w, msg->job_id)->windows;
     if (!reply.result) reply.result = say_attached(w, &reply, completion_fd);
     fdutil_close(&completion_fd);
     log_write("client",
@@ -207,6 +209,27 @@ static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg)
     reply_done(w, msg, err, why);
 }
 
+/* Where it came without, the broker says why, or there was no room for it here. */
+static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
+    const struct wire_file *f = &msg->file;
+    struct client *c = client_find(w, msg->job_id);
+    struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
+    struct wire_worker_msg reply = {.kind = WIRE_FILED, .job_id = msg->job_id};
+    bool known = c && !c->leaving && f->file < WIRE_FILES && f->reply < WIRE_REPLIES;
+    int err = msg->result < 0 ? msg->result : -EMFILE;
+    if (known && nfds == 1) {
+        err = hostfile_take(&c->files, f->file, fds[0]);
+        fds[0] = -1;
+    }
+    for (int i = 0; i < nfds; i++)
+        fdutil_close(&fds[i]);
+    if (known) {
+        reply_status(&c->com, &asked, err);
+        reply_wake(&c->com, &c->sub->client_sleeping);
+    }
+    broker_link_say(&w->link, &reply);
+}
+
 /* False when it is none of these. */
 static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     switch (msg->kind) {
@@ -232,6 +255,10 @@ static bool read_one(struct worker *w) {
     if (n == (int)sizeof(msg) && msg.kind == WIRE_ATTACH) {
         msg.name[sizeof(msg.name) - 1] = 0;
         take_attach(w, &msg, fds, nfds);
+        return true;
+    }
+    if (n == (int)sizeof(msg) && msg.kind == WIRE_FILE) {
+        take_file(w, &msg, fds, nfds);
         return true;
     }
     if (n == (int)sizeof(msg) && msg.kind == WIRE_KERNELS && nfds == 1) kernel_link_take(w, fds[0]);

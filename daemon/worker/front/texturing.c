@@ -62,7 +62,11 @@ struct dev_texture texturing_describe(const struct wire_texture *w) {
 int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_texture *w = rec;
     const struct dev_ops *ops = c->worker->ops;
-    if (client_dead(c) || !ops->texture_add) return 0;
+    if (client_dead(c)) return 0;
+    if (!ops->texture_add) {
+        snprintf(why, why_bytes, "a texture, of which this device has none");
+        return ERR_PROTOCOL;
+    }
     if (!client_owns(c, w->addr, record_texture_bytes(w))) {
         snprintf(why, why_bytes, "a texture at 0x%" PRIx64 ", which is not the client's memory",
                  w->addr);

@@ -26,7 +26,8 @@ static struct occupancy_sm sm_of(const struct dev_info *info) {
                                  .regs = info->regs_per_sm,
                                  .shared_bytes = info->shared_per_sm_bytes,
                                  .shared_reserved_bytes = info->shared_reserved_bytes,
-                                 .shared_optin_bytes = info->shared_optin_bytes};
+                                 .shared_optin_bytes = info->shared_optin_bytes,
+                                 .shared_unit = occupancy_shared_unit(info->cc_major)};
 }
 
 static struct occupancy_block block_of(const struct func *f, const struct dev_launch *l) {

@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "proto/cuda_abi.h"
 
 /* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
  * descriptors a message waits for memory as well. */
@@ -50,7 +51,14 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, i
 
 /* ---- what we say ----------------------------------------------------------------------------- */
 
-void broker_link_describe(struct wire_device *out, const struct dev_info *d) {
+static uint32_t flags_of(const struct dev_info *d) {
+    return (d->runs_code ? WIRE_DEVICE_CODE : 0u) | (d->host_hidden ? WIRE_DEVICE_HOST : 0u) |
+           (d->plain ? WIRE_DEVICE_PLAIN : 0u) | (d->blind ? WIRE_DEVICE_BLIND : 0u);
+}
+
+void broker_link_describe(struct wire_device *out, const struct dev_info *d,
+                          const struct description *described) {
+    const struct description *s = described;
     *out = (struct wire_device){
         .memory_bytes = d->memory_bytes,
         .granularity_bytes = d->granularity_bytes,
@@ -69,15 +77,20 @@ void broker_link_describe(struct wire_device *out, const struct dev_info *d) {
         .mem_bus_bits = d->mem_bus_bits,
         .l2_bytes = d->l2_bytes,
         .library_capability = d->library_capability,
+        .flags = flags_of(d),
+        .pci_domain = (uint32_t)description_attribute(s, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+        .pci_bus = (uint32_t)description_attribute(s, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+        .pci_slot = (uint32_t)description_attribute(s, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID),
     };
     memcpy(out->name, d->name, sizeof(out->name));
     memcpy(out->uuid, d->uuid, sizeof(out->uuid));
 }
 
-int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
+int broker_link_ready(int broker_fd, const struct dev_info *info,
+                      const struct description *described, int board_fd, int result,
                       const char *text) {
     struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
-    if (info) broker_link_describe(&msg.device, info);
+    if (info) broker_link_describe(&msg.device, info, described);
     snprintf(msg.text, sizeof(msg.text), "%s", text);
     return send_msg(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
 }

@@ -20,12 +20,14 @@ struct broker_link {
     bool over; /* the broker is gone, or cannot be understood */
 };
 
-/* A device, as the broker and jobs are told of it. */
-void broker_link_describe(struct wire_device *out, const struct dev_info *d);
+/* A device, as the broker and jobs are told of it beside its description. */
+void broker_link_describe(struct wire_device *out, const struct dev_info *d,
+                          const struct description *described);
 
 /* Says what the device is, with the worker's board; or, with `result` < 0 and a text, why there is
- * none (`info` NULL, `board_fd` -1). */
-int broker_link_ready(int broker_fd, const struct dev_info *info, int board_fd, int result,
+ * none (`info` and `described` NULL, `board_fd` -1). */
+int broker_link_ready(int broker_fd, const struct dev_info *info,
+                      const struct description *described, int board_fd, int result,
                       const char *text);
 void broker_link_beat(struct broker_link *l);
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);

@@ -22,6 +22,7 @@
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
+#include "test/lib/description.h"
 
 #define REFUSED_TEXT 200
 
@@ -426,6 +427,7 @@ static void connect(void) {
         .shared_optin_bytes = 227 << 10,
         .shared_reserved_bytes = 1024,
     };
+    description_example(&c->description, &c->device);
     c->submission = page(sizeof(*c->submission));
     c->completion = rig.com = page(sizeof(*rig.com));
     atom_store_relaxed(&rig.com->worker_cpu, UINT32_MAX);

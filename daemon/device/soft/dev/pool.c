@@ -22,8 +22,18 @@ static struct task *task_of(struct list *ready_link) {
     return list_entry(ready_link, struct task, ready_link);
 }
 
+void pool_failed(struct pool *p, struct dev_queue *q) {
+    if (list_empty(&q->failed)) list_append(&p->failed, &q->failed);
+}
+
+void pool_seen(struct pool *p) {
+    while (!list_empty(&p->failed))
+        list_remove(p->failed.next);
+}
+
 /* What was cancelled must not wait until those of a higher level have nothing to do. */
 void pool_add(struct pool *p, struct task *task) {
+    if (!list_empty(&task->queue->failed)) atom_store_relaxed(&task->cancelled, true);
     if (task->kind == TASK_SPEND) {
         timeline_add(&p->timeline, task, fdutil_now_ns());
         pthread_cond_signal(&p->spent);
@@ -118,6 +128,7 @@ static void finish_task(struct pool *p, struct task *t) {
     struct dev_op *op = t->op;
     list_remove(&t->queue_link);
     list_remove(&t->ready_link);
+    if (op->result) pool_failed(p, q);
     struct task *next = task_first(q);
     if (next) pool_add(p, next);
     task_free(t);
@@ -226,6 +237,7 @@ int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_t
     timeline_init(&p->timeline, sms);
     for (uint32_t level = 0; level < POOL_LEVELS; level++)
         list_init(&p->ready[level]);
+    list_init(&p->failed);
     int err = completion_init(&p->done);
     if (!err && !(p->threads = calloc(threads, sizeof(*p->threads)))) err = -ENOMEM;
     while (!err && p->thread_count < threads) {

@@ -26,6 +26,7 @@ struct pool {
     pthread_cond_t work;
     struct list ready[POOL_LEVELS]; /* tasks of queues' heads; threads rotate through each */
     struct completions done;
+    struct list failed;         /* dev_queue.failed */
     uint64_t kernel_timeout_ns; /* 0: none */
     bool stopping;
     pthread_t *threads;
@@ -44,8 +45,14 @@ void pool_stop(struct pool *p);
 /* There may be tasks that only take time from now on. 0 or -errno; again: nothing. */
 int pool_start_clock(struct pool *p);
 
-/* Called with the lock held. Into the line of its queue's level, also from another line. */
+/* Called with the lock held. Into the line of its queue's level, also from another line. Behind an
+ * operation that failed nothing runs until the worker has seen that: no GPU goes on there, and who
+ * looks at memory that is written last believes that all before it was done. */
 void pool_add(struct pool *p, struct task *task);
+/* The same: this operation of the queue has failed. */
+void pool_failed(struct pool *p, struct dev_queue *q);
+/* The worker has what was complete. */
+void pool_seen(struct pool *p);
 /* Of an operation in flight: device time so far. */
 uint64_t pool_busy(struct pool *p, const struct dev_op *op);
 

@@ -25,6 +25,7 @@ int queue_create(struct dev_space *space, int priority, struct dev_queue **out) 
     if (!q) return -ENOMEM;
     q->space = space;
     list_init(&q->tasks);
+    list_init(&q->failed);
     pthread_mutex_lock(&space->config.pool->lock);
     list_append(&space->queues, &q->space_link);
     pthread_mutex_unlock(&space->config.pool->lock);
@@ -36,6 +37,7 @@ void queue_destroy(struct dev_queue *q) {
     if (!q) return;
     pthread_mutex_lock(&q->space->config.pool->lock);
     list_remove(&q->space_link);
+    list_remove(&q->failed);
     pthread_mutex_unlock(&q->space->config.pool->lock);
     free(q);
 }
@@ -121,7 +123,7 @@ static bool try_inline(struct task *t) {
     struct pool *p = q->space->config.pool;
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
     pthread_mutex_lock(&p->lock);
-    bool idle = list_empty(&q->tasks);
+    bool idle = list_empty(&q->tasks) && list_empty(&q->failed);
     pthread_mutex_unlock(&p->lock);
     if (!idle) return false;
     struct dev_op *op = t->op;
@@ -135,6 +137,7 @@ static bool try_inline(struct task *t) {
                  "copy or fill outside the client's memory");
     task_free(t);
     pthread_mutex_lock(&p->lock);
+    if (op->result) pool_failed(p, q);
     completion_add(&p->done, op);
     pthread_mutex_unlock(&p->lock);
     return true;

@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/hostmem.h"
 #include "daemon/device/device.h"
+#include "daemon/device/soft/dev/attributes.h"
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/module.h"
 #include "daemon/device/soft/dev/pool.h"
@@ -68,6 +69,7 @@ static void describe(struct dev *dev) {
         .library_capability = IMAGE_BEYOND,
     };
     struct dev_info *i = &dev->info;
+    i->uuid[sizeof(i->uuid) - 1] = (uint8_t)c->index; /* after the 15 letters */
     i->insts_s = (uint64_t)i->sm_count * SOFT_SM_LANES * i->clock_khz * 1000;
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
 }
@@ -106,6 +108,10 @@ static void info_of(struct dev *dev, struct dev_info *out) {
     *out = dev->info;
 }
 
+static void describe_to(struct dev *dev, struct description *out) {
+    attributes_describe(out, &dev->info, dev->config.index);
+}
+
 /* ---- completions ----------------------------------------------------------------------------- */
 
 static int event_fd(struct dev *dev) {
@@ -117,6 +123,7 @@ static struct dev_op *poll_done(struct dev *dev) {
     if (completion_none(&p->done)) return NULL;
     pthread_mutex_lock(&p->lock);
     struct dev_op *first = completion_take(&p->done);
+    pool_seen(p);
     pthread_mutex_unlock(&p->lock);
     return first;
 }
@@ -138,7 +145,7 @@ static uint64_t busy_ns(struct dev *dev, const struct dev_op *op) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int create_space(struct dev *dev, const struct dev_windows *windows,
+static int create_space(struct dev *dev, struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
     struct space_config config = {
         .chunks = &dev->chunks,
@@ -222,6 +229,7 @@ const struct dev_ops dev_soft = {
     .open = open_dev,
     .close = close_dev,
     .info = info_of,
+    .describe = describe_to,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
@@ -230,6 +238,9 @@ const struct dev_ops dev_soft = {
     .space_limit = space_limit,
     .space_limit_bytes = space_limit_bytes,
     .space_null = space_null,
+    .host_map = space_host_map,
+    .host_add = space_host_add,
+    .host_remove = space_host_remove,
     .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
     .chunk_create = create_chunk,

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "common/remap.h"
 #include "daemon/device/soft/exec/textures.h"
 
 struct block {
@@ -221,6 +222,20 @@ void space_module_free(struct dev_space *s, struct list *owner) {
         if (!b->host) unmap_range(s, b->addr, b->bytes);
         block_give(b);
     }
+}
+
+/* Kernels go through the addresses: whoever runs meanwhile sees one or the other. */
+int space_host_map(struct dev_space *s, uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
+    return remap_file(addr, bytes, fd, offset);
+}
+
+int space_host_add(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    if (overlaps(s, addr, bytes)) return -EEXIST;
+    return set_ranges(s, ranges_with(s->ranges, addr, addr + bytes));
+}
+
+int space_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    return set_ranges(s, ranges_without(s->ranges, addr, addr + bytes));
 }
 
 int space_texture_add(struct dev_space *s, const struct dev_texture *texture) {

@@ -56,6 +56,10 @@ uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t a
 void space_module_free(struct dev_space *space, struct list *owner);
 
 /* As device.h has them. */
+/* Ranges outside the windows, which others have mapped. */
+int space_host_add(struct dev_space *s, uint64_t addr, uint64_t bytes);
+int space_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes);
+int space_host_map(struct dev_space *space, uint64_t addr, uint64_t bytes, int fd, uint64_t offset);
 int space_texture_add(struct dev_space *space, const struct dev_texture *texture);
 void space_texture_remove(struct dev_space *space, uint64_t handle);
 

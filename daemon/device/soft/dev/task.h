@@ -19,7 +19,8 @@ struct dev_space;
 struct dev_queue {
     struct dev_space *space;
     struct list space_link;
-    struct list tasks; /* first: the one that is ready or running */
+    struct list tasks;  /* first: the one that is ready or running */
+    struct list failed; /* pool.failed, from when one of its operations fails until that is seen */
     uint32_t level;
     uint32_t sms, threads; /* that its kernels may have at a time; 0: all */
 };

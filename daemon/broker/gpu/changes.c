@@ -2,7 +2,7 @@
  *
  * Each change remembers what was before.
  */
-#include "daemon/broker/control/changes.h"
+#include "daemon/broker/gpu/changes.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the worker was told to change, jobs and policies, and has not answered: it counts at once
- * here, and is taken back when the worker says that it could not. Answers come in the order of what
- * was told.
+ * What a GPU's worker was told to change, jobs and policies, and has not answered: it counts at
+ * once here, and is taken back when the worker says that it could not. Answers come in the order of
+ * what was told.
  *
- * Owner: struct broker. Thread: the loop's.
+ * Owner: struct gpu. Thread: the loop's.
  */
-#ifndef DAEMON_BROKER_CONTROL_CHANGES_H
-#define DAEMON_BROKER_CONTROL_CHANGES_H
+#ifndef DAEMON_BROKER_GPU_CHANGES_H
+#define DAEMON_BROKER_GPU_CHANGES_H
 
 #include "daemon/broker/jobs/attachments.h"
 

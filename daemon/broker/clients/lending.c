@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A message to the worker without the descriptor says why there is none.
+ */
+#include "daemon/broker/clients/lending.h"
+
+#include <errno.h>
+
+#include "common/fdutil.h"
+#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/hello.h"
+#include "daemon/broker/scarce.h"
+
+static int tell(const struct client *c, int fd, int why) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_FILE, .job_id = c->job_id, .result = why, .file = c->lent};
+
+    return channel_tell(&c->gpu->worker.channel, &msg, &fd, fd >= 0);
+}
+
+/* Of a descriptor that its owner may not be able to close the worker must not be the one who has to
+ * (file systems of users): it gets memfds alone. */
+static int check_file(int fd) {
+    uint64_t bytes;
+
+    if (fd == -EMFILE || (fd >= 0 && scarce_fd(fd, false))) return -EMFILE;
+    return fd < 0 ? -EINVAL : fdutil_check_lasting(fd, &bytes);
+}
+
+void lending_take(struct client *c, const void *msg, size_t bytes, int fd) {
+    char why[HELLO_WHY_BYTES];
+    int err = hello_check_file(msg, bytes, &c->lent, why, sizeof(why)), kept;
+
+    if (err < 0) {
+        if (fd >= 0) fdutil_close(&fd);
+        ending_spoke(c, why);
+        return;
+    }
+    c->lending = true;
+    uv_poll_start(&c->readable, UV_DISCONNECT, c->on_readable);
+    err = check_file(fd);
+    kept = err ? -1 : fd;
+    err = tell(c, kept, err);
+    if (kept >= 0 && fdutil_scarce(err)) tell(c, -1, err);
+    if (fd >= 0) fdutil_close(&fd);
+}
+
+bool lending_done(struct client *c) {
+    if (!c->lending) return false;
+    c->lending = false;
+    uv_poll_start(&c->readable, UV_READABLE, c->on_readable);
+    return true;
+}
+
+bool lending_lost(struct client *c, int err) {
+    if (c->lending) tell(c, -1, err);
+    return c->lending;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/broker/gpu/gpu.h"
+
+#include "common/knobs.h"
+#include "daemon/broker/config/policy_config.h"
+
+void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
+              struct kernel_stores *stores) {
+    struct policy_config policy;
+
+    g->number = number;
+    config_gpus_apply(config, number, &g->config);
+    policy_config_read(&policy, &g->config);
+    channel_init(&g->worker.channel);
+    attachments_init(&g->attachments, &g->config, &g->worker.channel);
+    changes_init(&g->changes, &policy, &g->attachments, &g->worker);
+    kernel_link_init(&g->kernels, stores, &g->worker);
+}
+
+/* What the files say counts over what a request set only where the files changed. */
+void gpu_configure(struct gpu *g, const struct config *config) {
+    struct policy_config before, after;
+
+    policy_config_read(&before, &g->config);
+    config_gpus_apply(config, g->number, &g->config);
+    policy_config_read(&after, &g->config);
+    if (!knobs_same(&before, &after)) changes_configure(&g->changes, &after);
+}
+
+void gpu_opened(struct gpu *g, const struct wire_device *device) {
+    g->worker.device = *device;
+    g->worker.device.gpu = g->number;
+    slots_unblock_all(&g->attachments.slots);
+}
+
+unsigned gpu_jobs(const struct gpu *g) {
+    const struct list *pos;
+    unsigned count = 0;
+
+    list_each(pos, &g->attachments.list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        count += a->welcomed && a->client;
+    }
+    return count;
+}

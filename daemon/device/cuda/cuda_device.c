@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The real driver as a device: what the GPU says of itself, and the table of operations.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/device/cuda/context.h"
+#include "daemon/device/cuda/cuda_chunk.h"
+#include "daemon/device/cuda/cuda_describe.h"
+#include "daemon/device/cuda/cuda_module.h"
+#include "daemon/device/cuda/cuda_queue.h"
+#include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/device.h"
+
+/* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
+ * printf's buffer. */
+#define CUDA_KEEP_PART 16
+#define CUDA_KEEP_LEAST (256ull << 20)
+
+struct dev {
+    struct context context;
+    struct chunks chunks;
+    struct queues queues;
+    struct texts texts;
+    struct dev_info info;
+    CUstream stream; /* peeks */
+    uint64_t *cell;  /* where one arrives; pinned */
+};
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+/* 0 for one that the driver does not know. What else it answers is an error, kept in `*err`. */
+static uint32_t attribute(struct dev *dev, CUdevice_attribute which, int *err) {
+    int value = 0;
+    CUresult r = dev->context.driver.cuDeviceGetAttribute(&value, which, dev->context.device);
+    if (r && r != CUDA_ERROR_INVALID_VALUE && !*err) *err = context_result(&dev->context, r);
+    return r || value < 0 ? 0 : (uint32_t)value;
+}
+
+static int describe_limits(struct dev *dev) {
+    struct dev_info *i = &dev->info;
+    int err = 0;
+    i->sm_count = attribute(dev, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &err);
+    i->cc_major = attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &err);
+    i->cc_minor = attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &err);
+    i->threads_per_sm = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &err);
+    i->blocks_per_sm = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &err);
+    i->regs_per_sm = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &err);
+    i->shared_per_sm_bytes =
+        attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &err);
+    i->shared_per_block_bytes =
+        attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &err);
+    i->shared_optin_bytes =
+        attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &err);
+    i->shared_reserved_bytes =
+        attribute(dev, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &err);
+    i->clock_khz = attribute(dev, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &err);
+    i->mem_clock_khz = attribute(dev, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &err);
+    i->mem_bus_bits = attribute(dev, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &err);
+    i->l2_bytes = attribute(dev, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &err);
+    i->runs_code = i->host_hidden = i->plain = i->open_memory = i->blind = true;
+    i->levels = dev->context.greatest_priority < dev->context.least_priority ? QUEUE_LEVELS : 1;
+    i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
+    i->insts_s = (uint64_t)i->sm_count * 128 * i->clock_khz * 1000;
+    if (!err && !(i->sm_count && i->cc_major && i->threads_per_sm && i->regs_per_sm))
+        err = ERR_DRIVER; /* nothing can be planned on it */
+    return err;
+}
+
+static int describe_identity(struct dev *dev) {
+    const struct driver *d = &dev->context.driver;
+    CUuuid uuid;
+    int err =
+        context_result(&dev->context, d->cuDeviceGetName(dev->info.name, sizeof(dev->info.name),
+                                                         dev->context.device));
+    if (!err)
+        err = context_result(&dev->context, d->cuDeviceGetUuid_v2(&uuid, dev->context.device));
+    if (!err) memcpy(dev->info.uuid, uuid.bytes, sizeof(dev->info.uuid));
+    return err;
+}
+
+/* What is free now, or as much of it as was asked for. */
+static int describe_memory(struct dev *dev, uint64_t asked, char *why, size_t why_bytes) {
+    const struct driver *d = &dev->context.driver;
+    CUmemAllocationProp prop = cuda_chunk_prop(dev->context.device);
+    size_t granule = 0, free_bytes = 0, total = 0;
+    int err = context_result(&dev->context, d->cuMemGetAllocationGranularity(
+                                                &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (!err) err = context_result(&dev->context, d->cuMemGetInfo_v2(&free_bytes, &total));
+    if (err) return err;
+    uint64_t keep = free_bytes / CUDA_KEEP_PART;
+    if (keep < CUDA_KEEP_LEAST) keep = CUDA_KEEP_LEAST;
+    uint64_t most = free_bytes > keep ? free_bytes - keep : 0;
+    if (asked && asked < most) most = asked;
+    if (most < granule || !granule) {
+        snprintf(why, why_bytes, "of %zu MiB only %zu are free", total >> 20, free_bytes >> 20);
+        return ERR_NO_MEMORY;
+    }
+    dev->info.granularity_bytes = granule;
+    dev->info.memory_bytes = most / granule * granule;
+    return 0;
+}
+
+static void describe(struct dev *dev, struct description *out) {
+    cuda_describe(&dev->context, &dev->info, out);
+}
+
+static void info_of(struct dev *dev, struct dev_info *out) {
+    *out = dev->info;
+}
+
+/* ---- opened and closed ----------------------------------------------------------------------- */
+
+static int open_peeking(struct dev *dev) {
+    const struct driver *d = &dev->context.driver;
+    void *cell = NULL;
+    int err = context_result(
+        &dev->context, d->cuMemHostAlloc(&cell, sizeof(*dev->cell), CU_MEMHOSTALLOC_PORTABLE));
+    dev->cell = cell;
+    if (err) return err;
+    return context_result(&dev->context,
+                          d->cuStreamCreateWithPriority(&dev->stream, CU_STREAM_NON_BLOCKING,
+                                                        dev->context.greatest_priority));
+}
+
+static void close_dev(struct dev *dev) {
+    if (!dev) return;
+    const struct driver *d = &dev->context.driver;
+    if (dev->context.handle) {
+        cuda_text_stop(&dev->texts);
+        cuda_queues_close(&dev->queues);
+        cuda_chunk_close(&dev->chunks);
+        if (dev->stream) d->cuStreamDestroy_v2(dev->stream);
+        if (dev->cell) d->cuMemFreeHost(dev->cell);
+        context_close(&dev->context);
+    }
+    cuda_text_close(&dev->texts);
+    free(dev);
+}
+
+static int open_parts(struct dev *dev, const struct dev_config *config, char *why,
+                      size_t why_bytes) {
+    int err = cuda_text_open(&dev->texts);
+    if (!err) err = context_open(&dev->context, config->driver, config->index, why, why_bytes);
+    if (err) return err;
+    dev->context.texts = &dev->texts;
+    err = describe_identity(dev);
+    if (!err) err = describe_memory(dev, config->memory_bytes, why, why_bytes);
+    if (!err) err = describe_limits(dev);
+    if (err) return err;
+    err = cuda_chunk_open(&dev->chunks, &dev->context, dev->info.granularity_bytes,
+                          dev->info.memory_bytes);
+    if (!err) err = cuda_queues_open(&dev->queues, &dev->context);
+    dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
+    dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
+    if (!err) err = cuda_text_start(&dev->texts, &dev->context, dev->queues.words.event_fd);
+    return err ? err : open_peeking(dev);
+}
+
+static int open_dev(struct dev **out, const struct dev_config *config) {
+    char why[256] = "";
+    struct dev *dev = calloc(1, sizeof(*dev));
+    *out = NULL;
+    if (!dev) return -ENOMEM;
+    int err = open_parts(dev, config, why, sizeof(why));
+    if (err) {
+        log_error("device", "the GPU cannot be opened: %s", why[0] ? why : err_text(err));
+        close_dev(dev);
+        return err;
+    }
+    *out = dev;
+    return 0;
+}
+
+static int lost(struct dev *dev) {
+    return driver_error((CUresult)context_fatal(&dev->context));
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+static int event_fd(struct dev *dev) {
+    return dev->queues.words.event_fd;
+}
+
+static struct dev_op *poll_done(struct dev *dev) {
+    return cuda_queues_poll(&dev->queues);
+}
+
+static int arm_event(struct dev *dev) {
+    return cuda_queues_arm(&dev->queues);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int create_space(struct dev *dev, struct dev_windows *windows,
+                        const struct dev_space_ops *ops, void *arg, struct dev_space **out) {
+    int err = cuda_space_create(&dev->chunks, windows, out);
+    if (err) return err;
+    (*out)->dev = dev;
+    (*out)->ops = ops;
+    (*out)->ops_arg = arg;
+    return 0;
+}
+
+static void cancel_space(struct dev_space *space) {
+    space->cancelled_ns = fdutil_now_ns();
+    cuda_queues_cancel(&space->dev->queues, space);
+}
+
+static int create_chunk(struct dev *dev, struct dev_chunk **out) {
+    return cuda_chunk_create(&dev->chunks, out);
+}
+
+static void destroy_chunk(struct dev *dev, struct dev_chunk *chunk) {
+    cuda_chunk_destroy(&dev->chunks, chunk);
+}
+
+static int copy_chunk(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
+    return cuda_chunk_copy(&dev->chunks, dst, src);
+}
+
+static int save_chunk(struct dev *dev, void *host, const struct dev_chunk *chunk) {
+    return cuda_chunk_save(&dev->chunks, host, chunk);
+}
+
+static int load_chunk(struct dev *dev, struct dev_chunk *chunk, const void *host) {
+    return cuda_chunk_load(&dev->chunks, chunk, host);
+}
+
+static int clear_chunks(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
+    return cuda_chunk_clear(&dev->chunks, chunks, count);
+}
+
+static int peek(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t *value) {
+    struct dev *dev = space->dev;
+    const struct driver *d = &dev->context.driver;
+    if (!cuda_space_has(space, addr, bytes)) return ERR_ILLEGAL_ADDRESS;
+    *dev->cell = 0;
+    CUresult r = d->cuMemcpyAsync((CUdeviceptr)(uintptr_t)dev->cell, addr, bytes, dev->stream);
+    int err = context_settle(&dev->context, dev->stream);
+    *value = *dev->cell;
+    return err ? err : context_result(&dev->context, r);
+}
+
+static uint64_t mem_used(struct dev *dev) {
+    return dev->chunks.used * dev->chunks.granule;
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static int create_queue(struct dev_space *space, int priority, struct dev_queue **out) {
+    return cuda_queue_create(&space->dev->queues, space, priority, out);
+}
+
+const struct dev_ops dev_cuda = {
+    .name = "cuda",
+    .open = open_dev,
+    .close = close_dev,
+    .info = info_of,
+    .describe = describe,
+    .lost = lost,
+    .event_fd = event_fd,
+    .poll = poll_done,
+    .arm = arm_event,
+    .space_create = create_space,
+    .space_destroy = cuda_space_destroy,
+    .space_cancel = cancel_space,
+    .space_owns = cuda_space_in_globals,
+    .host_show = cuda_space_host_show,
+    .host_shown = cuda_space_host_shown,
+    .chunk_create = create_chunk,
+    .chunk_destroy = destroy_chunk,
+    .chunk_map = cuda_space_chunk_map,
+    .chunk_unmap = cuda_space_chunk_unmap,
+    .chunk_copy = copy_chunk,
+    .chunk_save = save_chunk,
+    .chunk_load = load_chunk,
+    .chunk_clear = clear_chunks,
+    .peek = peek,
+    .mem_used = mem_used,
+    .module_read = cuda_module_read,
+    .module_place = cuda_module_place,
+    .module_remove = cuda_module_remove,
+    .module_free = cuda_module_free,
+    .func_count = cuda_module_func_count,
+    .func_name = cuda_module_func_name,
+    .func_get = cuda_module_func_get,
+    .global_get = cuda_module_global_get,
+    .global_count = cuda_module_global_count,
+    .queue_create = create_queue,
+    .queue_destroy = cuda_queue_destroy,
+    .queue_level = cuda_queue_level,
+    .launch = cuda_queue_launch,
+    .copy = cuda_queue_copy,
+    .memset = cuda_queue_memset,
+};

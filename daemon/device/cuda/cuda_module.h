@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code that the driver loaded for one client: its variables are that client's own.
+ *
+ * Owner: the client. Threads: as device.h says of each operation.
+ */
+#ifndef DAEMON_DEVICE_CUDA_CUDA_MODULE_H
+#define DAEMON_DEVICE_CUDA_CUDA_MODULE_H
+
+#include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/device.h"
+
+struct dev_func {
+    struct dev_module *module;
+    CUfunction handle;
+    uint32_t shared_allowed; /* dynamic shared memory that the driver was told of */
+    struct dev_func_info info;
+    struct dev_param *params;
+    struct dev_func *next; /* of the module */
+    char name[];
+};
+
+struct dev_module {
+    struct dev_space *space;
+    struct context *context;
+    CUlibrary library; /* that `handle` is of; NULL: it is of none */
+    CUmodule handle;
+    bool prints;  /* kernels of it may */
+    char **names; /* of its kernels */
+    uint32_t name_count;
+    struct dev_func *funcs; /* those that were asked for */
+};
+
+int cuda_module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
+                     struct dev_module **out, char *why, size_t why_bytes);
+int cuda_module_place(struct dev_module *m, char *why, size_t why_bytes);
+void cuda_module_remove(struct dev_module *m);
+void cuda_module_free(struct dev_module *m);
+uint32_t cuda_module_func_count(struct dev_module *m);
+const char *cuda_module_func_name(struct dev_module *m, uint32_t index);
+int cuda_module_func_get(struct dev_module *m, const char *name, struct dev_func **out,
+                         struct dev_func_info *info, char *why, size_t why_bytes);
+int cuda_module_global_get(struct dev_module *m, const char *name, uint64_t *addr, uint64_t *bytes);
+uint32_t cuda_module_global_count(struct dev_module *m);
+
+/* Launches may ask for so much dynamic shared memory. */
+int cuda_func_allow_shared(struct dev_func *f, uint32_t bytes);
+
+#endif

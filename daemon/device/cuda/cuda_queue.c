@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations on their way: given to the driver, complete when the stream's number says so.
+ */
+#include "daemon/device/cuda/cuda_queue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/cuda/operation.h"
+
+/* Looking at the words is free, asking the driver is not. */
+#define QUEUE_ROUNDS 1024u
+
+enum task_kind { TASK_LAUNCH, TASK_COPY, TASK_MEMSET };
+
+struct task {
+    struct task *next; /* in its queue */
+    struct dev_op *op;
+    uint64_t number; /* that its stream writes when it is complete */
+    uint64_t issued_ns;
+    enum task_kind kind;
+    bool issued; /* the driver has it */
+    union {
+        struct dev_launch launch;
+        struct dev_copy copy;
+        struct dev_memset memset;
+    };
+    void *params; /* of a launch that waits; its own */
+};
+
+struct dev_queue {
+    struct queues *all;
+    struct dev_space *space;
+    struct list busy; /* all->busy, while it has an operation */
+    int priority;     /* CUDA's */
+    uint32_t level, current;
+    CUstream streams[QUEUE_LEVELS]; /* NULL: was never needed */
+    CUevent passing;                /* from one stream to the other; NULL: was never needed */
+    struct word *word;
+    uint64_t number, seen; /* the latest given, the latest that came back */
+    uint32_t in_driver;
+    struct task *first, **last; /* not complete */
+    struct task *waiting;       /* the first of these that the driver does not have */
+    bool failed; /* one of these: what is behind it does not run, until the worker has seen that */
+    uint64_t last_end_ns;
+    struct list turn; /* its next operation waits for its turn to print */
+    bool printing;    /* the last one that the driver has may print: nothing is given behind it */
+    uint64_t through_ns; /* when that was complete, and asked for what it printed; 0: it is not */
+    struct text_flush flush;
+};
+
+/* ---- the driver's streams -------------------------------------------------------------------- */
+
+static int result(const struct dev_queue *q, CUresult r) {
+    return context_result(q->all->context, r);
+}
+
+/* A job's own priorities are below that of the level above. */
+static int priority_of(const struct dev_queue *q, uint32_t level) {
+    const struct context *c = q->all->context;
+    int most =
+        c->greatest_priority < c->least_priority ? c->greatest_priority + 1 : c->greatest_priority;
+    if (level) return c->greatest_priority;
+    if (q->priority > c->least_priority) return c->least_priority;
+    return q->priority < most ? most : q->priority;
+}
+
+static int need_stream(struct dev_queue *q, uint32_t level) {
+    if (q->streams[level]) return 0;
+    return result(q, q->all->context->driver.cuStreamCreateWithPriority(
+                         &q->streams[level], CU_STREAM_NON_BLOCKING, priority_of(q, level)));
+}
+
+/* What comes on the other stream comes behind what is on this one. */
+static int pass_over(struct dev_queue *q, uint32_t level) {
+    const struct driver *d = &q->all->context->driver;
+    int err = need_stream(q, level);
+    if (err || !q->in_driver) return err;
+    if (!q->passing) err = result(q, d->cuEventCreate(&q->passing, CU_EVENT_DISABLE_TIMING));
+    if (!err) err = result(q, d->cuEventRecord(q->passing, q->streams[q->current]));
+    if (!err) err = result(q, d->cuStreamWaitEvent(q->streams[level], q->passing, 0));
+    return err;
+}
+
+static CUstream stream_now(struct dev_queue *q) {
+    if (q->level != q->current && !pass_over(q, q->level)) q->current = q->level;
+    return q->streams[q->current];
+}
+
+/* ---- what kernels print ---------------------------------------------------------------------- */
+
+static bool prints(const struct task *t) {
+    return t->kind == TASK_LAUNCH && t->launch.func->module->prints;
+}
+
+/* The driver can be given this one, the next of its queue: and is, at once. */
+static bool may_issue(struct dev_queue *q, const struct task *t) {
+    const struct dev_space *s = q->space;
+    if (q->printing || q->in_driver >= QUEUE_DEPTH) return false;
+    return !prints(t) || cuda_text_enter(q->all->context->texts, s->ops, s->ops_arg, &q->turn);
+}
+
+static void ask_text(struct dev_queue *q) {
+    q->through_ns = fdutil_now_ns();
+    cuda_text_ask(q->all->context->texts, &q->flush, q->streams[q->current]);
+}
+
+/* A complete one is through once its job has what it printed. */
+static bool is_through(struct dev_queue *q, const struct task *t) {
+    if (!prints(t)) return true;
+    if (!q->through_ns) ask_text(q);
+    return atom_load_acquire(&q->flush.done);
+}
+
+/* When the kernel was complete. */
+static uint64_t end_printing(struct dev_queue *q) {
+    uint64_t through_ns = q->through_ns;
+    q->printing = false;
+    q->through_ns = 0;
+    cuda_text_leave(q->all->context->texts);
+    return through_ns;
+}
+
+/* ---- complete -------------------------------------------------------------------------------- */
+
+static void say_done(struct queues *qs, struct dev_op *op) {
+    op->next = NULL;
+    *qs->last = op;
+    qs->last = &op->next;
+}
+
+static void free_task(struct task *t) {
+    free(t->params);
+    free(t);
+}
+
+/* The first of its queue. */
+static void complete(struct dev_queue *q, uint64_t now_ns) {
+    struct task *t = q->first;
+    struct dev_op *op = t->op;
+    q->first = t->next;
+    if (!q->first) q->last = &q->first;
+    if (q->waiting == t) q->waiting = t->next;
+    if (t->issued) {
+        q->in_driver--;
+        op->start_ns = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
+        if (prints(t)) now_ns = end_printing(q);
+        op->end_ns = q->last_end_ns = now_ns;
+        op->busy_ns = op->end_ns - op->start_ns;
+    }
+    say_done(q->all, op);
+    free_task(t);
+}
+
+static void set_busy(struct dev_queue *q, bool busy) {
+    if (busy == !list_empty(&q->busy)) return;
+    if (busy) {
+        list_append(&q->all->busy, &q->busy);
+        q->all->busy_count++;
+    } else {
+        list_remove(&q->busy);
+        q->all->busy_count--;
+    }
+}
+
+/* ---- given to the driver --------------------------------------------------------------------- */
+
+static int give(struct dev_queue *q, CUstream stream, const struct task *t) {
+    struct context *c = q->all->context;
+    switch (t->kind) {
+    case TASK_LAUNCH: return operation_launch(c, stream, &t->launch);
+    case TASK_COPY: return operation_copy(c, stream, &t->copy);
+    default: return operation_memset(c, stream, &t->memset);
+    }
+}
+
+static void note_error(struct dev_op *op, int err) {
+    op->result = err;
+    if (err == ERR_DEVICE_LOST) return; /* which was nothing of it: it did not begin */
+    snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
+}
+
+/* Its number comes back when it is complete, and all before it. Without that the operation would
+ * never end: then it is waited for here. */
+static void sign(struct dev_queue *q, CUstream stream, const struct task *t) {
+    const struct driver *d = &q->all->context->driver;
+    int err = result(q, d->cuStreamWriteValue64_v2(stream, q->word->address, t->number, 0));
+    if (!err || context_settle(q->all->context, stream)) return;
+    atom_store_release(&q->word->done, t->number);
+}
+
+static void issue(struct dev_queue *q, struct task *t) {
+    CUstream stream = stream_now(q);
+    t->issued = true;
+    t->issued_ns = fdutil_now_ns();
+    t->number = ++q->number;
+    q->in_driver++;
+    q->waiting = t->next;
+    q->printing = prints(t);
+    if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
+    int err = t->op->result ? 0 : give(q, stream, t);
+    if (err) note_error(t->op, err);
+    q->failed |= t->op->result != 0;
+    sign(q, stream, t);
+}
+
+static void issue_waiting(struct dev_queue *q) {
+    while (q->waiting && !context_fatal(q->all->context) && may_issue(q, q->waiting))
+        issue(q, q->waiting);
+}
+
+/* Whoever heads the line gives way to those behind it once it has its turn. */
+static void give_turns(struct texts *texts) {
+    const struct list *head = NULL;
+    while (!list_empty(&texts->turns) && texts->turns.next != head) {
+        head = texts->turns.next;
+        issue_waiting(list_entry(head, struct dev_queue, turn));
+    }
+}
+
+static int keep_params(struct task *t) {
+    if (t->kind != TASK_LAUNCH || !t->launch.param_bytes) return 0;
+    t->params = malloc(t->launch.param_bytes);
+    if (!t->params) return -ENOMEM;
+    memcpy(t->params, t->launch.params, t->launch.param_bytes);
+    t->launch.params = t->params;
+    return 0;
+}
+
+static int submit(struct dev_queue *q, const struct task *model) {
+    if (context_fatal(q->all->context)) return ERR_DEVICE_LOST;
+    struct task *t = malloc(sizeof(*t));
+    if (!t) return -ENOMEM;
+    *t = *model;
+    if (!q->first) q->failed = false;
+    bool now = !q->waiting && may_issue(q, t);
+    if (!now && keep_params(t)) {
+        if (!q->waiting) list_remove(&q->turn);
+        free(t);
+        return -ENOMEM;
+    }
+    *q->last = t;
+    q->last = &t->next;
+    if (now)
+        issue(q, t);
+    else if (!q->waiting)
+        q->waiting = t;
+    set_busy(q, true);
+    return 0;
+}
+
+int cuda_queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
+    struct task t = {.op = op, .kind = TASK_LAUNCH, .launch = *launch};
+    return submit(q, &t);
+}
+
+/* It fails in its turn, as the hardware would have it. */
+static void note_outside(struct dev_op *op, int err, uint64_t addr) {
+    if (!err) return;
+    op->result = err;
+    op->fault_addr = addr;
+    snprintf(op->fault_text, sizeof(op->fault_text), "0x%llx is not backed by memory",
+             (unsigned long long)addr);
+}
+
+int cuda_queue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *op) {
+    struct task t = {.op = op, .kind = TASK_COPY, .copy = *copy};
+    uint64_t addr = 0;
+    int err = operation_check_copy(q->space, copy, &addr);
+    note_outside(op, err, addr);
+    return submit(q, &t);
+}
+
+int cuda_queue_memset(struct dev_queue *q, const struct dev_memset *set, struct dev_op *op) {
+    struct task t = {.op = op, .kind = TASK_MEMSET, .memset = *set};
+    uint64_t addr = 0;
+    int err = operation_check_memset(q->space, set, &addr);
+    note_outside(op, err, addr);
+    return submit(q, &t);
+}
+
+/* ---- what came back -------------------------------------------------------------------------- */
+
+/* What a kernel printed is with its job. */
+static bool came(const struct dev_queue *q) {
+    return q->through_ns && atom_load_acquire(&q->flush.done);
+}
+
+static void collect(struct dev_queue *q) {
+    uint64_t done = atom_load_acquire(&q->word->done);
+    if (done == q->seen && !came(q)) return;
+    uint64_t now_ns = fdutil_now_ns();
+    q->seen = done;
+    while (q->first && q->first->issued && q->first->number <= done && is_through(q, q->first))
+        complete(q, now_ns);
+    issue_waiting(q);
+    set_busy(q, q->first);
+}
+
+/* Complete, though what it printed may be on its way. */
+static bool is_back(const struct dev_queue *q, const struct task *t) {
+    return t->issued && t->number <= q->seen;
+}
+
+/* Of each stream, the first operation that did not come back was under way; those that failed
+ * before they began aside. NULL: it can have done nothing. */
+static const struct task *suspect_of(const struct dev_queue *q) {
+    const struct task *t = q->first;
+    if (q->all->culprit && q != q->all->culprit) return NULL;
+    while (t && t->issued && (t->op->result || is_back(q, t)))
+        t = t->next;
+    return t && t->issued && t->kind == TASK_LAUNCH ? t : NULL;
+}
+
+static void blame(struct dev_op *op, const struct queues *qs, uint32_t suspects) {
+    CUresult fatal = (CUresult)context_fatal(qs->context);
+    const char *name = driver_name(&qs->context->driver, fatal);
+    op->result = suspects == 1 ? driver_error(fatal) : ERR_DEVICE_LOST;
+    if (suspects == 1)
+        snprintf(op->fault_text, sizeof(op->fault_text), "%s: it ended the GPU's context", name);
+    else
+        snprintf(op->fault_text, sizeof(op->fault_text),
+                 "%s: one of the %u kernels that ran just then ended the GPU's context", name,
+                 suspects);
+}
+
+/* What they printed up to now. */
+static void settle_texts(struct queues *qs) {
+    struct list *pos;
+    list_each(pos, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (q->printing && !q->through_ns) ask_text(q);
+        list_remove(&q->turn);
+    }
+    cuda_text_settle(qs->context->texts);
+}
+
+static void bury(struct queues *qs) {
+    struct list *pos, *tmp;
+    uint32_t suspects = 0;
+    settle_texts(qs);
+    uint64_t now_ns = fdutil_now_ns();
+    list_each(pos, &qs->busy) suspects +=
+        suspect_of(list_entry(pos, struct dev_queue, busy)) != NULL;
+    list_each_safe(pos, tmp, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        const struct task *suspect = suspect_of(q);
+        if (suspect) blame(suspect->op, qs, suspects);
+        while (q->first) {
+            struct dev_op *op = q->first->op;
+            if (!op->result && !is_back(q, q->first)) op->result = ERR_DEVICE_LOST;
+            complete(q, now_ns);
+        }
+        set_busy(q, false);
+    }
+}
+
+/* Nobody else would say it: a stream that died writes no more. */
+static void ask_alive(struct queues *qs) {
+    const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
+    result(q, qs->context->driver.cuStreamQuery(q->streams[q->current]));
+}
+
+static bool is_overdue(const struct dev_queue *q, uint64_t now_ns) {
+    const struct queues *qs = q->all;
+    const struct task *t = q->first;
+    uint64_t began = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
+    uint64_t left = q->space->cancelled_ns;
+    if (t->kind != TASK_LAUNCH || is_back(q, t)) return false;
+    if (qs->kernel_timeout_ns && now_ns - began > qs->kernel_timeout_ns) return true;
+    return qs->cancel_timeout_ns && left && now_ns - left > qs->cancel_timeout_ns;
+}
+
+/* Nothing ends a kernel of the driver's but the end of its context. */
+static void end_overdue(struct queues *qs) {
+    const struct list *pos;
+    uint64_t now_ns = fdutil_now_ns();
+    list_each(pos, &qs->busy) {
+        const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (!q->first || !q->first->issued || !is_overdue(q, now_ns)) continue;
+        qs->culprit = q;
+        context_end(qs->context, CUDA_ERROR_LAUNCH_TIMEOUT);
+        return;
+    }
+}
+
+static void wake_up(struct queues *qs) {
+    if (!qs->asleep) return;
+    qs->asleep = false;
+    qs->rounds = QUEUE_ROUNDS;
+    cuda_completion_disarm(&qs->words);
+}
+
+struct dev_op *cuda_queues_poll(struct queues *qs) {
+    struct list *pos, *tmp;
+    wake_up(qs);
+    list_each_safe(pos, tmp, &qs->busy) collect(list_entry(pos, struct dev_queue, busy));
+    if (!list_empty(&qs->busy) && !qs->done && ++qs->rounds >= QUEUE_ROUNDS) {
+        qs->rounds = 0;
+        ask_alive(qs);
+        if (!context_fatal(qs->context)) end_overdue(qs);
+    }
+    if (context_fatal(qs->context)) bury(qs);
+    give_turns(qs->context->texts);
+    struct dev_op *first = qs->done;
+    qs->done = NULL;
+    qs->last = &qs->done;
+    return first;
+}
+
+static int need_room(struct queues *qs) {
+    if (qs->busy_count <= qs->room) return 0;
+    uint32_t room = 2 * qs->busy_count;
+    const struct word **watched = realloc(qs->watched, room * sizeof(*watched));
+    if (watched) qs->watched = watched;
+    uint64_t *seen = realloc(qs->seen, room * sizeof(*seen));
+    if (seen) qs->seen = seen;
+    if (!watched || !seen) return -ENOMEM;
+    qs->room = room;
+    return 0;
+}
+
+int cuda_queues_arm(struct queues *qs) {
+    const struct list *pos;
+    uint32_t n = 0;
+    wake_up(qs);
+    if (qs->done || context_fatal(qs->context)) return 1;
+    if (list_empty(&qs->busy)) {
+        cuda_completion_disarm(&qs->words); /* the last one's text may have rung as well */
+        return 0;
+    }
+    if (need_room(qs)) return 1; /* it goes on looking itself */
+    list_each(pos, &qs->busy) {
+        const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (atom_load_acquire(&q->word->done) != q->seen || came(q)) return 1;
+        qs->watched[n] = q->word;
+        qs->seen[n++] = q->seen;
+    }
+    qs->asleep = true;
+    cuda_completion_arm(&qs->words, qs->watched, qs->seen, n);
+    return 0;
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+int cuda_queues_open(struct queues *qs, struct context *context) {
+    *qs = (struct queues){.context = context};
+    list_init(&qs->busy);
+    qs->last = &qs->done;
+    return cuda_completion_open(&qs->words, context);
+}
+
+void cuda_queues_close(struct queues *qs) {
+    if (!qs->context) return;
+    wake_up(qs);
+    cuda_completion_close(&qs->words);
+    free(qs->watched);
+    free(qs->seen);
+}
+
+int cuda_queue_create(struct queues *qs, struct dev_space *space, int priority,
+                      struct dev_queue **out) {
+    struct dev_queue *q = calloc(1, sizeof(*q));
+    *out = NULL;
+    if (!q) return -ENOMEM;
+    q->all = qs;
+    q->space = space;
+    q->priority = priority;
+    q->last = &q->first;
+    list_init(&q->busy);
+    list_init(&q->turn);
+    q->word = cuda_completion_take(&qs->words);
+    int err = q->word ? need_stream(q, 0) : -ENOMEM;
+    if (err)
+        cuda_queue_destroy(q);
+    else
+        *out = q;
+    return err;
+}
+
+void cuda_queue_destroy(struct dev_queue *q) {
+    if (!q) return;
+    const struct driver *d = &q->all->context->driver;
+    wake_up(q->all);
+    for (uint32_t i = 0; i < QUEUE_LEVELS; i++)
+        if (q->streams[i]) result(q, d->cuStreamDestroy_v2(q->streams[i]));
+    if (q->passing) result(q, d->cuEventDestroy_v2(q->passing));
+    if (q->word) cuda_completion_give(&q->all->words, q->word);
+    free(q);
+}
+
+void cuda_queue_level(struct dev_queue *q, uint32_t level) {
+    q->level = level < QUEUE_LEVELS ? level : QUEUE_LEVELS - 1;
+}
+
+static void cancel(struct dev_queue *q) {
+    struct task **end = &q->first;
+    while (*end != q->waiting)
+        end = &(*end)->next;
+    for (struct task *t = q->waiting, *next; t; t = next) {
+        next = t->next;
+        t->op->result = ERR_CANCELLED;
+        say_done(q->all, t->op);
+        free_task(t);
+    }
+    *end = NULL;
+    q->last = end;
+    q->waiting = NULL;
+}
+
+void cuda_queues_cancel(struct queues *qs, struct dev_space *space) {
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (q->space != space || !q->waiting) continue;
+        cancel(q);
+        list_remove(&q->turn);
+        set_busy(q, q->first);
+    }
+}

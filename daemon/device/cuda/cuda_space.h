@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A client's memory on a GPU: a range of addresses that the driver reserved, in which chunks are
+ * shown; the parts of its host window that are registered; and the variables of its modules, which
+ * lie wherever the driver put them. The hardware holds nobody to it: what copies and fills touch is
+ * looked up here, what kernels touch is not.
+ *
+ * Owner: the client. Thread: the worker's.
+ */
+#ifndef DAEMON_DEVICE_CUDA_CUDA_SPACE_H
+#define DAEMON_DEVICE_CUDA_CUDA_SPACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/list.h"
+#include "daemon/device/cuda/cuda_chunk.h"
+#include "daemon/device/device.h"
+
+/* Host memory is registered in pieces: what a driver takes for one does not depend much on its
+ * size. */
+#define SPACE_HOST_PIECE (8ull << 20)
+
+struct dev_space {
+    struct dev *dev;
+    struct chunks *chunks;
+    struct dev_windows windows;
+    uint8_t *shown;          /* a bit for each granule of the alloc window: a chunk is there */
+    atomic_bool *registered; /* each piece of the host window */
+    struct list globals; /* struct global, of modules: what copies may touch outside the windows */
+    uint64_t cancelled_ns; /* when it was; 0: it was not */
+    const struct dev_space_ops *ops;
+    void *ops_arg;
+};
+
+/* A variable that was asked for. */
+struct global {
+    struct list link;
+    const struct dev_module *module;
+    uint64_t addr, bytes;
+};
+
+/* At or, when the driver has it so, elsewhere than w->dev_base, which is changed then. -EEXIST: the
+ * host window is another's for the device. */
+int cuda_space_create(struct chunks *chunks, struct dev_windows *w, struct dev_space **out);
+void cuda_space_destroy(struct dev_space *s); /* accepts NULL */
+
+int cuda_space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                         uint32_t count);
+int cuda_space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count);
+
+/* Kernels and copies may touch this part of the host window from now on. */
+int cuda_space_host_show(struct dev_space *s, uint64_t addr, uint64_t bytes);
+
+bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes);
+
+int cuda_space_add_global(struct dev_space *s, const struct dev_module *module, uint64_t addr,
+                          uint64_t bytes);
+void cuda_space_remove_globals(struct dev_space *s, const struct dev_module *module);
+/* It lies in a variable of the client's. */
+bool cuda_space_in_globals(const struct dev_space *s, uint64_t addr, uint64_t bytes);
+/* All of it is memory that the client has. */
+bool cuda_space_has(const struct dev_space *s, uint64_t addr, uint64_t bytes);
+
+#endif

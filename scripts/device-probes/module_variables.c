@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A job whose module is loaded again by another worker keeps its pointers to module variables only
+ * if these lie where they lay. */
+#include <inttypes.h>
+
+#include "scripts/device-probes/probe.h"
+
+enum { MODULES = 6 };
+
+/* A module with a variable of its own size. */
+static CUmodule load(int i) {
+    char text[512];
+    CUmodule m;
+    snprintf(text, sizeof(text),
+             ".version 7.0\n.target sm_75\n.address_size 64\n"
+             ".visible .global .align 256 .b8 variable[%d];\n.visible .entry e() { ret; }\n",
+             1 << (6 + 3 * i));
+    TRY(cu.cuModuleLoadData(&m, text));
+    return m;
+}
+
+static uint64_t address(CUmodule m) {
+    CUdeviceptr at;
+    size_t bytes;
+    TRY(cu.cuModuleGetGlobal_v2(&at, &bytes, m, "variable"));
+    return at;
+}
+
+/* Tells where each lies; `arg`: after something else was allocated. */
+static void loader(int peer, void *arg) {
+    CUdeviceptr p;
+    CUmodule m[MODULES];
+    probe_driver_open();
+    if (arg) TRY(cu.cuMemAlloc_v2(&p, 40 << 20));
+    for (int i = 0; i < MODULES; i++) {
+        m[i] = load(i);
+        probe_tell(peer, address(m[i]));
+    }
+    TRY(cu.cuModuleUnload(m[2]));
+    probe_tell(peer, address(load(2))); /* again, in its place or not */
+    probe_hear(peer);
+}
+
+static struct probe_child start(bool allocates, uint64_t *at) {
+    struct probe_child c = probe_fork(loader, allocates ? at : NULL);
+    for (int i = 0; i <= MODULES; i++)
+        at[i] = probe_hear(c.peer);
+    return c;
+}
+
+static void end(struct probe_child *c) {
+    probe_tell(c->peer, 0);
+    probe_join(c, 30);
+}
+
+static int equal(const uint64_t *a, const uint64_t *b) {
+    int n = 0;
+    for (int i = 0; i < MODULES; i++)
+        n += a[i] == b[i];
+    return n;
+}
+
+int main(void) {
+    uint64_t first[MODULES + 1], beside[MODULES + 1], after[MODULES + 1], other[MODULES + 1];
+    probe_begin("module_variables", "Where do module variables lie, and do they lie there in the "
+                                    "next process that loads the same modules?");
+    struct probe_child a = start(false, first), b = start(false, beside);
+    end(&a);
+    end(&b);
+    struct probe_child c = start(false, after);
+    end(&c);
+    struct probe_child d = start(true, other);
+    end(&d);
+    for (int i = 0; i < MODULES; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "variable_%d", i);
+        probe_fact(name,
+                   "%" PRIx64 ", beside %" PRIx64 ", after %" PRIx64
+                   ", after an allocation %" PRIx64,
+                   first[i], beside[i], after[i], other[i]);
+    }
+    probe_figure(equal(first, beside), "of 6", "equal_in_a_process_beside");
+    probe_figure(equal(first, after), "of 6", "equal_in_a_process_after");
+    probe_figure(equal(first, other), "of 6", "equal_after_another_allocation");
+    probe_fact("unloaded_and_loaded_again", "%s",
+               first[MODULES] == first[2] ? "the same address" : "another address");
+    return probe_end(true, "%d of %d at equal addresses in the next process", equal(first, after),
+                     (int)MODULES);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the probes share: the driver found at run time, processes that are forked before it is, and
+ * the one JSON object that a probe prints. Nothing here is part of the product, and nothing needs
+ * CUDA's toolkit.
+ *
+ * Owner: the process. Thread: the main thread, but for the driver's own calls and probe_now_ns().
+ */
+#ifndef DEVICE_PROBES_PROBE_H
+#define DEVICE_PROBES_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "proto/gen/prototypes.h"
+#include "scripts/device-probes/report.h"
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+/* Every call that a probe makes, by the name that is exported. */
+#define PROBE_CALLS(X)                \
+    X(cuInit)                         \
+    X(cuDriverGetVersion)             \
+    X(cuGetErrorName)                 \
+    X(cuGetExportTable)               \
+    X(cuDeviceGet)                    \
+    X(cuDeviceGetName)                \
+    X(cuDeviceGetAttribute)           \
+    X(cuDeviceTotalMem_v2)            \
+    X(cuDevicePrimaryCtxRetain)       \
+    X(cuDevicePrimaryCtxReset)        \
+    X(cuCtxSetCurrent)                \
+    X(cuCtxGetCurrent)                \
+    X(cuCtxSynchronize)               \
+    X(cuCtxGetStreamPriorityRange)    \
+    X(cuCtxCreate_v2)                 \
+    X(cuCtxDestroy_v2)                \
+    X(cuModuleLoadData)               \
+    X(cuModuleUnload)                 \
+    X(cuModuleGetFunction)            \
+    X(cuModuleGetGlobal_v2)           \
+    X(cuLinkCreate_v2)                \
+    X(cuLinkAddData_v2)               \
+    X(cuLinkComplete)                 \
+    X(cuLinkDestroy)                  \
+    X(cuLaunchKernel)                 \
+    X(cuLaunchHostFunc)               \
+    X(cuStreamCreate)                 \
+    X(cuStreamCreateWithPriority)     \
+    X(cuStreamDestroy_v2)             \
+    X(cuStreamSynchronize)            \
+    X(cuStreamQuery)                  \
+    X(cuStreamWriteValue64_v2)        \
+    X(cuStreamWriteValue32_v2)        \
+    X(cuEventCreate)                  \
+    X(cuEventDestroy_v2)              \
+    X(cuEventRecord)                  \
+    X(cuEventQuery)                   \
+    X(cuEventSynchronize)             \
+    X(cuMemAlloc_v2)                  \
+    X(cuMemFree_v2)                   \
+    X(cuMemGetInfo_v2)                \
+    X(cuMemAllocHost_v2)              \
+    X(cuMemHostAlloc)                 \
+    X(cuMemFreeHost)                  \
+    X(cuMemHostRegister_v2)           \
+    X(cuMemHostUnregister)            \
+    X(cuMemHostGetDevicePointer_v2)   \
+    X(cuMemcpyHtoD_v2)                \
+    X(cuMemcpyDtoH_v2)                \
+    X(cuMemcpyHtoDAsync_v2)           \
+    X(cuMemcpyDtoHAsync_v2)           \
+    X(cuMemsetD32_v2)                 \
+    X(cuMemsetD32Async)               \
+    X(cuMemAddressReserve)            \
+    X(cuMemAddressFree)               \
+    X(cuMemCreate)                    \
+    X(cuMemRelease)                   \
+    X(cuMemMap)                       \
+    X(cuMemUnmap)                     \
+    X(cuMemSetAccess)                 \
+    X(cuMemExportToShareableHandle)   \
+    X(cuMemImportFromShareableHandle) \
+    X(cuMemGetAllocationGranularity)  \
+    X(cuDeviceGetDevResource)         \
+    X(cuDevSmResourceSplitByCount)    \
+    X(cuDevResourceGenerateDesc)      \
+    X(cuGreenCtxCreate)               \
+    X(cuGreenCtxDestroy)              \
+    X(cuGreenCtxStreamCreate)         \
+    X(cuCtxFromGreenCtx)
+
+struct probe_driver {
+#define PROBE_MEMBER(call) __typeof__(&call) call;
+    PROBE_CALLS(PROBE_MEMBER)
+#undef PROBE_MEMBER
+};
+/* What a driver lacks answers CUDA_ERROR_NOT_FOUND. */
+extern struct probe_driver cu;
+
+/* Loads libcuda.so.1, initialises it, and makes the primary context of device 0 current. Ends the
+ * probe where that cannot be. In a process that forks others: only after the last of them. */
+void probe_driver_open(void);
+/* The steps of that, for a probe that times them. */
+void probe_driver_load(void);
+
+/* Ends the probe (or the forked process, whose parent sees that) unless the call gives
+ * CUDA_SUCCESS. */
+#define TRY(call) probe_try((call), #call, __FILE__, __LINE__)
+void probe_try(CUresult r, const char *what, const char *file, int line);
+/* "CUDA_ERROR_INVALID_VALUE", or a number. Static memory. */
+const char *probe_error(CUresult r);
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* PTX for sm_75 and later, the same for all probes:
+ *   nothing(u64 x 8)                       does nothing
+ *   fill(p, u64 n, u32 seed)               words i * 2654435761 + seed
+ *   check(p, u64 n, u32 seed, u64 *wrong)  adds how many are others
+ *   spin(flag, started, u64 limit_ns)      *started = 1, then until *flag or the time is up
+ *   endless(p)                             until *p is 0xffffffff, which it never is
+ *   stray(p)                               stores to p, an address that nobody has
+ *   bump(p)                                *p += 1 by one thread
+ *   burn(p, u32 rounds)                    a chain of FMAs a thread, its end to p[i]
+ *   where(p)                               p[%smid] = 1
+ *   stamp(p)                               *p = the device's time in ns
+ *   count(p)                               ++probe_variable, and its value to *p
+ *   say(u32 n)                             printf("said %u\n", n) by one thread
+ *   stir(p, u64 n, u32 rounds, u32 seed)   hashes words in place
+ *   fold(out, p, u64 n)                    *out += each word * an odd number that depends on its
+ * place */
+extern const char probe_ptx[];
+CUmodule probe_module(void);
+CUfunction probe_function(CUmodule module, const char *name);
+/* Up to 8 parameters, each of 8 bytes in memory: narrower ones are read from the low end. */
+#define PROBE_PARAMS 8
+#define LAUNCH(f, blocks, threads, stream, ...)                                                   \
+    probe_try_launch(f, blocks, threads, stream, (uint64_t[PROBE_PARAMS]){__VA_ARGS__}, __FILE__, \
+                     __LINE__)
+void probe_try_launch(CUfunction f, unsigned blocks, unsigned threads, CUstream stream,
+                      const uint64_t *values, const char *file, int line);
+CUresult probe_launch_values(CUfunction f, unsigned blocks, unsigned threads, CUstream stream,
+                             const uint64_t *values);
+
+/* ---- device memory with a descriptor --------------------------------------------------------- */
+
+/* `bytes`: whole granules (probe_granule()). */
+size_t probe_granule(void);
+CUmemGenericAllocationHandle probe_chunk(size_t bytes);
+int probe_export(CUmemGenericAllocationHandle chunk);
+CUmemGenericAllocationHandle probe_import(int fd);
+void probe_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle chunk);
+
+/* ---- other processes ------------------------------------------------------------------------- */
+
+struct probe_child {
+    pid_t pid;
+    int peer; /* a socket to it */
+};
+
+/* Forks; `body` runs there with its end of the socket and never returns. Only before
+ * probe_driver_open(). */
+struct probe_child probe_fork(void (*body)(int peer, void *arg), void *arg);
+/* Its exit status, 128 + the signal that ended it, or -1 when it was still there after `seconds`
+ * and was killed. */
+int probe_join(struct probe_child *c, double seconds);
+
+/* All of them end a process whose peer is gone. A word, and a descriptor with a word. */
+void probe_tell(int peer, uint64_t word);
+uint64_t probe_hear(int peer);
+/* As probe_hear(), but gives false when nothing comes within the time or the peer is gone. */
+bool probe_hear_within(int peer, uint64_t *word, double seconds);
+void probe_give_fd(int peer, int fd);
+int probe_take_fd(int peer);
+
+#endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The probes: each asked by itself, what it says kept, whatever becomes of it."""
+import contextlib
+import glob
+import json
+import os
+
+import device_check.machine as machine
+import device_check.processes as processes
+
+# The most valuable first; what is found in the folder and not named here comes last.
+ORDER = ["sandbox", "device_facts", "exported_memory", "map_cost", "reserved_addresses", "blocking", "completion",
+         "host_register", "module_variables", "context_cost", "after_fault", "green_contexts", "launch_threads",
+         "private_tables", "kernel_printf", "priorities", "child_grids", "shfl_absent", "vector_tearing", "handles",
+         "endless"]
+DESCRIBE = "describe"  # no probe: an object of its own form
+MOST_S = 90
+
+
+def names(folder):
+    there = {os.path.basename(p) for p in glob.glob(os.path.join(folder, "*")) if os.access(p, os.X_OK) and os.path.isfile(p)}
+    there.discard(DESCRIBE)
+    return [n for n in ORDER if n in there] + sorted(there - set(ORDER)), [n for n in ORDER if n not in there]
+
+
+def described(check, env):
+    """All that the driver says of its device; what went wrong where it says nothing."""
+    try:
+        process = processes.Process([check.probe(DESCRIBE)], env)
+    except OSError as e:
+        return {"error": e.strerror}
+    status = process.wait(check.seconds(60))
+    try:
+        return json.loads("\n".join(process.out))
+    except ValueError as e:
+        return {"error": f"status {status}: {e}", "said": process.err[-5:]}
+
+
+def part(check, part):
+    part.found("machine", machine.facts())
+    folder = os.path.dirname(check.probe("x"))
+    there, lacking = names(folder)
+    for name in lacking:
+        part.found(name, {"how": "missing", "answer": "was not built", "figures": {}})
+    with contextlib.ExitStack() as stack:
+        way = stack.enter_context(check.native())
+        env = check.environment(way.environment())
+        part.found(DESCRIBE, described(check, env))
+        for name in there:
+            result = processes.ask([os.path.join(folder, name)], env, check.seconds(MOST_S))
+            part.found(name, result)
+            part.row(name, result["how"], note=result["answer"])
+            if not machine_is_well(check, env, part, name, result):
+                return
+
+
+def machine_is_well(check, env, part, name, result):
+    """After a probe that died or hangs: whether the device serves anybody still. There is no use in going on without."""
+    if result["how"] not in ("hangs", "crashed"):
+        return True
+    facts = processes.ask([check.probe("device_facts")], env, check.seconds(60))
+    if facts["how"] == "answered":
+        return True
+    part.row("the device answers no more", None, note=f"after {name}: {facts['answer']}")
+    return False

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to run a program: on the driver as it is, under the maker's MPS, under Salus. Each gives the environment that a
+program is started in, and cleans up behind itself."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+import harness
+
+
+class NotHere(Exception):
+    """This way does not exist on this machine, for the reason that it says."""
+
+
+def plain_environment(**more):
+    """Ours: whoever starts us under `salusctl run` gets all of this through one more level of Salus."""
+    return dict(os.environ, CUDA_MODULE_LOADING="EAGER", **more)
+
+
+class Native:
+    """Processes by themselves: several at once share the GPU by time slices."""
+    name = "native"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def environment(self, **job):
+        return plain_environment()
+
+
+class Salus:
+    """A private daemon. `job`: what a job says of itself, as the environment has it (priority=10, persistent="1GiB")."""
+    broken = None  # why one did not start: it is tried many times before it says so, and would be each time
+
+    def __init__(self, name, device, *options):
+        self.name = name
+        self.daemon = self.make(device, options)
+
+    @staticmethod
+    def make(device, options):
+        if harness.NESTED:  # which device, and how much of it, is the harness's to say
+            return harness.Daemon(*options)
+        memory = ["--device-memory", "256MiB"] if device == "soft" else []
+        return harness.Daemon("--device", device, *memory, *options)
+
+    def __enter__(self):
+        kind = type(self)
+        if kind.broken:
+            raise NotHere(kind.broken)
+        try:
+            self.daemon.boot()
+        except AssertionError as e:
+            last = [line for line in str(e).splitlines() if line.strip()][-1]
+            kind.broken = f"the daemon does not start: {last[-300:]}"
+            raise NotHere(kind.broken) from None
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.daemon.__exit__()
+        except AssertionError as e:
+            print(f"device-check: {e}", file=sys.stderr)
+
+    def environment(self, **job):
+        told = {f"SALUS_{k.upper()}": str(v) for k, v in job.items()}
+        return self.daemon.environment(CUDA_MODULE_LOADING="EAGER", SALUS_MARK="1", **told)
+
+    def worker(self):
+        """The process that has the device; None: there is none at the moment. Without ps, which a machine may lack."""
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                    comm, rest = f.read().split("(", 1)[1].rsplit(")", 1)
+            except (OSError, IndexError):
+                continue
+            if name.isdigit() and comm.startswith("salus-gpu") and int(rest.split()[1]) == self.daemon.process.pid:
+                return int(name)
+        return None
+
+    def policy(self, kernel=None, lane=None):
+        """Changed live, so that all ways are compared in one daemon."""
+        args = (["--lane", lane] if lane else []) + (["--kernel", kernel] if kernel else [])
+        self.daemon.ctl("policy", "set", *args)
+
+
+class StandIn(Salus):
+    """Where there is no GPU: a second daemon on the software GPU takes the place of the driver. Its figures mean
+    nothing; that the checksums are equal does."""
+    broken = None
+
+    def __init__(self):
+        super().__init__("native", "soft")
+
+    @staticmethod
+    def make(device, options):
+        return harness.Below() if harness.NESTED else Salus.make(device, options)
+
+    def environment(self, **job):
+        return super().environment(**{k: v for k, v in job.items() if k in ("persistent", "ephemeral")})
+
+
+class Mps:
+    """The maker's multi-process service, started for us alone, in a folder of our own."""
+    name = "mps"
+
+    def __enter__(self):
+        self.control = shutil.which("nvidia-cuda-mps-control")
+        if not self.control:
+            raise NotHere("there is no nvidia-cuda-mps-control")
+        self.folder = tempfile.mkdtemp(prefix="mps-")
+        self.env = {"CUDA_MPS_PIPE_DIRECTORY": self.folder, "CUDA_MPS_LOG_DIRECTORY": self.folder}
+        try:
+            started = subprocess.run([self.control, "-d"], env=plain_environment(**self.env), timeout=30,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        except (OSError, subprocess.SubprocessError) as e:
+            self.__exit__()
+            raise NotHere(f"MPS does not start: {e}") from None
+        if started.returncode:
+            self.__exit__()
+            raise NotHere(f"MPS does not start: exit {started.returncode} {started.stdout.strip()[-300:]}")
+        time.sleep(1)
+        return self
+
+    def __exit__(self, *_):
+        try:
+            subprocess.run([self.control], input="quit\n", env=plain_environment(**self.env), timeout=30, text=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except (OSError, subprocess.SubprocessError) as e:
+            print(f"device-check: MPS does not end: {e}", file=sys.stderr)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, **job):
+        return plain_environment(**self.env)
+
+
+def device_is_built(device):
+    """Whether this salusd knows the device; (answer, what it says)."""
+    salusd = harness.tool("salusd")
+    try:
+        done = subprocess.run([salusd, "--device", device, "--check-config"], stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    except (OSError, subprocess.SubprocessError) as e:
+        return False, str(e)
+    return done.returncode == 0, done.stdout.strip()[-300:]

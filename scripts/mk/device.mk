@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a machine with a GPU is asked and shown by scripts/device-check: probes, and programs that run with and without
+# Salus. They are built without CUDA's toolkit, but for those in .cu, and run on the software GPU as well.
+DEVICE_PROBE_C := $(wildcard scripts/device-probes/*.c)
+DEVICE_PROBES := $(patsubst scripts/device-probes/%.c,$(BUILD)/device/%,$(filter-out %/probe.c,$(DEVICE_PROBE_C)))
+DEVICE_PROBES_CU := $(patsubst scripts/device-probes/%.cu,$(BUILD)/device/%,$(wildcard scripts/device-probes/*.cu))
+DEVICE_PROGRAMS := $(patsubst scripts/device-probes/programs/%.c,$(BUILD)/device/programs/%,\
+	$(filter-out %/work.c,$(wildcard scripts/device-probes/programs/*.c)))
+DEVICE_PROBE_O := $(BUILD)/scripts/device-probes/probe.o
+
+$(BUILD)/device/%: $(BUILD)/scripts/device-probes/%.o $(DEVICE_PROBE_O)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -ldl -lm
+$(BUILD)/device/programs/%: $(BUILD)/scripts/device-probes/programs/%.o \
+		$(BUILD)/scripts/device-probes/programs/work.o $(DEVICE_PROBE_O)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -ldl -lm
+$(DEVICE_PROBES_CU): $(BUILD)/device/%: scripts/device-probes/%.cu scripts/device-probes/report.h $(DEVICE_PROBE_O)
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -I. $(NVCC_PROBE_$*) -o $@ $< $(DEVICE_PROBE_O) -ldl -lm $(NVCC_PROBE_LIBS_$*)
+# A kernel that launches kernels is linked for the devices that there are; PTX is for the others.
+NVCC_PROBE_child_grids = -rdc=true $(NVCC_ptx75) $(foreach a,80 90 100,-gencode arch=compute_$(a),code=sm_$(a))
+NVCC_PROBE_LIBS_child_grids := -lcudadevrt
+
+# Those in .cu where there is a compiler for them, and no sanitizer, which they would not link: what lacks is said by
+# scripts/device-check.
+.PHONY: device-programs
+device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS)
+	@[ -z "$(NVCC)" ] || [ -n "$(SAN)" ] || $(MAKE) --no-print-directory $(DEVICE_PROBES_CU)
+
+# In the reduced form, on the software GPU; and what travels to a machine with a GPU is whole.
+.PHONY: check-device device-pack
+check-device: all device-programs $(BUILD)/e2e/default-static/train ## device-check in its reduced form: every probe and program on the software GPU
+	BUILD=$(BUILD) $(PYTHON) -B test/device/test_device_check.py
+device-pack: all device-programs e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## what a machine with a GPU needs for scripts/device-check, in $(BUILD)/salus-device-check.tar
+	BUILD=$(BUILD) scripts/device-check --pack $(BUILD)/salus-device-check.tar

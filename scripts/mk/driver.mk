@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Drivers for tests of the device that is the real GPU: a fake one, and one that makes another fail. Never installed.
+FAKE_DRIVER := $(BUILD)/test/lib/driver/fake/libcuda.so.1
+FAULTY_DRIVER := $(BUILD)/test/lib/driver/faulty/libcuda.so.1
+$(FAKE_DRIVER): $(call objs,$(wildcard test/lib/driver/fake_*.c))
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
+$(FAULTY_DRIVER): $(call objs,$(wildcard test/lib/driver/faulty*.c)) $(BUILD)/daemon/device/cuda/driver.o
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
+
+CUDA_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_cuda_[!a]*.c)) \
+	$(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/cuda_*.c))
+$(CUDA_TESTS): | $(FAKE_DRIVER) $(FAULTY_DRIVER)
+
+# Each call of the driver that fails, in each of several ways: the first and the last of its kind and some between, or all.
+.PHONY: check-faults check-long-faults
+check-faults: $(BUILD)/test/plain/cuda_faults
+	$(Q)$< 4
+check-long-faults: $(BUILD)/test/plain/cuda_faults
+	$(Q)$< 100000
+check-long: check-long-faults

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What tests say to the fake driver, and ask it. The fake is a libcuda.so.1 of its own: it copies
+ * and fills the memory of its own process, runs "kernels" that are functions of its own
+ * (fake_kernels.c) and holds its caller strictly to the rules of CUDA's driver API. What a real
+ * driver would refuse or punish is a misuse, of which it keeps the first.
+ *
+ * A test finds it by dlsym(library, "fake_control"); the library is loaded once in a process.
+ * Threads: any.
+ */
+#ifndef TEST_LIB_DRIVER_FAKE_H
+#define TEST_LIB_DRIVER_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/gen/prototypes.h"
+
+struct fake_options {
+    uint64_t granule, free_bytes; /* 0: 64 KiB, 1 GiB */
+    int greatest;                 /* priorities are from 0 to this, which is not above 0 */
+    bool hint_ignored;            /* addresses are reserved elsewhere than is wished */
+    bool host_elsewhere;          /* registered memory has another address on the device */
+    bool stepping;                /* streams stand still but for step() and who waits for them */
+    uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
+};
+
+/* What has not been given back. */
+struct fake_left {
+    uint32_t contexts, reservations, memories, maps, registrations, pinned, streams, events,
+        modules;
+};
+
+struct fake_launch {
+    unsigned int grid[3], block[3], cluster[3], shared_bytes;
+    int cooperative, shared_allowed;
+};
+
+enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_WRITE, FAKE_RECORD, FAKE_WAIT };
+
+struct fake_ran {
+    enum fake_kind kind;
+    uint32_t stream; /* the how manieth that was made, from 0 */
+    int priority;    /* of that */
+};
+
+struct fake_control {
+    /* As if it had just been loaded; what is left over from before is freed. */
+    void (*start)(const struct fake_options *options);
+    struct fake_left (*left)(void);
+    /* The first misuse since start; "": there was none. */
+    const char *(*misuse)(void);
+    /* The next item of this stream runs. Whether there was one that could. */
+    bool (*step)(uint32_t stream);
+    /* Whatever can run, until nothing can. */
+    void (*run)(void);
+    /* The context ends with this result: no stream moves any more, all calls say it. */
+    void (*end)(CUresult fatal);
+    struct fake_launch (*last_launch)(void);
+    /* What ran since start, the first `room` of it. How much it was. */
+    uint32_t (*ran)(struct fake_ran *out, uint32_t room);
+};
+
+extern const struct fake_control fake_control;
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the fake driver's files share: everything that it gave out is an object in one list, by a
+ * number that is never given again, so that what is used after its end is found out.
+ *
+ * Threads: with the lock held, which FAKE_CALL takes.
+ */
+#ifndef TEST_LIB_DRIVER_FAKE_STATE_H
+#define TEST_LIB_DRIVER_FAKE_STATE_H
+
+#include <pthread.h>
+
+#include "test/lib/driver/fake.h"
+
+enum object_kind {
+    OBJECT_RESERVATION,
+    OBJECT_MEMORY, /* cuMemCreate's */
+    OBJECT_MAP,
+    OBJECT_REGISTRATION,
+    OBJECT_PINNED,
+    OBJECT_STREAM,
+    OBJECT_EVENT,
+    OBJECT_MODULE,
+    OBJECT_LIBRARY,
+    OBJECT_FUNC,
+    OBJECT_GLOBAL,
+};
+
+/* When an event is reached; the event, and who waits, hold it. */
+struct mark {
+    uint32_t holders;
+    bool reached;
+};
+
+/* Returns 0, or how the context ends. */
+typedef CUresult (*fake_kernel)(const unsigned char *params);
+
+struct item {
+    struct item *next;
+    enum fake_kind kind;
+    uint64_t dst, src, width, rows, dst_pitch, src_pitch; /* copies, fills; a write: dst, value */
+    uint64_t value;
+    uint32_t element; /* bytes, of a fill */
+    struct mark *mark;
+    fake_kernel kernel;
+    unsigned char params[256];
+};
+
+struct object {
+    struct object *next;
+    enum object_kind kind;
+    uint64_t id, addr, bytes;
+    struct object *owner;       /* of a module: its library; of functions, variables: the module */
+    int fd, index, priority;    /* of memory; of streams */
+    bool allowed;               /* of a map: cuMemSetAccess was said */
+    struct item *first, **last; /* of a stream */
+    struct mark *mark;          /* of an event: its latest record */
+    char name[64];              /* of a function or variable */
+    fake_kernel kernel;
+    uint32_t params[16], param_count;
+    int shared_allowed, shared_bytes;
+};
+
+struct fake_state {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something was queued, or has run */
+    struct fake_options options;
+    struct object *objects;
+    uint64_t last_id;
+    int stream_count;
+    bool initialised, running;
+    pthread_t engine;
+    bool engine_runs;
+    uint32_t retained;
+    uint64_t generation; /* of the context */
+    CUresult fatal;
+    char misuse[256];
+    struct fake_launch last_launch;
+    struct fake_ran ran[4096];
+    uint32_t ran_count;
+    uint64_t random;
+};
+
+extern struct fake_state fake;
+
+int fake_lock(void);
+void fake_unlock(const int *guard);
+/* 0, or what the call returns at once. */
+CUresult fake_enter(const char *call, bool needs_context);
+/* Notes it, and returns `result`. */
+CUresult fake_misuse(CUresult result, const char *call, const char *what);
+
+#define FAKE_GUARD __attribute__((cleanup(fake_unlock), unused)) const int guard = fake_lock()
+#define FAKE_CALL(needs_context)                            \
+    FAKE_GUARD;                                             \
+    CUresult refusal = fake_enter(__func__, needs_context); \
+    if (refusal) return refusal
+#define FAKE_MISUSE(result, what) fake_misuse(result, __func__, what)
+
+struct object *fake_object_new(enum object_kind kind, uint64_t addr, uint64_t bytes);
+/* NULL: there is none, or no more. */
+struct object *fake_object(enum object_kind kind, const void *id);
+/* The one that this lies in. */
+struct object *fake_object_at(enum object_kind kind, uint64_t addr, uint64_t bytes);
+bool fake_object_overlaps(enum object_kind kind, uint64_t addr, uint64_t bytes);
+void fake_object_free(struct object *o);
+
+/* All of it may be read and written by kernels; copies may touch memory of the host besides. */
+bool fake_memory_reached(uint64_t addr, uint64_t bytes, bool by_copy);
+void fake_memory_forget(struct object *o);
+void fake_stream_forget(struct object *o);
+void fake_stream_engine_stop(void);
+void fake_stream_run(void);
+bool fake_stream_step(uint32_t index);
+CUresult fake_stream_add(CUstream stream, const struct item *model, const char *call);
+/* NULL: there is none of this name. */
+fake_kernel fake_kernel_find(const char *name);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Each export jumps to the driver's own with registers and stack as they came, once faulty_before
+ * has let it.
+ */
+#include "test/lib/driver/faulty.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/device/cuda/driver.h"
+#include "test/lib/driver/fake.h"
+
+enum {
+#define CALL(name) INDEX_##name,
+#include "daemon/device/cuda/calls.def"
+#undef CALL
+    CALL_COUNT
+};
+
+#define RULES 8
+
+static const char *const names[] = {
+#define CALL(name) #name,
+#include "daemon/device/cuda/calls.def"
+#undef CALL
+};
+
+void *faulty_real[CALL_COUNT] __attribute__((visibility("hidden")));
+int faulty_before(uint32_t call) __attribute__((visibility("hidden")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct faulty_rule rules[RULES];
+static uint32_t rule_count, counts[CALL_COUNT], all, fired;
+static int dead;
+static void *behind;
+
+/* ---- what is to be done ---------------------------------------------------------------------- */
+
+static int call_of(const char *name) {
+    for (int i = 0; i < CALL_COUNT; i++)
+        if (!strcmp(names[i], name)) return i;
+    return -1;
+}
+
+static void read_rules(char *text) {
+    char *save = NULL;
+    for (char *one = strtok_r(text, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+        char name[64], nth[16], what[16];
+        if (rule_count == RULES || sscanf(one, "%63[^:]:%15[^:]:%15s", name, nth, what) != 3) {
+            fprintf(stderr, "faulty: what is \"%s\"?\n", one);
+            abort();
+        }
+        rules[rule_count++] = (struct faulty_rule){.call = call_of(name),
+                                                   .nth = (uint32_t)atoi(nth),
+                                                   .result = what[0] == '+' ? 0 : atoi(what),
+                                                   .delay_us = what[0] == '+' ? atoi(what + 1) : 0};
+    }
+}
+
+static void load(void) {
+    const char *path = getenv("SALUS_FAULTY_DRIVER"), *text = getenv("SALUS_FAULTY");
+    behind = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!behind) {
+        fprintf(stderr, "faulty: no driver behind it: %s\n", path ? dlerror() : "none is named");
+        abort();
+    }
+    for (uint32_t i = 0; i < CALL_COUNT; i++)
+        faulty_real[i] = dlsym(behind, names[i]);
+    char *copy = text ? strdup(text) : NULL;
+    if (copy) read_rules(copy);
+    free(copy);
+}
+
+/* Whether nobody did it yet. */
+static bool is_first(void) {
+    const char *path = getenv("SALUS_FAULTY_ONCE");
+    int fd = path ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) close(fd);
+    return !path || fd >= 0;
+}
+
+static int fail(const struct faulty_rule *r) {
+    if (!is_first()) return 0;
+    fired++;
+    if (!driver_is_fatal((CUresult)r->result)) return r->result;
+    const struct fake_control *fake = dlsym(behind, "fake_control");
+    dead = r->result;
+    if (fake) fake->end((CUresult)r->result);
+    return dead;
+}
+
+static bool says_nothing_of_contexts(uint32_t call) {
+    return call == INDEX_cuGetErrorName || call == INDEX_cuGetErrorString ||
+           call == INDEX_cuDriverGetVersion;
+}
+
+/* What the call comes to, or 0: it is to be made. */
+int faulty_before(uint32_t call) {
+    uint32_t delay_us = 0;
+    int result = 0;
+    pthread_once(&once, load);
+    if (says_nothing_of_contexts(call)) return 0;
+    pthread_mutex_lock(&lock);
+    counts[call]++;
+    all++;
+    for (uint32_t i = 0; i < rule_count && !dead && !result; i++) {
+        const struct faulty_rule *r = &rules[i];
+        if (r->call >= 0 && (uint32_t)r->call != call) continue;
+        if (r->nth && r->nth != (r->call < 0 ? all : counts[call])) continue;
+        delay_us += r->delay_us;
+        if (r->result) result = fail(r);
+    }
+    if (dead) result = dead;
+    pthread_mutex_unlock(&lock);
+    if (delay_us) usleep(delay_us);
+    return result;
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+static bool gives_back(uint32_t call) {
+    static const char *const words[] = {"Destroy", "Release",    "Free",
+                                        "Unmap",   "Unregister", "Unload"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strstr(names[call], words[i])) return true;
+    return false;
+}
+
+static void set(const struct faulty_rule *rule) {
+    pthread_once(&once, load);
+    pthread_mutex_lock(&lock);
+    memset(counts, 0, sizeof(counts));
+    all = fired = rule_count = 0;
+    dead = 0;
+    if (rule) rules[rule_count++] = *rule;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint32_t count(uint32_t call) {
+    pthread_mutex_lock(&lock);
+    uint32_t n = counts[call];
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+static uint32_t fired_count(void) {
+    pthread_mutex_lock(&lock);
+    uint32_t n = fired;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+const struct faulty_control faulty_control = {.call_count = CALL_COUNT,
+                                              .names = names,
+                                              .gives_back = gives_back,
+                                              .set = set,
+                                              .count = count,
+                                              .fired = fired_count};

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything that the real driver's device calls of the driver fails once: each kind of call, each
+ * time that a job of two clients comes to it, for want of memory, because it is not supported, with
+ * an invalid value, and fatally. Whatever fails: no crash, no hang, nothing lost; each operation
+ * completes once, and with success only if its data is right; the device is lost if and only if the
+ * failure was fatal; otherwise everything works afterwards, and all is given back.
+ *
+ * cuda_faults [MOST [CALL]]: at most so many of each kind, the first and the last among them.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "test/lib/cuda_rig.h"
+#include "test/lib/devmodule.h"
+
+#define OPS 40u
+#define CHUNKS 3u
+
+static const struct {
+    const char *name;
+    int result;
+} ways[] = {{"no memory", CUDA_ERROR_OUT_OF_MEMORY},
+            {"not supported", CUDA_ERROR_NOT_SUPPORTED},
+            {"invalid value", CUDA_ERROR_INVALID_VALUE},
+            {"illegal address", CUDA_ERROR_ILLEGAL_ADDRESS},
+            {"launch failed", CUDA_ERROR_LAUNCH_FAILED}};
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+#define WAYS_ALIVE 3u /* the others are fatal */
+
+static struct cuda_rig rig;
+static char what[200];   /* is being tried */
+static uint32_t fired;   /* some calls are not made each time, and then nothing fails */
+static bool ends_params; /* the driver says of a parameter that there is none */
+static int complaints;
+
+static void complain(const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    fprintf(stderr, "cuda_faults: %s: ", what);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    complaints++;
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+/* What one client has; NULL: what could not be had. */
+struct job {
+    struct rig_space space;
+    bool has_space, mapped;
+    struct dev_chunk *chunks[CHUNKS];
+    struct dev_module *modules[2];
+    struct dev_queue *queue;
+    struct dev_func *append;
+    struct rig_op ops[OPS];
+    uint32_t submitted;
+    bool appended[OPS], all_well;
+};
+
+struct reading {
+    struct job *job;
+    const void *image;
+    size_t bytes;
+    struct dev_module *module;
+    int err;
+};
+
+/* As the worker does it: on another thread. */
+static void *read_module(void *arg) {
+    struct reading *r = arg;
+    char why[256];
+    r->err = rig.ops->module_read(r->job->space.space, 0, r->image, r->bytes, &r->module, why,
+                                  sizeof(why));
+    return NULL;
+}
+
+static int load(struct job *j, const void *image, size_t bytes, struct dev_module **out) {
+    struct reading r = {.job = j, .image = image, .bytes = bytes};
+    pthread_t thread;
+    char why[256];
+    if (pthread_create(&thread, NULL, read_module, &r)) abort();
+    pthread_join(thread, NULL);
+    if (!r.err) r.err = rig.ops->module_place(r.module, why, sizeof(why));
+    *out = r.err ? NULL : r.module;
+    return r.err;
+}
+
+static size_t add_fatbin(unsigned char *at, const char *text) {
+    struct {
+        uint32_t magic;
+        uint16_t version, header_bytes;
+        uint64_t bytes;
+    } head = {0xba55ed50, 1, 16, strlen(text)};
+    memcpy(at, &head, sizeof(head));
+    memcpy(at + sizeof(head), text, head.bytes);
+    return sizeof(head) + head.bytes;
+}
+
+/* What could not be mapped left nothing where it should have been. */
+static void map_again(struct job *j) {
+    if (rig.ops->lost(rig.dev)) return;
+    if (cuda_rig_map(&rig, &j->space, 0, CHUNKS, j->chunks))
+        complain("what was not mapped cannot be mapped");
+    else
+        cuda_rig_unmap(&rig, &j->space, 0, CHUNKS, j->chunks);
+}
+
+static int begin(struct job *j, unsigned int nth) {
+    unsigned char units[512];
+    size_t bytes = add_fatbin(units, "fake\nkernel fill 8 8 4\n");
+    bytes += add_fatbin(units + bytes, "fake\nkernel add 8 8 8 8\n");
+    *j = (struct job){.all_well = true};
+    int err = cuda_rig_space(&rig, &j->space, nth);
+    j->has_space = !err;
+    if (!err) err = cuda_rig_map(&rig, &j->space, 0, CHUNKS, j->chunks);
+    j->mapped = !err;
+    if (err && j->has_space) map_again(j);
+    if (!err) err = rig.ops->host_show(j->space.space, j->space.windows.host_base, RIG_HOST);
+    if (!err) err = load(j, RIG_IMAGE, strlen(RIG_IMAGE), &j->modules[0]);
+    if (!err) err = load(j, units, bytes, &j->modules[1]);
+    if (!err) err = rig.ops->queue_create(j->space.space, 0, &j->queue);
+    return err;
+}
+
+static void end(struct job *j) {
+    if (j->queue) rig.ops->queue_destroy(j->queue);
+    for (int i = 0; i < 2; i++)
+        if (j->modules[i]) devmodule_unload(rig.ops, j->modules[i]);
+    if (j->mapped) cuda_rig_unmap(&rig, &j->space, 0, CHUNKS, j->chunks);
+    if (j->has_space) cuda_rig_space_end(&rig, &j->space);
+}
+
+/* ---- what it does ---------------------------------------------------------------------------- */
+
+static void sent(struct job *j, int err) {
+    if (err)
+        j->all_well = false;
+    else
+        j->submitted++;
+}
+
+static void append(struct job *j) {
+    uint64_t params[] = {j->space.windows.dev_base, j->submitted + 1};
+    uint32_t nth = j->submitted;
+    if (!j->append || nth == OPS) return;
+    j->appended[nth] = true;
+    sent(j, cuda_rig_launch(&rig, j->queue, j->append, &j->ops[nth], 12, params));
+    if (j->submitted == nth) j->appended[nth] = false;
+}
+
+static void fill_rows(struct job *j, uint64_t at, uint32_t element) {
+    const struct dev_memset set = {.dst = at,
+                                   .pitch = 64,
+                                   .width_elems = 4,
+                                   .height = 3,
+                                   .value = 0x5a,
+                                   .elem_bytes = element};
+    j->ops[j->submitted] = (struct rig_op){0};
+    sent(j, rig.ops->memset(j->queue, &set, &j->ops[j->submitted].dev));
+}
+
+static void copy_rows(struct job *j, uint64_t dst, uint64_t src) {
+    const struct dev_copy copy = {.dst = dst,
+                                  .src = src,
+                                  .width_bytes = 12,
+                                  .height = 3,
+                                  .depth = 2,
+                                  .dst_pitch = 32,
+                                  .src_pitch = 16,
+                                  .dst_slice = 128,
+                                  .src_slice = 64};
+    j->ops[j->submitted] = (struct rig_op){0};
+    sent(j, rig.ops->copy(j->queue, &copy, &j->ops[j->submitted].dev));
+}
+
+/* Each writes to a place of its own, from `area`, so that each result can be looked at. */
+static void work(struct job *j) {
+    uint64_t area = j->space.windows.dev_base + RIG_GRANULE, host = j->space.windows.host_base;
+    struct dev_func_info info;
+    char why[256];
+    if (rig.ops->func_get(j->modules[0], "append", &j->append, &info, why, sizeof(why)))
+        j->all_well = false;
+    else if (info.param_bytes != 12 && !ends_params)
+        complain("a kernel has %u bytes of parameters", info.param_bytes);
+    for (int i = 0; i < 4; i++)
+        append(j);
+    rig.ops->queue_level(j->queue, 1);
+    for (int i = 0; i < 4; i++)
+        append(j);
+    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+        fill_rows(j, area + 1024 * bytes, bytes);
+    rig.ops->queue_level(j->queue, 0);
+    j->space.host[0] = 77;
+    sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], area, host, 4));
+    sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], host + 64, area, 4));
+    copy_rows(j, area + 16384, host + 4096);
+    for (int i = 0; i < 3; i++)
+        append(j);
+}
+
+/* It did not come to do anything. */
+static bool never_was(const struct job *j) {
+    return !j->has_space || !j->queue;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+static void check_list(const struct job *j) {
+    const uint32_t *list = cuda_rig_words(j->space.windows.dev_base);
+    uint32_t at = 1;
+    for (uint32_t i = 0; i < j->submitted; i++) {
+        if (!j->appended[i] || j->ops[i].dev.result) continue;
+        while (at <= list[0] && list[at] != i + 1) /* what failed may have run */
+            at++;
+        if (at > list[0]) complain("operation %u succeeded and did nothing in its turn", i);
+    }
+}
+
+static void check_job(struct job *j) {
+    if (never_was(j)) return;
+    for (uint32_t i = 0; i < j->submitted; i++) {
+        if (j->ops[i].done != 1)
+            complain("operation %u of %u completed %u times", i, j->submitted, j->ops[i].done);
+        if (j->ops[i].dev.result) j->all_well = false;
+    }
+    if (j->mapped && !rig.ops->lost(rig.dev)) check_list(j);
+    if (!j->all_well || rig.ops->lost(rig.dev)) return;
+    const uint32_t *area = cuda_rig_words(j->space.windows.dev_base + RIG_GRANULE);
+    if (area[0] != 77 || j->space.host[16] != 77) complain("copied wrongly");
+    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+        for (int row = 0; row < 3; row++)
+            if (((const uint8_t *)area)[1024 * bytes + 64 * row + 3 * bytes] != 0x5a)
+                complain("row %d of %u bytes filled wrongly", row, bytes);
+}
+
+/* What is said of single cells and chunks, each by itself. */
+static bool look(struct job *j) {
+    uint64_t value = 0, addr, bytes;
+    static uint8_t host[RIG_GRANULE];
+    struct dev_chunk *last = j->chunks[CHUNKS - 1];
+    memset(host, 9, sizeof(host));
+    bool well = !rig.ops->global_get(j->modules[0], "table", &addr, &bytes);
+    j->space.host[8] = 4711;
+    int err = rig.ops->peek(j->space.space, j->space.windows.host_base + 32, 4, &value);
+    if (!err && value != 4711) complain("a peek saw %llu", (unsigned long long)value);
+    well &= !err;
+    err = rig.ops->chunk_load(rig.dev, last, host);
+    well &= !err;
+    if (!err) err = rig.ops->chunk_copy(rig.dev, j->chunks[1], last);
+    well &= !err;
+    memset(host, 0, sizeof(host));
+    if (!err) err = rig.ops->chunk_save(rig.dev, host, j->chunks[1]);
+    well &= !err;
+    if (!err && (host[0] != 9 || host[RIG_GRANULE - 1] != 9)) complain("a chunk was saved wrongly");
+    err = rig.ops->chunk_clear(rig.dev, &last, 1);
+    if (!err && *cuda_rig_words(j->space.windows.dev_base + (CHUNKS - 1) * RIG_GRANULE) != 0)
+        complain("a chunk was not cleared");
+    return well && !err;
+}
+
+/* All that two clients do. Whether all of it went well. */
+static bool scenario(void) {
+    struct job jobs[2];
+    struct description d;
+    uint32_t submitted = 0;
+    bool well = true;
+    rig.ops->describe(rig.dev, &d);
+    rig.done = 0;
+    for (unsigned int i = 0; i < 2; i++)
+        well &= !begin(&jobs[i], i);
+    for (int i = 0; i < 2; i++) {
+        if (!never_was(&jobs[i])) work(&jobs[i]);
+        submitted += jobs[i].submitted;
+    }
+    rig.ops->arm(rig.dev);
+    if (!cuda_rig_wait(&rig, submitted)) {
+        complain("hangs: %u of %u completed", rig.done, submitted);
+        exit(1);
+    }
+    for (int i = 0; i < 2; i++) {
+        check_job(&jobs[i]);
+        well &= jobs[i].all_well;
+        if (!never_was(&jobs[i])) well &= look(&jobs[i]);
+        end(&jobs[i]);
+    }
+    return well;
+}
+
+/* ---- each failure ---------------------------------------------------------------------------- */
+
+static void start(uint32_t seed) {
+    rig.faulty->set(NULL);
+    rig.fake->start(&(struct fake_options){.greatest = -2, .shuffle = seed});
+}
+
+/* What is left may be what could not be given back. */
+static void check_rest(uint32_t call) {
+    const char *said = cuda_rig_complaint(&rig);
+    if (said[0] && !rig.faulty->gives_back(call)) complain("%s", said);
+}
+
+/* The device as it is after `call` failed. What could not be given back may be in the way. */
+static void check_after(uint32_t call, bool fatal) {
+    int lost = rig.ops->lost(rig.dev);
+    if (!fatal && lost) complain("it is said to be lost: %s", err_name(lost));
+    if (fatal && !lost) complain("it is not said to be lost");
+    if (!fatal && !scenario() && !rig.faulty->gives_back(call))
+        complain("it does not work any more");
+}
+
+static void try(uint32_t call, uint32_t nth, unsigned int way) {
+    const struct faulty_rule rule = {
+        .call = (int)call, .nth = nth, .result = ways[way].result, .delay_us = 0};
+    bool fatal = way >= WAYS_ALIVE;
+    snprintf(what, sizeof(what), "%s %u, %s", rig.faulty->names[call], nth, ways[way].name);
+    ends_params = !strcmp(rig.faulty->names[call], "cuFuncGetParamInfo") &&
+                  ways[way].result == CUDA_ERROR_INVALID_VALUE;
+    start(1 + call + nth);
+    rig.faulty->set(&rule);
+    int err = cuda_rig_open(&rig);
+    if (!err) {
+        scenario();
+        if (rig.ops->mem_used(rig.dev)) complain("memory is in use");
+        if (rig.faulty->fired()) check_after(call, fatal);
+        cuda_rig_close(&rig);
+    }
+    fired += rig.faulty->fired() > 0;
+    if (!fatal) check_rest(call);
+    if (!err || fatal) return;
+    if (cuda_rig_open(&rig)) {
+        complain("it cannot be opened any more");
+    } else {
+        check_after(call, false);
+        cuda_rig_close(&rig);
+    }
+}
+
+/* How often each kind is called where nothing fails. */
+static void count_calls(uint32_t *counts) {
+    snprintf(what, sizeof(what), "nothing");
+    start(0);
+    if (cuda_rig_open(&rig) || !scenario()) complain("does not go well");
+    cuda_rig_close(&rig);
+    check_rest(0);
+    for (uint32_t call = 0; call < rig.faulty->call_count; call++)
+        counts[call] = rig.faulty->count(call);
+}
+
+static void try_all(uint32_t call, uint32_t count, uint32_t most) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < count && i < most; i++) {
+        uint32_t nth =
+            count <= most ? i + 1 : 1 + (uint32_t)((uint64_t)i * (count - 1) / (most - 1));
+        if (nth == last) continue;
+        last = nth;
+        for (unsigned int way = 0; way < WAYS; way++)
+            try(call, nth, way);
+    }
+}
+
+/* Everything comes late, and streams overtake one another. */
+static void shuffle(uint32_t rounds) {
+    for (uint32_t seed = 1; seed <= rounds; seed++) {
+        snprintf(what, sizeof(what), "order %u", seed);
+        start(seed);
+        if (cuda_rig_open(&rig) || !scenario()) complain("does not go well");
+        cuda_rig_close(&rig);
+        check_rest(0);
+    }
+}
+
+int main(int argc, char **argv) {
+    uint32_t most = argc > 1 ? (uint32_t)atoi(argv[1]) : 3;
+    const char *only = argc > 2 ? argv[2] : "";
+    if (most < 2) most = 2;
+    log_init("none"); /* what the device says of each failure */
+    cuda_rig_load(&rig, true);
+    uint32_t counts[rig.faulty->call_count], failures = 0;
+    count_calls(counts);
+    for (uint32_t call = 0; call < rig.faulty->call_count; call++) {
+        if (!strstr(rig.faulty->names[call], only)) continue;
+        try_all(call, counts[call], most);
+        failures += (counts[call] < most ? counts[call] : most) * WAYS;
+    }
+    shuffle(most);
+    rig.fake->start(&(struct fake_options){0});
+    printf("cuda_faults: %u of %u failures of %u kinds of calls, %d complaints\n", fired, failures,
+           rig.faulty->call_count, complaints);
+    return complaints || fired < failures - failures / 10;
+}

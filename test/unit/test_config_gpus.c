@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sections [gpu N]: what they may have, what each GPU gets of it, and what a reload takes over.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/broker/config/config.h"
+#include "daemon/broker/config_check.h"
+
+#define GIB (1ull << 30)
+
+static struct config config, own;
+static char path[64];
+static char *errors;
+
+/* All of a configuration of this text, with the number of errors; these are in `errors`. */
+static int load(struct config *c, const char *text) {
+    struct config_sources s = {.file = path};
+    size_t bytes;
+    FILE *f, *out;
+    int bad;
+
+    snprintf(path, sizeof(path), "/tmp/salus-config-gpus-%d", (int)getpid());
+    f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs(text, f);
+    fclose(f);
+    free(errors);
+    out = open_memstream(&errors, &bytes);
+    bad = config_load(c, &s, out);
+    fclose(out);
+    unlink(path);
+    return bad;
+}
+
+Test(config_gpus, a_section_is_over_what_all_have) {
+    cr_assert_eq(load(&config, "[gpu]\ngpus = 2\ndevice_memory = 8GiB\nsm_count = 7\n"
+                               "[schedule]\nlane_policy = pack\n"
+                               "[gpu 1]\ndevice_memory = 2GiB\nlane_policy = fifo\nlease = 3s\n"),
+                 0, "%s", errors);
+    config_gpus_apply(&config, 0, &own);
+    cr_expect_eq(own.device_memory, 8 * GIB);
+    cr_expect_str_eq(own.lane_policy, "pack");
+    config_gpus_apply(&config, 1, &own);
+    cr_expect_eq(own.device_memory, 2 * GIB);
+    cr_expect_eq(own.sm_count, 7);
+    cr_expect_str_eq(own.lane_policy, "fifo");
+    cr_expect_eq(own.lease, 3000000000);
+    cr_expect_not_null(strstr(own.origin[CONFIG_O_device_memory], ":8"), "%s",
+                       own.origin[CONFIG_O_device_memory]);
+    cr_expect_eq(config.device_memory, 8 * GIB, "and says nothing of the others");
+}
+
+Test(config_gpus, the_last_value_counts) {
+    cr_assert_eq(load(&config, "[gpu 0]\nsm_count = 3\n[gpu 0]\nsm_count = 4\n"), 0, "%s", errors);
+    cr_expect_eq(config.gpu_rule_count, 1);
+    config_gpus_apply(&config, 0, &own);
+    cr_expect_eq(own.sm_count, 4);
+}
+
+Test(config_gpus, what_is_wrong_is_said_with_its_line) {
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        {"[gpu 1]\nsm_count = 3\n", ":2: section [gpu 1]: there are 1 GPUs, from 0 on; see gpus\n"},
+        {"[gpu 16]\nsm_count = 3\n", ":2: section [gpu 16]: a GPU's number is from 0 to 15\n"},
+        {"[gpu one]\nsm_count = 3\n", ":2: section [gpu one]: a GPU's number is from 0 to 15\n"},
+        {"[gpu -1]\nsm_count = 3\n", ":2: section [gpu -1]: a GPU's number is from 0 to 15\n"},
+        {"[gpu ]\nsm_count = 3\n", ":2: section [gpu ]: a GPU's number is from 0 to 15\n"},
+        {"[gpu 0]\ngpus = 2\n",
+         ":2: key 'gpus' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
+        {"[gpu 0]\nrun_dir = /tmp\n",
+         ":2: key 'run_dir' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
+        {"[gpu 0]\nfoo = 1\n",
+         ":2: key 'foo' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
+        {"[gpu 0]\nsm_count = 1025\n", ":2: sm_count: 1025 is out of range: 0 to 1024\n"},
+        {"[gpu 0]\nlane_policy = best\n", ":2: lane_policy: 'best' is not one of: "},
+        {"[gpu 0]\ndevice_memory = 3MiB\n", ":2: device_memory: no job fits into less than 4MiB\n"},
+        {"[gpu]\ngpus = 0\n", ":2: gpus: 0 is out of range: 1 to 16\n"},
+        {"[gpu]\ngpus = 17\n", ":2: gpus: 17 is out of range: 1 to 16\n"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_expect_eq(load(&config, bad[i].text), 1, "%s: %s", bad[i].text, errors);
+        cr_expect_not_null(strstr(errors, bad[i].error), "%s: %s", bad[i].text, errors);
+    }
+}
+
+Test(config_gpus, so_many_values_and_no_more) {
+    static const char *const names[] = {"sm_count",    "device_threads", "device_memory",
+                                        "lease",       "max_lanes",      "overtakes",
+                                        "lane_policy", "swap",           "capability"};
+    static const char *const values[] = {"1", "1", "4MiB", "1s", "1", "1", "fifo", "yes", "9.0"};
+    char text[16384] = "[gpu]\ngpus = 16\n";
+    size_t n = strlen(text);
+
+    for (int gpu = 0; gpu < 16; gpu++)
+        for (size_t i = 0; i < 9; i++)
+            n += (size_t)sprintf(text + n, "[gpu %d]\n%s = %s\n", gpu, names[i], values[i]);
+    cr_expect_eq(load(&config, text), 16 * 9 - CONFIG_GPU_RULES_MAX, "%s", errors);
+    cr_expect_eq(config.gpu_rule_count, CONFIG_GPU_RULES_MAX);
+    cr_expect_not_null(strstr(errors, "the sections of GPUs have 128 values already"));
+}
+
+Test(config_gpus, they_are_printed_as_they_are_read) {
+    static struct config again;
+    char *first, *second;
+    size_t bytes;
+    FILE *out = open_memstream(&first, &bytes);
+
+    cr_assert_eq(
+        load(&config, "[gpu]\ngpus = 3\n[gpu 2]\nsm_count = 3\nlease = 2s\n[gpu 0]\nswap=yes\n"), 0,
+        "%s", errors);
+    config_gpus_print(&config, out);
+    fclose(out);
+    cr_expect_str_eq(first, "\n[gpu 0]\nswap = yes\n\n[gpu 2]\nsm_count = 3\nlease = 2s\n");
+    out = open_memstream(&second, &bytes);
+    fprintf(out, "[gpu]\ngpus = 3\n%s", first);
+    fclose(out);
+    cr_expect_eq(load(&again, second), 0, "%s", errors);
+    cr_expect_eq(again.gpu_rule_count, 3);
+    free(first);
+    free(second);
+}
+
+Test(config_gpus, a_reload_takes_what_can_change_and_names_the_rest) {
+    static struct config fresh;
+    char *notes;
+    size_t bytes;
+    FILE *out = open_memstream(&notes, &bytes);
+
+    cr_assert_eq(
+        load(&config, "[gpu]\ngpus=2\n[gpu 1]\nsm_count = 3\nlane_policy = fifo\nlease = 7s\n"), 0,
+        "%s", errors);
+    cr_assert_eq(load(&fresh, "[gpu]\ngpus=2\n[gpu 1]\nsm_count = 4\nlane_policy = srtf\n"), 0,
+                 "%s", errors);
+    cr_expect_eq(config_reload(&config, &fresh, out), 2);
+    fclose(out);
+    cr_expect_str_eq(notes, "[gpu 1] sm_count = 4: counts after a restart\n"
+                            "[gpu 1] sm_count = 3: counts no more after a restart\n");
+    config_gpus_apply(&config, 1, &own);
+    cr_expect_eq(own.sm_count, 3);
+    cr_expect_str_eq(own.lane_policy, "srtf");
+    cr_expect_neq(own.lease, 7000000000);
+    free(notes);
+}
+
+/* The machine's memory is that of all of them. */
+Test(config_gpus, software_gpus_must_fit_into_the_machine_together) {
+    struct hostmem m = {
+        .ram_bytes = 16 * GIB, .group_ram_bytes = HOSTMEM_NONE, .group_bytes = HOSTMEM_NONE};
+    char *text;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    cr_assert_eq(load(&config, "[broker]\nrun_dir=/tmp\nworker=/bin/true\n[gpu]\ngpus = 2\n"
+                               "device_memory = 10GiB\n[gpu 1]\ndevice_memory = 4GiB\n"),
+                 0, "%s", errors);
+    cr_expect_eq(config_check_machine(&config, &m, out), 0);
+    config.gpu_rule_count = 0;
+    cr_expect_eq(config_check_machine(&config, &m, out), 1);
+    fclose(out);
+    cr_expect_not_null(strstr(text, "20 GiB is more than this machine has"), "%s", text);
+    free(text);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues of the real driver's device: order, depth, levels, cancellation, what is not there, and
+ * the context's end; streams move when the test says so.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "test/lib/cuda_rig.h"
+#include "test/lib/devmodule.h"
+#include "test/lib/patience.h"
+
+#define DEPTH 64u /* QUEUE_DEPTH */
+#define MANY 100u
+
+/* Streams as they are made: of chunks, of peeks, then of queues. */
+#define FIRST_STREAM 2u
+
+static struct cuda_rig rig;
+static struct rig_space space;
+static struct dev_chunk *chunks[4];
+static struct dev_module *module;
+static struct dev_queue *queue, *other;
+static struct rig_op ops[MANY];
+
+static struct dev_func *func(const char *name) {
+    struct dev_func *f = NULL;
+    struct dev_func_info info;
+    char why[256];
+    cr_assert_eq(rig.ops->func_get(module, name, &f, &info, why, sizeof(why)), 0);
+    return f;
+}
+
+static void open_with(const struct fake_options *options, bool faulty) {
+    char why[256];
+    cuda_rig_load(&rig, faulty);
+    rig.fake->start(options);
+    cr_assert_eq(cuda_rig_open(&rig), 0);
+    cr_assert_eq(cuda_rig_space(&rig, &space, 0), 0);
+    cr_assert_eq(cuda_rig_map(&rig, &space, 0, 4, chunks), 0);
+    cr_assert_eq(devmodule_load(rig.ops, space.space, 0, RIG_IMAGE, sizeof(RIG_IMAGE), &module, why,
+                                sizeof(why)),
+                 0);
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &queue), 0);
+}
+
+static void open_stepping(void) {
+    open_with(&(struct fake_options){.stepping = true, .greatest = -2}, false);
+}
+
+static void open_faulty(void) {
+    open_with(&(struct fake_options){.stepping = true, .greatest = -2}, true);
+}
+
+static void close_all(void) {
+    bool lost = rig.ops->lost(rig.dev) != 0;
+    if (other) rig.ops->queue_destroy(other);
+    rig.ops->queue_destroy(queue);
+    devmodule_unload(rig.ops, module);
+    cuda_rig_unmap(&rig, &space, 0, 4, chunks);
+    cuda_rig_space_end(&rig, &space);
+    cuda_rig_close(&rig);
+    if (!lost) cr_assert_str_eq(cuda_rig_complaint(&rig), "");
+    rig.fake->start(&(struct fake_options){0}); /* what could not be given back */
+}
+
+static uint64_t base(void) {
+    return space.windows.dev_base;
+}
+
+static int append(uint32_t i) {
+    return cuda_rig_launch(&rig, queue, func("append"), &ops[i], 16, (uint64_t[]){base(), i + 1});
+}
+
+TestSuite(cuda_queue, .init = open_stepping, .fini = close_all);
+TestSuite(cuda_faulty, .init = open_faulty, .fini = close_all);
+
+Test(cuda_queue, completes_when_it_has_run_and_not_before) {
+    cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[0], base(), 7, 100), 0);
+    cr_assert_eq(cuda_rig_poll(&rig), 0);
+    cr_assert(rig.fake->step(FIRST_STREAM), "the fill");
+    cr_assert_eq(cuda_rig_poll(&rig), 0);
+    cr_assert_eq(cuda_rig_words(base())[99], 7);
+    cr_assert(rig.fake->step(FIRST_STREAM), "its number");
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0);
+    cr_assert_eq(ops[0].done, 1);
+    cr_assert_leq(ops[0].dev.start_ns, ops[0].dev.end_ns);
+    cr_assert_not(rig.fake->step(FIRST_STREAM));
+}
+
+Test(cuda_queue, the_data_is_there_with_the_completion) {
+    for (uint32_t i = 0; i < 10; i++)
+        cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[i], base(), i + 1, 100), 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        while (cuda_rig_poll(&rig) == 0)
+            cr_assert(rig.fake->step(FIRST_STREAM));
+        cr_assert_eq(rig.done, i + 1);
+        cr_assert_geq(cuda_rig_words(base())[99], i + 1);
+    }
+}
+
+Test(cuda_queue, no_more_than_its_depth_is_in_the_driver) {
+    for (uint32_t i = 0; i < MANY; i++)
+        cr_assert_eq(append(i), 0);
+    uint32_t steps = 0;
+    while (rig.fake->step(FIRST_STREAM))
+        steps++;
+    cr_assert_eq(steps, 2 * DEPTH, "operations and their numbers");
+    cr_assert_eq(cuda_rig_poll(&rig), DEPTH);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), MANY - DEPTH);
+    const uint32_t *list = cuda_rig_words(base());
+    cr_assert_eq(list[0], MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        cr_assert_eq(list[i + 1], i + 1);
+        cr_assert_eq(ops[i].done, 1);
+        cr_assert_eq(ops[i].dev.result, 0);
+    }
+}
+
+Test(cuda_queue, parameters_of_what_waits_are_kept) {
+    uint64_t params[2] = {base(), 0};
+    for (uint32_t i = 0; i < MANY; i++) {
+        params[1] = i + 1;
+        cr_assert_eq(cuda_rig_launch(&rig, queue, func("append"), &ops[i], 16, params), 0);
+    }
+    memset(params, 0xff, sizeof(params));
+    while (rig.done < MANY) {
+        rig.fake->run();
+        cr_assert(cuda_rig_poll(&rig) > 0);
+    }
+    cr_assert_eq(cuda_rig_words(base())[MANY], MANY);
+}
+
+/* Of the other level's stream nothing runs before what was given to the first one. */
+Test(cuda_queue, order_is_kept_from_level_to_level) {
+    cr_assert_eq(rig.info.levels, 2);
+    append(0), append(1);
+    rig.ops->queue_level(queue, 1);
+    append(2), append(3);
+    rig.ops->queue_level(queue, 0);
+    append(4);
+    cr_assert_not(rig.fake->step(FIRST_STREAM + 1), "it waits");
+    for (bool more = true; more;) { /* the later stream whenever it can */
+        more = rig.fake->step(FIRST_STREAM + 1);
+        if (!more) more = rig.fake->step(FIRST_STREAM);
+    }
+    cr_assert_eq(cuda_rig_poll(&rig), 5);
+    const uint32_t *list = cuda_rig_words(base());
+    for (uint32_t i = 0; i < 5; i++)
+        cr_assert_eq(list[i + 1], i + 1);
+}
+
+Test(cuda_queue, level_1_is_above_every_job_s_priority) {
+    struct dev_queue *eager;
+    struct fake_ran ran[64];
+    cr_assert_eq(rig.ops->queue_create(space.space, -5, &eager), 0);
+    cuda_rig_fill(&rig, eager, &ops[0], base(), 1, 1);
+    rig.fake->run();
+    rig.ops->queue_level(eager, 1);
+    cuda_rig_fill(&rig, eager, &ops[1], base(), 2, 1);
+    rig.fake->run();
+    uint32_t n = rig.fake->ran(ran, 64);
+    cr_assert_eq(ran[n - 6].priority, -1);
+    cr_assert_eq(ran[n - 1].priority, -2);
+    cr_assert_eq(cuda_rig_poll(&rig), 2);
+    rig.ops->queue_destroy(eager);
+}
+
+Test(cuda_queue, cancelled_is_what_the_driver_does_not_have) {
+    for (uint32_t i = 0; i < MANY; i++)
+        append(i);
+    rig.ops->space_cancel(space.space);
+    cr_assert_eq(cuda_rig_poll(&rig), MANY - DEPTH);
+    for (uint32_t i = DEPTH; i < MANY; i++)
+        cr_assert_eq(ops[i].dev.result, ERR_CANCELLED);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), DEPTH);
+    for (uint32_t i = 0; i < MANY; i++)
+        cr_assert_eq(ops[i].done, 1);
+    cr_assert_eq(cuda_rig_words(base())[0], DEPTH);
+    cr_assert_eq(append(0), 0, "the queue goes on");
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+}
+
+Test(cuda_queue, what_is_not_backed_fails_in_its_turn) {
+    uint64_t beyond = base() + 4 * RIG_GRANULE;
+    cuda_rig_fill(&rig, queue, &ops[0], base(), 1, 4);
+    cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[1], beyond - 4, 9, 2), 0);
+    cuda_rig_copy(&rig, queue, &ops[2], base() + 64, beyond, 16);
+    cuda_rig_fill(&rig, queue, &ops[3], base() + 32, 3, 4);
+    cr_assert_eq(cuda_rig_poll(&rig), 0);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 4);
+    cr_assert_eq(ops[0].dev.result, 0);
+    cr_assert_eq(ops[1].dev.result, ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(ops[1].dev.fault_addr, beyond - 4);
+    cr_assert_eq(ops[2].dev.result, ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(ops[2].dev.fault_addr, beyond);
+    cr_assert_eq(ops[3].dev.result, ERR_CANCELLED);
+    cr_assert_eq(rig.ops->lost(rig.dev), 0);
+}
+
+/* Who polls what is written last would take it for a sign that all before is done. */
+Test(cuda_queue, nothing_runs_behind_what_failed) {
+    cuda_rig_fill(&rig, queue, &ops[0], base() + 4 * RIG_GRANULE, 1, 4);
+    for (uint32_t i = 1; i < MANY; i++) /* those that the driver would not have yet as well */
+        cr_assert_eq(append(i), 0);
+    rig.fake->run();
+    uint32_t seen = 0;
+    while (seen < MANY) {
+        seen += cuda_rig_poll(&rig);
+        rig.fake->run();
+    }
+    for (uint32_t i = 1; i < MANY; i++)
+        cr_assert_eq(ops[i].dev.result, ERR_CANCELLED, "%u", i);
+    cuda_rig_fill(&rig, queue, &ops[0], base(), 5, 1);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0, "it was seen");
+    cr_assert_eq(cuda_rig_words(base())[0], 5);
+}
+
+/* ---- copies and fills ------------------------------------------------------------------------ */
+
+Test(cuda_queue, boxes_are_copied_row_by_row) {
+    uint8_t *host = (uint8_t *)space.host, *dev = (uint8_t *)cuda_rig_words(base());
+    const struct dev_copy in = {.dst = base(),
+                                .src = (uintptr_t)host,
+                                .width_bytes = 5,
+                                .height = 3,
+                                .depth = 2,
+                                .dst_pitch = 16,
+                                .src_pitch = 8,
+                                .dst_slice = 64,
+                                .src_slice = 32};
+    for (int i = 0; i < 64; i++)
+        host[i] = (uint8_t)(i + 1);
+    memset(dev, 0, 256);
+    cr_assert_eq(rig.ops->copy(queue, &in, &ops[0].dev), 0);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0);
+    uint8_t want[256] = {0};
+    for (int z = 0; z < 2; z++)
+        for (int y = 0; y < 3; y++)
+            memcpy(want + z * 64 + y * 16, host + z * 32 + y * 8, 5);
+    cr_assert_arr_eq(dev, want, sizeof(want));
+}
+
+Test(cuda_queue, fills_of_each_width_in_rows) {
+    static const uint64_t value = 0x8877665544332211ull;
+    uint8_t *dev = (uint8_t *)cuda_rig_words(base());
+    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
+        uint8_t want[256] = {0};
+        const struct dev_memset set = {.dst = base() + 8,
+                                       .pitch = 64,
+                                       .width_elems = 3,
+                                       .height = 2,
+                                       .value =
+                                           bytes < 8 ? value & ((1ull << 8 * bytes) - 1) : value,
+                                       .elem_bytes = bytes};
+        memset(dev, 0, 256);
+        ops[0] = (struct rig_op){0};
+        cr_assert_eq(rig.ops->memset(queue, &set, &ops[0].dev), 0);
+        rig.fake->run();
+        cr_assert_eq(cuda_rig_poll(&rig), 1);
+        cr_assert_eq(ops[0].dev.result, 0);
+        for (int y = 0; y < 2; y++)
+            for (int x = 0; x < 3; x++)
+                memcpy(want + 8 + y * 64 + x * bytes, &value, bytes);
+        cr_assert_arr_eq(dev, want, sizeof(want));
+    }
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+Test(cuda_queue, launches_are_what_they_say) {
+    uint64_t params[] = {base(), 4, 9};
+    const struct dev_launch launch = {.func = func("fill"),
+                                      .grid = {2, 3, 4},
+                                      .block = {8, 4, 2},
+                                      .cluster = {2, 1, 1},
+                                      .shared_bytes = 100 << 10,
+                                      .cooperative = 1,
+                                      .params = params,
+                                      .param_bytes = sizeof(params)};
+    cr_assert_eq(rig.ops->launch(queue, &launch, &ops[0].dev), 0);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0);
+    cr_assert_eq(cuda_rig_words(base())[3], 9);
+    struct fake_launch l = rig.fake->last_launch();
+    cr_assert_arr_eq(l.grid, launch.grid, sizeof(l.grid));
+    cr_assert_arr_eq(l.block, launch.block, sizeof(l.block));
+    cr_assert_arr_eq(l.cluster, launch.cluster, sizeof(l.cluster));
+    cr_assert_eq(l.cooperative, 1);
+    cr_assert_eq(l.shared_bytes, 100 << 10);
+}
+
+Test(cuda_queue, what_the_driver_refuses_is_the_operation_s_error) {
+    uint64_t params[] = {base(), 4, 9};
+    const struct dev_launch launch = {.func = func("fill"),
+                                      .grid = {1, 1, 1},
+                                      .block = {1, 1, 1},
+                                      .shared_bytes = 300 << 10,
+                                      .params = params,
+                                      .param_bytes = sizeof(params)};
+    cr_assert_eq(rig.ops->launch(queue, &launch, &ops[0].dev), 0);
+    cuda_rig_fill(&rig, queue, &ops[1], base(), 5, 1);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 2);
+    cr_assert_eq(ops[0].dev.result, -EINVAL);
+    cr_assert_neq(ops[0].dev.fault_text[0], 0);
+    cr_assert_eq(ops[1].dev.result, ERR_CANCELLED);
+}
+
+/* ---- the driver fails ------------------------------------------------------------------------ */
+
+static void let_fail(const char *name, CUresult result) {
+    struct faulty_rule rule = {.nth = 1, .result = (int)result};
+    while (strcmp(rig.faulty->names[rule.call], name) != 0)
+        rule.call++;
+    rig.faulty->set(&rule);
+}
+
+Test(cuda_faulty, without_its_number_an_operation_is_waited_for) {
+    append(0);
+    let_fail("cuStreamWriteValue64_v2", CUDA_ERROR_OUT_OF_MEMORY);
+    append(1);
+    cr_assert_eq(rig.faulty->fired(), 1);
+    cr_assert_eq(cuda_rig_poll(&rig), 2);
+    cr_assert_eq(cuda_rig_words(base())[0], 2, "both have run");
+    cr_assert_eq(ops[0].dev.result, 0);
+    cr_assert_eq(ops[1].dev.result, 0);
+}
+
+Test(cuda_faulty, a_level_that_cannot_be_had_leaves_the_order) {
+    static const char *const calls[] = {"cuStreamCreateWithPriority", "cuEventCreate",
+                                        "cuEventRecord", "cuStreamWaitEvent"};
+    for (uint32_t i = 0; i < 4; i++) {
+        append(2 * i);
+        let_fail(calls[i], CUDA_ERROR_OUT_OF_MEMORY);
+        rig.ops->queue_level(queue, 1);
+        append(2 * i + 1);
+        cr_assert_eq(rig.faulty->fired(), 1, "%s", calls[i]);
+        rig.ops->queue_level(queue, 0);
+    }
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 8);
+    const uint32_t *list = cuda_rig_words(base());
+    for (uint32_t i = 0; i < 8; i++) {
+        cr_assert_eq(list[i + 1], i + 1);
+        cr_assert_eq(ops[i].dev.result, 0);
+    }
+}
+
+/* ---- asleep ---------------------------------------------------------------------------------- */
+
+static bool is_readable(void) {
+    struct pollfd p = {.fd = rig.ops->event_fd(rig.dev), .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
+Test(cuda_queue, a_sleeper_is_woken_by_what_completes) {
+    cr_assert_eq(rig.ops->arm(rig.dev), 0, "nothing is on its way");
+    append(0);
+    cr_assert_eq(rig.ops->arm(rig.dev), 0);
+    rig.fake->run();
+    cr_assert(PATIENCE_UNTIL(is_readable()));
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_not(is_readable());
+    append(1);
+    rig.fake->run();
+    cr_assert_eq(rig.ops->arm(rig.dev), 1, "it is complete already");
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+}
+
+Test(cuda_queue, a_sleeper_is_woken_by_the_end_of_the_context) {
+    append(0);
+    cr_assert_eq(rig.ops->arm(rig.dev), 0);
+    rig.fake->end(CUDA_ERROR_ECC_UNCORRECTABLE);
+    cr_assert(PATIENCE_UNTIL((is_readable() && cuda_rig_poll(&rig) == 1) ||
+                             (is_readable() && rig.ops->arm(rig.dev) == 1)));
+    cr_assert(rig.ops->lost(rig.dev) != 0);
+    cr_assert_eq(ops[0].done, 1);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+Test(cuda_queue, who_ended_the_context_is_named_where_it_can_be_known) {
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8,
+                    (uint64_t[]){CUDA_ERROR_ILLEGAL_ADDRESS});
+    append(1);
+    cuda_rig_fill(&rig, other, &ops[2], base(), 1, 1);
+    rig.fake->step(FIRST_STREAM);
+    cr_assert(cuda_rig_wait(&rig, 3));
+    cr_assert_eq(ops[0].dev.result, ERR_ILLEGAL_ADDRESS);
+    cr_assert_neq(ops[0].dev.fault_text[0], 0);
+    cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
+    cr_assert_eq(ops[2].dev.result, ERR_DEVICE_LOST);
+    cr_assert_eq(rig.ops->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(append(3), ERR_DEVICE_LOST);
+}
+
+/* A launch that comes just behind the end learns of it first, and is nobody's fault. */
+Test(cuda_queue, who_comes_too_late_did_not_do_it) {
+    struct dev_func *late = func("append");
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8,
+                    (uint64_t[]){CUDA_ERROR_ILLEGAL_ADDRESS});
+    rig.fake->step(FIRST_STREAM);
+    cr_assert_eq(cuda_rig_launch(&rig, other, late, &ops[1], 16, (uint64_t[]){base(), 1}), 0);
+    cr_assert(cuda_rig_wait(&rig, 2));
+    cr_assert_eq(ops[0].dev.result, ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
+}
+
+Test(cuda_queue, one_of_two_did_it) {
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8, (uint64_t[]){CUDA_ERROR_LAUNCH_FAILED});
+    cuda_rig_launch(&rig, other, func("append"), &ops[1], 16, (uint64_t[]){base(), 1});
+    rig.fake->step(FIRST_STREAM);
+    cr_assert(cuda_rig_wait(&rig, 2));
+    cr_assert_eq(ops[0].dev.result, ERR_DEVICE_LOST);
+    cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
+    cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels"));
+}
+
+/* A peek of an innocent one does not say that its address is wrong. */
+Test(cuda_queue, after_the_end_all_say_that_it_is_over) {
+    uint64_t value;
+    struct dev_chunk *more;
+    rig.fake->end(CUDA_ERROR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig.ops->peek(space.space, base(), 4, &value), ERR_DEVICE_LOST);
+    cr_assert_eq(rig.ops->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig.ops->chunk_create(rig.dev, &more), ERR_DEVICE_LOST);
+}

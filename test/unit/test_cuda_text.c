@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kernels print on a driver that writes it down for all jobs together: each job has its own
+ * lines, all of them, in order, before its operation is complete.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/device/cuda/cuda_module.h"
+#include "daemon/device/cuda/cuda_prints.h"
+#include "daemon/device/cuda/cuda_queue.h"
+#include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/soft/image/fatbin.h"
+#include "test/lib/patience.h"
+
+#define STREAMS 8
+#define ROUNDS 500
+
+/* ---- a driver
+ * ------------------------------------------------------------------------------------ Kernels are
+ * numbers. They begin at once, say that they did, and are complete when the test has it so. What
+ * one printed stays with the driver until somebody waits or launches. */
+
+struct fake_stream {
+    uint64_t *word, number; /* what it will write, and where; NULL: nothing */
+    char line[64];          /* what the kernel prints as it ends */
+};
+
+static struct fake_stream streams[STREAMS];
+static struct {
+    pthread_mutex_t lock;
+    uint32_t streams, flushes;
+    char buffer[4096]; /* what was printed */
+    uint64_t words[COMPLETION_WORDS * 8] __attribute__((aligned(64)));
+    bool lost;
+    bool slow; /* to write down what was printed */
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void write_down(void) {
+    pthread_mutex_lock(&fake.lock);
+    fputs(fake.buffer, stdout); /* not flushed */
+    fake.buffer[0] = '\0';
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static CUresult set_current(CUcontext c) {
+    (void)c;
+    return CUDA_SUCCESS;
+}
+
+static CUresult host_alloc(void **out, size_t bytes, unsigned int flags) {
+    (void)flags;
+    cr_assert_leq(bytes, sizeof(fake.words));
+    *out = fake.words;
+    return CUDA_SUCCESS;
+}
+
+static CUresult host_free(void *p) {
+    (void)p;
+    return CUDA_SUCCESS;
+}
+
+static CUresult device_pointer(CUdeviceptr *out, void *host, unsigned int flags) {
+    (void)flags;
+    *out = (CUdeviceptr)(uintptr_t)host;
+    return CUDA_SUCCESS;
+}
+
+static CUresult stream_create(CUstream *out, unsigned int flags, int priority) {
+    (void)flags, (void)priority;
+    cr_assert_lt(fake.streams, STREAMS);
+    *out = (CUstream)&streams[fake.streams++];
+    return CUDA_SUCCESS;
+}
+
+static CUresult stream_destroy(CUstream s) {
+    (void)s;
+    return CUDA_SUCCESS;
+}
+
+static CUresult stream_query(CUstream s) {
+    (void)s;
+    return fake.lost ? CUDA_ERROR_ASSERT : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult synchronize(CUstream s) {
+    (void)s;
+    fake.flushes++;
+    if (fake.slow) usleep(30000);
+    write_down();
+    return fake.lost ? CUDA_ERROR_ASSERT : CUDA_SUCCESS;
+}
+
+static CUresult launch(const CUlaunchConfig *config, CUfunction f, void **params, void **extra) {
+    struct fake_stream *s = (struct fake_stream *)config->hStream;
+    (void)f, (void)params;
+    write_down();
+    snprintf(s->line, sizeof(s->line), "%s", (const char *)extra[1]);
+    return CUDA_SUCCESS;
+}
+
+static CUresult write_value(CUstream stream, CUdeviceptr at, uint64_t value, unsigned int flags) {
+    struct fake_stream *s = (struct fake_stream *)stream;
+    (void)flags;
+    s->word = (uint64_t *)(uintptr_t)at;
+    s->number = value;
+    return CUDA_SUCCESS;
+}
+
+static CUresult error_name(CUresult r, const char **out) {
+    (void)r;
+    *out = "CUDA_ERROR";
+    return CUDA_SUCCESS;
+}
+
+/* Whatever runs on it is complete. */
+static void end(struct fake_stream *s) {
+    if (!s->word) return;
+    pthread_mutex_lock(&fake.lock);
+    strncat(fake.buffer, s->line, sizeof(fake.buffer) - strlen(fake.buffer) - 1);
+    pthread_mutex_unlock(&fake.lock);
+    s->line[0] = '\0';
+    atom_store_release((_Atomic uint64_t *)s->word, s->number);
+    s->word = NULL;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+struct job {
+    struct dev_space space;
+    struct dev_queue *queues[2];
+    char *text; /* that it got */
+    size_t bytes, room;
+};
+
+static struct context context = {.driver = {.cuCtxSetCurrent = set_current,
+                                            .cuMemHostAlloc = host_alloc,
+                                            .cuMemFreeHost = host_free,
+                                            .cuMemHostGetDevicePointer_v2 = device_pointer,
+                                            .cuStreamCreateWithPriority = stream_create,
+                                            .cuStreamDestroy_v2 = stream_destroy,
+                                            .cuStreamQuery = stream_query,
+                                            .cuStreamSynchronize = synchronize,
+                                            .cuStreamWriteValue64_v2 = write_value,
+                                            .cuLaunchKernelEx = launch,
+                                            .cuGetErrorName = error_name}};
+static struct texts texts;
+static struct queues all;
+static struct job jobs[2];
+static struct dev_module printing = {.context = &context, .prints = true},
+                         silent = {.context = &context};
+static struct dev_func prints = {.module = &printing}, prints_not = {.module = &silent};
+
+static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
+    struct job *j = arg;
+    cr_assert_eq(to_stderr, 0);
+    if (j->bytes + bytes > j->room)
+        cr_assert_not_null(j->text = realloc(j->text, j->room = 2 * (j->bytes + bytes)));
+    memcpy(j->text + j->bytes, text, bytes);
+    j->bytes += bytes;
+}
+
+static const struct dev_space_ops space_ops = {.text = put_text};
+
+static void setup(void) {
+    cr_assert_eq(cuda_text_open(&texts), 0);
+    context.texts = &texts;
+    cr_assert_eq(cuda_queues_open(&all, &context), 0);
+    cr_assert_eq(cuda_text_start(&texts, &context, all.words.event_fd), 0);
+    for (int i = 0; i < 2; i++) {
+        jobs[i].space.ops = &space_ops;
+        jobs[i].space.ops_arg = &jobs[i];
+        for (int k = 0; k < 2; k++)
+            cr_assert_eq(cuda_queue_create(&all, &jobs[i].space, 0, &jobs[i].queues[k]), 0);
+    }
+}
+
+static void teardown(void) {
+    for (int i = 0; i < 4; i++)
+        cuda_queue_destroy(jobs[i / 2].queues[i % 2]);
+    cuda_text_stop(&texts);
+    cuda_queues_close(&all);
+    cuda_text_close(&texts);
+    for (int i = 0; i < 2; i++)
+        free(jobs[i].text);
+}
+
+TestSuite(cuda_text, .init = setup, .fini = teardown);
+
+/* The stream of a job's queue. */
+static struct fake_stream *stream(int job, int queue) {
+    return &streams[2 * job + queue];
+}
+
+static void submit(int job, int queue, struct dev_func *f, const char *line, struct dev_op *op) {
+    struct dev_launch l = {.func = f,
+                           .grid = {1, 1, 1},
+                           .block = {1, 1, 1},
+                           .params = line,
+                           .param_bytes = (uint32_t)strlen(line) + 1};
+    *op = (struct dev_op){0};
+    cr_assert_eq(cuda_queue_launch(jobs[job].queues[queue], &l, op), 0);
+}
+
+/* That came with the last look, and how many. */
+static struct dev_op *came[STREAMS];
+static int look(void) {
+    int n = 0;
+    for (struct dev_op *op = cuda_queues_poll(&all); op; op = op->next)
+        came[n++] = op;
+    return n;
+}
+
+static void await(const struct dev_op *op) {
+    int n = 0;
+    cr_assert(PATIENCE_UNTIL((n = look()) > 0));
+    cr_assert_eq(n, 1);
+    cr_assert_eq(came[0], op);
+}
+
+static void holds(int job, const char *text) {
+    cr_assert_eq(jobs[job].bytes, strlen(text));
+    cr_assert(!jobs[job].bytes || memcmp(jobs[job].text, text, jobs[job].bytes) == 0);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+Test(cuda_text, comes_before_the_operation_is_complete) {
+    struct dev_op op;
+    submit(0, 0, &prints, "one\n", &op);
+    end(stream(0, 0));
+    await(&op);
+    holds(0, "one\n");
+    holds(1, "");
+}
+
+Test(cuda_text, of_a_line_without_an_end_as_well) {
+    struct dev_op op;
+    submit(0, 0, &prints, "no end", &op);
+    end(stream(0, 0));
+    await(&op);
+    holds(0, "no end");
+}
+
+Test(cuda_text, another_job_waits_for_it) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints, "two\n", &ops[1]);
+    cr_assert_null(stream(1, 0)->word, "it does not run beside it");
+    end(stream(0, 0));
+    await(&ops[0]);
+    cr_assert_not_null(stream(1, 0)->word, "it begins when the first is complete");
+    end(stream(1, 0));
+    await(&ops[1]);
+    holds(0, "one\n");
+    holds(1, "two\n");
+}
+
+Test(cuda_text, the_same_job_does_not) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(0, 1, &prints, "two\n", &ops[1]);
+    cr_assert_not_null(stream(0, 1)->word);
+    end(stream(0, 1));
+    await(&ops[1]);
+    end(stream(0, 0));
+    await(&ops[0]);
+    holds(0, "two\none\n");
+}
+
+/* Else a job that always has such a kernel running would never let another one's begin. */
+Test(cuda_text, but_not_before_another_who_waits) {
+    struct dev_op ops[3];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints, "two\n", &ops[1]);
+    submit(0, 1, &prints, "three\n", &ops[2]);
+    cr_assert_null(stream(0, 1)->word, "it waits behind the other job's");
+    end(stream(0, 0));
+    await(&ops[0]);
+    end(stream(1, 0));
+    await(&ops[1]);
+    end(stream(0, 1));
+    await(&ops[2]);
+    holds(0, "one\nthree\n");
+    holds(1, "two\n");
+}
+
+Test(cuda_text, who_prints_not_neither_waits_nor_is_waited_for) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints_not, "", &ops[1]);
+    cr_assert_not_null(stream(1, 0)->word);
+    end(stream(1, 0));
+    await(&ops[1]);
+    cr_assert_eq(fake.flushes, 0, "nothing is asked for it");
+    end(stream(0, 0));
+    await(&ops[0]);
+    cr_assert_eq(fake.flushes, 1);
+}
+
+Test(cuda_text, what_is_behind_it_in_its_queue_waits) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(0, 0, &prints_not, "", &ops[1]);
+    end(stream(0, 0));
+    await(&ops[0]);
+    end(stream(0, 0));
+    await(&ops[1]);
+}
+
+Test(cuda_text, of_nobody_is_nobodys) {
+    struct dev_op op;
+    puts("said by the driver itself");
+    fflush(stdout);
+    submit(0, 0, &prints, "one\n", &op);
+    end(stream(0, 0));
+    await(&op);
+    holds(0, "one\n");
+}
+
+Test(cuda_text, a_turn_that_is_cancelled_holds_nobody_up) {
+    struct dev_op ops[3];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints, "two\n", &ops[1]);
+    submit(0, 1, &prints, "three\n", &ops[2]);
+    cuda_queues_cancel(&all, &jobs[1].space);
+    await(&ops[1]);
+    cr_assert_eq(ops[1].result, ERR_CANCELLED);
+    cr_assert_not_null(stream(0, 1)->word, "the next one's turn");
+    end(stream(0, 0));
+    await(&ops[0]);
+    end(stream(0, 1));
+    await(&ops[2]);
+    holds(1, "");
+}
+
+Test(cuda_text, a_lost_context_ends_all_turns) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints, "two\n", &ops[1]);
+    strcpy(fake.buffer, "before it died\n");
+    fake.lost = true;
+    int n = 0;
+    cr_assert(PATIENCE_UNTIL((n += look()) > 0));
+    cr_assert_eq(n, 2);
+    cr_assert_eq(ops[0].result, ERR_ASSERT);
+    cr_assert_eq(ops[1].result, ERR_DEVICE_LOST);
+    holds(0, "before it died\n");
+    holds(1, "");
+}
+
+/* It is complete, and nobody's fault, though its text is not there yet. */
+Test(cuda_text, a_complete_one_is_not_blamed) {
+    struct dev_op ops[2];
+    fake.slow = true; /* it is not told yet when the end is seen */
+    submit(0, 0, &prints, "one\n", &ops[0]);
+    submit(1, 0, &prints_not, "", &ops[1]);
+    end(stream(0, 0));
+    fake.lost = true;
+    all.rounds = 1u << 20; /* the next look asks the driver */
+    int n = 0;
+    cr_assert(PATIENCE_UNTIL((n += look()) == 2));
+    cr_assert_eq(ops[0].result, 0);
+    cr_assert_eq(ops[1].result, ERR_ASSERT);
+    holds(0, "one\n");
+}
+
+/* ---- many rounds ----------------------------------------------------------------------------- */
+
+static bool is_done(const struct dev_op *op, int n) {
+    for (int i = 0; i < n; i++)
+        if (came[i] == op) return true;
+    return false;
+}
+
+/* Both at once, on two queues each, in any order. */
+Test(cuda_text, each_has_its_own_lines_and_all_of_them) {
+    struct dev_op ops[2][2];
+    int rounds[2][2] = {{0}};
+    bool busy[2][2] = {{false}};
+    srand(1);
+    for (int left = 4 * ROUNDS; left > 0;) {
+        for (int i = 0; i < 4; i++) {
+            int job = i / 2, queue = i % 2;
+            char line[32];
+            snprintf(line, sizeof(line), "%d %d %d\n", job, queue, rounds[job][queue]);
+            if (!busy[job][queue] && rounds[job][queue] < ROUNDS)
+                submit(job, queue, &prints, line, &ops[job][queue]), busy[job][queue] = true;
+            if (rand() % 2) end(stream(job, queue));
+        }
+        int n = look();
+        for (int i = 0; i < 4; i++)
+            if (busy[i / 2][i % 2] && is_done(&ops[i / 2][i % 2], n))
+                busy[i / 2][i % 2] = false, rounds[i / 2][i % 2]++, left--;
+    }
+    for (int job = 0; job < 2; job++) {
+        int next[2] = {0}, who, queue, round, length;
+        put_text(&jobs[job], 0, "", 1);
+        for (const char *at = jobs[job].text; *at; at += length) {
+            cr_assert_eq(sscanf(at, "%d %d %d%n", &who, &queue, &round, &length), 3);
+            length++; /* its end */
+            cr_assert_eq(who, job);
+            cr_assert_eq(round, next[queue]++);
+        }
+        cr_assert_eq(next[0], ROUNDS);
+        cr_assert_eq(next[1], ROUNDS);
+    }
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* An entry of a fatbin behind what is there already. */
+static size_t add_entry(unsigned char *at, uint16_t kind, uint32_t target, const char *text) {
+    uint32_t header = FATBIN_ENTRY_BYTES;
+    uint64_t bytes = strlen(text) + 1;
+    memset(at, 0, header);
+    memcpy(at, &kind, sizeof(kind));
+    memcpy(at + 4, &header, sizeof(header));
+    memcpy(at + 8, &bytes, sizeof(bytes));
+    memcpy(at + 28, &target, sizeof(target));
+    memcpy(at + header, text, bytes);
+    return header + bytes;
+}
+
+static size_t make_fatbin(unsigned char *at, const char *own, const char *other, const char *ptx) {
+    uint32_t magic = FATBIN_MAGIC;
+    uint16_t version = 1, header = FATBIN_HEADER_BYTES;
+    uint64_t bytes = 0;
+    if (own) bytes += add_entry(at + header + bytes, FATBIN_ELF, 90, own);
+    if (other) bytes += add_entry(at + header + bytes, FATBIN_ELF, 80, other);
+    if (ptx) bytes += add_entry(at + header + bytes, FATBIN_PTX, 75, ptx);
+    memcpy(at, &magic, sizeof(magic));
+    memcpy(at + 4, &version, sizeof(version));
+    memcpy(at + 6, &header, sizeof(header));
+    memcpy(at + 8, &bytes, sizeof(bytes));
+    return header + bytes;
+}
+
+Test(cuda_prints, a_name_decides) {
+    static const char ptx[] = ".version 8.0\n.extern .func (.param .b32 r) vprintf\n";
+    cr_assert(cuda_prints(ptx, sizeof(ptx), 90));
+    cr_assert_not(cuda_prints(ptx, 20, 90));
+}
+
+Test(cuda_prints, what_the_gpu_would_run_decides) {
+    unsigned char image[1024];
+    cr_assert(cuda_prints(image, make_fatbin(image, "vprintf", "", ""), 90));
+    cr_assert_not(cuda_prints(image, make_fatbin(image, "", "vprintf", "vprintf"), 90));
+    cr_assert(cuda_prints(image, make_fatbin(image, NULL, "", "vprintf"), 90));
+    cr_assert_not(cuda_prints(image, make_fatbin(image, NULL, "vprintf", ""), 90));
+}
+
+Test(cuda_prints, any_of_several_units_does) {
+    unsigned char image[1024];
+    size_t bytes = make_fatbin(image, "", NULL, NULL);
+    bytes += make_fatbin(image + bytes, "vprintf", NULL, NULL);
+    cr_assert(cuda_prints(image, bytes, 90));
+}
+
+Test(cuda_prints, what_cannot_be_read_may) {
+    unsigned char image[1024];
+    size_t bytes = make_fatbin(image, "quiet", NULL, NULL);
+    uint32_t packed = FATBIN_LZ4;
+    cr_assert_not(cuda_prints(image, bytes, 90));
+    memcpy(image + FATBIN_HEADER_BYTES + 40, &packed, sizeof(packed));
+    cr_assert(cuda_prints(image, bytes, 90));
+}
