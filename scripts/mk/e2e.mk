@@ -92,10 +92,14 @@ NESTED_PARTS := programs feature separate values unified registered linked graph
 check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER)
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(NESTED_PARTS))
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_chaos.py --kills 25
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
 .PHONY: check-long-nested
 check-long: check-long-nested
-check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1
-	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py
+check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(BUILD)/mutants/salus-gpu-no-void
+	for suite in e2e ending sharing "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
+		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
+	for try in 1 2 3; do SALUS_TEST_NESTED=1 $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
 # The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients

@@ -21,7 +21,7 @@ import time
 from subprocess import TimeoutExpired
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import PATIENCE, Daemon, wait_for
+from harness import NESTED, PATIENCE, Daemon, wait_for
 from verifying import Failed, Job, where
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -62,8 +62,8 @@ class Chaos:
     def __init__(self, args):
         self.random = random.Random(args.seed)
         self.args = args
-        self.options = ["--worker", args.worker] if args.worker else []
-        self.daemon = Daemon(*self.options)
+        self.daemon = Daemon(*(["--worker", args.worker] if args.worker else []))
+        self.options = list(self.daemon.options)
         self.tmp = os.path.join(self.daemon.run_dir, "tmp")
         os.mkdir(self.tmp)
         os.environ["TMPDIR"] = self.tmp  # whatever is made there is found there
@@ -71,7 +71,7 @@ class Chaos:
         self.jobs, self.started = [], 0
         self.count, self.ends, self.rounds, self.hit = collections.Counter(), collections.Counter(), 0, 0
         self.said = time.monotonic()
-        self.settled = None  # descriptors of broker and worker when nobody is there, at the least
+        self.settled = None  # descriptors of brokers and workers when nobody is there, at the least
 
     # ---- jobs
 
@@ -183,11 +183,41 @@ class Chaos:
     def do_job_stop(self):
         self.pause(self.victim().pid)
 
+    def await_another(self, worker):
+        """The jobs, which are at work, are how a worker learns that its driver is gone."""
+        wait_for("there is another worker", lambda: self.daemon.worker_pid() not in (None, worker))
+
+    def do_below_worker_kill(self):
+        """What a worker takes for its GPU: the context is lost, and the worker with it."""
+        worker = self.worker()
+        self.blame("below")
+        self.signal(wait_for("there is a worker below", self.daemon.below.worker_pid), signal.SIGKILL)
+        self.await_another(worker)
+
+    def do_below_broker_kill(self):
+        """The driver and its GPU are gone for a while."""
+        worker, below = self.worker(), self.daemon.below
+        self.blame("below")
+        below.process.kill()
+        below.process.wait()
+        below.log_file.close()
+        below.boot()
+        self.await_another(worker)
+
     KINDS = {"broker_kill": 4, "broker_term": 3, "worker_kill": 2, "both_kill": 1,
              "broker_kill_beside_a_stopped_worker": 1, "job_kill": 4, "job_kill_by_command": 5,
              "broker_stop": 1, "worker_stop": 1, "job_stop": 1}
+    if NESTED:
+        KINDS.update(below_worker_kill=2, below_broker_kill=1)
 
     # ---- what is left
+
+    def daemons(self):
+        return [d for d in (self.daemon, self.daemon.below) if d and d.running()]
+
+    def own(self):
+        """Processes that we started: they are waited for where they end."""
+        return {d.process.pid for d in self.daemons()}
 
     def boot(self):
         """Again in the same run directory, with other policies."""
@@ -198,14 +228,18 @@ class Chaos:
         wait_for("the worker is ready", lambda: self.daemon.ctl_json("gpu", "list")["gpus"][0]["memory_bytes"] > 0)
 
     def look(self):
-        return descriptors(self.daemon.process.pid), descriptors(self.worker())
+        """What each of our daemons and its worker have open."""
+        found = []
+        for d in self.daemons():
+            found += [descriptors(d.process.pid), descriptors(wait_for("there is a worker", d.worker_pid))]
+        return found
 
     def settle(self):
         """What is open at all times while nobody is there: a connection that just ended may still be."""
         self.settled = self.look()
         for _ in range(20):
             time.sleep(0.05)
-            self.settled = tuple(least & now for least, now in zip(self.settled, self.look()))
+            self.settled = [least & now for least, now in zip(self.settled, self.look())]
 
     def more(self):
         return [now - least for now, least in zip(self.look(), self.settled)]
@@ -213,16 +247,15 @@ class Chaos:
     def check_quiet(self):
         """Nobody is there: nothing of them may be."""
         self.end_jobs()
-        broker = self.daemon.process.pid
         try:
             wait_for("all jobs have left", lambda: not self.daemon.jobs())
             wait_for("all device memory is back",
                      lambda: self.daemon.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
             wait_for("all lanes are gone", lambda: not self.daemon.ctl_json("lane", "list")["lanes"])
             wait_for("the descriptors are those of the beginning", lambda: not any(self.more()))
-            wait_for("no process is left over", lambda: children({broker}) == {broker})
+            wait_for("no process is left over", lambda: children(self.own()) == self.own())
         except AssertionError as e:
-            left = [(pid, name_of(pid)) for pid in children({broker})]
+            left = [(pid, name_of(pid)) for pid in children(self.own())]
             raise Failed(f"{e}\njobs {self.daemon.jobs()}\ngpu {self.daemon.ctl_json('gpu', 'list')}\n"
                          f"lanes {self.daemon.ctl_json('lane', 'list')}\n"
                          f"more descriptors than at first {self.more()}\nchildren {left}") from None
@@ -232,7 +265,7 @@ class Chaos:
         status = self.daemon.process.wait(PATIENCE)
         if status:
             raise Failed(f"salusd ended with status {status}")
-        wait_for("no process is left", lambda: not children({self.daemon.process.pid}))
+        wait_for("no process is left", lambda: children(self.own()) == self.own())
         left = set(os.listdir(self.daemon.run_dir)) - files
         if left or os.listdir(self.tmp):
             raise Failed(f"files are left: {sorted(left)} {os.listdir(self.tmp)}")

@@ -15,7 +15,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, PATIENCE, Daemon, program, run_tests, tool, wait_for
+from harness import BUILD, NESTED, PATIENCE, Daemon, program, run_tests, tool, wait_for
 
 LONG = "--long" in sys.argv
 ALICE, BOB = 60001, 60002 # no such users need to exist
@@ -25,6 +25,8 @@ MIBS = 8 if LONG else 4
 P, E = MIBS * 12 + 96, MIBS * 12 # MiB of a job
 WORD = {"SALUS_MARK": "1", "SALUS_PERSISTENT": f"{P}MiB", "SALUS_EPHEMERAL": f"{E}MiB"}
 ROOM = ("--device-memory", "1GiB", "--window-host-bytes", "1GiB")
+# Kernels on a real GPU reach everybody's memory, so that it has one user at a time unless this is said.
+BOTH = ("--share-users", "yes") if NESTED else ()
 
 
 def require(condition, what):
@@ -116,7 +118,7 @@ def test_nothing_is_left_by_a_job_that_was_killed():
 def test_what_one_user_lends_is_not_there_for_another():
     """The handles are in a file that both can read: what they open is of one user."""
     for uid, want in ((BOB, "memory 205 event 205\n"), (ALICE, "memory 0 event 0\n")):
-        with Shared(*ROOM) as d:
+        with Shared(*ROOM, *BOTH) as d:
             path = os.path.join(d.run_dir, "handles")
             with open(path, "w"):
                 os.chmod(path, 0o666)
@@ -144,12 +146,13 @@ def side_by_side(*options, users=(ALICE, BOB), rounds=ROUNDS, leave=False):
 
 def test_nothing_is_seen_of_a_job_beside():
     for policy in ("fair", "srtf", "pack") if LONG else ("fair",):
-        side_by_side(*ROOM, "--lane-policy", policy)
+        side_by_side(*ROOM, *BOTH, "--lane-policy", policy)
 
 
 def test_users_wait_rather_than_share_a_lane():
-    """There is room for one lane: the second user's job waits until the first one has left."""
-    with Shared(*ROOM, "--max-lanes", "1") as d:
+    """There is room for one lane: the second user's job waits until the first one has left. So it does on a real
+    GPU, however many lanes there may be."""
+    with Shared(*ROOM, *(() if NESTED else ("--max-lanes", "1"))) as d:
         a = d.secret(ALICE, SALUS_JOB_NAME="a")
         filled(a, d)
         a2, b = d.secret(ALICE, SALUS_JOB_NAME="a2"), d.secret(BOB, SALUS_JOB_NAME="b")
@@ -251,7 +254,7 @@ def test_kernels_are_their_users_own():
 def test_nvml_shows_a_user_his_own():
     """Memory and processes: of a reader without a job, and whoever it is, root too."""
     reader = os.path.join(BUILD, "test", "e2e", "nvml_reader")
-    with Shared(*ROOM) as d:
+    with Shared(*ROOM, *BOTH) as d:
         jobs = {uid: d.secret(uid) for uid in (ALICE, BOB)}
         for p in jobs.values():
             filled(p, d)
