@@ -85,10 +85,11 @@ struct wire_windows {
  * physical memory in their second halves. */
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
-#define WIRE_DEVICE_CODE 1u  /* it runs machine code */
-#define WIRE_DEVICE_HOST 2u  /* of the host window it sees what HOST_SHOW named */
-#define WIRE_DEVICE_PLAIN 4u /* kernels neither launch, change, nor decide about graphs of ours */
-#define WIRE_DEVICE_BLIND 8u /* kernels have no textures and surfaces: there is no TEXTURE */
+#define WIRE_DEVICE_CODE 1u   /* it runs machine code */
+#define WIRE_DEVICE_HOST 2u   /* of the host window it sees what HOST_SHOW named */
+#define WIRE_DEVICE_PLAIN 4u  /* kernels neither launch, change, nor decide about graphs of ours */
+#define WIRE_DEVICE_BLIND 8u  /* kernels have no textures and surfaces: there is no TEXTURE */
+#define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
 
 /* What the client needs to know about its device, once. */
 struct wire_device {

@@ -60,6 +60,7 @@ struct dev_info {
     bool open_memory; /* kernels of a space may reach the memory of others */
     bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
     bool blind;       /* kernels have no textures and surfaces: texture_add is NULL */
+    bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
     bool host_hidden; /* but for its beginning, the host window, until host_show names it */
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
@@ -310,8 +311,8 @@ struct dev_ops {
     void (*queue_level)(struct dev_queue *queue, uint32_t level);
 
     /* Kernels of the queue that are launched from now on run on at most so many multiprocessors at
-     * a time, as far as the device can tell these apart; 0: on all, as it begins. NULL: it cannot.
-     */
+     * a time, as far as the device can tell these apart: less, or the least that it knows; 0: on
+     * all, as it begins. NULL, or info.whole: it cannot. */
     void (*queue_share)(struct dev_queue *queue, uint32_t sms);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.

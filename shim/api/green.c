@@ -4,6 +4,7 @@
  * on no more of it; what is sent to the default stream, which all contexts share, has all of it.
  */
 #include "proto/gen/prototypes.h"
+#include "shim/connection/refuse.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/handle.h"
@@ -30,6 +31,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice de
     if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
     if (!phCtx || sms == HANDLE_NONE || flags & ~(unsigned int)CU_GREEN_CTX_DEFAULT_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
+    if (state_is_whole()) return refuse_call("cuGreenCtxCreate");
     struct context *c = ctx_create_green(sms);
     if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
     ctx_retain();

@@ -50,6 +50,11 @@ static inline bool state_is_blind(void) {
     return state.conn.device.flags & WIRE_DEVICE_BLIND;
 }
 
+/* A part of its multiprocessors cannot be had. */
+static inline bool state_is_whole(void) {
+    return state.conn.device.flags & WIRE_DEVICE_WHOLE;
+}
+
 static inline CUresult state_ready(void) {
     _Atomic uint32_t *alive = atom_load_acquire(&state.alive);
     if (__builtin_expect(!alive || !atom_load_relaxed(alive), 0)) return CUDA_ERROR_NOT_INITIALIZED;

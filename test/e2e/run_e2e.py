@@ -702,6 +702,7 @@ def test_green_contexts_have_a_part_of_the_device():
     with Daemon() as d:
         done = d.run([program("green")])
         equal((done.returncode, done.stdout), (0, "green\n"), done.stderr)
+        equal("event=no_shares" in d.log(), False, "the device has parts")
 
 
 def library_of_the_device_runtime():

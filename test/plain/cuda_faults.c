@@ -203,8 +203,11 @@ static void work(struct job *j) {
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], area, host, 4));
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], host + 64, area, 4));
     copy_rows(j, area + 16384, host + 4096);
+    rig.ops->queue_share(j->queue, 24);
     for (int i = 0; i < 3; i++)
         append(j);
+    rig.ops->queue_share(j->queue, 0);
+    append(j);
 }
 
 /* It did not come to do anything. */

@@ -64,6 +64,27 @@ Test(cuda_memory, without_priorities_there_is_one_level) {
     close_all();
 }
 
+Test(cuda_memory, a_driver_without_green_contexts_has_no_shares) {
+    struct rig_space s;
+    struct dev_chunk *chunk[1];
+    struct dev_queue *q;
+    struct rig_op op;
+    open_with(&(struct fake_options){.greatest = -2, .no_green = true});
+    cr_assert(rig.info.whole);
+    cr_assert_eq(rig.fake->left().greens, 0);
+    cr_assert_eq(cuda_rig_space(&rig, &s, 0), 0);
+    cr_assert_eq(cuda_rig_map(&rig, &s, 0, 1, chunk), 0);
+    cr_assert_eq(rig.ops->queue_create(s.space, 0, &q), 0);
+    rig.ops->queue_share(q, 24);
+    cuda_rig_fill(&rig, q, &op, s.windows.dev_base, 5, 1);
+    cr_assert(cuda_rig_wait(&rig, 1));
+    cr_assert_eq(op.dev.result, 0);
+    rig.ops->queue_destroy(q);
+    cuda_rig_unmap(&rig, &s, 0, 1, chunk);
+    cuda_rig_space_end(&rig, &s);
+    close_all();
+}
+
 Test(cuda_memory, a_gpu_that_is_full_is_not_opened) {
     rig.fake->start(&(struct fake_options){.free_bytes = 64 << 20});
     cr_assert_eq(cuda_rig_open(&rig), ERR_NO_MEMORY);

@@ -171,6 +171,94 @@ Test(cuda_queue, level_1_is_above_every_job_s_priority) {
     rig.ops->queue_destroy(eager);
 }
 
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+/* A launch by itself: on how much of the device it ran. */
+static struct fake_ran share_of(struct dev_queue *q) {
+    static struct fake_ran ran[4096];
+    cuda_rig_launch(&rig, q, func("append"), &ops[0], 16, (uint64_t[]){base(), 1});
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0);
+    uint32_t n = rig.fake->ran(ran, 4096);
+    cr_assert(n >= 2 && ran[n - 2].kind == FAKE_LAUNCH);
+    return ran[n - 2];
+}
+
+static struct fake_ran share_asked(struct dev_queue *q, uint32_t sms) {
+    rig.ops->queue_share(q, sms);
+    return share_of(q);
+}
+
+Test(cuda_queue, a_share_is_the_largest_that_is_no_larger) {
+    cr_assert_not(rig.info.whole);
+    cr_assert_eq(rig.info.sm_count, FAKE_SMS);
+    cr_assert_eq(share_of(queue).sms, 0, "all of it, as it begins");
+    cr_assert_eq(share_asked(queue, 57).sms, 56);
+    cr_assert_eq(share_asked(queue, 56).sms, 56);
+    cr_assert_eq(share_asked(queue, 55).sms, 40);
+    cr_assert_eq(share_asked(queue, FAKE_SMS - 1).sms, 96);
+    cr_assert_eq(share_asked(queue, 8).sms, 8);
+    cr_assert_eq(share_asked(queue, 1).sms, 8, "the least that there is");
+    cr_assert_eq(share_asked(queue, FAKE_SMS).sms, 0);
+    cr_assert_eq(share_asked(queue, 5000).sms, 0);
+    cr_assert_eq(share_asked(queue, 24).sms, 24);
+    cr_assert_eq(share_asked(queue, 0).sms, 0);
+}
+
+Test(cuda_queue, shares_change_level_with_their_queue) {
+    rig.ops->queue_share(queue, 24);
+    rig.ops->queue_level(queue, 1);
+    struct fake_ran above = share_of(queue);
+    cr_assert(above.sms == 24 && above.priority == -2);
+    rig.ops->queue_level(queue, 0);
+    struct fake_ran below = share_of(queue);
+    cr_assert(below.sms == 24 && below.priority == 0);
+}
+
+/* Of the other share's stream nothing runs before what was given to the first one. */
+Test(cuda_queue, order_is_kept_from_share_to_share) {
+    static const uint32_t shares[] = {0, 24, 80, 24, 0};
+    for (uint32_t i = 0; i < 5; i++) {
+        rig.ops->queue_share(queue, shares[i]);
+        append(2 * i), append(2 * i + 1);
+    }
+    for (bool more = true; more;) { /* the latest stream whenever it can */
+        more = rig.fake->step(FIRST_STREAM + 2);
+        if (!more) more = rig.fake->step(FIRST_STREAM + 1);
+        if (!more) more = rig.fake->step(FIRST_STREAM);
+    }
+    cr_assert_eq(cuda_rig_poll(&rig), 10);
+    const uint32_t *list = cuda_rig_words(base());
+    for (uint32_t i = 0; i < 10; i++)
+        cr_assert_eq(list[i + 1], i + 1);
+}
+
+/* Two halves of a device are not the same half, and whoever leaves one leaves it to others. */
+Test(cuda_queue, two_shares_are_beside_each_other_where_they_fit) {
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    uint64_t first = share_asked(queue, 56).green;
+    cr_assert_neq(share_asked(other, 56).green, first);
+    share_asked(queue, 0);
+    rig.ops->queue_share(other, 0);
+    cr_assert_eq(share_asked(other, 56).green, first);
+    cr_assert_eq(share_asked(queue, 80).green, share_asked(other, 80).green, "there is one");
+}
+
+Test(cuda_queue, what_is_gone_has_no_share) {
+    uint64_t first = 0;
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+        uint64_t green = share_asked(other, 56).green;
+        if (!first) first = green;
+        cr_assert_eq(green, first);
+        rig.ops->queue_destroy(other);
+    }
+    other = NULL;
+}
+
+/* ---- cancelled ------------------------------------------------------------------------------- */
+
 Test(cuda_queue, cancelled_is_what_the_driver_does_not_have) {
     for (uint32_t i = 0; i < MANY; i++)
         append(i);
@@ -358,6 +446,19 @@ Test(cuda_faulty, a_level_that_cannot_be_had_leaves_the_order) {
         cr_assert_eq(list[i + 1], i + 1);
         cr_assert_eq(ops[i].dev.result, 0);
     }
+}
+
+Test(cuda_faulty, a_share_that_cannot_be_had_leaves_the_order) {
+    append(0);
+    let_fail("cuGreenCtxStreamCreate", CUDA_ERROR_OUT_OF_MEMORY);
+    rig.ops->queue_share(queue, 24);
+    append(1);
+    cr_assert_eq(rig.faulty->fired(), 1);
+    append(2);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 3);
+    for (uint32_t i = 0; i < 3; i++)
+        cr_assert_eq(cuda_rig_words(base())[i + 1], i + 1);
 }
 
 /* ---- asleep ---------------------------------------------------------------------------------- */

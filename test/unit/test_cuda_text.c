@@ -150,6 +150,7 @@ static struct context context = {.driver = {.cuCtxSetCurrent = set_current,
                                             .cuLaunchKernelEx = launch,
                                             .cuGetErrorName = error_name}};
 static struct texts texts;
+static struct shares shares = {.context = &context}; /* none */
 static struct queues all;
 static struct job jobs[2];
 static struct dev_module printing = {.context = &context, .prints = true},
@@ -170,7 +171,7 @@ static const struct dev_space_ops space_ops = {.text = put_text};
 static void setup(void) {
     cr_assert_eq(cuda_text_open(&texts), 0);
     context.texts = &texts;
-    cr_assert_eq(cuda_queues_open(&all, &context), 0);
+    cr_assert_eq(cuda_queues_open(&all, &context, &shares), 0);
     cr_assert_eq(cuda_text_start(&texts, &context, all.words.event_fd), 0);
     for (int i = 0; i < 2; i++) {
         jobs[i].space.ops = &space_ops;

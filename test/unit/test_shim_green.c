@@ -65,6 +65,19 @@ static CUgreenCtx make(CUdevResource *from, unsigned int count) {
     return green;
 }
 
+/* A part that is none would be said to be one. */
+Test(shim_green, a_device_that_is_not_split_has_no_green_contexts) {
+    CUdevResource part;
+    CUdevResourceDesc desc;
+    CUgreenCtx green;
+    unsigned int count = 1;
+    state.conn.device.flags |= WIRE_DEVICE_WHOLE;
+    cr_assert_eq(cuDevSmResourceSplitByCount(&part, &count, &whole, NULL, 0, 8), CUDA_SUCCESS);
+    cr_assert_eq(cuDevResourceGenerateDesc(&desc, &part, 1), CUDA_SUCCESS);
+    cr_expect_eq(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM),
+                 CUDA_ERROR_NOT_SUPPORTED);
+}
+
 Test(shim_green, parts_of_one_split_go_together) {
     CUdevResource one[2], other[2], got;
     CUdevResourceDesc desc;

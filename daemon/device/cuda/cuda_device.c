@@ -15,6 +15,7 @@
 #include "daemon/device/cuda/cuda_describe.h"
 #include "daemon/device/cuda/cuda_module.h"
 #include "daemon/device/cuda/cuda_queue.h"
+#include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/device.h"
@@ -27,6 +28,7 @@
 struct dev {
     struct context context;
     struct chunks chunks;
+    struct shares shares;
     struct queues queues;
     struct texts texts;
     struct dev_info info;
@@ -136,6 +138,7 @@ static void close_dev(struct dev *dev) {
     if (dev->context.handle) {
         cuda_text_stop(&dev->texts);
         cuda_queues_close(&dev->queues);
+        cuda_share_close(&dev->shares);
         cuda_chunk_close(&dev->chunks);
         if (dev->stream) d->cuStreamDestroy_v2(dev->stream);
         if (dev->cell) d->cuMemFreeHost(dev->cell);
@@ -157,7 +160,9 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
     if (err) return err;
     err = cuda_chunk_open(&dev->chunks, &dev->context, dev->info.granularity_bytes,
                           dev->info.memory_bytes);
-    if (!err) err = cuda_queues_open(&dev->queues, &dev->context);
+    if (!err) err = cuda_share_open(&dev->shares, &dev->context, dev->info.sm_count);
+    dev->info.whole = !dev->shares.count;
+    if (!err) err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares);
     dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
     dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
     if (!err) err = cuda_text_start(&dev->texts, &dev->context, dev->queues.words.event_fd);
@@ -297,6 +302,7 @@ const struct dev_ops dev_cuda = {
     .queue_create = create_queue,
     .queue_destroy = cuda_queue_destroy,
     .queue_level = cuda_queue_level,
+    .queue_share = cuda_queue_share,
     .launch = cuda_queue_launch,
     .copy = cuda_queue_copy,
     .memset = cuda_queue_memset,

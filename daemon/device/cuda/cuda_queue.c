@@ -18,6 +18,8 @@
 /* Looking at the words is free, asking the driver is not. */
 #define QUEUE_ROUNDS 1024u
 
+#define QUEUE_STREAMS ((1 + SHARE_MAX) * QUEUE_LEVELS)
+
 enum task_kind { TASK_LAUNCH, TASK_COPY, TASK_MEMSET };
 
 struct task {
@@ -38,11 +40,13 @@ struct task {
 struct dev_queue {
     struct queues *all;
     struct dev_space *space;
-    struct list busy; /* all->busy, while it has an operation */
-    int priority;     /* CUDA's */
-    uint32_t level, current;
-    CUstream streams[QUEUE_LEVELS]; /* NULL: was never needed */
-    CUevent passing;                /* from one stream to the other; NULL: was never needed */
+    struct list busy;                /* all->busy, while it has an operation */
+    int priority;                    /* CUDA's */
+    uint32_t level, share;           /* as it is to be; the share's number */
+    uint32_t share_sms;              /* that was asked for */
+    uint32_t current;                /* of the streams */
+    CUstream streams[QUEUE_STREAMS]; /* by share and level; NULL: was never needed */
+    CUevent passing;                 /* from one stream to the other; NULL: was never needed */
     struct word *word;
     uint64_t number, seen; /* the latest given, the latest that came back */
     uint32_t in_driver;
@@ -72,25 +76,27 @@ static int priority_of(const struct dev_queue *q, uint32_t level) {
     return q->priority < most ? most : q->priority;
 }
 
-static int need_stream(struct dev_queue *q, uint32_t level) {
-    if (q->streams[level]) return 0;
-    return result(q, q->all->context->driver.cuStreamCreateWithPriority(
-                         &q->streams[level], CU_STREAM_NON_BLOCKING, priority_of(q, level)));
+/* The one of this number, of the streams. */
+static int need_stream(struct dev_queue *q, uint32_t number) {
+    if (q->streams[number]) return 0;
+    return cuda_share_stream(q->all->shares, number / QUEUE_LEVELS,
+                             priority_of(q, number % QUEUE_LEVELS), &q->streams[number]);
 }
 
 /* What comes on the other stream comes behind what is on this one. */
-static int pass_over(struct dev_queue *q, uint32_t level) {
+static int pass_over(struct dev_queue *q, uint32_t number) {
     const struct driver *d = &q->all->context->driver;
-    int err = need_stream(q, level);
+    int err = need_stream(q, number);
     if (err || !q->in_driver) return err;
     if (!q->passing) err = result(q, d->cuEventCreate(&q->passing, CU_EVENT_DISABLE_TIMING));
     if (!err) err = result(q, d->cuEventRecord(q->passing, q->streams[q->current]));
-    if (!err) err = result(q, d->cuStreamWaitEvent(q->streams[level], q->passing, 0));
+    if (!err) err = result(q, d->cuStreamWaitEvent(q->streams[number], q->passing, 0));
     return err;
 }
 
 static CUstream stream_now(struct dev_queue *q) {
-    if (q->level != q->current && !pass_over(q, q->level)) q->current = q->level;
+    uint32_t wanted = q->share * QUEUE_LEVELS + q->level;
+    if (wanted != q->current && !pass_over(q, wanted)) q->current = wanted;
     return q->streams[q->current];
 }
 
@@ -450,8 +456,8 @@ int cuda_queues_arm(struct queues *qs) {
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-int cuda_queues_open(struct queues *qs, struct context *context) {
-    *qs = (struct queues){.context = context};
+int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares) {
+    *qs = (struct queues){.context = context, .shares = shares};
     list_init(&qs->busy);
     qs->last = &qs->done;
     return cuda_completion_open(&qs->words, context);
@@ -489,7 +495,8 @@ void cuda_queue_destroy(struct dev_queue *q) {
     if (!q) return;
     const struct driver *d = &q->all->context->driver;
     wake_up(q->all);
-    for (uint32_t i = 0; i < QUEUE_LEVELS; i++)
+    cuda_share_leave(q->all->shares, q->share);
+    for (uint32_t i = 0; i < QUEUE_STREAMS; i++)
         if (q->streams[i]) result(q, d->cuStreamDestroy_v2(q->streams[i]));
     if (q->passing) result(q, d->cuEventDestroy_v2(q->passing));
     if (q->word) cuda_completion_give(&q->all->words, q->word);
@@ -498,6 +505,13 @@ void cuda_queue_destroy(struct dev_queue *q) {
 
 void cuda_queue_level(struct dev_queue *q, uint32_t level) {
     q->level = level < QUEUE_LEVELS ? level : QUEUE_LEVELS - 1;
+}
+
+void cuda_queue_share(struct dev_queue *q, uint32_t sms) {
+    if (sms == q->share_sms) return;
+    cuda_share_leave(q->all->shares, q->share);
+    q->share = cuda_share_enter(q->all->shares, sms);
+    q->share_sms = sms;
 }
 
 static void cancel(struct dev_queue *q) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A queue is a stream of the driver's, and another one for each level that it ever had: the driver
- * fixes a stream's priority when it is made. It has at most QUEUE_DEPTH operations of ours, so that
- * what a job sent ahead can still be taken back, and no call waits for room in the driver.
+ * A queue is a stream of the driver's, and another one for each level and each share of the
+ * multiprocessors that it ever had: the driver fixes both when a stream is made. It has at most
+ * QUEUE_DEPTH operations of ours, so that what a job sent ahead can still be taken back, and no
+ * call waits for room in the driver.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -14,6 +15,7 @@
 
 #include "common/list.h"
 #include "daemon/device/cuda/cuda_completion.h"
+#include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
 
 #define QUEUE_DEPTH 64u
@@ -22,6 +24,7 @@
 /* All queues of the device. */
 struct queues {
     struct context *context;
+    struct shares *shares;
     struct completions words;
     struct list busy; /* queue.busy: those with an operation */
     uint32_t busy_count;
@@ -35,7 +38,7 @@ struct queues {
     uint32_t rounds;                 /* of looking, since the context was asked whether it lives */
 };
 
-int cuda_queues_open(struct queues *qs, struct context *context);
+int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares);
 void cuda_queues_close(struct queues *qs);
 
 /* What is complete, in order; NULL: nothing. When the context is lost, that is everything: what may
@@ -48,6 +51,7 @@ int cuda_queue_create(struct queues *qs, struct dev_space *space, int priority,
                       struct dev_queue **out);
 void cuda_queue_destroy(struct dev_queue *q);
 void cuda_queue_level(struct dev_queue *q, uint32_t level);
+void cuda_queue_share(struct dev_queue *q, uint32_t sms);
 /* What the driver has not been given yet is complete, with ERR_CANCELLED. */
 void cuda_queues_cancel(struct queues *qs, struct dev_space *space);
 

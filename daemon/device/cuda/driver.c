@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,10 @@
 static const struct {
     const char *name;
     size_t at; /* in struct driver */
+    bool optional;
 } calls[] = {
-#define CALL(name) {#name, offsetof(struct driver, name)},
+#define CALL(name) {#name, offsetof(struct driver, name), false},
+#define OPTIONAL(name) {#name, offsetof(struct driver, name), true},
 #include "daemon/device/cuda/calls.def"
 #undef CALL
 };
@@ -24,7 +27,7 @@ static const struct {
 static int find_calls(struct driver *d, char *why, size_t why_bytes) {
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         void *entry = dlsym(d->library, calls[i].name);
-        if (!entry) {
+        if (!entry && !calls[i].optional) {
             snprintf(why, why_bytes, "the driver has no %s: it is older than CUDA %d.%d",
                      calls[i].name, DRIVER_OLDEST / 1000, DRIVER_OLDEST % 1000 / 10);
             return -ENOTSUP;

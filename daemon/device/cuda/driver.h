@@ -15,12 +15,13 @@
 struct driver {
     void *library;
     int version; /* 13000 for CUDA 13.0 */
+    /* NULL: an optional one that it does not have. */
 #define CALL(name) __typeof__(name) *name;
 #include "daemon/device/cuda/calls.def"
 #undef CALL
 };
 
-/* The oldest that has all of calls.def. */
+/* The oldest that has all of calls.def but what is optional. */
 #define DRIVER_OLDEST 12040
 
 /* `path`: as dlopen takes it; NULL: "libcuda.so.1". 0, -ENODEV or -ENOTSUP with the reason in

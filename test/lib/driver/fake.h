@@ -16,10 +16,14 @@
 
 #include "proto/gen/prototypes.h"
 
+#define FAKE_SMS \
+    116u /* of its device; 8 are the least that are split off, and what is rounded to */
+
 struct fake_options {
     uint64_t granule, free_bytes; /* 0: 64 KiB, 1 GiB */
     int greatest;                 /* priorities are from 0 to this, which is not above 0 */
     bool hint_ignored;            /* addresses are reserved elsewhere than is wished */
+    bool no_green;                /* the device cannot be split */
     bool host_elsewhere;          /* registered memory has another address on the device */
     bool stepping;                /* streams stand still but for step() and who waits for them */
     uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
@@ -28,7 +32,7 @@ struct fake_options {
 /* What has not been given back. */
 struct fake_left {
     uint32_t contexts, reservations, memories, maps, registrations, pinned, streams, events,
-        modules;
+        modules, greens;
 };
 
 struct fake_launch {
@@ -42,6 +46,8 @@ struct fake_ran {
     enum fake_kind kind;
     uint32_t stream; /* the how manieth that was made, from 0 */
     int priority;    /* of that */
+    uint32_t sms;    /* of its green context; 0: all */
+    uint64_t green;  /* which one that is */
 };
 
 struct fake_control {

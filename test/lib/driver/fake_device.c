@@ -123,7 +123,8 @@ static struct fake_left left(void) {
                           [OBJECT_MODULE] = &l.modules,
                           [OBJECT_LIBRARY] = &l.modules,
                           [OBJECT_FUNC] = NULL,
-                          [OBJECT_GLOBAL] = NULL};
+                          [OBJECT_GLOBAL] = NULL,
+                          [OBJECT_GREEN] = &l.greens};
     for (const struct object *o = fake.objects; o; o = o->next)
         if (counts[o->kind]) ++*counts[o->kind];
     return l;
@@ -228,6 +229,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = FAKE_SMS; break;
     case CU_DEVICE_ATTRIBUTE_MAX_PITCH: *value = 1 << 20; break;
     default: *value = 100 + (int)attribute;
     }
@@ -244,13 +246,6 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *most, CUarray_format format,
                                             unsigned int channels, CUdevice device) {
     FAKE_CALL(false);
     *most = 1 << 27;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type) {
-    FAKE_CALL(false);
-    memset(resource, 0, sizeof(*resource));
-    resource->type = type;
     return CUDA_SUCCESS;
 }
 

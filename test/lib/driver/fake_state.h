@@ -24,6 +24,7 @@ enum object_kind {
     OBJECT_LIBRARY,
     OBJECT_FUNC,
     OBJECT_GLOBAL,
+    OBJECT_GREEN,
 };
 
 /* When an event is reached; the event, and who waits, hold it. */
@@ -50,7 +51,9 @@ struct object {
     struct object *next;
     enum object_kind kind;
     uint64_t id, addr, bytes;
-    struct object *owner;       /* of a module: its library; of functions, variables: the module */
+    struct object *owner;       /* of a module: its library; of functions, variables: the module;
+                                   of a stream: its green context */
+    uint32_t sms;               /* of a green context */
     int fd, index, priority;    /* of memory; of streams */
     bool allowed;               /* of a map: cuMemSetAccess was said */
     struct item *first, **last; /* of a stream */
@@ -112,6 +115,9 @@ void fake_stream_forget(struct object *o);
 void fake_stream_engine_stop(void);
 void fake_stream_run(void);
 bool fake_stream_step(uint32_t index);
+/* `green`: whose it is; NULL: the device's. */
+CUresult fake_stream_make(CUstream *out, struct object *green, unsigned int flags, int priority,
+                          const char *call);
 CUresult fake_stream_add(CUstream stream, const struct item *model, const char *call);
 /* NULL: there is none of this name. */
 fake_kernel fake_kernel_find(const char *name);

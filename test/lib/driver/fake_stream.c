@@ -79,7 +79,8 @@ static bool can_run(const struct object *s) {
 static void run_first(struct object *s) {
     if (fake.ran_count < sizeof(fake.ran) / sizeof(fake.ran[0]))
         fake.ran[fake.ran_count++] =
-            (struct fake_ran){s->first->kind, (uint32_t)s->index, s->priority};
+            (struct fake_ran){s->first->kind, (uint32_t)s->index, s->priority,
+                              s->owner ? s->owner->sms : 0, s->owner ? s->owner->id : 0};
     CUresult r = execute(s->first);
     if (r)
         fake.fatal = r;
@@ -186,18 +187,24 @@ void fake_stream_forget(struct object *o) {
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
-    FAKE_CALL(true);
+CUresult fake_stream_make(CUstream *out, struct object *green, unsigned int flags, int priority,
+                          const char *call) {
     if (flags != CU_STREAM_NON_BLOCKING)
-        return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "one that others wait for");
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, call, "one that others wait for");
     if (priority > 0 || priority < fake.options.greatest)
-        return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "a priority that there is not");
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, call, "a priority that there is not");
     struct object *o = fake_object_new(OBJECT_STREAM, 0, 0);
+    o->owner = green;
     o->priority = priority;
     o->index = fake.stream_count++;
     *out = at(o->id);
     need_engine();
     return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
+    FAKE_CALL(true);
+    return fake_stream_make(out, NULL, flags, priority, __func__);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
