@@ -34,11 +34,13 @@ struct fake_stream {
 static struct fake_stream streams[STREAMS];
 static struct {
     pthread_mutex_t lock;
-    uint32_t streams, flushes;
+    uint32_t streams;
+    _Atomic uint32_t flushes;
     char buffer[4096]; /* what was printed */
     uint64_t words[COMPLETION_WORDS * 8] __attribute__((aligned(64)));
     bool lost;
-    bool slow; /* to write down what was printed */
+    bool slow;         /* to write down what was printed */
+    _Atomic bool held; /* nothing is written down */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void write_down(void) {
@@ -90,8 +92,10 @@ static CUresult stream_query(CUstream s) {
 
 static CUresult synchronize(CUstream s) {
     (void)s;
-    fake.flushes++;
+    atom_add(&fake.flushes, 1);
     if (fake.slow) usleep(30000);
+    while (atom_load_acquire(&fake.held))
+        usleep(100);
     write_down();
     return fake.lost ? CUDA_ERROR_ASSERT : CUDA_SUCCESS;
 }
@@ -233,8 +237,14 @@ static void holds(int job, const char *text) {
 
 Test(cuda_text, comes_before_the_operation_is_complete) {
     struct dev_op op;
+    int early = 0;
+    atom_store_release(&fake.held, true);
     submit(0, 0, &prints, "one\n", &op);
     end(stream(0, 0));
+    bool asked = PATIENCE_UNTIL((early += look(), atom_load_acquire(&fake.flushes) > 0));
+    atom_store_release(&fake.held, false);
+    cr_assert(asked);
+    cr_assert_eq(early, 0, "it is being written down");
     await(&op);
     holds(0, "one\n");
     holds(1, "");
