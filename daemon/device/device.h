@@ -61,6 +61,7 @@ struct dev_info {
     bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
     bool blind;       /* kernels have no textures and surfaces: texture_add is NULL */
     bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
+    bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
     bool host_hidden; /* but for its beginning, the host window, until host_show names it */
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
@@ -99,6 +100,9 @@ struct dev_func_info {
 struct dev_op {
     struct dev_op *next; /* the backend's, while in flight; then poll's list */
     int result;          /* 0 or ERR_* once complete */
+    /* Set before it is submitted: what follows is to be the device's own, though that cost calls.
+     * Once complete: whether it is. Without a meaning unless info.coarse. */
+    bool timed;
     /* CLOCK_MONOTONIC. The device began with it, which is not when it was submitted or came to the
      * head of its queue, and was through with it. It need not have run all the time between. */
     uint64_t start_ns, end_ns;
@@ -314,6 +318,10 @@ struct dev_ops {
      * a time, as far as the device can tell these apart: less, or the least that it knows; 0: on
      * all, as it begins. NULL, or info.whole: it cannot. */
     void (*queue_share)(struct dev_queue *queue, uint32_t sms);
+
+    /* `op`, the latest of the queue and not complete, is asked its end_ns after all. NULL unless
+     * info.coarse may be. */
+    void (*queue_time)(struct dev_queue *queue, struct dev_op *op);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
      * Arguments were validated by the caller against the windows and the function's limits; memory

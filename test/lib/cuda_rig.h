@@ -35,6 +35,7 @@ struct cuda_rig {
     char path[4096];
     struct dev *dev;
     struct dev_info info;
+    bool timed;    /* operations from now on ask for their times */
     uint32_t done; /* operations that have completed */
 };
 

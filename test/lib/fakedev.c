@@ -59,7 +59,7 @@ struct dev {
     pthread_cond_t changed;
     bool reads_held;
     uint32_t reads;
-    uint32_t most_inflight, violations;
+    uint32_t most_inflight, violations, asked;
     const char *violation;
 };
 
@@ -514,6 +514,7 @@ static void fake_queue_level(struct dev_queue *q, uint32_t level) {
 
 static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool hang) {
     struct dev *dev = q->space->dev;
+    dev->asked += op->timed;
     op->start_ns = dev->clock_ns; /* or later, when what is before it ends */
     op->result = result;
     op->next = NULL;
@@ -521,6 +522,11 @@ static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool
     q->last = &op->next;
     if (++q->space->inflight > dev->most_inflight) dev->most_inflight = q->space->inflight;
     if (!dev->held && !hang && q->first == op) fake_pop(q, 0);
+}
+
+static void fake_queue_time(struct dev_queue *q, struct dev_op *op) {
+    if (!q->first || q->last != &op->next) fake_violation(q->space->dev, "not the latest");
+    q->space->dev->asked++;
 }
 
 static int fake_launch(struct dev_queue *q, const struct dev_launch *l, struct dev_op *op) {
@@ -628,6 +634,7 @@ const struct dev_ops fakedev = {
     .queue_destroy = fake_queue_destroy,
     .queue_level = fake_queue_level,
     .queue_share = fake_queue_share,
+    .queue_time = fake_queue_time,
     .launch = fake_launch,
     .copy = fake_copy,
     .memset = fake_memset,
@@ -755,6 +762,10 @@ void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost) {
 
 void fakedev_forget_launches(struct dev *dev) {
     dev->launch_count = 0;
+}
+
+uint32_t fakedev_asked(const struct dev *dev) {
+    return dev->asked;
 }
 
 uint32_t fakedev_most_inflight(const struct dev *dev) {

@@ -69,6 +69,8 @@ struct fakedev_cost {
 };
 void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost);
 
+/* How often it was asked when an operation began or ended. It knows of all. */
+uint32_t fakedev_asked(const struct dev *dev);
 /* Most operations of one space that were ever on the device at once. */
 uint32_t fakedev_most_inflight(const struct dev *dev);
 /* Promises broken by the caller, and the latest of them. */

@@ -191,8 +191,11 @@ static void work(struct job *j) {
         j->all_well = false;
     else if (info.param_bytes != 12 && !ends_params)
         complain("a kernel has %u bytes of parameters", info.param_bytes);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         append(j);
+        if (i == 1 && j->submitted) rig.ops->queue_time(j->queue, &j->ops[j->submitted - 1].dev);
+    }
+    rig.timed = true;
     rig.ops->queue_level(j->queue, 1);
     for (int i = 0; i < 4; i++)
         append(j);
@@ -203,6 +206,7 @@ static void work(struct job *j) {
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], area, host, 4));
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], host + 64, area, 4));
     copy_rows(j, area + 16384, host + 4096);
+    rig.timed = false;
     rig.ops->queue_share(j->queue, 24);
     for (int i = 0; i < 3; i++)
         append(j);

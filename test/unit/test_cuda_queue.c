@@ -47,8 +47,11 @@ static void open_with(const struct fake_options *options, bool faulty) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &queue), 0);
 }
 
+#define CLOCK_NS 1000000000ull /* of the device, when it is opened */
+
 static void open_stepping(void) {
-    open_with(&(struct fake_options){.stepping = true, .greatest = -2}, false);
+    open_with(&(struct fake_options){.stepping = true, .greatest = -2, .clock_ns = CLOCK_NS},
+              false);
 }
 
 static void open_faulty(void) {
@@ -408,6 +411,93 @@ Test(cuda_queue, what_the_driver_refuses_is_the_operation_s_error) {
     cr_assert_eq(ops[1].dev.result, ERR_CANCELLED);
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+#define MS 1000000ll
+#define BITS_NS 200 /* of what the driver tells as float milliseconds */
+
+static uint64_t distance(uint64_t a, uint64_t b) {
+    return a > b ? a - b : b - a;
+}
+
+/* Calls of a launch and of its completion. What keeps the clocks together comes in between once a
+ * second, so that of some launches the least count. */
+static uint32_t calls_of_launch(bool timed, bool asked) {
+    uint32_t least = UINT32_MAX;
+    for (int i = 0; i < 5; i++) {
+        rig.timed = timed;
+        uint32_t before = rig.fake->calls();
+        append(0);
+        if (asked) rig.ops->queue_time(queue, &ops[0].dev);
+        rig.fake->run();
+        cr_assert_eq(cuda_rig_poll(&rig), 1);
+        uint32_t all = rig.fake->calls() - before;
+        if (all < least) least = all;
+    }
+    return least;
+}
+
+Test(cuda_queue, times_are_calls_that_nobody_makes_who_does_not_ask) {
+    cr_assert(rig.info.coarse);
+    cr_assert_eq(calls_of_launch(false, false), 2, "the launch and its number");
+    cr_assert_eq(calls_of_launch(true, false), 6, "two events, and when these were");
+    cr_assert_eq(calls_of_launch(false, true), 5, "an event, a number behind it, when it was");
+    cr_assert_eq(calls_of_launch(false, false), 2);
+}
+
+/* On a device whose clock is not the worker's. */
+Test(cuda_queue, an_operation_s_times_are_the_device_s_if_it_asks) {
+    rig.timed = true;
+    append(0);
+    rig.fake->set_clock(CLOCK_NS - 300 * MS);
+    cr_assert(rig.fake->step(FIRST_STREAM), "it begins");
+    rig.fake->set_clock(CLOCK_NS - 296 * MS);
+    rig.fake->run();
+    append(1);
+    rig.fake->set_clock(CLOCK_NS - 290 * MS);
+    cr_assert(rig.fake->step(FIRST_STREAM));
+    rig.fake->set_clock(CLOCK_NS - 288 * MS);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 2);
+    cr_assert(ops[0].dev.timed && ops[1].dev.timed);
+    cr_assert_leq(distance(ops[0].dev.busy_ns, 4 * MS), BITS_NS);
+    cr_assert_leq(distance(ops[1].dev.busy_ns, 2 * MS), BITS_NS);
+    cr_assert_leq(distance(ops[1].dev.start_ns - ops[0].dev.start_ns, 10 * MS), BITS_NS);
+    cr_assert_leq(distance(ops[1].dev.end_ns - ops[0].dev.end_ns, 8 * MS), BITS_NS);
+}
+
+Test(cuda_queue, an_end_is_asked_for_while_it_runs) {
+    append(0);
+    rig.fake->set_clock(CLOCK_NS - 300 * MS);
+    cr_assert(rig.fake->step(FIRST_STREAM), "it runs");
+    rig.ops->queue_time(queue, &ops[0].dev);
+    rig.fake->step(FIRST_STREAM);
+    cr_assert_eq(cuda_rig_poll(&rig), 0, "its end is not known yet");
+    rig.fake->run();
+    append(1);
+    rig.ops->queue_time(queue, &ops[1].dev);
+    rig.fake->set_clock(CLOCK_NS - 293 * MS);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 2);
+    cr_assert_leq(distance(ops[1].dev.end_ns - ops[0].dev.end_ns, 7 * MS), BITS_NS);
+    cr_assert_not(ops[0].dev.timed, "when it began nobody knows");
+    cr_assert_leq(ops[0].dev.start_ns, ops[0].dev.end_ns);
+}
+
+/* What the driver does not have yet is asked for both. */
+Test(cuda_queue, an_end_is_asked_for_before_it_is_the_driver_s) {
+    for (uint32_t i = 0; i <= DEPTH; i++)
+        append(i);
+    rig.ops->queue_time(queue, &ops[0].dev); /* not the latest: it stays as it is */
+    rig.ops->queue_time(queue, &ops[DEPTH].dev);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), DEPTH);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert(ops[DEPTH].dev.timed);
+    cr_assert_not(ops[0].dev.timed);
+}
+
 /* ---- the driver fails ------------------------------------------------------------------------ */
 
 static void let_fail(const char *name, CUresult result) {
@@ -445,6 +535,22 @@ Test(cuda_faulty, a_level_that_cannot_be_had_leaves_the_order) {
     for (uint32_t i = 0; i < 8; i++) {
         cr_assert_eq(list[i + 1], i + 1);
         cr_assert_eq(ops[i].dev.result, 0);
+    }
+}
+
+Test(cuda_faulty, an_operation_without_times_runs) {
+    static const char *const calls[] = {"cuEventCreate", "cuEventRecord", "cuEventElapsedTime"};
+    rig.timed = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        let_fail(calls[i], CUDA_ERROR_OUT_OF_MEMORY);
+        append(i);
+        rig.fake->run();
+        cr_assert_eq(cuda_rig_poll(&rig), 1);
+        cr_assert_eq(rig.faulty->fired(), 1, "%s", calls[i]);
+        cr_assert_eq(ops[i].dev.result, 0);
+        cr_assert_not(ops[i].dev.timed);
+        cr_assert_leq(ops[i].dev.start_ns, ops[i].dev.end_ns);
+        cr_assert_eq(cuda_rig_words(base())[i + 1], i + 1);
     }
 }
 

@@ -155,6 +155,7 @@ static struct context context = {.driver = {.cuCtxSetCurrent = set_current,
                                             .cuGetErrorName = error_name}};
 static struct texts texts;
 static struct shares shares = {.context = &context}; /* none */
+static struct times times = {.context = &context};   /* none */
 static struct queues all;
 static struct job jobs[2];
 static struct dev_module printing = {.context = &context, .prints = true},
@@ -175,7 +176,7 @@ static const struct dev_space_ops space_ops = {.text = put_text};
 static void setup(void) {
     cr_assert_eq(cuda_text_open(&texts), 0);
     context.texts = &texts;
-    cr_assert_eq(cuda_queues_open(&all, &context, &shares), 0);
+    cr_assert_eq(cuda_queues_open(&all, &context, &shares, &times), 0);
     cr_assert_eq(cuda_text_start(&texts, &context, all.words.event_fd), 0);
     for (int i = 0; i < 2; i++) {
         jobs[i].space.ops = &space_ops;

@@ -86,6 +86,20 @@ Test(profiling, durations_and_class_are_learnt_from_launches) {
     end(&w);
 }
 
+/* Where it costs something to know how long a launch took, and else is known roughly. */
+Test(profiling, some_launches_are_asked_how_long_they_took) {
+    struct world w = begin();
+    w.b->worker->info.coarse = true;
+    for (int i = 0; i < 32; i++)
+        launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_asked(w.dev), 32, "the first ones");
+    for (int i = 0; i < 64; i++)
+        launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_asked(w.dev), 32 + 64 / 16);
+    cr_expect_eq(kernel_of(&w, KERN)->profile.durations.count, 32 + 64 / 16);
+    end(&w);
+}
+
 Test(profiling, what_failed_says_nothing) {
     struct world w = begin();
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};

@@ -92,6 +92,46 @@ Test(stream, a_wait_for_what_is_complete_passes_and_pipelines) {
     end(&w);
 }
 
+static void copy(struct world *w, uint32_t stream) {
+    uint64_t host = w->c->windows.host_base;
+    wireclient_copy(w->c, stream, host, host + 4096, 64);
+}
+
+/* Where that costs something: what is on the device, what is not yet, and of the legacy stream all
+ * that it waits for. Of nothing else. */
+Test(stream, an_event_asks_when_what_is_before_it_ends) {
+    struct world w = begin(0);
+    w.b->worker->info.coarse = true;
+    for (uint32_t s = 1; s <= 3; s++)
+        wireclient_create_stream(w.c, s, WIRE_STREAM_NONBLOCKING);
+    wireclient_create_stream(w.c, 4, 0);
+    copy(&w, 1), copy(&w, 1), copy(&w, 4);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 0);
+    wireclient_event(w.c, 1, 5);
+    wireclient_event(w.c, 3, 6);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 1);
+    wireclient_wait(w.c, 2, 1, 3);
+    copy(&w, 2);
+    wireclient_wait(w.c, 2, 1, 3);
+    wireclient_event(w.c, 2, 7);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 1, "it has not begun");
+    wireclient_event(w.c, 0, 8);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 2, "the blocking stream's");
+    fakedev_finish_all(w.dev);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 3);
+    w.b->worker->info.coarse = false;
+    copy(&w, 1);
+    wireclient_event(w.c, 1, 5);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_asked(w.dev), 3);
+    end(&w);
+}
+
 Test(stream, the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
     struct world w = begin(0);
     wireclient_create_stream(w.c, 1, 0);

@@ -18,6 +18,7 @@
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/cuda/cuda_time.h"
 #include "daemon/device/device.h"
 
 /* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
@@ -32,7 +33,8 @@ struct dev {
     struct queues queues;
     struct texts texts;
     struct dev_info info;
-    CUstream stream; /* peeks */
+    struct times times;
+    CUstream stream; /* peeks, and what times go by */
     uint64_t *cell;  /* where one arrives; pinned */
 };
 
@@ -139,6 +141,7 @@ static void close_dev(struct dev *dev) {
         cuda_text_stop(&dev->texts);
         cuda_queues_close(&dev->queues);
         cuda_share_close(&dev->shares);
+        cuda_time_close(&dev->times);
         cuda_chunk_close(&dev->chunks);
         if (dev->stream) d->cuStreamDestroy_v2(dev->stream);
         if (dev->cell) d->cuMemFreeHost(dev->cell);
@@ -162,11 +165,14 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
                           dev->info.memory_bytes);
     if (!err) err = cuda_share_open(&dev->shares, &dev->context, dev->info.sm_count);
     dev->info.whole = !dev->shares.count;
-    if (!err) err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares);
+    if (!err) err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times);
     dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
     dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
     if (!err) err = cuda_text_start(&dev->texts, &dev->context, dev->queues.words.event_fd);
-    return err ? err : open_peeking(dev);
+    if (!err) err = open_peeking(dev);
+    if (!err) err = cuda_time_open(&dev->times, &dev->context, dev->stream);
+    dev->info.coarse = dev->times.works;
+    return err;
 }
 
 static int open_dev(struct dev **out, const struct dev_config *config) {
@@ -303,6 +309,7 @@ const struct dev_ops dev_cuda = {
     .queue_destroy = cuda_queue_destroy,
     .queue_level = cuda_queue_level,
     .queue_share = cuda_queue_share,
+    .queue_time = cuda_queue_time,
     .launch = cuda_queue_launch,
     .copy = cuda_queue_copy,
     .memset = cuda_queue_memset,

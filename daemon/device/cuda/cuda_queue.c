@@ -5,6 +5,7 @@
 #include "daemon/device/cuda/cuda_queue.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct task {
     struct dev_op *op;
     uint64_t number; /* that its stream writes when it is complete */
     uint64_t issued_ns;
+    CUevent began, ended; /* NULL: nobody asks, or the driver does not say */
     enum task_kind kind;
     bool issued; /* the driver has it */
     union {
@@ -147,6 +149,23 @@ static void free_task(struct task *t) {
     free(t);
 }
 
+/* As the driver says it, or else as it was seen: it began when it was given to the driver or when
+ * the one before it had ended. `now_ns`: when it was seen to be complete. */
+static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_ns) {
+    struct times *times = q->all->times;
+    struct dev_op *op = t->op;
+    uint64_t before_ns = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
+    bool ended = cuda_time_of(times, t->ended, &op->end_ns);
+    op->timed = ended && cuda_time_of(times, t->began, &op->start_ns);
+    if (!ended || op->end_ns > now_ns) op->end_ns = now_ns; /* as far as the clocks agree */
+    if (!op->timed) op->start_ns = before_ns;
+    if (op->start_ns > op->end_ns) op->start_ns = op->end_ns;
+    op->busy_ns = op->end_ns - op->start_ns;
+    if (op->end_ns > q->last_end_ns) q->last_end_ns = op->end_ns;
+    cuda_time_drop(times, t->began);
+    cuda_time_drop(times, t->ended);
+}
+
 /* The first of its queue. */
 static void complete(struct dev_queue *q, uint64_t now_ns) {
     struct task *t = q->first;
@@ -156,10 +175,8 @@ static void complete(struct dev_queue *q, uint64_t now_ns) {
     if (q->waiting == t) q->waiting = t->next;
     if (t->issued) {
         q->in_driver--;
-        op->start_ns = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
         if (prints(t)) now_ns = end_printing(q);
-        op->end_ns = q->last_end_ns = now_ns;
-        op->busy_ns = op->end_ns - op->start_ns;
+        note_times(q, t, now_ns);
     }
     say_done(q->all, op);
     free_task(t);
@@ -211,9 +228,12 @@ static void issue(struct dev_queue *q, struct task *t) {
     q->waiting = t->next;
     q->printing = prints(t);
     if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
+    bool timed = t->op->timed && !t->op->result;
+    if (timed) t->began = cuda_time_mark(q->all->times, stream);
     int err = t->op->result ? 0 : give(q, stream, t);
     if (err) note_error(t->op, err);
     q->failed |= t->op->result != 0;
+    if (timed) t->ended = cuda_time_mark(q->all->times, stream);
     sign(q, stream, t);
 }
 
@@ -265,6 +285,26 @@ static int submit(struct dev_queue *q, const struct task *model) {
 int cuda_queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
     struct task t = {.op = op, .kind = TASK_LAUNCH, .launch = *launch};
     return submit(q, &t);
+}
+
+/* The latest one; NULL: none. Its link is what `last` points to. */
+static struct task *latest(struct dev_queue *q) {
+    return q->first ? (struct task *)((char *)q->last - offsetof(struct task, next)) : NULL;
+}
+
+/* Nobody asked when it was given to the driver: what is recorded behind it now says when it had
+ * ended, or else when that was asked, and it is complete with that. */
+void cuda_queue_time(struct dev_queue *q, struct dev_op *op) {
+    struct task *t = latest(q);
+    if (!t || t->op != op || t->ended) return;
+    op->timed = true;
+    if (!t->issued || prints(t) || context_fatal(q->all->context)) return;
+    if (atom_load_acquire(&q->word->done) >= t->number) return;
+    CUstream stream = q->streams[q->current];
+    t->ended = cuda_time_mark(q->all->times, stream);
+    if (!t->ended) return;
+    t->number = ++q->number;
+    sign(q, stream, t);
 }
 
 /* It fails in its turn, as the hardware would have it. */
@@ -456,8 +496,9 @@ int cuda_queues_arm(struct queues *qs) {
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares) {
-    *qs = (struct queues){.context = context, .shares = shares};
+int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares,
+                     struct times *times) {
+    *qs = (struct queues){.context = context, .shares = shares, .times = times};
     list_init(&qs->busy);
     qs->last = &qs->done;
     return cuda_completion_open(&qs->words, context);

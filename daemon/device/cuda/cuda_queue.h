@@ -17,6 +17,7 @@
 #include "daemon/device/cuda/cuda_completion.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/cuda/cuda_time.h"
 
 #define QUEUE_DEPTH 64u
 #define QUEUE_LEVELS 2u
@@ -25,6 +26,7 @@
 struct queues {
     struct context *context;
     struct shares *shares;
+    struct times *times;
     struct completions words;
     struct list busy; /* queue.busy: those with an operation */
     uint32_t busy_count;
@@ -38,7 +40,8 @@ struct queues {
     uint32_t rounds;                 /* of looking, since the context was asked whether it lives */
 };
 
-int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares);
+int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares,
+                     struct times *times);
 void cuda_queues_close(struct queues *qs);
 
 /* What is complete, in order; NULL: nothing. When the context is lost, that is everything: what may
@@ -54,6 +57,8 @@ void cuda_queue_level(struct dev_queue *q, uint32_t level);
 void cuda_queue_share(struct dev_queue *q, uint32_t sms);
 /* What the driver has not been given yet is complete, with ERR_CANCELLED. */
 void cuda_queues_cancel(struct queues *qs, struct dev_space *space);
+
+void cuda_queue_time(struct dev_queue *q, struct dev_op *op);
 
 int cuda_queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op);
 int cuda_queue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *op);

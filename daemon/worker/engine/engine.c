@@ -77,6 +77,7 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
 static int submit_op(struct worker *w, const struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
+    if (w->info.coarse && profiling_asks(op)) op->dev.timed = true;
     switch (op->kind) {
     case WIRE_LAUNCH:
         return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);

@@ -29,7 +29,7 @@ static void op_ended(struct worker *w, struct op *op) {
     if (s->next - op->seq > PUMP_AHEAD) op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
     load_end(&w->load, &c->inflight, w->now_ns);
     op->state = OP_DONE;
-    if (!c->null) profiling_ended(w->kernels, op, w->load.mixed_ns);
+    if (!c->null) profiling_ended(w->kernels, op, w->load.mixed_ns, w->info.coarse);
     if (op == c->shown)
         running_over(c, op);
     else

@@ -222,6 +222,7 @@ static int run_event_record(struct exec *x, const void *rec) {
     op->event.id = e->event;
     op->event.arrived_ns = x->c->worker->now_ns;
     op->event.point = NULL;
+    if (x->c->worker->info.coarse) stream_time(x->stream);
     return e->signal ? push_point(x, op, e->signal - 1) : push_op(x, op);
 }
 

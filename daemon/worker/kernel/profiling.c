@@ -10,6 +10,8 @@
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/object.h"
 
+#define PROFILING_FIRST 32u                  /* launches of a kernel that are timed at first */
+#define PROFILING_EACH 16u                   /* then one in so many of its job's */
 #define PROFILING_NULL 0x6e756c6c6e756c6cull /* tells their fingerprints from computed ones' */
 
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
@@ -65,11 +67,18 @@ void profiling_shape(struct profiling *p, struct func *f, const struct wire_laun
 
 /* ---- what its end says ----------------------------------------------------------------------- */
 
+bool profiling_asks(const struct op *op) {
+    const struct kernel *e = op->kind == WIRE_LAUNCH ? op->launch.kernel : NULL;
+    return e && (e->profile.durations.count < PROFILING_FIRST ||
+                 op->launch.number % PROFILING_EACH == 0);
+}
+
 /* What failed or was cancelled says nothing of the kernel. */
-void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns) {
+void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse) {
     const struct dev_op *d = &op->dev;
     if (op->kind != WIRE_LAUNCH || !op->launch.kernel || d->result || d->end_ns < d->start_ns)
         return;
-    kernels_sample(k, op->launch.kernel, d->end_ns - d->start_ns, mixed_ns < d->start_ns);
+    if (!coarse || d->timed)
+        kernels_sample(k, op->launch.kernel, d->end_ns - d->start_ns, mixed_ns < d->start_ns);
     if (d->thread_insts) kernels_counts(k, op->launch.kernel, d->thread_insts, d->memory_bytes);
 }

@@ -38,8 +38,12 @@ static inline const struct sched_kernel *profiling_sched(const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return &profiling_copy;
     return op->launch.kernel ? &op->launch.kernel->sched : &profiling_unknown;
 }
-/* A launch ended on the device, where several clients were until `mixed_ns`. */
-void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns);
+/* Whether the device should be asked when this launch begins and ends, where that costs something:
+ * of a kernel's first ones, and of some later. */
+bool profiling_asks(const struct op *op);
+/* A launch ended on the device, where several clients were until `mixed_ns`. `coarse`: its times
+ * are rough unless they were asked for. */
+void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse);
 /* The operation is about to be freed. */
 static inline void profiling_drop(struct kernels *k, struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;

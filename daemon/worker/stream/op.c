@@ -71,6 +71,7 @@ static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params,
     pool->free = op->next;
     if (op->next) op_prefetch(op->next);
     op->dev.result = 0;
+    op->dev.timed = false;
     op->dev.start_ns = op->dev.end_ns = op->dev.busy_ns = op->dev.fault_addr = 0;
     op->dev.fault_text[0] = 0;
     op->dev.next = NULL;

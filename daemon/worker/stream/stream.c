@@ -24,6 +24,11 @@ static void publish_done(struct stream *s) {
     com->published = true;
 }
 
+/* An operation of the stream's own, which the device never has. */
+static bool is_mark(const struct op *op) {
+    return op->kind == WIRE_STREAM_WAIT || op->kind == WIRE_EVENT_RECORD;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static struct stream *make_stream(struct stream_set *set, uint32_t id) {
@@ -95,6 +100,24 @@ static int open_queue(struct stream *s) {
 void stream_share(struct stream *s, uint32_t sms) {
     s->share = sms;
     if (s->queue && s->set->ops->queue_share) s->set->ops->queue_share(s->queue, sms);
+}
+
+static void time_latest(const struct stream *s) {
+    uint64_t seq = s->next;
+    while (seq != s->head && is_mark(stream_at(s, seq - 1)))
+        seq--;
+    if (seq == s->head) return;
+    struct op *op = stream_at(s, seq - 1);
+    if (op->state < OP_RUNNING) op->dev.timed = true;
+    if (op->state == OP_RUNNING && s->set->ops->queue_time)
+        s->set->ops->queue_time(s->queue, &op->dev);
+}
+
+void stream_time(struct stream *s) {
+    const struct stream_set *set = s->set;
+    time_latest(s);
+    for (uint32_t i = 1; s->id == 0 && i < set->end; i++)
+        if (set->streams[i] && !set->streams[i]->nonblocking) time_latest(set->streams[i]);
 }
 
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,

@@ -102,6 +102,9 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
                 uint64_t first_seq);
 /* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
 void stream_share(struct stream *s, uint32_t sms);
+/* The end of what is under way in it now is to be the device's own time; of stream 0, of what is in
+ * those that it waits for. For what is behind it and tells that time. */
+void stream_time(struct stream *s);
 /* The client destroyed it: its queue goes once it is empty. */
 void stream_close(struct stream *s);
 

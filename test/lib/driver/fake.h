@@ -26,6 +26,7 @@ struct fake_options {
     bool no_green;                /* the device cannot be split */
     bool host_elsewhere;          /* registered memory has another address on the device */
     bool stepping;                /* streams stand still but for step() and who waits for them */
+    uint64_t clock_ns;            /* as set_clock */
     uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
 };
 
@@ -63,6 +64,11 @@ struct fake_control {
     /* The context ends with this result: no stream moves any more, all calls say it. */
     void (*end)(CUresult fatal);
     struct fake_launch (*last_launch)(void);
+    /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
+     */
+    void (*set_clock)(uint64_t ns);
+    /* How many calls were made since start. */
+    uint32_t (*calls)(void);
     /* What ran since start, the first `room` of it. How much it was. */
     uint32_t (*ran)(struct fake_ran *out, uint32_t room);
 };

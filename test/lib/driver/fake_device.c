@@ -31,6 +31,7 @@ CUresult fake_misuse(CUresult result, const char *call, const char *what) {
 }
 
 CUresult fake_enter(const char *call, bool needs_context) {
+    fake.calls++;
     if (fake.fatal) return fake.fatal;
     if (!fake.initialised) return fake_misuse(CUDA_ERROR_NOT_INITIALIZED, call, "before cuInit");
     if (!needs_context) return CUDA_SUCCESS;
@@ -107,7 +108,8 @@ static void start(const struct fake_options *options) {
     fake.retained = 0;
     fake.fatal = CUDA_SUCCESS;
     fake.misuse[0] = '\0';
-    fake.ran_count = 0;
+    fake.ran_count = fake.calls = 0;
+    fake.clock_ns = options->clock_ns;
 }
 
 static struct fake_left left(void) {
@@ -158,6 +160,16 @@ static struct fake_launch last_launch(void) {
     return fake.last_launch;
 }
 
+static void set_clock(uint64_t ns) {
+    FAKE_GUARD;
+    fake.clock_ns = ns;
+}
+
+static uint32_t calls(void) {
+    FAKE_GUARD;
+    return fake.calls;
+}
+
 static uint32_t ran(struct fake_ran *out, uint32_t room) {
     FAKE_GUARD;
     for (uint32_t i = 0; i < room && i < fake.ran_count; i++)
@@ -172,6 +184,8 @@ const struct fake_control fake_control = {.start = start,
                                           .run = run,
                                           .end = end,
                                           .last_launch = last_launch,
+                                          .set_clock = set_clock,
+                                          .calls = calls,
                                           .ran = ran};
 
 /* ---- the device ------------------------------------------------------------------------------ */

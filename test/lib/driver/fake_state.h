@@ -31,6 +31,7 @@ enum object_kind {
 struct mark {
     uint32_t holders;
     bool reached;
+    uint64_t ns; /* when, by the device's clock */
 };
 
 /* Returns 0, or how the context ends. */
@@ -55,6 +56,7 @@ struct object {
                                    of a stream: its green context */
     uint32_t sms;               /* of a green context */
     int fd, index, priority;    /* of memory; of streams */
+    bool untimed;               /* of an event */
     bool allowed;               /* of a map: cuMemSetAccess was said */
     struct item *first, **last; /* of a stream */
     struct mark *mark;          /* of an event: its latest record */
@@ -82,6 +84,8 @@ struct fake_state {
     struct fake_ran ran[4096];
     uint32_t ran_count;
     uint64_t random;
+    uint64_t clock_ns; /* 0: of its own */
+    uint32_t calls;
 };
 
 extern struct fake_state fake;

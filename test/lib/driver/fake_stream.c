@@ -48,13 +48,23 @@ static CUresult write_word(const struct item *i) {
     return CUDA_SUCCESS;
 }
 
+static uint64_t device_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t ns = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+    return fake.clock_ns ? fake.clock_ns : ns + 3600000000000ull;
+}
+
 static CUresult execute(const struct item *i) {
     switch (i->kind) {
     case FAKE_COPY: return copy(i);
     case FAKE_FILL: return fill(i);
     case FAKE_WRITE: return write_word(i);
     case FAKE_LAUNCH: return i->kernel(i->params);
-    case FAKE_RECORD: i->mark->reached = true; return CUDA_SUCCESS;
+    case FAKE_RECORD:
+        i->mark->reached = true;
+        i->mark->ns = device_ns();
+        return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
     }
 }
@@ -243,7 +253,9 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, uint64_t val
 
 CUresult cuEventCreate(CUevent *out, unsigned int flags) {
     FAKE_CALL(true);
-    *out = at(fake_object_new(OBJECT_EVENT, 0, 0)->id);
+    struct object *o = fake_object_new(OBJECT_EVENT, 0, 0);
+    o->untimed = flags & CU_EVENT_DISABLE_TIMING;
+    *out = at(o->id);
     return CUDA_SUCCESS;
 }
 
@@ -269,6 +281,24 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     o->mark = mark;
     struct item i = {.kind = FAKE_RECORD, .mark = mark};
     return fake_stream_add(stream, &i, __func__);
+}
+
+CUresult cuEventQuery(CUevent event) {
+    FAKE_CALL(true);
+    const struct object *o = fake_object(OBJECT_EVENT, event);
+    if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no event, or none any more");
+    return !o->mark || o->mark->reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to) {
+    FAKE_CALL(true);
+    const struct object *a = fake_object(OBJECT_EVENT, from), *b = fake_object(OBJECT_EVENT, to);
+    if (!a || !b) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no event, or none any more");
+    if (a->untimed || b->untimed || !a->mark || !b->mark)
+        return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "of one that has no time");
+    if (!a->mark->reached || !b->mark->reached) return CUDA_ERROR_NOT_READY;
+    *ms = (float)((double)(int64_t)(b->mark->ns - a->mark->ns) / 1e6);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
