@@ -10,7 +10,7 @@ import device_check.machine as machine
 import device_check.picture as picture
 import device_check.processes as processes
 from device_check.report import Report, shown
-from device_check.ways import ROOT, Mps, Native, NotHere, Salus, StandIn, device_is_built, harness
+from device_check.ways import ROOT, Mps, Native, NotHere, Salus, StandIn, device_is_built, harness, nest
 
 # Least time that is worth beginning a step with.
 LEAST_S = 2.0
@@ -22,7 +22,8 @@ class OutOfTime(Exception):
 
 class Check:
     """`device`: what Salus is run on; None: it has no device for this GPU yet. `small`: sizes whose figures mean
-    nothing; `reduced`: so, and on the software GPU."""
+    nothing; `reduced`: so, and without a GPU: the real driver's device is there, nested in the software GPU, and
+    what stands for the driver alone is the software GPU itself."""
 
     def __init__(self, out, reduced, small, minutes):
         self.begin = time.monotonic()
@@ -33,7 +34,9 @@ class Check:
         self.gpu = None if reduced else machine.gpu()
         self.reduced = reduced or not self.gpu
         self.built, self.why = device_is_built("cuda")
-        self.device = "cuda" if harness.NESTED or (self.built and not self.reduced) else "soft" if self.reduced else None
+        self.device = "cuda" if self.built else "soft" if self.reduced else None
+        if self.reduced and self.built:
+            nest()
         self.small = small or self.reduced
         self.report = Report(out, {"reduced": self.reduced, "counts": not self.small, "gpu": self.gpu, "minutes": minutes,
                                    "salus_device": self.device, "commit": self._commit()})

@@ -22,6 +22,17 @@ def plain_environment(**more):
     return dict(os.environ, CUDA_MODULE_LOADING="EAGER", **more)
 
 
+def nest():
+    """From here on the driver of Salus is our own library, into a daemon on the software GPU; tests that are started
+    know it, too."""
+    harness.NESTED = True
+    os.environ["SALUS_TEST_NESTED"] = "1"
+
+
+def on_software(*options):
+    return harness.Soft("--device", "soft", "--device-memory", "256MiB", *options)
+
+
 class Native:
     """Processes by themselves: several at once share the GPU by time slices."""
     name = "native"
@@ -48,8 +59,9 @@ class Salus:
     def make(device, options):
         if harness.NESTED:  # which device, and how much of it, is the harness's to say
             return harness.Daemon(*options)
-        memory = ["--device-memory", "256MiB"] if device == "soft" else []
-        return harness.Daemon("--device", device, *memory, *options)
+        if device == "soft":
+            return on_software(*options)
+        return harness.Daemon("--device", device, *options)
 
     def __enter__(self):
         kind = type(self)
@@ -101,7 +113,7 @@ class StandIn(Salus):
 
     @staticmethod
     def make(device, options):
-        return harness.Below() if harness.NESTED else Salus.make(device, options)
+        return on_software(*options)
 
     def environment(self, **job):
         return super().environment(**{k: v for k, v in job.items() if k in ("persistent", "ephemeral")})

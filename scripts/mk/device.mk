@@ -29,9 +29,9 @@ NVCC_PROBE_LIBS_child_grids := -lcudadevrt
 device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS)
 	@[ -z "$(NVCC)" ] || [ -n "$(SAN)" ] || $(MAKE) --no-print-directory $(DEVICE_PROBES_CU)
 
-# In the reduced form, on the software GPU; and what travels to a machine with a GPU is whole.
+# In the reduced form, nested on the software GPU; and what travels to a machine with a GPU is whole.
 .PHONY: check-device device-pack
-check-device: all device-programs $(BUILD)/e2e/default-static/train ## device-check in its reduced form: every probe and program on the software GPU
+check-device: all device-programs $(BUILD)/e2e/default-static/train ## device-check in its reduced form, nested: every probe and program
 	BUILD=$(BUILD) $(PYTHON) -B test/device/test_device_check.py
 device-pack: all device-programs e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## what a machine with a GPU needs for scripts/device-check, in $(BUILD)/salus-device-check.tar
 	BUILD=$(BUILD) scripts/device-check --pack $(BUILD)/salus-device-check.tar

@@ -93,7 +93,7 @@ class Daemon:
         self.options = options
         self.below = None
         self.env = None
-        if NESTED and not isinstance(self, Below):
+        if NESTED and not isinstance(self, Soft):
             self._put_below()
 
     def _put_below(self):
@@ -215,7 +215,11 @@ class Daemon:
         return checksum_of(self.run(argv, loading, **extra), self)
 
 
-class Below(Daemon):
+class Soft(Daemon):
+    """On the software GPU, in nested tests too."""
+
+
+class Below(Soft):
     """What has the GPU that a nested daemon's driver shows: its one job is that daemon's worker."""
     UNKNOWN = "8GiB"
 
