@@ -94,10 +94,11 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_chaos.py --kills 25
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_gpus.py shows_both on_both policies
 .PHONY: check-long-nested
 check-long: check-long-nested
 check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(BUILD)/mutants/salus-gpu-no-void
-	for suite in e2e ending sharing "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
+	for suite in e2e ending sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
 		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
 	for try in 1 2 3; do SALUS_TEST_NESTED=1 $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
 check-sharing: all e2e-programs

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two software GPUs under one daemon: which one a job gets, that it computes there what it computes
-alone, and that what becomes of one is nothing to the jobs of the other.
+alone, and that what becomes of one is nothing to the jobs of the other. Nested, each of the daemon's
+workers has a GPU of its own of the daemon below.
 
     test/e2e/run_gpus.py [--list] [NAME-PART...]
 """
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -14,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, PATIENCE, Daemon, checksum_of, program, run_tests, tool, wait_for
+from harness import ABOVE, BUILD, NESTED, PATIENCE, Daemon, checksum_of, program, run_tests, tool, wait_for
 
 TRAIN = [program("train"), "300"]
 LONG = [program("train"), "10000000"]
@@ -31,15 +33,53 @@ def contains(text, part, what):
         raise AssertionError(f"{what} lacks {part!r}:\n{text[-3000:]}")
 
 
+def script(path, text):
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\n" + text)
+    os.chmod(path, stat.S_IRWXU)
+    return path
+
+
+def worker_in(folder):
+    """A worker's program. Nested: that of GPU N is a job on GPU N below, which every job sees as its first."""
+    if not NESTED:
+        return tool("salus-gpu")
+    return script(os.path.join(folder, "nested-worker"), '''
+for a; do
+    shift
+    b=$a
+    [ "$last" != --gpu ] || { export SALUS_GPU="$a"; b=0; }
+    set -- "$@" "$b"
+    last=$a
+done
+''' + f'exec {tool("salus-gpu")} "$@"\n')
+
+
 class Two(Daemon):
     """Two GPUs, both ready; `text` are sections of a configuration file."""
 
     def __init__(self, *options, text="", ready=2):
         super().__init__(*options)
-        path = os.path.join(self.run_dir, "salus.conf")
+        config = self.configure(self, "device_memory = 1GiB\n" + text)
+        self.options, self.want = (*config, *options), ready
+        if NESTED:
+            self.nest(text)
+
+    @staticmethod
+    def configure(daemon, text):
+        path = os.path.join(daemon.run_dir, "salus.conf")
         with open(path, "w") as f:
-            f.write("[gpu]\ngpus = 2\ndevice_memory = 1GiB\n" + text)
-        self.options, self.want = ("--config", path, *options), ready
+            f.write("[gpu]\ngpus = 2\n" + text)
+        return "--config", path
+
+    def nest(self, text):
+        """What they are is said to the daemon below, what is done with them to this one."""
+        driver = os.path.join(BUILD, "shim", "libcuda.so.1")
+        self.options += (*ABOVE, "--driver", driver)
+        if "--worker" not in self.options:
+            self.options += ("--worker", worker_in(self.run_dir))
+        below = re.findall(r"^(?:\[gpu \d\]|sm_count = .*)$", text, re.M)
+        self.below.options = (*self.below.options, *self.configure(self.below, "\n".join(below) + "\n"))
 
     def _ready(self):
         return super()._ready() and self.ctl_json("status")["status"]["gpus_ready"] >= self.want
@@ -90,6 +130,9 @@ def test_the_list_shows_both():
         equal((status["gpus"], status["gpus_ready"], status["state"]), (2, 2, "ok"), "status")
         lines = d.ctl("gpu", "list").stdout.splitlines()
         equal(len(lines), 3, "lines of the table")
+        if NESTED:
+            equal({(j["gpu"], j["pid"]) for j in d.below.jobs()}, {(g["id"], g["worker_pid"]) for g in (first, second)},
+                  "which worker is on which GPU below")
 
 
 def test_jobs_on_both_compute_what_they_compute_alone():
@@ -213,10 +256,8 @@ def test_there_is_no_seventh():
 
 def test_one_that_does_not_start_stands_in_nobodys_way():
     with tempfile.TemporaryDirectory() as folder:
-        worker = os.path.join(folder, "worker")
-        with open(worker, "w") as f:
-            f.write(f'#!/bin/sh\ncase " $* " in *" --gpu 0 "*) exit 3 ;; esac\nexec {tool("salus-gpu")} "$@"\n')
-        os.chmod(worker, os.stat(worker).st_mode | stat.S_IXUSR)
+        worker = script(os.path.join(folder, "worker"),
+                        f'case " $* " in *" --gpu 0 "*) exit 3 ;; esac\nexec {worker_in(folder)} "$@"\n')
         with Two("--worker", worker, "--worker-tries", "2", ready=1) as d:
             for _ in range(2):
                 d.checksum(TRAIN)
