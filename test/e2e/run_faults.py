@@ -4,13 +4,17 @@
 daemon. A job gets right results or an error, never success with wrong data; the next one is served, where a
 context died by another worker.
 
-    test/e2e/run_faults.py [part of a test's name...]
+    test/e2e/run_faults.py [--seed N] [--rounds N] [--worker PROGRAM] [part of a test's name...]
 """
+import argparse
+import contextlib
 import os
+import random
 import sys
 
 os.environ["SALUS_TEST_NESTED"] = "1"
 from harness import BUILD, CHECKSUM, Daemon, checksum_of, program, run_tests, wait_for  # noqa: E402
+from verifying import Failed, Job  # noqa: E402
 
 FAULTY = os.path.join(BUILD, "test", "lib", "driver", "faulty", "libcuda.so.1")
 OUT_OF_MEMORY, NOT_SUPPORTED, ILLEGAL_ADDRESS, LAUNCH_FAILED = 2, 801, 700, 719
@@ -20,15 +24,20 @@ OF_JOBS = [("cuMemHostRegister_v2", 1), ("cuMemCreate", 1), ("cuMemMap", 2), ("c
            ("cuMemcpyAsync", 2), ("cuLaunchKernelEx", 2), ("cuStreamWriteValue64_v2", 3)]
 
 
-class FaultyDaemon(Daemon):
-    """Its worker's driver does what `faults` says, once for all workers that it ever has."""
+JOBS = 4
+# All calls of a job's stream come late, and streams come to their ends in another order, at random.
+DISORDER = "cuStreamWriteValue64_v2:0:^1500,cuLaunchKernelEx:0:~200,cuMemcpyAsync:0:~200,cuMemMap:0:~300"
 
-    def __init__(self, faults):
-        super().__init__()
+
+class FaultyDaemon(Daemon):
+    """Its worker's driver does what `faults` says, failures once for all workers that it ever has."""
+
+    def __init__(self, faults, seed=0):
+        super().__init__(*(["--worker", ARGS.worker] if ARGS.worker else []))
         self.options[self.options.index("--driver") + 1] = FAULTY
         self.once = os.path.join(self.run_dir, "failed")
         self.env.update(SALUS_FAULTY_DRIVER=os.path.join(BUILD, "shim", "libcuda.so.1"),
-                        SALUS_FAULTY=faults, SALUS_FAULTY_ONCE=self.once)
+                        SALUS_FAULTY=faults, SALUS_FAULTY_ONCE=self.once, SALUS_FAULTY_SEED=str(seed))
 
     def failed(self):
         return os.path.exists(self.once)
@@ -83,5 +92,93 @@ def test_completions_that_come_late():
         assert checksum_of(d.run([program("pipeline")]), d) == expected
 
 
+def test_calls_and_streams_in_disorder():
+    """Every program's result is that of a driver in order; nobody takes anything for complete that is not."""
+    names = ["pipeline", "train", "graphs", "staged"]
+    with Daemon() as d:
+        expected = {name: d.checksum([program(name)]) for name in names}
+    with FaultyDaemon(DISORDER, ARGS.seed) as d:
+        for name in names:
+            assert d.checksum([program(name)]) == expected[name], f"{name}: wrong data"
+        all_finish(d)
+
+
+# ---- at a random moment, beside bystanders ---------------------------------------------------------------
+
+@contextlib.contextmanager
+def verifying(d):
+    """Jobs that verify their rounds."""
+    jobs = [Job(d, ARGS.seed + i) for i in range(JOBS)]
+    try:
+        yield jobs
+    finally:
+        for job in jobs:
+            job.process.kill()
+            job.process.wait()
+
+
+def ends(d, jobs):
+    """How they end, finished or error, once those that are there still are in the middle of their work; a wrong
+    result, a hang, or an error without a cause raises Failed."""
+    def at_work():
+        launches = {j["pid"]: j["launches"] for j in d.jobs()}
+        return all(launches.get(job.pid, 0) > 50 or job.process.poll() is not None for job in jobs)
+    wait_for("the jobs are at work", at_work)
+    for job in jobs:
+        job.ask()
+    return [job.verdict() for job in jobs]
+
+
+def all_finish(d):
+    with verifying(d) as jobs:
+        assert ends(d, jobs) == ["finished"] * JOBS
+
+
+def fail_somewhere(result, chance, disorder):
+    """One call, whichever it is, fails beside jobs that verify their rounds; how these ended. Whoever comes then is
+    served, and well, and all memory comes back."""
+    nth = chance.randrange(200, 6000)
+    faults = f"*:{nth}:{result}" + ("," + DISORDER if disorder else "")
+    with FaultyDaemon(faults, chance.randrange(1 << 30)) as d:
+        try:
+            with verifying(d) as jobs:
+                wait_for(f"call {nth} failed", d.failed)
+                for job in jobs:
+                    job.causes.append(faults)
+                found = ends(d, jobs)
+            all_finish(d)
+            wait_for("all memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+        except (Failed, AssertionError) as e:
+            raise AssertionError(f"{faults}: {e}\n{d.log()[-3000:]}") from None
+        return found
+
+
+def test_contexts_that_die_at_any_moment():
+    """Everybody gets an error or right results, nobody hangs, and the next worker serves."""
+    chance, told = random.Random(ARGS.seed), 0
+    for i in range(ARGS.rounds):
+        result = chance.choice([ILLEGAL_ADDRESS, LAUNCH_FAILED])
+        told += fail_somewhere(result, chance, i % 2 == 1).count("error")
+    print(f"    {told} of {ARGS.rounds * JOBS} jobs were told", flush=True)
+    assert told, "nobody was hit"
+
+
+def test_calls_that_fail_at_any_moment():
+    """One call's failure is at most one job's."""
+    chance, told = random.Random(ARGS.seed), 0
+    for i in range(ARGS.rounds):
+        found = fail_somewhere(OUT_OF_MEMORY, chance, i % 2 == 1)
+        assert found.count("error") <= 1, f"one call failed, and so did {found}"
+        told += found.count("error")
+    print(f"    {told} of {ARGS.rounds} made a difference", flush=True)
+
+
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--worker", help="another salus-gpu")
+    ARGS, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    print(f"faults: --seed {ARGS.seed}", flush=True)
     sys.exit(run_tests(globals()))

@@ -15,6 +15,7 @@
 
 #include "daemon/device/cuda/driver.h"
 #include "test/lib/driver/fake.h"
+#include "test/lib/driver/faulty_hold.h"
 
 enum {
 #define CALL(name) INDEX_##name,
@@ -32,12 +33,13 @@ static const char *const names[] = {
 };
 
 void *faulty_real[CALL_COUNT] __attribute__((visibility("hidden")));
-int faulty_before(uint32_t call) __attribute__((visibility("hidden")));
+int faulty_before(uint32_t call, void *first) __attribute__((visibility("hidden")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct faulty_rule rules[RULES];
 static uint32_t rule_count, counts[CALL_COUNT], all, fired;
+static uint64_t chance = 1;
 static int dead;
 static void *behind;
 
@@ -57,10 +59,13 @@ static void read_rules(char *text) {
             fprintf(stderr, "faulty: what is \"%s\"?\n", one);
             abort();
         }
+        bool delays = strchr("+~^", what[0]);
         rules[rule_count++] = (struct faulty_rule){.call = call_of(name),
                                                    .nth = (uint32_t)atoi(nth),
-                                                   .result = what[0] == '+' ? 0 : atoi(what),
-                                                   .delay_us = what[0] == '+' ? atoi(what + 1) : 0};
+                                                   .result = delays ? 0 : atoi(what),
+                                                   .delay_us = delays ? atoi(what + 1) : 0,
+                                                   .random = what[0] == '~' || what[0] == '^',
+                                                   .holds = what[0] == '^'};
     }
 }
 
@@ -76,6 +81,9 @@ static void load(void) {
     char *copy = text ? strdup(text) : NULL;
     if (copy) read_rules(copy);
     free(copy);
+    const char *seed = getenv("SALUS_FAULTY_SEED");
+    chance = seed ? strtoull(seed, NULL, 10) : 0;
+    chance = chance * 2 + 1; /* never 0 */
 }
 
 /* Whether nobody did it yet. */
@@ -96,14 +104,22 @@ static int fail(const struct faulty_rule *r) {
     return dead;
 }
 
+/* xorshift64: up to `most`. */
+static uint32_t at_random(uint32_t most) {
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    return (uint32_t)((chance >> 16) % (most + 1ull));
+}
+
 static bool says_nothing_of_contexts(uint32_t call) {
     return call == INDEX_cuGetErrorName || call == INDEX_cuGetErrorString ||
            call == INDEX_cuDriverGetVersion;
 }
 
 /* What the call comes to, or 0: it is to be made. */
-int faulty_before(uint32_t call) {
-    uint32_t delay_us = 0;
+int faulty_before(uint32_t call, void *first) {
+    uint32_t delay_us = 0, hold_us = 0;
     int result = 0;
     pthread_once(&once, load);
     if (says_nothing_of_contexts(call)) return 0;
@@ -114,12 +130,13 @@ int faulty_before(uint32_t call) {
         const struct faulty_rule *r = &rules[i];
         if (r->call >= 0 && (uint32_t)r->call != call) continue;
         if (r->nth && r->nth != (r->call < 0 ? all : counts[call])) continue;
-        delay_us += r->delay_us;
+        *(r->holds ? &hold_us : &delay_us) += r->random ? at_random(r->delay_us) : r->delay_us;
         if (r->result) result = fail(r);
     }
     if (dead) result = dead;
     pthread_mutex_unlock(&lock);
     if (delay_us) usleep(delay_us);
+    if (hold_us && !result) faulty_hold(behind, first, hold_us);
     return result;
 }
 

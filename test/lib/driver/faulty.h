@@ -8,8 +8,11 @@
  * The one behind it is $SALUS_FAULTY_DRIVER. A test in the same process has dlsym(library,
  * "faulty_control"); for others there is $SALUS_FAULTY, "cuMemCreate:3:2": the third call
  * returns 2.
- * "*" is any call, and every one; "+500" as result is a delay of 500 microseconds. Several are
- * separated by commas. With $SALUS_FAULTY_ONCE, the name of a file that is made then, results are
+ * "*" is any call, and every one; "+500" as result is a delay of 500 microseconds, "~500" one of up
+ * to 500 at random. "^500", of calls whose first argument is a stream, holds that stream for up to
+ * 500 microseconds before what the call gives it, while the call returns at once: so streams come
+ * to their ends in another order. Several are separated by commas; numbers at random begin with
+ * $SALUS_FAULTY_SEED. With $SALUS_FAULTY_ONCE, the name of a file that is made then, results are
  * given once, whoever loads it later.
  *
  * Threads: any.
@@ -24,7 +27,9 @@ struct faulty_rule {
     int call;          /* its place in calls.def; -1: any */
     uint32_t nth;      /* from 1; 0: each */
     int result;        /* CUresult; 0: it is made */
-    uint32_t delay_us; /* before that */
+    uint32_t delay_us; /* before that; at most, if it is random */
+    bool random;
+    bool holds; /* the call's stream is delayed, not the call */
 };
 
 struct faulty_control {
