@@ -86,6 +86,12 @@ void cuda_rig_space_end(struct cuda_rig *r, struct rig_space *s) {
     munmap(s->host, RIG_HOST);
 }
 
+/* A peek waits until the chunks are zero, as operations do; whoever looks by itself has to. */
+static void settle(const struct cuda_rig *r, const struct rig_space *s, uint32_t at) {
+    uint64_t value;
+    r->ops->peek(s->space, s->windows.dev_base + at * RIG_GRANULE, 4, &value);
+}
+
 int cuda_rig_map(struct cuda_rig *r, struct rig_space *s, uint32_t at, uint32_t count,
                  struct dev_chunk **chunks) {
     int err = 0;
@@ -94,6 +100,7 @@ int cuda_rig_map(struct cuda_rig *r, struct rig_space *s, uint32_t at, uint32_t 
         err = r->ops->chunk_create(r->dev, &chunks[made]);
     if (!err)
         err = r->ops->chunk_map(s->space, s->windows.dev_base + at * RIG_GRANULE, chunks, count);
+    if (!err) settle(r, s, at);
     while (err && made > 0)
         r->ops->chunk_destroy(r->dev, chunks[--made]);
     return err;

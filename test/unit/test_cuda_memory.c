@@ -208,6 +208,51 @@ Test(cuda_memory, whole_chunks_are_done_when_the_call_is) {
     close_all();
 }
 
+/* Copies of whole chunks come behind the clear of what they touch, which nobody waited for. */
+Test(cuda_memory, whole_chunks_are_zero_for_who_copies_them) {
+    struct rig_space s;
+    struct dev_chunk *a, *b;
+    static uint8_t host[RIG_GRANULE];
+    open_with(&(struct fake_options){.stepping = true});
+    cr_assert_eq(cuda_rig_space(&rig, &s, 0), 0);
+    cr_assert_eq(rig.ops->chunk_create(rig.dev, &a), 0);
+    cr_assert_eq(rig.ops->chunk_create(rig.dev, &b), 0);
+    memset(host, 0x31, sizeof(host));
+    cr_assert_eq(rig.ops->chunk_save(rig.dev, host, a), 0, "that nobody has seen");
+    cr_assert(is_all(host, 0, sizeof(host)));
+    cr_assert_eq(rig.ops->chunk_map(s.space, s.windows.dev_base, &b, 1), 0);
+    memset(host, 0x31, sizeof(host));
+    cr_assert_eq(rig.ops->chunk_load(rig.dev, b, host), 0, "that is being cleared");
+    rig.fake->run();
+    cr_assert(is_all(cuda_rig_words(s.windows.dev_base), 0x31, RIG_GRANULE));
+    cr_assert_eq(rig.ops->chunk_unmap(s.space, s.windows.dev_base, 1), 0);
+    rig.ops->chunk_destroy(rig.dev, b);
+    cr_assert_eq(rig.ops->chunk_create(rig.dev, &b), 0);
+    cr_assert_eq(rig.ops->chunk_copy(rig.dev, a, b), 0, "of which nothing is left");
+    cr_assert_eq(rig.ops->chunk_save(rig.dev, host, a), 0);
+    cr_assert(is_all(host, 0, sizeof(host)));
+    cuda_rig_space_end(&rig, &s);
+    close_all();
+}
+
+/* What two see is zero for both, whoever it was cleared for. */
+Test(cuda_memory, a_chunk_is_zero_for_whom_it_is_shown_to_next) {
+    struct rig_space a, b;
+    struct dev_chunk *chunk;
+    uint64_t value = 1;
+    open_with(&(struct fake_options){.stepping = true});
+    cr_assert_eq(cuda_rig_space(&rig, &a, 0), 0);
+    cr_assert_eq(cuda_rig_space(&rig, &b, 1), 0);
+    cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
+    cr_assert_eq(rig.ops->chunk_map(a.space, a.windows.dev_base, &chunk, 1), 0);
+    cr_assert_eq(rig.ops->chunk_map(b.space, b.windows.dev_base, &chunk, 1), 0);
+    cr_assert_eq(rig.ops->peek(b.space, b.windows.dev_base, 4, &value), 0);
+    cr_assert_eq(value, 0);
+    cuda_rig_space_end(&rig, &b);
+    cuda_rig_space_end(&rig, &a);
+    close_all();
+}
+
 /* ---- spaces ---------------------------------------------------------------------------------- */
 
 Test(cuda_memory, the_driver_has_a_range_elsewhere) {

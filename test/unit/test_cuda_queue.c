@@ -16,8 +16,9 @@
 #define DEPTH 64u /* QUEUE_DEPTH */
 #define MANY 100u
 
-/* Streams as they are made: of chunks, of peeks, then of queues. */
-#define FIRST_STREAM 2u
+/* Streams as they are made: two of chunks, of peeks, then of queues. */
+#define CLEARING 1u
+#define FIRST_STREAM 3u
 
 static struct cuda_rig rig;
 static struct rig_space space;
@@ -317,6 +318,46 @@ Test(cuda_queue, nothing_runs_behind_what_failed) {
     cr_assert_eq(cuda_rig_words(base())[0], 5);
 }
 
+/* ---- new memory ------------------------------------------------------------------------------ */
+
+/* A chunk that was somebody's is cleared behind whatever the device is at. Nobody waits for that
+ * but who uses it. */
+Test(cuda_queue, others_go_on_while_a_chunk_is_cleared) {
+    struct rig_space another;
+    struct dev_chunk *fresh[3];
+    uint64_t at;
+    cr_assert_eq(cuda_rig_space(&rig, &another, 1), 0);
+    cr_assert_eq(rig.ops->queue_create(another.space, 0, &other), 0);
+    at = another.windows.dev_base;
+    for (uint32_t i = 0; i < 3; i++)
+        cr_assert_eq(rig.ops->chunk_create(rig.dev, &fresh[i]), 0);
+    cr_assert_eq(rig.ops->chunk_map(another.space, at, fresh, 3), 0);
+    uint32_t before = *cuda_rig_words(at);
+    cr_assert_neq(before, 0, "it is not cleared yet");
+    cr_assert_eq(cuda_rig_launch(&rig, other, func("append"), &ops[20], 16, (uint64_t[]){at, 7}),
+                 0);
+    cr_assert_not(rig.fake->step(FIRST_STREAM + 1), "it waits for that");
+    for (uint32_t i = 0; i < 10; i++) {
+        append(i);
+        while (rig.fake->step(FIRST_STREAM))
+            continue;
+        cr_assert_eq(cuda_rig_poll(&rig), 1, "the other job's launches");
+    }
+    cr_assert_eq(*cuda_rig_words(at), before);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_not(rig.fake->step(FIRST_STREAM + 1));
+        cr_assert(rig.fake->step(CLEARING));
+    }
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[20].dev.result, 0);
+    cr_assert(cuda_rig_words(at)[0] == 1 && cuda_rig_words(at)[1] == 7, "it found zeros");
+    rig.ops->queue_destroy(other);
+    other = NULL;
+    cuda_rig_unmap(&rig, &another, 0, 3, fresh);
+    cuda_rig_space_end(&rig, &another);
+}
+
 /* ---- copies and fills ------------------------------------------------------------------------ */
 
 Test(cuda_queue, boxes_are_copied_row_by_row) {
@@ -535,6 +576,26 @@ Test(cuda_faulty, a_level_that_cannot_be_had_leaves_the_order) {
     for (uint32_t i = 0; i < 8; i++) {
         cr_assert_eq(list[i + 1], i + 1);
         cr_assert_eq(ops[i].dev.result, 0);
+    }
+}
+
+Test(cuda_faulty, what_cannot_wait_for_a_clear_is_waited_for) {
+    static const char *const calls[] = {"cuEventRecord", "cuStreamWaitEvent"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dev_chunk *fresh;
+        uint64_t at = base() + (8 + i) * RIG_GRANULE;
+        cr_assert_eq(rig.ops->chunk_create(rig.dev, &fresh), 0);
+        let_fail(calls[i], CUDA_ERROR_OUT_OF_MEMORY);
+        cr_assert_eq(rig.ops->chunk_map(space.space, at, &fresh, 1), 0);
+        cuda_rig_launch(&rig, queue, func("append"), &ops[i], 16, (uint64_t[]){at, 7});
+        cr_assert_eq(rig.faulty->fired(), 1, "%s", calls[i]);
+        while (rig.fake->step(FIRST_STREAM))
+            continue;
+        rig.fake->run();
+        cr_assert_eq(cuda_rig_poll(&rig), 1);
+        cr_assert_eq(cuda_rig_words(at)[0], 1);
+        rig.ops->chunk_unmap(space.space, at, 1);
+        rig.ops->chunk_destroy(rig.dev, fresh);
     }
 }
 

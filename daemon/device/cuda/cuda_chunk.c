@@ -31,16 +31,22 @@ int cuda_chunk_open(struct chunks *c, struct context *context, uint64_t granule,
     if (!err)
         err = result(c, d->cuStreamCreateWithPriority(&c->stream, CU_STREAM_NON_BLOCKING,
                                                       context->least_priority));
+    if (!err)
+        err = result(c, d->cuStreamCreateWithPriority(&c->clearing, CU_STREAM_NON_BLOCKING,
+                                                      context->least_priority));
     if (err) cuda_chunk_close(c);
     return err;
 }
 
 void cuda_chunk_close(struct chunks *c) {
     const struct driver *d = c->context ? &c->context->driver : NULL;
+    if (d && c->clearing) cuda_chunk_settle(c);
     for (uint64_t i = 0; d && c->list && i < c->made; i++) {
         d->cuMemUnmap(c->list[i].address, c->granule);
         d->cuMemRelease(c->list[i].handle);
     }
+    if (d && c->cleared) d->cuEventDestroy_v2(c->cleared);
+    if (d && c->clearing) d->cuStreamDestroy_v2(c->clearing);
     if (d && c->stream) d->cuStreamDestroy_v2(c->stream);
     if (d && c->window) d->cuMemAddressFree(c->window, c->limit * c->granule);
     free(c->list);
@@ -92,12 +98,9 @@ int cuda_chunk_create(struct chunks *c, struct dev_chunk **out) {
     int err = chunk ? 0 : make(c, &chunk);
     if (err) return err;
     c->used++;
-    err = cuda_chunk_clear(c, &chunk, 1);
-    if (err)
-        cuda_chunk_destroy(c, chunk);
-    else
-        *out = chunk;
-    return err;
+    chunk->foreign = true;
+    *out = chunk;
+    return 0;
 }
 
 void cuda_chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
@@ -107,7 +110,62 @@ void cuda_chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     c->used--;
 }
 
+/* ---- clears ---------------------------------------------------------------------------------- */
+
+int cuda_chunk_settle(struct chunks *c) {
+    int err = context_settle(c->context, c->clearing);
+    if (!err) c->settled = c->clears;
+    return err;
+}
+
+static int begin_clear(struct chunks *c, struct dev_chunk *chunk) {
+    int err = result(
+        c, c->context->driver.cuMemsetD32Async(chunk->address, 0, c->granule / 4, c->clearing));
+    if (err) return err;
+    chunk->foreign = false;
+    chunk->clear = ++c->clears;
+    return 0;
+}
+
+bool cuda_chunk_pending(struct chunks *c, uint64_t clear) {
+    if (clear <= c->settled) return false;
+    CUresult r = c->context->driver.cuStreamQuery(c->clearing);
+    if (!r) c->settled = c->clears;
+    if (r && r != CUDA_ERROR_NOT_READY) result(c, r);
+    return r;
+}
+
+int cuda_chunk_begin_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count,
+                           bool *pending) {
+    uint64_t latest = 0;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < count; i++) {
+        if (chunks[i]->foreign) err = begin_clear(c, chunks[i]);
+        if (chunks[i]->clear > latest) latest = chunks[i]->clear;
+    }
+    *pending = !err && cuda_chunk_pending(c, latest);
+    return err;
+}
+
+int cuda_chunk_mark(struct chunks *c, CUevent *event) {
+    const struct driver *d = &c->context->driver;
+    int err = *event ? 0 : result(c, d->cuEventCreate(event, CU_EVENT_DISABLE_TIMING));
+    return err ? err : result(c, d->cuEventRecord(*event, c->clearing));
+}
+
+int cuda_chunk_follow(struct chunks *c, CUevent event, CUstream stream) {
+    int err = result(c, c->context->driver.cuStreamWaitEvent(stream, event, 0));
+    return err ? cuda_chunk_settle(c) : 0;
+}
+
 /* ---- whole chunks ---------------------------------------------------------------------------- */
+
+/* What comes on our stream comes behind the clear that it is in. */
+static int follow_clear(struct chunks *c, const struct dev_chunk *chunk) {
+    if (!cuda_chunk_pending(c, chunk->clear)) return 0;
+    if (cuda_chunk_mark(c, &c->cleared)) return cuda_chunk_settle(c);
+    return cuda_chunk_follow(c, c->cleared, c->stream);
+}
 
 /* Nothing of it is under way any more, also where it failed. */
 static int finish(struct chunks *c, CUresult r) {
@@ -115,25 +173,47 @@ static int finish(struct chunks *c, CUresult r) {
     return err ? err : result(c, r);
 }
 
+/* To the caller it is zero, whenever that becomes true. */
+static int begin_read(struct chunks *c, const struct dev_chunk *chunk) {
+    int err = chunk->foreign ? begin_clear(c, &c->list[chunk - c->list]) : 0;
+    return err ? err : follow_clear(c, chunk);
+}
+
 static int transfer(struct chunks *c, CUdeviceptr dst, CUdeviceptr src) {
     return finish(c, c->context->driver.cuMemcpyAsync(dst, src, c->granule, c->stream));
 }
 
+/* All of it is written: what was in it does not matter. */
+static int fill(struct chunks *c, struct dev_chunk *dst, CUdeviceptr src) {
+    int err = follow_clear(c, dst);
+    if (!err) err = transfer(c, dst->address, src);
+    if (!err) dst->foreign = false;
+    return err;
+}
+
 int cuda_chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src) {
-    return transfer(c, dst->address, src->address);
+    int err = begin_read(c, src);
+    return err ? err : fill(c, dst, src->address);
 }
 
 int cuda_chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
-    return transfer(c, (CUdeviceptr)(uintptr_t)host, chunk->address);
+    int err = begin_read(c, chunk);
+    return err ? err : transfer(c, (CUdeviceptr)(uintptr_t)host, chunk->address);
 }
 
 int cuda_chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
-    return transfer(c, chunk->address, (CUdeviceptr)(uintptr_t)host);
+    return fill(c, chunk, (CUdeviceptr)(uintptr_t)host);
 }
 
 int cuda_chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count) {
     CUresult r = CUDA_SUCCESS;
-    for (uint32_t i = 0; !r && i < count; i++)
+    int err = 0;
+    for (uint32_t i = 0; !err && i < count; i++)
+        err = follow_clear(c, chunks[i]);
+    for (uint32_t i = 0; !err && !r && i < count; i++)
         r = c->context->driver.cuMemsetD32Async(chunks[i]->address, 0, c->granule / 4, c->stream);
-    return finish(c, r);
+    int ended = finish(c, r);
+    for (uint32_t i = 0; !err && !ended && i < count; i++)
+        chunks[i]->foreign = false;
+    return err ? err : ended;
 }

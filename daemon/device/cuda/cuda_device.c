@@ -254,8 +254,10 @@ static int peek(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t
     const struct driver *d = &dev->context.driver;
     if (!cuda_space_has(space, addr, bytes)) return ERR_ILLEGAL_ADDRESS;
     *dev->cell = 0;
+    int err = cuda_space_follow(space, dev->stream, &space->peeked);
+    if (err) return err;
     CUresult r = d->cuMemcpyAsync((CUdeviceptr)(uintptr_t)dev->cell, addr, bytes, dev->stream);
-    int err = context_settle(&dev->context, dev->stream);
+    err = context_settle(&dev->context, dev->stream);
     *value = *dev->cell;
     return err ? err : context_result(&dev->context, r);
 }

@@ -50,6 +50,7 @@ struct dev_queue {
     CUstream streams[QUEUE_STREAMS]; /* by share and level; NULL: was never needed */
     CUevent passing;                 /* from one stream to the other; NULL: was never needed */
     struct word *word;
+    uint64_t clears;       /* of its space, that its streams have waited for */
     uint64_t number, seen; /* the latest given, the latest that came back */
     uint32_t in_driver;
     struct task *first, **last; /* not complete */
@@ -228,6 +229,7 @@ static void issue(struct dev_queue *q, struct task *t) {
     q->waiting = t->next;
     q->printing = prints(t);
     if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
+    if (!t->op->result) t->op->result = cuda_space_follow(q->space, stream, &q->clears);
     bool timed = t->op->timed && !t->op->result;
     if (timed) t->began = cuda_time_mark(q->all->times, stream);
     int err = t->op->result ? 0 : give(q, stream, t);

@@ -107,15 +107,32 @@ static bool is_whole(const struct dev_space *s, uint64_t addr, uint32_t count) {
            in_alloc(s, addr, count * s->chunks->granule);
 }
 
+/* Whatever of the space is given to the driver from now on waits until then. */
+static int note_clear(struct dev_space *s) {
+    if (cuda_chunk_mark(s->chunks, &s->cleared)) return cuda_chunk_settle(s->chunks);
+    s->clear = s->chunks->clears;
+    return 0;
+}
+
 int cuda_space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
                          uint32_t count) {
     uint32_t done = 0;
     if (!is_whole(s, addr, count)) return -EINVAL;
     for (uint32_t i = 0; i < count; i++)
         if (bit(s->shown, place_of(s, addr) + i)) return -EEXIST;
-    int err = show(s, addr, chunks, count, &done);
+    bool pending = false;
+    int err = cuda_chunk_begin_clear(s->chunks, chunks, count, &pending);
+    if (!err) err = show(s, addr, chunks, count, &done);
+    if (!err && pending) err = note_clear(s);
     if (err) hide(s, addr, done);
     return err;
+}
+
+int cuda_space_follow(struct dev_space *s, CUstream stream, uint64_t *seen) {
+    if (*seen == s->clear) return 0;
+    *seen = s->clear;
+    if (!cuda_chunk_pending(s->chunks, s->clear)) return 0;
+    return cuda_chunk_follow(s->chunks, s->cleared, stream);
 }
 
 int cuda_space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
@@ -209,6 +226,7 @@ void cuda_space_destroy(struct dev_space *s) {
     if (s->windows.alloc_bytes)
         result(s, driver_of(s)->cuMemAddressFree(s->windows.dev_base, s->windows.alloc_bytes));
     cuda_space_remove_globals(s, NULL);
+    if (s->cleared) result(s, driver_of(s)->cuEventDestroy_v2(s->cleared));
     free(s->shown);
     free(s->registered);
     free(s);

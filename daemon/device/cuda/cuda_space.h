@@ -28,6 +28,9 @@ struct dev_space {
     struct dev_windows windows;
     uint8_t *shown;          /* a bit for each granule of the alloc window: a chunk is there */
     atomic_bool *registered; /* each piece of the host window */
+    CUevent cleared;         /* chunks that are shown are zero; NULL: they always were */
+    uint64_t clear;          /* the latest clear that was begun before; 0: none */
+    uint64_t peeked;         /* that peeks have waited for */
     struct list globals; /* struct global, of modules: what copies may touch outside the windows */
     uint64_t cancelled_ns; /* when it was; 0: it was not */
     const struct dev_space_ops *ops;
@@ -52,6 +55,10 @@ int cuda_space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count);
 
 /* Kernels and copies may touch this part of the host window from now on. */
 int cuda_space_host_show(struct dev_space *s, uint64_t addr, uint64_t bytes);
+
+/* What comes on the stream finds zeros in chunks that are new in the space. `*seen`: the clear
+ * that it waited for already. 0 or ERR_DEVICE_LOST. */
+int cuda_space_follow(struct dev_space *s, CUstream stream, uint64_t *seen);
 
 bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes);
 
