@@ -25,7 +25,7 @@ def plain_environment(**more):
 def nest():
     """From here on the driver of Salus is our own library, into a daemon on the software GPU; tests that are started
     know it, too."""
-    harness.NESTED = True
+    harness.NESTED = harness.Daemon.nests = True
     os.environ["SALUS_TEST_NESTED"] = "1"
 
 

@@ -6,6 +6,7 @@ DEVICE_PROBES := $(patsubst scripts/device-probes/%.c,$(BUILD)/device/%,$(filter
 DEVICE_PROBES_CU := $(patsubst scripts/device-probes/%.cu,$(BUILD)/device/%,$(wildcard scripts/device-probes/*.cu))
 DEVICE_PROGRAMS := $(patsubst scripts/device-probes/programs/%.c,$(BUILD)/device/programs/%,\
 	$(filter-out %/work.c,$(wildcard scripts/device-probes/programs/*.c)))
+STACK_BENCHES += $(addprefix $(BUILD)/device/programs/,launch copy compute)
 DEVICE_PROBE_O := $(BUILD)/scripts/device-probes/probe.o
 
 $(BUILD)/device/%: $(BUILD)/scripts/device-probes/%.o $(DEVICE_PROBE_O)

@@ -21,6 +21,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import nesting  # noqa: E402
 from harness import BUILD, Daemon, launch_system_calls, tool  # noqa: E402
 
 CLIENTS = 8
@@ -28,11 +29,13 @@ LOAD_SECONDS = 1.0
 LOAD_ROUNDS = 8
 ALONE_ROUNDS = 6
 OVERHEAD_NS = 115  # a kernel
+SHORT = False
 LOAD_STEADY = 1.1  # capacity before and after a round; beyond that the machine was not ours
 
 
 def shorten():
-    global CLIENTS, LOAD_SECONDS, LOAD_ROUNDS, ALONE_ROUNDS
+    global CLIENTS, LOAD_SECONDS, LOAD_ROUNDS, ALONE_ROUNDS, SHORT
+    SHORT = True
     CLIENTS, LOAD_SECONDS, LOAD_ROUNDS, ALONE_ROUNDS = 2, 0.1, 1, 1
 
 
@@ -80,6 +83,10 @@ def shim(samples):
 def copy(samples):
     with Daemon() as d:
         return records([bench("copy_bench")] + samples, env=d.environment("path"))
+
+
+def level(samples):
+    return nesting.measure(records, SHORT)
 
 
 def load_run(daemon, mode, clients, turns):
@@ -268,7 +275,7 @@ def machine():
 
 
 def main():
-    stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls}
+    stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls, "nesting": level}
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")

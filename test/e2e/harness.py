@@ -86,6 +86,7 @@ class Daemon:
     an option given by the caller counts over that.
     """
     UNKNOWN = "64MiB"
+    nests = NESTED
 
     def __init__(self, *options):
         self.run_dir = tempfile.mkdtemp(prefix="salus-e2e-")
@@ -93,7 +94,7 @@ class Daemon:
         self.options = options
         self.below = None
         self.env = None
-        if NESTED and not isinstance(self, Soft):
+        if self.nests:
             self._put_below()
 
     def _put_below(self):
@@ -217,6 +218,12 @@ class Daemon:
 
 class Soft(Daemon):
     """On the software GPU, in nested tests too."""
+    nests = False
+
+
+class Nested(Daemon):
+    """Nested, in other tests too."""
+    nests = True
 
 
 class Below(Soft):

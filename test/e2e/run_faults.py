@@ -25,8 +25,9 @@ OF_JOBS = [("cuMemHostRegister_v2", 1), ("cuMemCreate", 1), ("cuMemMap", 2), ("c
 
 
 JOBS = 4
-# All calls of a job's stream come late, and streams come to their ends in another order, at random.
-DISORDER = "cuStreamWriteValue64_v2:0:^1500,cuLaunchKernelEx:0:~200,cuMemcpyAsync:0:~200,cuMemMap:0:~300"
+# Calls return late, and streams stand now and then before what they were given, so that they end in another order.
+DISORDER = ("cuStreamWriteValue64_v2:0:^600,cuLaunchKernelEx:0:^600,cuMemcpyAsync:0:^600,"
+            "cuLaunchKernelEx:0:~100,cuMemMap:0:~300")
 
 
 class FaultyDaemon(Daemon):

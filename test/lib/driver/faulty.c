@@ -33,7 +33,7 @@ static const char *const names[] = {
 };
 
 void *faulty_real[CALL_COUNT] __attribute__((visibility("hidden")));
-int faulty_before(uint32_t call, void *first) __attribute__((visibility("hidden")));
+int faulty_before(uint32_t call, void *first, void *fourth) __attribute__((visibility("hidden")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -117,8 +117,18 @@ static bool says_nothing_of_contexts(uint32_t call) {
            call == INDEX_cuDriverGetVersion;
 }
 
+/* The stream that a call is about, by its arguments; false: of some other call. */
+static bool stream_of(uint32_t call, void *first, void *fourth, void **stream) {
+    switch (call) {
+    case INDEX_cuStreamWriteValue64_v2: *stream = first; return true;
+    case INDEX_cuMemcpyAsync: *stream = fourth; return true;
+    case INDEX_cuLaunchKernelEx: *stream = ((const CUlaunchConfig *)first)->hStream; return true;
+    default: return false;
+    }
+}
+
 /* What the call comes to, or 0: it is to be made. */
-int faulty_before(uint32_t call, void *first) {
+int faulty_before(uint32_t call, void *first, void *fourth) {
     uint32_t delay_us = 0, hold_us = 0;
     int result = 0;
     pthread_once(&once, load);
@@ -136,7 +146,9 @@ int faulty_before(uint32_t call, void *first) {
     if (dead) result = dead;
     pthread_mutex_unlock(&lock);
     if (delay_us) usleep(delay_us);
-    if (hold_us && !result) faulty_hold(behind, first, hold_us);
+    void *stream;
+    if (hold_us && !result && stream_of(call, first, fourth, &stream))
+        faulty_hold(behind, stream, hold_us);
     return result;
 }
 

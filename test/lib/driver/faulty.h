@@ -9,11 +9,11 @@
  * "faulty_control"); for others there is $SALUS_FAULTY, "cuMemCreate:3:2": the third call
  * returns 2.
  * "*" is any call, and every one; "+500" as result is a delay of 500 microseconds, "~500" one of up
- * to 500 at random. "^500", of calls whose first argument is a stream, holds that stream for up to
- * 500 microseconds before what the call gives it, while the call returns at once: so streams come
- * to their ends in another order. Several are separated by commas; numbers at random begin with
- * $SALUS_FAULTY_SEED. With $SALUS_FAULTY_ONCE, the name of a file that is made then, results are
- * given once, whoever loads it later.
+ * to 500 at random. "^500", of launches, copies and words that are written, holds the stream for up
+ * to 500 microseconds before what the call gives it, while the call returns at once: so streams
+ * come to their ends in another order. Several are separated by commas; numbers at random begin
+ * with $SALUS_FAULTY_SEED. With $SALUS_FAULTY_ONCE, the name of a file that is made then, results
+ * are given once, whoever loads it later.
  *
  * Threads: any.
  */
